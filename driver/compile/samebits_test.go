@@ -48,7 +48,8 @@ func TestZerosAndDivisors(t *testing.T) {
 		"__global__ void share(int *p, int n, int m) { p[threadIdx.x] = 7; p[threadIdx.x] = p[threadIdx.x + 1] / (n - 4) + m; }\n" +
 		"__global__ void shift(int *p, int n, int m) { p[threadIdx.x] = 7; p[threadIdx.x] = p[threadIdx.x + 1] << (n + m); }\n" +
 		"__global__ void least(int *p, int n, int m) { p[threadIdx.x] = 7; p[threadIdx.x] = n / m; }\n" +
-		"int main() { zeros<<<1, 1>>>(0, 0, 0, 0); clamp<<<1, 1>>>(0, 0, 0); share<<<1, 1>>>(0, 0, 0);" +
+		"__global__ void count(int *p, int n, int m) { for (int i = 0; i <= n; i++) if (p[i] > m) p[i + 64] = p[i] << i; }\n" +
+		"int main() { count<<<1, 1>>>(0, 0, 0); zeros<<<1, 1>>>(0, 0, 0, 0); clamp<<<1, 1>>>(0, 0, 0); share<<<1, 1>>>(0, 0, 0);" +
 		" shift<<<1, 1>>>(0, 0, 0); least<<<1, 1>>>(0, 0, 0); }\n"
 	for _, version := range []string{"12.4", "13.0"} {
 		t.Run(version, func(t *testing.T) {
@@ -60,6 +61,8 @@ func TestZerosAndDivisors(t *testing.T) {
 				{"_Z5shiftPiii", "spec{n=30,m=2}", "shift by 32"},
 				{"_Z5shiftPiii", "spec{n=30,m=-31}", "shift by 4294967295"},
 				{"_Z5shiftPiii", "spec{n=30,m=1}", ""},
+				{"_Z5countPiii", "spec{n=32}", "shift by 32"},
+				{"_Z5countPiii", "spec{n=31}", ""},
 				{"_Z5leastPiii", "spec{n=-2147483648,m=-1}", "no result that fits"},
 				{"_Z5leastPiii", "spec{n=-2147483647,m=-1}", ""},
 			})

@@ -3,6 +3,7 @@ package fold
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -14,8 +15,8 @@ import (
 // takes the result for one that nobody uses: what is computed of it goes, stores too (12.4, 13.0).
 // A kernel that was launched so has bits of its own, which a variant has to keep.
 //
-// Looked at is what fixed values alone lead to, in straight lines: x / n, x % (n - 4), x << m + n.
-// A loop's counter is not followed.
+// Looked at is what fixed values alone lead to: in straight lines, x / n, x % (n - 4), x << m + n,
+// and on the ways that they open (undefinedwalk.go).
 
 // Undefined is an error where a value that is fixed makes an integer operation of the kernel one
 // that has no result.
@@ -32,37 +33,65 @@ func Undefined(m *ptx.Module, entry string, fixed Fixed) error {
 		return fmt.Errorf("it can't be told what its divisors are: %w", err)
 	}
 	c := computation{f: e, reach: reach, fixed: fixed}
+	var list []int
 	for i, st := range e.Stmts {
-		if st.Kind != ptx.Inst {
-			continue
+		if st.Kind == ptx.Inst && c.mayFail(i, c.operands(i)) {
+			list = append(list, i)
 		}
-		base, op := string(e.Base(i)), e.Opcode(i)
-		width := widthOf(op)
-		if width == 0 {
-			continue
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	ended, err := c.walks(func(i int, value func(string) (int64, bool)) error {
+		if _, is := slices.BinarySearch(list, i); !is {
+			return nil
 		}
-		ops := c.operands(i)
-		switch {
-		case (base == "div" || base == "rem") && len(ops) == 3:
-			by, told := c.value(i, ops[2], deepest)
-			if !told {
-				continue
-			}
-			of, both := c.value(i, ops[1], deepest)
-			least := int64(math.MinInt64) >> (64 - width)
-			switch {
-			case cut(by, width) == 0:
-				return fmt.Errorf("%s would divide by 0, which the GPU does and the compiler does not",
-					c.text(i))
-			case both && cut(by, width) == -1 && cut(of, width) == least && signedOp(op):
-				return fmt.Errorf("%s would have no result that fits", c.text(i))
-			}
-		case (base == "shl" || base == "shr") && len(ops) == 3 && !literal(ops[2]):
-			if by, told := c.value(i, ops[2], deepest); told && uint32(by) >= uint32(width) {
-				return fmt.Errorf("%s would shift by %d, which the GPU does and the compiler does not",
-					c.text(i), uint32(by))
-			}
+		return c.fails(i, c.operands(i), value)
+	})
+	if ended {
+		return err
+	}
+	for _, i := range list {
+		err := c.fails(i, c.operands(i), func(o string) (int64, bool) { return c.value(i, o, deepest) })
+		if err != nil {
+			return err
 		}
+	}
+	return nil
+}
+
+// mayFail tells of an operation that has no result for some second operand, which is a register.
+func (c computation) mayFail(i int, ops []string) bool {
+	switch string(c.f.Base(i)) {
+	case "div", "rem", "shl", "shr":
+		return len(ops) == 3 && !literal(ops[2]) && widthOf(c.f.Opcode(i)) != 0
+	}
+	return false
+}
+
+// fails is an error where what is known of its operands leaves such an operation no result.
+func (c computation) fails(i int, ops []string, value func(string) (int64, bool)) error {
+	by, told := value(ops[2])
+	if !told {
+		return nil
+	}
+	op := c.f.Opcode(i)
+	width := widthOf(op)
+	if base := string(c.f.Base(i)); base == "shl" || base == "shr" {
+		if uint32(by) >= uint32(width) {
+			return fmt.Errorf("%s would shift by %d, which the GPU does and the compiler does not",
+				c.text(i), uint32(by))
+		}
+		return nil
+	}
+	if cut(by, width) == 0 {
+		return fmt.Errorf("%s would divide by 0, which the GPU does and the compiler does not",
+			c.text(i))
+	}
+	least := int64(math.MinInt64) >> (64 - width)
+	if of, both := value(ops[1]); both && cut(by, width) == -1 && cut(of, width) == least &&
+		signedOp(op) {
+		return fmt.Errorf("%s would have no result that fits", c.text(i))
 	}
 	return nil
 }
@@ -108,12 +137,15 @@ func (c computation) value(i int, operand string, left int) (v int64, told bool)
 	if len(defs) != 1 || c.f.Stmts[defs[0]].Guarded {
 		return 0, false
 	}
-	return c.result(defs[0], left-1)
+	return c.compute(defs[0], c.operands(defs[0]), func(o string) (int64, bool) {
+		return c.value(defs[0], o, left-1)
+	})
 }
 
-// result is what statement i gives.
-func (c computation) result(i, left int) (v int64, told bool) {
-	ops, op, width := c.operands(i), c.f.Opcode(i), widthOf(c.f.Opcode(i))
+// compute is what statement i gives.
+func (c computation) compute(i int, ops []string,
+	value func(operand string) (int64, bool)) (v int64, told bool) {
+	op, width := c.f.Opcode(i), widthOf(c.f.Opcode(i))
 	if len(ops) < 2 || width == 0 {
 		return 0, false
 	}
@@ -126,7 +158,7 @@ func (c computation) result(i, left int) (v int64, told bool) {
 		if k >= len(in) {
 			return 0, false
 		}
-		if in[k], told = c.value(i, o, left); !told {
+		if in[k], told = value(o); !told {
 			return 0, false
 		}
 	}
@@ -152,6 +184,20 @@ func (c computation) result(i, left int) (v int64, told bool) {
 			return 0, false
 		}
 		v = in[0]*in[1] + in[2]
+	case "div", "rem":
+		a, b := extend(in[0], width, signedOp(op)), extend(in[1], width, signedOp(op))
+		switch {
+		case b == 0:
+			return 0, false
+		case base == "div" && signedOp(op):
+			v = a / b
+		case base == "div":
+			v = int64(uint64(a) / uint64(b))
+		case signedOp(op):
+			v = a % b
+		default:
+			v = int64(uint64(a) % uint64(b))
+		}
 	case "neg":
 		v = -in[0]
 	case "not":

@@ -5,8 +5,8 @@ import "strings"
 // Programmatic dependent launch: a grid that begins while the one before it in its stream still
 // runs waits for that one's end by ACQBULK (PTX: griddepcontrol.wait). What it does with memory
 // that others write belongs behind the wait. ptxas lets loads that stand before it in the PTX sink
-// behind it, and was not seen to lift any (one file of kernels: 12.4 read whole, 13.0 in part);
-// this tells of one that it did.
+// behind it, and was not seen to lift any (one file of kernels: 12.4 read whole, 13.0 in part). A
+// copy behind a guard had texture fetches in front of it (13.0). This tells of both.
 
 // BeforeWait counts the accesses to global memory, and what may be one, that can be reached without
 // a wait on the way. waits is false where the function has none.

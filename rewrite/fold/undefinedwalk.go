@@ -1,0 +1,251 @@
+package fold
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"maps"
+	"math/bits"
+	"strings"
+
+	"gnvcc/rewrite/ptx"
+)
+
+// Fixed values followed through branches and loops: x / i in a loop that begins at i = 0, a divisor
+// that a branch chooses. The kernel is walked with what is known of its registers. A branch on
+// something unknown is followed both ways; what a loop with such a way out changes is unknown from
+// its second round on, for no compiler knows of how many rounds it has. Not followed are memory and
+// called functions.
+
+// steps bounds a walk, some ten milliseconds; what lies behind it is not seen.
+const steps = 1 << 15
+
+// A walk is one way through a function.
+type walk struct {
+	block int
+	known map[string]int64 // registers; a predicate is 0 or 1
+	left  map[int]int      // branches on something unknown, by the block: the way not taken
+}
+
+// walks looks for an operation without a result on all ways, of which bad says why it has none;
+// ended, if it has seen them all.
+func (c computation) walks(bad func(i int, value func(operand string) (int64, bool)) error) (
+	ended bool, err error) {
+	blocks := c.reach.Blocks
+	todo := []walk{{known: map[string]int64{}, left: map[int]int{}}}
+	seen := map[[2]uint64]bool{}
+	n := 0
+	for len(todo) > 0 && n < steps {
+		w := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		at := [2]uint64{uint64(w.block), digest(w.known)}
+		if n += 1 + len(w.known)/8; seen[at] {
+			continue
+		}
+		seen[at] = true
+		b := blocks[w.block]
+		for i := b.First; i < b.Last; i++ {
+			if c.f.Stmts[i].Kind != ptx.Inst {
+				continue
+			}
+			n++
+			runs, told := c.runs(i, w.known)
+			if told && !runs {
+				continue
+			}
+			value := func(o string) (int64, bool) { return c.known(w.known, o) }
+			if told {
+				if err := bad(i, value); err != nil {
+					return true, err
+				}
+			}
+			c.step(i, told, w.known)
+		}
+		todo = append(todo, c.onward(blocks, w)...)
+	}
+	return len(todo) == 0, nil
+}
+
+// digest is a number for what is known.
+func digest(known map[string]int64) (sum uint64) {
+	var b []byte
+	for name, v := range known {
+		b = binary.LittleEndian.AppendUint64(append(b[:0], name...), uint64(v))
+		of := sha256.Sum256(b) // FNV's sums of two registers that count together are often the same
+		sum += binary.LittleEndian.Uint64(of[:])
+	}
+	return sum
+}
+
+// onward are the ways out of a block.
+func (c computation) onward(blocks []ptx.Block, w walk) (out []walk) {
+	b := blocks[w.block]
+	succs := b.Succs
+	if last := b.Last - 1; len(succs) == 2 && c.f.Stmts[last].Guarded {
+		if runs, told := c.runs(last, w.known); told {
+			succs = succs[:1]
+			if !runs {
+				succs = b.Succs[1:]
+			}
+		}
+	}
+	for k, to := range succs {
+		next := walk{block: to, known: maps.Clone(w.known), left: maps.Clone(w.left)}
+		if len(succs) > 1 {
+			next.left[w.block] = succs[1-min(k, 1)]
+		}
+		if to <= w.block {
+			for at, other := range next.left {
+				if at >= to && at <= w.block && (other < to || other > w.block) {
+					c.forget(blocks[to].First, b.Last, next.known)
+					break
+				}
+			}
+		}
+		out = append(out, next)
+	}
+	return out
+}
+
+// runs tells whether statement i is carried out, where its predicate is known.
+func (c computation) runs(i int, known map[string]int64) (runs, told bool) {
+	p, negated := c.f.Guard(i)
+	if p == nil {
+		return true, true
+	}
+	v, told := known[string(p)]
+	return v != 0 != negated, told
+}
+
+// forget is for what is written between two statements.
+func (c computation) forget(first, last int, known map[string]int64) {
+	for i := first; i < last; i++ {
+		c.f.Effects(i, func(name ptx.Span, _, write bool) {
+			if write {
+				delete(known, string(c.f.Bytes(name)))
+			}
+		})
+	}
+}
+
+// known is an operand's value on a way.
+func (c computation) known(known map[string]int64, o string) (int64, bool) {
+	if v, told := known[o]; told {
+		return v, true
+	}
+	if literal(o) || o != "" && !c.reach.Written(o) {
+		return c.value(0, o, 1)
+	}
+	return 0, false
+}
+
+// step carries statement i out. What it writes is unknown where it may not run.
+func (c computation) step(i int, sure bool, known map[string]int64) {
+	ops := c.operands(i)
+	var v int64
+	told := false
+	if sure && len(ops) > 1 {
+		value := func(o string) (int64, bool) { return c.known(known, o) }
+		if v, told = c.choice(i, ops, value); !told {
+			v, told = c.compute(i, ops, value)
+		}
+	}
+	c.forget(i, i+1, known)
+	if told {
+		known[ops[0]] = v
+	}
+}
+
+// choice is what a comparison, a selection or a count of bits gives.
+func (c computation) choice(i int, ops []string,
+	value func(string) (int64, bool)) (int64, bool) {
+	op, base := c.f.Opcode(i), string(c.f.Base(i))
+	width := widthOf(op)
+	if width == 0 && !strings.Contains(" pred b8 ", " "+lastWord(op)+" ") {
+		return 0, false
+	}
+	if base == "selp" && len(ops) == 4 {
+		p, told := value(ops[3])
+		if !told {
+			return 0, false
+		}
+		return value(ops[2-int(p&1)])
+	}
+	var in [2]int64
+	for k := range in {
+		if len(ops) > k+1 {
+			var told bool
+			if in[k], told = value(ops[k+1]); !told {
+				return 0, false
+			}
+		}
+	}
+	a, b := in[0], in[1]
+	switch {
+	case base == "setp" && len(ops) == 3 && width > 0 && bytes.Count(op, []byte(".")) == 2:
+		return compared(strings.Split(string(op), ".")[1], extend(a, width, signedOp(op)),
+			extend(b, width, signedOp(op)), signedOp(op))
+	case (base == "min" || base == "max") && len(ops) == 3:
+		less, _ := compared("lt", extend(a, width, signedOp(op)), extend(b, width, signedOp(op)),
+			signedOp(op))
+		if (less == 1) == (base == "min") {
+			return a, true
+		}
+		return b, true
+	case base == "abs" && len(ops) == 2:
+		return cut(max(cut(a, width), -cut(a, width)), width), true
+	case base == "clz" && len(ops) == 2:
+		return int64(min(bits.LeadingZeros64(uint64(a)<<(64-width)), width)), true
+	case base == "popc" && len(ops) == 2:
+		return int64(bits.OnesCount64(uint64(a) << (64 - width))), true
+	case lastWord(op) == "pred" && len(ops) >= 2:
+		return logic(base, a, b)
+	}
+	return 0, false
+}
+
+// logic is an operation on predicates.
+func logic(base string, a, b int64) (int64, bool) {
+	switch base {
+	case "mov":
+		return a & 1, true
+	case "not":
+		return a&1 ^ 1, true
+	case "and":
+		return a & b & 1, true
+	case "or":
+		return (a | b) & 1, true
+	case "xor":
+		return (a ^ b) & 1, true
+	}
+	return 0, false
+}
+
+// compared is a comparison of integers.
+func compared(how string, a, b int64, signed bool) (int64, bool) {
+	less := uint64(a) < uint64(b)
+	if signed {
+		less = a < b
+	}
+	var is bool
+	switch how {
+	case "eq":
+		is = a == b
+	case "ne":
+		is = a != b
+	case "lt", "lo":
+		is = less
+	case "le", "ls":
+		is = less || a == b
+	case "gt", "hi":
+		is = !less && a != b
+	case "ge", "hs":
+		is = !less
+	default:
+		return 0, false
+	}
+	if is {
+		return 1, true
+	}
+	return 0, true
+}
