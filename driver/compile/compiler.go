@@ -42,6 +42,7 @@ type Compiler struct {
 	tried    sync.Map // assemblies of commands that were tried, by their cubins' hashes
 	number   atomic.Int64
 	flights  flights
+	free     bool // see Workbench
 	spent    struct {
 		sync.Mutex
 		runs map[string]int
@@ -291,7 +292,8 @@ func (c *Compiler) workbench() (b *Workbench, done func(), err error) {
 		return nil, nil, fmt.Errorf("scratch folder: %w", err)
 	}
 	b = &Workbench{Store: c.store, Env: c.env, Log: c.env.Log(), Folder: folder, Start: child.Run,
-		only: true, after: c.account, flights: &c.flights, launcher: c.launcher}
+		only: true, after: c.account, flights: &c.flights, launcher: c.launcher,
+		free: c.free}
 	return b, func() { os.RemoveAll(folder) }, nil
 }
 

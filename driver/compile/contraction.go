@@ -25,12 +25,15 @@ import (
 
 // ownSums is what ptxas did with a kernel's sums that were left to it.
 type ownSums struct {
-	Sums []contract.Sum // Stmt is the place in statedIn's list
+	Sums  []contract.Sum // of the entry; Stmt is the place in statedIn's list
+	Inner []contract.Sum // of functions that it calls
 	// All is what it did with every sum of the kernel that was left to it, where that is one thing
 	// and never a choice of two products; else unclear.
 	All deed
 	// Scaled: it scaled a product with a power of two.
 	Scaled bool
+	// Strange: it contracted a sum of which no operand is known to be a product.
+	Strange string
 }
 
 const memoContracted cache.Memos[ownSums] = "contracted"
@@ -56,7 +59,7 @@ func (b *Workbench) contractedOf(ctx context.Context, j *job.Job, module *ptx.Mo
 	if err != nil {
 		return none, err
 	}
-	key := cache.HashOf("contracted 2", code.String(), id, strings.Join(j.Call.Template(), "\x00"),
+	key := cache.HashOf("contracted 3", code.String(), id, strings.Join(j.Call.Template(), "\x00"),
 		cache.OwnKey())
 	return once(ctx, b.flights, string(memoContracted)+" "+key, func() (ownSums, bool, error) {
 		kept, ok := memoContracted.Get(b.Store, key)
@@ -82,6 +85,9 @@ func (b *Workbench) readContracted(ctx context.Context, j *job.Job, module *ptx.
 		return out, err
 	}
 	out.Scaled = did.scaledAny()
+	if err := did.unknown(func(s same.Statement) bool { return len(did.factored(s)) > 0 }); err != nil {
+		out.Strange = err.Error()
+	}
 	first := true
 	for n, s := range list {
 		both, left := sums[s]
@@ -89,10 +95,10 @@ func (b *Workbench) readContracted(ctx context.Context, j *job.Job, module *ptx.
 			continue
 		}
 		is := did.did[s]
-		if s.Func.Entry {
-			if with, ok := did.madeWith(s, both); ok {
-				out.Sums = append(out.Sums, contract.Sum{Stmt: n, With: with})
-			}
+		if with, ok := did.madeWith(s, both); ok && s.Func.Entry {
+			out.Sums = append(out.Sums, contract.Sum{Stmt: n, With: with})
+		} else if ok {
+			out.Inner = append(out.Inner, contract.Sum{Stmt: n, With: with})
 		}
 		switch {
 		case is != alone && is != contracted, is == contracted && both, !first && is != out.All:

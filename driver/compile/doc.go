@@ -7,7 +7,8 @@
 //
 // Reading the source: workbench.go (a build with recipes), plan.go and second.go (what recipes come
 // to), variant.go (source variants), joint.go (several in one run of cicc), draft.go (a search's,
-// from a slice of the text), samebits.go (what they could fold), proof.go and lined.go (that they
+// from a slice of the text), samebits.go (what they could fold), strict.go (nvcc's own
+// contraction in them), proof.go and lined.go (that they
 // did not), done.go and scale.go (what ptxas did), code.go (a kernel's code, as lock files have
 // it), controls.go; compiler.go and link.go (candidates), count.go (builds that count, or have
 // lines), pin.go and near.go.

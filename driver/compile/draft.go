@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"gnvcc/cache"
+	"gnvcc/driver/job"
 	"gnvcc/driver/record"
 	"gnvcc/driver/toolcmd"
 	"gnvcc/rewrite/ptx"
@@ -52,6 +53,7 @@ const (
 
 // A draft is a variant to be made from a slice.
 type draft struct {
+	j         *job.Job
 	t         *record.Translation
 	module    *ptx.Module // of the untouched text
 	call      *toolcmd.Cicc
@@ -66,7 +68,7 @@ type draftless struct{ error }
 
 func (e draftless) Unwrap() error { return e.error }
 
-func draftKey(key string) string { return cache.HashOf("draft 1", key) }
+func draftKey(key string) string { return cache.HashOf("draft 2", key) }
 
 // sliceKey is what the test of a kernel's slice depends on.
 func (d draft) sliceKey() (string, error) {

@@ -6,8 +6,10 @@ import (
 	"maps"
 	"slices"
 
+	"gnvcc/driver/job"
 	"gnvcc/driver/record"
 	"gnvcc/driver/toolcmd"
+	"gnvcc/rewrite/fold"
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/recipe"
 	"gnvcc/rewrite/source"
@@ -23,9 +25,9 @@ import (
 
 // together makes the variants that recipes ask for and that are not there yet, as far as they can
 // be made in one text, and keeps them. Whatever fails here is left to be made alone.
-func (b *Workbench) together(ctx context.Context, t *record.Translation, module *ptx.Module,
+func (b *Workbench) together(ctx context.Context, j *job.Job, t *record.Translation, module *ptx.Module,
 	recipes map[string]recipe.Recipe) {
-	if t == nil || len(b.Normals) == 0 {
+	if t == nil || b.free || len(b.Normals) == 0 {
 		return
 	}
 	call, err := toolcmd.ReadCicc(t.Args)
@@ -36,10 +38,10 @@ func (b *Workbench) together(ctx context.Context, t *record.Translation, module 
 	if err != nil {
 		return
 	}
-	var wanted []variantOf
-	var keys, normals []string
+	var wanted []draft
+	var fixed []fold.Fixed
+	var functions []error
 	var requests []source.Request
-	var static []error
 	for _, name := range slices.Sorted(maps.Keys(recipes)) {
 		f := module.Entry(name)
 		if f == nil {
@@ -47,20 +49,23 @@ func (b *Workbench) together(ctx context.Context, t *record.Translation, module 
 		}
 		for _, v := range b.asked(name, recipes[name]) {
 			signature := source.Signature(f)
-			normal := b.Normals[name][v.String()]
 			key, err := variantKey(t, call, signature, v)
-			if err != nil || normal == "" {
+			if err != nil || b.Normals[name][v.String()] == "" || v.approximate() {
 				continue
 			}
 			if _, ok, _ := b.recallVariant(key, v); ok {
 				continue
 			}
-			known := b.sameBits(ctx, t, call, unit, module, signature, v)
+			knows, err := v.fixed(unit, signature)
+			if err != nil {
+				continue
+			}
+			known := b.sameFunctions(ctx, t, call, unit, module, knows, v)
 			if known != nil && (ctx.Err() != nil || transient(known) || isUndefined(known)) {
 				continue // it is looked at again where it is made alone
 			}
-			static = append(static, known)
-			wanted, keys, normals = append(wanted, v), append(keys, key), append(normals, normal)
+			wanted = append(wanted, draft{j, t, module, call, signature, v, key})
+			fixed, functions = append(fixed, knows), append(functions, known)
 			requests = append(requests, source.Request{Entry: v.entry, Terms: v.terms,
 				Options: source.Options{Signature: signature, Alone: v.alone, NeverHolds: v.never}})
 		}
@@ -68,11 +73,11 @@ func (b *Workbench) together(ctx context.Context, t *record.Translation, module 
 	if len(requests) < 2 {
 		return
 	}
-	for n, j := range unit.Together(requests) {
-		if len(j.Requests) < 2 {
+	for n, text := range unit.Together(requests) {
+		if len(text.Requests) < 2 {
 			continue
 		}
-		content, err := b.cicc(ctx, t, call, j.Text, fmt.Sprintf("together%d", n))
+		content, err := b.cicc(ctx, t, strictly(call), text.Text, fmt.Sprintf("together%d", n))
 		if err != nil {
 			b.Log.Debug().Err(err).Msg("kernels are not compiled together")
 			continue
@@ -82,20 +87,37 @@ func (b *Workbench) together(ctx context.Context, t *record.Translation, module 
 			b.Log.Debug().Err(err).Msg("kernels are not compiled together")
 			continue
 		}
-		for _, i := range j.Requests {
-			v := wanted[i]
-			m := compiledVariant{doubt: doubt(static[i], module, read, v)}
-			if m.module, err = b.oneSet(unit, module, read, v); err == nil {
-				m.normal = normalOf(m.module, v.entry)
-			}
-			if err != nil || m.normal != normals[i] {
+		for _, i := range text.Requests {
+			d := wanted[i]
+			m, err := b.oneOf(ctx, d, unit, read.Clone(), fixed[i], functions[i])
+			if err != nil || m.normal != b.Normals[d.v.entry][d.v.String()] {
 				b.Log.Debug().Str("kernel",
-					v.entry).Err(err).Msg("compiled alone: beside others its code is not what was measured")
+					d.v.entry).Err(err).Msg("compiled alone: beside others its code is not what was measured")
 				continue
 			}
-			b.keepVariant(keys[i], m, nil)
+			b.keepVariant(d.key, m, nil)
 		}
 	}
+}
+
+// oneOf is a variant in what cicc made of several, with nothing contracted.
+func (b *Workbench) oneOf(ctx context.Context, d draft, unit *source.Unit, read *ptx.Module,
+	fixed fold.Fixed, functions error) (m compiledVariant, err error) {
+	own, sums, err := b.ownContraction(ctx, d)
+	if err != nil {
+		return m, err
+	}
+	if err = b.writeOwn(ctx, d, unit, own, sums, read, fixed, functions); err != nil {
+		return m, err
+	}
+	if read, err = withoutLines(d.call, read); err != nil {
+		return m, err
+	}
+	if m.module, err = b.oneSet(unit, d.module, read, d.v); err != nil {
+		return m, err
+	}
+	m.normal = normalOf(m.module, d.v.entry)
+	return m, nil
 }
 
 // asked are the variants that a recipe asks for.

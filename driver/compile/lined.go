@@ -166,7 +166,8 @@ func (c *Compiler) Prepare(ctx context.Context, s *Source) error {
 		}
 		return err
 	}, func() error {
-		_, _, err := b.deeds(ctx, s.job, s.Module, s.Kernel, nil)
+		_, _, err := b.ownContraction(ctx, draft{j: s.job, t: t, module: s.Module, call: call,
+			v: variantOf{entry: s.Kernel}})
 		return err
 	})
 }

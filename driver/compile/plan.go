@@ -44,7 +44,7 @@ func (b *Workbench) plan(ctx context.Context, j *job.Job, t *record.Translation,
 		dynamic: map[string]int{}, coarse: map[string][3]int{}, grids: map[string][3]int{},
 		normals: map[string]string{}}
 	bad = map[string]error{}
-	b.together(ctx, t, module, recipes)
+	b.together(ctx, j, t, module, recipes)
 	names := make([]string, 0, len(recipes))
 	for name := range recipes {
 		names = append(names, name)
@@ -67,7 +67,7 @@ func (b *Workbench) plan(ctx context.Context, j *job.Job, t *record.Translation,
 		case len(seconds) > 0:
 			err = b.planSeconds(ctx, j, t, module, p, seconds)
 		default:
-			err = b.planKernel(ctx, t, module, p, name, r)
+			err = b.planKernel(ctx, j, t, module, p, name, r)
 			list = append(list, r)
 		}
 		if err != nil {
@@ -97,11 +97,11 @@ func (b *Workbench) plan(ctx context.Context, j *job.Job, t *record.Translation,
 }
 
 // planKernel is for recipes that are for the kernel itself.
-func (b *Workbench) planKernel(ctx context.Context, t *record.Translation, module *ptx.Module,
-	p *plan, name string, r recipe.Recipe) error {
+func (b *Workbench) planKernel(ctx context.Context, j *job.Job, t *record.Translation,
+	module *ptx.Module, p *plan, name string, r recipe.Recipe) error {
 	if terms := sourceTerms(r); len(terms) > 0 {
 		v := variantOf{entry: name, terms: terms, never: b.never}
-		m, err := b.variant(ctx, t, module, v)
+		m, err := b.variant(ctx, j, t, module, v)
 		if err == nil {
 			err = b.prove(v, m)
 		}
@@ -176,7 +176,7 @@ func (b *Workbench) planSeconds(ctx context.Context, j *job.Job, t *record.Trans
 	}
 	for _, s := range others {
 		v := s.variant()
-		m, err := b.variant(ctx, t, module, v)
+		m, err := b.variant(ctx, j, t, module, v)
 		if err == nil {
 			err = b.prove(v, m)
 		}

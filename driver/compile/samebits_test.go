@@ -145,6 +145,7 @@ func named(t *testing.T, c *Compiler, hash, kernel, text string) (*Source, recip
 // doubtful compiles a kernel by a recipe that nobody vouches for.
 func doubtful(t *testing.T, c *Compiler, s *Source, r recipe.Recipe) *Candidate {
 	t.Helper()
+	c.free = true
 	cand, err := c.Compile(context.Background(), s, r)
 	if err != nil {
 		t.Fatal(err)

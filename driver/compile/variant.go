@@ -12,8 +12,10 @@ import (
 
 	"gnvcc/cache"
 	"gnvcc/driver/environment"
+	"gnvcc/driver/job"
 	"gnvcc/driver/record"
 	"gnvcc/driver/toolcmd"
+	"gnvcc/rewrite/fold"
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/recipe"
 	"gnvcc/rewrite/source"
@@ -82,7 +84,7 @@ func variantKey(t *record.Translation, call *toolcmd.Cicc, signature []string,
 	if err != nil {
 		return "", fmt.Errorf("look at cicc: %w", err)
 	}
-	return cache.HashOf("variant 2", t.Input, id, strings.Join(call.Template(), "\x00"), t.Module,
+	return cache.HashOf("variant 3", t.Input, id, strings.Join(call.Template(), "\x00"), t.Module,
 		v.entry, strings.Join(signature, ","), v.String(), cache.OwnKey()), nil
 }
 
@@ -147,7 +149,7 @@ func (b *Workbench) keepMemo(kind cache.Memos[keptVariant], key string, m compil
 }
 
 // variant gives the PTX of the translation with one kernel changed in the source.
-func (b *Workbench) variant(ctx context.Context, t *record.Translation, module *ptx.Module,
+func (b *Workbench) variant(ctx context.Context, j *job.Job, t *record.Translation, module *ptx.Module,
 	v variantOf) (compiledVariant, error) {
 	if t == nil {
 		return compiledVariant{}, errNoSource
@@ -165,10 +167,13 @@ func (b *Workbench) variant(ctx context.Context, t *record.Translation, module *
 	if err != nil {
 		return compiledVariant{}, err
 	}
+	if b.free {
+		key = cache.HashOf(key, "free")
+	}
 	if m, ok, err := b.recallVariant(key, v); ok {
 		return m, err
 	}
-	d := draft{t, module, call, signature, v, key}
+	d := draft{j, t, module, call, signature, v, key}
 	if b.draft {
 		m, err := b.drafted(ctx, d)
 		if !errors.As(err, new(draftless)) || ctx.Err() != nil {
@@ -207,14 +212,17 @@ func (b *Workbench) compileVariant(ctx context.Context, d draft, from slice) (co
 	if err != nil {
 		return none, err
 	}
-	static := b.sameBits(ctx, d.t, d.call, unit, d.module, d.signature, d.v)
-	if static != nil && (ctx.Err() != nil || transient(static) || isUndefined(static)) {
-		return none, static
+	fixed, err := d.v.fixed(unit, d.signature)
+	if err != nil {
+		return none, err
 	}
-	read, err := b.ofText(ctx, d, text, from)
+	functions := b.sameFunctions(ctx, d.t, d.call, unit, d.module, fixed, d.v)
+	if functions != nil && (ctx.Err() != nil || transient(functions) || isUndefined(functions)) {
+		return none, functions
+	}
 	m := compiledVariant{draft: from != noSlice}
+	read, err := b.read(ctx, d, unit, text, from, fixed, functions, &m)
 	if err == nil {
-		m.doubt = doubt(static, d.module, read, d.v)
 		m.module, err = b.oneSet(unit, d.module, read, d.v)
 	}
 	switch {
@@ -225,6 +233,32 @@ func (b *Workbench) compileVariant(ctx context.Context, d draft, from slice) (co
 		return none, draftless{err}
 	}
 	return none, err
+}
+
+// read gives a variant's PTX, and what of it is to be proved.
+func (b *Workbench) read(ctx context.Context, d draft, unit *source.Unit, text []byte, from slice,
+	fixed fold.Fixed, functions error, m *compiledVariant) (*ptx.Module, error) {
+	if !b.free && !d.v.approximate() && left(d.module, d.v.entry) {
+		read, err := b.strict(ctx, d, unit, text, from, fixed, functions)
+		if err == nil {
+			return read, nil
+		}
+		if ctx.Err() != nil || transient(err) {
+			return nil, err
+		}
+		b.Log.Debug().Str("kernel", d.v.entry).Str("variant", d.v.String()).Err(err).Msg(
+			"which sums are contracted is left to the compilers, and to be proved")
+	}
+	read, err := b.ofText(ctx, d, text, from)
+	if err != nil {
+		return nil, err
+	}
+	static := functions
+	if static == nil && !d.v.approximate() {
+		_, static = fold.Contracts(d.module, d.v.entry, fixed)
+	}
+	m.doubt = doubt(static, d.module, read, d.v)
+	return read, nil
 }
 
 // ofText is what cicc makes of the text in which a variant is carried out.

@@ -45,6 +45,8 @@ type Workbench struct {
 	// variants that nobody vouches for are compiled all the same: the tuner measures before it proves
 	unproved bool
 	proving  bool // what is compiled is to be proved
+	// what is contracted in source variants is left to the compilers, and proved (for tests of that)
+	free bool
 	// for the tuner: a file with the one kernel that is asked for, and what ptxas -v says of it
 	only  bool
 	alone bool                      // for pin: kernels without a recipe need not be in the cubin

@@ -116,6 +116,21 @@ func (c *Cicc) And(more ...string) *Cicc {
 	return &longer
 }
 
+// With gives the command with an option of the form -name=value at another value: cicc takes each
+// of them once.
+func (c *Cicc) With(name, value string) *Cicc {
+	at := slices.IndexFunc(c.Args, func(a string) bool {
+		return strings.HasPrefix(strings.TrimPrefix(a, "-"), strings.TrimPrefix(name, "-")+"=")
+	})
+	if at < 0 {
+		return c.And(name + "=" + value)
+	}
+	other := *c
+	other.Args = slices.Clone(c.Args)
+	other.Args[at] = name + "=" + value
+	return &other
+}
+
 // Has tells whether one of some words stands in the command.
 func (c *Cicc) Has(words ...string) bool {
 	return slices.ContainsFunc(c.Args, func(a string) bool { return slices.Contains(words, a) })

@@ -1,6 +1,7 @@
 package fold
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -43,6 +44,14 @@ type analysis struct {
 	order   []*state
 	changed bool
 	settle  bool // what was found is not taken back any more
+	doubts  []Doubt
+}
+
+// A Doubt is a statement that a variant's compiler may compute, with other bits than the GPU.
+type Doubt struct {
+	Func *ptx.Func
+	Stmt int
+	Why  string
 }
 
 // maxRounds bounds the fixpoint: values rise at most three times each, in practice some ten rounds
@@ -54,15 +63,58 @@ const maxRounds = 200
 // says which function or instruction may become constant. m is the PTX of the untouched text at
 // -O1; own tells the user's functions from CUDA's where their names are alike.
 func Check(m *ptx.Module, entry string, fixed Fixed, own func(name string) bool) error {
+	doubts, err := Doubts(m, entry, fixed, own)
+	if err == nil && len(doubts) > 0 {
+		err = errors.New(doubts[0].Why)
+	}
+	return err
+}
+
+// Doubts are all reasons for which Check says no. An error: it can't be told.
+func Doubts(m *ptx.Module, entry string, fixed Fixed, own func(name string) bool) ([]Doubt,
+	error) {
+	a, err := analyse(m, entry, fixed, own)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range a.order {
+		if err := a.pass(s, true); err != nil {
+			return nil, err
+		}
+	}
+	return a.doubts, nil
+}
+
+// Known tells of operands of what an entry reaches whether a variant may know them: those that may
+// become constant, and are not the same constant in every variant.
+func Known(m *ptx.Module, entry string, fixed Fixed) (func(f *ptx.Func, i int,
+	operand string) bool, error) {
+	a, err := analyse(m, entry, fixed, func(string) bool { return true })
+	if err != nil {
+		return nil, err
+	}
+	return func(f *ptx.Func, i int, operand string) bool {
+		s := a.states[f.Name]
+		if s == nil || s.f != f {
+			return true
+		}
+		v := a.operand(s, i, operand)
+		return v == known || v == maybe
+	}, nil
+}
+
+// analyse finds what is known of each value of what an entry reaches.
+func analyse(m *ptx.Module, entry string, fixed Fixed, own func(name string) bool) (*analysis,
+	error) {
 	a := &analysis{fixed: fixed, m: m, own: own, states: map[string]*state{}}
 	e := m.Entry(entry)
 	if e == nil {
-		return fmt.Errorf(
+		return nil, fmt.Errorf(
 			"no kernel %s at -O1, so that it can't be told whether constants change its bits", entry)
 	}
 	st, err := a.state(e)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for k := range e.Params {
 		st.params[e.Params[k].Name] = never
@@ -74,19 +126,14 @@ func Check(m *ptx.Module, entry string, fixed Fixed, own func(name string) bool)
 		a.changed, a.settle = false, round >= maxRounds/4
 		for n := 0; n < len(a.order); n++ {
 			if err := a.pass(a.order[n], false); err != nil {
-				return err
+				return nil, err
 			}
 		}
 		if !a.changed {
-			for _, s := range a.order {
-				if err := a.pass(s, true); err != nil {
-					return err
-				}
-			}
-			return nil
+			return a, nil
 		}
 	}
-	return fmt.Errorf("it can't be told whether constants change its bits: too many functions")
+	return nil, errors.New("it can't be told whether constants change its bits: too many functions")
 }
 
 // state finds a function, or begins with it.
@@ -167,9 +214,9 @@ func (a *analysis) pass(s *state, check bool) error {
 			out = a.result(s, i, base, op, ops[1:])
 			if check && float(op) && (approximate(base, op) && !a.kept(s, i, base, ops[1:]) ||
 				chooses(base) && a.both(s, i, ops[1:])) {
-				return fmt.Errorf(
+				a.doubts = append(a.doubts, Doubt{f, i, fmt.Sprintf(
 					"its %s may become constant, and the compiler's constant has other bits than the GPU's",
-					strings.TrimSpace(string(op)))
+					strings.TrimSpace(string(op)))})
 			}
 		}
 		if s.told.Held(i) && out == never {
@@ -203,7 +250,7 @@ func lastWord(op []byte) string {
 func (a *analysis) load(s *state, i int, op []byte, from string, results map[string]value) value {
 	switch space := ptx.Space(op); {
 	case space == "param":
-		name := place(from)
+		name := parameter(s.f, s.reach, i, place(from))
 		if v, ok := s.params[name]; ok {
 			return v
 		}
@@ -223,6 +270,25 @@ func (a *analysis) load(s *state, i int, op []byte, from string, results map[str
 		}
 	}
 	return maybe
+}
+
+// parameter follows the base of an address in parameter space to the name that it was made of.
+func parameter(f *ptx.Func, reach *ptx.Reaching, i int, base string) string {
+	for range 8 {
+		if !strings.HasPrefix(base, "%") {
+			break
+		}
+		defs := reach.Of(i, base)
+		if len(defs) != 1 {
+			break
+		}
+		from := f.Operands(defs[0], nil)
+		if string(f.Base(defs[0])) != "mov" || len(from) != 2 {
+			break
+		}
+		i, base = defs[0], string(f.Bytes(from[1]))
+	}
+	return base
 }
 
 // tables tells whether a variable in constant memory has a start. CUDA's own functions have some:
@@ -323,9 +389,9 @@ func (a *analysis) call(s *state, i int, text string, args, results map[string]v
 		some, firm, low = some || v == never, firm && v.firm(), min(low, v)
 	}
 	if check && !firm && (inexact(g) || ordering[g.Name] && !some) {
-		return false, fmt.Errorf(
+		a.doubts = append(a.doubts, Doubt{s.f, i, fmt.Sprintf(
 			"an argument of %s may become constant, and the compiler's result has other bits than the GPU's",
-			g.Name)
+			g.Name)})
 	}
 	switch {
 	case low == none:

@@ -316,10 +316,11 @@ func (h *Told) source(i int) string {
 	case base == "mov" && strings.HasPrefix(from, "%") && !h.reach.Written(from):
 		return from
 	case base == "ld" && ptx.HasModifier(op, "param"):
-		name := place(from)
+		name := parameter(h.f, h.reach, i, place(from))
 		for k := range h.f.Params {
 			if h.f.Params[k].Name == name {
-				return from
+				_, at, _ := strings.Cut(from, "+")
+				return name + "+" + at
 			}
 		}
 		return "ld.param"

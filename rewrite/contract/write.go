@@ -10,7 +10,7 @@ import (
 // Alone, in place of an operand, says of a sum that it is rounded by itself.
 const Alone = -1
 
-// A Sum is an addition or subtraction that names no rounding, and what it is contracted with.
+// A Sum is an addition or subtraction that rounds to nearest, and what it is contracted with.
 type Sum struct {
 	Stmt int // in Func.Stmts
 	With int // the operand, 0 or 1, that is the product, or Alone
@@ -86,13 +86,20 @@ func (w *writer) sum(s Sum) bool {
 	op := string(f.Opcode(s.Stmt))
 	base, modifiers, _ := strings.Cut(op, ".")
 	at := ptx.Span{Start: f.Stmts[s.Stmt].Op, End: f.Stmts[s.Stmt].OpEnd}
-	if base != "add" && base != "sub" || ptx.NamesRounding([]byte(op)) {
+	if base != "add" && base != "sub" {
 		return false
 	}
-	if s.With == Alone {
+	plain, named := strings.CutPrefix(modifiers, "rn.")
+	switch {
+	case !named && ptx.NamesRounding([]byte(op)):
+		return false
+	case s.With == Alone && !named:
 		f.ReplaceSpan(at, base+".rn."+modifiers)
 		return true
+	case s.With == Alone:
+		return true
 	}
+	modifiers = plain
 	o := f.Operands(s.Stmt, nil)
 	kind := kindOf(modifiers)
 	if len(o) != 3 || kind < 0 {
@@ -144,7 +151,7 @@ func (w *writer) product(sum int, operand, modifiers string) int {
 		return -1
 	}
 	base, of, _ := strings.Cut(string(w.f.Opcode(defs[0])), ".")
-	if base != "mul" || of != strings.ReplaceAll(modifiers, "sat.", "") {
+	if base != "mul" || strings.TrimPrefix(of, "rn.") != strings.ReplaceAll(modifiers, "sat.", "") {
 		return -1
 	}
 	return defs[0]
