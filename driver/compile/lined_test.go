@@ -29,6 +29,7 @@ int main() { apply<<<1, 1>>>((float *)0, 1, [] __device__(float x) { return x + 
 			p := drivertest.NewProject(t, version, map[string]string{"k.cu": text})
 			p.Gnvcc("-arch=sm_80", "--extended-lambda", "k.cu", "-o", "app")
 			c, hash, ctx := New(p.Store, t.TempDir()), p.Cubin("app", "sm_80"), context.Background()
+			c.free = true
 			cicc, ptxas := 0, 0
 			spent := func() (more, then int) {
 				a, _ := c.Spent("cicc")

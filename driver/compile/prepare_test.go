@@ -44,7 +44,7 @@ func TestPrepare(t *testing.T) {
 			}
 		})
 	}
-	if cicc, ptxas := prepare(kernel); cicc != 1 || ptxas != 2 {
+	if cicc, ptxas := prepare(kernel); cicc != 2 || ptxas != 2 {
 		t.Errorf("prepared with %d runs of cicc and %d of ptxas", cicc, ptxas)
 	}
 	if cicc, ptxas := prepare(kernel); cicc+ptxas != 0 {

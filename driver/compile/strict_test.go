@@ -26,7 +26,8 @@ __global__ void angles(float *o, const float *x, int n) {
   float s = 0;
   for (int i = 0; i < n; i++) {
     float v = x[i];
-    s += cosf(v + s) * v;
+    float w = cosf(v + s);
+    s += w * v;
   }
   o[threadIdx.x] = s;
 }

@@ -83,9 +83,9 @@ func (k *function) present(v *body, some []int) error {
 			return fmt.Errorf("%s (%s) may become constant, and nothing stands beside it that can't",
 				Text(k.f, i), of.at)
 		}
-		if float64(is[of]) < many*float64(was[of]) {
-			return fmt.Errorf("%s (%s) may have become constant: it is there %d times, in the kernel %d times, and what stands beside it %.4g times as often as there",
-				Text(k.f, i), of.at, is[of], was[of], many)
+		if is[of]*many.was < many.is*was[of] {
+			return fmt.Errorf("%s (%s) may have become constant: it is there %d times, in the kernel %d times, and what stands beside it %d and %d times",
+				Text(k.f, i), of.at, is[of], was[of], many.is, many.was)
 		}
 	}
 	return nil
@@ -125,17 +125,25 @@ func (k *function) folds(i int) bool {
 	return (!k.computes(i) || k.mayFold(i)) && !k.settled(i)
 }
 
+// A share is how often something is in a variant, and in the kernel.
+type share struct{ is, was int }
+
 // neighbours says how much more often a variant has what stands in a block and can't be computed:
 // first of all what is in the kernel as often.
-func (k *function) neighbours(b ptx.Block, was, is census, often int) (many float64, found bool) {
+func (k *function) neighbours(b ptx.Block, was, is census, often int) (many share, found bool) {
 	for _, alike := range []bool{true, false} {
 		for i := b.First; i < b.Last; i++ {
 			if k.f.Stmts[i].Kind != ptx.Inst || !k.where[i].known() || !k.stays(i) {
 				continue
 			}
-			if of := k.counted(i); !alike || was[of] == often {
-				many, found = max(many, float64(is[of])/float64(was[of])), true
+			of := k.counted(i)
+			if alike && was[of] != often {
+				continue
 			}
+			if !found || is[of]*many.was > many.is*was[of] {
+				many = share{is[of], was[of]}
+			}
+			found = true
 		}
 		if found {
 			break
