@@ -85,7 +85,9 @@ func (b *Workbench) readContracted(ctx context.Context, j *job.Job, module *ptx.
 		return out, err
 	}
 	out.Scaled = did.scaledAny()
-	if err := did.unknown(func(s same.Statement) bool { return len(did.factored(s)) > 0 }); err != nil {
+	if err := did.unknown(func(s same.Statement) bool {
+		return len(did.factored(s)) > 0
+	}); err != nil {
 		out.Strange = err.Error()
 	}
 	first := true

@@ -25,8 +25,8 @@ import (
 
 // together makes the variants that recipes ask for and that are not there yet, as far as they can
 // be made in one text, and keeps them. Whatever fails here is left to be made alone.
-func (b *Workbench) together(ctx context.Context, j *job.Job, t *record.Translation, module *ptx.Module,
-	recipes map[string]recipe.Recipe) {
+func (b *Workbench) together(ctx context.Context, j *job.Job, t *record.Translation,
+	module *ptx.Module, recipes map[string]recipe.Recipe) {
 	if t == nil || b.free || len(b.Normals) == 0 {
 		return
 	}

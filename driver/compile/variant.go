@@ -149,8 +149,8 @@ func (b *Workbench) keepMemo(kind cache.Memos[keptVariant], key string, m compil
 }
 
 // variant gives the PTX of the translation with one kernel changed in the source.
-func (b *Workbench) variant(ctx context.Context, j *job.Job, t *record.Translation, module *ptx.Module,
-	v variantOf) (compiledVariant, error) {
+func (b *Workbench) variant(ctx context.Context, j *job.Job, t *record.Translation,
+	module *ptx.Module, v variantOf) (compiledVariant, error) {
 	if t == nil {
 		return compiledVariant{}, errNoSource
 	}
