@@ -103,12 +103,16 @@ func (b *Workbench) together(ctx context.Context, j *job.Job, t *record.Translat
 // oneOf is a variant in what cicc made of several, with nothing contracted.
 func (b *Workbench) oneOf(ctx context.Context, d draft, unit *source.Unit, read *ptx.Module,
 	fixed fold.Fixed, functions error) (m compiledVariant, err error) {
-	own, sums, err := b.ownContraction(ctx, d)
-	if err != nil {
-		return m, err
-	}
-	if err = b.writeOwn(ctx, d, unit, own, sums, read, fixed, functions); err != nil {
-		return m, err
+	if left(d.module, d.v.entry) {
+		own, sums, err := b.ownContraction(ctx, d)
+		if err != nil {
+			return m, err
+		}
+		if err = b.writeOwn(ctx, d, unit, own, sums, read, fixed, functions); err != nil {
+			return m, err
+		}
+	} else if functions != nil {
+		m.doubt = functions.Error()
 	}
 	if read, err = withoutLines(d.call, read); err != nil {
 		return m, err

@@ -79,7 +79,8 @@ func TestSameSums(t *testing.T) {
 			tryRecipes(t, version, text, []attempt{
 				{"_Z4bothPfff", "spec{x=1.7,y=3.3}", "would be rounded"},
 				{"_Z4bothPfff", "spec{x=1.7}", ""},
-				{"_Z5powerPffi", "spec{n=4}", "contracted"},
+				// the product comes out of a loop, and the sum is rounded by itself: also where there is none
+				{"_Z5powerPffi", "spec{n=4}", ""},
 				{"_Z5powerPffi", "unroll=full", ""}, // the sum is rounded by itself in both
 				{"_Z5saxpyPffi", "spec{x=1.7,n=64} unroll=4", ""},
 			})

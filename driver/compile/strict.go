@@ -119,7 +119,8 @@ func (b *Workbench) readOwn(ctx context.Context, d draft) (out keptOwn, err erro
 	for _, s := range slices.Concat(made.Sums, made.Inner) {
 		with[list[s.Stmt]] = s.With
 	}
-	for _, out.Whole = range []bool{false, true} {
+	// A build has the whole text of all its kernels in one run of cicc.
+	for _, out.Whole = range []bool{!b.only, b.only} {
 		var strict *ptx.Module
 		if strict, err = b.strictOwn(ctx, d, !out.Whole); err != nil {
 			if ctx.Err() != nil || transient(err) {
