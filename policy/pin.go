@@ -16,6 +16,9 @@ func Pinnable(k *Kernel, r recipe.Recipe) error {
 	if k.Alone != "" {
 		return errors.New(k.Alone)
 	}
+	if why := k.Shut(r); why != "" {
+		return errors.New(why)
+	}
 	for _, t := range r.Terms {
 		why := ""
 		switch t.Lever {

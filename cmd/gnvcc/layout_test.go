@@ -28,7 +28,7 @@ var rooms = map[string]map[string][]string{
 			"compile",
 			"standing"},
 		"witness": {"record"},
-		"apply": {"toolcmd", "environment", "scratch", "splice", "toolkit", "again", "record", "standing",
+		"apply": {"toolcmd", "config", "environment", "scratch", "splice", "toolkit", "again", "record", "standing",
 			"stage", "witness"},
 		"driver": {"toolcmd", "environment", "scratch", "toolkit", "record", "standing", "stage"},
 		// For tests alone.

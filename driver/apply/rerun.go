@@ -164,7 +164,8 @@ func (b *beside) run(ctx context.Context, recipes map[string]string) (*result, e
 	cmd.Args[0] = "gnvcc"
 	cmd.Dir = command.Dir
 	cmd.Env = b.env.Again(environment.Run{Recorded: config.Over(command.Env, command.Dir),
-		Dir: command.Dir, Hash: b.rerun.hash, Store: cache.Folders(b.store.Path()), Folder: hold, Stop: b.stop})
+		Dir: command.Dir, Hash: b.rerun.hash, Store: cache.Folders(b.store.Path()), Folder: hold,
+		Stop: b.stop})
 	cmd.Stdout, cmd.Stderr = &said, &said
 	// SIGINT: nvcc removes its temporary files then. What dies with apply writes into the scratch
 	// folder only.

@@ -127,14 +127,14 @@ func Set() error {
 		}
 	}
 	if len(set) > 0 {
-		os.Setenv(Marked, strings.Join(set, ","))
+		os.Setenv(marked, strings.Join(set, ","))
 	}
 	return c.Err
 }
 
-// Marked is the variable that names those which Set took from files, with commas between them. They
+// marked is the variable that names those which Set took from files, with commas between them. They
 // are not kept with a command: files may say otherwise when it is run again.
-const Marked = "GNVCC_FILED"
+const marked = "GNVCC_FILED"
 
 // Over is a recorded command's environment with what the files for its folder say now, where it
 // says nothing.
