@@ -345,6 +345,9 @@ func (w *walk) checkCode() {
 		if err != nil || d.IsDir() || filepath.Ext(path) == ".ptx" {
 			return err
 		}
+		if strings.HasPrefix(d.Name(), ".") && strings.Contains(d.Name(), ".gnvcc-") {
+			return nil // what an apply had begun to write when it was killed
+		}
 		n++
 		rel, _ := filepath.Rel(w.root, path)
 		f, ok := w.files[rel]
