@@ -247,7 +247,7 @@ func TestDockerfile(t *testing.T) {
 		string(text), -1) {
 		for _, name := range strings.Fields(m[1]) {
 			if _, err := os.Stat(filepath.Join("..", strings.TrimPrefix(name, "/gnvcc/"))); err != nil &&
-				!strings.HasSuffix(name, "/bin/gnvcc") {
+				!strings.HasPrefix(name, "/gnvcc/bin/") { // made by the image's first stage
 				t.Errorf("it copies %s: %v", name, err)
 			}
 		}
