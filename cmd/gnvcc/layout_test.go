@@ -14,7 +14,7 @@ var rooms = map[string]map[string][]string{
 	"driver": {
 		"toolcmd":     {},
 		"environment": {},
-		"config":      {},
+		"config":      {"environment"},
 		"scratch":     {},
 		"splice":      {},
 		"toolkit":     {"environment"},

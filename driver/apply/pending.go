@@ -114,8 +114,12 @@ func (l *looking) recorded(aim Aim) ([]*rerun, error) {
 		out = append(out, l.maker(list))
 	}
 	for _, r := range out {
+		env := present // for a build whose command is lost
+		if r.command.Dir != "" {
+			env = environment.Of(config.Over(r.command.Env, r.command.Dir))
+		}
 		for _, alternatives := range r.units {
-			r.settle(store, &known, alternatives, present, aim.Default)
+			r.settle(store, &known, alternatives, env, aim.Default)
 		}
 		sort.Slice(r.changes, func(i, j int) bool { return r.changes[i].kernel < r.changes[j].kernel })
 	}
@@ -125,10 +129,10 @@ func (l *looking) recorded(aim Aim) ([]*rerun, error) {
 // settle takes of several records of the same code that by which least is to be done: they differ
 // in recipes that change nothing here.
 func (r *rerun) settle(store *cache.Store, known *standing.Several, unit []cache.Assembly,
-	present *environment.Environment, own bool) {
+	env *environment.Environment, own bool) {
 	var least []change
 	for i, a := range unit {
-		changes := r.changesOf(store, known, a, present, own)
+		changes := r.changesOf(store, known, a, env, own)
 		if i == 0 || len(changes) < len(least) {
 			least = changes
 			unit[0] = a
@@ -158,16 +162,12 @@ func (r *rerun) under(folder string) bool {
 	return false
 }
 
-// changesOf compares an assembly with what is wanted now: nvcc's own code, or its recipes. present
-// is for a build whose command is lost.
+// changesOf compares an assembly with what is wanted now: nvcc's own code, or its recipes. env
+// are the command's settings.
 func (r *rerun) changesOf(store *cache.Store, known *standing.Several, a cache.Assembly,
-	present *environment.Environment, own bool) (changes []change) {
+	env *environment.Environment, own bool) (changes []change) {
 	if call, err := toolcmd.ReadPtxas(a.Args); err != nil || call.Debug {
 		return nil
-	}
-	env := present
-	if c, err := record.LoadCommand(store, a.Command); err == nil {
-		env = environment.Of(config.Over(c.Env, c.Dir))
 	}
 	by := standing.AskerOf(store, a.Command, env)
 	kn := known.At(a.Dir, env)

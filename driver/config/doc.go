@@ -3,7 +3,7 @@
 // environment, where nothing is set, before anybody reads that: a setting is a variable
 // (driver/environment, cache) under a shorter name. The stages of a build get it from the face.
 //
-// Callers: cmd/gnvcc; driver/apply, for recorded commands. It imports no other room.
+// Callers: cmd/gnvcc; driver/apply, for recorded commands. It imports driver/environment.
 //
 // Reading the source: settings.go what there is, file.go a file, find.go which files count.
 package config

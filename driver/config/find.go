@@ -6,9 +6,10 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
+
+	"gnvcc/driver/environment"
 )
 
 // fileName is what a file of settings is called.
@@ -127,26 +128,21 @@ func Set() error {
 		}
 	}
 	if len(set) > 0 {
-		os.Setenv(marked, strings.Join(set, ","))
+		os.Setenv(environment.Filed, strings.Join(set, ","))
 	}
 	return c.Err
 }
 
-// marked is the variable that names those which Set took from files, with commas between them. They
-// are not kept with a command: files may say otherwise when it is run again.
-const marked = "GNVCC_FILED"
-
 // Over is a recorded command's environment with what the files for its folder say now, where it
 // says nothing.
 func Over(env []string, dir string) []string {
-	env = slices.Clone(env)
+	recorded := environment.Of(env)
+	over := recorded.All()
 	for _, v := range Of(dir).Values {
 		s, _ := settingOf(v.Key)
-		if !slices.ContainsFunc(env, func(e string) bool {
-			return strings.HasPrefix(e, s.Variable()+"=")
-		}) {
-			env = append(env, s.Variable()+"="+v.Text)
+		if _, had := recorded.Lookup(s.Variable()); !had {
+			over = append(over, s.Variable()+"="+v.Text)
 		}
 	}
-	return env
+	return over
 }

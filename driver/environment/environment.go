@@ -129,7 +129,7 @@ func (e *Environment) Again(r Run) []string {
 // equal; but for those that files say (driver/config).
 func (e *Environment) Compile() []string {
 	var kept []string
-	files := strings.Split(e.Get(filed), ",")
+	files := strings.Split(e.Get(Filed), ",")
 	for _, setting := range e.list {
 		if name, _, ok := strings.Cut(setting, "="); ok && isCompileVariable(name) &&
 			!slices.Contains(files, name) {

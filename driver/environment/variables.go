@@ -27,7 +27,9 @@ const (
 	command = "GNVCC_COMMAND"
 	chain   = "GNVCC_CHAIN"
 	depth   = "GNVCC_DEPTH"
-	filed   = "GNVCC_FILED" // variables that files of settings say (driver/config)
+	// Filed names the variables that files of settings have set (driver/config), with commas between
+	// them. They are not kept with a command: files may say otherwise when it is run again.
+	Filed = "GNVCC_FILED"
 )
 
 // What gnvcc apply tells the builds that it runs.

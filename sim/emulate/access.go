@@ -132,13 +132,22 @@ func (d *decoder) plain(s space) {
 	d.skip(84, 3) // what is evicted first
 }
 
+// moves reads what a load and a store have alike: of how many bytes it is, from register n on, and
+// how caches treat it. It is false where the instruction is refused.
+func (d *decoder) moves(s space, n, size int) bool {
+	d.plain(s)
+	if size == 0 || n != none && size > 4 && n%(size/4) != 0 {
+		d.refuse("its registers are not known")
+		return false
+	}
+	return true
+}
+
 func load(d *decoder, i *inst) {
 	s, size := d.space(), sizes[d.bits(73, 3)]
 	signed := size <= 2 && d.bits(73, 1) == 1
 	at, n := d.address(s, 32, false), int(d.bits(16, 8))
-	d.plain(s)
-	if size == 0 || n != none && size > 4 && n%(size/4) != 0 {
-		d.refuse("its registers are not known")
+	if !d.moves(s, n, size) {
 		return
 	}
 	i.lane = func(w *warp, l int) {
@@ -165,9 +174,7 @@ func load(d *decoder, i *inst) {
 func store(d *decoder, i *inst) {
 	s, size := d.space(), sizes[d.bits(73, 3)]
 	at, n := d.address(s, 64, false), int(d.bits(32, 8))
-	d.plain(s)
-	if size == 0 || n != none && size > 4 && n%(size/4) != 0 {
-		d.refuse("its registers are not known")
+	if !d.moves(s, n, size) {
 		return
 	}
 	i.lane = func(w *warp, l int) {
