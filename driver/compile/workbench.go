@@ -24,6 +24,7 @@ import (
 	"gnvcc/rewrite"
 	"gnvcc/rewrite/merge"
 	"gnvcc/rewrite/ptx"
+	"gnvcc/rewrite/ptx/await"
 	"gnvcc/rewrite/recipe"
 	"gnvcc/rewrite/stub"
 	"gnvcc/sim/cubin"
@@ -522,7 +523,7 @@ func shrinks(m *ptx.Module, kernel string, was cache.Kernel, now cubin.Kernel,
 		l.Largest = rewrite.LargestBlock(m.Entry(kernel), was.Registers)
 	}
 	if now.Registers > was.Registers || now.Shared > was.Shared {
-		waits, err := m.Awaits(kernel)
+		waits, err := await.Why(m, kernel)
 		if err != nil {
 			waits = "its code can't be followed"
 		}
