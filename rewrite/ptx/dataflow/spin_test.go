@@ -2,11 +2,11 @@ package dataflow_test
 
 import (
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 
+	"gnvcc/install/kits"
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/ptx/dataflow"
 	"gnvcc/rewrite/ptx/ptxtest"
@@ -36,7 +36,7 @@ func TestSpins(t *testing.T) {
 			return !slices.Contains(targets, arch)
 		})
 		for k, arch := range archs {
-			if os.Getenv("GNVCC_TESTS") != "all" && k != n%len(archs) {
+			if !kits.Every() && k != n%len(archs) {
 				continue
 			}
 			t.Run(kit.Version+"/"+arch, func(t *testing.T) {
