@@ -241,10 +241,9 @@ func (m *model) at(path string, alive func(folder string) bool) expected {
 	return e
 }
 
-// applied says what apply, or with own revert, makes of a file: its new content, and whether it is
-// left alone.
-func (m *model) applied(e expected, own bool) (f heldFile, left bool) {
-	f = m.files[e.path]
+// applied says what apply, or with own revert, makes of a file.
+func (m *model) applied(e expected, own bool) heldFile {
+	f := m.files[e.path]
 	isOwn := len(f.codes) > 0 && !f.damaged
 	for _, x := range e.kernels {
 		isOwn = isOwn && !x.unknown && x.as.recipe == ""
@@ -257,18 +256,16 @@ func (m *model) applied(e expected, own bool) (f heldFile, left bool) {
 	}
 	switch {
 	case len(f.codes) == 0 && !f.damaged:
-		return f, false // it is gone
-	case own && isOwn:
-		return f, false
-	case e.state == "alone":
-		return f, true
+		return f // it is gone
+	case own && isOwn, e.state == "alone":
+		return f
 	}
 	todo := false
 	for _, x := range e.kernels {
 		todo = todo || wants(x.as.task) != x.as.recipe
 	}
 	if !todo {
-		return f, false
+		return f
 	}
 	// It runs as it was built, and has to give what is there.
 	wanted := map[task]string{}
@@ -282,8 +279,8 @@ func (m *model) applied(e expected, own bool) (f heldFile, left bool) {
 			was.recipe = x.recipe
 		}
 		if !m.same(was, f.codes[i]) {
-			return f, true // the source is another one now
+			return f // left alone: the source is another one now
 		}
 	}
-	return m.built(*e.by, func(j task) string { return wanted[j] }, e.unsure), false
+	return m.built(*e.by, func(j task) string { return wanted[j] }, e.unsure)
 }

@@ -129,9 +129,7 @@ func (w *walk) stepApply(own bool) {
 	left, unsure := false, false
 	for _, x := range e {
 		unsure = unsure || x.unsure
-		f, isLeft := w.applied(x, own)
-		left = left || isLeft
-		w.settle(x, f)
+		w.settle(x, w.applied(x, own))
 	}
 	if own && !unsure {
 		for _, x := range w.expect(w.alive) {
@@ -364,7 +362,7 @@ func (w *walk) stepKillApply() {
 			continue
 		}
 		records := maps.Clone(w.records)
-		now, _ := w.applied(x, own)
+		now := w.applied(x, own)
 		for r, n := range w.records {
 			if records[r] != n {
 				w.records[r] = noted{n.at, true}
