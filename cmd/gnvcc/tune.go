@@ -137,6 +137,9 @@ func tuneVerb() *cobra.Command {
 		if *inPlace && asked.Observe > 0 {
 			return errors.New("--observe and --in-place contradict each other: with the latter the program is searched in as long as it runs")
 		}
+		if o.Total > 0 && !*inPlace {
+			return errors.New("--total goes with --in-place; without it --budget is for the whole search")
+		}
 		var err error
 		if asked.Profile, err = tuner.ReadProfile(context.Background(), *by); err != nil {
 			return err
