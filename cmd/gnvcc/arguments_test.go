@@ -84,7 +84,7 @@ var wrong = map[string][]struct{ line, says string }{
 	"watch": {{"nosuch", "nosuch"}, {"--status --stop", "--status and --stop"},
 		{"--json", "--status"}, {"--budget 0", "budget"}, {"--budget soon", "number of seconds"}},
 	"version": {{"now", "this verb takes none"}},
-	"work":    {{"", "an argument is missing"}, {"x", "where to?"},
+	"work": {{"", "an argument is missing"}, {"x", "where to?"},
 		{"nosuch -o answer", "gnvcc replay --on"}},
 }
 

@@ -23,9 +23,9 @@ import (
 
 // TestWalk goes at random through what people do between two builds, and after each step compares
 // the machine code in all files, and what status, apply -n, revert -n and export say, with a model
-// (walkmodel_test.go). Two sources are PTX, so that a build takes some 50 ms; the third one is CUDA,
-// with a main, and is built now and then, to an object and to a program. What the code of each
-// recipe is was found out before, in a store of its own (nvcc's own by nvcc).
+// (walkmodel_test.go). Two sources are PTX, so that a build takes some 50 ms; the third one is
+// CUDA, with a main, and is built now and then, to an object and to a program. What the code of
+// each recipe is was found out before, in a store of its own (nvcc's own by nvcc).
 //
 // GNVCC_LONG=1 goes on for longer (GNVCC_STEPS, by default 10,000), with another seed each time
 // (GNVCC_SEED repeats one).
