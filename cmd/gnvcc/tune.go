@@ -119,6 +119,7 @@ func tuneVerb() *cobra.Command {
 		return nil
 	})
 	fs.BoolVar(&o.Exhaustive, "exhaustive", false, "benchmark the search: measure all pairs of levers too, and say what the search missed")
+	on := fs.String("on", "", onUsage)
 	quiet := fs.Bool("quiet", false, "print errors only")
 	for _, name := range []string{"budget", "total", "within", "capture-limit", "observe"} {
 		fs.Lookup(name).DefValue = "" // their texts say it
@@ -156,6 +157,9 @@ func tuneVerb() *cobra.Command {
 			o.Budget = cmp.Or(time.Duration(budget), o.Budget)
 		}
 		asked.Options = o
+		if asked.On, err = engineOf(*on); err != nil {
+			return err
+		}
 		return tune(asked, *exact, *kernels, *quiet)
 	})
 }
@@ -172,6 +176,10 @@ func tune(asked tuner.Request, exact, kernels string, quiet bool) error {
 	}
 	if asked.Link != "" && !o.Judged {
 		return errors.New("--build goes with --judge")
+	}
+	if asked.On != nil && (asked.Mode == tuner.InPlace || o.Exact == rewrite.Approximate ||
+		o.Within != (policy.Bound{})) {
+		return errors.New("--on searches for exact recipes, on captured launches: not with --in-place, --approximate or --within")
 	}
 	if asked.Folder != "" && o.Exact != rewrite.Approximate && o.Within == (policy.Bound{}) {
 		return errors.New("--for goes with --approximate or --within: exact recipes are for all builds")

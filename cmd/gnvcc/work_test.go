@@ -146,6 +146,26 @@ func (w *workers) alike(what, said string) {
 	}
 }
 
+// with is replay with one more variable.
+func (w *workers) with(variable string, more ...string) (string, error) {
+	old := w.env
+	defer func() { w.env = old }()
+	w.env = append(old[:len(old):len(old)], variable)
+	return w.replay(more...)
+}
+
+// without: all kernels but one are decided as by the local run, and it is said why that one is not.
+func (w *workers) without(kernel, said string, err error, why string) {
+	w.t.Helper()
+	want := maps.Clone(w.local)
+	maps.DeleteFunc(want, func(name, _ string) bool { return strings.Contains(name, kernel) })
+	if got := w.decided(); err != nil || len(want) != workKernels-1 || !maps.Equal(got, want) ||
+		!strings.Contains(said, why) {
+		w.t.Errorf("without %s: decided %v, want %v, %v; said, without %q:\n%s", kernel, got, want, err, why,
+			said)
+	}
+}
+
 // TestWork: two workers on this machine decide what one process does; one that is killed costs
 // nothing; one that is not alike is refused by name; without any, this process searches.
 func TestWork(t *testing.T) {
@@ -185,21 +205,27 @@ func TestWork(t *testing.T) {
 			continue
 		}
 		w.fresh()
-		old := w.env
-		w.env = append(append([]string(nil), w.env...), variable)
-		said, err := w.replay("--on", "local:gpus=2")
-		w.env = old
+		said, err := w.with(variable, "--on", "local:gpus=2")
 		if err != nil {
 			t.Errorf("%s: %v\n%s", what, err, said)
 		}
 		w.alike(what, said)
 		if strings.Contains(variable, "H100") && !strings.Contains(said, "has a Simulated H100, and the launches were captured on a Simulated H200") ||
-			strings.Contains(variable, "OTHER") && !strings.Contains(said, "workers must be alike") {
+			strings.Contains(variable, "OTHER") && !strings.Contains(said, "workers must be alike") ||
+			strings.Contains(variable, "DIES") && !strings.Contains(said, "its worker was lost: ") ||
+			strings.Contains(variable, "LIES") && !strings.Contains(said, "has done another order") {
 			t.Errorf("%s: it is not named:\n%s", what, said)
 		}
 	}
+	w.fresh()
+	said, err = w.with("TEST_WORK_NEVER=k1", "--on", "local:gpus=2")
+	w.without("k1", said, err, "k1 was not searched: its worker was lost twice")
+	if n := strings.Count(said, "searches on k1"); n != 2 {
+		t.Errorf("k1 was ordered %d times, want twice:\n%s", n, said)
+	}
 	for _, on := range []string{"moon", "local:gpus=0", "local:n=2", "slurm:n=2", "slurm:n=2,dir=here",
-		"local:gpus"} {
+		"local:gpus", "k8s:n=2", "k8s:n=2,image=i,claim=c", "k8s:image=i,claim=c,dir=/a,mount=/b",
+		"k8s:image=i,claim=c,dir=/a,moon=1"} {
 		if out, err := w.replay("--on", on); err == nil || !strings.Contains(out, "--on "+on) {
 			t.Errorf("--on %s: %v\n%s", on, err, out)
 		}
