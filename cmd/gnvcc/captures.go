@@ -201,7 +201,7 @@ func capturedKernels(word string) (*regexp.Regexp, error) {
 	return selection.Pattern(word, kernels)
 }
 
-const onUsage = "search by these `workers`, on several GPUs, a kernel each at a time: local:gpus=N, or slurm:n=N,dir=FOLDER and options of salloc (partition=gpu, ...); FOLDER is one that all nodes see"
+const onUsage = "search by these `workers`, on several GPUs, a kernel each at a time: local:gpus=N, slurm:n=N,dir=FOLDER and options of salloc (partition=gpu, ...), or k8s:n=N,image=IMAGE,claim=NAME,dir=FOLDER (manifest=FILE writes the Job down); FOLDER is one that all nodes see"
 
 // engineOf reads --on, nil without.
 func engineOf(on string) (tuner.Engine, error) {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"os"
@@ -201,9 +202,6 @@ func TestWork(t *testing.T) {
 		"a GPU of another name":   "TEST_WORKER=Simulated H100/580.1",
 		"a GPU of another driver": "TEST_WORK_OTHER=" + filepath.Join(w.dir, "other"),
 	} {
-		if os.Getenv("GNVCC_LONG") == "" && strings.Contains(variable, "OTHER") {
-			continue
-		}
 		w.fresh()
 		said, err := w.with(variable, "--on", "local:gpus=2")
 		if err != nil {
@@ -229,5 +227,59 @@ func TestWork(t *testing.T) {
 		if out, err := w.replay("--on", on); err == nil || !strings.Contains(out, "--on "+on) {
 			t.Errorf("--on %s: %v\n%s", on, err, out)
 		}
+	}
+}
+
+// TestGPUsBench: the command that stands ready for a machine with two GPUs does all that it says,
+// on two simulated ones.
+func TestGPUsBench(t *testing.T) {
+	w := newWorkers(t)
+	w.fresh()
+	out := filepath.Join(w.dir, "gpus.json")
+	bench := func(more ...string) (string, error) {
+		cmd := exec.Command("go", append([]string{"run", "gnvcc/bench/gpus", "-gnvcc", w.exe, "-store",
+			w.store, "-out", out, "-options", "--levers ld --jobs 1"}, more...)...)
+		cmd.Env = w.env
+		said, err := cmd.CombinedOutput()
+		return string(said), err
+	}
+	if said, err := bench("-gpus", "1,2"); err != nil || !strings.Contains(said, "3 kernels: ") {
+		t.Fatalf("%v\n%s", err, said)
+	}
+	var got struct {
+		Runs []struct {
+			GPUs    int
+			Seconds float64
+			Kernels []struct {
+				Name, Recipe string
+				Checked      int
+			}
+			Workers map[string]int
+		}
+		Unlike []string
+	}
+	text, err := os.ReadFile(out)
+	if err == nil {
+		err = json.Unmarshal(text, &got)
+	}
+	if err != nil || len(got.Runs) != 2 || len(got.Unlike) > 0 {
+		t.Fatalf("%v: %s", err, text)
+	}
+	for i, r := range got.Runs {
+		used := map[int]bool{}
+		for _, worker := range r.Workers {
+			used[worker] = true
+		}
+		for _, k := range r.Kernels {
+			if w.local[k.Name] != k.Recipe || k.Recipe != "" && k.Checked == 0 {
+				t.Errorf("%d GPUs: %+v, locally %q", r.GPUs, k, w.local[k.Name])
+			}
+		}
+		if r.GPUs != i+1 || len(r.Kernels) != workKernels || len(used) != i+1 || r.Seconds <= 0 {
+			t.Errorf("%+v", r)
+		}
+	}
+	if said, err := bench("-gpus", "1,1", "-goal", "0.01"); err == nil {
+		t.Errorf("a goal that can't be reached was reached:\n%s", said)
 	}
 }
