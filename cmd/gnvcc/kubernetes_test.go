@@ -16,9 +16,9 @@ import (
 	"time"
 )
 
-// A kubectl of our own stands for a cluster: of an Indexed Job it runs the command of each index, so
-// many at a time as parallelism says, and an index that fails as often again as backoffLimitPerIndex
-// says. Everything that it reads it takes from the manifest. Its state lies in the folder that
+// A kubectl of our own stands for a cluster: of an Indexed Job it runs the command of each index,
+// so many at a time as parallelism says, and an index that fails as often again as
+// backoffLimitPerIndex says. It reads the manifest alone. Its state lies in the folder that
 // TEST_KUBE names.
 
 type indexedJob struct {

@@ -135,15 +135,9 @@ func tuneVerb() *cobra.Command {
 		if *inPlace {
 			asked.Mode = tuner.InPlace
 		}
-		if *inPlace && asked.Observe > 0 {
-			return errors.New("--observe and --in-place contradict each other: with the latter the program is searched in as long as it runs")
-		}
 		var err error
 		if asked.Profile, err = tuner.ReadProfile(context.Background(), *by); err != nil {
 			return err
-		}
-		if asked.Profile != nil && *inPlace {
-			return errors.New("--profile goes with replayed launches: not with --in-place")
 		}
 		if *approximate && fs.Changed("exact") && *exact != "approximate" {
 			return fmt.Errorf("--approximate and --exact=%s contradict each other", *exact)
@@ -177,8 +171,13 @@ func tune(asked tuner.Request, exact, kernels string, quiet bool) error {
 	if asked.Link != "" && !o.Judged {
 		return errors.New("--build goes with --judge")
 	}
-	if asked.On != nil && (asked.Mode == tuner.InPlace || o.Exact == rewrite.Approximate ||
-		o.Within != (policy.Bound{})) {
+	switch inPlace := asked.Mode == tuner.InPlace; {
+	case inPlace && asked.Observe > 0:
+		return errors.New("--observe and --in-place contradict each other: with the latter the program is searched in as long as it runs")
+	case inPlace && asked.Profile != nil:
+		return errors.New("--profile goes with replayed launches: not with --in-place")
+	case asked.On != nil &&
+		(inPlace || o.Exact == rewrite.Approximate || o.Within != (policy.Bound{})):
 		return errors.New("--on searches for exact recipes, on captured launches: not with --in-place, --approximate or --within")
 	}
 	if asked.Folder != "" && o.Exact != rewrite.Approximate && o.Within == (policy.Bound{}) {

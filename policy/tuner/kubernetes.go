@@ -16,10 +16,10 @@ import (
 	"time"
 )
 
-// Kubernetes as an engine: all orders are one Indexed Job, a pod an order, the heaviest first, since
-// its controller starts indices in their order. It has the queue and the second try of an order that
-// was lost (backoffLimitPerIndex, Kubernetes 1.29 or 1.28 with the gate). The manifest is applied by
-// kubectl, with its contexts and credentials, or written to a file for who may apply it.
+// Kubernetes as an engine: all orders are one Indexed Job, a pod an order, the heaviest first,
+// since its controller starts indices in their order. It has the queue, and the second try of an
+// order that was lost (backoffLimitPerIndex, Kubernetes 1.29). The manifest is applied by kubectl,
+// with its contexts and credentials, or written to a file for who may apply it.
 
 // A kubernetesEngine has one Job.
 type kubernetesEngine struct {

@@ -131,8 +131,8 @@ func handOut(t *testing.T, workers int, e sleepingEngine) time.Duration {
 	return took
 }
 
-// TestEightWorkers: eight workers do the recorded searches at least six times as fast as one, with a
-// second for each order to begin. GNVCC_QUEUE_FASTER=10 has more workers, and time ten times as
+// TestEightWorkers: eight workers do the recorded searches at least six times as fast as one, with
+// a second for each order to begin. GNVCC_QUEUE_FASTER=10 has more workers, and time ten times as
 // fast as recorded: the raw figures of bench/results.
 func TestEightWorkers(t *testing.T) {
 	seconds, searches := recordedSearches(t)

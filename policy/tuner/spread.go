@@ -37,8 +37,8 @@ type Engine interface {
 	Close()
 }
 
-// A queue is an engine that takes all orders at once, and has a queue of its own; it tries a lost one
-// once more by itself.
+// A queue is an engine that takes all orders at once, and has a queue of its own; it tries a lost
+// one once more by itself.
 type queue interface {
 	Engine
 	// Submit begins: there are so many orders, called queueOrder(0).json and so on in Folder, and none
