@@ -3,6 +3,7 @@ package tuner
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -33,7 +34,7 @@ func TestElsewhere(t *testing.T) {
 			Block: [3]int{32, 1, 1}, Count: 1, Process: &profile.Process{}, Device: &profile.Device{}},
 			Why: why, Use: capture.Use{Count: 1, Seconds: seconds, Sampled: 1, Sets: 1}}
 		if captured {
-			s.Captures = []*capture.Manifest{{ID: kernel, Kernel: kernel, Cubin: "c",
+			s.Captures = []*capture.Manifest{{ID: fmt.Sprint(kernel, grid), Kernel: kernel, Cubin: "c",
 				Grid: s.Launch.Grid, Block: s.Launch.Block, Use: s.Use}}
 		}
 		return s
@@ -41,6 +42,12 @@ func TestElsewhere(t *testing.T) {
 	made := Observed{Run: capture.Run{Seen: []capture.Seen{seen("both", 1, 5, true, ""),
 		seen("both", 2, 4, false, "too large"), seen("left", 1, 3, false, "it prints"),
 		seen("unknown", 1, 2, false, "its module is not known"), seen("small", 1, 0.01, true, "")}}}
+	for grid := range 4 { // each launched once, in a grid of its own: one stands for another
+		s := seen("grids", grid+1, 0.05, true, "")
+		s.Use.Family = 0.2
+		s.Captures[0].Use = s.Use
+		made.Seen = append(made.Seen, s)
+	}
 	for _, with := range []bool{true, false} {
 		store, err := capture.Open(t.TempDir())
 		if err != nil {
@@ -70,11 +77,17 @@ func TestElsewhere(t *testing.T) {
 			decided = append(decided, r.Kernel.Name)
 		}
 		slices.Sort(decided)
-		want := []string{"both", "left", "small", "unknown"}
+		stands := slices.ContainsFunc(w.account.rows, func(r row) bool {
+			return r.Why == "another launch stands for it"
+		})
+		if !stands {
+			t.Errorf("with workers %v: no launch stands for another: %+v", with, w.account.rows)
+		}
+		want := []string{"both", "grids", "left", "small", "unknown"}
 		if with {
 			want = []string{"left", "small", "unknown"}
 		}
-		if !slices.Equal(decided, want) || with && !slices.Equal(ordered, []string{"both"}) {
+		if !slices.Equal(decided, want) || with && !slices.Equal(slices.Compact(ordered), []string{"both", "grids"}) {
 			t.Errorf("with workers %v: decided on %q, ordered %q", with, decided, ordered)
 		}
 	}

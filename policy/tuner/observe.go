@@ -156,6 +156,10 @@ func (w *ReplaySearch) searchSeen(r *run, run Observed) (profile.Exit, error) {
 		list = append(list, s.Captures...)
 	}
 	sort.SliceStable(list, func(i, j int) bool { return list[i].Weight() > list[j].Weight() })
+	w.account.enter(run.Seen, missing)
+	if err := w.Profile.tell(launched(run.Seen), deviceOf(list), w.Say); err != nil {
+		return exit, err
+	}
 	jobs := w.Jobs(list, total)
 	elsewhere := w.elsewhere(jobs)
 	for _, s := range run.Seen {
@@ -170,10 +174,6 @@ func (w *ReplaySearch) searchSeen(r *run, run Observed) (profile.Exit, error) {
 		if why := missing(s); why != "" {
 			w.Tuner.LeftAlone(p.Launch, why)
 		}
-	}
-	w.account.enter(run.Seen, missing)
-	if err := w.Profile.tell(launched(run.Seen), deviceOf(list), w.Say); err != nil {
-		return exit, err
 	}
 	// counts of all launches, also of those that were not captured
 	w.Tuner.End(&profile.Process{}, all)
