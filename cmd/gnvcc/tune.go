@@ -131,6 +131,7 @@ func tuneVerb() *cobra.Command {
 		return nil
 	})
 	fs.BoolVar(&o.Exhaustive, "exhaustive", false, "benchmark the search: measure all pairs of levers too, and say what the search missed")
+	on := fs.String("on", "", onUsage)
 	quiet := fs.Bool("quiet", false, "print errors only")
 	for _, name := range []string{"budget", "total", "within", "capture-limit", "observe"} {
 		fs.Lookup(name).DefValue = "" // their texts say it
@@ -153,9 +154,6 @@ func tuneVerb() *cobra.Command {
 		if asked.Profile, err = tuner.ReadProfile(context.Background(), *by); err != nil {
 			return err
 		}
-		if asked.Profile != nil && *inPlace {
-			return errors.New("--profile goes with replayed launches: not with --in-place")
-		}
 		if *approximate && fs.Changed("exact") && *exact != "approximate" {
 			return fmt.Errorf("--approximate and --exact=%s contradict each other", *exact)
 		} else if *approximate {
@@ -168,6 +166,9 @@ func tuneVerb() *cobra.Command {
 			o.Budget = cmp.Or(time.Duration(budget), o.Budget)
 		}
 		asked.Options = o
+		if asked.On, err = engineOf(*on); err != nil {
+			return err
+		}
 		return tune(asked, *exact, *kernels, *quiet)
 	})
 }
@@ -184,6 +185,15 @@ func tune(asked tuner.Request, exact, kernels string, quiet bool) error {
 	}
 	if asked.Link != "" && !o.Judged {
 		return errors.New("--build goes with --judge")
+	}
+	switch inPlace := asked.Mode == tuner.InPlace; {
+	case inPlace && asked.Observe > 0:
+		return errors.New("--observe and --in-place contradict each other: with the latter the program is searched in as long as it runs")
+	case inPlace && asked.Profile != nil:
+		return errors.New("--profile goes with replayed launches: not with --in-place")
+	case asked.On != nil &&
+		(inPlace || o.Exact == rewrite.Approximate || o.Within != (policy.Bound{})):
+		return errors.New("--on searches for exact recipes, on captured launches: not with --in-place, --approximate or --within")
 	}
 	if asked.Folder != "" && o.Exact != rewrite.Approximate && o.Within == (policy.Bound{}) {
 		return errors.New("--for goes with --approximate or --within: exact recipes are for all builds")

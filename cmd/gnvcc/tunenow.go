@@ -24,8 +24,11 @@ func tuneNow(verb string, asked tuner.Request, quiet bool) error {
 	if err := asked.Options.Validate(lever.Names()); err != nil {
 		return err
 	}
-	if !driverHere() {
-		return withoutDriver(verb)
+	if !driverHere() { // a cluster's login node has none: what searches on captures may be elsewhere
+		asked.NoGPU = asked.Mode == tuner.Captured && asked.On != nil && !asked.On.Here()
+		if !asked.NoGPU {
+			return withoutDriver(verb)
+		}
 	}
 	signals := newRelay()
 	defer signals.Close()

@@ -128,10 +128,15 @@ func (w *ReplaySearch) observed(r *run, wanted func(*profile.Launch) error) (pro
 	a := &w.account
 	a.ran, a.ended, a.kept, a.cost, a.times = run.Took, run.Ended, run.Kept, run.Cost, run.Times
 	r.Signals.ProgramEnded()
-	exit, signals := run.Exit, r.Signals
 	if err != nil {
-		return exit, err
+		return run.Exit, err
 	}
+	return w.searchSeen(r, run)
+}
+
+// searchSeen searches on what a run has left.
+func (w *ReplaySearch) searchSeen(r *run, run Observed) (profile.Exit, error) {
+	exit, signals := run.Exit, r.Signals
 	var total float64
 	var list []*capture.Manifest
 	all := profile.Summary{Whole: true}
@@ -148,9 +153,21 @@ func (w *ReplaySearch) observed(r *run, wanted func(*profile.Launch) error) (pro
 			100*share)
 	}
 	for _, s := range run.Seen {
+		list = append(list, s.Captures...)
+	}
+	sort.SliceStable(list, func(i, j int) bool { return list[i].Weight() > list[j].Weight() })
+	w.account.enter(run.Seen, missing)
+	if err := w.Profile.tell(launched(run.Seen), deviceOf(list), w.Say); err != nil {
+		return exit, err
+	}
+	jobs := w.Jobs(list, total)
+	elsewhere := w.elsewhere(jobs)
+	for _, s := range run.Seen {
+		if elsewhere(s.Launch) {
+			continue
+		}
 		p := s.Profile()
 		all.Kernels = append(all.Kernels, p)
-		list = append(list, s.Captures...)
 		if len(s.Captures) > 0 {
 			continue
 		}
@@ -158,14 +175,8 @@ func (w *ReplaySearch) observed(r *run, wanted func(*profile.Launch) error) (pro
 			w.Tuner.LeftAlone(p.Launch, why)
 		}
 	}
-	w.account.enter(run.Seen, missing)
-	if err := w.Profile.tell(launched(run.Seen), deviceOf(list), w.Say); err != nil {
-		return exit, err
-	}
 	// counts of all launches, also of those that were not captured
 	w.Tuner.End(&profile.Process{}, all)
-	sort.SliceStable(list, func(i, j int) bool { return list[i].Weight() > list[j].Weight() })
-	jobs := w.Jobs(list, total)
 	if len(run.Seen) > 0 {
 		w.Say("%s%s", observed(run.Seen, total), held(run.Cost))
 	}
@@ -173,7 +184,7 @@ func (w *ReplaySearch) observed(r *run, wanted func(*profile.Launch) error) (pro
 		w.Say("interrupted: %d launches are captured, gnvcc replay searches on them", len(list))
 		return exit, nil
 	}
-	w.counted = true
+	w.counted = w.spread == nil
 	w.Search(signals.Rest(), jobs)
 	return exit, w.Captures.Trim(w.Limits)
 }
@@ -206,8 +217,54 @@ func (w *ReplaySearch) again(ctx context.Context, o policy.Options) error {
 	}
 	w.account.ended = time.Now()
 	w.account.captured(list)
-	w.Search(ctx, w.Jobs(list, total))
+	jobs := w.Jobs(list, total)
+	if w.spread != nil && w.Profile == nil {
+		jobs = w.queue(list)
+	}
+	w.Search(ctx, jobs)
 	return nil
+}
+
+// queue are the jobs of several programs, each with the same part of the budget: beside a program
+// that runs for an hour the kernels of the others would be worth nothing.
+func (w *ReplaySearch) queue(list []*capture.Manifest) (jobs []Job) {
+	by := map[string][]*capture.Manifest{}
+	for _, m := range list {
+		by[m.Program] = append(by[m.Program], m)
+	}
+	for _, program := range slices.Sorted(maps.Keys(by)) {
+		var total float64
+		for _, m := range by[program] {
+			total += m.Weight()
+		}
+		for _, j := range w.Jobs(by[program], total) {
+			j.Share /= float64(len(by))
+			jobs = append(jobs, j)
+		}
+	}
+	return jobs
+}
+
+// elsewhere tells of which kernels others decide: of those that they search on, where they do. The
+// tuner here is told nothing of these, and so decides nothing: a decision without a measurement
+// would take the place of theirs.
+func (w *ReplaySearch) elsewhere(jobs []Job) func(*profile.Launch) bool {
+	theirs := map[string]bool{}
+	identity := func(cubin, kernel string) string {
+		if k, err := w.Kernel(cubin, kernel); err == nil {
+			return k.Identity
+		}
+		return ""
+	}
+	if w.spread != nil {
+		for _, j := range jobs {
+			theirs[identity(j.Capture.Cubin, j.Capture.Kernel)] = true
+		}
+		delete(theirs, "")
+	}
+	return func(l *profile.Launch) bool {
+		return len(theirs) > 0 && theirs[identity(l.Cubin, l.Kernel)]
+	}
 }
 
 // launched are the kernels of a run.

@@ -45,7 +45,8 @@ type Request struct {
 	Judge, Link string // commands of the user's (judge.go); "": none
 	Apply       bool   // build with what was found
 
-	On      Engine // with Captured: who searches; nil: this process
+	On      Engine // who searches on captures; nil: this process. Not with InPlace
+	NoGPU   bool   // this machine has none: On alone can search
 	Signals Signals
 	GPU     GPU             // nil: this machine's
 	Listen  policy.Progress // nil: nobody
