@@ -40,6 +40,8 @@ func (m *Module) Awaits(entry string) (string, error) {
 		return "a barrier over the grid", nil
 	case t.Indirect:
 		return "a call by pointer", nil
+	case t.Cluster || r.Funcs[0].clustered():
+		return "a cluster of blocks", nil
 	}
 	callees := make(map[string]*callee, len(r.Funcs))
 	for _, f := range r.Funcs {
@@ -69,6 +71,13 @@ func (m *Module) Awaits(entry string) (string, error) {
 		}
 	}
 	return "", nil
+}
+
+// clustered tells whether the source asks for clusters of blocks.
+func (f *Func) clustered() bool {
+	return slices.ContainsFunc(f.Directives, func(d Directive) bool {
+		return strings.Contains(d.Name, "cluster")
+	})
 }
 
 // OfRuntime tells the functions without a body that the toolkit or the driver brings: printf,
