@@ -132,9 +132,9 @@ func (c *Config) figure(k *policy.Kernel, r recipe.Recipe) *policy.Trial {
 }
 
 // excluded tells whether no launch of the configuration can have fulfilled a guard: something in it
-// had another value in all of them, or they are launched past the host stub, which asks.
+// had another value in all of them.
 func (c *Config) excluded(k *policy.Kernel, g recipe.Guard) bool {
-	return c.Launch != nil && (c.Launch.Past || g.Excludes(policy.LookUp(policy.Values(k, c.Launch))))
+	return c.Launch != nil && g.Excludes(policy.LookUp(policy.Values(k, c.Launch)))
 }
 
 // expected is the ratio that can be claimed over all launches of a configuration: those whose
