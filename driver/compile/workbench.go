@@ -338,7 +338,8 @@ func (b *Workbench) try(ctx context.Context, j *job.Job, t *record.Translation, 
 	if b.only {
 		return out, nil, nil
 	}
-	if out.Kernels, bad, err = b.check(t, module, p, recipes, std, content); err != nil || len(bad) > 0 {
+	out.Kernels, bad, err = b.check(t, module, p, recipes, std, content)
+	if err != nil || len(bad) > 0 {
 		return nil, bad, err
 	}
 	job.Spills(out.Kernels, []child.Message{{Text: messages}})
@@ -450,8 +451,8 @@ func (b *Workbench) assembled(ctx context.Context, j *job.Job, text []byte,
 // check reads a cubin back and compares it with nvcc's own compile: every kernel is there, none
 // that was to stay as it is has other resources, and each launches with every block that it did
 // before.
-func (b *Workbench) check(t *record.Translation, module *ptx.Module, p *plan, recipes map[string]recipe.Recipe,
-	std []cache.Kernel, content []byte) ([]cache.Kernel, map[string]error, error) {
+func (b *Workbench) check(t *record.Translation, module *ptx.Module, p *plan,
+	recipes map[string]recipe.Recipe, std []cache.Kernel, content []byte) ([]cache.Kernel, map[string]error, error) {
 	kernels, file, err := job.ReadBack(std, content)
 	if err != nil {
 		return nil, nil, err

@@ -22,7 +22,8 @@ func (k *Findings) answers(r recipe.Recipe, configs []*Config) string {
 			return c.Launch != nil && is(c.Launch)
 		})
 	}
-	asked, together := any(func(l *profile.Launch) bool { return l.Asked }), any((*profile.Launch).Together)
+	asked := any(func(l *profile.Launch) bool { return l.Asked })
+	together := any((*profile.Launch).Together)
 	if r.HasSecond() || !asked && !together {
 		return ""
 	}
