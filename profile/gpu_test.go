@@ -420,7 +420,7 @@ func TestGPU(t *testing.T) {
 		}
 	})
 	for what, reasons := range map[string]map[string]string{
-		"alone": {"loud": "printf", "inplace": "captured"},
+		"alone":   {"loud": "printf", "inplace": "captured"},
 		"managed": {"generic": "managed"},
 		"full":    {"inplace": "neither on the device nor on the host"},
 		"waits":   {"inplace": "busy with work that waits"},

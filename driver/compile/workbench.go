@@ -452,7 +452,8 @@ func (b *Workbench) assembled(ctx context.Context, j *job.Job, text []byte,
 // that was to stay as it is has other resources, and each launches with every block that it did
 // before.
 func (b *Workbench) check(t *record.Translation, module *ptx.Module, p *plan,
-	recipes map[string]recipe.Recipe, std []cache.Kernel, content []byte) ([]cache.Kernel, map[string]error, error) {
+	recipes map[string]recipe.Recipe, std []cache.Kernel, content []byte) ([]cache.Kernel,
+	map[string]error, error) {
 	kernels, file, err := job.ReadBack(std, content)
 	if err != nil {
 		return nil, nil, err
