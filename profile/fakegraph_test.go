@@ -95,6 +95,7 @@ func TestGraphsLeft(t *testing.T) {
 		{"nodes", "LAUNCHES=5", ""},
 		{"nodes", "FAIL=cuGraphLaunch", ""}, // of ours, for the memset
 		{"nodes without a graph", "", "has destroyed the graph"},
+		{"nodes alone", "", ""},
 	} {
 		h := &seeing{dir: t.TempDir()}
 		exit, log := f.run(t, h, c.what, true, c.set)

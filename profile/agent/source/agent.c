@@ -444,7 +444,7 @@ static void on_call(enum action a, CUpti_CallbackId id, const CUpti_CallbackData
 // ours (a thread that was cancelled there would hold them for ever), and what they leave in errno.
 static void CUPTIAPI on_callback(void *user, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void *data) {
   (void)user;
-  if (inside == OURS || atomic_load_explicit(&agent_off, memory_order_relaxed)) return;
+  if (inside == OURS || (atomic_load_explicit(&agent_off, memory_order_relaxed) && !graph_pending())) return;
   bool call = domain != CUPTI_CB_DOMAIN_RESOURCE;
   if (call && (inside == RESOLVING || id >= CUPTI_DRIVER_TRACE_CBID_SIZE || actions[id] == NOTHING)) return;
   int error = errno, cancel;

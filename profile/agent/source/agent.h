@@ -216,6 +216,7 @@ void capture_after(bool launched); // opens the gate and tells gnvcc
 extern __thread bool walking; // this thread launches a graph's nodes one by one: it holds talk, and the gate is closed
 void on_graph_launch(const CUpti_CallbackData *c, CUstream stream);
 void on_graph_launched(void);
+bool graph_pending(void); // this thread's launch of a graph, whose nodes are switched off, has not returned; gnvcc may have gone meanwhile
 void on_graph_enter(const char *name, const void *params);                          // what may destroy a graph
 void on_graph_success(const char *name, const void *params, CUcontext context);    // what makes or changes one
 void graphs_count(void);                                                            // counts what was launched since

@@ -484,6 +484,8 @@ void on_graph_launch(const CUpti_CallbackData *c, CUstream stream) {
   if (done) walked = e;
 }
 
+bool graph_pending(void) { return walked != NULL; }
+
 // The gate is still closed: nobody has seen the graph with its nodes switched off.
 void on_graph_launched(void) {
   struct exec *e = walked;
