@@ -56,7 +56,9 @@ type Kernel struct {
 	NoSecond string
 	// the instruction by which its blocks may wait for each other, "" if none does: then no fewer may
 	// be resident
-	Awaits     string
+	Awaits string
+	// why launches of its file may need as many resident blocks as before, though none waits
+	Together   string
 	HintsAlone string // why no lever but cache hints is allowed, "" if others are
 	Watched    string // why none but those and register caps is allowed, "" if others are
 	NoThrottle string // why all of its blocks that can be resident must be; "" if fewer may be

@@ -201,6 +201,7 @@ func (p *process) launch(in *reader) (*Launch, error) {
 	if prior := in.bytes(); len(prior) > 0 {
 		l.Prior = slices.Clone(prior)
 	}
+	l.Past = in.u8() != 0
 	if err := in.end(); err != nil {
 		return nil, err
 	}

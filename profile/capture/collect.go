@@ -289,7 +289,7 @@ func (u Use) join(o Use) Use {
 	u.Varied += o.Varied
 	u.Seconds += o.Seconds
 	u.Sampled += o.Sampled
-	u.Asked = u.Asked || o.Asked
+	u.Asked, u.Past = u.Asked || o.Asked, u.Past || o.Past
 	u.Row = u.Row && o.Row
 	for i := range u.Params {
 		if i >= len(o.Params) {
