@@ -61,8 +61,8 @@ func Every() bool {
 		os.Getenv("GNVCC_LONG") != ""
 }
 
-// Long skips a test that takes long, unless every one is to run. why says what the shorter tests see
-// of the same.
+// Long skips a test that takes long, unless every one is to run. why says what the shorter tests
+// see of the same.
 func Long(t testing.TB, why string) {
 	t.Helper()
 	if !Every() {
@@ -104,8 +104,8 @@ func All(t testing.TB) []Kit {
 	return here()
 }
 
-// Any returns one toolkit for tests that any will do for: the usual one if it is here. Without any it
-// skips the test.
+// Any returns one toolkit for tests that any will do for: the usual one if it is here. Without any
+// it skips the test.
 func Any(t testing.TB) Kit {
 	t.Helper()
 	all := All(t)
