@@ -11,6 +11,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"os"
 	"os/exec"
@@ -96,7 +97,7 @@ func (f fake) send(t frameType, fields ...any) {
 		case uint8:
 			w.u8(v)
 		case float64:
-			w.f64(v)
+			w.u64(math.Float64bits(v))
 		case string:
 			w.str(v)
 		case []byte:
