@@ -52,9 +52,23 @@ type Input struct {
 type Program struct {
 	Name    string
 	Device  string
-	Seconds float64 // on the GPU, in the runs observed
-	Faster  float64 // of these, in kernels that have a recipe
-	After   float64 // seconds that all would take by the decisions' ratios
+	Seconds float64        // on the GPU, in the runs observed
+	Faster  float64        // of these, in kernels that have a recipe
+	After   float64        // seconds that all would take by the decisions' ratios
+	Pieces  []policy.Piece // of it, by kernel
+}
+
+// Bar draws the time by kernel.
+func (p Program) Bar() template.HTML { return timeBar(p.Pieces) }
+
+// Largest are the pieces that get a line of their own, and how many do not.
+func (p Program) Largest() []policy.Piece { return p.Pieces[:min(len(p.Pieces), mostPieces)] }
+func (p Program) More() int               { return max(0, len(p.Pieces)-mostPieces) }
+
+// Share is a piece's part of the program's time, Gained that of it which its recipe takes away.
+func (p Program) Share(x policy.Piece) string { return report.Share(x.Seconds, p.Seconds) }
+func (p Program) Gained(x policy.Piece) string {
+	return report.Share(x.Seconds-x.After, x.Seconds)
 }
 
 // Percent is the part of the time that became faster.

@@ -65,6 +65,7 @@ type Found struct {
 	Compiled string // how often the tools ran
 	Took     time.Duration
 	Program  profile.Exit
+	Pieces   []policy.Piece // the run's time, by kernel; none where the search was in the program
 }
 
 // Signals are what the user's signals mean while a program runs under us, and after that.
