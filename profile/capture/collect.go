@@ -34,6 +34,7 @@ type Collector struct {
 	begun    time.Time
 	times    Times
 	known    map[string]weight // of earlier runs, by configuration
+	floor    float64           // share of the time below which nothing is captured, by them
 	peak     int64
 	stopped  bool // no launch is captured any more
 	notes    []string
@@ -89,8 +90,24 @@ func NewCollector(s *Store, l Limits, dir string, wanted func(*profile.Launch) e
 	c := &Collector{store: s, limits: l, wanted: wanted, dir: dir, now: time.Now,
 		shapes: map[string]*shape{}, kernels: map[string]*ofKernel{}, families: map[string]*family{},
 		room: make(chan struct{}, 2)}
-	c.known, c.begun = known.weights(), c.now()
+	c.begun = c.now()
+	c.knows(known)
 	return c
+}
+
+// knows takes over what earlier runs have shown of a program.
+func (c *Collector) knows(p *Profile) {
+	var shares []float64
+	for key, w := range p.weights() {
+		if c.known == nil {
+			c.known = map[string]weight{}
+		}
+		if old, ok := c.known[key]; !ok || w.share > old.share {
+			c.known[key] = w
+		}
+		shares = append(shares, w.share)
+	}
+	c.floor = min(cmp.Or(c.floor, runShare), Floor(shares))
 }
 
 var _ profile.Capturer = (*Collector)(nil)
