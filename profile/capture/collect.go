@@ -16,6 +16,10 @@ import (
 // A Collector is the host of a run that is observed and captured: no session is ever held, and
 // memory only read. It serves one run.
 type Collector struct {
+	// Rank is that of the processes in which launches are captured, of a program that is a parallel
+	// one; profile.AllRanks: in all. It is set before the run.
+	Rank int
+
 	store  *Store
 	limits Limits
 	wanted func(*profile.Launch) error // why a kernel is of no use; nil: all are
@@ -143,6 +147,11 @@ func (c *Collector) Launch(l *profile.Launch) profile.Verdict {
 	}
 	if l.SoFar != nil {
 		s.seconds = l.SoFar.Seconds
+	}
+	if r := l.Process.Rank; r != c.Rank && c.Rank != profile.AllRanks {
+		s.refuse(fmt.Sprintf("rank %d launches it, and rank %d, which is captured, did not (--rank)", r,
+			c.Rank))
+		return later(l)
 	}
 	if l.NotElsewhere != "" {
 		s.refuse(l.NotElsewhere)

@@ -1,0 +1,40 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"syscall"
+
+	"gnvcc/profile"
+)
+
+// Parallel programs: mpirun gnvcc tune -- ./app starts as many of us as there are ranks. One of them
+// looks at its process; the others step aside, and are the program.
+
+// parseRank reads --rank.
+func parseRank(text string) (int, error) {
+	if text == "all" {
+		return profile.AllRanks, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 0 {
+		return 0, errors.New("--rank: a number from 0 on, or all")
+	}
+	return n, nil
+}
+
+// becomes makes this process the program, as it would be without us.
+func becomes(program []string, own, other int, quiet bool) error {
+	path, err := exec.LookPath(program[0])
+	if err != nil {
+		complain("tune", err)
+		return exit(127)
+	}
+	if !quiet {
+		fmt.Fprintf(os.Stderr, "gnvcc: rank %d runs as it is: rank %d is looked at (--rank)\n", own, other)
+	}
+	return syscall.Exec(path, program, os.Environ())
+}
