@@ -60,9 +60,10 @@ func BuildReplayer(ctx context.Context, store *cache.Store, toolkit string) (str
 type Observed struct {
 	profile.Exit
 	capture.Run
-	Took  time.Duration // from its start to its end
-	Ended time.Time
-	Kept  time.Time // when all captures were in the store
+	Program string        // whose profile has most of it
+	Took    time.Duration // from its start to its end
+	Ended   time.Time
+	Kept    time.Time // when all captures were in the store
 }
 
 // Observe runs the program, and keeps what it does in the captures' profile of it.
@@ -77,13 +78,15 @@ func (o Observation) Observe() (Observed, error) {
 	c := capture.NewCollector(o.Captures, o.Limits, dir, o.Wanted, known)
 	c.Rank = o.Rank
 	run.Observe, run.For = true, o.For
+	heaviest := name
 	finish := sync.OnceValue(func() capture.Run {
 		seen := c.Finish()
 		for _, n := range seen.Notes {
 			run.Log("%s", n)
 		}
 		if len(seen.Seen) > 0 {
-			if _, err := o.Captures.Observed(name, seen); err != nil {
+			var err error
+			if heaviest, err = o.Captures.ObservedAll(name, seen); err != nil {
 				run.Log("%v", err)
 			}
 		}
@@ -103,6 +106,7 @@ func (o Observation) Observe() (Observed, error) {
 	out := Observed{Exit: exit, Ended: time.Now()}
 	out.Took = out.Ended.Sub(begun)
 	out.Run = finish()
+	out.Program = heaviest
 	out.Kept = time.Now()
 	return out, err
 }

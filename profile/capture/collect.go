@@ -38,6 +38,7 @@ type Collector struct {
 	begun    time.Time
 	times    Times
 	known    map[string]weight // of earlier runs, by configuration
+	begins   map[string]bool   // programs of which a process was started
 	floor    float64           // share of the time below which nothing is captured, by them
 	peak     int64
 	stopped  bool // no launch is captured any more
@@ -92,7 +93,7 @@ type taken struct {
 func NewCollector(s *Store, l Limits, dir string, wanted func(*profile.Launch) error,
 	known *Profile) *Collector {
 	c := &Collector{store: s, limits: l, wanted: wanted, dir: dir, now: time.Now,
-		shapes: map[string]*shape{}, kernels: map[string]*ofKernel{}, families: map[string]*family{},
+		begins: map[string]bool{}, shapes: map[string]*shape{}, kernels: map[string]*ofKernel{}, families: map[string]*family{},
 		room: make(chan struct{}, 2)}
 	c.begun = c.now()
 	c.knows(known)
@@ -128,9 +129,15 @@ func (c *Collector) shape(l *profile.Launch) *shape {
 }
 
 // Start is profile's.
-func (c *Collector) Start(*profile.Process) {
+func (c *Collector) Start(p *profile.Process) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if p.Program != "" && !c.begins[p.Program] {
+		if known, err := c.store.Profile(p.Program); err == nil {
+			c.knows(known)
+		}
+		c.begins[p.Program] = true
+	}
 	c.times.Driver = cmp.Or(c.times.Driver, c.now().Sub(c.begun))
 }
 

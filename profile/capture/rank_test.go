@@ -47,3 +47,40 @@ func TestRanks(t *testing.T) {
 		c.Finish()
 	}
 }
+
+// TestPrograms: one profile a program, not one a process nor one of what started them; and what is
+// known of a program counts, whoever starts it.
+func TestPrograms(t *testing.T) {
+	c, cubin := collector(t)
+	of := func(kernel, program string) *profile.Launch {
+		l := launchOf(t, cubin, 1, 5)
+		l.Kernel, l.Process = kernel, &profile.Process{PID: 7, Program: program}
+		return l
+	}
+	for kernel, program := range map[string]string{"a": "/bin/heavy", "b": "/bin/light (deleted)", "c": ""} {
+		l := of(kernel, program)
+		c.Launch(l)
+		for range 4 { // ranks
+			c.End(l.Process, profile.Summary{Whole: true, Kernels: []profile.Seen{{Launch: l,
+				Seconds: float64('d' - kernel[0])}}})
+		}
+	}
+	heaviest, err := c.store.ObservedAll("/usr/bin/mpirun", c.Finish())
+	if err != nil || heaviest != "/bin/heavy" {
+		t.Error(heaviest, err)
+	}
+	for program, want := range map[string]float64{"/bin/heavy": 12, "/bin/light": 8, "/usr/bin/mpirun": 4} {
+		if p, err := c.store.Profile(program); err != nil || p.Runs != 1 || p.Seconds != want ||
+			len(p.Shapes) != 1 {
+			t.Errorf("%s: %+v, %v", program, p, err)
+		}
+	}
+	again := NewCollector(c.store, Usual, t.TempDir(), nil, nil)
+	again.Start(&profile.Process{PID: 9, Program: "/bin/light"})
+	if len(again.known) != 1 {
+		t.Errorf("%d configurations are known", len(again.known))
+	}
+	if heaviest, err := c.store.ObservedAll("/bin/none", Run{}); heaviest != "/bin/none" || err != nil {
+		t.Error(heaviest, err)
+	}
+}
