@@ -18,8 +18,8 @@ var launchers = [][2]string{{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
 	{"MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE"}, {"PMI_RANK", "PMI_SIZE"}, {"PMIX_RANK", ""},
 	{"SLURM_PROCID", "SLURM_STEP_NUM_TASKS"}, {"RANK", "WORLD_SIZE"}}
 
-// RankOf is the rank of a process with such an environment. Where it is no part of a parallel program
-// that is 0, and not parallel.
+// RankOf is the rank of a process with such an environment. Where it is no part of a parallel
+// program that is 0, and not parallel.
 func RankOf(environ []string) (rank int, parallel bool) {
 	value := func(name string) int {
 		for _, v := range environ {

@@ -18,7 +18,6 @@ import (
 	"gnvcc/policy"
 	"gnvcc/policy/selection"
 	"gnvcc/policy/tuner"
-	"gnvcc/profile"
 	"gnvcc/rewrite"
 )
 
@@ -104,7 +103,7 @@ func tuneVerb() *cobra.Command {
 	fs.Var(&observing, "observe", "look at the program for this `time` only, in seconds or as 1m30s; then it runs on by itself, and gnvcc replay can search on what was captured before it ends (default: as long as it runs)")
 	most := size(0)
 	fs.Var(&most, "capture-limit", "most `memory` that a captured launch may have, as 512M or 8G, what is zero not counted; a run's captures may have four times as much (default 4G, and no more than a quarter of the store's free disk)")
-	rank := fs.String("rank", "0", "of a parallel program (MPI, srun, torchrun), capture the process of this rank `n`, or of all: the others are counted, or run as they are where gnvcc tune is what is started in parallel")
+	rank := rankOption(fs)
 	total := seconds(0)
 	fs.Var(&total, "total", "with --in-place: search for at most this `time` in all (default: no limit)")
 	fs.IntVar(&o.Jobs, "jobs", o.Jobs, "compile `n` candidates at a time")
@@ -143,9 +142,6 @@ func tuneVerb() *cobra.Command {
 		if asked.Profile, err = tuner.ReadProfile(context.Background(), *by); err != nil {
 			return err
 		}
-		if asked.Profile != nil && *inPlace {
-			return errors.New("--profile goes with replayed launches: not with --in-place")
-		}
 		if *approximate && fs.Changed("exact") && *exact != "approximate" {
 			return fmt.Errorf("--approximate and --exact=%s contradict each other", *exact)
 		} else if *approximate {
@@ -157,21 +153,17 @@ func tuneVerb() *cobra.Command {
 		if *inPlace {
 			o.Budget = cmp.Or(time.Duration(budget), o.Budget)
 		}
-		if asked.Rank, err = parseRank(*rank); err != nil {
-			return err
-		}
 		asked.Options = o
-		own, parallel := profile.RankOf(os.Environ())
-		if parallel && own != asked.Rank && asked.Rank != profile.AllRanks {
-			return becomes(args, own, asked.Rank, *quiet)
-		}
-		return tune(asked, *exact, *kernels, *quiet)
+		return tune(asked, *exact, *kernels, *rank, *quiet)
 	})
 }
 
 // tune checks what was asked for, and runs.
-func tune(asked tuner.Request, exact, kernels string, quiet bool) error {
+func tune(asked tuner.Request, exact, kernels, rank string, quiet bool) error {
 	var err error
+	if asked.Profile != nil && asked.Mode == tuner.InPlace {
+		return errors.New("--profile goes with replayed launches: not with --in-place")
+	}
 	o := &asked.Options
 	if o.Exact, err = rewrite.ParseExactness(exact); err != nil {
 		return err
@@ -205,7 +197,7 @@ func tune(asked tuner.Request, exact, kernels string, quiet bool) error {
 			return err
 		}
 	}
-	return tuneNow("tune", asked, quiet)
+	return amongRanks(asked, rank, quiet)
 }
 
 // onlyKernels is what a word means for a program that is still to be run: of the kernels that were

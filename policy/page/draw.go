@@ -58,8 +58,8 @@ func bar(ratio float64) template.HTML {
 // mostPieces is how many kernels are told apart in a program's time: more are too thin to see.
 const mostPieces = 40
 
-// timeBar is a program's time by kernel, the longest first: of each, what its recipe takes away, and
-// what stays; what was left alone looks different.
+// timeBar is a program's time by kernel, the longest first: of each, what its recipe takes away,
+// and what stays; what was left alone looks different.
 func timeBar(pieces []policy.Piece) template.HTML {
 	const wide, high = 1000.0, 26.0
 	all := 0.0

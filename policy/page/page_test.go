@@ -86,8 +86,8 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// TestTimeBar: widths are shares of the time, in order of time; what is gained is green, what was left
-// alone says why; what is too thin to see is one piece.
+// TestTimeBar: widths are shares of the time, in order of time; what is gained is green, what was
+// left alone says why; what is too thin to see is one piece.
 func TestTimeBar(t *testing.T) {
 	pieces := []policy.Piece{{Kernel: "heavy", Seconds: 3, After: 1.5},
 		{Kernel: "prints", Seconds: 0.8, After: 0.8, Why: "it prints"}}

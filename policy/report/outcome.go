@@ -8,8 +8,8 @@ import (
 	"gnvcc/policy"
 )
 
-// What a run gave, in one paragraph: which part of the GPU's time was looked at, what becomes of it,
-// and what was left alone and why, in order of time.
+// What a run gave, in one paragraph: which part of the GPU's time was looked at, what becomes of
+// it, and what was left alone and why, in order of time.
 
 const (
 	// reasons that are told one by one; the rest is summed up

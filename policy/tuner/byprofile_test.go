@@ -185,8 +185,8 @@ func TestMostOf(t *testing.T) {
 	}
 }
 
-// TestThousandKernels: where no kernel has 1 % of the time, the heaviest are searched that have nine
-// tenths of it together; where few have most of it, what is below 1 % is left.
+// TestThousandKernels: where no kernel has 1 % of the time, the heaviest are searched that have
+// nine tenths of it together; where few have most of it, what is below 1 % is left.
 func TestThousandKernels(t *testing.T) {
 	var list []*capture.Manifest
 	for i := range 1000 {

@@ -33,8 +33,8 @@ const (
 // kernels, lighter ones are looked at, too, the heaviest first.
 const together = 0.9
 
-// manyKernels is how many kernels get their first capture whatever it takes: of more than these it is
-// not believed that each weighs something.
+// manyKernels is how many kernels get their first capture whatever it takes: of more than these it
+// is not believed that each weighs something.
 const manyKernels = 64
 
 // Floor is the share of a run's time below which a configuration is not looked at, by the shares of

@@ -30,9 +30,9 @@ func TestFloor(t *testing.T) {
 	}
 }
 
-// TestManyKernels: of a thousand kernels the first ones are captured whatever that takes, the others
-// as long as it holds the program up for little; and in a second run those that are known, though
-// none has 1 % of the time.
+// TestManyKernels: of a thousand kernels the first ones are captured whatever that takes, the
+// others as long as it holds the program up for little; and in a second run those that are known,
+// though none has 1 % of the time.
 func TestManyKernels(t *testing.T) {
 	c, cubin := collector(t)
 	clock := time.Unix(1, 0)

@@ -93,8 +93,9 @@ type taken struct {
 func NewCollector(s *Store, l Limits, dir string, wanted func(*profile.Launch) error,
 	known *Profile) *Collector {
 	c := &Collector{store: s, limits: l, wanted: wanted, dir: dir, now: time.Now,
-		begins: map[string]bool{}, shapes: map[string]*shape{}, kernels: map[string]*ofKernel{}, families: map[string]*family{},
-		room: make(chan struct{}, 2)}
+		begins: map[string]bool{}, shapes: map[string]*shape{}, kernels: map[string]*ofKernel{},
+		families: map[string]*family{},
+		room:     make(chan struct{}, 2)}
 	c.begun = c.now()
 	c.knows(known)
 	return c

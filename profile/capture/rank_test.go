@@ -7,8 +7,8 @@ import (
 	"gnvcc/profile"
 )
 
-// TestRanks: launches of one rank are captured, those of all are counted; what only others launch has
-// a reason.
+// TestRanks: launches of one rank are captured, those of all are counted; what only others launch
+// has a reason.
 func TestRanks(t *testing.T) {
 	c, cubin := collector(t)
 	of := func(kernel string, rank int) *profile.Launch {
