@@ -76,7 +76,7 @@ func (r *run) serve(ctx context.Context, c *net.UnixConn) {
 		return
 	}
 	p.info.Program, _ = os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
-	p.info.Trouble = trouble
+	p.info.Rank, p.info.Trouble = rankOf(pid), trouble
 	r.decider.Start(p.info)
 	if trouble == "" {
 		err = p.events(ctx)

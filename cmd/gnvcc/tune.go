@@ -115,6 +115,7 @@ func tuneVerb() *cobra.Command {
 	fs.Var(&observing, "observe", "look at the program for this `time` only, in seconds or as 1m30s; then it runs on by itself, and gnvcc replay can search on what was captured before it ends (default: as long as it runs)")
 	most := size(0)
 	fs.Var(&most, "capture-limit", "most `memory` that a captured launch may have, as 512M or 8G, what is zero not counted; a run's captures may have four times as much (default 4G, and no more than a quarter of the store's free disk)")
+	rank := rankOption(fs)
 	total := seconds(0)
 	fs.Var(&total, "total", "with --in-place: search for at most this `time` in all (default: no limit)")
 	fs.IntVar(&o.Jobs, "jobs", o.Jobs, "compile `n` candidates at a time")
@@ -169,12 +170,12 @@ func tuneVerb() *cobra.Command {
 		if asked.On, err = engineOf(*on); err != nil {
 			return err
 		}
-		return tune(asked, *exact, *kernels, *quiet)
+		return tune(asked, *exact, *kernels, *rank, *quiet)
 	})
 }
 
 // tune checks what was asked for, and runs.
-func tune(asked tuner.Request, exact, kernels string, quiet bool) error {
+func tune(asked tuner.Request, exact, kernels, rank string, quiet bool) error {
 	var err error
 	o := &asked.Options
 	if o.Exact, err = rewrite.ParseExactness(exact); err != nil {
@@ -187,8 +188,6 @@ func tune(asked tuner.Request, exact, kernels string, quiet bool) error {
 		return errors.New("--build goes with --judge")
 	}
 	switch inPlace := asked.Mode == tuner.InPlace; {
-	case inPlace && asked.Observe > 0:
-		return errors.New("--observe and --in-place contradict each other: with the latter the program is searched in as long as it runs")
 	case inPlace && asked.Profile != nil:
 		return errors.New("--profile goes with replayed launches: not with --in-place")
 	case asked.On != nil &&
@@ -218,7 +217,7 @@ func tune(asked tuner.Request, exact, kernels string, quiet bool) error {
 			return err
 		}
 	}
-	return tuneNow("tune", asked, quiet)
+	return amongRanks(asked, rank, quiet)
 }
 
 // onlyKernels is what a word means for a program that is still to be run: of the kernels that were

@@ -68,6 +68,9 @@ func found(f tuner.Found, quiet bool) {
 		fmt.Fprintln(os.Stderr, "gnvcc:", note)
 	}
 	summary(os.Stderr, f.Results, f.Compiled, f.Took)
+	if text := report.Outcome(f.Pieces); text != "" {
+		fmt.Fprintf(os.Stderr, "gnvcc: %s\n", text)
+	}
 }
 
 // conclude complains of what went wrong, and gives the exit code: the program's own, if that ended

@@ -31,6 +31,7 @@ type Observation struct {
 	Limits   capture.Limits
 	Folder   string        // for captures on their way; "": the program's scratch folder
 	For      time.Duration // how long the program is looked at; 0: as long as it runs
+	Rank     int           // of a parallel program's processes, whose launches are captured
 	// Wanted says why launches of a kernel are not captured, nil where they are.
 	Wanted func(*profile.Launch) error
 	// told how many launches are captured when the time is over and the program runs on; may be nil
@@ -59,9 +60,10 @@ func BuildReplayer(ctx context.Context, store *cache.Store, toolkit string) (str
 type Observed struct {
 	profile.Exit
 	capture.Run
-	Took  time.Duration // from its start to its end
-	Ended time.Time
-	Kept  time.Time // when all captures were in the store
+	Program string        // whose profile has most of it
+	Took    time.Duration // from its start to its end
+	Ended   time.Time
+	Kept    time.Time // when all captures were in the store
 }
 
 // Observe runs the program, and keeps what it does in the captures' profile of it.
@@ -74,14 +76,17 @@ func (o Observation) Observe() (Observed, error) {
 	name := Absolute(run.Argv[0])
 	known, _ := o.Captures.Profile(name) // none is no trouble
 	c := capture.NewCollector(o.Captures, o.Limits, dir, o.Wanted, known)
+	c.Rank = o.Rank
 	run.Observe, run.For = true, o.For
+	heaviest := name
 	finish := sync.OnceValue(func() capture.Run {
 		seen := c.Finish()
 		for _, n := range seen.Notes {
 			run.Log("%s", n)
 		}
 		if len(seen.Seen) > 0 {
-			if _, err := o.Captures.Observed(name, seen); err != nil {
+			var err error
+			if heaviest, err = o.Captures.ObservedAll(name, seen); err != nil {
 				run.Log("%v", err)
 			}
 		}
@@ -101,6 +106,7 @@ func (o Observation) Observe() (Observed, error) {
 	out := Observed{Exit: exit, Ended: time.Now()}
 	out.Took = out.Ended.Sub(begun)
 	out.Run = finish()
+	out.Program = heaviest
 	out.Kept = time.Now()
 	return out, err
 }
@@ -120,7 +126,7 @@ func Absolute(program string) string {
 // tuner's Finish.
 func (w *ReplaySearch) observed(r *run, wanted func(*profile.Launch) error) (profile.Exit, error) {
 	run, err := Observation{Program: r.program, Captures: w.Captures, Limits: w.Limits,
-		Folder: w.memory.For(w.Limits.Launch), For: r.Observe, Wanted: wanted,
+		Folder: w.memory.For(w.Limits.Launch), For: r.Observe, Rank: r.Rank, Wanted: wanted,
 		Gone: func(captured int) {
 			w.Say(
 				"observed for %v: %d launches are captured; the program runs on by itself, and the search begins when it ends (gnvcc replay searches before)", r.Observe, captured)

@@ -38,6 +38,7 @@ type Request struct {
 
 	Budget       time.Duration // for the run; with InPlace, Options.Budget counts
 	Observe      time.Duration // how long the program is looked at; 0: as long as it runs
+	Rank         int           // of a parallel program's processes; profile.AllRanks: every one
 	CaptureLimit int64         // bytes of one captured launch; 0: the usual
 	Profile      *ByProfile    // what kernels weigh, nil: as observed
 	Folder       string        // builds below it are those that decisions are for; "": the program's
@@ -66,6 +67,7 @@ type Found struct {
 	Compiled string // how often the tools ran
 	Took     time.Duration
 	Program  profile.Exit
+	Pieces   []policy.Piece // the run's time, by kernel; none where the search was in the program
 }
 
 // Signals are what the user's signals mean while a program runs under us, and after that.

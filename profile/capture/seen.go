@@ -3,6 +3,7 @@ package capture
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"gnvcc/profile"
@@ -218,6 +219,9 @@ func (s *shape) line() Line {
 	out.Params = spans(l.Params)
 	if l.Device != nil {
 		out.device = l.Device.Name
+	}
+	if l.Process != nil { // one whose file is gone is called so by Linux
+		out.program = strings.TrimSuffix(l.Process.Program, " (deleted)")
 	}
 	return out
 }
