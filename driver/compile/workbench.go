@@ -328,6 +328,9 @@ func (b *Workbench) try(ctx context.Context, j *job.Job, t *record.Translation, 
 		}
 	}
 	content, messages, bad, err := b.code(ctx, j, module, p, text, b.telling(j, argv))
+	if err == nil && len(bad) == 0 {
+		content, bad = apart(j, module, p, std, content)
+	}
 	if err != nil || len(bad) > 0 {
 		return nil, bad, err
 	}
