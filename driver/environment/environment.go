@@ -22,6 +22,7 @@ type Environment struct {
 	Device   string // GNVCC_DEVICE: a part of the name of the GPU that is built for
 	Verify   bool   // GNVCC_VERIFY: what was kept of a tool is compared with what it writes now
 	Launcher string // GNVCC_LAUNCHER: what the tuner runs cicc and ptxas by (driver/compile)
+	Sccache  bool   // GNVCC_SCCACHE: a dry run names our stages, for sccache to run (driver/sccache.go)
 	Predict  bool   // GNVCC_PREDICT: what was foretold is built with, where nothing was decided
 
 	Command string // of a stage: hash of the face's command, an object; "" where it is not kept
@@ -48,7 +49,7 @@ func Of(list []string) *Environment {
 	}
 	e.Nvcc, e.Off, e.Strict, e.KeepIn = e.Get(nvcc), on(off), on(strict), e.Get(keepIn)
 	e.Lock, e.Device, e.Verify, e.Predict = e.Get(lock), e.Get(device), on(verify), on(predict)
-	e.Launcher = e.Get(launcher)
+	e.Launcher, e.Sccache = e.Get(launcher), on(sccache)
 	e.Command, e.Chain = e.Get(command), e.Get(chain)
 	e.Depth, _ = strconv.Atoi(e.Get(depth)) // nobody but a face sets it
 	e.Apply, e.Reuse, e.Stop = e.Get(apply), on(reuse), on(stop)
@@ -80,6 +81,16 @@ func (e *Environment) Without(names ...string) []string { return without(e.list,
 
 // WithoutPredict is the environment of a build that takes no recipe that was foretold.
 func (e *Environment) WithoutPredict() *Environment { return Of(e.Without(predict)) }
+
+// OfStages are the settings that a stage is to see which no face has started: what files of settings
+// may have said, the lock file that counts, and nothing that the recipes' file does not tell of.
+func (e *Environment) OfStages(lockFile string) []string {
+	out := []string{lock + "=" + lockFile, predict + "=", device + "=" + e.Device}
+	if store, ok := e.Lookup("GNVCC_STORE"); ok {
+		out = append(out, "GNVCC_STORE="+store)
+	}
+	return out
+}
 
 // Tool are the settings for a tool of nvcc's: without what the face added.
 func (e *Environment) Tool() []string { return e.Without(Stage, command) }

@@ -17,6 +17,7 @@ const (
 	verify   = "GNVCC_VERIFY"
 	predict  = "GNVCC_PREDICT"
 	launcher = "GNVCC_LAUNCHER"
+	sccache  = "GNVCC_SCCACHE"
 )
 
 // What the face tells its stages, through nvcc.
