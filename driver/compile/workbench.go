@@ -221,6 +221,24 @@ func (b *Workbench) Build(ctx context.Context, j *job.Job, t *record.Translation
 	return &Result{Refused: refused}, nil
 }
 
+// Text is the PTX that a build with the recipes gives ptxas, nil where none of them is carried out.
+// kernels are those of the job's PTX.
+func (b *Workbench) Text(ctx context.Context, j *job.Job, kernels []cache.Kernel,
+	recipes map[string]recipe.Recipe) (text []byte, refused map[string]error, err error) {
+	own, _, err := b.assemble(ctx, j, j.PTX, nil)
+	if err != nil {
+		return nil, nil, fmt.Errorf("compile for %s: %w", j.Call.Target, err)
+	}
+	if kernels, _, err = job.ReadBack(kernels, own); err != nil {
+		return nil, nil, err
+	}
+	out, err := b.Build(ctx, j, nil, recipes, kernels)
+	if err != nil {
+		return nil, nil, err
+	}
+	return out.ptx, out.Refused, nil
+}
+
 // Unapplied says which recipe was not applied, and why.
 func Unapplied(r recipe.Recipe, reason error) *cache.Unapplied {
 	return &cache.Unapplied{Recipe: r.String(), Why: reason.Error(), Lasting: Lasting(reason)}
