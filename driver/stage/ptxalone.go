@@ -35,8 +35,10 @@ func (s *stage) ptxAlone(err error) error {
 	if call == nil {
 		return err
 	}
-	if !strings.HasPrefix(filepath.Base(call.Input()), toolcmd.Temporary) || call.Debug {
-		return fmt.Errorf("%s is a file of yours, or for debugging: %w", call.Input(), toolcmd.ErrAside)
+	if !strings.HasPrefix(filepath.Base(call.Input()), toolcmd.Temporary) || call.Debug || call.Reloc {
+		// the driver links what is left to it, and compares caps with what kernels call
+		return fmt.Errorf("%s is a file of yours, for debugging, or still to be linked: %w", call.Input(),
+			toolcmd.ErrAside)
 	}
 	own, err := s.run(nil)
 	if err != nil || !own.OK() {
