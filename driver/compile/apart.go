@@ -14,11 +14,11 @@ import (
 // Register caps of kernels that call functions of other objects (-rdc=true).
 //
 // nvlink gives a kernel the largest register count of all that it calls. Where the kernel was
-// compiled under a bound, it ends the link instead, if a function has more ("entry function ... with
-// max regcount of 32 calls function ... with regcount of 255"): a build that works without us would
-// fail, maybe that of a program that gets this object in a library, a year from now. The bound is
-// an attribute of the cubin, which nothing but nvlink reads. So a cap holds for ptxas, and the
-// attribute says afterwards what it says of nvcc's own compile: that there is none.
+// compiled under a bound, it ends the link instead, if a function has more ("entry function ...
+// with max regcount of 32 calls function ... with regcount of 255"): a build that works without us
+// would fail, maybe that of a program that gets this object in a library, a year from now. The
+// bound is an attribute of the cubin, which nothing but nvlink reads. So a cap holds for ptxas, and
+// the attribute says afterwards what it says of nvcc's own compile: that there is none.
 //
 // No launch can fail that worked: with n registers in the kernel and m in what it calls it has
 // max(n, m), with nvcc's own o max(o, m). That blocks fit with n where they fit with o is asked of

@@ -206,9 +206,9 @@ func TestCompilerLinked(t *testing.T) {
 	}
 }
 
-// TestCompilerForeign: a kernel that calls a function of another object gets register caps and cache
-// hints, and nothing else. Its link takes every cap, whatever the function has, and gives it as many
-// registers as that one.
+// TestCompilerForeign: a kernel that calls a function of another object gets register caps and
+// cache hints, and nothing else. Its link takes every cap, whatever the function has, and gives it
+// as many registers as that one.
 func TestCompilerForeign(t *testing.T) {
 	for _, version := range []string{"11.8", "13.0", "13.5"} {
 		t.Run(version, func(t *testing.T) {

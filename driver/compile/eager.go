@@ -39,8 +39,8 @@ const mostTable = 1 << 16
 const tableStep = 256
 
 // notEager says why the code of a job can't be made so, "" where it can: since sm_100 cubins hold
-// it twice, and nvlink moves a file's variables behind another's, so that the addresses in the table
-// would no longer stand at multiples of their size (no driver was seen to load such).
+// it twice, and nvlink moves a file's variables behind another's, so that the addresses in the
+// table would no longer stand at multiples of their size (no driver was seen to load such).
 func notEager(j *job.Job) string {
 	var sm int
 	_, err := fmt.Sscanf(strings.TrimPrefix(j.Call.Target, "sm_"), "%d", &sm)

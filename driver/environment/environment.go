@@ -23,7 +23,7 @@ type Environment struct {
 	Verify   bool   // GNVCC_VERIFY: what was kept of a tool is compared with what it writes now
 	Launcher string // GNVCC_LAUNCHER: what the tuner runs cicc and ptxas by (driver/compile)
 	PTX      string // GNVCC_PTX: the target whose recipes PTX alone gets (driver/stage/ptxalone.go)
-	Sccache  bool   // GNVCC_SCCACHE: a dry run names our stages, for sccache to run (driver/sccache.go)
+	Sccache  bool   // GNVCC_SCCACHE: a dry run names our stages, for sccache to run
 	Predict  bool   // GNVCC_PREDICT: what was foretold is built with, where nothing was decided
 
 	Command string // of a stage: hash of the face's command, an object; "" where it is not kept
@@ -83,8 +83,9 @@ func (e *Environment) Without(names ...string) []string { return without(e.list,
 // WithoutPredict is the environment of a build that takes no recipe that was foretold.
 func (e *Environment) WithoutPredict() *Environment { return Of(e.Without(predict)) }
 
-// OfStages are the settings that a stage is to see which no face has started: what files of settings
-// may have said, the lock file that counts, and nothing that the recipes' file does not tell of.
+// OfStages are the settings that a stage is to see which no face has started: what files of
+// settings may have said, the lock file that counts, and nothing that the recipes' file does not
+// tell of.
 func (e *Environment) OfStages(lockFile string) []string {
 	out := []string{lock + "=" + lockFile, predict + "=", ptxFor + "=", device + "=" + e.Device}
 	if store, ok := e.Lookup("GNVCC_STORE"); ok {

@@ -99,9 +99,9 @@ func Files(store *cache.Store, dir string, env *environment.Environment) []strin
 	return files
 }
 
-// Key is a hash of all that decides which recipes a build in dir takes, for caches of what the tools
-// give: the content of Files, and the GPU that is built for. lock is the lock file that counts, "0"
-// for none.
+// Key is a hash of all that decides which recipes a build in dir takes, for caches of what the
+// tools give: the content of Files, and the GPU that is built for. lock is the lock file that
+// counts, "0" for none.
 func Key(store *cache.Store, dir string, env *environment.Environment) (key, lock string,
 	err error) {
 	kn, _ := KnownAt(store, dir, env)
