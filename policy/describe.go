@@ -42,7 +42,7 @@ func (k *Kernel) ReadPTX(m *ptx.Module) error {
 	}
 	if k.Reloc {
 		if err := rewrite.Foreign(m, k.Name); err != nil {
-			k.HintsAlone = err.Error()
+			k.Foreign = err.Error()
 		}
 	}
 	k.Calls = t.Calls || t.Indirect
