@@ -162,7 +162,11 @@ func (r comparing) measure(ctx context.Context, store *cache.Store, p *compare.P
 		return err
 	}
 	o := policy.Defaults()
-	o.Version, o.Driver, o.Jobs, o.Crashes = ownVersion(), tuner.DriverVersion(), retune.Jobs(), tuner.MostCrashes
+	o.Version, o.Driver = ownVersion(), tuner.DriverVersion()
+	o.Jobs, o.Crashes = retune.Jobs(), tuner.MostCrashes
+	if watchSearch != nil {
+		watchSearch(&o)
+	}
 	progressLine("searching for what restores kernels that lost")
 	err = p.Restore(ctx, compare.Search{Bench: *b, Options: o, Budget: time.Duration(r.budget),
 		Past: decisions})
@@ -184,8 +188,9 @@ func newBench(ctx context.Context, store *cache.Store) (*compare.Bench, error) {
 		return nil, err
 	}
 	b := &compare.Bench{Captures: captures, GPU: gpu, Say: func(string, ...any) {}}
-	if gpu != nil {
-		return b, nil // a simulated one
+	if watchTools != nil {
+		b.Agent, b.Replayer, err = watchTools()
+		return b, err
 	}
 	self, _ := os.Executable()
 	kit, err := toolkit.Find(self, environment.Read())

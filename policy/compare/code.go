@@ -70,8 +70,8 @@ func (s side) code() Code {
 	return c
 }
 
-// unlike says why the model can't hold the two builds against each other: it guesses how often loops
-// run, the same for each, and a loop that one build has unrolled runs less often.
+// unlike says why the model can't hold the two builds against each other: it guesses how often
+// loops run, the same for each, and a loop that one build has unrolled runs less often.
 func (k *Kernel) unlike() string {
 	a, b := k.before.loops(), k.after.loops()
 	if !slices.Equal(a, b) {

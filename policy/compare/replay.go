@@ -38,9 +38,9 @@ type Measured struct {
 	// the same in the other state of the L2 cache, where the program's is not known; 0: not taken
 	Other         float64 `json:",omitempty"`
 	Before, After float64 // ns, medians
-	// by more than 1 %, the whole interval on that side of 1, and so with Other
+	// by more than 1 %, the whole interval on that side of 1, and so with other
 	Slower, Faster bool
-	Bits           string // SameBits, OtherBits or Unsteady
+	Bits           string // sameBits, otherBits or unsteady
 	Where          string `json:",omitempty"` // the first that differs, and how many
 	Words          int64  `json:",omitempty"` // of 4 bytes, that differ
 	// the largest relative error; 0: what it writes is no floating point alone
@@ -49,13 +49,13 @@ type Measured struct {
 
 // What a later build left.
 const (
-	SameBits  = "same"
-	OtherBits = "other"
-	Unsteady  = "unsteady" // the earlier build's own differ from run to run
+	sameBits  = "same"
+	otherBits = "other"
+	unsteady  = "unsteady" // the earlier build's own differ from run to run
 )
 
-// ErrFails is wrapped where the later build can't be loaded, launched or brought to its end.
-var ErrFails = errors.New("it can't be run")
+// errFails is wrapped where the later build can't be loaded, launched or brought to its end.
+var errFails = errors.New("it can't be run")
 
 // A Loaded is one build's module of a kernel.
 type Loaded struct {
@@ -144,7 +144,7 @@ func (t *turns) compare(ctx context.Context, l *profile.Launch, s profile.Sessio
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		return fmt.Errorf("%w: %w", ErrFails, err)
+		return fmt.Errorf("%w: %w", errFails, err)
 	}
 	first, err := t.warm(s)
 	if err != nil {
@@ -187,11 +187,11 @@ func (t *turns) compare(ctx context.Context, l *profile.Launch, s profile.Sessio
 func (t *turns) bits(steady, d profile.Difference) {
 	switch {
 	case !steady.Same:
-		t.out.Bits, t.out.Where = Unsteady, steady.String()
+		t.out.Bits, t.out.Where = unsteady, steady.String()
 	case d.Same:
-		t.out.Bits = SameBits
+		t.out.Bits = sameBits
 	default:
-		t.out.Bits, t.out.Where, t.out.Words = OtherBits, d.String(), d.Words
+		t.out.Bits, t.out.Where, t.out.Words = otherBits, d.String(), d.Words
 		if e := t.before.Kernel.ErrorOf(d); e.Max < policy.UnknownError {
 			t.out.Error = e.Max
 		}

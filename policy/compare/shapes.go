@@ -68,7 +68,9 @@ func (k *Kernel) seen(profiles []*capture.Profile, decided []cache.Decision) {
 			}
 		}
 	}
-	slices.SortStableFunc(k.Launches, func(a, b *Launch) int { return cmp.Compare(b.Seconds, a.Seconds) })
+	slices.SortStableFunc(k.Launches, func(a, b *Launch) int {
+		return cmp.Compare(b.Seconds, a.Seconds)
+	})
 	if len(k.Launches) == 0 {
 		threads := min(assumedThreads, k.Before.MaxThreads)
 		if !k.Gone {

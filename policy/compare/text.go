@@ -63,7 +63,7 @@ func (p *Pair) Markdown(w io.Writer) error {
 				name += "<br>" + marked(text)
 			}
 			verdict := k.Verdict
-			if Lost(verdict) {
+			if lost(verdict) {
 				verdict = "**" + verdict + "**"
 			}
 			out.line("| %s | %s | %s | %s | %s | %s | %s |", name, verdict, c.registers, c.spilled,
@@ -83,9 +83,9 @@ func (p *Pair) Markdown(w io.Writer) error {
 
 // rows are the kernels that are listed: what lost, then the others whose code differs.
 func (p *Pair) rows() (out []*Kernel) {
-	for _, lost := range []bool{true, false} {
+	for _, first := range []bool{true, false} {
 		for _, k := range p.Kernels {
-			if k.Verdict != Same && Lost(k.Verdict) == lost {
+			if k.Verdict != same && lost(k.Verdict) == first {
 				out = append(out, k)
 			}
 		}
@@ -101,9 +101,9 @@ func (p *Pair) summary() string {
 	}
 	parts := []string{counted(len(p.Kernels), "kernel") + " in both"}
 	for _, v := range []struct{ verdict, text string }{
-		{Fails, "%d can't be built or launched as before"}, {Slower, "%d slower"},
-		{Faster, "%d faster"}, {Alike, "%d as fast"}, {Other, "%d of other code, not run"},
-		{Same, "%d the same code"}} {
+		{fails, "%d can't be built or launched as before"}, {slower, "%d slower"},
+		{faster, "%d faster"}, {alike, "%d as fast"}, {other, "%d of other code, not run"},
+		{same, "%d the same code"}} {
 		if n[v.verdict] > 0 {
 			parts = append(parts, fmt.Sprintf(v.text, n[v.verdict]))
 		}
@@ -192,11 +192,11 @@ func (k *Kernel) notes() (out []string) {
 		}
 		out = append(out, text)
 		switch {
-		case m.Bits == OtherBits && m.Error > 0:
+		case m.Bits == otherBits && m.Error > 0:
 			out = append(out, fmt.Sprintf("    other bits: %s; relative error up to %.3g", m.Where, m.Error))
-		case m.Bits == OtherBits:
+		case m.Bits == otherBits:
 			out = append(out, "    other bits: "+m.Where)
-		case m.Bits == Unsteady:
+		case m.Bits == unsteady:
 			out = append(out, "    its results differ from run to run in the earlier build, too")
 		}
 	}

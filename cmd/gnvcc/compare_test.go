@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"gnvcc/cache"
+	"gnvcc/install/kits"
+	"gnvcc/policy"
+	"gnvcc/profile/capture"
+	"gnvcc/profile/capture/capturetest"
+	"gnvcc/sim/cubin"
+)
+
+// upgraded is a project that is built with one toolkit, with a store of its own.
+type upgraded struct {
+	t               *testing.T
+	dir, store, exe string
+	kit             kits.Kit
+	env             []string
+}
+
+const upgradedSource = `__global__ void sums(float *p, int n) {
+	float s = 0;
+	for (int i = threadIdx.x; i < n; i += 32) s = s * p[i] + p[i + n] / (1.5f + p[i]);
+	p[threadIdx.x] = s;
+}
+__global__ void plain(float *p, int n) { if (threadIdx.x < n) p[threadIdx.x] += 1; }
+`
+
+func newUpgraded(t *testing.T) *upgraded {
+	t.Helper()
+	u := &upgraded{t: t, dir: t.TempDir(), kit: kits.Need(t, "13.0")}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.exe, u.store = filepath.Join(u.dir, "gnvcc"), filepath.Join(u.dir, "store")
+	if err := copyFile(self, u.exe); err != nil {
+		t.Fatal(err)
+	}
+	tmp := filepath.Join(u.dir, "tmp")
+	os.MkdirAll(tmp, 0o700)
+	os.MkdirAll(filepath.Join(u.dir, "src"), 0o700)
+	u.env = append(os.Environ(), "GNVCC_STORE="+u.store, "GNVCC_NVCC="+u.kit.Nvcc(), "TMPDIR="+tmp,
+		"TERM=dumb", "TEST_LEVERS=ld", "TEST_NO_GPU=yes", asIfGPU+"="+filepath.Join(u.dir, "measured"))
+	u.write("src/k.cu", upgradedSource)
+	u.must(u.gnvcc("-arch=sm_90", "-cubin", "-o", "k.cubin", "k.cu"))
+	return u
+}
+
+func (u *upgraded) write(name, text string) {
+	u.t.Helper()
+	if err := os.WriteFile(filepath.Join(u.dir, name), []byte(text), 0o600); err != nil {
+		u.t.Fatal(err)
+	}
+}
+
+// gnvcc runs a command in the project's folder, and gives its exit code.
+func (u *upgraded) gnvcc(args ...string) (string, int) {
+	u.t.Helper()
+	cmd := exec.Command(u.exe, args...)
+	cmd.Dir, cmd.Env = filepath.Join(u.dir, "src"), u.env
+	out, err := cmd.CombinedOutput()
+	if cmd.ProcessState == nil {
+		u.t.Fatal(err)
+	}
+	return string(out), cmd.ProcessState.ExitCode()
+}
+
+func (u *upgraded) must(out string, code int) string {
+	u.t.Helper()
+	if code != 0 {
+		u.t.Fatalf("exit code %d\n%s", code, out)
+	}
+	return out
+}
+
+// ends checks an exit code and what is said.
+func (u *upgraded) ends(out string, code, want int, words ...string) {
+	u.t.Helper()
+	if code != want {
+		u.t.Errorf("exit code %d, not %d\n%s", code, want, out)
+	}
+	for _, w := range words {
+		if !strings.Contains(out, w) {
+			u.t.Errorf("it does not say %q:\n%s", w, out)
+		}
+	}
+}
+
+// captured keeps a launch of each kernel of the cubin that was built.
+func (u *upgraded) captured(block int) map[string]*capture.Manifest {
+	u.t.Helper()
+	u.t.Log("the GPU is simulated")
+	s, err := capture.Open(filepath.Join(u.store, "captures"))
+	if err != nil {
+		u.t.Fatal(err)
+	}
+	content, err := os.ReadFile(filepath.Join(u.dir, "src", "k.cubin"))
+	if err != nil {
+		u.t.Fatal(err)
+	}
+	f, err := cubin.Read(content)
+	if err != nil {
+		u.t.Fatal(err)
+	}
+	out := map[string]*capture.Manifest{}
+	for i, k := range f.Kernels {
+		m, err := capturetest.Keep(s, capturetest.Launch{Program: "app", Kernel: k.Name, Cubin: content,
+			Params: [][2]int{{0, 8}, {8, 4}}, Grid: 1024, Block: block, Seconds: float64(i + 1),
+			Made: time.Now()})
+		if err != nil {
+			u.t.Fatal(err)
+		}
+		out[k.Name] = m
+	}
+	return out
+}
+
+// takes makes the simulated GPU take so long for a kernel as nvcc builds it with some options.
+func (u *upgraded) takes(kernel string, times float64, other bool, options ...string) {
+	u.t.Helper()
+	out := filepath.Join(u.t.TempDir(), "k.cubin")
+	cmd := exec.Command(u.kit.Nvcc(), append(options, "-arch=sm_90", "-cubin", "-o", out, "k.cu")...)
+	cmd.Dir = filepath.Join(u.dir, "src")
+	if said, err := cmd.CombinedOutput(); err != nil {
+		u.t.Fatalf("%v\n%s", err, said)
+	}
+	content, err := os.ReadFile(out)
+	if err != nil {
+		u.t.Fatal(err)
+	}
+	code, err := policy.CodeHash(content, kernel)
+	if err != nil {
+		u.t.Fatal(err)
+	}
+	f, err := os.OpenFile(filepath.Join(u.dir, "measured.takes"), os.O_APPEND|os.O_CREATE|os.O_WRONLY,
+		0o600)
+	if err != nil {
+		u.t.Fatal(err)
+	}
+	fmt.Fprintln(f, code, times)
+	f.Close()
+	if other {
+		u.write("measured.other."+code, "")
+	}
+}
+
+// hashes of all files of the project and of the store's records that builds read.
+func (u *upgraded) decisions() (out []cache.Decision) {
+	u.t.Helper()
+	store, err := cache.Open(u.store)
+	if err != nil {
+		u.t.Fatal(err)
+	}
+	sn, err := store.Snapshot()
+	if err != nil {
+		return nil
+	}
+	defer sn.Close()
+	if out, err = sn.AllDecisions(); err != nil {
+		u.t.Fatal(err)
+	}
+	return out
+}
+
+const sumsName = "_Z4sumsPfi"
+
+// TestCompareStatic: without a GPU machine code is compared: of other options, other toolkits and
+// another architecture; a launch that was seen and is possible no longer is a loss.
+func TestCompareStatic(t *testing.T) {
+	u := newUpgraded(t)
+	before, _ := os.ReadFile(filepath.Join(u.dir, "src", "k.cubin"))
+	out, code := u.gnvcc("compare", "--flags", "-maxrregcount=200")
+	u.ends(out, code, 0, "CUDA 13.0", "-maxrregcount=200", "2 kernels in both: 2 the same code")
+	out, code = u.gnvcc("compare", "--flags", "-use_fast_math", "--json")
+	u.ends(out, code, 0)
+	var told compared
+	if err := json.Unmarshal([]byte(out), &told); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if len(told.Kernels) != 2 || told.Kernels[0].Kernel != "plain" && told.Kernels[0].Kernel != "sums" {
+		t.Fatalf("%s", out)
+	}
+	for _, k := range told.Kernels {
+		// what is unrolled otherwise is not foretold
+		if k.Verdict != "other" || k.Before.Registers == 0 || k.Before.Instructions == 0 ||
+			(k.Foretold > 0) != (k.Kernel == "plain") {
+			t.Errorf("%s: %s, %+v, %+v, foretold %g", k.Kernel, k.Verdict, k.Before, k.After, k.Foretold)
+		}
+	}
+	for _, kit := range kits.All(t) {
+		if kit.Version == "13.0" || kit.Version == "13.3" && testing.Short() {
+			continue
+		}
+		out, code = u.gnvcc("compare", "--toolkit", kit.Version, "sums")
+		u.ends(out, code, 0, "CUDA 13.0", "-> CUDA "+kit.Version+".", "1 kernel in both")
+	}
+	out, code = u.gnvcc("compare", "--arch", "sm_80", "--markdown")
+	u.ends(out, code, 0, "### CUDA 13.0", "-arch=sm", "| kernel | verdict |", "| sums | other |")
+	// The blocks of captured launches count, with or without a GPU.
+	u.captured(1024)
+	out, code = u.gnvcc("compare", "--flags", "-D__launch_bounds=1 -Xptxas -maxntid=512")
+	u.ends(out, code, 1, "2 can't be built or launched as before",
+		"1024 x 1024: blocks of 1024 threads, and its directives allow 512 now", "no NVIDIA driver here")
+	// It does not compile: a loss, with the compiler's words.
+	out, code = u.gnvcc("compare", "--flags", "-DplainX -include nothing.h")
+	u.ends(out, code, 1, "no longer compiles", "nothing.h", "its kernels: plain, sums")
+	if after, _ := os.ReadFile(filepath.Join(u.dir, "src", "k.cubin")); string(after) != string(before) {
+		t.Error("the user's cubin is another")
+	}
+	u.must(u.gnvcc("status"))
+}
+
+// TestCompareBad: bad input is refused with clear words, and exit code 2.
+func TestCompareBad(t *testing.T) {
+	u := newUpgraded(t)
+	for _, c := range []struct {
+		args  string
+		words string
+	}{
+		{"", "with what? --toolkit"},
+		{"--toolkit 9.9", "CUDA 9.9 is not on this machine (there is"},
+		{"--toolkit ./nowhere", "there is no nvcc at ./nowhere"},
+		{"--commit HEAD", "is in no git repository"},
+		{"--flags -O1 nokernel", "nokernel"},
+		{"--flags -O1 --adopt --static", "--static"},
+		{"--flags -O1 --json --markdown", "can't be combined"},
+		{"--toolkit=", "empty"},
+	} {
+		out, code := u.gnvcc(append([]string{"compare"}, strings.Fields(c.args)...)...)
+		u.ends(out, code, 2, c.words)
+	}
+	u.write("src/k.cu", "__global__ void sums(float *p { }\n")
+	out, code := u.gnvcc("compare", "--flags", "-O1")
+	u.ends(out, code, 2, "does not build as it was", "k.cu(1)")
+	os.RemoveAll(u.store)
+	out, code = u.gnvcc("compare", "--flags", "-O1")
+	u.ends(out, code, 2, "no builds by gnvcc are on record here")
+}
+
+// TestCompareCommit: the recorded command on another commit's tree, which needs a header that git
+// does not know.
+func TestCompareCommit(t *testing.T) {
+	u := newUpgraded(t)
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("SKIPPED: no git here")
+	}
+	git := func(args ...string) {
+		t.Helper()
+		cmd := exec.Command("git", append([]string{"-c", "user.name=a", "-c", "user.email=a@b",
+			"-c", "init.defaultBranch=main"}, args...)...)
+		cmd.Dir = filepath.Join(u.dir, "src")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("git %v: %v\n%s", args, err, out)
+		}
+	}
+	u.write("src/made.h", "#define TURN 32\n")
+	edited := strings.Replace("#include \"made.h\"\n"+upgradedSource, "i += 32", "i += TURN", 1)
+	u.write("src/k.cu", strings.Replace(edited, "p[threadIdx.x] += 1", "p[threadIdx.x] += 2", 1))
+	git("init", "-q")
+	git("add", "k.cu")
+	git("commit", "-qm", "one")
+	u.write("src/k.cu", strings.Replace(edited, "__global__ void plain(float *p, int n)",
+		"__global__ void plain(float *p, int n, int m)", 1))
+	u.must(u.gnvcc("-arch=sm_90", "-cubin", "-o", "k.cubin", "k.cu"))
+	before, _ := exec.Command("find", u.dir+"/src", "-newer", u.dir+"/src/k.cubin").Output()
+	out, code := u.gnvcc("compare", "--commit", "HEAD")
+	u.ends(out, code, 1, " at HEAD", "the later build has no kernel of that name", "1 the same code")
+	out, code = u.gnvcc("compare", "--commit", "HEAD", "sums")
+	u.ends(out, code, 0, "1 kernel in both: 1 the same code")
+	out, code = u.gnvcc("compare", "--commit", "nowhere")
+	u.ends(out, code, 2, "nowhere")
+	if after, _ := exec.Command("find", u.dir+"/src", "-newer", u.dir+"/src/k.cubin").Output(); string(after) != string(before) {
+		t.Errorf("the user's tree has changed: %s", after)
+	}
+}
+
+// TestCompareReplay: captured launches are replayed by both builds in turn; what lost is searched
+// for, kept only where that is asked for, and then taken by builds in the later way.
+func TestCompareReplay(t *testing.T) {
+	u := newUpgraded(t)
+	u.env = append(u.env, "TEST_NO_GPU=")
+	u.captured(256)
+	u.takes(sumsName, 1, false)
+	u.takes(sumsName, 1.3, true, "-fmad=false")
+	out, code := u.gnvcc("compare", "--flags", "-fmad=false", "--budget", "0")
+	u.ends(out, code, 1, "1 slower", "1 the same code", "1024 x 256: 1.3", ", slower", "other bits: 2 words differ",
+		"relative error up to 1e-07")
+	if strings.Contains(out, "restored") {
+		t.Errorf("a search without a budget:\n%s", out)
+	}
+	out, code = u.gnvcc("compare", "--flags", "-fmad=false", "--budget", "20")
+	u.ends(out, code, 1, "restored by ld", "(--adopt keeps it)")
+	if list := u.decisions(); len(list) > 0 {
+		t.Errorf("nothing was to be kept: %+v", list)
+	}
+	out, code = u.gnvcc("compare", "--flags", "-fmad=false", "--budget", "20", "--adopt", "--json")
+	u.ends(out, code, 1)
+	var told compared
+	if _, text, ok := strings.Cut(out, "\n{"); ok {
+		out = "{" + text
+	}
+	if err := json.Unmarshal([]byte(out), &told); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	list := u.decisions()
+	if len(list) != 1 || list[0].Recipe == "" ||
+		!strings.Contains(list[0].Evidence.Note, "found by gnvcc compare") {
+		t.Fatalf("decided: %+v", list)
+	}
+	for _, k := range told.Kernels {
+		if r := k.Restored; (r != nil) != (k.Kernel == "sums") || r != nil && (!r.Kept ||
+			r.Recipe != list[0].Recipe) {
+			t.Errorf("%s: %+v", k.Kernel, r)
+		}
+	}
+	u.must(u.gnvcc("-fmad=false", "-arch=sm_90", "-cubin", "-o", "later.cubin", "k.cu"))
+	if out := u.must(u.gnvcc("status")); !strings.Contains(out, list[0].Recipe) {
+		t.Errorf("a build in the later way does not take it:\n%s", out)
+	}
+	// Faster, and as fast.
+	u.takes(sumsName, 0.8, false, "-Xptxas", "-O1")
+	out, code = u.gnvcc("compare", "--flags", "-Xptxas=-O1", "sums")
+	u.ends(out, code, 0, "1 faster", "1024 x 256: 0.8")
+	// A kernel whose parameters are others now is compared as code, and is not launched.
+	u.write("src/k.cu", strings.Replace(upgradedSource, "sums(float *p, int n)", "sums(float *p, long n)", 1))
+	u.must(u.gnvcc("-arch=sm_90", "-cubin", "-o", "k.cubin", "k.cu"))
+	out, code = u.gnvcc("compare", "--flags", "-fmad=false", "--uncaptured")
+	u.ends(out, code, 0, "not run")
+}
