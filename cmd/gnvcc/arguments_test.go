@@ -21,6 +21,8 @@ var wrong = map[string][]struct{ line, says string }{
 	"apply": {{"a b", `unexpected argument "b"`}, {"nosuch", "nosuch"}},
 	"ban": {{"", "an argument is missing"}, {"k", "an argument is missing"},
 		{"k magic", `unknown lever "magic"`}, {"k ld", "no such kernel: k"}},
+	"bench": {{"k", "this verb takes none"}, {"--against nosuch", "nosuch"},
+		{"--json --markdown", "--json and --markdown"}, {"", "no NVIDIA driver here"}},
 	"captures": {{"steal", "expected drop ID"}, {"drop", "expected drop ID"},
 		{"export", "expected drop ID"}, {"export a", "expected drop ID"}, {"export nosuch there",
 			"nosuch"}, {"drop nosuch", "nosuch"}, {"drop ../../etc", "../../etc"}},

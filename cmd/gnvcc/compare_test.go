@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -337,4 +338,91 @@ func TestCompareReplay(t *testing.T) {
 	u.must(u.gnvcc("-arch=sm_90", "-cubin", "-o", "k.cubin", "k.cu"))
 	out, code = u.gnvcc("compare", "--flags", "-fmad=false", "--uncaptured")
 	u.ends(out, code, 0, "not run")
+}
+
+// TestBench: a run of the suite is written as a baseline, and a later one held against it: what has
+// become slower fails, another GPU's baseline is refused, a recipe that leaves other bits is a loss.
+func TestBench(t *testing.T) {
+	u := newUpgraded(t)
+	u.env = append(u.env, "TEST_NO_GPU=")
+	out, code := u.gnvcc("bench")
+	u.ends(out, code, 2, "no launches are captured of what was built here")
+	made := u.captured(256)
+	u.takes(sumsName, 1, false)
+	u.takes("_Z5plainPfi", 1, false)
+	out, code = u.gnvcc("bench", "-o", "base.json")
+	u.ends(out, code, 0, "Simulated H200", "2 launches", "sums")
+	out, code = u.gnvcc("bench", "--against", "base.json")
+	u.ends(out, code, 0, "2 launches, 2 alike")
+	out, code = u.gnvcc("bench", "--against", "base.json", "--markdown")
+	u.ends(out, code, 0, "| kernel | launch |", "| sums |")
+	// An edit that makes it slower, in the source alone: what builds make now counts.
+	u.write("src/k.cu", strings.Replace(upgradedSource, "1.5f", "2.5f", 1))
+	u.takes(sumsName, 1.2, false)
+	out, code = u.gnvcc("bench", "--against", "base.json", "--json")
+	u.ends(out, code, 1, `"losses": 1`, `"verdict": "slower"`, `"verdict": "alike"`)
+	u.write("src/k.cu", upgradedSource)
+	// A recipe, by the lock file: what it claims is measured, and that it leaves the same bits.
+	u.must(u.gnvcc("replay", "--levers", "ld", "--jobs", "1", "sums"))
+	u.must(u.gnvcc("export", "-o", "gnvcc.lock"))
+	out, code = u.gnvcc("bench", "--against", "gnvcc.lock")
+	u.ends(out, code, 0, "alike")
+	text, err := os.ReadFile(filepath.Join(u.dir, "src", "gnvcc.lock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	claims := regexp.MustCompile(`gain=[0-9.]+`)
+	u.write("src/more.lock", claims.ReplaceAllString(string(text), "gain=3"))
+	out, code = u.gnvcc("bench", "--against", "more.lock")
+	u.ends(out, code, 1, "slower", "gains less than the lock file says")
+	text, _ = os.ReadFile(filepath.Join(u.dir, "src", "base.json"))
+	u.write("src/other.json", strings.ReplaceAll(string(text), "Simulated H200", "NVIDIA L4"))
+	out, code = u.gnvcc("bench", "--against", "other.json")
+	u.ends(out, code, 2, "the baseline is of NVIDIA L4")
+	u.write("src/other.json", strings.Replace(string(text), `"version": 1`, `"version": 9`, 1))
+	out, code = u.gnvcc("bench", "--against", "other.json")
+	u.ends(out, code, 2, "no baseline that this gnvcc reads")
+	out, code = u.gnvcc("bench", "--captures", "src")
+	u.ends(out, code, 2, "no folder of captures")
+	// Other bits by the recipe that builds take.
+	for _, d := range u.decisions() {
+		if d.Kernel == sumsName && d.Recipe != "" {
+			u.otherwise(made[sumsName], d.Recipe)
+		}
+	}
+	out, code = u.gnvcc("bench", "--against", "base.json")
+	u.ends(out, code, 1, "broken", "the recipe leaves other bits")
+}
+
+// otherwise makes the simulated GPU leave other bits by a recipe.
+func (u *upgraded) otherwise(m *capture.Manifest, recipe string) {
+	u.t.Helper()
+	u.must(u.gnvcc("-arch=sm_90", "-cubin", "-o", "recipe.cubin", "k.cu"))
+	content, err := os.ReadFile(filepath.Join(u.dir, "src", "recipe.cubin"))
+	if err != nil {
+		u.t.Fatal(err)
+	}
+	code, err := policy.CodeHash(content, m.Kernel)
+	if err != nil {
+		u.t.Fatal(err)
+	}
+	u.write("measured.other."+code, "")
+}
+
+// TestShrink: of a kernel's captures the smallest is copied that tells builds apart as the heaviest
+// does, and the suite runs on what was copied.
+func TestShrink(t *testing.T) {
+	u := newUpgraded(t)
+	u.env = append(u.env, "TEST_NO_GPU=")
+	u.captured(256)
+	u.captured(128)
+	out, code := u.gnvcc("captures", "shrink", "small")
+	u.ends(out, code, 0, "sums: ", "2 captures had")
+	out, code = u.gnvcc("captures", "shrink", "small")
+	u.ends(out, code, 2, "small is not empty")
+	u.must(u.gnvcc("captures", "drop", "all"))
+	out, code = u.gnvcc("bench")
+	u.ends(out, code, 2, "no launches are captured")
+	out, code = u.gnvcc("bench", "--captures", "small")
+	u.ends(out, code, 0, "2 launches")
 }

@@ -33,6 +33,10 @@ type Ask struct {
 	Wanted func(name, identity string) bool
 	All    bool              // every kernel on record, captured or not
 	Told   func(text string) // how far it is; may be nil
+
+	Captures *capture.Store // nil: the store's
+
+	single bool // in the first way alone
 }
 
 // A Pair is two builds of recorded kernels, with what was captured of them. Close removes what it
@@ -105,6 +109,10 @@ func Build(ctx context.Context, a Ask) (*Pair, error) {
 	p := &Pair{scratch: folder}
 	var ways [2]*builder
 	for i, way := range []Way{a.Before, a.After} {
+		if i > 0 && a.single {
+			ways[i], p.Sides[i] = ways[0], p.Sides[0]
+			break
+		}
 		if p.Sides[i], err = cache.Open(filepath.Join(folder.Path, fmt.Sprintf("store%d", i))); err != nil {
 			break
 		}
@@ -151,7 +159,10 @@ func keyOf(kernel, target string) string { return ptx.StableName(kernel) + " " +
 
 // choose picks the commands and kernels.
 func (a Ask) choose(commands []apply.Built) ([]one, error) {
-	store, err := tuner.Captures(a.Store)
+	store, err := a.Captures, error(nil)
+	if store == nil {
+		store, err = tuner.Captures(a.Store)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -257,6 +268,10 @@ func (x one) build(ctx context.Context, ways [2]*builder) ([]*Kernel, *Failure, 
 	var trials [2]*apply.Trial
 	for i, way := range ways {
 		var err error
+		if i > 0 && way == ways[0] {
+			trials[i] = trials[0]
+			continue
+		}
 		if trials[i], err = way.build(ctx, x.Hash); err != nil {
 			if i > 0 && !errors.Is(err, apply.ErrSource) {
 				return nil, nil, err

@@ -3,18 +3,21 @@
 package compare
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math"
 	"time"
 
+	"gnvcc/cache"
 	"gnvcc/policy"
 	"gnvcc/policy/stats"
 	"gnvcc/policy/tuner"
 	"gnvcc/profile"
 	"gnvcc/profile/capture"
 	"gnvcc/profile/replay"
+	"gnvcc/rewrite/manner"
 )
 
 // Captured launches, replayed in turn: the earlier build is in the capture, as the program's own
@@ -45,6 +48,8 @@ type Measured struct {
 	Words          int64  `json:",omitempty"` // of 4 bytes, that differ
 	// the largest relative error; 0: what it writes is no floating point alone
 	Error float64 `json:",omitempty"`
+
+	now cache.Time // of the later build
 }
 
 // What a later build left.
@@ -62,6 +67,11 @@ type Loaded struct {
 	capture.Code
 	Kernel *policy.Kernel // what is known of it; its name is what is launched
 	Path   string         // the cubin as a file
+	Entry  string         // what is launched in it, "": the kernel
+	Manner manner.Manner  // how
+
+	// gives what this launch takes, of several; nil: there is but one
+	choose func(*profile.Launch) (Loaded, error)
 }
 
 // Run replays one captured launch, of both builds in turn.
@@ -133,7 +143,12 @@ func (t *turns) compare(ctx context.Context, l *profile.Launch, s profile.Sessio
 	if err != nil {
 		return fmt.Errorf("the earlier build: %w", err)
 	}
-	c, _, err := s.Load(t.after.Path, t.after.Kernel.Name)
+	if t.after.choose != nil {
+		if t.after, err = t.after.choose(l); err != nil {
+			return err
+		}
+	}
+	c, _, err := s.LoadAs(t.after.Path, cmp.Or(t.after.Entry, t.after.Kernel.Name), t.after.Manner)
 	if err == nil {
 		var d profile.Difference
 		if d, err = s.Check(c); err == nil {
@@ -170,6 +185,7 @@ func (t *turns) compare(ctx context.Context, l *profile.Launch, s profile.Sessio
 	if math.IsInf(r.High, 1) { // too few launches for an interval
 		t.out.Low, t.out.High = 0, 0
 	}
+	t.out.now = policy.TimeOf(found.Cand, t.rule.Confidence)
 	t.out.Before, t.out.After = stats.Median(found.Base), stats.Median(found.Cand)
 	if l.Either {
 		other, err := t.rule.CompareHarm(in(profile.Measurement{Other: true}), 0, plan)
