@@ -220,6 +220,17 @@ func TestCompareStatic(t *testing.T) {
 		t.Error("the user's cubin is another")
 	}
 	u.must(u.gnvcc("status"))
+	u.gnvcc("compare", "--flags", "-use_fast_math", "--html", "page.html")
+	page, err := os.ReadFile(filepath.Join(u.dir, "src", "page.html"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"-use_fast_math", "The hottest loop, before and after", "<b>FFMA",
+		"resident blocks"} {
+		if !strings.Contains(string(page), want) {
+			t.Errorf("the page does not say %q", want)
+		}
+	}
 }
 
 // TestCompareBad: bad input is refused with clear words, and exit code 2.
@@ -372,7 +383,7 @@ func TestBench(t *testing.T) {
 		t.Fatal(err)
 	}
 	claims := regexp.MustCompile(`gain=[0-9.]+`)
-	u.write("src/more.lock", claims.ReplaceAllString(string(text), "gain=3"))
+	u.write("src/more.lock", claims.ReplaceAllString(string(text), "gain=3.000"))
 	out, code = u.gnvcc("bench", "--against", "more.lock")
 	u.ends(out, code, 1, "slower", "gains less than the lock file says")
 	text, _ = os.ReadFile(filepath.Join(u.dir, "src", "base.json"))

@@ -48,7 +48,7 @@ var rooms = map[string]map[string][]string{
 		"selection": {},
 		"tuner":     {"policy", "search", "decide", "foretell"},
 		"retune":    {"policy", "search", "decide", "foretell", "edits", "watch", "tuner"},
-		"compare":   {"policy", "stats", "search", "tuner"},
+		"compare":   {"policy", "stats", "search", "page", "tuner"},
 		// For tests alone.
 		"tunertest": {"policy"},
 	},

@@ -358,10 +358,7 @@ func (b *Baseline) summary() string {
 	for _, t := range b.Kernels {
 		n[t.Verdict]++
 	}
-	parts := []string{counted(len(b.Kernels), "launch")}
-	if len(b.Kernels) != 1 {
-		parts[0] = fmt.Sprint(len(b.Kernels), " launches")
-	}
+	parts := []string{fmt.Sprint(len(b.Kernels), " launches")}
 	for _, v := range []string{broken, slower, faster, alike} {
 		if n[v] > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n[v], v))

@@ -124,7 +124,7 @@ func (k *Kernel) foretell(machine *units.Machine) {
 		device.SMs = machine.SMs
 	}
 	l := k.Launches[0]
-	shape := sim.Shape{Threads: l.shape().Threads(), Shared: l.Dynamic, Blocks: l.shape().Blocks()}
+	shape := sim.Shape{Threads: l.Shape().Threads(), Shared: l.Dynamic, Blocks: l.Shape().Blocks()}
 	if k.Assumed != "" {
 		shape.Blocks = 0
 	}

@@ -22,8 +22,8 @@ func (p *Pair) Print(w io.Writer) error {
 			"instructions", "occupancy", "time"), " "))
 		for _, k := range rows {
 			c := k.cells()
-			out.line("%s", strings.TrimRight(fmt.Sprintf(textRow, shortened(k.Kernel, 24), c.registers,
-				c.spilled, c.instructions, c.occupancy, c.time), " "))
+			out.line("%s", strings.TrimRight(fmt.Sprintf(textRow, shortened(k.Kernel, 24), c.Registers,
+				c.Spilled, c.Instructions, c.Occupancy, c.Time), " "))
 			for _, text := range k.notes() {
 				out.line("    %s", text)
 			}
@@ -66,8 +66,8 @@ func (p *Pair) Markdown(w io.Writer) error {
 			if lost(verdict) {
 				verdict = "**" + verdict + "**"
 			}
-			out.line("| %s | %s | %s | %s | %s | %s | %s |", name, verdict, c.registers, c.spilled,
-				c.instructions, c.occupancy, c.time)
+			out.line("| %s | %s | %s | %s | %s | %s | %s |", name, verdict, c.Registers, c.Spilled,
+				c.Instructions, c.Occupancy, c.Time)
 		}
 	}
 	for _, f := range p.Failed {
@@ -141,7 +141,8 @@ func (p *Pair) legend() string {
 	return strings.Join(parts, " ")
 }
 
-type cells struct{ registers, spilled, instructions, occupancy, time string }
+// cells are the figures of a kernel, as text.
+type cells struct{ Registers, Spilled, Instructions, Occupancy, Time string }
 
 func (k *Kernel) cells() (c cells) {
 	arrow := func(a, b int) string {
@@ -151,21 +152,21 @@ func (k *Kernel) cells() (c cells) {
 		}
 		return fmt.Sprintf("%d->%d", a, b)
 	}
-	c = cells{registers: arrow(k.Before.Registers, k.After.Registers),
-		spilled:      arrow(k.Before.Spill, k.After.Spill),
-		instructions: arrow(k.Before.Instructions, k.After.Instructions)}
+	c = cells{Registers: arrow(k.Before.Registers, k.After.Registers),
+		Spilled:      arrow(k.Before.Spill, k.After.Spill),
+		Instructions: arrow(k.Before.Instructions, k.After.Instructions)}
 	if len(k.Launches) > 0 {
 		l := k.Launches[0]
-		c.occupancy = fmt.Sprintf("%.0f%%", 100*l.Before.Part)
-		if after := fmt.Sprintf("%.0f%%", 100*l.After.Part); !k.Gone && after != c.occupancy {
-			c.occupancy += "->" + after
+		c.Occupancy = fmt.Sprintf("%.0f%%", 100*l.Before.Part)
+		if after := fmt.Sprintf("%.0f%%", 100*l.After.Part); !k.Gone && after != c.Occupancy {
+			c.Occupancy += "->" + after
 		}
 	}
 	switch {
 	case k.Ratio > 0:
-		c.time = fmt.Sprintf("%.3f", k.Ratio)
+		c.Time = fmt.Sprintf("%.3f", k.Ratio)
 	case k.Foretold > 0:
-		c.time = fmt.Sprintf("~%.2f", k.Foretold)
+		c.Time = fmt.Sprintf("~%.2f", k.Foretold)
 	}
 	return c
 }
@@ -180,7 +181,7 @@ func (k *Kernel) notes() (out []string) {
 		if m == nil {
 			continue
 		}
-		text := fmt.Sprintf("%s: %.3f", l.shape(), m.Ratio)
+		text := fmt.Sprintf("%s: %.3f", l.Shape(), m.Ratio)
 		if m.High > 0 {
 			text += fmt.Sprintf(" (%.3f to %.3f)", m.Low, m.High)
 		}

@@ -158,7 +158,7 @@ func (k *Kernel) judge() {
 	for _, l := range k.Launches {
 		switch m := l.Measured; {
 		case l.Fails != "":
-			if text := l.shape().String() + ": " + l.Fails; !slices.Contains(reasons, text) {
+			if text := l.Shape().String() + ": " + l.Fails; !slices.Contains(reasons, text) {
 				reasons = append(reasons, text)
 			}
 		case m != nil:
