@@ -437,3 +437,116 @@ func TestShrink(t *testing.T) {
 	out, code = u.gnvcc("bench", "--captures", "small")
 	u.ends(out, code, 0, "2 launches")
 }
+
+// TestAction: the steps of the GitHub Action, as its file names them, run here in their order, with
+// inputs filled in as GitHub does. What would speak with GitHub is a gh that writes down what it is
+// told.
+func TestAction(t *testing.T) {
+	u := newUpgraded(t)
+	u.env = append(u.env, "TEST_NO_GPU=")
+	u.captured(256)
+	u.takes(sumsName, 1, false)
+	u.takes("_Z5plainPfi", 1, false)
+	u.takes(sumsName, 1.4, false, "-fmad=false")
+	u.must(u.gnvcc("bench", "-o", "base.json"))
+	u.must(u.gnvcc("export", "-o", "gnvcc.lock", "--all"))
+	bin := filepath.Join(u.dir, "bin")
+	os.Mkdir(bin, 0o700)
+	os.Symlink(u.exe, filepath.Join(bin, "gnvcc"))
+	gh := "#!/bin/sh\necho \"$@\" >" + u.dir + "/gh.said\ncat \"$5\" >>" + u.dir + "/gh.said\n"
+	if err := os.WriteFile(filepath.Join(bin, "gh"), []byte(gh), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	folder, err := filepath.Abs("../../install/action")
+	if err != nil {
+		t.Fatal(err)
+	}
+	steps := actionSteps(t, filepath.Join(folder, "action.yml"))
+	if len(steps) != 5 {
+		t.Fatalf("%d steps", len(steps))
+	}
+	codes := func(inputs map[string]string) (out []int, said string) {
+		t.Helper()
+		os.Remove(filepath.Join(u.dir, "summary"))
+		for _, s := range steps {
+			cmd := exec.Command("bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", s.run)
+			cmd.Dir = filepath.Join(u.dir, "src")
+			cmd.Env = append(append([]string(nil), u.env...), "PATH="+bin+":"+os.Getenv("PATH"),
+				"GITHUB_ACTION_PATH="+folder, "RUNNER_TEMP="+u.dir, "GITHUB_STEP_SUMMARY="+u.dir+"/summary")
+			for name, value := range s.env {
+				for input, is := range inputs {
+					value = strings.ReplaceAll(value, "${{ "+input+" }}", is)
+				}
+				if strings.Contains(value, "${{") {
+					t.Fatalf("%s: %s is not filled in", name, value)
+				}
+				cmd.Env = append(cmd.Env, name+"="+value)
+			}
+			text, _ := cmd.CombinedOutput()
+			out, said = append(out, cmd.ProcessState.ExitCode()), said+string(text)
+		}
+		return out, said
+	}
+	inputs := map[string]string{"inputs.build": "gnvcc -arch=sm_90 -cubin -o k.cubin k.cu",
+		"inputs.lock": "gnvcc.lock", "inputs.toolkit": "", "inputs.flags": "-Xptxas=-O3",
+		"inputs.baseline": "base.json", "inputs.captures": "", "inputs.gpu": "yes", "inputs.comment": "no",
+		"github.event.pull_request.number": "7", "github.token": "none"}
+	got, said := codes(inputs)
+	if fmt.Sprint(got) != "[0 0 0 0 0]" {
+		t.Errorf("exit codes %v\n%s", got, said)
+	}
+	summary, _ := os.ReadFile(filepath.Join(u.dir, "summary"))
+	for _, want := range []string{"### gnvcc bench", "### CUDA 13.0", "2 alike"} {
+		if !strings.Contains(string(summary), want) {
+			t.Errorf("the summary does not say %q:\n%s", want, summary)
+		}
+	}
+	inputs["inputs.flags"], inputs["inputs.comment"], inputs["inputs.gpu"] = "-fmad=false", "yes", "no"
+	got, said = codes(inputs)
+	if fmt.Sprint(got) != "[0 0 0 0 0]" || !strings.Contains(said, "no GPU here") {
+		t.Errorf("without a GPU: exit codes %v\n%s", got, said)
+	}
+	inputs["inputs.gpu"] = "yes"
+	got, said = codes(inputs)
+	if fmt.Sprint(got) != "[0 0 0 0 1]" {
+		t.Errorf("a kernel lost: exit codes %v\n%s", got, said)
+	}
+	told, _ := os.ReadFile(filepath.Join(u.dir, "gh.said"))
+	for _, want := range []string{"pr comment 7 --body-file", "**slower**"} {
+		if !strings.Contains(string(told), want) {
+			t.Errorf("the pull request is not told %q:\n%s", want, told)
+		}
+	}
+	inputs["inputs.build"] = "false"
+	if got, said = codes(inputs); got[0] == 0 {
+		t.Errorf("a build that fails: %v\n%s", got, said)
+	}
+}
+
+// A step is one of an Action.
+type step struct {
+	run string
+	env map[string]string
+}
+
+// actionSteps reads the steps of an Action's file, as far as ours uses YAML.
+func actionSteps(t *testing.T, file string) (out []step) {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, text2, _ := strings.Cut(string(text), "\n  steps:\n")
+	for _, line := range strings.Split(text2, "\n") {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
+		switch {
+		case strings.HasPrefix(line, "    - "):
+			out = append(out, step{env: map[string]string{}})
+		case strings.HasPrefix(line, "        ") && len(out) > 0:
+			out[len(out)-1].env[name] = value
+		case name == "run":
+			out[len(out)-1].run = strings.Trim(value, "'")
+		}
+	}
+	return out
+}
