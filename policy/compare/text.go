@@ -21,8 +21,12 @@ func (p *Pair) Print(w io.Writer) error {
 		out.line("%s", strings.TrimRight(fmt.Sprintf(textRow, "kernel", "registers", "spilled",
 			"instructions", "occupancy", "time"), " "))
 		for _, k := range rows {
-			c := k.cells()
-			out.line("%s", strings.TrimRight(fmt.Sprintf(textRow, shortened(k.Kernel, 24), c.Registers,
+			c, name := k.cells(), k.Kernel
+			if len([]rune(name)) > nameWidth {
+				out.line("%s", name)
+				name = ""
+			}
+			out.line("%s", strings.TrimRight(fmt.Sprintf(textRow, name, c.Registers,
 				c.Spilled, c.Instructions, c.Occupancy, c.Time), " "))
 			for _, text := range k.notes() {
 				out.line("    %s", text)
@@ -44,7 +48,10 @@ func (p *Pair) Print(w io.Writer) error {
 	return out.err
 }
 
-const textRow = "%-24s %9s %9s %12s %10s %10s"
+const (
+	nameWidth = 20
+	textRow   = "%-20s %10s %10s %14s %11s %10s"
+)
 
 // Markdown writes it as a table for a pull request.
 func (p *Pair) Markdown(w io.Writer) error {
