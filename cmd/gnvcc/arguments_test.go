@@ -22,7 +22,7 @@ var wrong = map[string][]struct{ line, says string }{
 	"ban": {{"", "an argument is missing"}, {"k", "an argument is missing"},
 		{"k magic", `unknown lever "magic"`}, {"k ld", "no such kernel: k"}},
 	"bench": {{"k", "this verb takes none"}, {"--against nosuch", "nosuch"},
-		{"--json --markdown", "--json and --markdown"}, {"", "no NVIDIA driver here"}},
+		{"--json --markdown", "--json and --markdown"}, {"", "no builds by gnvcc are on record here"}},
 	"captures": {{"steal", "expected drop ID"}, {"drop", "expected drop ID"},
 		{"export", "expected drop ID"}, {"export a", "expected drop ID"}, {"export nosuch there",
 			"nosuch"}, {"drop nosuch", "nosuch"}, {"drop ../../etc", "../../etc"}},

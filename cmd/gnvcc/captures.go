@@ -66,11 +66,8 @@ func shrinkCaptures(store *cache.Store, to string) error {
 	}
 	ctx, stop := ended(context.Background())
 	defer stop()
-	b, err := newBench(ctx, store)
-	if err != nil {
-		return err
-	}
-	list, err := compare.Shrink(ctx, compare.Ask{Store: store, Told: progressLine}, b, to)
+	list, err := compare.Shrink(ctx, compare.Ask{Store: store, Told: progressLine},
+		func() (*compare.Bench, error) { return newBench(ctx, store) }, to)
 	progressLine("")
 	for _, s := range list {
 		fmt.Fprintf(stdout(), "%s: %s, %.1f MiB; %s had %.1f MiB", s.Kernel, s.Kept.ID,

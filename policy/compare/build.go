@@ -98,10 +98,6 @@ const verbose = "-Xptxas=-v"
 
 // Build builds what is asked for in both ways.
 func Build(ctx context.Context, a Ask) (*Pair, error) {
-	commands := apply.ReadBuilds(a.Store).Commands(a.Folders)
-	if len(commands) == 0 {
-		return nil, errors.New("no builds by gnvcc are on record here: build once with gnvcc")
-	}
 	folder, err := scratch.New()
 	if err != nil {
 		return nil, fmt.Errorf("make a scratch folder: %w", err)
@@ -123,7 +119,7 @@ func Build(ctx context.Context, a Ask) (*Pair, error) {
 	}
 	var list []one
 	if err == nil {
-		list, err = a.choose(commands)
+		list, err = a.choose()
 	}
 	if err == nil {
 		err = p.all(ctx, a, list, ways)
@@ -142,6 +138,8 @@ func Build(ctx context.Context, a Ask) (*Pair, error) {
 
 func (p *Pair) Close() { p.scratch.Remove() }
 
+var errNoBuilds = errors.New("no builds by gnvcc are on record here: build once with gnvcc")
+
 // A one is a command that is to be built, with its kernels.
 type one struct {
 	apply.Built
@@ -158,7 +156,12 @@ type wanted struct {
 func keyOf(kernel, target string) string { return ptx.StableName(kernel) + " " + target }
 
 // choose picks the commands and kernels.
-func (a Ask) choose(commands []apply.Built) ([]one, error) {
+func (a Ask) choose() ([]one, error) {
+	known := apply.ReadBuilds(a.Store)
+	commands := known.Commands(a.Folders)
+	if len(commands) == 0 {
+		return nil, errNoBuilds
+	}
 	store, err := a.Captures, error(nil)
 	if store == nil {
 		store, err = tuner.Captures(a.Store)
@@ -167,7 +170,6 @@ func (a Ask) choose(commands []apply.Built) ([]one, error) {
 		return nil, err
 	}
 	manifests, _ := store.List()
-	known := apply.ReadBuilds(a.Store)
 	by := map[string][]*capture.Manifest{} // output, and kernel by name and target
 	// those that come from builds on another machine: by kernel and what it is for
 	foreign := map[string][]*capture.Manifest{}
