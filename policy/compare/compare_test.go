@@ -128,7 +128,8 @@ func TestJudge(t *testing.T) {
 	slow := &Launch{Seconds: 1, Measured: &Measured{Ratio: 1.3, Slower: true}}
 	fails1 := &Launch{Fails: "too many registers"}
 	for want, k := range map[string]*Kernel{faster: k(fast), slower: k(fast, slow),
-		other: k(&Launch{}), fails: k(fast, fails1), alike: k(&Launch{Seconds: 1, Measured: &Measured{Ratio: 1}})} {
+		other: k(&Launch{}), fails: k(fast, fails1),
+		alike: k(&Launch{Seconds: 1, Measured: &Measured{Ratio: 1}})} {
 		if k.Verdict != want {
 			t.Errorf("%q, not %q", k.Verdict, want)
 		}
