@@ -77,8 +77,8 @@ func Suite(ctx context.Context, a Ask, bench func() (*Bench, error)) (*Baseline,
 	}
 	defer c.Close()
 	out := &Baseline{Builds: p.Before}
-	for _, f := range p.Failed {
-		return nil, fmt.Errorf("%s: %s", f.Command, f.Why)
+	if len(p.Failed) > 0 {
+		return nil, fmt.Errorf("%s: %s", p.Failed[0].Command, p.Failed[0].Why)
 	}
 	for _, k := range p.Kernels {
 		for _, m := range k.captures {

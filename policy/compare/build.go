@@ -83,6 +83,7 @@ type Kernel struct {
 
 	before, after side
 	identities    []string // of what was built, as recorded
+	output        string   // of its command
 	captures      []*capture.Manifest
 }
 
@@ -171,11 +172,12 @@ func (a Ask) choose() ([]one, error) {
 	}
 	manifests, _ := store.List()
 	by := map[string][]*capture.Manifest{} // output, and kernel by name and target
-	// those that come from builds on another machine: by kernel and what it is for
+	// those that were brought here from another machine, by kernel and what it is for: its builds are
+	// not on record
 	foreign := map[string][]*capture.Manifest{}
 	for _, m := range manifests {
 		places := known.Of(m.Cubin, m.Kernel)
-		if len(places) == 0 {
+		if len(places) == 0 && a.Captures != nil {
 			key := fmt.Sprint(ptx.StableName(m.Kernel), m.Major*10+m.Minor)
 			foreign[key] = append(foreign[key], m)
 		}
@@ -306,6 +308,7 @@ func (x one) build(ctx context.Context, ways [2]*builder) ([]*Kernel, *Failure, 
 		}
 		k := &Kernel{Kernel: policy.ShortName(was.kernel.Name), Name: was.kernel.Name,
 			Source: was.unit.Source, Target: was.unit.Target, before: was, identities: w.identities,
+			output:   x.Output,
 			captures: w.captures}
 		is, ok := after[key]
 		if others := single[ptx.StableName(was.kernel.Name)]; !ok && len(others) == 1 {
