@@ -78,6 +78,18 @@ func wishes(fs *pflag.FlagSet, keep *bool) {
 	fs.Lookup("over").Hidden = true
 }
 
+// together refuses times that have no meaning with, or without, --in-place.
+func together(inPlace bool, observe, total time.Duration) error {
+	switch {
+	case inPlace && observe > 0:
+		return errors.New("--observe and --in-place contradict each other: with the latter the program " +
+			"is searched in as long as it runs")
+	case !inPlace && total > 0:
+		return errors.New("--total goes with --in-place; without it --budget is for the whole search")
+	}
+	return nil
+}
+
 // tuneVerb runs an application under the agent and keeps what was decided.
 func tuneVerb() *cobra.Command {
 	o := policy.Defaults()
@@ -134,10 +146,10 @@ func tuneVerb() *cobra.Command {
 		if *inPlace {
 			asked.Mode = tuner.InPlace
 		}
-		if *inPlace && asked.Observe > 0 {
-			return errors.New("--observe and --in-place contradict each other: with the latter the program is searched in as long as it runs")
+		err := together(*inPlace, asked.Observe, o.Total)
+		if err != nil {
+			return err
 		}
-		var err error
 		if asked.Profile, err = tuner.ReadProfile(context.Background(), *by); err != nil {
 			return err
 		}

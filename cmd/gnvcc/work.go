@@ -41,7 +41,8 @@ var workMachine = tuner.ThisMachine
 func work(ctx context.Context, file, out string) error {
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return fmt.Errorf("read the order: %w", err)
+		return fmt.Errorf("read the order: %w (gnvcc replay --on writes orders, and starts gnvcc work "+
+			"on each)", err)
 	}
 	if err := cache.WriteFile(filepath.Dir(out), filepath.Base(out)+tuner.Begun, nil); err != nil {
 		return fmt.Errorf("write what came of the order: %w", err)
