@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"gnvcc/cache"
 	"gnvcc/driver/environment"
 	"gnvcc/driver/record"
 	"gnvcc/driver/scratch"
+	"gnvcc/driver/toolcmd"
 )
 
 // Trying: a recorded command is run again as apply runs it, with nothing applied and all of its
@@ -18,6 +20,10 @@ import (
 // then what its kernels are now. Nothing of the user's is written, and the store's records of what
 // was built stay as they are; what a compile by recipe needs (device code, PTX, the cubins) is
 // kept as objects.
+//
+// It can be tried otherwise than it was recorded, too: with another toolkit, with more options, on
+// another tree. What that gives is kept in a store of its own: one PTX may come from both, and the
+// user's store has to say how the user's was made.
 //
 // Nothing but the host stage can end nvcc there. For a compile it leaves an empty object and says
 // that all is well, so that the command's other files are compiled too; a link it refuses.
@@ -32,8 +38,25 @@ type Trial struct {
 	Units []record.Unit // their cubins are objects
 }
 
+// Otherwise is what of a recorded command is to be otherwise where it is tried.
+type Otherwise struct {
+	Store *cache.Store // where its objects are kept
+	Nvcc  string       // "": the recorded one
+	Flags []string     // options of nvcc's, which go before its own (toolcmd.Overrule)
+	Moved []Move
+}
+
+// A Move is a folder that lies elsewhere, wherever a command names it. Both are absolute.
+type Move struct{ From, To string }
+
 // Try runs a recorded command. ctx ends it.
 func Try(ctx context.Context, store *cache.Store, hash string) (*Trial, error) {
+	return TryOtherwise(ctx, store, hash, Otherwise{Store: store})
+}
+
+// TryOtherwise runs a recorded command as it is not recorded. ctx ends it.
+func TryOtherwise(ctx context.Context, store *cache.Store, hash string,
+	o Otherwise) (*Trial, error) {
 	c, err := record.LoadCommand(store, hash)
 	if err != nil {
 		return nil, fmt.Errorf("its command is no longer in the store; build it again: %w", err)
@@ -47,22 +70,64 @@ func Try(ctx context.Context, store *cache.Store, hash string) (*Trial, error) {
 		return nil, fmt.Errorf("scratch folder: %w", err)
 	}
 	defer scratch.Remove()
-	r := &rerun{hash: hash, command: c}
+	if o.Store == nil {
+		o.Store = store
+	}
+	r := &rerun{hash: hash, command: o.of(c)}
 	r.all = commands(record.Read(store))[hash]
 	r.newest(store)
-	b := &beside{rerun: r, store: store, self: self, dir: scratch.Path, stop: true,
-		env: environment.Read()}
+	c = r.command
+	b := &beside{rerun: r, store: o.Store, self: self, dir: scratch.Path, stop: true, nvcc: o.Nvcc,
+		module: r.modules(store), env: environment.Read()}
 	ran, err := b.run(ctx, nil)
 	if err != nil {
 		return nil, b.why(ctx, err)
 	}
 	out, files, tools := new(Trial), map[string]bool{}, map[string]bool{}
-	known := &Builds{store: store}
+	known := &Builds{store: o.Store}
 	for _, n := range ran.left.Notes {
 		out.Units = append(out.Units, known.unit(c.Dir, n.Assembly, files, tools))
 	}
 	out.Files = known.sorted(files)
 	return out, nil
+}
+
+// of is a command as it is to be tried.
+func (o Otherwise) of(c cache.Command) cache.Command {
+	c.Args = toolcmd.Overrule(c.Args, o.Flags)
+	for _, m := range o.Moved {
+		c.Dir = moved(c.Dir, m)
+		for _, list := range []*[]string{&c.Args, &c.Env} {
+			*list = slices.Clone(*list)
+			for i, word := range *list {
+				(*list)[i] = moved(word, m)
+			}
+		}
+	}
+	return c
+}
+
+// moved puts a folder in the place of another where a word names that, or what lies in it: as a
+// path, or as one of a list, or behind an option's letters (-I/usr, a=/usr, /bin:/usr).
+func moved(word string, m Move) string {
+	var out strings.Builder
+	for rest := word; ; {
+		at := strings.Index(rest, m.From)
+		if at < 0 {
+			return out.String() + rest
+		}
+		to, end := m.From, at+len(m.From)
+		before := word[:len(word)-len(rest)+at]
+		if n := len(before); n >= 2 && before[n-2] == '-' { // an option's letter
+			before = before[:n-2]
+		}
+		begins := before == "" || strings.ContainsAny(before[len(before)-1:], "=:,; \"'")
+		if begins && (end == len(rest) || strings.IndexByte("/:,; \"'", rest[end]) >= 0) {
+			to = m.To
+		}
+		out.WriteString(rest[:at] + to)
+		rest = rest[end:]
+	}
 }
 
 // why says why a command that was tried has failed.
