@@ -68,6 +68,16 @@ func Foreign(m *ptx.Module, kernel string) error {
 	return nil
 }
 
+// Linked tells whether a kernel calls a function with whose registers nvlink compares its cap: one
+// that is Foreign, or the device runtime's.
+func Linked(m *ptx.Module, kernel string) bool {
+	reach, err := m.Reach(kernel)
+	return err != nil || Foreign(m, kernel) != nil ||
+		slices.ContainsFunc(reach.Funcs, func(f *ptx.Func) bool {
+			return !f.Entry && !f.Body && !ptx.OfDriver(f.Name)
+		})
+}
+
 // Watched says why a recipe for a kernel may be of registers and cache hints alone, "" if it may
 // have all levers: it prints, which nobody sees who compares memory. That is for those who choose
 // recipes; a build takes what was decided.

@@ -81,7 +81,7 @@ func TestCoarsenable(t *testing.T) {
 		{"", ".reg .b128 %q<2>;\n" + index, [3]bool{}, "uncommon"},
 		{"", index + "mov.u32 %r5, %smid;\n", [3]bool{}, "%smid"},
 		{"", index + "mov.u64 %rd2, %clock64;\n", [3]bool{}, "%clock64"},
-		{"", index + "mov.u32 %r5, %clusterid.x;\n", [3]bool{}, "%clusterid.x"},
+		{"", index + "mov.u32 %r5, %clusterid.x;\n", [3]bool{}, "a cluster of blocks"},
 		{"", index + "activemask.b32 %r5;\n", [3]bool{}, "activemask"},
 		{"", index + "add.cc.u32 %r5, %r4, 1;\n", [3]bool{}, "carry"},
 		{"", index + "L:\nld.volatile.global.u32 %r5, [%rd1];\nsetp.eq.u32 %p1, %r5, 0;\n@%p1 bra L;\n",

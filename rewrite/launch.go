@@ -117,6 +117,17 @@ func maxBlock(registers int) int {
 	return min(16384/warp*4*32, pass.MaxThreads)
 }
 
+// OwnCap is the cap under which ptxas compiles a kernel that asks for none: the most registers
+// with which a block of .maxntid or .reqntid can be launched.
+func OwnCap(f *ptx.Func) int {
+	threads, _ := f.Threads()
+	n := pass.MaxRegisters
+	for maxBlock(n) < wholeWarps(min(threads, pass.MaxThreads)) {
+		n--
+	}
+	return n
+}
+
 // LargestBlock is the largest block that can be launched with nvcc's own compile: by the source's
 // .reqntid or .maxntid, and by its registers (0: not known, no bound).
 func LargestBlock(f *ptx.Func, registers int) int {

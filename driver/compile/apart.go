@@ -18,7 +18,8 @@ import (
 // with max regcount of 32 calls function ... with regcount of 255"): a build that works without us
 // would fail, maybe that of a program that gets this object in a library, a year from now. The
 // bound is an attribute of the cubin, which nothing but nvlink reads. So a cap holds for ptxas, and
-// the attribute says afterwards what it says of nvcc's own compile: that there is none.
+// the attribute says afterwards what it says of nvcc's own compile: that there is none, or what the
+// blocks of __launch_bounds__ leave.
 //
 // No launch can fail that worked: with n registers in the kernel and m in what it calls it has
 // max(n, m), with nvcc's own o max(o, m). That blocks fit with n where they fit with o is asked of
@@ -39,7 +40,7 @@ func apart(j *job.Job, m *ptx.Module, p *plan, kernels []cache.Kernel, content [
 	for name, r := range p.passes {
 		f := m.Entry(name)
 		if f == nil || len(r.Without("maxnreg").Terms) == len(r.Terms) ||
-			rewrite.Foreign(m, name) == nil {
+			!rewrite.Linked(m, name) {
 			continue
 		}
 		if j.Call.MaxReg || rewrite.Bounded(f) {
@@ -48,7 +49,7 @@ func apart(j *job.Job, m *ptx.Module, p *plan, kernels []cache.Kernel, content [
 				"holds them")
 			continue
 		}
-		unbound, err := cubin.Unbound(out, name)
+		capped, err := cubin.Capped(out, name, rewrite.OwnCap(f))
 		if err == nil {
 			err = deeper(name, kernels, out)
 		}
@@ -56,7 +57,7 @@ func apart(j *job.Job, m *ptx.Module, p *plan, kernels []cache.Kernel, content [
 			bad[name] = err
 			continue
 		}
-		out = unbound
+		out = capped
 	}
 	return out, bad
 }

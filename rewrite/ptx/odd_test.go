@@ -22,6 +22,9 @@ func oddModule(t *testing.T) *ptx.Module {
 
 func TestOddAssembles(t *testing.T) {
 	kits := ptxtest.Toolkits(t)
+	if v := kits[len(kits)-1].Version; v < "13.5" {
+		t.Skipf("SKIPPED: ptxas %s does not know all of these forms; 13.5 does", v)
+	}
 	m := oddModule(t)
 	edited(t, m)
 	if _, err := kits[len(kits)-1].Assemble(t, m.Bytes(), "-arch=sm_90", "-c"); err != nil {

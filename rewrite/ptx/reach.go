@@ -88,11 +88,38 @@ func (f *Func) mentions(yield func(name []byte)) {
 }
 
 // OfRuntime tells the functions without a body that the toolkit or the driver brings: printf,
-// malloc, assert, launches.
+// malloc, assert, and the device runtime's. Those are known by their full names: a user's own may
+// begin with cuda, too.
 func OfRuntime(name string) bool {
+	return OfDriver(name) || deviceRuntime[name] || strings.HasPrefix(name, "__cudaCDP2") ||
+		strings.HasPrefix(name, "cudaCG")
+}
+
+// OfDriver tells those that the driver alone brings, with its own registers. nvlink knows nothing
+// of them; the others are a library's (libcudadevrt), linked as any object's.
+func OfDriver(name string) bool {
 	switch name {
 	case "vprintf", "malloc", "free", "__assertfail", "__assert_fail":
 		return true
 	}
-	return strings.HasPrefix(name, "cuda") || strings.HasPrefix(name, "__cuda")
+	return false
+}
+
+// deviceRuntime are the functions of the device runtime (CUDA C++ programming guide, dynamic
+// parallelism), by their names up to CUDA 11.
+var deviceRuntime = map[string]bool{}
+
+func init() {
+	for _, name := range strings.Fields(`cudaDeviceGetAttribute cudaDeviceGetLimit
+		cudaDeviceGetCacheConfig cudaDeviceGetSharedMemConfig cudaDeviceSynchronize cudaGetDevice
+		cudaGetDeviceCount cudaGetLastError cudaPeekAtLastError cudaGetErrorName cudaGetErrorString
+		cudaRuntimeGetVersion cudaMalloc cudaFree cudaFuncGetAttributes cudaGetParameterBuffer
+		cudaGetParameterBufferV2 cudaLaunchDevice cudaLaunchDeviceV2 cudaMemcpyAsync
+		cudaMemcpy2DAsync cudaMemcpy3DAsync cudaMemsetAsync cudaMemset2DAsync cudaMemset3DAsync
+		cudaStreamCreateWithFlags cudaStreamDestroy cudaStreamWaitEvent cudaEventCreateWithFlags
+		cudaEventRecord cudaEventRecordWithFlags cudaEventDestroy
+		cudaOccupancyMaxActiveBlocksPerMultiprocessor
+		cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags`) {
+		deviceRuntime[name], deviceRuntime[name+"_ptsz"] = true, true
+	}
 }

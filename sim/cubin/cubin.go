@@ -35,7 +35,7 @@ type File struct {
 // A Kernel is one entry function.
 type Kernel struct {
 	Name      string // mangled
-	Registers int    // per thread, 0 if the file does not say
+	Registers int    // per thread, 0 if the file does not say; with -rdc=true see linked.go
 	Shared    int    // static shared memory of the user's, bytes per block, as in ptxas -v
 	// Reserved is what the tools put in front of it, bytes per block: 1024 in executable cubins from
 	// sm_90 on. On sm_80 to sm_89 the driver takes as much without a trace in the file.
@@ -112,6 +112,7 @@ func Read(b []byte) (*File, error) {
 	}
 	at := f.kernels(c, byName)
 	f.attributes(c, byName, at)
+	f.linked(c, byName, at)
 	f.globals(c)
 	sort.SliceStable(f.Kernels, func(i, j int) bool { return f.Kernels[i].Name < f.Kernels[j].Name })
 	sort.SliceStable(f.Globals, func(i, j int) bool { return f.Globals[i].Name < f.Globals[j].Name })

@@ -5,13 +5,11 @@ import (
 	"fmt"
 )
 
-// noBound is the value of EIATTR_MAXREG_COUNT of a kernel that was compiled without a cap.
-const noBound = 255
-
-// Unbound returns a cubin in which a kernel is said to be compiled under no cap of its registers.
-// Its code is as it was. nvlink alone reads that: it ends a link in which a kernel with a cap calls
-// a function with more registers, and gives one without as many as the function has.
-func Unbound(b []byte, kernel string) ([]byte, error) {
+// Capped returns a cubin in which a kernel is said to be compiled under another cap of its
+// registers, 255 for none. Its code is as it was. nvlink alone reads that: it ends a link in which
+// a kernel with a cap calls a function with more registers, and gives one without as many as the
+// function has.
+func Capped(b []byte, kernel string, registers int) ([]byte, error) {
 	c, err := readContainer(b)
 	if err != nil {
 		return nil, err
@@ -24,7 +22,7 @@ func Unbound(b []byte, kernel string) ([]byte, error) {
 		records(s.data, func(attr byte, value []byte) {
 			if attr == attrMaxReg && len(value) == 2 {
 				at := int(s.offset) + cap(s.data) - cap(value) // value is a part of data
-				binary.LittleEndian.PutUint16(out[at:], noBound)
+				binary.LittleEndian.PutUint16(out[at:], uint16(registers))
 				found++
 			}
 		})
