@@ -56,7 +56,7 @@ func verbs() []verb {
 		{"unban", unbanVerb},
 		{"unpin", unpinVerb},
 		{"version", versionVerb},
-		{"watch", watchVerb},
+		{"watch", watchVerb}, {"judge", judgeVerb},
 		{"work", workVerb},
 	}
 }
@@ -76,7 +76,7 @@ var groups = []struct {
 	title string
 	verbs []string
 }{
-	{"Find recipes", []string{"tune", "watch", "replay", "captures", "profile", "predict"}},
+	{"Find recipes", []string{"tune", "watch", "replay", "captures", "profile", "predict", "judge"}},
 	{"Build with them", []string{"apply", "revert", "status"}},
 	{"See what is known", []string{"report", "explain", "stats", "config", "doctor"}},
 	{"Share them", []string{"export", "import", "lock", "push", "pull"}},

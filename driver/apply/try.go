@@ -5,12 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"gnvcc/cache"
 	"gnvcc/driver/environment"
 	"gnvcc/driver/record"
 	"gnvcc/driver/scratch"
+	"gnvcc/driver/toolcmd"
 )
 
 // Trying: a recorded command is run again as apply runs it, with nothing applied and all of its
@@ -34,9 +37,20 @@ type Trial struct {
 
 // Try runs a recorded command. ctx ends it.
 func Try(ctx context.Context, store *cache.Store, hash string) (*Trial, error) {
+	return TryWith(ctx, store, hash, "", "")
+}
+
+// TryWith runs a recorded command with another file in the place of one of its inputs. Files that
+// it includes by quotes are found beside the other one first, then where the input lies.
+func TryWith(ctx context.Context, store *cache.Store, hash, input, other string) (*Trial, error) {
 	c, err := record.LoadCommand(store, hash)
 	if err != nil {
 		return nil, fmt.Errorf("its command is no longer in the store; build it again: %w", err)
+	}
+	if input != other {
+		if c.Args, err = with(c, input, other); err != nil {
+			return nil, err
+		}
 	}
 	self, err := os.Executable()
 	if err != nil {
@@ -89,4 +103,21 @@ func firstError(said string) string {
 		}
 	}
 	return strings.TrimSpace(lines[0])
+}
+
+// with is a command's words with another input.
+func with(c cache.Command, input, other string) ([]string, error) {
+	words := slices.Clone(c.Args)
+	at := slices.IndexFunc(words, func(w string) bool {
+		return !strings.HasPrefix(w, "-") && toolcmd.Inside(c.Dir, w) == input
+	})
+	if at < 0 {
+		return nil, fmt.Errorf("%s is no input of its recorded command", input)
+	}
+	words[at] = other
+	beside := filepath.Dir(input)
+	if strings.ContainsAny(beside, ", ") {
+		return append(words, "-I", beside), nil
+	}
+	return append(words, "-Xcompiler", "-iquote,"+beside), nil
 }

@@ -71,6 +71,7 @@ type prepared struct {
 	memory   *emulate.Memory
 	launch   emulate.Launch
 	types    map[string]string
+	held     map[string][]byte // what variables hold, by name; others hold what the code gives them
 	after    []*emulate.Memory // in each order
 	unstable []map[int]bool    // bytes of each buffer that depend on the order
 	steps    int
@@ -103,21 +104,26 @@ func NewBench(own Code, s Signature, shape Shape) (*Bench, error) {
 		if p.launch.Params, err = of.Arguments(p.memory, p.types, r, kind, shape.Bytes); err != nil {
 			return nil, err
 		}
-		if err := b.Add(p); err != nil {
+		if err := b.add(p); err != nil {
 			return nil, err
 		}
 	}
 	return b, nil
 }
 
-// Add does a launch with the original. One that can't be done is skipped, with the reason; an
+// add does a launch with the original. One that can't be done is skipped, with the reason; an
 // error: none can.
-func (b *Bench) Add(p *prepared) error {
+func (b *Bench) add(p *prepared) error {
 	own, err := emulate.Load(b.own.Cubin, b.own.Kernel, p.memory)
 	if err != nil {
 		return err
 	}
 	p.launch.Limit = mostSteps
+	for _, x := range p.memory.Buffers() {
+		if held, ok := p.held[x.Name]; ok && len(held) == len(x.Bytes) {
+			copy(x.Bytes, held)
+		}
+	}
 	for n, o := range orders {
 		l, m := p.launch, p.memory.Clone()
 		l.Order, l.Fill = o.order, o.fill
@@ -154,7 +160,7 @@ func (p *prepared) note(first, other *emulate.Memory) {
 	}
 }
 
-// Poisoned is a launch with other bytes where the original stores: an edit that takes its result
+// poisoned is a launch with other bytes where the original stores: an edit that takes its result
 // from there, or does nothing, shows. nil: it stores nowhere.
 func (b *Bench) poisoned(p *prepared) *prepared {
 	m := p.memory.Clone()

@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -36,13 +37,13 @@ type Verdict struct {
 	Modelled bool `json:",omitempty"`
 }
 
-// Fits says why an edit can't take the original's place in a launch, "" where it can.
-func (b *Bench) Fits(edit Code) (string, error) {
+// Fits says why an edit can't take an original's place in a launch, "" where it can.
+func Fits(own cubin.Kernel, edit Code) (string, error) {
 	k, err := edit.Facts()
 	if err != nil {
 		return "", err
 	}
-	if !slices.EqualFunc(k.Params, b.facts.Params, func(x, y cubin.Param) bool {
+	if !slices.EqualFunc(k.Params, own.Params, func(x, y cubin.Param) bool {
 		return x.Offset == y.Offset && x.Size == y.Size
 	}) {
 		return "its parameters are others than the original's", nil
@@ -52,19 +53,18 @@ func (b *Bench) Fits(edit Code) (string, error) {
 
 // Judge runs an edit on all launches, until one shows that it is not the original. An error: it
 // can't be judged here.
-func (b *Bench) Judge(edit Code, within Within) (Verdict, error) {
+func (b *Bench) Judge(ctx context.Context, edit Code, within Within) (Verdict, error) {
 	if len(b.launches) == 0 {
 		return Verdict{}, fmt.Errorf("%w: %s", errNone, strings.Join(b.Skipped, "; "))
 	}
-	why, err := b.Fits(edit)
-	if err != nil {
-		return Verdict{}, err
-	}
-	if why != "" {
-		return Verdict{How: Refused, Why: why}, nil
+	if why, err := Fits(b.facts, edit); err != nil || why != "" {
+		return Verdict{How: Refused, Why: why}, err
 	}
 	out := Verdict{How: Same, Equal: true, Orders: len(orders)}
 	for _, p := range b.launches {
+		if ctx.Err() != nil {
+			return Verdict{}, fmt.Errorf("no time was left to judge it: %w", ctx.Err())
+		}
 		one, err := p.judge(edit, within)
 		if err != nil {
 			return Verdict{}, err

@@ -38,6 +38,14 @@ func (realGPU) Prepare(ctx context.Context, o replay.Options, uuid string) *repl
 	return replay.Prepare(ctx, o, uuid)
 }
 
+// OrThis is a GPU, this machine's where none is given.
+func OrThis(g GPU) GPU {
+	if g == nil {
+		return realGPU{}
+	}
+	return g
+}
+
 // DriverVersion is the NVIDIA driver's, "" where there is none.
 func DriverVersion() string {
 	text, err := os.ReadFile("/proc/driver/nvidia/version")
