@@ -32,6 +32,7 @@ func verbs() []verb {
 		{"ban", banVerb},
 		{"captures", capturesVerb},
 		{"clean", cleanVerb},
+		{"compare", compareVerb},
 		{"completion", completionVerb},
 		{"config", configVerb},
 		{"doctor", doctorVerb},
@@ -76,9 +77,10 @@ var groups = []struct {
 	title string
 	verbs []string
 }{
-	{"Find recipes", []string{"tune", "watch", "replay", "captures", "profile", "predict", "judge"}},
+	{"Find recipes", []string{"tune", "watch", "replay", "captures", "profile", "predict"}},
 	{"Build with them", []string{"apply", "revert", "status"}},
 	{"See what is known", []string{"report", "explain", "stats", "config", "doctor"}},
+	{"Judge changes", []string{"compare", "judge"}},
 	{"Share them", []string{"export", "import", "lock", "push", "pull"}},
 	{"Decide by hand", []string{"pin", "unpin", "ban", "unban", "forget"}},
 	{"Others", []string{"clean", "work", "version", "help", "man", "completion"}},

@@ -41,6 +41,9 @@ type beside struct {
 	notes []again.Note // of the run as it is wanted
 	n     int          // runs so far
 	stop  bool         // before the host compiler (try.go)
+	nvcc  string       // with stop: in the place of the recorded one
+	// ids of modules, by source file, that this run would make otherwise
+	module map[string]string
 	// Hashes of the files as they were looked at, by path: these alone are replaced.
 	looked map[string]string
 }
@@ -63,7 +66,7 @@ func (b *beside) build(ctx context.Context) error {
 		return fmt.Errorf("scratch folder: %w", err)
 	}
 	defer scratch.Remove()
-	b.dir = scratch.Path
+	b.dir, b.module = scratch.Path, b.rerun.modules(b.store)
 	known := b.known()
 	var was *result
 	var stamps string
@@ -150,7 +153,7 @@ func (b *beside) run(ctx context.Context, recipes map[string]string) (*result, e
 		}
 	}
 	if err := again.Begin(hold, again.Wanted{Recipes: recipes,
-		Modules: b.rerun.modules(b.store)}); err != nil {
+		Modules: b.module}); err != nil {
 		return nil, fmt.Errorf("scratch folder: %w", err)
 	}
 	command := b.rerun.command
@@ -165,7 +168,7 @@ func (b *beside) run(ctx context.Context, recipes map[string]string) (*result, e
 	cmd.Dir = command.Dir
 	cmd.Env = b.env.Again(environment.Run{Recorded: config.Over(command.Env, command.Dir),
 		Dir: command.Dir, Hash: b.rerun.hash, Store: cache.Folders(b.store.Path()), Folder: hold,
-		Stop: b.stop})
+		Stop: b.stop, Nvcc: b.nvcc})
 	cmd.Stdout, cmd.Stderr = &said, &said
 	// SIGINT: nvcc removes its temporary files then. What dies with apply writes into the scratch
 	// folder only.

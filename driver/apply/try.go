@@ -22,6 +22,10 @@ import (
 // was built stay as they are; what a compile by recipe needs (device code, PTX, the cubins) is
 // kept as objects.
 //
+// It can be tried otherwise than it was recorded, too: with another toolkit, with more options, on
+// another tree. What that gives is kept in a store of its own: one PTX may come from both, and the
+// user's store has to say how the user's was made.
+//
 // Nothing but the host stage can end nvcc there. For a compile it leaves an empty object and says
 // that all is well, so that the command's other files are compiled too; a link it refuses.
 
@@ -35,20 +39,34 @@ type Trial struct {
 	Units []record.Unit // their cubins are objects
 }
 
-// Try runs a recorded command. ctx ends it.
-func Try(ctx context.Context, store *cache.Store, hash string) (*Trial, error) {
-	return TryWith(ctx, store, hash, "", "")
+// Otherwise is what of a recorded command is to be otherwise where it is tried.
+type Otherwise struct {
+	Store *cache.Store // where its objects are kept
+	Nvcc  string       // "": the recorded one
+	Flags []string     // options of nvcc's, which go before its own (toolcmd.Overrule)
+	Moved []Move
+	// another file in the place of an input, both absolute; files that it includes by quotes are
+	// found beside it first, then where the input lies. "": none
+	Input, Other string
 }
 
-// TryWith runs a recorded command with another file in the place of one of its inputs. Files that
-// it includes by quotes are found beside the other one first, then where the input lies.
-func TryWith(ctx context.Context, store *cache.Store, hash, input, other string) (*Trial, error) {
+// A Move is a folder that lies elsewhere, wherever a command names it. Both are absolute.
+type Move struct{ From, To string }
+
+// Try runs a recorded command. ctx ends it.
+func Try(ctx context.Context, store *cache.Store, hash string) (*Trial, error) {
+	return TryOtherwise(ctx, store, hash, Otherwise{Store: store})
+}
+
+// TryOtherwise runs a recorded command as it is not recorded. ctx ends it.
+func TryOtherwise(ctx context.Context, store *cache.Store, hash string,
+	o Otherwise) (*Trial, error) {
 	c, err := record.LoadCommand(store, hash)
 	if err != nil {
 		return nil, fmt.Errorf("its command is no longer in the store; build it again: %w", err)
 	}
-	if input != other {
-		if c.Args, err = with(c, input, other); err != nil {
+	if o.Input != o.Other {
+		if c.Args, err = with(c, o.Input, o.Other); err != nil {
 			return nil, err
 		}
 	}
@@ -61,22 +79,62 @@ func TryWith(ctx context.Context, store *cache.Store, hash, input, other string)
 		return nil, fmt.Errorf("scratch folder: %w", err)
 	}
 	defer scratch.Remove()
-	r := &rerun{hash: hash, command: c}
+	if o.Store == nil {
+		o.Store = store
+	}
+	r := &rerun{hash: hash, command: o.of(c)}
 	r.all = commands(record.Read(store))[hash]
 	r.newest(store)
-	b := &beside{rerun: r, store: store, self: self, dir: scratch.Path, stop: true,
-		env: environment.Read()}
+	c = r.command
+	b := &beside{rerun: r, store: o.Store, self: self, dir: scratch.Path, stop: true, nvcc: o.Nvcc,
+		module: r.modules(store), env: environment.Read()}
 	ran, err := b.run(ctx, nil)
 	if err != nil {
 		return nil, b.why(ctx, err)
 	}
 	out, files, tools := new(Trial), map[string]bool{}, map[string]bool{}
-	known := &Builds{store: store}
+	known := &Builds{store: o.Store}
 	for _, n := range ran.left.Notes {
 		out.Units = append(out.Units, known.unit(c.Dir, n.Assembly, files, tools))
 	}
 	out.Files = known.sorted(files)
 	return out, nil
+}
+
+// of is a command as it is to be tried.
+func (o Otherwise) of(c cache.Command) cache.Command {
+	c.Args = toolcmd.Overrule(c.Args, o.Flags)
+	for _, m := range o.Moved {
+		c.Dir = moved(c.Dir, m)
+		for _, list := range []*[]string{&c.Args, &c.Env} {
+			*list = slices.Clone(*list)
+			for i, word := range *list {
+				(*list)[i] = moved(word, m)
+			}
+		}
+	}
+	return c
+}
+
+// moved puts a folder in the place of another where a word names that, or what lies in it: as a
+// path, or as one of a list, or behind an option's letters (-I/usr, a=/usr, /bin:/usr).
+func moved(word string, m Move) string {
+	var out strings.Builder
+	for rest := word; ; {
+		at := strings.Index(rest, m.From)
+		if at < 0 {
+			return out.String() + rest
+		}
+		to, end := m.From, at+len(m.From)
+		before := word[:len(word)-len(rest)+at]
+		begins := before == "" || strings.ContainsAny(before[len(before)-1:], "=:,; \"'") ||
+			before[0] == '-' && !strings.Contains(before, "/")
+		if begins && (end == len(rest) || strings.IndexByte("/:,; \"'", rest[end]) >= 0) {
+			to = m.To
+		}
+		out.WriteString(rest[:at] + to)
+		rest = rest[end:]
+	}
 }
 
 // why says why a command that was tried has failed.

@@ -109,6 +109,7 @@ type Run struct {
 	Store    string   // GNVCC_STORE: the store, and those of others
 	Folder   string   // where apply and its stages leave their notes
 	Stop     bool     // it is tried only
+	Nvcc     string   // the real nvcc, "": the recorded one
 }
 
 // Again are the settings for a recorded command that apply runs again: the recorded variables, and
@@ -117,6 +118,9 @@ type Run struct {
 func (e *Environment) Again(r Run) []string {
 	env := without(restored(r.Recorded, e.list), chain, depth, off, reuse, stop, apply, command,
 		"PWD", "GNVCC_STORE", "DEPENDENCIES_OUTPUT", "SUNPRO_DEPENDENCIES")
+	if r.Nvcc != "" {
+		env = with(env, nvcc, r.Nvcc)
+	}
 	how := reuse
 	if r.Stop {
 		how = stop

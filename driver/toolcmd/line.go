@@ -107,6 +107,9 @@ func ReadLine(args []string, dir string, getenv func(string) string) *Line {
 	return l
 }
 
+// Words cuts a text of nvcc's options into words.
+func Words(text string) []string { return split(text) }
+
 // split cuts a text into words the way nvcc does for its variables and option files: at white
 // space, double and single quotes group. What nvcc does with stray quotes differs between the two;
 // a word that is not exactly nvcc's costs nothing here.

@@ -3,6 +3,7 @@ package toolcmd
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -65,6 +66,35 @@ func (l *Line) Redirect(args []string, out, side string) ([]string, error) {
 		words = append(words, "-odir", out)
 	}
 	return words, nil
+}
+
+// once are options that nvcc takes one of, targets those that say together for which GPUs.
+var (
+	once = []string{"maxrregcount", "ftz", "prec-div", "prec-sqrt", "fmad", "std", "optimize",
+		"Ofast-compile", "relocatable-device-code", "default-stream"}
+	targets = []string{"gpu-architecture", "gpu-code", "generate-code"}
+)
+
+// Overrule gives the arguments with more options, before which those go that say otherwise.
+func Overrule(args, more []string) []string {
+	if len(more) == 0 {
+		return args
+	}
+	given, _ := lineTable().read(more) // the table is lax: there is no error
+	gone := func(name string) bool {
+		return slices.ContainsFunc(given, func(w word) bool {
+			return w.name == name && slices.Contains(once, name) ||
+				slices.Contains(targets, w.name) && slices.Contains(targets, name)
+		})
+	}
+	var out []string
+	read, _ := lineTable().read(args)
+	for _, w := range read {
+		if !w.known || !gone(w.name) {
+			out = append(out, args[w.index:w.next()]...)
+		}
+	}
+	return append(out, more...)
 }
 
 // Place is the folder in which a command writes.

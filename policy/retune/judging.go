@@ -142,7 +142,18 @@ func (j *Judging) Judge(ctx context.Context, file, of, kernel string) (*Judgemen
 		return nil, err
 	}
 	begun := time.Now()
-	trial, err := apply.TryWith(ctx, j.o.Store, command.Hash, of, file)
+	// The user's store says how the user's was made, and one PTX may come from both.
+	folder, err := os.MkdirTemp(j.compiler.Folder(), "edit-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(folder)
+	store, err := cache.Open(folder)
+	if err != nil {
+		return nil, err
+	}
+	trial, err := apply.TryOtherwise(ctx, j.o.Store, command.Hash, apply.Otherwise{Store: store,
+		Input: of, Other: file})
 	if err != nil {
 		return nil, err
 	}
@@ -154,7 +165,11 @@ func (j *Judging) Judge(ctx context.Context, file, of, kernel string) (*Judgemen
 	}
 	slower := false
 	for _, p := range pairs {
-		k, err := j.kernel(ctx, p)
+		var code []byte
+		if code, err = store.Object(p.now.Cubin); err != nil {
+			return nil, err
+		}
+		k, err := j.kernel(ctx, p, code)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", policy.ShortName(p.name), err)
 		}
@@ -341,7 +356,7 @@ func (j *Judging) ready(o *original, s *compile.Source) (err error) {
 }
 
 // kernel judges one.
-func (j *Judging) kernel(ctx context.Context, p pair) (*JudgedKernel, error) {
+func (j *Judging) kernel(ctx context.Context, p pair, cubin []byte) (*JudgedKernel, error) {
 	if p.now.Reloc {
 		return nil, errors.New("its module is made by a device link (-rdc=true), and an edit of one file is none")
 	}
@@ -349,10 +364,7 @@ func (j *Judging) kernel(ctx context.Context, p pair) (*JudgedKernel, error) {
 	if err != nil {
 		return nil, err
 	}
-	code := judge.Code{Kernel: p.name}
-	if code.Cubin, err = j.o.Store.Object(p.now.Cubin); err != nil {
-		return nil, err
-	}
+	code := judge.Code{Cubin: cubin, Kernel: p.name}
 	k := &JudgedKernel{Kernel: p.name, Short: policy.ShortName(p.name), Emulated: j.o.Emulate,
 		Original: o.source.Default, Edit: cache.Build{Registers: p.build.Registers, Spill: p.build.Spill,
 			Stack: p.build.Stack, Shared: p.build.Shared, Barriers: p.build.Barriers}}
@@ -462,7 +474,7 @@ func (j *Judging) replay(ctx context.Context, k *JudgedKernel, o *original, code
 			Scratch: j.compiler.Folder(), Standby: j.standby, Limit: longestRun,
 			Worth: func() bool { return r.Done && r.Equal }}
 		j.standby = nil
-		_, err = tuner.OrThis(j.o.GPU).Replay(ctx, options, u, r, 1, []int{1, 2, 3, 4, 5, 6, 7, 8})
+		_, err = tuner.ThisGPU(j.o.GPU).Replay(ctx, options, u, r, 1, []int{1, 2, 3, 4, 5, 6, 7, 8})
 		u.Close()
 		if err != nil && !r.Done {
 			return err
@@ -489,7 +501,7 @@ func (j *Judging) replay(ctx context.Context, k *JudgedKernel, o *original, code
 		k.Faster = stats.Standard.Better(best.Ratio)
 		k.Slower = stats.Standard.Harmful(best.Ratio)
 	}
-	j.standby = tuner.OrThis(j.o.GPU).Prepare(ctx, replay.Options{Program: j.replayer, Agent: j.agent,
+	j.standby = tuner.ThisGPU(j.o.GPU).Prepare(ctx, replay.Options{Program: j.replayer, Agent: j.agent,
 		Scratch: j.compiler.Folder()}, o.list[0].UUID)
 	return nil
 }

@@ -2,9 +2,7 @@ package retune
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -15,9 +13,7 @@ import (
 	"gnvcc/policy/tuner"
 	"gnvcc/policy/watch"
 	"gnvcc/profile/capture"
-	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/recipe"
-	"gnvcc/sim/cubin"
 )
 
 // How watch tunes an edited kernel: on the launches that were captured of it before the edit.
@@ -75,7 +71,7 @@ func (w *World) repeatable(j watch.Job) (list []*capture.Manifest, total float64
 	var code capture.Code
 	if j.Again == "" {
 		var err error
-		if code, err = w.code(j.Kernel); err != nil {
+		if code, err = w.compiler.Captured(j.Kernel.Cubin, j.Kernel.Name); err != nil {
 			return nil, 0, err.Error()
 		}
 	}
@@ -91,42 +87,6 @@ func (w *World) repeatable(j watch.Job) (list []*capture.Manifest, total float64
 		list, total = append(list, m), total+m.Weight()
 	}
 	return list, total, why
-}
-
-// code is the kernel's module as it is now, with what a captured launch has to fit.
-func (w *World) code(k watch.Kernel) (capture.Code, error) {
-	c := capture.Code{Hash: k.Cubin}
-	var err error
-	if c.Cubin, err = w.store.Object(k.Cubin); err != nil {
-		return c, fmt.Errorf("its cubin is not in the store (the next edit makes it): %w", err)
-	}
-	f, err := cubin.Read(c.Cubin)
-	if err != nil {
-		return c, err
-	}
-	known, ok := f.Kernel(k.Name)
-	if !ok {
-		return c, errors.New("its cubin does not have it")
-	}
-	for _, p := range known.Params {
-		c.Params = append(c.Params, [2]int{p.Offset, p.Size})
-	}
-	s, err := w.compiler.Compiler.Kernel(k.Cubin, k.Name)
-	if err != nil {
-		return c, err
-	}
-	reach, err := s.Module.Reach(k.Name)
-	if err != nil {
-		return c, err
-	}
-	for _, g := range f.Globals {
-		reached := slices.ContainsFunc(reach.Globals, func(x *ptx.Global) bool {
-			return x.Name == g.Name
-		})
-		c.Variables = append(c.Variables, capture.ModuleValue{Name: g.Name, Size: int64(g.Size),
-			Reached: reached, Own: g.Section == ".nv.global.init"})
-	}
-	return c, nil
 }
 
 // An editedSearch is one search on an edited kernel: policy's compiler, sink and listener.

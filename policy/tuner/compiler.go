@@ -2,8 +2,10 @@ package tuner
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"gnvcc/cache"
@@ -11,9 +13,11 @@ import (
 	"gnvcc/driver/scratch"
 	"gnvcc/driver/standing"
 	"gnvcc/policy"
+	"gnvcc/profile/capture"
 	"gnvcc/rewrite"
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/recipe"
+	"gnvcc/sim/cubin"
 )
 
 // A Compiler is driver's Compiler as policy wants it: driver knows how a kernel is built, policy
@@ -76,6 +80,43 @@ func (c *Compiler) Kernel(module, kernel string) (*policy.Kernel, error) {
 		k.Alone = err.Error()
 	}
 	return k, nil
+}
+
+// Captured is the module of a kernel whose cubin is an object, with what a captured launch of an
+// earlier build has to fit.
+func (c *Compiler) Captured(hash, kernel string) (capture.Code, error) {
+	out := capture.Code{Hash: hash}
+	var err error
+	if out.Cubin, err = c.store.Object(hash); err != nil {
+		return out, fmt.Errorf("its cubin is not in the store (the next edit makes it): %w", err)
+	}
+	f, err := cubin.Read(out.Cubin)
+	if err != nil {
+		return out, err
+	}
+	known, ok := f.Kernel(kernel)
+	if !ok {
+		return out, errors.New("its cubin does not have it")
+	}
+	for _, p := range known.Params {
+		out.Params = append(out.Params, [2]int{p.Offset, p.Size})
+	}
+	s, err := c.Compiler.Kernel(hash, kernel)
+	if err != nil {
+		return out, err
+	}
+	reach, err := s.Module.Reach(kernel)
+	if err != nil {
+		return out, err
+	}
+	for _, g := range f.Globals {
+		reached := slices.ContainsFunc(reach.Globals, func(x *ptx.Global) bool {
+			return x.Name == g.Name
+		})
+		out.Variables = append(out.Variables, capture.ModuleValue{Name: g.Name, Size: int64(g.Size),
+			Reached: reached, Own: g.Section == ".nv.global.init"})
+	}
+	return out, nil
 }
 
 // source is what describe was given.

@@ -26,6 +26,14 @@ type GPU interface {
 	Prepare(ctx context.Context, o replay.Options, uuid string) *replay.Standby
 }
 
+// ThisGPU is what replays: this machine's GPU where no other is asked for.
+func ThisGPU(asked GPU) GPU {
+	if asked == nil {
+		return realGPU{}
+	}
+	return asked
+}
+
 // realGPU has processes of the replayer do it.
 type realGPU struct{}
 
@@ -36,14 +44,6 @@ func (realGPU) Replay(ctx context.Context, o replay.Options, u *replay.Unpacked,
 
 func (realGPU) Prepare(ctx context.Context, o replay.Options, uuid string) *replay.Standby {
 	return replay.Prepare(ctx, o, uuid)
-}
-
-// OrThis is a GPU, this machine's where none is given.
-func OrThis(g GPU) GPU {
-	if g == nil {
-		return realGPU{}
-	}
-	return g
 }
 
 // DriverVersion is the NVIDIA driver's, "" where there is none.

@@ -58,7 +58,7 @@ type ReplaySearch struct {
 }
 
 // gpu is where launches are replayed.
-func (w *ReplaySearch) gpu() GPU { return OrThis(w.GPU) }
+func (w *ReplaySearch) gpu() GPU { return ThisGPU(w.GPU) }
 
 // Search replays captures, the heaviest first, each with its share of the budget; and again those
 // on which what won later, on another launch, was not compared.

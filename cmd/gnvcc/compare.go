@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"gnvcc/cache"
+	"gnvcc/driver/environment"
+	"gnvcc/driver/toolcmd"
+	"gnvcc/driver/toolkit"
+	"gnvcc/policy"
+	"gnvcc/policy/compare"
+	"gnvcc/policy/retune"
+	"gnvcc/policy/selection"
+	"gnvcc/policy/tuner"
+)
+
+const compareAbout = `Builds what is on record here twice, as it was recorded and with another toolkit, other options, for another GPU or from another
+commit, and compares the kernels: registers, spills, instructions, occupancy for the blocks that were seen, launches that are no
+longer possible. On a machine with a GPU the captured launches are replayed by both builds in turn: which are slower or faster,
+which leave other bits; and a recipe is searched for each kernel that lost. Nothing of yours is written.
+
+Exit code 0: nothing lost; 1: a kernel is slower, or can't be compiled or launched any more; 2: something went wrong.
+` + kernelUsage
+
+// A comparing is how a comparison is asked for.
+type comparing struct {
+	toolkit, against, arch, commit, flags string
+
+	all, uncaptured, still bool
+	adopt, json, markdown  bool
+	budget                 seconds
+}
+
+// compareVerb holds two builds of the same kernels against each other.
+func compareVerb() *cobra.Command {
+	c := newVerb("compare [KERNEL]",
+		"what another toolkit, other flags or another commit do to the kernels; on captured launches",
+		compareAbout, arguments(0, 1))
+	fs := c.Flags()
+	r := comparing{budget: seconds(time.Minute)}
+	fs.StringVar(&r.toolkit, "toolkit", "", "build with this CUDA `version` (13.5), or the toolkit in a folder")
+	fs.StringVar(&r.against, "against", "", "compare with a build by this `version`, not with the recorded one")
+	fs.StringVar(&r.flags, "flags", "", "build with these `options` of nvcc's as well: \"-use_fast_math\"")
+	fs.StringVar(&r.arch, "arch", "", "build for this `target`: sm_100")
+	fs.StringVar(&r.commit, "commit", "", "build the tree of this git `revision`")
+	fs.BoolVar(&r.all, "all", false, "everything in the store, whatever folder it was built in")
+	fs.BoolVar(&r.uncaptured, "uncaptured", false,
+		"also kernels of which no launch is captured; without captures, all are compared")
+	fs.BoolVar(&r.still, "static", false, "run nothing: compare machine code alone")
+	fs.Var(&r.budget, "budget", "search for at most this `time` for what restores the kernels that lost; 0: not at all")
+	fs.BoolVar(&r.adopt, "adopt", false, "keep the recipes that restore kernels: builds by that toolkit take them")
+	fs.BoolVar(&r.json, "json", false, "as JSON")
+	fs.BoolVar(&r.markdown, "markdown", false, "as a Markdown table, for a pull request")
+
+	oneOf(c, "json", "markdown")
+	completesKernels(c, builtNames, false)
+	return tries(c, 2, func(args []string) error { return r.run(args) })
+}
+
+// compared is a comparison as JSON.
+type compared struct {
+	Before, After string // the builds
+	Losses        int
+	Kernels       []*compare.Kernel
+	Failed        []compare.Failure
+}
+
+func (r comparing) run(args []string) error {
+	ways, err := r.ways()
+	if err != nil {
+		return err
+	}
+	ctx, stop := ended(context.Background())
+	defer stop()
+	store, err := openStore()
+	if err != nil {
+		return err
+	}
+	a := compare.Ask{Store: store, Before: ways[0], After: ways[1], All: r.uncaptured,
+		Told: progressLine}
+	if !r.all {
+		here, err := folderOf([]string{"."})
+		if err != nil {
+			return err
+		}
+		a.Folders = []string{here}
+	}
+	if len(args) == 1 {
+		found, err := selection.Of(args[0], builtKernels(store), builtKernel.selected)
+		if err != nil {
+			return err
+		}
+		meant := map[string]bool{}
+		for _, b := range found {
+			meant[b.Identity] = true
+		}
+		a.Wanted = func(_, identity string) bool { return meant[identity] }
+	}
+	p, err := compare.Build(ctx, a)
+	if err != nil {
+		return err
+	}
+	defer p.Close()
+	known, _, err := decided()
+	if err != nil {
+		return err
+	}
+	if err := p.Look(a, known); err != nil {
+		return err
+	}
+	if p.Captured() && !r.still {
+		if !driverHere() {
+			fmt.Fprintln(os.Stderr, "gnvcc compare: no NVIDIA driver here: nothing is run, machine code alone is compared")
+		} else if err := r.measure(ctx, store, p); err != nil {
+			return err
+		}
+	}
+	progressLine("")
+	if err := r.tell(p); err != nil {
+		return err
+	}
+	return r.outcome(p)
+}
+
+// ways are the two ways of building.
+func (r comparing) ways() (out [2]compare.Way, err error) {
+	if r.toolkit == "" && r.flags == "" && r.arch == "" && r.commit == "" {
+		return out, errors.New(
+			"with what? --toolkit VERSION, --flags OPTIONS, --arch TARGET or --commit REVISION")
+	}
+	if r.adopt && r.still {
+		return out, errors.New("--adopt needs launches to be replayed: it can't be combined with --static")
+	}
+	out[0].Toolkit, out[1].Toolkit = r.against, r.toolkit
+	out[1].Commit, out[1].Flags = r.commit, toolcmd.Words(r.flags)
+	if r.arch != "" {
+		out[1].Flags = append(out[1].Flags, "-arch="+r.arch)
+	}
+	return out, nil
+}
+
+// measure replays, and searches for what restores.
+func (r comparing) measure(ctx context.Context, store *cache.Store, p *compare.Pair) error {
+	b, err := newBench(ctx, store)
+	if err != nil {
+		return err
+	}
+	if err := p.Replay(ctx, b, progressLine); err != nil || r.budget == 0 {
+		return err
+	}
+	decisions, err := tuner.OpenDecisions(ctx, store)
+	if err != nil {
+		return err
+	}
+	o := policy.Defaults()
+	o.Version, o.Driver, o.Jobs, o.Crashes = ownVersion(), tuner.DriverVersion(), retune.Jobs(), tuner.MostCrashes
+	progressLine("searching for what restores kernels that lost")
+	err = p.Restore(ctx, compare.Search{Bench: *b, Options: o, Budget: time.Duration(r.budget),
+		Past: decisions})
+	if err != nil || !r.adopt {
+		return err
+	}
+	n, err := p.Keep(decisions)
+	if err == nil && n > 0 {
+		fmt.Fprintf(os.Stderr, "gnvcc compare: %s kept; builds in the later way take them\n",
+			counted(n, "recipe"))
+	}
+	return err
+}
+
+// newBench builds what replays launches, where it is not built yet.
+func newBench(ctx context.Context, store *cache.Store) (*compare.Bench, error) {
+	captures, err := tuner.Captures(store)
+	if err != nil {
+		return nil, err
+	}
+	b := &compare.Bench{Captures: captures, GPU: gpu, Say: func(string, ...any) {}}
+	if gpu != nil {
+		return b, nil // a simulated one
+	}
+	self, _ := os.Executable()
+	kit, err := toolkit.Find(self, environment.Read())
+	if err != nil {
+		return nil, err
+	}
+	if b.Agent, err = tuner.BuildAgent(ctx, store, kit.Dir()); err != nil {
+		return nil, err
+	}
+	b.Replayer, err = tuner.BuildReplayer(ctx, store, kit.Dir())
+	return b, err
+}
+
+// tell prints what came out.
+func (r comparing) tell(p *compare.Pair) error {
+	switch {
+	case r.json:
+		return tellJSON("compare", compared{p.Before, p.After, p.Losses(), p.Kernels, p.Failed})
+	case r.markdown:
+		return p.Markdown(told)
+	}
+	return p.Print(stdout())
+}
+
+// outcome is the exit code.
+func (r comparing) outcome(p *compare.Pair) error {
+	if p.Losses() > 0 {
+		return exit(1)
+	}
+	for _, f := range p.Failed {
+		if f.Before {
+			return exit(2)
+		}
+	}
+	return nil
+}
+
+// progressLine says on a terminal how far a verb is; "" takes that back.
+func progressLine(text string) {
+	if !isTerminal(os.Stderr) {
+		return
+	}
+	fmt.Fprint(os.Stderr, "\r\x1b[K")
+	if text != "" {
+		io.WriteString(os.Stderr, "gnvcc: "+text)
+	}
+}

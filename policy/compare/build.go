@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package compare
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+
+	"gnvcc/cache"
+	"gnvcc/driver/apply"
+	"gnvcc/driver/record"
+	"gnvcc/driver/scratch"
+	"gnvcc/policy"
+	"gnvcc/policy/tuner"
+	"gnvcc/profile/capture"
+	"gnvcc/rewrite/ptx"
+)
+
+// An Ask is what is to be compared.
+type Ask struct {
+	Store         *cache.Store
+	Before, After Way
+	Folders       []string // only what was built from or into these; nil: all
+	// only these kernels, by name and identity; nil: those that launches are captured of, and all
+	// where none are
+	Wanted func(name, identity string) bool
+	All    bool              // every kernel on record, captured or not
+	Told   func(text string) // how far it is; may be nil
+}
+
+// A Pair is two builds of recorded kernels, with what was captured of them. Close removes what it
+// has made.
+type Pair struct {
+	Kernels []*Kernel
+	Failed  []Failure
+	Before  string // what the builds are called
+	After   string
+	Sides   [2]*cache.Store // their objects
+
+	scratch *scratch.Folder
+}
+
+// A Failure is a recorded command that could not be built.
+type Failure struct {
+	Command string // its sources and its output
+	Before  bool   // not even as it was: then the other build was not tried
+	Why     string
+	Kernels []string `json:",omitempty"` // that were built by it
+}
+
+// A Kernel is one kernel in both builds.
+type Kernel struct {
+	Kernel string // as people write it
+	Name   string // mangled, as it was
+	Source string `json:",omitempty"`
+	Target string // sm_90, of the later build
+	Before Code
+	After  Code
+	Same   bool // to the byte what the GPU executes
+	Gone   bool `json:",omitempty"` // the later build has none of that name
+
+	Launches []*Launch
+	Assumed  string `json:",omitempty"` // of the launches: none was seen
+	// time over the earlier build's by sim/predict; 0: it can't be said, Unforetold may have the reason
+	Foretold   float64 `json:",omitempty"`
+	Unforetold string  `json:",omitempty"`
+
+	Verdict  string
+	Why      string    `json:",omitempty"` // in words
+	Ratio    float64   `json:",omitempty"` // measured time over the earlier build's, by weight
+	Restored *Restored `json:",omitempty"`
+
+	before, after side
+	identities    []string // of what was built, as recorded
+	captures      []*capture.Manifest
+}
+
+// A side is a kernel in one of the builds.
+type side struct {
+	unit    record.Unit
+	kernel  cache.Kernel
+	content []byte // of the cubin
+}
+
+// verbose makes ptxas say what it has spilled, which a cubin does not hold.
+const verbose = "-Xptxas=-v"
+
+// Build builds what is asked for in both ways.
+func Build(ctx context.Context, a Ask) (*Pair, error) {
+	commands := apply.ReadBuilds(a.Store).Commands(a.Folders)
+	if len(commands) == 0 {
+		return nil, errors.New("no builds by gnvcc are on record here: build once with gnvcc")
+	}
+	folder, err := scratch.New()
+	if err != nil {
+		return nil, fmt.Errorf("make a scratch folder: %w", err)
+	}
+	p := &Pair{scratch: folder}
+	var ways [2]*builder
+	for i, way := range []Way{a.Before, a.After} {
+		if p.Sides[i], err = cache.Open(filepath.Join(folder.Path, fmt.Sprintf("store%d", i))); err != nil {
+			break
+		}
+		way.Flags = append(slices.Clone(way.Flags), verbose)
+		if ways[i], err = newBuilder(way, a.Store, p.Sides[i], folder.Path); err != nil {
+			break
+		}
+	}
+	var list []one
+	if err == nil {
+		list, err = a.choose(commands)
+	}
+	if err == nil {
+		err = p.all(ctx, a, list, ways)
+	}
+	if err != nil {
+		p.Close()
+		return nil, err
+	}
+	p.Before, p.After = p.titles(a)
+	slices.SortStableFunc(p.Kernels, func(x, y *Kernel) int {
+		return cmp.Or(cmp.Compare(weight(y), weight(x)), cmp.Compare(x.Kernel, y.Kernel),
+			cmp.Compare(x.Target, y.Target))
+	})
+	return p, nil
+}
+
+func (p *Pair) Close() { p.scratch.Remove() }
+
+// A one is a command that is to be built, with its kernels.
+type one struct {
+	apply.Built
+	// by name and target
+	kernels map[string]*wanted
+}
+
+// wanted is a kernel that is to be compared.
+type wanted struct {
+	identities []string
+	captures   []*capture.Manifest
+}
+
+func keyOf(kernel, target string) string { return ptx.StableName(kernel) + " " + target }
+
+// choose picks the commands and kernels.
+func (a Ask) choose(commands []apply.Built) ([]one, error) {
+	store, err := tuner.Captures(a.Store)
+	if err != nil {
+		return nil, err
+	}
+	manifests, _ := store.List()
+	known := apply.ReadBuilds(a.Store)
+	by := map[string][]*capture.Manifest{} // output, and kernel by name and target
+	for _, m := range manifests {
+		for _, at := range known.Of(m.Cubin, m.Kernel) {
+			if ptx.Capability(at.Target) == m.Major*10+m.Minor {
+				key := at.Output + " " + keyOf(m.Kernel, at.Target)
+				by[key] = append(by[key], m)
+			}
+		}
+	}
+	var all, captured []one
+	for _, c := range commands {
+		x, y := one{c, map[string]*wanted{}}, one{c, map[string]*wanted{}}
+		for _, u := range c.Units {
+			for _, k := range u.Kernels {
+				if k.Identity == "" || a.Wanted != nil && !a.Wanted(k.Name, k.Identity) {
+					continue
+				}
+				key := keyOf(k.Name, u.Target)
+				w := x.kernels[key]
+				if w == nil {
+					w = &wanted{captures: by[c.Output+" "+key]}
+					x.kernels[key] = w
+				}
+				w.identities = append(w.identities, k.Identity)
+				if len(w.captures) > 0 {
+					y.kernels[key] = w
+				}
+			}
+		}
+		if len(x.kernels) > 0 {
+			all = append(all, x)
+		}
+		if len(y.kernels) > 0 {
+			captured = append(captured, y)
+		}
+	}
+	if len(all) == 0 {
+		return nil, errors.New("no kernel on record is meant")
+	}
+	if len(captured) > 0 && !a.All {
+		return captured, nil
+	}
+	return all, nil
+}
+
+// all builds the commands, some at a time.
+func (p *Pair) all(ctx context.Context, a Ask, list []one, ways [2]*builder) error {
+	var mu sync.Mutex
+	var wait sync.WaitGroup
+	places := make(chan struct{}, runtime.GOMAXPROCS(0))
+	for i, x := range list {
+		places <- struct{}{}
+		if ctx.Err() != nil {
+			break
+		}
+		if a.Told != nil {
+			a.Told(fmt.Sprintf("building %d of %d: %s", i+1, len(list), x.Name))
+		}
+		wait.Add(1)
+		go func() {
+			defer wait.Done()
+			defer func() { <-places }()
+			kernels, failed := x.build(ctx, ways)
+			mu.Lock()
+			defer mu.Unlock()
+			p.Kernels = append(p.Kernels, kernels...)
+			if failed != nil {
+				p.Failed = append(p.Failed, *failed)
+			}
+		}()
+	}
+	wait.Wait()
+	slices.SortFunc(p.Failed, func(x, y Failure) int { return strings.Compare(x.Command, y.Command) })
+	return ctx.Err()
+}
+
+// build builds one command in both ways, and pairs its kernels.
+func (x one) build(ctx context.Context, ways [2]*builder) ([]*Kernel, *Failure) {
+	var trials [2]*apply.Trial
+	for i, way := range ways {
+		var err error
+		if trials[i], err = way.build(ctx, x.Hash); err != nil {
+			f := &Failure{Command: x.Name, Before: i == 0, Why: policy.FirstLine(err)}
+			for _, u := range x.Units {
+				for _, k := range u.Kernels {
+					if x.kernels[keyOf(k.Name, u.Target)] != nil {
+						f.Kernels = append(f.Kernels, policy.ShortName(k.Name))
+					}
+				}
+			}
+			slices.Sort(f.Kernels)
+			f.Kernels = slices.Compact(f.Kernels)
+			return nil, f
+		}
+	}
+	before, after := sides(trials[0], ways[0].into), sides(trials[1], ways[1].into)
+	// for one other target than before, there is one alone
+	single := map[string][]side{}
+	for _, s := range after {
+		name := ptx.StableName(s.kernel.Name)
+		single[name] = append(single[name], s)
+	}
+	var out []*Kernel
+	for key, was := range before {
+		w := x.kernels[key]
+		if w == nil {
+			continue
+		}
+		k := &Kernel{Kernel: policy.ShortName(was.kernel.Name), Name: was.kernel.Name,
+			Source: was.unit.Source, Target: was.unit.Target, before: was, identities: w.identities,
+			captures: w.captures}
+		is, ok := after[key]
+		if others := single[ptx.StableName(was.kernel.Name)]; !ok && len(others) == 1 {
+			is, ok = others[0], true
+		}
+		if k.after = is; ok {
+			k.Target = is.unit.Target
+		} else {
+			k.Gone = true
+		}
+		out = append(out, k)
+	}
+	return out, nil
+}
+
+// sides are the kernels of a build by name and target.
+func sides(t *apply.Trial, store *cache.Store) map[string]side {
+	out := map[string]side{}
+	for _, u := range t.Units {
+		content, err := store.Object(u.Cubin)
+		if err != nil {
+			continue // then the kernels are gone, which is said
+		}
+		for _, k := range u.Kernels {
+			out[keyOf(k.Name, u.Target)] = side{u, k, content}
+		}
+	}
+	return out
+}
+
+// titles are what the builds are called, by the versions of ptxas that they were seen to take.
+func (p *Pair) titles(a Ask) (before, after string) {
+	var was, is []string
+	for _, k := range p.Kernels {
+		was = append(was, k.before.unit.Version)
+		if !k.Gone {
+			is = append(is, k.after.unit.Version)
+		}
+	}
+	several := func(list []string) string {
+		slices.Sort(list)
+		return strings.Join(slices.Compact(list), ", ")
+	}
+	return a.Before.title(several(was)), a.After.title(several(is))
+}
+
+// weight is the share of the run's time that is known of a kernel, seconds.
+func weight(k *Kernel) (sum float64) {
+	for _, m := range k.captures {
+		sum += m.Weight()
+	}
+	return sum
+}

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package compare
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"gnvcc/policy"
+	"gnvcc/policy/stats"
+	"gnvcc/policy/tuner"
+	"gnvcc/profile"
+	"gnvcc/profile/capture"
+	"gnvcc/profile/replay"
+)
+
+// Captured launches, replayed in turn: the earlier build is in the capture, as the program's own
+// would be; the later one is loaded beside it. Both get the same memory, and what they leave is
+// compared byte by byte.
+
+// A Bench is where launches are replayed.
+type Bench struct {
+	Captures *capture.Store
+	GPU      tuner.GPU // nil: this machine's
+	Agent    string    // the built agent
+	Replayer string    // the built replayer
+	Scratch  string    // folder
+	Say      func(format string, args ...any)
+}
+
+// A Measured is what a launch took and left in both builds.
+type Measured struct {
+	Ratio, Low, High float64 // time over the earlier build's, with its interval
+	N                int     // pairs of blocks that it rests on
+	// the same in the other state of the L2 cache, where the program's is not known; 0: not taken
+	Other         float64 `json:",omitempty"`
+	Before, After float64 // ns, medians
+	// by more than 1 %, the whole interval on that side of 1, and so with Other
+	Slower, Faster bool
+	Bits           string // SameBits, OtherBits or Unsteady
+	Where          string `json:",omitempty"` // the first that differs, and how many
+	Words          int64  `json:",omitempty"` // of 4 bytes, that differ
+	// the largest relative error; 0: what it writes is no floating point alone
+	Error float64 `json:",omitempty"`
+}
+
+// What a later build left.
+const (
+	SameBits  = "same"
+	OtherBits = "other"
+	Unsteady  = "unsteady" // the earlier build's own differ from run to run
+)
+
+// ErrFails is wrapped where the later build can't be loaded, launched or brought to its end.
+var ErrFails = errors.New("it can't be run")
+
+// A Loaded is one build's module of a kernel.
+type Loaded struct {
+	capture.Code
+	Kernel *policy.Kernel // what is known of it; its name is what is launched
+	Path   string         // the cubin as a file
+}
+
+// Run replays one captured launch, of both builds in turn.
+func (b *Bench) Run(ctx context.Context, m *capture.Manifest, before, after Loaded) (*Measured,
+	error) {
+	if before.Kernel.Name != m.Kernel {
+		return nil, fmt.Errorf("%w: it was captured as %s", capture.ErrUnlike, m.Kernel)
+	}
+	was, err := b.Captures.Edited(m, before.Code)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := b.Captures.Edited(m, after.Code); err != nil {
+		return nil, err
+	}
+	if own, err := b.Captures.Code(m); err == nil {
+		loaded, err1 := policy.CodeHash(own, m.Kernel)
+		built, err2 := policy.CodeHash(before.Cubin, m.Kernel)
+		if err1 == nil && err2 == nil && loaded == built {
+			was = m // what it left in the program is known, and compared with as well
+		}
+	}
+	u, err := replay.Unpack(b.Captures, was, b.Scratch)
+	if err != nil {
+		return nil, err
+	}
+	defer u.Close()
+	t := &turns{before: before, after: after, rule: stats.Standard}
+	o := replay.Options{Program: b.Replayer, Agent: b.Agent, Log: b.Say, Scratch: b.Scratch}
+	out, err := tuner.ThisGPU(b.GPU).Replay(ctx, o, u, t, 1, nil)
+	switch {
+	case err != nil:
+		return nil, err
+	case t.err != nil:
+		return nil, t.err
+	case !t.done:
+		return nil, fmt.Errorf("%w: %s", replay.ErrRefused, out.Reason)
+	}
+	return &t.out, nil
+}
+
+// turns is the decider of one such replay.
+type turns struct {
+	before, after Loaded
+	rule          stats.Rule
+	out           Measured
+	err           error
+	done          bool
+}
+
+func (t *turns) Start(*profile.Process)                 {}
+func (t *turns) End(*profile.Process, profile.Summary)  {}
+func (t *turns) Launch(*profile.Launch) profile.Verdict { return profile.Verdict{Tune: true} }
+
+func (t *turns) LeftAlone(_ *profile.Launch, reason string) profile.Verdict {
+	t.err = errors.New(reason)
+	return profile.Verdict{}
+}
+
+// Tune compares.
+func (t *turns) Tune(ctx context.Context, l *profile.Launch, s profile.Session) profile.Verdict {
+	t.err = t.compare(ctx, l, s)
+	t.done = t.err == nil
+	return profile.Verdict{}
+}
+
+func (t *turns) compare(ctx context.Context, l *profile.Launch, s profile.Session) error {
+	steady, err := s.Check(profile.Original)
+	if err != nil {
+		return fmt.Errorf("the earlier build: %w", err)
+	}
+	c, _, err := s.Load(t.after.Path, t.after.Kernel.Name)
+	if err == nil {
+		var d profile.Difference
+		if d, err = s.Check(c); err == nil {
+			t.bits(steady, d)
+		}
+	}
+	if err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return fmt.Errorf("%w: %w", ErrFails, err)
+	}
+	first, err := t.warm(s)
+	if err != nil {
+		return err
+	}
+	plan := t.rule.Plan(first)
+	in := func(how profile.Measurement) stats.Sampler {
+		return func(arm, n int) ([]float64, error) {
+			if arm == stats.Baseline {
+				return s.Measure(profile.Original, n, how)
+			}
+			return s.Measure(c, n, how)
+		}
+	}
+	found, err := t.rule.CompareHarm(in(profile.Measurement{}), 0, plan)
+	if err != nil {
+		return err
+	}
+	r := found.Ratio
+	t.out.Ratio, t.out.Low, t.out.High, t.out.N = r.Estimate, r.Low, r.High, r.N
+	t.out.Slower = t.rule.Harmful(r) && r.Low > 1
+	t.out.Faster = r.Estimate < 1-t.rule.Harm && r.High < 1
+	if math.IsInf(r.High, 1) { // too few launches for an interval
+		t.out.Low, t.out.High = 0, 0
+	}
+	t.out.Before, t.out.After = stats.Median(found.Base), stats.Median(found.Cand)
+	if l.Either {
+		other, err := t.rule.CompareHarm(in(profile.Measurement{Other: true}), 0, plan)
+		if err != nil {
+			return err
+		}
+		t.out.Other = other.Ratio.Estimate
+		t.out.Slower = t.out.Slower && t.out.Other > 1
+		t.out.Faster = t.out.Faster && t.out.Other < 1
+	}
+	return nil
+}
+
+// bits notes what was left; steady is how two runs of the earlier build differ.
+func (t *turns) bits(steady, d profile.Difference) {
+	switch {
+	case !steady.Same:
+		t.out.Bits, t.out.Where = Unsteady, steady.String()
+	case d.Same:
+		t.out.Bits = SameBits
+	default:
+		t.out.Bits, t.out.Where, t.out.Words = OtherBits, d.String(), d.Words
+		if e := t.before.Kernel.ErrorOf(d); e.Max < policy.UnknownError {
+			t.out.Error = e.Max
+		}
+	}
+}
+
+// warmTime is what the device is kept busy before anything is compared: one that was idle has low
+// clocks (policy/search has the measurement).
+const warmTime = 60 * time.Millisecond
+
+// warm runs the earlier build for a while, and gives its last times.
+func (t *turns) warm(s profile.Session) (last []float64, err error) {
+	begun := time.Now()
+	one, err := s.Measure(profile.Original, 1, profile.Measurement{})
+	if err != nil {
+		return nil, err
+	}
+	t.rule.Launch = max(0, time.Since(begun)-time.Duration(stats.Median(one)))
+	each := stats.Median(one) + float64(t.rule.Launch) + 1
+	n := min(max(int(10e6/each), 3), 200)
+	for busy := 0.0; busy < float64(warmTime); busy += float64(n) * each {
+		if last, err = s.Measure(profile.Original, n, profile.Measurement{}); err != nil {
+			return nil, err
+		}
+	}
+	return last, nil
+}

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package compare
+
+import (
+	"fmt"
+	"io"
+	"strings"
+)
+
+// A comparison as people read it: what lost stands first in each part, the heaviest before others;
+// what is the same code is counted, not listed.
+
+// Print writes it as text, in lines of 80 columns where names allow it.
+func (p *Pair) Print(w io.Writer) error {
+	out := &writer{w: w}
+	out.line("%s -> %s", p.Before, p.After)
+	out.line("%s", p.summary())
+	if rows := p.rows(); len(rows) > 0 {
+		out.line("")
+		out.line("%s", strings.TrimRight(fmt.Sprintf(textRow, "kernel", "registers", "spilled",
+			"instructions", "occupancy", "time"), " "))
+		for _, k := range rows {
+			c := k.cells()
+			out.line("%s", strings.TrimRight(fmt.Sprintf(textRow, shortened(k.Kernel, 24), c.registers,
+				c.spilled, c.instructions, c.occupancy, c.time), " "))
+			for _, text := range k.notes() {
+				out.line("    %s", text)
+			}
+		}
+	}
+	for _, f := range p.Failed {
+		out.line("")
+		out.line("%s: %s", f.title(p), f.Command)
+		out.line("    %s", f.Why)
+		if !f.Before && len(f.Kernels) > 0 {
+			out.line("    its kernels: %s", strings.Join(f.Kernels, ", "))
+		}
+	}
+	if text := p.legend(); text != "" {
+		out.line("")
+		out.line("%s", text)
+	}
+	return out.err
+}
+
+const textRow = "%-24s %9s %9s %12s %10s %10s"
+
+// Markdown writes it as a table for a pull request.
+func (p *Pair) Markdown(w io.Writer) error {
+	out := &writer{w: w}
+	out.line("### %s → %s", marked(p.Before), marked(p.After))
+	out.line("")
+	out.line("%s", marked(p.summary()))
+	if rows := p.rows(); len(rows) > 0 {
+		out.line("")
+		out.line("| kernel | verdict | registers | spilled | instructions | occupancy | time |")
+		out.line("|---|---|--:|--:|--:|--:|--:|")
+		for _, k := range rows {
+			c := k.cells()
+			name := marked(k.Kernel)
+			for _, text := range k.notes() {
+				name += "<br>" + marked(text)
+			}
+			verdict := k.Verdict
+			if Lost(verdict) {
+				verdict = "**" + verdict + "**"
+			}
+			out.line("| %s | %s | %s | %s | %s | %s | %s |", name, verdict, c.registers, c.spilled,
+				c.instructions, c.occupancy, c.time)
+		}
+	}
+	for _, f := range p.Failed {
+		out.line("")
+		out.line("**%s**: %s: %s", marked(f.title(p)), marked(f.Command), marked(f.Why))
+	}
+	if text := p.legend(); text != "" {
+		out.line("")
+		out.line("%s", marked(text))
+	}
+	return out.err
+}
+
+// rows are the kernels that are listed: what lost, then the others whose code differs.
+func (p *Pair) rows() (out []*Kernel) {
+	for _, lost := range []bool{true, false} {
+		for _, k := range p.Kernels {
+			if k.Verdict != Same && Lost(k.Verdict) == lost {
+				out = append(out, k)
+			}
+		}
+	}
+	return out
+}
+
+// summary counts the verdicts.
+func (p *Pair) summary() string {
+	n := map[string]int{}
+	for _, k := range p.Kernels {
+		n[k.Verdict]++
+	}
+	parts := []string{counted(len(p.Kernels), "kernel") + " in both"}
+	for _, v := range []struct{ verdict, text string }{
+		{Fails, "%d can't be built or launched as before"}, {Slower, "%d slower"},
+		{Faster, "%d faster"}, {Alike, "%d as fast"}, {Other, "%d of other code, not run"},
+		{Same, "%d the same code"}} {
+		if n[v.verdict] > 0 {
+			parts = append(parts, fmt.Sprintf(v.text, n[v.verdict]))
+		}
+	}
+	later := 0
+	for _, f := range p.Failed {
+		if !f.Before {
+			later++
+		}
+	}
+	if later > 0 {
+		parts = append(parts, counted(later, "command")+" no longer compile")
+	}
+	return parts[0] + ": " + strings.Join(parts[1:], ", ")
+}
+
+// legend says what the figures are.
+func (p *Pair) legend() string {
+	var parts []string
+	measured, foretold, assumed := false, false, false
+	for _, k := range p.rows() {
+		measured = measured || k.Ratio > 0
+		foretold = foretold || k.Ratio == 0 && k.Foretold > 0
+		assumed = assumed || k.Assumed != ""
+	}
+	if measured {
+		parts = append(parts, "time: measured, later over earlier, on captured launches.")
+	}
+	if foretold {
+		parts = append(parts, "~: foretold from machine code, not run.")
+	}
+	if assumed {
+		parts = append(parts, "Kernels of which no launch was seen are taken to run in blocks of 256.")
+	}
+	return strings.Join(parts, " ")
+}
+
+type cells struct{ registers, spilled, instructions, occupancy, time string }
+
+func (k *Kernel) cells() (c cells) {
+	arrow := func(a, b int) string {
+		switch {
+		case k.Gone || a == b:
+			return fmt.Sprint(a)
+		}
+		return fmt.Sprintf("%d->%d", a, b)
+	}
+	c = cells{registers: arrow(k.Before.Registers, k.After.Registers),
+		spilled:      arrow(k.Before.Spill, k.After.Spill),
+		instructions: arrow(k.Before.Instructions, k.After.Instructions)}
+	if len(k.Launches) > 0 {
+		l := k.Launches[0]
+		c.occupancy = fmt.Sprintf("%.0f%%", 100*l.Before.Part)
+		if after := fmt.Sprintf("%.0f%%", 100*l.After.Part); !k.Gone && after != c.occupancy {
+			c.occupancy += "->" + after
+		}
+	}
+	switch {
+	case k.Ratio > 0:
+		c.time = fmt.Sprintf("%.3f", k.Ratio)
+	case k.Foretold > 0:
+		c.time = fmt.Sprintf("~%.2f", k.Foretold)
+	}
+	return c
+}
+
+// notes are what else is to be said of a kernel, a line each.
+func (k *Kernel) notes() (out []string) {
+	if k.Why != "" {
+		out = append(out, k.Verdict+": "+k.Why)
+	}
+	for _, l := range k.Launches {
+		m := l.Measured
+		if m == nil {
+			continue
+		}
+		text := fmt.Sprintf("%s: %.3f", l.shape(), m.Ratio)
+		if m.High > 0 {
+			text += fmt.Sprintf(" (%.3f to %.3f)", m.Low, m.High)
+		}
+		switch {
+		case m.Slower:
+			text += ", slower"
+		case m.Faster:
+			text += ", faster"
+		}
+		out = append(out, text)
+		switch {
+		case m.Bits == OtherBits && m.Error > 0:
+			out = append(out, fmt.Sprintf("    other bits: %s; relative error up to %.3g", m.Where, m.Error))
+		case m.Bits == OtherBits:
+			out = append(out, "    other bits: "+m.Where)
+		case m.Bits == Unsteady:
+			out = append(out, "    its results differ from run to run in the earlier build, too")
+		}
+	}
+	why := map[string]bool{}
+	for _, l := range k.Launches {
+		if l.Unrun != "" && !why[l.Unrun] {
+			why[l.Unrun] = true
+			out = append(out, "not run: "+l.Unrun)
+		}
+	}
+	if r := k.Restored; r != nil {
+		out = append(out, r.text())
+	}
+	return out
+}
+
+func (r *Restored) text() string {
+	switch {
+	case r.Recipe == "":
+		return "nothing restores it: " + r.Why
+	case r.Whole:
+		return fmt.Sprintf("restored by %s: %.3f of the earlier build's time%s", r.Recipe, r.Over,
+			kept(r.Kept))
+	}
+	return fmt.Sprintf("partly restored by %s: %.3f of the earlier build's time%s", r.Recipe, r.Over,
+		kept(r.Kept))
+}
+
+func kept(is bool) string {
+	if is {
+		return " (kept: builds take it)"
+	}
+	return " (--adopt keeps it)"
+}
+
+func (f Failure) title(p *Pair) string {
+	if f.Before {
+		return "does not build as it was (" + p.Before + ")"
+	}
+	return "no longer compiles (" + p.After + ")"
+}
+
+func counted(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+func shortened(s string, n int) string {
+	if r := []rune(s); len(r) > n {
+		return string(r[:n-3]) + "..."
+	}
+	return s
+}
+
+// marked keeps Markdown from reading more into a name than its letters.
+func marked(s string) string {
+	return strings.NewReplacer("|", "\\|", "<", "&lt;", ">", "&gt;", "*", "\\*", "_", "\\_", "`",
+		"\\`", "[", "\\[", "\n", " ", "\r", " ").Replace(s)
+}
+
+// A writer remembers the first error.
+type writer struct {
+	w   io.Writer
+	err error
+}
+
+func (w *writer) line(format string, args ...any) {
+	if _, err := fmt.Fprintf(w.w, format+"\n", args...); err != nil && w.err == nil {
+		w.err = err
+	}
+}

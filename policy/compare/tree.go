@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package compare
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"gnvcc/driver/apply"
+)
+
+// Another commit's tree: its files in a scratch folder, and beside them what the present tree has
+// that git does not know and a compile may read (headers that the build made). The user's own tree
+// is only read.
+
+// trees are those of one commit, by repository.
+type trees struct {
+	commit, scratch string
+	mu              sync.Mutex
+	made            map[string]string
+}
+
+// read says of what git does not know what a compile may read.
+var read = []string{".h", ".hh", ".hpp", ".hxx", ".cuh", ".inc", ".inl", ".ipp", ".tcc", ".def",
+	".cu", ".txt"}
+
+// of gives the folder that stands for the repository of a command's folder.
+func (t *trees) of(ctx context.Context, dir string) (apply.Move, error) {
+	top, err := git(ctx, dir, "rev-parse", "--show-toplevel")
+	if err != nil {
+		return apply.Move{}, fmt.Errorf("%s is in no git repository: %w", dir, err)
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	m := apply.Move{From: strings.TrimSuffix(top, "\n")}
+	if to, ok := t.made[m.From]; ok {
+		m.To = to
+		return m, t.within(m, dir)
+	}
+	m.To = filepath.Join(t.scratch, fmt.Sprintf("tree%d", len(t.made)))
+	if err := t.make(ctx, m); err != nil {
+		return m, fmt.Errorf("the tree of %s: %w", t.commit, err)
+	}
+	if t.made == nil {
+		t.made = map[string]string{}
+	}
+	t.made[m.From] = m.To
+	return m, t.within(m, dir)
+}
+
+// within makes the folder in which a command runs, if the commit lacks it.
+func (t *trees) within(m apply.Move, dir string) error {
+	rel, err := filepath.Rel(m.From, dir)
+	if err != nil || rel == ".." || strings.HasPrefix(rel, "../") {
+		return fmt.Errorf("%s is reached through a link: name the folder as git does (%s)", dir, m.From)
+	}
+	return os.MkdirAll(filepath.Join(m.To, rel), 0o700)
+}
+
+// make fills it.
+func (t *trees) make(ctx context.Context, m apply.Move) error {
+	// ^{commit}: a name, and not an option or a file
+	hash, err := git(ctx, m.From, "rev-parse", "--verify", "--end-of-options", t.commit+"^{commit}")
+	if err != nil {
+		return err
+	}
+	if err := os.Mkdir(m.To, 0o700); err != nil {
+		return err
+	}
+	archive := exec.CommandContext(ctx, "git", "-C", m.From, "archive", strings.TrimSpace(hash))
+	unpack := exec.CommandContext(ctx, "tar", "-x", "-C", m.To)
+	var said bytes.Buffer
+	archive.Stderr, unpack.Stderr = &said, &said
+	if unpack.Stdin, err = archive.StdoutPipe(); err != nil {
+		return err
+	}
+	if err := unpack.Start(); err != nil {
+		return err
+	}
+	err = archive.Run()
+	if e := unpack.Wait(); err == nil {
+		err = e
+	}
+	if err != nil {
+		return fmt.Errorf("git archive: %w: %s", err, said.String())
+	}
+	others, err := git(ctx, m.From, "ls-files", "-z", "--others")
+	if err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(m.To) // nothing is written where a link of the commit's leads out of it
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	for _, name := range strings.Split(others, "\x00") {
+		if name != "" && slices.Contains(read, filepath.Ext(name)) {
+			if err := copyNew(root, filepath.Join(m.From, name), name); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// copyNew copies a regular file to where none is.
+func copyNew(root *os.Root, from, name string) error {
+	info, err := os.Stat(from)
+	if err != nil || !info.Mode().IsRegular() {
+		return nil // a link to nowhere: nothing could read it
+	}
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	if err := root.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+		return nil // the commit has a file, or a link, where a folder is now
+	}
+	out, err := root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil // the commit has it
+	}
+	_, err = io.Copy(out, in)
+	if e := out.Close(); err == nil {
+		err = e
+	}
+	return err
+}
+
+func git(ctx context.Context, dir string, args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, "git", append([]string{"-C", dir}, args...)...)
+	var said bytes.Buffer
+	cmd.Stderr = &said
+	out, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("git %s: %w: %s", args[0], err, strings.TrimSpace(said.String()))
+	}
+	return string(out), nil
+}
