@@ -152,8 +152,12 @@ func (j *Judging) Judge(ctx context.Context, file, of, kernel string) (*Judgemen
 	if err != nil {
 		return nil, err
 	}
-	trial, err := apply.TryOtherwise(ctx, j.o.Store, command.Hash, apply.Otherwise{Store: store,
-		Input: of, Other: file})
+	how := apply.Otherwise{Store: store, Input: of, Other: file, Cubin: j.drafts(command)}
+	trial, err := apply.TryOtherwise(ctx, j.o.Store, command.Hash, how)
+	if how.Cubin && (err != nil || len(trial.Units) == 0) && ctx.Err() == nil {
+		how.Cubin = false
+		trial, err = apply.TryOtherwise(ctx, j.o.Store, command.Hash, how)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -224,6 +228,11 @@ func (j *Judging) command(file, of string) (apply.Built, string, error) {
 		}
 	}
 	return found[0], source, nil
+}
+
+// drafts tells whether a command compiles one file for one target, so that its cubin is all.
+func (j *Judging) drafts(c apply.Built) bool {
+	return len(c.Units) == 1 && !c.Units[0].Reloc && filepath.Ext(c.Output) == ".o"
 }
 
 func newest(c apply.Built) (t time.Time) {
