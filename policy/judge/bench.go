@@ -4,7 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"math/rand"
+	"reflect"
+	"slices"
 
+	"gnvcc/policy"
 	"gnvcc/sim/cubin"
 	"gnvcc/sim/emulate"
 )
@@ -29,6 +32,26 @@ func (c Code) Facts() (cubin.Kernel, error) {
 		return k, fmt.Errorf("its cubin has no kernel %s", c.Kernel)
 	}
 	return k, nil
+}
+
+// Same tells of two builds that are the same machine code, on the same data of their own, for the
+// same launches. Where it can't be told it says no.
+func (c Code) Same(o Code) bool {
+	var hash [2]string
+	var facts [2]cubin.Kernel
+	for n, x := range []Code{c, o} {
+		f, err := cubin.Read(x.Cubin)
+		if err != nil || slices.ContainsFunc(f.Globals, func(g cubin.Global) bool {
+			return g.Section == ".nv.global.init" // which the hash of the code does not have
+		}) {
+			return false
+		}
+		if hash[n], err = policy.CodeHash(x.Cubin, x.Kernel); err != nil {
+			return false
+		}
+		facts[n], _ = f.Kernel(x.Kernel)
+	}
+	return hash[0] == hash[1] && reflect.DeepEqual(facts[0], facts[1])
 }
 
 // A Shape is how made-up launches are done.

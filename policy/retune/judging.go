@@ -81,6 +81,7 @@ type Judgement struct {
 type JudgedKernel struct {
 	Kernel, Short string
 	Emulated      bool // nothing was run on a GPU
+	SameCode      bool // the machine code is the original's: nothing was run at all
 	judge.Verdict
 	Faster, Slower bool
 	// edit over original: below 1 is faster; 0: not known. With Predicted nobody has measured it
@@ -385,6 +386,10 @@ func (j *Judging) kernel(ctx context.Context, p pair, cubin []byte) (*JudgedKern
 		k.Verdict = judge.Verdict{How: judge.Refused, Why: why}
 		return k, nil
 	}
+	if k.SameCode = o.code.Same(code); k.SameCode {
+		k.Verdict = judge.Verdict{How: judge.Same, Equal: true}
+		return k, nil
+	}
 	if j.o.Emulate {
 		k.Verdict, err = o.bench.Judge(ctx, code, j.o.Within)
 		if err == nil && k.Equal {
@@ -535,6 +540,8 @@ func numbersOf(m *capture.Manifest) string {
 func (k *JudgedKernel) Sentence() string {
 	var text string
 	switch {
+	case k.SameCode:
+		text = "the same machine code"
 	case k.How == judge.Same:
 		text = fmt.Sprintf("the same bytes on %s", launches(k.Launches))
 	case k.How == judge.Near:
@@ -573,7 +580,7 @@ func (k *JudgedKernel) Lines() (out []string) {
 			k.Original.Registers))
 	}
 	out = append(out, k.Notes...)
-	if k.Emulated {
+	if k.Emulated && !k.SameCode {
 		out = append(out, "run in the emulator, not on a GPU")
 	}
 	if k.Unstable {

@@ -1,0 +1,19 @@
+package main
+
+// Edits that look wrong and are not, though their machine code is another: each was read, and is
+// told here why nothing can come of it. They are left out before anything is judged.
+
+// A reason is for an edit of a kernel, as main prints it.
+type reason struct{ kernel, line, why string }
+
+var equivalent = []reason{}
+
+// isEquivalent tells of an edit.
+func isEquivalent(kernel string, e edit) bool {
+	for _, r := range equivalent {
+		if r.kernel == kernel && r.line == e.line {
+			return true
+		}
+	}
+	return false
+}
