@@ -67,7 +67,7 @@ var wrongRules = []rule{
 	by("dropped store", `\b\w+(\[[^;=]*\])+ [+*-]?= [^;=]+;`, ";"),
 	{"constant", regexp.MustCompile(`\b(\d+\.\d+)f\b`), func(m []string) string {
 		v, _ := strconv.ParseFloat(m[1], 64)
-		return strconv.FormatFloat(v+0.5, 'f', -1, 64) + "f"
+		return fmt.Sprintf("(%sf)", strconv.FormatFloat(v+0.5, 'f', 4, 64))
 	}},
 }
 

@@ -187,7 +187,7 @@ func (b *benchmark) bench(ctx context.Context, k kernel) (*bench, error) {
 	}
 	shape := judge.UsualShape()
 	if k.grid[0] > 0 {
-		shape.Grid = k.grid
+		shape.Grid, shape.Turns = k.grid, false
 	}
 	if k.block[0] > 0 {
 		shape.Block = k.block

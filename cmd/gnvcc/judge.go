@@ -90,6 +90,7 @@ func judgeMain(o judgeOptions, args []string) error {
 		if size.text == "" {
 			continue
 		}
+		options.Shape.Turns = false
 		if *size.to, err = readSize(size.text); err != nil {
 			return fmt.Errorf("--%s: %w", size.name, err)
 		}

@@ -61,11 +61,14 @@ type Shape struct {
 	Bytes       int // of each buffer
 	Rounds      int // launches, with other data
 	Seed        int64
+	// some launches are in two and three dimensions, where the original bears that
+	Turns bool
 }
 
 // UsualShape is enough for barriers between warps and between blocks to matter.
 func UsualShape() Shape {
-	return Shape{Grid: [3]int{4, 1, 1}, Block: [3]int{64, 1, 1}, Bytes: 1 << 16, Rounds: Kinds, Seed: 1}
+	return Shape{Grid: [3]int{4, 1, 1}, Block: [3]int{64, 1, 1}, Bytes: 1 << 16, Rounds: Kinds, Seed: 1,
+		Turns: true}
 }
 
 // orders are those in which each launch is done; the first is the simple one.
@@ -98,6 +101,7 @@ type prepared struct {
 	after    []*emulate.Memory // in each order
 	unstable []map[int]bool    // bytes of each buffer that depend on the order
 	steps    int
+	turned   bool // it has other dimensions than a kernel of one would be launched in
 	special  bool // it asks the special function units, whose results are not known
 }
 
@@ -119,6 +123,14 @@ func NewBench(own Code, s Signature, shape Shape) (*Bench, error) {
 		p := &prepared{what: fmt.Sprintf("made-up launch %d", kind+1), memory: emulate.NewMemory(),
 			types: map[string]string{}}
 		p.launch = emulate.Launch{Grid: shape.Grid, Block: shape.Block, Dynamic: shape.Dynamic}
+		if flat := b.facts.Required == [3]int{}; shape.Turns && flat {
+			switch kind {
+			case 3:
+				p.launch.Grid, p.launch.Block, p.turned = [3]int{2, 3, 1}, [3]int{16, 4, 1}, true
+			case 5:
+				p.launch.Grid, p.launch.Block, p.turned = [3]int{2, 2, 2}, [3]int{8, 4, 2}, true
+			}
+		}
 		of := s
 		if kind%2 == 0 { // sizes in whole launches, and beside them
 			threads := shape.Grid[0] * shape.Block[0]
@@ -163,6 +175,9 @@ func (b *Bench) add(p *prepared) error {
 		if n > 0 {
 			p.note(p.after[0], m)
 		}
+	}
+	if p.turned && slices.ContainsFunc(p.unstable, func(at map[int]bool) bool { return len(at) > 0 }) {
+		return nil // threads that it takes for one another: it is not for such blocks
 	}
 	b.launches = append(b.launches, p)
 	return nil

@@ -93,6 +93,10 @@ func (s *Signature) guess(r *rand.Rand, ordinal int, at []byte, kind int,
 	for n := range at {
 		at[n] = 0
 	}
+	if len(at) == 4 && len(s.Sizes) > 0 {
+		put(at, 32, uint64(s.Sizes[(kind+r.Intn(2))%len(s.Sizes)]))
+		return
+	}
 	at[0] = byte(1 + r.Intn(8))
 }
 
