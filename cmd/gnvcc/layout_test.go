@@ -47,7 +47,9 @@ var rooms = map[string]map[string][]string{
 		"watch":     {},
 		"selection": {},
 		"tuner":     {"policy", "search", "decide", "foretell"},
-		"retune":    {"policy", "search", "decide", "foretell", "edits", "watch", "tuner"},
+		"judge":     {"policy", "stats"},
+		"retune": {"policy", "search", "decide", "foretell", "edits", "watch", "tuner", "judge", "selection",
+			"stats"},
 		// For tests alone.
 		"tunertest": {"policy"},
 	},
