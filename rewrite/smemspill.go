@@ -8,6 +8,8 @@ import (
 	"gnvcc/rewrite/recipe"
 )
 
+const warpThreads = 32 // in a warp, on every GPU so far
+
 // smemspill=on lets ptxas spill registers to shared memory before it takes local memory.
 //
 //	{                               {
@@ -20,7 +22,9 @@ import (
 // 13.5). Not with setmaxnreg.
 //
 // A second entry is launched with one block only, and ptxas is told: without .maxntid it reserves
-// for 1024 threads, 43 KB in examples/demote, with .maxntid 128 9 KB.
+// for 1024 threads, 43 KB in examples/demote, with .maxntid 128 9 KB. It is told of whole warps:
+// for .maxntid 48 it reserves the words of 48 threads, and lays them out by warps, so that the
+// last threads' lie behind what the block has (an illegal address on an H200; ptxas 13.0 to 13.5).
 //
 // Safe: the values are the same. Without .maxntid ptxas reserves for blocks of 1024 threads, up to
 // 48 KB in all, and addresses by the real thread index (SASS looked at). A launch may ask for
@@ -63,10 +67,16 @@ func smemspill(k *kernel, terms []recipe.Term) error {
 	if own := t.SharedStatic + k.options.Dynamic[k.Name]; own >= sharedLimit {
 		return fmt.Errorf("the kernel has %d bytes of shared memory, nothing is left", own)
 	}
-	if n, _ := k.Threads(); n == 0 {
-		if d := k.options.Blocks[k.Name]; d[0]*d[1]*d[2] > 0 {
-			k.AddDirective(fmt.Sprintf(".maxntid %d, %d, %d", d[0], d[1], d[2]))
+	n, _ := k.Threads()
+	if n%warpThreads != 0 {
+		return fmt.Errorf("the kernel is bounded to %d threads, and ptxas reserves too little for blocks "+
+			"that are no whole warps", n)
+	}
+	if d := k.options.Blocks[k.Name]; n == 0 && d[0]*d[1]*d[2] > 0 {
+		if threads := d[0] * d[1] * d[2]; threads%warpThreads != 0 {
+			d = [3]int{(threads + warpThreads - 1) / warpThreads * warpThreads, 1, 1}
 		}
+		k.AddDirective(fmt.Sprintf(".maxntid %d, %d, %d", d[0], d[1], d[2]))
 	}
 	k.Insert(0, `.pragma "enable_smem_spilling";`)
 	return nil

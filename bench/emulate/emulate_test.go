@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -51,6 +52,43 @@ __global__ void turn(int *p, const int *q) {
 		if v.what != c.what || v.what == "same" && v.launches != judge.Kinds {
 			t.Errorf("%s %s: %+v, want %s", c.kernel, c.recipe, v, c.what)
 		}
+	}
+}
+
+// TestSpillToShared: a block's threads find their spilled registers also where they are no whole
+// warps. For .maxntid 48 ptxas reserves too little; the last threads wrote behind it.
+func TestSpillToShared(t *testing.T) {
+	kit, dir := kits.Any(t), t.TempDir()
+	file := filepath.Join(dir, "k.cu")
+	if err := os.WriteFile(file, []byte(`
+__global__ void live(double *p, const double *q, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  double v[24];
+  for (int k = 0; k < 24; k++) v[k] = q[i + k * 8];
+  for (int t = 0; t < n; t++)
+    for (int k = 0; k < 24; k++) v[k] = v[k] * v[(k + 1) % 24] + v[(k + 7) % 24];
+  for (int k = 0; k < 24; k++) p[i + k * 256] = v[k]; }
+__global__ void __launch_bounds__(48) bounded(double *p, const double *q) { p[threadIdx.x] = q[threadIdx.x]; }
+`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ctx := context.Background()
+	p, err := build(ctx, kit.Nvcc(), file, dir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, threads := range []int{32, 34, 48, 162} {
+		recipe := fmt.Sprintf(
+			"spec{host(block)=%dx1x1,host(dynamic)=0} smemspill=on maxnreg=32", threads)
+		o := options{grid: [3]int{1, 1, 1}, block: [3]int{threads, 1, 1}, rounds: 1, bytes: 1 << 16}
+		if v := p.try(ctx, "_Z4livePdPKdi", recipe, o, true); v.what != "same" || v.launches != 1 {
+			t.Errorf("%s: %+v, want the same", recipe, v)
+		}
+	}
+	o := options{grid: [3]int{1, 1, 1}, block: [3]int{48, 1, 1}, rounds: 1, bytes: 1 << 12}
+	v := p.try(ctx, "_Z7boundedPdPKd", "spec{host(dynamic)=0} smemspill=on", o, true)
+	if v.what != "refused" || !strings.Contains(v.why, "no whole warps") {
+		t.Errorf("bounded to 48: %+v, want a refusal", v)
 	}
 }
 

@@ -29,6 +29,10 @@
 // every configuration in which it was tried. A second run without a lever is -tune "--without
 // NAME".
 //
+// With -figures, a make target prints the figures that the program's users look at (and fails where
+// its own check did): both builds are then run in turn without the clock, too. bench/apps has
+// applications for it.
+//
 // Several suites may share GPUs: those of one GPU with one -gpu-lock, all with the same -claim,
 // -work and -results. Each takes the next program of the list that nobody has, builds a few ahead
 // with the least priority, and uses the GPU when no other does; what it waits for it is no part of

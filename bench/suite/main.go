@@ -39,6 +39,8 @@ func flags(s *suite, a *asked) *flag.FlagSet {
 		"make variables that name the compiler, separated by commas")
 	set.Var(&a.variables, "set", "NAME=VALUE, a make variable (may be repeated)")
 	set.StringVar(&s.target, "target", "run", "the make target that runs a program")
+	set.StringVar(&s.figures, "figures", "",
+		"make target that prints the own figures of the run before it, NAME VALUE UNIT more|less")
 	set.StringVar(&a.tune, "tune", "", "further arguments of gnvcc tune, separated by spaces")
 	set.StringVar(&s.rebuild, "rebuild", "apply",
 		"how the tuned program is built: apply (gnvcc apply, make) or clean (make clean, make)")

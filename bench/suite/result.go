@@ -40,6 +40,7 @@ type Result struct {
 	Refusals map[string]int    `json:",omitempty"` // candidates that could not be made, by reason
 	Claims   []Claim           `json:",omitempty"`
 	Other    *Other            `json:",omitempty"` // with -again -other
+	Figures  []Figure          `json:",omitempty"` // with -figures
 
 	claimed map[string]float64 // what adopted recipes bring, by kernel
 

@@ -17,6 +17,7 @@ type suite struct {
 	compilers      []string // make variables
 	variables      []string // NAME=VALUE
 	target         string
+	figures        string // the make target that prints an application's own figures; "": none
 	tuneFlags      []string
 	rebuild        string
 	source, folder string

@@ -568,3 +568,72 @@ func TestSlowed(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// An application's own figures: both ways of better, and a check of its own that fails.
+func TestOwnFigures(t *testing.T) {
+	dir, args := fake(t)
+	makefile := `CC = nvcc
+main: main.cu
+	$(CC) -arch=$(ARCH) -o $@ main.cu
+clean:
+	rm -f main
+run: main
+	./main >out.txt
+figures:
+	grep -q verified out.txt || { echo 'its own check failed' >&2; exit 1; }
+	@awk '/:/ { print $$1, $$2, $$3, $$4 }' out.txt
+`
+	for name, text := range map[string]string{
+		"app": `[ "$FAST" ] && echo speed: 30 events/s more || echo speed: 20 events/s more
+[ "$FAST" ] && echo time: 6 s less || echo time: 8 s less`,
+		"unsure": `[ "$FAST" ] && ok=no; echo speed: 20 events/s more`,
+		"silent": `echo speed: fast events/s more`,
+	} {
+		write(t, filepath.Join(dir, "apps", name, "main.cu"), ". ../common.sh >/dev/null\nok=verified\n"+
+			`if [ "$FAST" ]; then row k 10 500000 50000 50000; else row k 10 1000000 100000 100000; fi`+"\n"+
+			text+"\necho $ok\n")
+		write(t, filepath.Join(dir, "apps", name, "Makefile"), makefile)
+	}
+	common, err := os.ReadFile(filepath.Join(dir, "all/src/common.sh"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(dir, "apps/common.sh"), string(common))
+	args = append(args[:len(args)-1], "-folder", "%", "-figures", "figures", filepath.Join(dir, "apps"))
+	if err := run(context.Background(), args); err != nil {
+		t.Fatal(err)
+	}
+	results, err := readResults(filepath.Join(dir, "results.jsonl"))
+	if err != nil || len(results) != 3 {
+		t.Fatal(err, results)
+	}
+	for _, r := range results {
+		switch r.Program {
+		case "app":
+			if want := []Figure{{"speed:", "events/s", true, []float64{20, 20}, []float64{30, 30}},
+				{"time:", "s", false, []float64{8, 8}, []float64{6, 6}}}; !reflect.DeepEqual(r.Figures, want) {
+				t.Errorf("%+v", r)
+			}
+			if math.Abs(r.gain()-math.Sqrt(1.5*8/6)) > 1e-9 {
+				t.Error(r.gain())
+			}
+		case "unsure":
+			if !strings.Contains(r.Failed, "own figures after 0") ||
+				!strings.Contains(r.Failed, "its own check failed") {
+				t.Error(r.Failed)
+			}
+		case "silent":
+			if !strings.Contains(r.Failed, `the figure speed: is "fast", no number above 0`) {
+				t.Error(r.Failed)
+			}
+		}
+	}
+	text := ownTable(results)
+	for _, want := range []string{"app                1.414  tuned in", "looked at 75.0 % of the GPU's time",
+		"1.500  events/s 20 (20 to 20) -> 30 (30 to 30)", "left alone  25.0 %: l: it prints",
+		"1 applications: geometric mean 1.414, worst 1.414, 0 below 0.995"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+}
