@@ -13,7 +13,7 @@ import (
 
 // An edit on a GPU: profile/replay does the captured launch again, in a process that nobody needs,
 // and this decides what is run there. Every run begins with the memory of the launch as it was
-// captured; what lies between its allocations is filled, and compared as they are.
+// captured.
 
 // A Replayed is what an edit gave on one captured launch. It is a profile.Decider.
 type Replayed struct {
