@@ -14,6 +14,7 @@ import (
 	"gnvcc/driver/apply"
 	"gnvcc/driver/drivertest"
 	"gnvcc/driver/record"
+	"gnvcc/install/kits"
 )
 
 // identitiesOf are the identities of kernels, by their names.
@@ -148,4 +149,63 @@ func mustWrite(t *testing.T, path, text string) func() {
 		t.Fatal(err)
 	}
 	return func() { os.WriteFile(path, nil, 0o600) }
+}
+
+// TestTryOtherwise: a command is tried with another toolkit, more options and a folder elsewhere;
+// what it gives is in a store of its own, and the user's has no word of it.
+func TestTryOtherwise(t *testing.T) {
+	p := drivertest.NewProject(t, "13.0", map[string]string{
+		"include/k.h": "#define STEP 3\n",
+		"k.cu":        "#include \"k.h\"\n__global__ void one(float *p) { p[threadIdx.x] = p[threadIdx.x] * STEP + 1; }\n"})
+	for _, setting := range p.Env {
+		if name, value, _ := strings.Cut(setting, "="); name == "GNVCC_NVCC" || name == "TMPDIR" {
+			t.Setenv(name, value)
+		}
+	}
+	p.Gnvcc("-arch=sm_90", "-O3", "-I"+p.Dir+"/include", "--keep", "-c", "k.cu", "-o", "k.o")
+	b := apply.ReadBuilds(p.Store).Commands([]string{p.Dir})[0]
+	elsewhere := filepath.Join(t.TempDir(), "elsewhere")
+	os.MkdirAll(filepath.Join(elsewhere, "include"), 0o700)
+	os.WriteFile(filepath.Join(elsewhere, "include", "k.h"), []byte("#define STEP 5\n"), 0o600)
+	present := filesIn(p)
+	try := func(o apply.Otherwise) record.Unit {
+		t.Helper()
+		into, err := cache.Open(filepath.Join(t.TempDir(), "store"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.Store = into
+		trial, err := apply.TryOtherwise(context.Background(), p.Store, b.Hash, o)
+		if err != nil || len(trial.Units) != 1 {
+			t.Fatalf("%+v, %v", trial, err)
+		}
+		u := trial.Units[0]
+		if _, err := into.Object(u.Cubin); err != nil {
+			t.Errorf("its cubin is not in its store: %v", err)
+		}
+		return u
+	}
+	own := try(apply.Otherwise{Flags: []string{"-Xptxas=-v"}})
+	if own.Kernels[0].Identity != b.Units[0].Kernels[0].Identity {
+		t.Error("as it was recorded it is another kernel")
+	}
+	moved := try(apply.Otherwise{Moved: []apply.Move{{From: p.Dir + "/include",
+		To: elsewhere + "/include"}}})
+	flags := try(apply.Otherwise{Flags: []string{"-fmad=false"}})
+	if moved.Code == own.Code || flags.Code == own.Code {
+		t.Error("a header elsewhere, or other options, change nothing")
+	}
+	if p.Store.HasObject(flags.PTX) || p.Store.HasObject(moved.PTX) {
+		t.Error("the user's store has PTX of a trial")
+	}
+	if kit, ok := kits.Find("13.3"); ok {
+		if u := try(apply.Otherwise{Nvcc: kit.Nvcc()}); !strings.HasPrefix(u.Version, "13.3.") {
+			t.Errorf("it was built by ptxas %s", u.Version)
+		}
+	} else {
+		t.Log("SKIPPED in part: no toolkit 13.3 here")
+	}
+	if after := filesIn(p); !maps.Equal(present, after) {
+		t.Errorf("files were %v, and are %v", present, after)
+	}
 }

@@ -14,7 +14,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"gnvcc/cache"
 	"gnvcc/policy"
+	"gnvcc/policy/compare"
 	"gnvcc/policy/selection"
 	"gnvcc/policy/tuner"
 	"gnvcc/profile/capture"
@@ -23,12 +25,13 @@ import (
 
 const capturesAbout = `Without an argument: lists the launches that gnvcc tune has captured.
   drop ID... | drop all    remove some
-  export ID FOLDER         write one as a folder that runs by itself: make run`
+  export ID FOLDER         write one as a folder that runs by itself: make run
+  shrink FOLDER            copy the smallest of each kernel that tells builds apart as its heaviest does (measured): for gnvcc bench`
 
 // capturesVerb lists, drops and exports captures.
 func capturesVerb() *cobra.Command {
-	c := newVerb("captures [drop ID... | export ID FOLDER]",
-		"list captured launches; drop or export some", capturesAbout, arguments(0, -1))
+	c := newVerb("captures [drop ID... | export ID FOLDER | shrink FOLDER]",
+		"list captured launches; drop or export some, or copy small ones for gnvcc bench", capturesAbout, arguments(0, -1))
 	return tries(c, 2, listCaptures)
 }
 
@@ -48,9 +51,36 @@ func listCaptures(args []string) error {
 		return dropCaptures(s, args[1:])
 	case args[0] == "export" && len(args) == 3:
 		return exportCapture(s, args[1], args[2])
+	case args[0] == "shrink" && len(args) == 2:
+		return shrinkCaptures(store, args[1])
 	}
 	return fmt.Errorf(
-		"expected drop ID... or export ID FOLDER, not %q\nusage: gnvcc captures [drop ID... | export ID FOLDER]", strings.Join(args, " "))
+		"expected drop ID..., export ID FOLDER or shrink FOLDER, not %q\nusage: gnvcc captures [drop ID... | export ID FOLDER | shrink FOLDER]",
+		strings.Join(args, " "))
+}
+
+// shrinkCaptures copies small captures into a folder, for gnvcc bench.
+func shrinkCaptures(store *cache.Store, to string) error {
+	if !driverHere() {
+		return withoutDriver("captures")
+	}
+	ctx, stop := ended(context.Background())
+	defer stop()
+	b, err := newBench(ctx, store)
+	if err != nil {
+		return err
+	}
+	list, err := compare.Shrink(ctx, compare.Ask{Store: store, Told: progressLine}, b, to)
+	progressLine("")
+	for _, s := range list {
+		fmt.Fprintf(stdout(), "%s: %s, %.1f MiB; %s had %.1f MiB", s.Kernel, s.Kept.ID,
+			float64(s.Bytes)/(1<<20), counted(s.Of, "capture"), float64(s.Was)/(1<<20))
+		if s.Why != "" {
+			fmt.Fprintf(stdout(), " (%s)", s.Why)
+		}
+		fmt.Fprintln(stdout())
+	}
+	return err
 }
 
 func printCaptures(w io.Writer, s *capture.Store) error {

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -37,6 +38,7 @@ type comparing struct {
 
 	all, uncaptured, still bool
 	adopt, json, markdown  bool
+	html                   string // a file
 	budget                 seconds
 }
 
@@ -61,7 +63,8 @@ func compareVerb() *cobra.Command {
 	fs.BoolVar(&r.json, "json", false, "as JSON")
 	fs.BoolVar(&r.markdown, "markdown", false, "as a Markdown table, for a pull request")
 
-	oneOf(c, "json", "markdown")
+	fs.StringVar(&r.html, "html", "", "write a page to `FILE`: one file that needs no network")
+	oneOf(c, "json", "markdown", "html")
 	completesKernels(c, builtNames, false)
 	return tries(c, 2, func(args []string) error { return r.run(args) })
 }
@@ -162,7 +165,11 @@ func (r comparing) measure(ctx context.Context, store *cache.Store, p *compare.P
 		return err
 	}
 	o := policy.Defaults()
-	o.Version, o.Driver, o.Jobs, o.Crashes = ownVersion(), tuner.DriverVersion(), retune.Jobs(), tuner.MostCrashes
+	o.Version, o.Driver = ownVersion(), tuner.DriverVersion()
+	o.Jobs, o.Crashes = retune.Jobs(), tuner.MostCrashes
+	if watchSearch != nil {
+		watchSearch(&o)
+	}
 	progressLine("searching for what restores kernels that lost")
 	err = p.Restore(ctx, compare.Search{Bench: *b, Options: o, Budget: time.Duration(r.budget),
 		Past: decisions})
@@ -184,8 +191,9 @@ func newBench(ctx context.Context, store *cache.Store) (*compare.Bench, error) {
 		return nil, err
 	}
 	b := &compare.Bench{Captures: captures, GPU: gpu, Say: func(string, ...any) {}}
-	if gpu != nil {
-		return b, nil // a simulated one
+	if watchTools != nil {
+		b.Agent, b.Replayer, err = watchTools()
+		return b, err
 	}
 	self, _ := os.Executable()
 	kit, err := toolkit.Find(self, environment.Read())
@@ -206,6 +214,16 @@ func (r comparing) tell(p *compare.Pair) error {
 		return tellJSON("compare", compared{p.Before, p.After, p.Losses(), p.Kernels, p.Failed})
 	case r.markdown:
 		return p.Markdown(told)
+	case r.html != "":
+		var b bytes.Buffer
+		err := p.Page(&b, ownVersion())
+		if err == nil {
+			err = os.WriteFile(r.html, b.Bytes(), 0o644)
+		}
+		if err != nil {
+			return fmt.Errorf("writing the page: %w", err)
+		}
+		return nil
 	}
 	return p.Print(stdout())
 }

@@ -13,6 +13,7 @@ import (
 
 	"gnvcc/cache"
 	"gnvcc/driver/apply"
+	"gnvcc/policy/compare"
 	"gnvcc/policy/judge"
 	"gnvcc/policy/report"
 	"gnvcc/policy/retune"
@@ -44,6 +45,13 @@ func printed() map[string]any {
 				Difference: &judge.Difference{Argument: "#0", Relative: 1, Absolute: 1, NaN: true}}}}},
 		"profile": &capture.Profile{Version: 2, Program: "/p",
 			Shapes: []capture.Line{{Kernel: "k", Sets: profile.Sets{}}}},
+		"compare": compared{Before: "CUDA 13.0.88", After: "CUDA 13.5.37", Losses: 1,
+			Kernels: []*compare.Kernel{{Kernel: "k", Source: "k.cu", Assumed: "a", Why: "w",
+				Restored: &compare.Restored{Recipe: "ld=cs"}, Launches: []*compare.Launch{{Capture: "c",
+					Fails: "f", Unrun: "u", Measured: &compare.Measured{Where: "w", Words: 1}}}}},
+			Failed: []compare.Failure{{Command: "k.cu", Kernels: []string{"k"}}}},
+		"bench": &compare.Baseline{Device: "NVIDIA H200", Missing: []string{"k"},
+			Kernels: []*compare.Timed{{Kernel: "k", Was: &cache.Time{}, Claimed: 0.5, Why: "w", Set: "s"}}},
 	}
 }
 

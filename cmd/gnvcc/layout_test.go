@@ -50,6 +50,7 @@ var rooms = map[string]map[string][]string{
 		"judge":     {"policy", "stats"},
 		"retune": {"policy", "search", "decide", "foretell", "edits", "watch", "tuner", "judge", "selection",
 			"stats"},
+		"compare": {"policy", "stats", "search", "page", "tuner"},
 		// For tests alone.
 		"tunertest": {"policy"},
 	},
@@ -77,7 +78,7 @@ func TestLayout(t *testing.T) {
 		"driver":  {"driver", "profile", "sim", "rewrite", "cache"},
 	}
 	// Where policy meets driver: a tuning run compiles and builds. driver knows nobody of policy.
-	meet := []string{"policy/tuner", "policy/retune"}
+	meet := []string{"policy/tuner", "policy/retune", "policy/compare"}
 	// Packages that are there for tests; of what is no test only they may import each other.
 	tests := []string{"install/kits", "rewrite/ptx/ptxtest", "cache/player", "driver/drivertest",
 		"policy/tuner/tunertest"}

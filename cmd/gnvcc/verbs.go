@@ -30,6 +30,7 @@ func verbs() []verb {
 	return []verb{
 		{"apply", applyVerb},
 		{"ban", banVerb},
+		{"bench", benchVerb},
 		{"captures", capturesVerb},
 		{"clean", cleanVerb},
 		{"compare", compareVerb},
@@ -80,7 +81,7 @@ var groups = []struct {
 	{"Find recipes", []string{"tune", "watch", "replay", "captures", "profile", "predict"}},
 	{"Build with them", []string{"apply", "revert", "status"}},
 	{"See what is known", []string{"report", "explain", "stats", "config", "doctor"}},
-	{"Judge changes", []string{"compare", "judge"}},
+	{"Judge changes", []string{"compare", "judge", "bench"}},
 	{"Share them", []string{"export", "import", "lock", "push", "pull"}},
 	{"Decide by hand", []string{"pin", "unpin", "ban", "unban", "forget"}},
 	{"Others", []string{"clean", "work", "version", "help", "man", "completion"}},

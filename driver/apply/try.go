@@ -129,8 +129,10 @@ func moved(word string, m Move) string {
 		}
 		to, end := m.From, at+len(m.From)
 		before := word[:len(word)-len(rest)+at]
-		begins := before == "" || strings.ContainsAny(before[len(before)-1:], "=:,; \"'") ||
-			before[0] == '-' && !strings.Contains(before, "/")
+		if n := len(before); n >= 2 && before[n-2] == '-' { // an option's letter
+			before = before[:n-2]
+		}
+		begins := before == "" || strings.ContainsAny(before[len(before)-1:], "=:,; \"'")
 		if begins && (end == len(rest) || strings.IndexByte("/:,; \"'", rest[end]) >= 0) {
 			to = m.To
 		}

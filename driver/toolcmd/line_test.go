@@ -235,3 +235,23 @@ func BenchmarkReadLine(b *testing.B) {
 		ReadLine(args, "", func(string) string { return "" })
 	}
 }
+
+// TestOverrule: options that nvcc takes one of go where others say otherwise; lists stay, and what
+// keeps files between the steps goes.
+func TestOverrule(t *testing.T) {
+	for _, c := range []struct{ args, more, want string }{
+		{"-O3 -c k.cu -o k.o", "", "-O3 -c k.cu -o k.o"},
+		{"-O3 -Ia -c k.cu", "-O1 -Ib", "-Ia -c k.cu -O1 -Ib"},
+		{"-gencode arch=compute_80,code=sm_80 -arch sm_90 k.cu", "-arch=sm_100", "k.cu -arch=sm_100"},
+		{"--gpu-architecture=compute_80 --gpu-code=sm_80 k.cu", "-gencode=arch=compute_90,code=sm_90",
+			"k.cu -gencode=arch=compute_90,code=sm_90"},
+		{"-maxrregcount=64 -Xptxas -v k.cu", "--maxrregcount 32 -Xptxas -O1",
+			"-Xptxas -v k.cu --maxrregcount 32 -Xptxas -O1"},
+		{"--keep --keep-dir d -save-temps -c k.cu", "-O1", "-c k.cu -O1"},
+	} {
+		got := strings.Join(Overrule(strings.Fields(c.args), strings.Fields(c.more)), " ")
+		if got != c.want {
+			t.Errorf("%s, %s: %s, not %s", c.args, c.more, got, c.want)
+		}
+	}
+}

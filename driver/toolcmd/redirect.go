@@ -75,7 +75,8 @@ var (
 	targets = []string{"gpu-architecture", "gpu-code", "generate-code"}
 )
 
-// Overrule gives the arguments with more options, before which those go that say otherwise.
+// Overrule gives the arguments with more options, before which those go that say otherwise, and
+// those that keep files between the steps, which would be the user's.
 func Overrule(args, more []string) []string {
 	if len(more) == 0 {
 		return args
@@ -90,7 +91,7 @@ func Overrule(args, more []string) []string {
 	var out []string
 	read, _ := lineTable().read(args)
 	for _, w := range read {
-		if !w.known || !gone(w.name) {
+		if !w.known || !gone(w.name) && w.does != lineKeeps && w.name != "keep-dir" {
 			out = append(out, args[w.index:w.next()]...)
 		}
 	}

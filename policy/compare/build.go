@@ -33,6 +33,10 @@ type Ask struct {
 	Wanted func(name, identity string) bool
 	All    bool              // every kernel on record, captured or not
 	Told   func(text string) // how far it is; may be nil
+
+	Captures *capture.Store // nil: the store's
+
+	single bool // in the first way alone
 }
 
 // A Pair is two builds of recorded kernels, with what was captured of them. Close removes what it
@@ -68,7 +72,7 @@ type Kernel struct {
 
 	Launches []*Launch
 	Assumed  string `json:",omitempty"` // of the launches: none was seen
-	// time over the earlier build's by sim/predict; 0: it can't be said, Unforetold may have the reason
+	// time over the earlier build's by sim/predict; 0: it can't be said, Unforetold may say why
 	Foretold   float64 `json:",omitempty"`
 	Unforetold string  `json:",omitempty"`
 
@@ -105,6 +109,10 @@ func Build(ctx context.Context, a Ask) (*Pair, error) {
 	p := &Pair{scratch: folder}
 	var ways [2]*builder
 	for i, way := range []Way{a.Before, a.After} {
+		if i > 0 && a.single {
+			ways[i], p.Sides[i] = ways[0], p.Sides[0]
+			break
+		}
 		if p.Sides[i], err = cache.Open(filepath.Join(folder.Path, fmt.Sprintf("store%d", i))); err != nil {
 			break
 		}
@@ -151,15 +159,25 @@ func keyOf(kernel, target string) string { return ptx.StableName(kernel) + " " +
 
 // choose picks the commands and kernels.
 func (a Ask) choose(commands []apply.Built) ([]one, error) {
-	store, err := tuner.Captures(a.Store)
+	store, err := a.Captures, error(nil)
+	if store == nil {
+		store, err = tuner.Captures(a.Store)
+	}
 	if err != nil {
 		return nil, err
 	}
 	manifests, _ := store.List()
 	known := apply.ReadBuilds(a.Store)
 	by := map[string][]*capture.Manifest{} // output, and kernel by name and target
+	// those that come from builds on another machine: by kernel and what it is for
+	foreign := map[string][]*capture.Manifest{}
 	for _, m := range manifests {
-		for _, at := range known.Of(m.Cubin, m.Kernel) {
+		places := known.Of(m.Cubin, m.Kernel)
+		if len(places) == 0 {
+			key := fmt.Sprint(ptx.StableName(m.Kernel), m.Major*10+m.Minor)
+			foreign[key] = append(foreign[key], m)
+		}
+		for _, at := range places {
 			if ptx.Capability(at.Target) == m.Major*10+m.Minor {
 				key := at.Output + " " + keyOf(m.Kernel, at.Target)
 				by[key] = append(by[key], m)
@@ -177,7 +195,8 @@ func (a Ask) choose(commands []apply.Built) ([]one, error) {
 				key := keyOf(k.Name, u.Target)
 				w := x.kernels[key]
 				if w == nil {
-					w = &wanted{captures: by[c.Output+" "+key]}
+					w = &wanted{captures: slices.Concat(by[c.Output+" "+key],
+						foreign[fmt.Sprint(ptx.StableName(k.Name), ptx.Capability(u.Target))])}
 					x.kernels[key] = w
 				}
 				w.identities = append(w.identities, k.Identity)
@@ -206,10 +225,14 @@ func (a Ask) choose(commands []apply.Built) ([]one, error) {
 func (p *Pair) all(ctx context.Context, a Ask, list []one, ways [2]*builder) error {
 	var mu sync.Mutex
 	var wait sync.WaitGroup
+	var trouble error
 	places := make(chan struct{}, runtime.GOMAXPROCS(0))
 	for i, x := range list {
 		places <- struct{}{}
-		if ctx.Err() != nil {
+		mu.Lock()
+		over := trouble != nil || ctx.Err() != nil
+		mu.Unlock()
+		if over {
 			break
 		}
 		if a.Told != nil {
@@ -219,9 +242,12 @@ func (p *Pair) all(ctx context.Context, a Ask, list []one, ways [2]*builder) err
 		go func() {
 			defer wait.Done()
 			defer func() { <-places }()
-			kernels, failed := x.build(ctx, ways)
+			kernels, failed, err := x.build(ctx, ways)
 			mu.Lock()
 			defer mu.Unlock()
+			if err != nil && trouble == nil {
+				trouble = fmt.Errorf("%s: %w", x.Name, err)
+			}
 			p.Kernels = append(p.Kernels, kernels...)
 			if failed != nil {
 				p.Failed = append(p.Failed, *failed)
@@ -230,15 +256,26 @@ func (p *Pair) all(ctx context.Context, a Ask, list []one, ways [2]*builder) err
 	}
 	wait.Wait()
 	slices.SortFunc(p.Failed, func(x, y Failure) int { return strings.Compare(x.Command, y.Command) })
-	return ctx.Err()
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return trouble
 }
 
-// build builds one command in both ways, and pairs its kernels.
-func (x one) build(ctx context.Context, ways [2]*builder) ([]*Kernel, *Failure) {
+// build builds one command in both ways, and pairs its kernels. An error is ours: the command was
+// not tried.
+func (x one) build(ctx context.Context, ways [2]*builder) ([]*Kernel, *Failure, error) {
 	var trials [2]*apply.Trial
 	for i, way := range ways {
 		var err error
+		if i > 0 && way == ways[0] {
+			trials[i] = trials[0]
+			continue
+		}
 		if trials[i], err = way.build(ctx, x.Hash); err != nil {
+			if i > 0 && !errors.Is(err, apply.ErrSource) {
+				return nil, nil, err
+			}
 			f := &Failure{Command: x.Name, Before: i == 0, Why: policy.FirstLine(err)}
 			for _, u := range x.Units {
 				for _, k := range u.Kernels {
@@ -249,7 +286,7 @@ func (x one) build(ctx context.Context, ways [2]*builder) ([]*Kernel, *Failure) 
 			}
 			slices.Sort(f.Kernels)
 			f.Kernels = slices.Compact(f.Kernels)
-			return nil, f
+			return nil, f, nil
 		}
 	}
 	before, after := sides(trials[0], ways[0].into), sides(trials[1], ways[1].into)
@@ -279,7 +316,7 @@ func (x one) build(ctx context.Context, ways [2]*builder) ([]*Kernel, *Failure) 
 		}
 		out = append(out, k)
 	}
-	return out, nil
+	return out, nil, nil
 }
 
 // sides are the kernels of a build by name and target.

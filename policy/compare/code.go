@@ -70,8 +70,8 @@ func (s side) code() Code {
 	return c
 }
 
-// unlike says why the model can't hold the two builds against each other: it guesses how often loops
-// run, the same for each, and a loop that one build has unrolled runs less often.
+// unlike says why the model can't hold the two builds against each other: it guesses how often
+// loops run, the same for each, and a loop that one build has unrolled runs less often.
 func (k *Kernel) unlike() string {
 	a, b := k.before.loops(), k.after.loops()
 	if !slices.Equal(a, b) {
@@ -124,7 +124,7 @@ func (k *Kernel) foretell(machine *units.Machine) {
 		device.SMs = machine.SMs
 	}
 	l := k.Launches[0]
-	shape := sim.Shape{Threads: l.shape().Threads(), Shared: l.Dynamic, Blocks: l.shape().Blocks()}
+	shape := sim.Shape{Threads: l.Shape().Threads(), Shared: l.Dynamic, Blocks: l.Shape().Blocks()}
 	if k.Assumed != "" {
 		shape.Blocks = 0
 	}

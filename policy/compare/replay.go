@@ -3,18 +3,21 @@
 package compare
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math"
 	"time"
 
+	"gnvcc/cache"
 	"gnvcc/policy"
 	"gnvcc/policy/stats"
 	"gnvcc/policy/tuner"
 	"gnvcc/profile"
 	"gnvcc/profile/capture"
 	"gnvcc/profile/replay"
+	"gnvcc/rewrite/manner"
 )
 
 // Captured launches, replayed in turn: the earlier build is in the capture, as the program's own
@@ -38,30 +41,37 @@ type Measured struct {
 	// the same in the other state of the L2 cache, where the program's is not known; 0: not taken
 	Other         float64 `json:",omitempty"`
 	Before, After float64 // ns, medians
-	// by more than 1 %, the whole interval on that side of 1, and so with Other
+	// by more than 1 %, the whole interval on that side of 1, and so with other
 	Slower, Faster bool
-	Bits           string // SameBits, OtherBits or Unsteady
+	Bits           string // sameBits, otherBits or unsteady
 	Where          string `json:",omitempty"` // the first that differs, and how many
 	Words          int64  `json:",omitempty"` // of 4 bytes, that differ
 	// the largest relative error; 0: what it writes is no floating point alone
 	Error float64 `json:",omitempty"`
+
+	now cache.Time // of the later build
 }
 
 // What a later build left.
 const (
-	SameBits  = "same"
-	OtherBits = "other"
-	Unsteady  = "unsteady" // the earlier build's own differ from run to run
+	sameBits  = "same"
+	otherBits = "other"
+	unsteady  = "unsteady" // the earlier build's own differ from run to run
 )
 
-// ErrFails is wrapped where the later build can't be loaded, launched or brought to its end.
-var ErrFails = errors.New("it can't be run")
+// errFails is wrapped where the later build can't be loaded, launched or brought to its end.
+var errFails = errors.New("it can't be run")
 
 // A Loaded is one build's module of a kernel.
 type Loaded struct {
 	capture.Code
 	Kernel *policy.Kernel // what is known of it; its name is what is launched
 	Path   string         // the cubin as a file
+	Entry  string         // what is launched in it, "": the kernel
+	Manner manner.Manner  // how
+
+	// gives what this launch takes, of several; nil: there is but one
+	choose func(*profile.Launch) (Loaded, error)
 }
 
 // Run replays one captured launch, of both builds in turn.
@@ -133,7 +143,12 @@ func (t *turns) compare(ctx context.Context, l *profile.Launch, s profile.Sessio
 	if err != nil {
 		return fmt.Errorf("the earlier build: %w", err)
 	}
-	c, _, err := s.Load(t.after.Path, t.after.Kernel.Name)
+	if t.after.choose != nil {
+		if t.after, err = t.after.choose(l); err != nil {
+			return err
+		}
+	}
+	c, _, err := s.LoadAs(t.after.Path, cmp.Or(t.after.Entry, t.after.Kernel.Name), t.after.Manner)
 	if err == nil {
 		var d profile.Difference
 		if d, err = s.Check(c); err == nil {
@@ -144,7 +159,7 @@ func (t *turns) compare(ctx context.Context, l *profile.Launch, s profile.Sessio
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		return fmt.Errorf("%w: %w", ErrFails, err)
+		return fmt.Errorf("%w: %w", errFails, err)
 	}
 	first, err := t.warm(s)
 	if err != nil {
@@ -170,6 +185,7 @@ func (t *turns) compare(ctx context.Context, l *profile.Launch, s profile.Sessio
 	if math.IsInf(r.High, 1) { // too few launches for an interval
 		t.out.Low, t.out.High = 0, 0
 	}
+	t.out.now = policy.TimeOf(found.Cand, t.rule.Confidence)
 	t.out.Before, t.out.After = stats.Median(found.Base), stats.Median(found.Cand)
 	if l.Either {
 		other, err := t.rule.CompareHarm(in(profile.Measurement{Other: true}), 0, plan)
@@ -187,11 +203,11 @@ func (t *turns) compare(ctx context.Context, l *profile.Launch, s profile.Sessio
 func (t *turns) bits(steady, d profile.Difference) {
 	switch {
 	case !steady.Same:
-		t.out.Bits, t.out.Where = Unsteady, steady.String()
+		t.out.Bits, t.out.Where = unsteady, steady.String()
 	case d.Same:
-		t.out.Bits = SameBits
+		t.out.Bits = sameBits
 	default:
-		t.out.Bits, t.out.Where, t.out.Words = OtherBits, d.String(), d.Words
+		t.out.Bits, t.out.Where, t.out.Words = otherBits, d.String(), d.Words
 		if e := t.before.Kernel.ErrorOf(d); e.Max < policy.UnknownError {
 			t.out.Error = e.Max
 		}

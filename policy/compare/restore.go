@@ -41,15 +41,15 @@ type Search struct {
 
 // Restore searches for what restores kernels that were measured to be slower, the heaviest first.
 func (p *Pair) Restore(ctx context.Context, s Search) error {
-	var lost []*Kernel
+	var list []*Kernel
 	total := 0.0
 	for _, k := range p.Kernels {
-		if k.Verdict == Slower {
-			lost = append(lost, k)
+		if k.Verdict == slower {
+			list = append(list, k)
 			total += max(weight(k), 1e-9)
 		}
 	}
-	for _, k := range lost {
+	for _, k := range list {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -91,7 +91,8 @@ func (p *Pair) restore(ctx context.Context, s Search, k *Kernel,
 	on := &restoring{Compiler: c, past: s.Past}
 	run := search.NewTuner(ctx, s.Options, on, on, tuner.Memos{Store: p.Sides[1]}, policy.Silent{})
 	t := &tuner.ReplaySearch{Captures: s.Captures, Tuner: run, Kernel: on.Kernel, Replayer: s.Replayer,
-		Agent: s.Agent, Scratch: s.Scratch, GPU: s.GPU, Limits: capture.Usual, Budget: budget, Say: on.say}
+		Agent: s.Agent, Scratch: s.Scratch, GPU: s.GPU, Limits: capture.Usual, Budget: budget,
+		Say: on.say}
 	t.Search(ctx, t.Jobs(list, total))
 	results, err := run.Finish()
 	if err != nil {

@@ -39,7 +39,8 @@ type Resident struct {
 	Limit  string  `json:",omitempty"` // what keeps it from being more
 }
 
-func (l *Launch) shape() policy.Shape {
+// Shape is what makes it one configuration.
+func (l *Launch) Shape() policy.Shape {
 	return policy.Shape{Grid: l.Grid, Block: l.Block, Dynamic: l.Dynamic, Set: l.Set}
 }
 
@@ -68,7 +69,9 @@ func (k *Kernel) seen(profiles []*capture.Profile, decided []cache.Decision) {
 			}
 		}
 	}
-	slices.SortStableFunc(k.Launches, func(a, b *Launch) int { return cmp.Compare(b.Seconds, a.Seconds) })
+	slices.SortStableFunc(k.Launches, func(a, b *Launch) int {
+		return cmp.Compare(b.Seconds, a.Seconds)
+	})
 	if len(k.Launches) == 0 {
 		threads := min(assumedThreads, k.Before.MaxThreads)
 		if !k.Gone {
@@ -85,7 +88,7 @@ const assumedThreads = 256
 // add adds a launch, unless one of its shape is there.
 func (k *Kernel) add(l *Launch) {
 	if !slices.ContainsFunc(k.Launches, func(had *Launch) bool {
-		a, b := had.shape(), l.shape()
+		a, b := had.Shape(), l.Shape()
 		a.Set, b.Set = "", ""
 		return a == b
 	}) {
@@ -105,7 +108,7 @@ func (k *Kernel) fit() {
 			continue
 		}
 		l.After = k.After.resident(is, l, k.Assumed != "")
-		threads := l.shape().Threads()
+		threads := l.Shape().Threads()
 		switch {
 		case threads > k.After.MaxThreads && threads <= k.Before.MaxThreads:
 			l.Fails = fmt.Sprintf("blocks of %d threads, and its directives allow %d now", threads,
@@ -123,7 +126,7 @@ func (k *Kernel) fit() {
 
 // resident is how a launch fits.
 func (c Code) resident(d sim.Device, l *Launch, assumed bool) Resident {
-	s := l.shape().Sim(cache.Build{Registers: c.Registers, Shared: c.Shared, Barriers: c.Barriers})
+	s := l.Shape().Sim(cache.Build{Registers: c.Registers, Shared: c.Shared, Barriers: c.Barriers})
 	if assumed {
 		s.Blocks = 0
 	}

@@ -21,9 +21,13 @@ func (p *Pair) Print(w io.Writer) error {
 		out.line("%s", strings.TrimRight(fmt.Sprintf(textRow, "kernel", "registers", "spilled",
 			"instructions", "occupancy", "time"), " "))
 		for _, k := range rows {
-			c := k.cells()
-			out.line("%s", strings.TrimRight(fmt.Sprintf(textRow, shortened(k.Kernel, 24), c.registers,
-				c.spilled, c.instructions, c.occupancy, c.time), " "))
+			c, name := k.cells(), k.Kernel
+			if len([]rune(name)) > nameWidth {
+				out.line("%s", name)
+				name = ""
+			}
+			out.line("%s", strings.TrimRight(fmt.Sprintf(textRow, name, c.Registers,
+				c.Spilled, c.Instructions, c.Occupancy, c.Time), " "))
 			for _, text := range k.notes() {
 				out.line("    %s", text)
 			}
@@ -44,7 +48,10 @@ func (p *Pair) Print(w io.Writer) error {
 	return out.err
 }
 
-const textRow = "%-24s %9s %9s %12s %10s %10s"
+const (
+	nameWidth = 20
+	textRow   = "%-20s %10s %10s %14s %11s %10s"
+)
 
 // Markdown writes it as a table for a pull request.
 func (p *Pair) Markdown(w io.Writer) error {
@@ -63,11 +70,11 @@ func (p *Pair) Markdown(w io.Writer) error {
 				name += "<br>" + marked(text)
 			}
 			verdict := k.Verdict
-			if Lost(verdict) {
+			if lost(verdict) {
 				verdict = "**" + verdict + "**"
 			}
-			out.line("| %s | %s | %s | %s | %s | %s | %s |", name, verdict, c.registers, c.spilled,
-				c.instructions, c.occupancy, c.time)
+			out.line("| %s | %s | %s | %s | %s | %s | %s |", name, verdict, c.Registers, c.Spilled,
+				c.Instructions, c.Occupancy, c.Time)
 		}
 	}
 	for _, f := range p.Failed {
@@ -83,9 +90,9 @@ func (p *Pair) Markdown(w io.Writer) error {
 
 // rows are the kernels that are listed: what lost, then the others whose code differs.
 func (p *Pair) rows() (out []*Kernel) {
-	for _, lost := range []bool{true, false} {
+	for _, first := range []bool{true, false} {
 		for _, k := range p.Kernels {
-			if k.Verdict != Same && Lost(k.Verdict) == lost {
+			if k.Verdict != same && lost(k.Verdict) == first {
 				out = append(out, k)
 			}
 		}
@@ -101,9 +108,9 @@ func (p *Pair) summary() string {
 	}
 	parts := []string{counted(len(p.Kernels), "kernel") + " in both"}
 	for _, v := range []struct{ verdict, text string }{
-		{Fails, "%d can't be built or launched as before"}, {Slower, "%d slower"},
-		{Faster, "%d faster"}, {Alike, "%d as fast"}, {Other, "%d of other code, not run"},
-		{Same, "%d the same code"}} {
+		{fails, "%d can't be built or launched as before"}, {slower, "%d slower"},
+		{faster, "%d faster"}, {alike, "%d as fast"}, {other, "%d of other code, not run"},
+		{same, "%d the same code"}} {
 		if n[v.verdict] > 0 {
 			parts = append(parts, fmt.Sprintf(v.text, n[v.verdict]))
 		}
@@ -141,7 +148,8 @@ func (p *Pair) legend() string {
 	return strings.Join(parts, " ")
 }
 
-type cells struct{ registers, spilled, instructions, occupancy, time string }
+// cells are the figures of a kernel, as text.
+type cells struct{ Registers, Spilled, Instructions, Occupancy, Time string }
 
 func (k *Kernel) cells() (c cells) {
 	arrow := func(a, b int) string {
@@ -151,21 +159,21 @@ func (k *Kernel) cells() (c cells) {
 		}
 		return fmt.Sprintf("%d->%d", a, b)
 	}
-	c = cells{registers: arrow(k.Before.Registers, k.After.Registers),
-		spilled:      arrow(k.Before.Spill, k.After.Spill),
-		instructions: arrow(k.Before.Instructions, k.After.Instructions)}
+	c = cells{Registers: arrow(k.Before.Registers, k.After.Registers),
+		Spilled:      arrow(k.Before.Spill, k.After.Spill),
+		Instructions: arrow(k.Before.Instructions, k.After.Instructions)}
 	if len(k.Launches) > 0 {
 		l := k.Launches[0]
-		c.occupancy = fmt.Sprintf("%.0f%%", 100*l.Before.Part)
-		if after := fmt.Sprintf("%.0f%%", 100*l.After.Part); !k.Gone && after != c.occupancy {
-			c.occupancy += "->" + after
+		c.Occupancy = fmt.Sprintf("%.0f%%", 100*l.Before.Part)
+		if after := fmt.Sprintf("%.0f%%", 100*l.After.Part); !k.Gone && after != c.Occupancy {
+			c.Occupancy += "->" + after
 		}
 	}
 	switch {
 	case k.Ratio > 0:
-		c.time = fmt.Sprintf("%.3f", k.Ratio)
+		c.Time = fmt.Sprintf("%.3f", k.Ratio)
 	case k.Foretold > 0:
-		c.time = fmt.Sprintf("~%.2f", k.Foretold)
+		c.Time = fmt.Sprintf("~%.2f", k.Foretold)
 	}
 	return c
 }
@@ -180,7 +188,7 @@ func (k *Kernel) notes() (out []string) {
 		if m == nil {
 			continue
 		}
-		text := fmt.Sprintf("%s: %.3f", l.shape(), m.Ratio)
+		text := fmt.Sprintf("%s: %.3f", l.Shape(), m.Ratio)
 		if m.High > 0 {
 			text += fmt.Sprintf(" (%.3f to %.3f)", m.Low, m.High)
 		}
@@ -192,11 +200,11 @@ func (k *Kernel) notes() (out []string) {
 		}
 		out = append(out, text)
 		switch {
-		case m.Bits == OtherBits && m.Error > 0:
+		case m.Bits == otherBits && m.Error > 0:
 			out = append(out, fmt.Sprintf("    other bits: %s; relative error up to %.3g", m.Where, m.Error))
-		case m.Bits == OtherBits:
+		case m.Bits == otherBits:
 			out = append(out, "    other bits: "+m.Where)
-		case m.Bits == Unsteady:
+		case m.Bits == unsteady:
 			out = append(out, "    its results differ from run to run in the earlier build, too")
 		}
 	}

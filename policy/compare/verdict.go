@@ -20,16 +20,16 @@ import (
 
 // The verdicts. The first two are losses, whatever else is true of the kernel.
 const (
-	Fails  = "fails"  // it does not compile, is not there, or can't be launched as it was seen to be
-	Slower = "slower" // measured
-	Faster = "faster" // measured
-	Alike  = "alike"  // measured
-	Same   = "same"   // the same code: there is nothing to measure
-	Other  = "other"  // other code, and nothing was measured
+	fails  = "fails"  // it does not compile, is not there, or can't be launched as it was seen to be
+	slower = "slower" // measured
+	faster = "faster" // measured
+	alike  = "alike"  // measured
+	same   = "same"   // the same code: there is nothing to measure
+	other  = "other"  // other code, and nothing was measured
 )
 
-// Lost tells whether a verdict is a loss.
-func Lost(verdict string) bool { return verdict == Fails || verdict == Slower }
+// lost tells whether a verdict is a loss.
+func lost(verdict string) bool { return verdict == fails || verdict == slower }
 
 // Look reads both builds' machine code, and which launches fit. decided are the decisions that are
 // known; the last word on kernels that are not measured.
@@ -118,7 +118,7 @@ func (l *Launch) run(ctx context.Context, b *Bench, loaded [2]Loaded) {
 	switch {
 	case err == nil:
 		l.Measured = found
-	case errors.Is(err, ErrFails):
+	case errors.Is(err, errFails):
 		l.Fails = policy.FirstLine(err)
 	default: // also a kernel whose parameters are others now (capture.ErrUnlike)
 		l.Unrun = policy.FirstLine(err)
@@ -151,19 +151,19 @@ func (k *Kernel) unrun(why string) {
 
 // judge draws the conclusion from what is known.
 func (k *Kernel) judge() {
-	k.Verdict, k.Why, k.Ratio = Other, "", 0
+	k.Verdict, k.Why, k.Ratio = other, "", 0
 	var reasons []string
-	measured, slower, faster := false, false, false
+	measured, worse, better := false, false, false
 	var seconds, times float64
 	for _, l := range k.Launches {
 		switch m := l.Measured; {
 		case l.Fails != "":
-			if text := l.shape().String() + ": " + l.Fails; !slices.Contains(reasons, text) {
+			if text := l.Shape().String() + ": " + l.Fails; !slices.Contains(reasons, text) {
 				reasons = append(reasons, text)
 			}
 		case m != nil:
 			measured = true
-			slower, faster = slower || m.Slower, faster || m.Faster
+			worse, better = worse || m.Slower, better || m.Faster
 			weight := max(l.Seconds, 1e-12)
 			seconds += weight
 			times += weight * m.Ratio
@@ -174,17 +174,17 @@ func (k *Kernel) judge() {
 	}
 	switch {
 	case k.Gone:
-		k.Verdict, k.Why = Fails, "the later build has no kernel of that name"
+		k.Verdict, k.Why = fails, "the later build has no kernel of that name"
 	case len(reasons) > 0:
-		k.Verdict, k.Why = Fails, strings.Join(reasons, "; ")
+		k.Verdict, k.Why = fails, strings.Join(reasons, "; ")
 	case k.Same:
-		k.Verdict = Same
-	case slower:
-		k.Verdict = Slower
-	case measured && faster:
-		k.Verdict = Faster
+		k.Verdict = same
+	case worse:
+		k.Verdict = slower
+	case measured && better:
+		k.Verdict = faster
 	case measured:
-		k.Verdict = Alike
+		k.Verdict = alike
 	}
 	if math.IsNaN(k.Ratio) || math.IsInf(k.Ratio, 0) {
 		k.Ratio = 0
@@ -194,7 +194,7 @@ func (k *Kernel) judge() {
 // Losses counts what lost: kernels, and commands that no longer build.
 func (p *Pair) Losses() (n int) {
 	for _, k := range p.Kernels {
-		if Lost(k.Verdict) {
+		if lost(k.Verdict) {
 			n++
 		}
 	}

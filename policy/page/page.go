@@ -20,8 +20,10 @@ import (
 //go:embed page.html
 var pageHTML string
 
+// CSS is how pages of gnvcc look.
+//
 //go:embed page.css
-var pageCSS string
+var CSS string
 
 // drawn is how many kernels get pictures: a page of 5,000 would take a browser many seconds, and
 // the rest of the time is in few kernels.
@@ -140,7 +142,7 @@ func Write(w io.Writer, in Input) error {
 		kernels[i].Share = report.Share(kernels[i].Total, before)
 	}
 	return t.Execute(w, map[string]any{
-		"CSS": template.CSS(pageCSS), "In": in, "Title": in.Title, "Kernels": kernels,
+		"CSS": template.CSS(CSS), "In": in, "Title": in.Title, "Kernels": kernels,
 		"Searched": searched, "Counts": counts,
 		"Made": in.Made.Format("2006-01-02 15:04"), "Devices": names(devices, "GPU"),
 		"Toolkits": names(toolkits, "toolkit"),

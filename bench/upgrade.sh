@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# bench/upgrade.sh GNVCC TOOLKITS OUT: builds kernels of threads on toolkit upgrades with the toolkit that was reported to
+# do well, or the nearest that install/toolkit has, and lets gnvcc compare say what the next ones do; no GPU. Results, as
+# text and JSON, go to OUT; what does not compile is in OUT/log.
+#
+#   AIRBENDER   a checkout of matter-labs/zksync-airbender at 97dbacf, before pull request 95 (spills on 8.9 since 13.0)
+#   MADGRAPH    one of madgraph5/madgraph4gpu (issue 282: slower since 11.4)
+set -euo pipefail
+gnvcc=$(realpath "$1") toolkits=$(realpath "$2")
+mkdir -p "$3"
+out=$(realpath "$3")
+export GNVCC_STORE=$out/store
+exec 2>>"$out/log"
+
+# against NAME FROM TO...: compares what is recorded in the present folder
+against() {
+  local name=$1 from=$2 to
+  shift 2
+  for to in "$@"; do
+    "$gnvcc" compare --static --against "$toolkits/$from" --toolkit "$toolkits/$to" >"$out/$name-$from-$to.txt" || true
+    "$gnvcc" compare --static --against "$toolkits/$from" --toolkit "$toolkits/$to" --json >"$out/$name-$from-$to.json" || true
+  done
+}
+
+# built VERSION ARGS...: one compile
+built() {
+  local version=$1
+  shift
+  GNVCC_NVCC=$toolkits/$version/bin/nvcc "$gnvcc" "$@"
+}
+
+if [ -n "${AIRBENDER:-}" ]; then
+  cd "$AIRBENDER/gpu_prover/native"
+  for f in ntt/bitrev_Z_to_natural_evals ntt/natural_evals_to_bitrev_Z; do
+    built 12.4 -std=c++20 -arch=sm_89 --expt-relaxed-constexpr -dc "$f.cu" -o "$out/$(basename "$f").o"
+  done
+  against airbender 12.4 13.0 13.5
+fi
+if [ -n "${MADGRAPH:-}" ]; then
+  cd "$MADGRAPH/epoch1/cuda/gg_ttgg/SubProcesses/P1_Sigma_sm_gg_ttxgg"
+  built 11.8 -O3 -std=c++14 -use_fast_math -I../../src -I.. -arch=sm_80 -c CPPProcess.cu -o "$out/madgraph.o" || true
+  against madgraph 11.8 12.4 13.0
+fi
+rm -rf "$GNVCC_STORE"

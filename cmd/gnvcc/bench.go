@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"gnvcc/cache"
+	"gnvcc/cache/lock"
+	"gnvcc/driver/standing"
+	"gnvcc/policy/compare"
+	"gnvcc/profile/capture"
+)
+
+const benchAbout = `Builds the captured kernels of this folder as a build would now, with their recipes, and replays their launches. With --against
+they are held against an earlier run (a file that -o wrote), or against what a lock file says that recipes gain.
+
+Exit code 0: nothing lost; 1: a kernel takes more time than before, beyond both intervals and 3 %, or its recipe leaves other
+bits or can't be carried out any more; 2: something went wrong, or nothing could be compared.`
+
+// A benching is how a run of the suite is asked for.
+type benching struct {
+	against, out, captures string
+	all, json, markdown    bool
+}
+
+// benchVerb takes captures as a regression suite.
+func benchVerb() *cobra.Command {
+	c := newVerb("bench", "captured launches as a regression suite: has a kernel become slower?",
+		benchAbout, none)
+	fs := c.Flags()
+	var r benching
+	fs.StringVar(&r.against, "against", "", "compare with this `file`: a baseline that -o wrote, or a lock file")
+	fs.StringVarP(&r.out, "output", "o", "", "write this run as a baseline to a `file`")
+	fs.StringVar(&r.captures, "captures", "",
+		"replay the captures in this `folder` (gnvcc captures shrink makes one), not the store's")
+	fs.BoolVar(&r.all, "all", false, "everything in the store, whatever folder it was built in")
+	fs.BoolVar(&r.json, "json", false, "as JSON")
+	fs.BoolVar(&r.markdown, "markdown", false, "as a Markdown table, for a pull request")
+	oneOf(c, "json", "markdown")
+	return tries(c, 2, func([]string) error { return r.run() })
+}
+
+func (r benching) run() error {
+	old, lines, err := readBaseline(r.against)
+	if err != nil {
+		return err
+	}
+	if !driverHere() {
+		return errors.New("no NVIDIA driver here: nothing was run (gnvcc compare looks at machine code without one)")
+	}
+	ctx, stop := ended(context.Background())
+	defer stop()
+	store, err := openStore()
+	if err != nil {
+		return err
+	}
+	b, err := newBench(ctx, store)
+	if err != nil {
+		return err
+	}
+	a := compare.Ask{Store: store, Told: progressLine}
+	if r.captures != "" {
+		if b.Captures, err = openCaptures(r.captures); err != nil {
+			return err
+		}
+		a.Captures = b.Captures
+	}
+	if !r.all {
+		here, err := folderOf([]string{"."})
+		if err != nil {
+			return err
+		}
+		a.Folders = []string{here}
+	}
+	got, err := compare.Suite(ctx, a, b)
+	progressLine("")
+	if err != nil {
+		return err
+	}
+	switch {
+	case old != nil:
+		err = got.Against(old)
+	case lines != nil:
+		err = got.AgainstLock(lines)
+	}
+	if err != nil {
+		return err
+	}
+	if r.out != "" {
+		text, err := formatted("bench", got)
+		if err == nil {
+			err = cache.WriteFile(filepath.Dir(r.out), filepath.Base(r.out), text)
+		}
+		if err != nil {
+			return fmt.Errorf("write the baseline: %w", err)
+		}
+	}
+	if err := r.tell(got); err != nil {
+		return err
+	}
+	if got.Losses > 0 {
+		return exit(1)
+	}
+	return nil
+}
+
+func (r benching) tell(b *compare.Baseline) error {
+	switch {
+	case r.json:
+		return tellJSON("bench", b)
+	case r.markdown:
+		return b.Markdown(told)
+	}
+	return b.Print(stdout())
+}
+
+// openCaptures opens a folder of captures that somebody else made.
+func openCaptures(folder string) (*capture.Store, error) {
+	if _, err := os.Stat(filepath.Join(folder, "launches")); err != nil {
+		return nil, fmt.Errorf("%s is no folder of captures: %w", folder, err)
+	}
+	return capture.Open(folder)
+}
+
+// readBaseline reads what a run is to be held against: one of the two, neither without a file.
+func readBaseline(file string) (*compare.Baseline, []lock.Line, error) {
+	if file == "" {
+		return nil, nil, nil
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, nil, fmt.Errorf("read the baseline: %w", err)
+	}
+	if lock.Is(text) {
+		lines, err := standing.ParseLock(text)
+		if err != nil {
+			return nil, nil, fmt.Errorf("read the lock file %s: %w", file, err)
+		}
+		return nil, append([]lock.Line{}, lines...), nil
+	}
+	var head struct {
+		Format  string
+		Version int
+	}
+	old := new(compare.Baseline)
+	err = json.Unmarshal(text, &head)
+	if err == nil {
+		err = json.Unmarshal(text, old)
+	}
+	switch {
+	case err != nil:
+		return nil, nil, fmt.Errorf("read %s: neither a baseline nor a lock file: %w", file, err)
+	case head.Format != "gnvcc-bench" || head.Version != formats["bench"]:
+		return nil, nil, fmt.Errorf("%s is %q, version %d, and no baseline that this gnvcc reads", file,
+			head.Format, head.Version)
+	}
+	return old, nil, nil
+}

@@ -1,0 +1,552 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"gnvcc/cache"
+	"gnvcc/install/kits"
+	"gnvcc/policy"
+	"gnvcc/profile/capture"
+	"gnvcc/profile/capture/capturetest"
+	"gnvcc/sim/cubin"
+)
+
+// upgraded is a project that is built with one toolkit, with a store of its own.
+type upgraded struct {
+	t               *testing.T
+	dir, store, exe string
+	kit             kits.Kit
+	env             []string
+}
+
+const upgradedSource = `__global__ void sums(float *p, int n) {
+	float s = 0;
+	for (int i = threadIdx.x; i < n; i += 32) s = s * p[i] + p[i + n] / (1.5f + p[i]);
+	p[threadIdx.x] = s;
+}
+__global__ void plain(float *p, int n) { if (threadIdx.x < n) p[threadIdx.x] += 1; }
+`
+
+func newUpgraded(t *testing.T) *upgraded {
+	t.Helper()
+	u := &upgraded{t: t, dir: t.TempDir(), kit: kits.Need(t, "13.0")}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.exe, u.store = filepath.Join(u.dir, "gnvcc"), filepath.Join(u.dir, "store")
+	if err := copyFile(self, u.exe); err != nil {
+		t.Fatal(err)
+	}
+	tmp := filepath.Join(u.dir, "tmp")
+	os.MkdirAll(tmp, 0o700)
+	os.MkdirAll(filepath.Join(u.dir, "src"), 0o700)
+	u.env = append(os.Environ(), "GNVCC_STORE="+u.store, "GNVCC_NVCC="+u.kit.Nvcc(), "TMPDIR="+tmp,
+		"TERM=dumb", "TEST_LEVERS=ld", "TEST_NO_GPU=yes", asIfGPU+"="+filepath.Join(u.dir, "measured"))
+	u.write("src/k.cu", upgradedSource)
+	u.must(u.gnvcc("-arch=sm_90", "-cubin", "-o", "k.cubin", "k.cu"))
+	return u
+}
+
+func (u *upgraded) write(name, text string) {
+	u.t.Helper()
+	if err := os.WriteFile(filepath.Join(u.dir, name), []byte(text), 0o600); err != nil {
+		u.t.Fatal(err)
+	}
+}
+
+// gnvcc runs a command in the project's folder, and gives its exit code.
+func (u *upgraded) gnvcc(args ...string) (string, int) {
+	u.t.Helper()
+	cmd := exec.Command(u.exe, args...)
+	cmd.Dir, cmd.Env = filepath.Join(u.dir, "src"), u.env
+	out, err := cmd.CombinedOutput()
+	if cmd.ProcessState == nil {
+		u.t.Fatal(err)
+	}
+	return string(out), cmd.ProcessState.ExitCode()
+}
+
+func (u *upgraded) must(out string, code int) string {
+	u.t.Helper()
+	if code != 0 {
+		u.t.Fatalf("exit code %d\n%s", code, out)
+	}
+	return out
+}
+
+// ends checks an exit code and what is said.
+func (u *upgraded) ends(out string, code, want int, words ...string) {
+	u.t.Helper()
+	if code != want {
+		u.t.Errorf("exit code %d, not %d\n%s", code, want, out)
+	}
+	for _, w := range words {
+		if !strings.Contains(out, w) {
+			u.t.Errorf("it does not say %q:\n%s", w, out)
+		}
+	}
+}
+
+// captured keeps a launch of each kernel of the cubin that was built.
+func (u *upgraded) captured(block int) map[string]*capture.Manifest {
+	u.t.Helper()
+	u.t.Log("the GPU is simulated")
+	s, err := capture.Open(filepath.Join(u.store, "captures"))
+	if err != nil {
+		u.t.Fatal(err)
+	}
+	content, err := os.ReadFile(filepath.Join(u.dir, "src", "k.cubin"))
+	if err != nil {
+		u.t.Fatal(err)
+	}
+	f, err := cubin.Read(content)
+	if err != nil {
+		u.t.Fatal(err)
+	}
+	out := map[string]*capture.Manifest{}
+	for i, k := range f.Kernels {
+		m, err := capturetest.Keep(s, capturetest.Launch{Program: "app", Kernel: k.Name, Cubin: content,
+			Params: [][2]int{{0, 8}, {8, 4}}, Grid: 1024, Block: block, Seconds: float64(i + 1),
+			Made: time.Now()})
+		if err != nil {
+			u.t.Fatal(err)
+		}
+		out[k.Name] = m
+	}
+	return out
+}
+
+// takes makes the simulated GPU take so long for a kernel as nvcc builds it with some options.
+func (u *upgraded) takes(kernel string, times float64, other bool, options ...string) {
+	u.t.Helper()
+	out := filepath.Join(u.t.TempDir(), "k.cubin")
+	cmd := exec.Command(u.kit.Nvcc(), append(options, "-arch=sm_90", "-cubin", "-o", out, "k.cu")...)
+	cmd.Dir = filepath.Join(u.dir, "src")
+	if said, err := cmd.CombinedOutput(); err != nil {
+		u.t.Fatalf("%v\n%s", err, said)
+	}
+	content, err := os.ReadFile(out)
+	if err != nil {
+		u.t.Fatal(err)
+	}
+	code, err := policy.CodeHash(content, kernel)
+	if err != nil {
+		u.t.Fatal(err)
+	}
+	f, err := os.OpenFile(filepath.Join(u.dir, "measured.takes"), os.O_APPEND|os.O_CREATE|os.O_WRONLY,
+		0o600)
+	if err != nil {
+		u.t.Fatal(err)
+	}
+	fmt.Fprintln(f, code, times)
+	f.Close()
+	if other {
+		u.write("measured.other."+code, "")
+	}
+}
+
+// hashes of all files of the project and of the store's records that builds read.
+func (u *upgraded) decisions() (out []cache.Decision) {
+	u.t.Helper()
+	store, err := cache.Open(u.store)
+	if err != nil {
+		u.t.Fatal(err)
+	}
+	sn, err := store.Snapshot()
+	if err != nil {
+		return nil
+	}
+	defer sn.Close()
+	if out, err = sn.AllDecisions(); err != nil {
+		u.t.Fatal(err)
+	}
+	return out
+}
+
+const sumsName = "_Z4sumsPfi"
+
+// TestCompareStatic: without a GPU machine code is compared: of other options, other toolkits and
+// another architecture; a launch that was seen and is possible no longer is a loss.
+func TestCompareStatic(t *testing.T) {
+	u := newUpgraded(t)
+	before, _ := os.ReadFile(filepath.Join(u.dir, "src", "k.cubin"))
+	out, code := u.gnvcc("compare", "--flags", "-maxrregcount=200")
+	u.ends(out, code, 0, "CUDA 13.0", "-maxrregcount=200", "2 kernels in both: 2 the same code")
+	out, code = u.gnvcc("compare", "--flags", "-use_fast_math", "--json")
+	u.ends(out, code, 0)
+	var told compared
+	if err := json.Unmarshal([]byte(out), &told); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if len(told.Kernels) != 2 || told.Kernels[0].Kernel != "plain" && told.Kernels[0].Kernel != "sums" {
+		t.Fatalf("%s", out)
+	}
+	for _, k := range told.Kernels {
+		// what is unrolled otherwise is not foretold
+		if k.Verdict != "other" || k.Before.Registers == 0 || k.Before.Instructions == 0 ||
+			(k.Foretold > 0) != (k.Kernel == "plain") {
+			t.Errorf("%s: %s, %+v, %+v, foretold %g", k.Kernel, k.Verdict, k.Before, k.After, k.Foretold)
+		}
+	}
+	for _, kit := range kits.All(t) {
+		if kit.Version == "13.0" || kit.Version == "13.3" && testing.Short() {
+			continue
+		}
+		out, code = u.gnvcc("compare", "--toolkit", kit.Version, "sums")
+		u.ends(out, code, 0, "CUDA 13.0", "-> CUDA "+kit.Version+".", "1 kernel in both")
+	}
+	out, code = u.gnvcc("compare", "--arch", "sm_80", "--markdown")
+	u.ends(out, code, 0, "### CUDA 13.0", "-arch=sm", "| kernel | verdict |", "| sums | other |")
+	// The blocks of captured launches count, with or without a GPU.
+	u.captured(1024)
+	out, code = u.gnvcc("compare", "--flags", "-D__launch_bounds=1 -Xptxas -maxntid=512")
+	u.ends(out, code, 1, "2 can't be built or launched as before",
+		"1024 x 1024: blocks of 1024 threads, and its directives allow 512 now", "no NVIDIA driver here")
+	// It does not compile: a loss, with the compiler's words.
+	out, code = u.gnvcc("compare", "--flags", "-DplainX -include nothing.h")
+	u.ends(out, code, 1, "no longer compiles", "nothing.h", "its kernels: plain, sums")
+	if after, _ := os.ReadFile(filepath.Join(u.dir, "src", "k.cubin")); string(after) != string(before) {
+		t.Error("the user's cubin is another")
+	}
+	u.must(u.gnvcc("status"))
+	u.gnvcc("compare", "--flags", "-use_fast_math", "--html", "page.html")
+	page, err := os.ReadFile(filepath.Join(u.dir, "src", "page.html"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"-use_fast_math", "The hottest loop, before and after", "<b>FFMA",
+		"resident blocks"} {
+		if !strings.Contains(string(page), want) {
+			t.Errorf("the page does not say %q", want)
+		}
+	}
+}
+
+// TestCompareBad: bad input is refused with clear words, and exit code 2.
+func TestCompareBad(t *testing.T) {
+	u := newUpgraded(t)
+	for _, c := range []struct {
+		args  string
+		words string
+	}{
+		{"", "with what? --toolkit"},
+		{"--toolkit 9.9", "CUDA 9.9 is not on this machine (there is"},
+		{"--toolkit ./nowhere", "there is no nvcc at ./nowhere"},
+		{"--commit HEAD", "is in no git repository"},
+		{"--flags -O1 nokernel", "nokernel"},
+		{"--flags -O1 --adopt --static", "--static"},
+		{"--flags -O1 --json --markdown", "can't be combined"},
+		{"--toolkit=", "empty"},
+	} {
+		out, code := u.gnvcc(append([]string{"compare"}, strings.Fields(c.args)...)...)
+		u.ends(out, code, 2, c.words)
+	}
+	u.write("src/k.cu", "__global__ void sums(float *p { }\n")
+	out, code := u.gnvcc("compare", "--flags", "-O1")
+	u.ends(out, code, 2, "does not build as it was", "k.cu(1)")
+	os.RemoveAll(u.store)
+	out, code = u.gnvcc("compare", "--flags", "-O1")
+	u.ends(out, code, 2, "no builds by gnvcc are on record here")
+}
+
+// TestCompareCommit: the recorded command on another commit's tree, which needs a header that git
+// does not know.
+func TestCompareCommit(t *testing.T) {
+	u := newUpgraded(t)
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("SKIPPED: no git here")
+	}
+	git := func(args ...string) {
+		t.Helper()
+		cmd := exec.Command("git", append([]string{"-c", "user.name=a", "-c", "user.email=a@b",
+			"-c", "init.defaultBranch=main"}, args...)...)
+		cmd.Dir = filepath.Join(u.dir, "src")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("git %v: %v\n%s", args, err, out)
+		}
+	}
+	u.write("src/made.h", "#define TURN 32\n")
+	edited := strings.Replace("#include \"made.h\"\n"+upgradedSource, "i += 32", "i += TURN", 1)
+	u.write("src/k.cu", strings.Replace(edited, "p[threadIdx.x] += 1", "p[threadIdx.x] += 2", 1))
+	git("init", "-q")
+	git("add", "k.cu")
+	git("commit", "-qm", "one")
+	u.write("src/k.cu", strings.Replace(edited, "__global__ void plain(float *p, int n)",
+		"__global__ void plain(float *p, int n, int m)", 1))
+	u.must(u.gnvcc("-arch=sm_90", "-cubin", "-o", "k.cubin", "k.cu"))
+	before, _ := exec.Command("find", u.dir+"/src", "-newer", u.dir+"/src/k.cubin").Output()
+	out, code := u.gnvcc("compare", "--commit", "HEAD")
+	u.ends(out, code, 1, " at HEAD", "the later build has no kernel of that name", "1 the same code")
+	out, code = u.gnvcc("compare", "--commit", "HEAD", "sums")
+	u.ends(out, code, 0, "1 kernel in both: 1 the same code")
+	out, code = u.gnvcc("compare", "--commit", "nowhere")
+	u.ends(out, code, 2, "nowhere")
+	if after, _ := exec.Command("find", u.dir+"/src", "-newer", u.dir+"/src/k.cubin").Output(); string(after) != string(before) {
+		t.Errorf("the user's tree has changed: %s", after)
+	}
+}
+
+// TestCompareReplay: captured launches are replayed by both builds in turn; what lost is searched
+// for, kept only where that is asked for, and then taken by builds in the later way.
+func TestCompareReplay(t *testing.T) {
+	u := newUpgraded(t)
+	u.env = append(u.env, "TEST_NO_GPU=")
+	u.captured(256)
+	u.takes(sumsName, 1, false)
+	u.takes(sumsName, 1.3, true, "-fmad=false")
+	out, code := u.gnvcc("compare", "--flags", "-fmad=false", "--budget", "0")
+	u.ends(out, code, 1, "1 slower", "1 the same code", "1024 x 256: 1.3", ", slower", "other bits: 2 words differ",
+		"relative error up to 1e-07")
+	if strings.Contains(out, "restored") {
+		t.Errorf("a search without a budget:\n%s", out)
+	}
+	out, code = u.gnvcc("compare", "--flags", "-fmad=false", "--budget", "20")
+	u.ends(out, code, 1, "restored by ld", "(--adopt keeps it)")
+	if list := u.decisions(); len(list) > 0 {
+		t.Errorf("nothing was to be kept: %+v", list)
+	}
+	out, code = u.gnvcc("compare", "--flags", "-fmad=false", "--budget", "20", "--adopt", "--json")
+	u.ends(out, code, 1)
+	var told compared
+	if _, text, ok := strings.Cut(out, "\n{"); ok {
+		out = "{" + text
+	}
+	if err := json.Unmarshal([]byte(out), &told); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	list := u.decisions()
+	if len(list) != 1 || list[0].Recipe == "" ||
+		!strings.Contains(list[0].Evidence.Note, "found by gnvcc compare") {
+		t.Fatalf("decided: %+v", list)
+	}
+	for _, k := range told.Kernels {
+		if r := k.Restored; (r != nil) != (k.Kernel == "sums") || r != nil && (!r.Kept ||
+			r.Recipe != list[0].Recipe) {
+			t.Errorf("%s: %+v", k.Kernel, r)
+		}
+	}
+	u.must(u.gnvcc("-fmad=false", "-arch=sm_90", "-cubin", "-o", "later.cubin", "k.cu"))
+	if out := u.must(u.gnvcc("status")); !strings.Contains(out, list[0].Recipe) {
+		t.Errorf("a build in the later way does not take it:\n%s", out)
+	}
+	// Faster, and as fast.
+	u.takes(sumsName, 0.8, false, "-Xptxas", "-O1")
+	out, code = u.gnvcc("compare", "--flags", "-Xptxas=-O1", "sums")
+	u.ends(out, code, 0, "1 faster", "1024 x 256: 0.8")
+	// A kernel whose parameters are others now is compared as code, and is not launched.
+	u.write("src/k.cu", strings.Replace(upgradedSource, "sums(float *p, int n)", "sums(float *p, long n)", 1))
+	u.must(u.gnvcc("-arch=sm_90", "-cubin", "-o", "k.cubin", "k.cu"))
+	out, code = u.gnvcc("compare", "--flags", "-fmad=false", "--uncaptured")
+	u.ends(out, code, 0, "not run")
+}
+
+// TestBench: a run of the suite is written as a baseline, and a later one held against it: what has
+// become slower fails, another GPU's baseline is refused, a recipe that leaves other bits is a loss.
+func TestBench(t *testing.T) {
+	u := newUpgraded(t)
+	u.env = append(u.env, "TEST_NO_GPU=")
+	out, code := u.gnvcc("bench")
+	u.ends(out, code, 2, "no launches are captured of what was built here")
+	made := u.captured(256)
+	u.takes(sumsName, 1, false)
+	u.takes("_Z5plainPfi", 1, false)
+	out, code = u.gnvcc("bench", "-o", "base.json")
+	u.ends(out, code, 0, "Simulated H200", "2 launches", "sums")
+	out, code = u.gnvcc("bench", "--against", "base.json")
+	u.ends(out, code, 0, "2 launches, 2 alike")
+	out, code = u.gnvcc("bench", "--against", "base.json", "--markdown")
+	u.ends(out, code, 0, "| kernel | launch |", "| sums |")
+	// An edit that makes it slower, in the source alone: what builds make now counts.
+	u.write("src/k.cu", strings.Replace(upgradedSource, "1.5f", "2.5f", 1))
+	u.takes(sumsName, 1.2, false)
+	out, code = u.gnvcc("bench", "--against", "base.json", "--json")
+	u.ends(out, code, 1, `"losses": 1`, `"verdict": "slower"`, `"verdict": "alike"`)
+	u.write("src/k.cu", upgradedSource)
+	// A recipe, by the lock file: what it claims is measured, and that it leaves the same bits.
+	u.must(u.gnvcc("replay", "--levers", "ld", "--jobs", "1", "sums"))
+	u.must(u.gnvcc("export", "-o", "gnvcc.lock"))
+	out, code = u.gnvcc("bench", "--against", "gnvcc.lock")
+	u.ends(out, code, 0, "alike")
+	text, err := os.ReadFile(filepath.Join(u.dir, "src", "gnvcc.lock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	claims := regexp.MustCompile(`gain=[0-9.]+`)
+	u.write("src/more.lock", claims.ReplaceAllString(string(text), "gain=3.000"))
+	out, code = u.gnvcc("bench", "--against", "more.lock")
+	u.ends(out, code, 1, "slower", "gains less than the lock file says")
+	text, _ = os.ReadFile(filepath.Join(u.dir, "src", "base.json"))
+	u.write("src/other.json", strings.ReplaceAll(string(text), "Simulated H200", "NVIDIA L4"))
+	out, code = u.gnvcc("bench", "--against", "other.json")
+	u.ends(out, code, 2, "the baseline is of NVIDIA L4")
+	u.write("src/other.json", strings.Replace(string(text), `"version": 1`, `"version": 9`, 1))
+	out, code = u.gnvcc("bench", "--against", "other.json")
+	u.ends(out, code, 2, "no baseline that this gnvcc reads")
+	out, code = u.gnvcc("bench", "--captures", "src")
+	u.ends(out, code, 2, "no folder of captures")
+	// Other bits by the recipe that builds take.
+	for _, d := range u.decisions() {
+		if d.Kernel == sumsName && d.Recipe != "" {
+			u.otherwise(made[sumsName], d.Recipe)
+		}
+	}
+	out, code = u.gnvcc("bench", "--against", "base.json")
+	u.ends(out, code, 1, "broken", "the recipe leaves other bits")
+}
+
+// otherwise makes the simulated GPU leave other bits by a recipe.
+func (u *upgraded) otherwise(m *capture.Manifest, recipe string) {
+	u.t.Helper()
+	u.must(u.gnvcc("-arch=sm_90", "-cubin", "-o", "recipe.cubin", "k.cu"))
+	content, err := os.ReadFile(filepath.Join(u.dir, "src", "recipe.cubin"))
+	if err != nil {
+		u.t.Fatal(err)
+	}
+	code, err := policy.CodeHash(content, m.Kernel)
+	if err != nil {
+		u.t.Fatal(err)
+	}
+	u.write("measured.other."+code, "")
+}
+
+// TestShrink: of a kernel's captures the smallest is copied that tells builds apart as the heaviest
+// does, and the suite runs on what was copied.
+func TestShrink(t *testing.T) {
+	u := newUpgraded(t)
+	u.env = append(u.env, "TEST_NO_GPU=")
+	u.captured(256)
+	u.captured(128)
+	out, code := u.gnvcc("captures", "shrink", "small")
+	u.ends(out, code, 0, "sums: ", "2 captures had")
+	out, code = u.gnvcc("captures", "shrink", "small")
+	u.ends(out, code, 2, "small is not empty")
+	u.must(u.gnvcc("captures", "drop", "all"))
+	out, code = u.gnvcc("bench")
+	u.ends(out, code, 2, "no launches are captured")
+	out, code = u.gnvcc("bench", "--captures", "small")
+	u.ends(out, code, 0, "2 launches")
+}
+
+// TestAction: the steps of the GitHub Action, as its file names them, run here in their order, with
+// inputs filled in as GitHub does. What would speak with GitHub is a gh that writes down what it is
+// told.
+func TestAction(t *testing.T) {
+	u := newUpgraded(t)
+	u.env = append(u.env, "TEST_NO_GPU=")
+	u.captured(256)
+	u.takes(sumsName, 1, false)
+	u.takes("_Z5plainPfi", 1, false)
+	u.takes(sumsName, 1.4, false, "-fmad=false")
+	u.must(u.gnvcc("bench", "-o", "base.json"))
+	u.must(u.gnvcc("export", "-o", "gnvcc.lock", "--all"))
+	bin := filepath.Join(u.dir, "bin")
+	os.Mkdir(bin, 0o700)
+	os.Symlink(u.exe, filepath.Join(bin, "gnvcc"))
+	gh := "#!/bin/sh\necho \"$@\" >" + u.dir + "/gh.said\ncat \"$5\" >>" + u.dir + "/gh.said\n"
+	if err := os.WriteFile(filepath.Join(bin, "gh"), []byte(gh), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	folder, err := filepath.Abs("../../install/action")
+	if err != nil {
+		t.Fatal(err)
+	}
+	steps := actionSteps(t, filepath.Join(folder, "action.yml"))
+	if len(steps) != 5 {
+		t.Fatalf("%d steps", len(steps))
+	}
+	codes := func(inputs map[string]string) (out []int, said string) {
+		t.Helper()
+		os.Remove(filepath.Join(u.dir, "summary"))
+		for _, s := range steps {
+			cmd := exec.Command("bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", s.run)
+			cmd.Dir = filepath.Join(u.dir, "src")
+			cmd.Env = append(append([]string(nil), u.env...), "PATH="+bin+":"+os.Getenv("PATH"),
+				"GITHUB_ACTION_PATH="+folder, "RUNNER_TEMP="+u.dir, "GITHUB_STEP_SUMMARY="+u.dir+"/summary")
+			for name, value := range s.env {
+				for input, is := range inputs {
+					value = strings.ReplaceAll(value, "${{ "+input+" }}", is)
+				}
+				if strings.Contains(value, "${{") {
+					t.Fatalf("%s: %s is not filled in", name, value)
+				}
+				cmd.Env = append(cmd.Env, name+"="+value)
+			}
+			text, _ := cmd.CombinedOutput()
+			out, said = append(out, cmd.ProcessState.ExitCode()), said+string(text)
+		}
+		return out, said
+	}
+	inputs := map[string]string{"inputs.build": "gnvcc -arch=sm_90 -cubin -o k.cubin k.cu",
+		"inputs.lock": "gnvcc.lock", "inputs.toolkit": "", "inputs.flags": "-Xptxas=-O3",
+		"inputs.baseline": "base.json", "inputs.captures": "", "inputs.gpu": "yes", "inputs.comment": "no",
+		"github.event.pull_request.number": "7", "github.token": "none"}
+	got, said := codes(inputs)
+	if fmt.Sprint(got) != "[0 0 0 0 0]" {
+		t.Errorf("exit codes %v\n%s", got, said)
+	}
+	summary, _ := os.ReadFile(filepath.Join(u.dir, "summary"))
+	for _, want := range []string{"### gnvcc bench", "### CUDA 13.0", "2 alike"} {
+		if !strings.Contains(string(summary), want) {
+			t.Errorf("the summary does not say %q:\n%s", want, summary)
+		}
+	}
+	inputs["inputs.flags"], inputs["inputs.comment"], inputs["inputs.gpu"] = "-fmad=false", "yes", "no"
+	got, said = codes(inputs)
+	if fmt.Sprint(got) != "[0 0 0 0 0]" || !strings.Contains(said, "no GPU here") {
+		t.Errorf("without a GPU: exit codes %v\n%s", got, said)
+	}
+	inputs["inputs.gpu"] = "yes"
+	got, said = codes(inputs)
+	if fmt.Sprint(got) != "[0 0 0 0 1]" {
+		t.Errorf("a kernel lost: exit codes %v\n%s", got, said)
+	}
+	told, _ := os.ReadFile(filepath.Join(u.dir, "gh.said"))
+	for _, want := range []string{"pr comment 7 --body-file", "**slower**"} {
+		if !strings.Contains(string(told), want) {
+			t.Errorf("the pull request is not told %q:\n%s", want, told)
+		}
+	}
+	inputs["inputs.build"] = "false"
+	if got, said = codes(inputs); got[0] == 0 {
+		t.Errorf("a build that fails: %v\n%s", got, said)
+	}
+}
+
+// A step is one of an Action.
+type step struct {
+	run string
+	env map[string]string
+}
+
+// actionSteps reads the steps of an Action's file, as far as ours uses YAML.
+func actionSteps(t *testing.T, file string) (out []step) {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, text2, _ := strings.Cut(string(text), "\n  steps:\n")
+	for _, line := range strings.Split(text2, "\n") {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
+		switch {
+		case strings.HasPrefix(line, "    - "):
+			out = append(out, step{env: map[string]string{}})
+		case strings.HasPrefix(line, "        ") && len(out) > 0:
+			out[len(out)-1].env[name] = value
+		case name == "run":
+			out[len(out)-1].run = strings.Trim(value, "'")
+		}
+	}
+	return out
+}

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package compare
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"gnvcc/cache/lock"
+	"gnvcc/policy"
+	"gnvcc/policy/stats"
+	"gnvcc/profile"
+	"gnvcc/rewrite/manner"
+)
+
+// A simulated session: the original takes 1 ms, the other build as long as is said.
+type session struct {
+	times, other float64 // of the later build, over the earlier one's; other: with the L2 cache's other state
+	noise        float64
+	unsteady     bool
+	differs      profile.Difference
+	fault        error
+}
+
+func (s *session) Golden() (profile.Written, error) { return profile.Written{}, nil }
+
+func (s *session) Load(string, string) (profile.Candidate, profile.Attributes, error) {
+	return 1, profile.Attributes{}, s.fault
+}
+
+func (s *session) LoadAs(path, entry string, _ manner.Manner) (profile.Candidate,
+	profile.Attributes, error) {
+	return s.Load(path, entry)
+}
+
+func (s *session) Unload(profile.Candidate) error { return nil }
+
+func (s *session) Measure(c profile.Candidate, n int, o profile.Measurement) ([]float64, error) {
+	t := 1e6
+	if c != profile.Original {
+		t *= s.times
+		if o.Other {
+			t = 1e6 * s.other
+		}
+	}
+	out := make([]float64, n)
+	for i := range out {
+		out[i] = t * (1 + s.noise*rand.Float64())
+	}
+	return out, nil
+}
+
+func (s *session) Check(c profile.Candidate) (profile.Difference, error) {
+	if c == profile.Original {
+		return profile.Difference{Same: !s.unsteady, Words: 1}, nil
+	}
+	if s.differs.Words > 0 {
+		return s.differs, nil
+	}
+	return profile.Difference{Same: true}, nil
+}
+
+func (s *session) CheckUnder(c profile.Candidate, _ profile.Schedule) (profile.Difference, error) {
+	return s.Check(c)
+}
+
+func (s *session) Read(profile.Candidate, string, int) ([]byte, error) {
+	return nil, errors.New("no variable")
+}
+
+// TestTurns: what is said of a later build is what its times and its bits bear out.
+func TestTurns(t *testing.T) {
+	of := func(s *session, either bool) (Measured, error) {
+		x := &turns{before: Loaded{Kernel: &policy.Kernel{Name: "k", Writes: "f32"}},
+			after: Loaded{Kernel: &policy.Kernel{Name: "k"}}, rule: stats.Standard}
+		x.Tune(context.Background(), &profile.Launch{Either: either}, s)
+		return x.out, x.err
+	}
+	for _, c := range []struct {
+		name           string
+		s              session
+		either         bool
+		slower, faster bool
+	}{
+		{"as fast", session{times: 1, noise: 0.002}, false, false, false},
+		{"half a percent", session{times: 1.005, noise: 0.001}, false, false, false},
+		{"slower", session{times: 1.05, noise: 0.002}, false, true, false},
+		{"faster", session{times: 0.95, noise: 0.002}, false, false, true},
+		{"noise", session{times: 1.02, noise: 2}, false, false, false},
+		{"slower in one state of the cache", session{times: 1.05, other: 0.9, noise: 0.002}, true, false,
+			false},
+		{"slower in both", session{times: 1.05, other: 1.1, noise: 0.002}, true, true, false},
+	} {
+		m, err := of(&c.s, c.either)
+		if err != nil || m.Slower != c.slower || m.Faster != c.faster || m.Bits != sameBits {
+			t.Errorf("%s: %+v, %v", c.name, m, err)
+		}
+	}
+	m, _ := of(&session{times: 1, differs: profile.Difference{Words: 3, Where: "allocation 1",
+		Relative32: 1e-6}}, false)
+	if m.Bits != otherBits || m.Words != 3 || m.Error != 1e-6 ||
+		!strings.Contains(m.Where, "allocation 1") {
+		t.Errorf("other bits: %+v", m)
+	}
+	if m, _ := of(&session{times: 1, unsteady: true, differs: profile.Difference{Words: 1}},
+		false); m.Bits != unsteady {
+		t.Errorf("unsteady: %+v", m)
+	}
+	fault := &profile.Fault{Text: "an illegal address", Code: 700}
+	if _, err := of(&session{times: 1, fault: fault}, false); !errors.Is(err, errFails) ||
+		!errors.As(err, &fault) {
+		t.Errorf("a fault: %v", err)
+	}
+}
+
+// TestJudge: a kernel's verdict is the worst of its launches', and what lost counts.
+func TestJudge(t *testing.T) {
+	k := func(launches ...*Launch) *Kernel {
+		k := &Kernel{Launches: launches}
+		k.judge()
+		return k
+	}
+	fast := &Launch{Seconds: 3, Measured: &Measured{Ratio: 0.9, Faster: true}}
+	slow := &Launch{Seconds: 1, Measured: &Measured{Ratio: 1.3, Slower: true}}
+	fails1 := &Launch{Fails: "too many registers"}
+	for want, k := range map[string]*Kernel{faster: k(fast), slower: k(fast, slow), other: k(&Launch{}),
+		fails: k(fast, fails1), alike: k(&Launch{Seconds: 1, Measured: &Measured{Ratio: 1}})} {
+		if k.Verdict != want {
+			t.Errorf("%q, not %q", k.Verdict, want)
+		}
+	}
+	if r := k(fast, slow).Ratio; r < 0.999 || r > 1.001 {
+		t.Errorf("by weight it takes %g of the time", r)
+	}
+	p := Pair{Kernels: []*Kernel{k(slow), k(fast), k(fails1)}, Failed: []Failure{{Before: true},
+		{Kernels: []string{"a", "b"}}}}
+	if p.Losses() != 4 {
+		t.Errorf("%d losses", p.Losses())
+	}
+	var b strings.Builder
+	p.Before, p.After = "CUDA 1", "CUDA <2>|"
+	if err := p.Markdown(&b); err != nil || strings.Contains(b.String(), "<2>") {
+		t.Errorf("%v\n%s", err, b.String())
+	}
+	b.Reset()
+	if err := p.Page(&b, "1"); err != nil || strings.Contains(b.String(), "<2>") ||
+		!strings.Contains(b.String(), "too many registers") {
+		t.Errorf("%v\n%s", err, b.String())
+	}
+}
+
+// TestLineUp: equal instructions stand beside each other, each instruction once.
+func TestLineUp(t *testing.T) {
+	got := lineUp(strings.Fields("LDG FFMA FADD BRA"), strings.Fields("LDG LDG FFMA BRA"))
+	var text []string
+	for _, l := range got {
+		text = append(text, l.Before+"|"+l.After)
+	}
+	if all := strings.Join(text, " "); all != "LDG|LDG |LDG FFMA|FFMA FADD| BRA|BRA" {
+		t.Error(all)
+	}
+	if lineUp(nil, nil) != nil {
+		t.Error("lines out of nothing")
+	}
+}
+
+// TestAgainst: clocks may differ by 3 % from run to run; what lies beyond that and both intervals
+// is a loss. What a lock file claims of another GPU, or of kernels without captures, is not judged.
+func TestAgainst(t *testing.T) {
+	run := func(median, low, high, ratio float64) *Baseline {
+		x := &Timed{Name: "_Z1kPf", Kernel: "k", Target: "sm_90", Recipe: "ld=cs", Ratio: ratio, Low: ratio,
+			High: ratio, seconds: 1}
+		x.Time.Median, x.Time.Low, x.Time.High = median, low, high
+		return &Baseline{Device: "a", Kernels: []*Timed{x}}
+	}
+	for _, c := range []struct {
+		median, low, high float64
+		want              string
+	}{{102, 101, 103, alike}, {105, 104, 106, slower}, {105, 99, 110, alike}, {90, 89, 91, faster}} {
+		b := run(c.median, c.low, c.high, 1)
+		if err := b.Against(run(100, 99, 101, 1)); err != nil || b.Kernels[0].Verdict != c.want ||
+			(b.Losses > 0) != (c.want == slower) {
+			t.Errorf("%+v: %s, %v", c, b.Kernels[0].Verdict, err)
+		}
+	}
+	claim := lock.Line{Kernel: "_Z1kPf", Target: "sm_90", Device: "a", Recipe: "ld=cs", Gain: 1.25}
+	for ratio, want := range map[float64]string{0.8: alike, 0.81: alike, 0.9: slower} {
+		b := run(1, 1, 1, ratio)
+		if err := b.AgainstLock([]lock.Line{claim}); err != nil || b.Kernels[0].Verdict != want {
+			t.Errorf("%g: %s, %v", ratio, b.Kernels[0].Verdict, err)
+		}
+	}
+	foreign := claim
+	foreign.Device = "b"
+	if err := run(1, 1, 1, 1).AgainstLock([]lock.Line{foreign}); err == nil {
+		t.Error("a claim on another GPU is judged")
+	}
+	claim.Recipe = "ld=cg"
+	if b := run(1, 1, 1, 0.8); b.AgainstLock([]lock.Line{claim}) != nil || b.Losses != 1 {
+		t.Errorf("a recipe that a build does not take: %+v", b.Kernels[0])
+	}
+	none := run(1, 1, 1, 1)
+	none.Kernels[0].Name = "_Z1jPf"
+	if err := run(1, 1, 1, 1).Against(none); err == nil {
+		t.Error("nothing in common, and no error")
+	}
+}
