@@ -9,9 +9,14 @@ import (
 	"strings"
 
 	"gnvcc/rewrite"
+	"gnvcc/rewrite/coarsen"
+	"gnvcc/rewrite/early"
 	"gnvcc/rewrite/ptx"
+	"gnvcc/rewrite/ptx/await"
+	"gnvcc/rewrite/ptx/dataflow"
 	"gnvcc/rewrite/recipe"
 	"gnvcc/rewrite/source"
+	"gnvcc/rewrite/tile"
 )
 
 // What a kernel's PTX and source tell of it.
@@ -56,14 +61,14 @@ func (k *Kernel) ReadPTX(m *ptx.Module) error {
 	}
 	k.Loads, k.Stores = rewrite.Accesses(f)
 	k.Ordered = rewrite.Ordered(f)
-	k.Early, k.EarlyTurns = rewrite.Early(f, m.AddressSize)
+	k.Early, k.EarlyTurns = early.Loads(f, m.AddressSize)
 	for _, s := range f.Stmts {
 		if bytes.Contains(f.Bytes(ptx.Span{Start: s.Start, End: s.End}), []byte(`"nounroll"`)) {
 			k.NoUnrolls++
 		}
 	}
 	// else the lever's pass says what is wrong with the kernel
-	if spins, err := f.Spins(); err == nil {
+	if spins, err := dataflow.Spins(f); err == nil {
 		k.Spins = len(spins)
 	}
 	k.SFU = rewrite.SFU(f)
@@ -75,13 +80,13 @@ func (k *Kernel) ReadPTX(m *ptx.Module) error {
 	}
 	k.Streams, k.Through = rewrite.Streams(f), rewrite.Reads(f)
 	name := k.Name
-	k.Tilings = func(block [3]int, dynamic int, turns ...int) []rewrite.Tiling {
-		return rewrite.Tilings(m, name, block, dynamic, turns...)
+	k.Tilings = func(block [3]int, dynamic int, turns ...int) []tile.Tiling {
+		return tile.Tilings(m, name, block, dynamic, turns...)
 	}
 	k.Untiled = func(block [3]int, dynamic int) error {
-		return rewrite.Untiled(m, name, block, dynamic)
+		return tile.Untiled(m, name, block, dynamic)
 	}
-	if k.Awaits, err = m.Awaits(k.Name); err != nil {
+	if k.Awaits, err = await.Why(m, k.Name); err != nil {
 		k.Awaits = "its code can't be followed"
 	}
 	k.readManners(m, f)
@@ -112,14 +117,14 @@ func (k *Kernel) readManners(m *ptx.Module, f *ptx.Func) {
 	if err := rewrite.Shapeable(m, k.Name); err != nil {
 		k.NoShape = err.Error()
 	} else {
-		k.Shapeable, k.Stride = true, f.Stride()
+		k.Shapeable, k.Stride = true, dataflow.Stride(f)
 	}
 	var err error
-	if k.Coarsenable, err = rewrite.Coarsenable(m, k.Name); err != nil {
+	if k.Coarsenable, err = coarsen.Dimensions(m, k.Name); err != nil {
 		k.NoCoarsen = err.Error()
 	}
 	name := k.Name
-	k.Beside = func(block [3]int) error { return rewrite.Besideable(m, name, block) }
+	k.Beside = func(block [3]int) error { return coarsen.Beside(m, name, block) }
 }
 
 // shapeReads lists what the functions read of the launch's shape: "blockDim.x".

@@ -7,9 +7,12 @@ import (
 	"gnvcc/cache"
 	"gnvcc/profile"
 	"gnvcc/rewrite"
+	"gnvcc/rewrite/bypass"
+	"gnvcc/rewrite/counters"
 	"gnvcc/rewrite/manner"
 	"gnvcc/rewrite/recipe"
 	"gnvcc/rewrite/source"
+	"gnvcc/rewrite/tile"
 	"gnvcc/sim"
 )
 
@@ -103,8 +106,8 @@ type Kernel struct {
 
 	// Tilings lists what can be tiled where the kernel is launched with a block and so much dynamic
 	// shared memory, for some numbers of turns; Untiled says why nothing can. nil: not known.
-	Tilings func(block [3]int, dynamic int, turns ...int) []rewrite.Tiling `json:"-"`
-	Untiled func(block [3]int, dynamic int) error                          `json:"-"`
+	Tilings func(block [3]int, dynamic int, turns ...int) []tile.Tiling `json:"-"`
+	Untiled func(block [3]int, dynamic int) error                       `json:"-"`
 
 	Handle any // the Compiler's own
 }
@@ -192,13 +195,13 @@ type Compiler interface {
 
 // A Counter is a Compiler that can make nvcc's own build with counters in it.
 type Counter interface {
-	Counting(ctx context.Context, k *Kernel, c rewrite.Caches) (*Candidate, rewrite.Counters, error)
+	Counting(ctx context.Context, k *Kernel, c counters.Caches) (*Candidate, counters.Counters, error)
 }
 
 // A Sampler is a Compiler that can make nvcc's own build with several thresholds of bypass=K in it.
 type Sampler interface {
 	Sampling(ctx context.Context, k *Kernel, thresholds []int, window int) (*Candidate,
-		rewrite.Sampling, error)
+		bypass.Sampling, error)
 }
 
 // A Drafter is a Compiler that makes candidates sooner, by leaving out of the source what the

@@ -172,6 +172,24 @@ func TestOtherModule(t *testing.T) {
 	}
 }
 
+// TestOddVariable: one in constant memory, which kernels can't write, may stand anywhere; one that
+// is hashed may not.
+func TestOddVariable(t *testing.T) {
+	f := newFakeDriver(t)
+	for name, want := range map[string]string{"c": "", "v": "not aligned"} {
+		h := &capturing{}
+		h.verdict.Capture, h.verdict.Limit = filepath.Join(t.TempDir(), "capture"), 1<<30
+		exit, log := f.run(t, h, "theirs", true, "ODD_VARIABLE="+name)
+		why := strings.Join(h.why, "\n")
+		if exit.Code != 7 || (want == "") != (why == "") || !strings.Contains(why, want) {
+			t.Errorf("%s: %+v, %s, %q", name, exit, log, why)
+		}
+		if want == "" && (len(h.got) != 1 || h.got[0].Why != "") {
+			t.Errorf("%s: %+v", name, h.got)
+		}
+	}
+}
+
 // TestBusyHost: host memory that a thread of the program's writes all the time is not captured, and
 // the reason is said; the same memory, left in peace, is.
 func TestBusyHost(t *testing.T) {

@@ -1,12 +1,11 @@
 package rewrite
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 
+	"gnvcc/rewrite/pass"
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/recipe"
 )
@@ -33,16 +32,16 @@ import (
 //
 // From: PTX ISA; which accesses to choose is policy's.
 
-func cacheLoads(k *kernel, terms []recipe.Term) error  { return cachePolicy(k, terms, "ld") }
-func cacheStores(k *kernel, terms []recipe.Term) error { return cachePolicy(k, terms, "st") }
+func cacheLoads(k *pass.Kernel, terms []recipe.Term) error  { return cachePolicy(k, terms, "ld") }
+func cacheStores(k *pass.Kernel, terms []recipe.Term) error { return cachePolicy(k, terms, "st") }
 
-func cachePolicy(k *kernel, terms []recipe.Term, base string) error {
+func cachePolicy(k *pass.Kernel, terms []recipe.Term, base string) error {
 	all, sites := "", make(map[int]string)
 	for _, t := range terms {
 		if t.Brace {
 			return errors.New("it takes no braces")
 		}
-		if err := k.machine.hint(base, t.Value); err != nil {
+		if err := hint(k.Machine, base, t.Value); err != nil {
 			return err
 		}
 		if t.Site == "" {
@@ -55,7 +54,7 @@ func cachePolicy(k *kernel, terms []recipe.Term, base string) error {
 		}
 		sites[n] = t.Value
 	}
-	list := accesses(k.Func, base)
+	list := pass.Accesses(k.Func, base)
 	if len(list) == 0 {
 		return errors.New("no access in the kernel takes a hint")
 	}
@@ -71,7 +70,7 @@ func cachePolicy(k *kernel, terms []recipe.Term, base string) error {
 			hint = all
 		}
 		if hint != "" && hint != "none" {
-			k.ReplaceSpan(ptx.Span{Start: a.at, End: a.at}, "."+hint)
+			k.ReplaceSpan(ptx.Span{Start: a.At, End: a.At}, "."+hint)
 		}
 	}
 	return nil
@@ -79,7 +78,7 @@ func cachePolicy(k *kernel, terms []recipe.Term, base string) error {
 
 // hint checks a hint's form and what it needs (found by trying every width and vector on ptxas 13.0
 // and 13.5, sm_75 to sm_100: only 256B on sm_75 and the forms refused below fail).
-func (m machine) hint(base, value string) error {
+func hint(m pass.Machine, base, value string) error {
 	if value == "none" {
 		return nil
 	}
@@ -94,7 +93,7 @@ func (m machine) hint(base, value string) error {
 	switch first {
 	case "cs", "L2::64B", "L2::128B", "L2::256B":
 	case "L1::no_allocate", "L1::evict_first", "L1::evict_last", "L1::evict_unchanged":
-		if err := m.needs(first, 74, 70); err != nil {
+		if err := m.Needs(first, 74, 70); err != nil {
 			return err
 		}
 	case "cg", "ca", "cv", "wt", "wb":
@@ -107,107 +106,13 @@ func (m machine) hint(base, value string) error {
 		if strings.HasSuffix(value, "256B") {
 			sm = 80
 		}
-		return m.needs("an L2 prefetch size", 74, sm)
+		return m.Needs("an L2 prefetch size", 74, sm)
 	}
 	return nil
-}
-
-// An access is a load or store that may be given a hint.
-type access struct {
-	stmt  int
-	at    uint32 // offset in the function's text where the hint goes: behind .global or .global.nc
-	sized bool   // has an L2 prefetch size
-}
-
-// accesses lists the plain, unguarded accesses to global memory that have no policy, in the order
-// of the text. base is "ld" or "st".
-func accesses(f *ptx.Func, base string) []access {
-	var out []access
-	for i := range f.Stmts {
-		if a, ok := plainAccess(f, i, base); ok && !a.sized {
-			out = append(out, a)
-		}
-	}
-	return out
-}
-
-// plainAccess looks at one statement: a plain, unguarded access to global memory with no policy
-// but, perhaps, an L2 prefetch size.
-func plainAccess(f *ptx.Func, i int, base string) (access, bool) {
-	s := f.Stmts[i]
-	var a access
-	if s.Kind != ptx.Inst || s.Guarded {
-		return a, false
-	}
-	op := f.Opcode(i)
-	if len(op) < 3 || string(op[:2]) != base || op[2] != '.' {
-		return a, false
-	}
-	a.stmt = i
-	at := uint32(2)
-	for rest := op[2:]; len(rest) > 0; {
-		n := bytes.IndexByte(rest[1:], '.') + 1
-		if n == 0 {
-			n = len(rest)
-		}
-		word := string(rest[1:n])
-		at += uint32(n)
-		rest = rest[n:]
-		switch ptx.KindOf(word) {
-		case ptx.WeakWord, ptx.VectorWord, ptx.TypeWord:
-		case ptx.SpaceWord:
-			if word != "global" {
-				return a, false
-			}
-			a.at = s.Op + at
-		case ptx.ReadOnlyWord:
-			a.at = s.Op + at
-		case ptx.PrefetchWord:
-			a.sized = true
-		default: // a policy, an ordering
-			return a, false
-		}
-	}
-	if a.at == 0 {
-		return a, false
-	}
-	var room [4]ptx.Span
-	ops := f.Operands(i, room[:0])
-	if len(ops) != 2 { // a cache-policy operand
-		return a, false
-	}
-	address := ops[1]
-	if base == "st" {
-		address = ops[0]
-	}
-	if _, _, ok := f.Address(address); !ok { // [a].unified
-		return a, false
-	}
-	return a, true
 }
 
 // Accesses counts the loads and stores of a kernel that ld and st hints may be given to: sites go
 // from 0 to the count less one.
 func Accesses(f *ptx.Func) (loads, stores int) {
-	return len(accesses(f, "ld")), len(accesses(f, "st"))
+	return len(pass.Accesses(f, "ld")), len(pass.Accesses(f, "st"))
 }
-
-// accessSize is the number of bytes that an opcode of ld, st, atom or red is about, 0 where it
-// can't be told.
-func accessSize(op []byte) int {
-	size, lanes := 0, 1
-	for _, word := range bytes.Split(op, []byte(".")) {
-		switch w := string(word); w {
-		case "v2", "v4", "v8":
-			lanes = int(w[1] - '0')
-		default:
-			if n := bitsOf(w); n > predBits {
-				size = n / 8
-			}
-		}
-	}
-	return size * lanes
-}
-
-// siteText is the text of an access' number in a recipe: ld@Site(3)=cs.
-func siteText(n int) string { return strconv.Itoa(n) }

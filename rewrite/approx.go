@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"gnvcc/rewrite/pass"
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/recipe"
 )
@@ -73,8 +74,8 @@ import (
 //
 // From: Li, SFU-Driven Transparent Approximation Acceleration on GPUs, ICS 2016; thesis, chapter 6,
 // Tables 6.1 and 6.2, section 6.4.2.
-func approx(k *kernel, terms []recipe.Term) error {
-	value, err := only(terms)
+func approx(k *pass.Kernel, terms []recipe.Term) error {
+	value, err := pass.Only(terms)
 	if err != nil {
 		return err
 	}
@@ -92,7 +93,7 @@ func approx(k *kernel, terms []recipe.Term) error {
 			" already")
 	}
 	before := k.Clone()
-	a := approximation{kernel: k, forms: forms}
+	a := approximation{Kernel: k, forms: forms}
 	all, err := inaccurates(k.Func)
 	if err != nil {
 		return err
@@ -113,12 +114,12 @@ func approx(k *kernel, terms []recipe.Term) error {
 	if err := k.Commit(); err != nil {
 		return err
 	}
-	return k.twice(before, degree)
+	return twice(k, before, degree)
 }
 
 // twice puts the body as it was beside the approximate one; which one a warp takes is decided at
 // entry.
-func (k *kernel) twice(before *ptx.Func, degree Degree) error {
+func twice(k *pass.Kernel, before *ptx.Func, degree Degree) error {
 	variables, fast, err := separate(k.Func)
 	if err != nil {
 		return err
@@ -242,11 +243,11 @@ func WithDegree(r recipe.Recipe, d Degree) recipe.Recipe {
 
 // predicate computes whether a warp is one of those that approximate.
 func (d Degree) predicate() []string {
-	out := fill(".reg .pred Pp;\n.reg .b32 P<5>;", "P", approxPrefix)
+	out := pass.Fill(".reg .pred Pp;\n.reg .b32 P<5>;", "P", approxPrefix)
 	if d.SM {
 		out = append(out, "mov.u32 "+approxPrefix+"0, %warpid;")
 	} else {
-		out = append(out, warpIndex(approxPrefix)...)
+		out = append(out, pass.WarpIndex(approxPrefix)...)
 	}
 	return append(out, fmt.Sprintf("setp.lt.u32 %sp, %s0, %d;", approxPrefix, approxPrefix, d.Warps))
 }
@@ -454,7 +455,7 @@ func rootOf(f *ptx.Func, first, i int, double bool, uses map[string][2]int) int 
 
 // An approximation is the work on one kernel.
 type approximation struct {
-	*kernel
+	*pass.Kernel
 	forms   map[string]form
 	count   int
 	doubles bool // an f64 form needs registers
@@ -521,7 +522,7 @@ func doubleCode(function, d, x, y string, newton bool) []string {
 	case function == "div" && d == x: // the quotient's register is the dividend's
 		text = "{ .reg .f64 T0;\n rcp.approx.ftz.f64 T0, Y;\n mul.f64 D, X, T0; }"
 	}
-	return fill(text, "D", d, "X", x, "Y", y, "OF", cmp.Or(y, x), "T", approxPrefix+"d", "Q", approxPrefix+"q",
+	return pass.Fill(text, "D", d, "X", x, "Y", y, "OF", cmp.Or(y, x), "T", approxPrefix+"d", "Q", approxPrefix+"q",
 		"ONE", "0d3FF0000000000000", "HALF", "0d3FE0000000000000")
 }
 

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"gnvcc/rewrite/coarsen"
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/ptx/ptxtest"
 	"gnvcc/rewrite/recipe"
@@ -27,7 +28,7 @@ func TestCoarsen(t *testing.T) {
 		if err := Check(r); err != nil && !strings.Contains(text, "throttle") {
 			t.Errorf("%s: %v", text, err)
 		}
-		if got := Coarsen(r); got != want {
+		if got := coarsen.Of(r); got != want {
 			t.Errorf("%s: %v, want %v", text, got, want)
 		}
 	}
@@ -93,7 +94,7 @@ func TestCoarsenable(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		dims, err := Coarsenable(m, "k")
+		dims, err := coarsen.Dimensions(m, "k")
 		if (err == nil) != (c.why == "") || err != nil && !strings.Contains(err.Error(), c.why) ||
 			dims != c.dims {
 			t.Errorf("%s %s: %v, %v, want %v, %q", c.directives, c.body, dims, err, c.dims, c.why)
@@ -133,7 +134,7 @@ $NEVER:
 	const end = "bra $gnvcc_jam_next;"
 	for _, value := range []string{"2x1x1", "8x1x1s"} {
 		r := mustRecipe(t, "coarsen="+value)
-		out, refused, err := Options{Coarse: map[string][3]int{"k": Coarsen(r)}}.apply(text,
+		out, refused, err := Options{Coarse: map[string][3]int{"k": coarsen.Of(r)}}.apply(text,
 			map[string]recipe.Recipe{"k": r})
 		if err != nil || len(refused) > 0 {
 			t.Errorf("%s: %v %v", value, err, refused)

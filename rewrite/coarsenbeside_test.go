@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"gnvcc/rewrite/coarsen"
+	"gnvcc/rewrite/pass"
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/ptx/ptxtest"
 	"gnvcc/rewrite/recipe"
@@ -15,7 +17,7 @@ import (
 func besideOf(t *testing.T, text []byte, value string, block, grid [3]int) ([]byte, error) {
 	t.Helper()
 	r := mustRecipe(t, "coarsen="+value)
-	by := Coarsen(r)
+	by := coarsen.Of(r)
 	block[2] = by[0] * by[1] * by[2]
 	o := Options{Coarse: map[string][3]int{"k": by}, Blocks: map[string][3]int{"k": block},
 		Grids: map[string][3]int{"k": grid}, Dynamic: map[string]int{"k": 0}}
@@ -71,8 +73,8 @@ func TestBesideRuns(t *testing.T) {
 			t.Fatalf("seed %d: %v\n%s", seed, err, text)
 		}
 		for _, value := range []string{"2x1x1b", "3x1x1b", "8x1x1b", "1x2x1b"} {
-			by := Coarsen(mustRecipe(t, "coarsen="+value))
-			if threads(block)*by[0]*by[1] > MostBeside {
+			by := coarsen.Of(mustRecipe(t, "coarsen="+value))
+			if pass.Threads(block)*by[0]*by[1] > coarsen.MostBeside {
 				continue
 			}
 			out, err := besideOf(t, []byte(text), value, block, grid)
@@ -87,7 +89,7 @@ func TestBesideRuns(t *testing.T) {
 				}
 				small[d] = (small[d] + by[d] - 1) / by[d]
 			}
-			got, err := besideRun(t, out, small, deep, threads(block))
+			got, err := besideRun(t, out, small, deep, pass.Threads(block))
 			if err != nil || !maps.Equal(got, want) {
 				t.Fatalf("seed %d, %s, %v blocks of %v: %v\n%s\n%s", seed, value, grid, block, err, text, out)
 			}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"gnvcc/rewrite/coarsen"
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/ptx/ptxtest"
 	"gnvcc/rewrite/recipe"
@@ -70,7 +71,7 @@ func TestCoarsenCallees(t *testing.T) {
 		if err != nil {
 			t.Fatal(err, text)
 		}
-		dims, err := Coarsenable(m, "k")
+		dims, err := coarsen.Dimensions(m, "k")
 		if (err == nil) != (c.why == "") || err != nil && !strings.Contains(err.Error(), c.why) ||
 			err == nil && !dims[0] {
 			t.Errorf("%s %s: %v, want %q", c.callee, c.call, err, c.why)
@@ -111,14 +112,15 @@ func TestCoarsenCallsReal(t *testing.T) {
 		t.Fatal(err)
 	}
 	const arch = "-arch=sm_80"
-	guarded := regexp.MustCompile(`@!?` + coarseGuard + `\w+ (\w+)`)
+	guarded := regexp.MustCompile(`@!?` + `%gnvcc_jg` + `\w+ (\w+)`)
 	kits := ptxtest.Toolkits(t)
 	for n, kit := range kits {
 		text := kit.PTX(t, file, arch)
 		for kernel, calls := range map[string]int{"_Z6turnedPKdPd": 1, "_Z5sinesPKdPdi": 4 + 1,
 			"_Z5edgesPKfPfi": 0} {
 			r := mustRecipe(t, "coarsen=4x1x1")
-			o := Options{Coarse: map[string][3]int{kernel: Coarsen(r)}, Dynamic: map[string]int{kernel: 0}}
+			o := Options{Coarse: map[string][3]int{kernel: coarsen.Of(r)},
+				Dynamic: map[string]int{kernel: 0}}
 			out, refused, err := o.apply(text, map[string]recipe.Recipe{kernel: r})
 			if why := refused[kernel]; n < len(kits)-1 && why != nil &&
 				strings.Contains(why.Error(), "local memory") { // 12.4: the slow path gives back by a pointer

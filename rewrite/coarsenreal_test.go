@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"gnvcc/rewrite/coarsen"
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/ptx/ptxtest"
 	"gnvcc/rewrite/recipe"
@@ -33,7 +34,7 @@ func TestCoarsenReal(t *testing.T) {
 				recipes, coarse := map[string]recipe.Recipe{}, map[string][3]int{}
 				for _, f := range m.Entries() {
 					recipes[f.Name] = mustRecipe(t, "coarsen="+value)
-					coarse[f.Name] = Coarsen(recipes[f.Name])
+					coarse[f.Name] = coarsen.Of(recipes[f.Name])
 				}
 				o := Options{Coarse: coarse, Dynamic: noDynamic(recipes)}
 				out, refused, err := o.apply(text, recipes)
@@ -169,14 +170,14 @@ func TestCoarsenBarriers(t *testing.T) {
 			"_Z8shufflediPKiPi": 0} {
 			for _, value := range []string{"2x1x1", "4x1x1", "8x1x1"} {
 				r := mustRecipe(t, "coarsen="+value)
-				o := Options{Coarse: map[string][3]int{kernel: Coarsen(r)},
+				o := Options{Coarse: map[string][3]int{kernel: coarsen.Of(r)},
 					Dynamic: map[string]int{kernel: dynamic}, Grids: map[string][3]int{kernel: {1001, 3, 1}}}
 				out, refused, err := o.apply(text, map[string]recipe.Recipe{kernel: r})
 				if err != nil || refused[kernel] != nil {
 					t.Errorf("%s, %s, %s: %v %v", kit.Version, kernel, value, err, refused[kernel])
 					continue
 				}
-				if !strings.Contains(string(out), coarseLabel+"_left:") {
+				if !strings.Contains(string(out), "$gnvcc_jam_left:") {
 					t.Errorf("%s, %s, %s: nothing is left over", kit.Version, kernel, value)
 				}
 				if _, err := kit.Assemble(t, out, arch); err != nil {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"gnvcc/rewrite/coarsen"
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/recipe"
 )
@@ -284,7 +285,7 @@ func coarseRun(t *testing.T, text []byte, grid [3]int) (map[uint64]byte, error) 
 		t.Fatalf("%v\n%s", err, text)
 	}
 	dynamic := 0
-	if bytes.Contains(text, []byte(".extern")) && !bytes.Contains(text, []byte(coarseShared)) {
+	if bytes.Contains(text, []byte(".extern")) && !bytes.Contains(text, []byte("gnvcc_jam_shared")) {
 		dynamic = coarseDynamic
 	}
 	machine, err := newTileMachine(m.Entry("k"), [3]int{4, 1, 1}, dynamic)
@@ -292,7 +293,7 @@ func coarseRun(t *testing.T, text []byte, grid [3]int) (map[uint64]byte, error) 
 		t.Fatalf("%v\n%s", err, text)
 	}
 	// a predicate that nobody has set counts for nothing under a guard
-	machine.strays = bytes.Contains(text, []byte(coarseGuard))
+	machine.strays = bytes.Contains(text, []byte("%gnvcc_jg"))
 	machine.params = map[string]uint64{"a": 1 << 20, "b": 1 << 24, "c": 1 << 28, "n": 5}
 	err = machine.run(grid, func(map[uint64]uint16) {})
 	return machine.global, err
@@ -319,7 +320,7 @@ func TestCoarsenRuns(t *testing.T) {
 		}
 		for _, value := range []string{"2x1x1", "4x1x1", "1x2x1", "2x1x1s", "1x2x1s"} {
 			r := mustRecipe(t, "coarsen="+value)
-			by := Coarsen(r)
+			by := coarsen.Of(r)
 			o := Options{Coarse: map[string][3]int{"k": by}, Dynamic: map[string]int{"k": dynamic},
 				Grids: map[string][3]int{"k": grid}}
 			out, refused, err := o.apply(text, map[string]recipe.Recipe{"k": r})
@@ -351,9 +352,9 @@ func TestCoarsenRuns(t *testing.T) {
 			ran[value]++
 			if n := bytes.Count(text, []byte("call.uni")); n > 0 && !strings.HasSuffix(value, "s") {
 				ran["calls"]++
-				_, jammed, _ := bytes.Cut(out, []byte(coarsePrefix+"b0"))
-				jammed, _, _ = bytes.Cut(jammed, []byte(coarseLabel+"_leave0:"))
-				jammed, _, _ = bytes.Cut(jammed, []byte(coarseLabel+"_left:"))
+				_, jammed, _ := bytes.Cut(out, []byte("%gnvcc_jb0"))
+				jammed, _, _ = bytes.Cut(jammed, []byte("$gnvcc_jam_leave0:"))
+				jammed, _, _ = bytes.Cut(jammed, []byte("$gnvcc_jam_left:"))
 				switch bytes.Count(jammed, []byte("call.uni")) {
 				case n:
 					ran["calls for all turns"]++
@@ -372,9 +373,9 @@ func TestCoarsenRuns(t *testing.T) {
 				ran["several branches on which blocks disagree"]++
 			case bytes.Contains(out, []byte("_resume0:")):
 				ran["one such branch"]++
-			case bytes.Contains(out, []byte(coarseShared)):
+			case bytes.Contains(out, []byte("gnvcc_jam_shared")):
 				ran["shared"]++
-				if bytes.Contains(out, []byte(coarseGuard)) {
+				if bytes.Contains(out, []byte("%gnvcc_jg")) {
 					ran["ways under guards"]++
 				}
 			}

@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"gnvcc/rewrite/demote"
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/ptx/ptxtest"
 	"gnvcc/rewrite/recipe"
@@ -149,7 +150,7 @@ func demoteOne(t *testing.T, rng *rand.Rand, c *demoteCounts) {
 		options.Blocks = map[string][3]int{"k": block}
 	}
 	text := []byte(randomKernel(rng, directive))
-	r := mustRecipe(t, fmt.Sprintf("demote=%d:%s", 1+rng.Intn(40), Strategies[rng.Intn(3)]))
+	r := mustRecipe(t, fmt.Sprintf("demote=%d:%s", 1+rng.Intn(40), demote.Strategies[rng.Intn(3)]))
 	out, refused, err := options.apply(text, map[string]recipe.Recipe{"k": r})
 	if err != nil {
 		t.Fatal(err)
@@ -222,7 +223,7 @@ func TestDemotedTakeFewerRegisters(t *testing.T) {
 	block := map[string][3]int{"line": {128, 1, 1}, "loop": {128, 1, 1}}
 	for k, kit := range kits {
 		before := registersOf(t, kit, text)
-		for _, strategy := range Strategies {
+		for _, strategy := range demote.Strategies {
 			if strategy != "loops" && k < len(kits)-1 {
 				continue
 			}
@@ -297,7 +298,7 @@ func TestDemotedExamples(t *testing.T) {
 				}
 				recipes, blocks := make(map[string]recipe.Recipe), make(map[string][3]int)
 				for i, f := range m.Entries() {
-					recipes[f.Name] = mustRecipe(t, "demote=12:"+Strategies[(n+i)%3])
+					recipes[f.Name] = mustRecipe(t, "demote=12:"+demote.Strategies[(n+i)%3])
 					blocks[f.Name] = [3]int{64, 2, 1}
 				}
 				out, refused, err := Options{Blocks: blocks, Dynamic: noDynamic(recipes)}.apply(text, recipes)

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"gnvcc/rewrite/early"
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/ptx/ptxtest"
 	"gnvcc/rewrite/recipe"
@@ -35,8 +36,8 @@ func TestEarlyComputesTheSame(t *testing.T) {
 			t.Fatal(err)
 		}
 		if why := refused["k"]; why != nil {
-			if text := why.Error(); text != value+": "+errNoEarly.Error() && text != value+": "+
-				errNoTurns.Error() {
+			if text := why.Error(); text != value+": "+early.ErrNone.Error() && text != value+": "+
+				early.ErrNoTurns.Error() {
 				t.Fatalf("%v\n%s", why, text)
 			}
 			continue
@@ -242,11 +243,11 @@ func TestEarlyCount(t *testing.T) {
 	}
 	for name, want := range map[string]int{"turns": 2, "moved": 3, "alone": 1,
 		"none": 0, "once": 1} {
-		if got, turns := Early(m.Entry(name), m.AddressSize); got != want || turns != (name == "turns") {
+		if got, turns := early.Loads(m.Entry(name), m.AddressSize); got != want || turns != (name == "turns") {
 			t.Errorf("%s: %d loads, want %d; in several turns: %v", name, got, want, turns)
 		}
 	}
-	if n, _ := Early(m.Entry("turns"), 32); n != 0 {
+	if n, _ := early.Loads(m.Entry("turns"), 32); n != 0 {
 		t.Errorf("with addresses of 32 bits: %d", n)
 	}
 }

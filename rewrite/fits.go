@@ -3,8 +3,8 @@ package rewrite
 import (
 	"bytes"
 	"fmt"
-	"strconv"
 
+	"gnvcc/rewrite/pass"
 	"gnvcc/rewrite/ptx"
 )
 
@@ -15,30 +15,6 @@ import (
 //
 // Known are the instructions that passes use. In others nothing is checked.
 
-// predBits stands for a predicate register's width.
-const predBits = 1
-
-// bitsOf is the width of a PTX type, 0 for what is none (vectors of halves have the width of all).
-func bitsOf(typ string) int {
-	switch typ {
-	case "pred":
-		return predBits
-	case "f16x2", "bf16x2":
-		return 32
-	}
-	if n, ok := bytes.CutPrefix([]byte(typ), []byte("bf")); ok {
-		typ = "f" + string(n)
-	}
-	if len(typ) < 2 || typ[0] != 'b' && typ[0] != 'u' && typ[0] != 's' && typ[0] != 'f' {
-		return 0
-	}
-	switch n, _ := strconv.Atoi(typ[1:]); n {
-	case 8, 16, 32, 64, 128:
-		return n
-	}
-	return 0
-}
-
 // fits checks one instruction. width gives a register's declared width, 0 for what is no register.
 func fits(f *ptx.Func, i int, width func(name []byte) int) error {
 	op := f.Opcode(i)
@@ -46,7 +22,7 @@ func fits(f *ptx.Func, i int, width func(name []byte) int) error {
 	if last < 0 {
 		return nil
 	}
-	bits := bitsOf(string(op[last+1:]))
+	bits := pass.BitsOf(string(op[last+1:]))
 	if bits == 0 {
 		return nil
 	}
@@ -62,7 +38,7 @@ func fits(f *ptx.Func, i int, width func(name []byte) int) error {
 		}
 		f.Names(ops[k], func(n ptx.Span) bool {
 			have := width(f.Bytes(n))
-			if have == 0 || have == want || wider && have > want && have != predBits {
+			if have == 0 || have == want || wider && have > want && have != pass.PredBits {
 				return true
 			}
 			s := f.Stmts[i]
@@ -97,12 +73,12 @@ func fits(f *ptx.Func, i int, width func(name []byte) int) error {
 			err = all(2, 3, 32)
 		}
 	case "setp":
-		if err = all(0, 1, predBits); err == nil {
+		if err = all(0, 1, pass.PredBits); err == nil {
 			err = all(1, 3, bits)
 		}
 	case "selp":
 		if err = all(0, 3, bits); err == nil {
-			err = all(3, 4, predBits)
+			err = all(3, 4, pass.PredBits)
 		}
 	case "ld":
 		err = check(0, bits, true)
@@ -113,7 +89,7 @@ func fits(f *ptx.Func, i int, width func(name []byte) int) error {
 		return err
 	}
 	if reg, _ := f.Guard(i); reg != nil {
-		if have := width(reg); have != 0 && have != predBits {
+		if have := width(reg); have != 0 && have != pass.PredBits {
 			return fmt.Errorf("the guard %s is no predicate", reg)
 		}
 	}

@@ -15,13 +15,15 @@ import (
 	"time"
 
 	"gnvcc/rewrite/ptx"
+	"gnvcc/rewrite/ptx/await"
+	"gnvcc/rewrite/ptx/dataflow"
 	"gnvcc/rewrite/recipe"
 )
 
 // TestFlowFuzz: what the reader of control flow says of random programs holds on every run of them:
 // accesses, scopes, blocks and their successors, live registers, loops, definitions, constants, the
 // variables behind addresses; and where a thread goes round for ever unless another block writes to
-// memory, its kernel waits (ptx.Awaits). Recipes are carried out on them; a kernel with demoted
+// memory, its kernel waits (await.Why). Recipes are carried out on them; a kernel with demoted
 // registers computes the same. Programs and rewritten programs are given to ptxas from time to
 // time.
 //
@@ -86,8 +88,8 @@ type flowCounts struct {
 // A flowReading is what the reader says of a program.
 type flowReading struct {
 	f       *ptx.Func
-	w       *ptx.Flow
-	origins *ptx.Origins
+	w       *dataflow.Flow
+	origins *dataflow.Origins
 	inst    []int         // operation -> statement
 	reg     map[int]int32 // our register -> the reader's
 	live    []map[int32]bool
@@ -101,13 +103,13 @@ func readFlow(p *flowProgram) (*flowReading, error) {
 		return nil, err
 	}
 	r := &flowReading{f: m.Entry("k"), reg: map[int]int32{}}
-	if r.w, err = r.f.Flow(); err != nil {
+	if r.w, err = dataflow.Of(r.f); err != nil {
 		return nil, err
 	}
-	if r.waits, err = m.Awaits("k"); err != nil {
+	if r.waits, err = await.Why(m, "k"); err != nil {
 		return nil, err
 	}
-	r.origins = r.f.Origins()
+	r.origins = dataflow.OriginsOf(r.f)
 	r.live, r.block = make([]map[int32]bool, len(r.f.Stmts)), make([]int, len(r.f.Stmts))
 	for b, block := range r.w.Blocks {
 		for i := block.First; i < block.Last; i++ {
@@ -156,7 +158,7 @@ func (r *flowReading) accesses(p *flowProgram) error {
 		}
 		got := slices.Clone(r.w.Accesses(r.inst[k]))
 		for _, x := range want {
-			i := slices.IndexFunc(got, func(a ptx.Access) bool {
+			i := slices.IndexFunc(got, func(a dataflow.Access) bool {
 				return string(r.f.Bytes(a.At)) == p.names[x.reg] && a.Read == x.read && a.Write == x.write &&
 					a.Kept == (x.write && o.guard >= 0)
 			})

@@ -7,6 +7,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/txtar"
 
+	"gnvcc/rewrite/coarsen"
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/recipe"
 )
@@ -56,7 +57,7 @@ func FuzzApply(f *testing.F) {
 		if how&32 == 0 {
 			o.Coarse = map[string][3]int{}
 			for name := range recipes {
-				o.Coarse[name] = Coarsen(r)
+				o.Coarse[name] = coarsen.Of(r)
 			}
 		}
 		out, refused, err := o.apply(src, recipes)

@@ -1,9 +1,9 @@
 package rewrite
 
 import (
-	"bytes"
 	"errors"
 
+	"gnvcc/rewrite/pass"
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/recipe"
 )
@@ -31,15 +31,15 @@ import (
 // Safe: a relaxed load gives a value that the weak one may give, too (PTX ISA, "Memory Consistency
 // Model"). No load is made twice or left out. But ptxas may no longer merge two of one address, and
 // so compiles their uses anew: checked, not by construction.
-func inorder(k *kernel, terms []recipe.Term) error {
-	value, err := only(terms)
+func inorder(k *pass.Kernel, terms []recipe.Term) error {
+	value, err := pass.Only(terms)
 	if err != nil {
 		return err
 	}
 	if value != "on" {
 		return errors.New("the only value is on")
 	}
-	if err := k.machine.needs("ld.relaxed", 60, 70); err != nil {
+	if err := k.Machine.Needs("ld.relaxed", 60, 70); err != nil {
 		return err
 	}
 	loads := weakLoads(k.Func)
@@ -60,43 +60,9 @@ func Ordered(f *ptx.Func) int { return len(weakLoads(f)) }
 func weakLoads(f *ptx.Func) []int {
 	var out []int
 	for i := range f.Stmts {
-		if weakLoad(f, i) {
+		if pass.WeakLoad(f, i) {
 			out = append(out, i)
 		}
 	}
 	return out
-}
-
-// weakLoad tells whether a statement is a weak load from global memory that may be made relaxed as
-// it stands: by one address, of a type that relaxed loads have, with hints that they take.
-func weakLoad(f *ptx.Func, i int) bool {
-	if f.Stmts[i].Kind != ptx.Inst || string(f.Base(i)) != "ld" {
-		return false
-	}
-	global := false
-	for n, word := range bytes.Split(f.Opcode(i), []byte(".")) {
-		switch word := string(word); ptx.KindOf(word) {
-		case ptx.SpaceWord:
-			global = word == "global"
-		case ptx.PriorityWord, ptx.PrefetchWord:
-		case ptx.VectorWord, ptx.TypeWord:
-			if word == "v8" || word == "b128" {
-				return false
-			}
-		default:
-			if n > 0 {
-				return false
-			}
-		}
-	}
-	if !global {
-		return false
-	}
-	var room [4]ptx.Span
-	ops := f.Operands(i, room[:0])
-	if len(ops) != 2 {
-		return false
-	}
-	_, _, ok := f.Address(ops[1])
-	return ok
 }

@@ -3,6 +3,7 @@ package rewrite
 import (
 	"fmt"
 
+	"gnvcc/rewrite/pass"
 	"gnvcc/rewrite/ptx"
 )
 
@@ -21,15 +22,11 @@ type Code struct {
 type Launches struct {
 	Largest int    // threads of the largest block that has to be launched
 	Dynamic *int   // bytes of dynamic shared memory of all of them; nil: not known
-	Waits   string // why blocks may wait for each other (ptx.Awaits), "" if none does
+	Waits   string // why blocks may wait for each other (await.Why), "" if none does
 	// the changed code is a second entry: where its launch is refused, the host stub launches the
 	// kernel itself (package stub); and no kernel of its file may wait for others
 	Instead bool
 }
-
-// sharedLimit is how much shared memory a block may have without cuFuncSetAttribute, bytes, on all
-// architectures.
-const sharedLimit = 48 << 10
 
 // StackLimit is the local memory that a context has for each thread from the beginning: the default
 // of cudaLimitStackSize, bytes. Whatever takes more makes the driver get memory for all threads of
@@ -78,7 +75,7 @@ func (l Launches) Shrinks(was, now Code) error {
 		return fmt.Errorf(
 			"it takes %d bytes of shared memory more, and a launch may ask for all that nvcc's own code leaves: "+
 				"that is for a second entry, chosen by host(dynamic)", now.Shared-was.Shared)
-	case now.Shared > was.Shared && now.Shared+*l.Dynamic > sharedLimit:
+	case now.Shared > was.Shared && now.Shared+*l.Dynamic > pass.SharedLimit:
 		return fmt.Errorf(
 			"it takes %d bytes of shared memory, more than the 48 KiB that every launch may have",
 			now.Shared+*l.Dynamic)
@@ -114,20 +111,18 @@ func wholeWarps(threads int) int { return (threads + 31) / 32 * 32 }
 // NVIDIA's occupancy calculator).
 func maxBlock(registers int) int {
 	if registers <= 0 {
-		return maxThreads
+		return pass.MaxThreads
 	}
 	warp := (registers*32 + 255) / 256 * 256
-	return min(16384/warp*4*32, maxThreads)
+	return min(16384/warp*4*32, pass.MaxThreads)
 }
-
-const maxThreads = 1024 // per block, all architectures
 
 // LargestBlock is the largest block that can be launched with nvcc's own compile: by the source's
 // .reqntid or .maxntid, and by its registers (0: not known, no bound).
 func LargestBlock(f *ptx.Func, registers int) int {
 	n, exact := f.Threads()
-	if n == 0 || n > maxThreads {
-		n = maxThreads
+	if n == 0 || n > pass.MaxThreads {
+		n = pass.MaxThreads
 	}
 	if exact {
 		return n
@@ -144,10 +139,10 @@ func fitsBefore(f *ptx.Func, before, after int) bool {
 
 // largestCount is the largest register count that fitsBefore takes.
 func largestCount(f *ptx.Func, before int) int {
-	for n := maxRegisters; n > minRegisters; n-- {
+	for n := pass.MaxRegisters; n > pass.MinRegisters; n-- {
 		if fitsBefore(f, before, n) {
 			return n
 		}
 	}
-	return minRegisters
+	return pass.MinRegisters
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"gnvcc/rewrite/coarsen"
 	"gnvcc/rewrite/manner"
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/recipe"
@@ -12,22 +13,8 @@ import (
 // MannerOf is how a recipe for one second entry has it launched. What its throttling takes is known
 // only with its machine code: Throttle says to how many blocks.
 func MannerOf(r recipe.Recipe) manner.Manner {
-	m := manner.Manner{Block: Shape(r)}
-	c, ok := coarsenOf(r)
-	if !ok {
-		return m
-	}
-	m.Coarse, m.Beside = c.by, c.way == blocksBeside
-	guards, err := r.Guards()
-	if err != nil || len(guards) != 1 || c.way == blocksApart {
-		return m
-	}
-	grid := guards[0].Grid()
-	for i, n := range grid {
-		if n > 0 && n%c.by[i] != 0 && min(grid[0], grid[1], grid[2]) > 0 {
-			m.Only = grid
-		}
-	}
+	m := coarsen.Manner(r)
+	m.Block = Shape(r)
 	return m
 }
 
@@ -40,9 +27,9 @@ func Launched(r recipe.Recipe) bool {
 // nil if it may. block is the launches' own.
 func Coarsens(m *ptx.Module, kernel string, how manner.Manner, block [3]int) error {
 	if how.Beside {
-		return Besideable(m, kernel, block)
+		return coarsen.Beside(m, kernel, block)
 	}
-	dims, err := Coarsenable(m, kernel)
+	dims, err := coarsen.Dimensions(m, kernel)
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"gnvcc/rewrite/pass"
 	"gnvcc/rewrite/recipe"
 )
 
@@ -28,17 +29,17 @@ import (
 // own compile (see fitsBefore).
 //
 // From: Li et al., Critical Points Based Register-Concurrency Autotuning for GPUs, DATE 2016.
-func maxnreg(k *kernel, terms []recipe.Term) error {
-	value, err := only(terms)
+func maxnreg(k *pass.Kernel, terms []recipe.Term) error {
+	value, err := pass.Only(terms)
 	if err != nil {
 		return err
 	}
-	n, err := recipe.Number(value, minRegisters, maxRegisters)
+	n, err := recipe.Number(value, pass.MinRegisters, pass.MaxRegisters)
 	if err != nil {
 		return err
 	}
-	if k.machine.trades { // in this file; in this kernel?
-		t, err := k.uses()
+	if k.Machine.Trades { // in this file; in this kernel?
+		t, err := k.Uses()
 		if err != nil {
 			return err
 		}
@@ -52,8 +53,8 @@ func maxnreg(k *kernel, terms []recipe.Term) error {
 			k.RemoveDirective(name)
 		}
 	}
-	if !k.options.ReadBack {
-		before := k.options.Registers[k.Name]
+	if !k.Options.ReadBack {
+		before := k.Options.Registers[k.Name]
 		if !fitsBefore(k.Func, before, n) {
 			return fmt.Errorf(
 				"blocks of %d threads, which can be launched now, could not be with %d registers a thread (at most %d)",
@@ -63,10 +64,3 @@ func maxnreg(k *kernel, terms []recipe.Term) error {
 	k.AddDirective(fmt.Sprintf(".maxnreg %d", n))
 	return nil
 }
-
-// The range of register counts that make sense for .maxnreg.
-const (
-	// ptxas 11.8 .. 13.5: "adjusting per thread register count of 23 to lower bound of 24"
-	minRegisters = 24
-	maxRegisters = 255 // of the instruction set since sm_35
-)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 
+	"gnvcc/rewrite/pass"
 	"gnvcc/rewrite/recipe"
 )
 
@@ -16,8 +17,8 @@ import (
 //
 // Allowed wherever such a pragma stands. Safe: it is a hint; ptxas compiles the loop anew, so that
 // the contraction of multiplications and additions may differ: checked, not by construction.
-func nounroll(k *kernel, terms []recipe.Term) error {
-	value, err := only(terms)
+func nounroll(k *pass.Kernel, terms []recipe.Term) error {
+	value, err := pass.Only(terms)
 	if err != nil {
 		return err
 	}

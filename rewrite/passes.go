@@ -4,7 +4,13 @@ import (
 	"fmt"
 	"slices"
 
+	"gnvcc/rewrite/bypass"
+	"gnvcc/rewrite/coarsen"
+	"gnvcc/rewrite/demote"
+	"gnvcc/rewrite/early"
+	"gnvcc/rewrite/pass"
 	"gnvcc/rewrite/recipe"
+	"gnvcc/rewrite/tile"
 )
 
 // The list of levers, and the reasons for its order.
@@ -21,7 +27,7 @@ type Pass struct {
 	launch bool // says how a second entry is launched (MannerOf)
 
 	// apply carries out all terms of the lever together; PTX stage only.
-	apply func(k *kernel, terms []recipe.Term) error
+	apply func(k *pass.Kernel, terms []recipe.Term) error
 }
 
 // passes are all levers: by stage, in the order of a build, and those on PTX in the order in which
@@ -41,15 +47,15 @@ var passes = []Pass{
 		Doc: "cache policy of loads from global memory"},
 	{Lever: "st", Stage: PTX, Exact: ByConstruction, Sites: true, apply: cacheStores,
 		Doc: "cache policy of stores to global memory"},
-	{Lever: "coarsen", Stage: PTX, launch: true, Exact: Checked, apply: coarsen,
+	{Lever: "coarsen", Stage: PTX, launch: true, Exact: Checked, apply: coarsen.Apply,
 		Doc: "each block of a second entry does the work of so many neighbouring blocks, whose threads are jammed"},
-	{Lever: "tile", Stage: PTX, Exact: Checked, Sites: true, Block: true, apply: tile,
+	{Lever: "tile", Stage: PTX, Exact: Checked, Sites: true, Block: true, apply: tile.Apply,
 		Doc: "what a block reads in so many turns of a loop is copied to shared memory first"},
-	{Lever: "demote", Stage: PTX, Exact: Checked, Block: true, apply: demote,
+	{Lever: "demote", Stage: PTX, Exact: Checked, Block: true, apply: demote.Apply,
 		Doc: "values kept in shared memory instead of registers, 32-bit words a thread"},
-	{Lever: "early", Stage: PTX, Exact: Checked, apply: early,
+	{Lever: "early", Stage: PTX, Exact: Checked, apply: early.Apply,
 		Doc: "on: loads in front of the stores before them, where these are seen to be of other addresses"},
-	{Lever: "bypass", Stage: PTX, Exact: Checked, apply: bypass,
+	{Lever: "bypass", Stage: PTX, Exact: Checked, apply: bypass.Apply,
 		Doc: "warps from this number on load past the L1 cache; L2:K: what they load is evicted first from L2"},
 	{Lever: "inorder", Stage: PTX, Exact: Checked, apply: inorder,
 		Doc: "on: ptxas leaves loads from global memory in the order of the text"},

@@ -40,9 +40,10 @@ func TestCheckPasses(t *testing.T) {
 // alone gives the options and the result of recipes for one kernel of the golden.
 func (g *golden) alone(t *testing.T, list []Pass, kernel string, r recipe.Recipe) ([]byte, error) {
 	t.Helper()
-	o := g.options
-	o.passes = list
-	out, refused, err := o.apply(g.in, map[string]recipe.Recipe{kernel: r})
+	if list == nil {
+		list = passes
+	}
+	out, refused, err := g.options.applyBy(list, g.in, map[string]recipe.Recipe{kernel: r})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"gnvcc/rewrite/ptx"
+	"gnvcc/rewrite/ptx/dataflow"
 )
 
 // Numbers tells what a kernel reads through a pointer argument.
@@ -34,7 +35,7 @@ type Pointer struct {
 // that floating-point instructions use, too, are those of math functions. A value that is converted
 // to an integer may be an index: it counts as one, and so does what atomics change.
 func Reads(f *ptx.Func) map[Pointer]Numbers {
-	r := reader{f: f, trace: tracer{f: f, origins: f.Origins(), found: map[string]string{}},
+	r := reader{f: f, trace: tracer{f: f, origins: dataflow.OriginsOf(f), found: map[string]string{}},
 		uses: map[string][]int{}}
 	for i := range f.Stmts {
 		f.Effects(i, func(name ptx.Span, read, _ bool) {

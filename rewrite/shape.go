@@ -5,7 +5,10 @@ import (
 	"fmt"
 	"strings"
 
+	"gnvcc/rewrite/pass"
 	"gnvcc/rewrite/ptx"
+	"gnvcc/rewrite/ptx/await"
+	"gnvcc/rewrite/ptx/dataflow"
 	"gnvcc/rewrite/recipe"
 )
 
@@ -24,13 +27,13 @@ import (
 // ptxas work on the arithmetic anew.
 //
 // Allowed where the PTX proves that the kernel uses thread and block numbers only as the index
-// over the whole grid (ptx.IndexOnly). Not where blocks may wait for each other, which counts on
-// how many are resident; where the source names its block (__block_size__) or a cluster; nor
-// with more threads than __launch_bounds__ allows. Its second value, a number of the kernel's
-// own blocks, is a wish, and has been heard: it has given the code its registers. Not in a copy
-// that was compiled for the block's or the grid's size. Its condition names the block,
-// host(block)=XxYxZ: of a launch with another one nobody knows that it is sound, and a launch
-// that fails must go on failing.
+// over the whole grid (dataflow.IndexOnly). Not where blocks may wait for each other, which counts
+// on how many are resident; where the source names its block (__block_size__) or a cluster; nor
+// with more threads than __launch_bounds__ allows. Its second value, a number of the kernel's own
+// blocks, is a wish, and has been heard: it has given the code its registers. Not in a copy that
+// was compiled for the block's or the grid's size. Its condition names the block,
+// host(block)=XxYxZ: of a launch with another one nobody knows that it is sound, and a launch that
+// fails must go on failing.
 //
 // Safe: every thread of the grid runs once, with the same index. Where the block's first dimension
 // is a multiple of 32 before and after, the warps are the same, too, and only stand in other
@@ -40,9 +43,6 @@ import (
 //
 // From: thread and block shapes as compilers choose them for generated kernels; here the program
 // has chosen one already.
-
-// Warp is the number of threads of a warp.
-const warp = 32
 
 // shaped reads the lever's value: zeros where the recipe has none.
 func shaped(r recipe.Recipe) (block [3]int, err error) {
@@ -55,19 +55,17 @@ func shaped(r recipe.Recipe) (block [3]int, err error) {
 		return block, fmt.Errorf("shape=%s: a block is XxYxZ", value)
 	}
 	// CUDA programming guide, technical specifications
-	for i, most := range []int{maxThreads, maxThreads, 64} {
+	for i, most := range []int{pass.MaxThreads, pass.MaxThreads, 64} {
 		if block[i], err = recipe.Number(parts[i], 1, most); err != nil {
 			return [3]int{}, fmt.Errorf("shape=%s: %w", value, err)
 		}
 	}
-	if n := threads(block); n > maxThreads {
+	if n := pass.Threads(block); n > pass.MaxThreads {
 		return [3]int{}, fmt.Errorf("shape=%s: a block of %d threads; %d are the most", value, n,
-			maxThreads)
+			pass.MaxThreads)
 	}
 	return block, nil
 }
-
-func threads(block [3]int) int { return block[0] * block[1] * block[2] }
 
 // Shape gives the block that a recipe for one second entry is launched with, zeros where it is the
 // launch's own.
@@ -77,7 +75,7 @@ func Shape(r recipe.Recipe) [3]int {
 }
 
 // sameWarps tells whether blocks of two sizes, of one grid of threads, have the same warps.
-func sameWarps(a, b [3]int) bool { return a[0] > 0 && a[0]%warp == 0 && b[0]%warp == 0 }
+func sameWarps(a, b [3]int) bool { return a[0] > 0 && a[0]%pass.Warp == 0 && b[0]%pass.Warp == 0 }
 
 // reshapes gives the block of each entry of a recipe that is launched with another one, before and
 // after.
@@ -139,14 +137,14 @@ func Shapeable(m *ptx.Module, kernel string) error {
 			return fmt.Errorf("the source asks for %s %s, which is about blocks as they are", d.Name, d.Args)
 		}
 	}
-	waits, err := m.Awaits(kernel)
+	waits, err := await.Why(m, kernel)
 	if err != nil {
 		return err
 	}
 	if waits != "" {
 		return fmt.Errorf("its blocks may wait for each other (%s)", waits)
 	}
-	if _, err := m.IndexOnly(kernel); err != nil {
+	if _, err := dataflow.IndexOnly(m, kernel); err != nil {
 		return fmt.Errorf("it may see its launch shape: %w", err)
 	}
 	return nil
@@ -155,7 +153,7 @@ func Shapeable(m *ptx.Module, kernel string) error {
 // Takes says why a kernel can't be launched with a block, from its directives and its registers (0:
 // not known).
 func Takes(f *ptx.Func, registers int, block [3]int) error {
-	n := threads(block)
+	n := pass.Threads(block)
 	if most, _ := f.Threads(); most > 0 && n > most {
 		return fmt.Errorf("blocks of %d threads: the source allows %d (__launch_bounds__)", n, most)
 	}

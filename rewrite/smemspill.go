@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"gnvcc/rewrite/pass"
 	"gnvcc/rewrite/recipe"
 )
 
@@ -32,28 +33,28 @@ const warpThreads = 32 // in a warp, on every GPU so far
 // than would be left: so this is for second entries, chosen by how much is asked for.
 //
 // From: ptxas 13.0's own feature; the idea: Sakdhnagool et al., RegDem.
-func smemspill(k *kernel, terms []recipe.Term) error {
-	value, err := only(terms)
+func smemspill(k *pass.Kernel, terms []recipe.Term) error {
+	value, err := pass.Only(terms)
 	if err != nil {
 		return err
 	}
 	if value != "on" {
 		return errors.New("the only value is on")
 	}
-	if err := k.machine.needs("the pragma", 90, 75); err != nil {
+	if err := k.Machine.Needs("the pragma", 90, 75); err != nil {
 		return err
 	}
-	t, err := k.uses()
+	t, err := k.Uses()
 	if err != nil {
 		return err
 	}
-	if err := k.takesShared(); err != nil {
+	if err := k.TakesShared(); err != nil {
 		return err
 	}
 	switch {
-	case k.options.Relocatable:
+	case k.Options.Relocatable:
 		return errors.New("ptxas refuses it in relocatable code (-rdc)")
-	case slices.Contains(k.module.Target, "debug"):
+	case slices.Contains(k.Module.Target, "debug"):
 		return errors.New("ptxas refuses it in debugging code (-G)")
 	case t.Calls:
 		return errors.New("ptxas refuses it in a kernel with calls")
@@ -64,7 +65,7 @@ func smemspill(k *kernel, terms []recipe.Term) error {
 	case slices.Contains(k.Pragmas(), "enable_smem_spilling"):
 		return errors.New("the source has the pragma already")
 	}
-	if own := t.SharedStatic + k.options.Dynamic[k.Name]; own >= sharedLimit {
+	if own := t.SharedStatic + k.Options.Dynamic[k.Name]; own >= pass.SharedLimit {
 		return fmt.Errorf("the kernel has %d bytes of shared memory, nothing is left", own)
 	}
 	n, _ := k.Threads()
@@ -72,7 +73,7 @@ func smemspill(k *kernel, terms []recipe.Term) error {
 		return fmt.Errorf("the kernel is bounded to %d threads, and ptxas reserves too little for blocks "+
 			"that are no whole warps", n)
 	}
-	if d := k.options.Blocks[k.Name]; n == 0 && d[0]*d[1]*d[2] > 0 {
+	if d := k.Options.Blocks[k.Name]; n == 0 && d[0]*d[1]*d[2] > 0 {
 		if threads := d[0] * d[1] * d[2]; threads%warpThreads != 0 {
 			d = [3]int{(threads + warpThreads - 1) / warpThreads * warpThreads, 1, 1}
 		}

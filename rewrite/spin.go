@@ -7,7 +7,9 @@ import (
 	"strconv"
 	"strings"
 
+	"gnvcc/rewrite/pass"
 	"gnvcc/rewrite/ptx"
+	"gnvcc/rewrite/ptx/dataflow"
 	"gnvcc/rewrite/recipe"
 )
 
@@ -47,8 +49,8 @@ import (
 // From: Li, GPU performance modeling and optimization (2016), chapter 7, whose lock bits are gone
 // since Maxwell; test before the swap and back-off are Rudolph and Segall's (ISCA 1984) and
 // Anderson's (TPDS 1990).
-func spin(k *kernel, terms []recipe.Term) error {
-	value, err := only(terms)
+func spin(k *pass.Kernel, terms []recipe.Term) error {
+	value, err := pass.Only(terms)
 	if err != nil {
 		return err
 	}
@@ -56,13 +58,13 @@ func spin(k *kernel, terms []recipe.Term) error {
 	if err != nil {
 		return err
 	}
-	if err := k.machine.needs("spin", 63, 70); err != nil {
+	if err := k.Machine.Needs("spin", 63, 70); err != nil {
 		return err
 	}
 	if strings.Contains(string(k.Text()), spinPrefix) {
 		return errors.New("the kernel has registers called " + spinPrefix + " already")
 	}
-	loops, err := k.Spins()
+	loops, err := dataflow.Spins(k.Func)
 	if err != nil {
 		return err
 	}
@@ -109,7 +111,7 @@ const (
 )
 
 // attempt is the text that takes an attempt's place.
-func attempt(f *ptx.Func, s ptx.Spin, n int, test, sleep bool, how spinning) []string {
+func attempt(f *ptx.Func, s dataflow.Spin, n int, test, sleep bool, how spinning) []string {
 	// The lock was taken where the old value stands for free; an exchange: where it is not what was
 	// stored.
 	compare, with := "eq", s.Free
@@ -146,7 +148,7 @@ func attempt(f *ptx.Func, s ptx.Spin, n int, test, sleep bool, how spinning) []s
 	if !s.Generic {
 		load += ".shared"
 	}
-	return fill(text, "P", spinPrefix+"p", "DELAY", fmt.Sprintf("%sd%d", spinPrefix, n),
+	return pass.Fill(text, "P", spinPrefix+"p", "DELAY", fmt.Sprintf("%sd%d", spinPrefix, n),
 		"NEXT", spinPrefix+"n", "V", spinPrefix+map[string]string{"b32": "v", "b64": "w"}[s.Type],
 		"LOAD", load, "TYPE", s.Type, "COMPARE", compare, "WITH", string(f.Bytes(with)),
 		"OLD", string(f.Bytes(s.Old)), "ADDRESS", string(f.Bytes(s.Address)),

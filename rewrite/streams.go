@@ -3,7 +3,9 @@ package rewrite
 import (
 	"strconv"
 
+	"gnvcc/rewrite/pass"
 	"gnvcc/rewrite/ptx"
+	"gnvcc/rewrite/ptx/dataflow"
 )
 
 // Streams tells of each load that a hint may be given to (the sites of ld@N) which array it reads:
@@ -14,16 +16,16 @@ import (
 // begins with. What is multiplied or shifted on the way is an index, and not followed; neither is
 // what comes from memory: a pointer in a structure in memory is no argument.
 func Streams(f *ptx.Func) []int {
-	list := accesses(f, "ld")
+	list := pass.Accesses(f, "ld")
 	if len(list) == 0 {
 		return nil
 	}
-	t := tracer{f: f, origins: f.Origins(), found: make(map[string]string)}
+	t := tracer{f: f, origins: dataflow.OriginsOf(f), found: make(map[string]string)}
 	numbers := make(map[string]int)
 	out := make([]int, len(list))
 	for k, a := range list {
 		out[k] = -1
-		base, _, ok := f.Address(f.Operands(a.stmt, nil)[1])
+		base, _, ok := f.Address(f.Operands(a.Stmt, nil)[1])
 		if !ok {
 			continue
 		}
@@ -47,7 +49,7 @@ const manyOrigins = "*"
 // A tracer follows registers back to parameters.
 type tracer struct {
 	f       *ptx.Func
-	origins *ptx.Origins
+	origins *dataflow.Origins
 	found   map[string]string // register -> its origin
 }
 

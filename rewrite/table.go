@@ -6,6 +6,7 @@ import (
 	"sort"
 	"strings"
 
+	"gnvcc/rewrite/coarsen"
 	"gnvcc/rewrite/recipe"
 )
 
@@ -139,7 +140,7 @@ func Check(r recipe.Recipe) error {
 		return Check(entries[0])
 	} else if err := checkThrottle(r); err != nil {
 		return err
-	} else if err := checkCoarsen(r); err != nil {
+	} else if err := coarsen.Check(r); err != nil {
 		return err
 	} else {
 		return checkShape(r)

@@ -1,11 +1,12 @@
 package rewrite
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 
+	"gnvcc/rewrite/pass"
 	"gnvcc/rewrite/ptx"
+	"gnvcc/rewrite/ptx/await"
 	"gnvcc/rewrite/recipe"
 )
 
@@ -77,7 +78,7 @@ func checkThrottle(r recipe.Recipe) error {
 // one of its blocks may wait for another. A grid that is resident as a whole may do that without
 // being launched as cooperative, and would hang if it were not.
 func Throttleable(m *ptx.Module, kernel string) error {
-	waits, err := m.Awaits(kernel)
+	waits, err := await.Why(m, kernel)
 	if err != nil {
 		return err
 	}
@@ -90,19 +91,9 @@ func Throttleable(m *ptx.Module, kernel string) error {
 		return err
 	}
 	for _, f := range r.Funcs {
-		if readsSharedSize(f.Text()) {
+		if pass.ReadsSharedSize(f.Text()) {
 			return errors.New("it reads how much shared memory it has: a reserve could be seen")
 		}
 	}
 	return nil
-}
-
-// readsSharedSize tells whether a PTX text reads how much shared memory a launch has.
-func readsSharedSize(text []byte) bool {
-	for _, register := range []string{"%dynamic_smem_size", "%total_smem_size", "%aggr_smem_size"} {
-		if bytes.Contains(text, []byte(register)) {
-			return true
-		}
-	}
-	return false
 }

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"gnvcc/rewrite/pass"
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/recipe"
 )
@@ -177,7 +178,7 @@ func (k *tileKernel) sameReads(was, now tileRun) error {
 					continue
 				}
 				below, above := false, false
-				for d := uint64(1); d < tileGap; d++ {
+				for d := uint64(1); d < 32; d++ {
 					below, above = below || had(at-d), above || had(at+d)
 				}
 				if !below || !above {
@@ -334,7 +335,7 @@ func (k *tileKernel) guard(place []string, end string) {
 // ownShared uses shared memory, with a barrier of its own.
 func (k *tileKernel) ownShared(place []string, sum string) {
 	gx, b, t, tz := place[0], place[2], place[3], place[4]
-	n, base, mine, next, v := threads(k.block), k.r(), k.r(), k.r(), k.r()
+	n, base, mine, next, v := pass.Threads(k.block), k.r(), k.r(), k.r(), k.r()
 	k.line(".shared .align 4 .b8 mine[%d];", 4*n)
 	lane, wraps := k.r(), k.p()
 	k.line("mad.lo.s32 %s, %s, %d, %s;\nmad.lo.s32 %s, %s, %d, %s;", lane, b, k.block[0], t, lane, tz,

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"gnvcc/rewrite/pass"
 	"gnvcc/rewrite/ptx"
 )
 
@@ -143,7 +144,7 @@ func newTileMachine(f *ptx.Func, block [3]int, dynamic int) (*tileMachine, error
 			m.stmts[i].args = append(m.stmts[i].args, m.operand(o))
 		}
 	}
-	if size+dynamic > sharedLimit {
+	if size+dynamic > pass.SharedLimit {
 		return nil, fmt.Errorf("%d bytes of shared memory", size+dynamic)
 	}
 	m.shared, m.touched = make([]byte, size+dynamic), make([]tileTouch, size+dynamic)
@@ -378,7 +379,7 @@ func (m *tileMachine) memory(t *tileThread, s *tileInst) error {
 			many = int(w[1] - '0')
 		}
 	}
-	width := bitsOf(s.words[len(s.words)-1]) / 8
+	width := pass.BitsOf(s.words[len(s.words)-1]) / 8
 	if address%uint64(width*many) != 0 {
 		return errMisaligned
 	}

@@ -3,6 +3,7 @@ package rewrite
 import (
 	"fmt"
 
+	"gnvcc/rewrite/pass"
 	"gnvcc/rewrite/ptx"
 )
 
@@ -260,7 +261,7 @@ func (p *registerReader) declare(v ptx.Variable) error {
 		return err
 	}
 	if isNew {
-		g := group{v.Name, v.Count, len(p.state), bitsOf(v.Type)}
+		g := group{v.Name, v.Count, len(p.state), pass.BitsOf(v.Type)}
 		p.groups = append(p.groups, g)
 		p.state = append(p.state, make([]uint8, max(v.Count, 1))...)
 		if old := p.old; old != nil && p.same == g.base && at < len(old.groups) && old.groups[at] == g {

@@ -44,5 +44,5 @@ take ccsb-scripps AutoDock-GPU Makefile Makefile.Cuda version_string.sh test_cud
 take brucefan1983 GPUMD src examples/gpumd_dynamic examples/nep_train/nep.txt
 take ggml-org ggml CMakeLists.txt ggml.pc.in LICENSE cmake include src/CMakeLists.txt \
 	':(glob)src/*.c' ':(glob)src/*.cpp' ':(glob)src/*.h' src/ggml-cpu src/ggml-cuda \
-	tests/CMakeLists.txt tests/test-backend-ops.cpp
+	tests
 du -sk "$out"/* >&2

@@ -1,5 +1,5 @@
 // Command headroom lists the kernels of PTX files whose launch shape is nobody's business: those
-// that use thread and block numbers only as the index over the whole grid (ptx.IndexOnly).
+// that use thread and block numbers only as the index over the whole grid (dataflow.IndexOnly).
 //
 //	headroom [-v] FILE.ptx ...
 //

@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"gnvcc/rewrite/ptx"
+	"gnvcc/rewrite/ptx/dataflow"
 )
 
 func main() {
@@ -35,7 +36,7 @@ func list(w io.Writer, path string, why bool) error {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	for _, f := range m.Entries() {
-		use, err := m.IndexOnly(f.Name)
+		use, err := dataflow.IndexOnly(m, f.Name)
 		switch {
 		case err == nil:
 			fmt.Fprintln(w, f.Name, digits(use.Dims))

@@ -13,7 +13,7 @@ import (
 	"text/tabwriter"
 
 	"gnvcc/bench/jsonl"
-	"gnvcc/rewrite"
+	"gnvcc/rewrite/tile"
 	"gnvcc/sim/forest"
 )
 
@@ -78,7 +78,7 @@ func fit(args []string) error {
 	if *grow == "" {
 		return nil
 	}
-	f, err := forest.Grow(rewrite.TileFeatures, rows, grown)
+	f, err := forest.Grow(tile.FeatureNames, rows, grown)
 	if err != nil {
 		return err
 	}
@@ -98,7 +98,7 @@ func fit(args []string) error {
 // kernels.
 func foretell(rows []forest.Row, file, device string, folds int) ([]float64, error) {
 	if file == "" {
-		return forest.Validate(rewrite.TileFeatures, rows, grown, folds)
+		return forest.Validate(tile.FeatureNames, rows, grown, folds)
 	}
 	in, err := os.Open(file)
 	if err != nil {
@@ -111,7 +111,7 @@ func foretell(rows []forest.Row, file, device string, folds int) ([]float64, err
 			return nil, fmt.Errorf("read the forest %s: %w", file, err)
 		}
 	}
-	f, err := forest.Load(text, device, rewrite.TileFeatures)
+	f, err := forest.Load(text, device, tile.FeatureNames)
 	if err != nil {
 		return nil, err
 	}

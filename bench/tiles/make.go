@@ -17,6 +17,7 @@ import (
 	"gnvcc/rewrite"
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/recipe"
+	"gnvcc/rewrite/tile"
 	"gnvcc/sim/cubin"
 )
 
@@ -96,7 +97,7 @@ type subject struct {
 
 // unrolled is how many turns of the source the compiler has made one of: in a kernel with any
 // number of loads each turn reads one element.
-func (x *subject) unrolled(box *rewrite.TileBox) int {
+func (x *subject) unrolled(box *tile.Box) int {
 	if x.loads > 0 {
 		return 1
 	}
@@ -205,9 +206,9 @@ func (m *maker) tile(ctx context.Context, block [3]int, n int) error {
 }
 
 // target is the box of the array that a kernel is about.
-func target(m *ptx.Module, x *subject, block [3]int, n int) (rewrite.Tiling, rewrite.TileBox,
+func target(m *ptx.Module, x *subject, block [3]int, n int) (tile.Tiling, tile.Box,
 	bool) {
-	for _, t := range rewrite.Tilings(m, x.name, block, 0, n) {
+	for _, t := range tile.Tilings(m, x.name, block, 0, n) {
 		for _, box := range t.Boxes {
 			if box.Index == x.index && (x.loads == 0 || box.Loads == x.loads) {
 				t.Bytes = box.Bytes
@@ -215,7 +216,7 @@ func target(m *ptx.Module, x *subject, block [3]int, n int) (rewrite.Tiling, rew
 			}
 		}
 	}
-	return rewrite.Tiling{}, rewrite.TileBox{}, false
+	return tile.Tiling{}, tile.Box{}, false
 }
 
 // largestArray bounds what a launch reads, elements.
@@ -225,7 +226,7 @@ const largestArray = 96 << 20
 const most = 8 << 20
 
 // launch adds a launch, unless its array is too large.
-func (m *maker) launch(x *subject, cubin, term string, t *rewrite.Tiling, box *rewrite.TileBox,
+func (m *maker) launch(x *subject, cubin, term string, t *tile.Tiling, box *tile.Box,
 	block [3]int, loop, size [2]int) {
 	w, h := size[0], size[1]
 	rows, columns := x.extent(loop[0], loop[1], w, h)

@@ -11,13 +11,13 @@ import (
 	"testing"
 
 	"gnvcc/install/kits"
-	"gnvcc/rewrite"
 	"gnvcc/rewrite/ptx"
+	"gnvcc/rewrite/tile"
 	"gnvcc/sim/forest"
 )
 
 // wanted is what a kernel's box must look like, from the parameters alone.
-func (k *Kernel) wanted(block [3]int, turns int) rewrite.TileBox {
+func (k *Kernel) wanted(block [3]int, turns int) tile.Box {
 	type element struct{ row, column int }
 	home := func(x, y, i, j, m int) element {
 		return []element{{i, j}, {y, i*m + j}, {i*m + j, y}, {x, i*m + j}, {i*m + j, x},
@@ -37,7 +37,7 @@ func (k *Kernel) wanted(block [3]int, turns int) rewrite.TileBox {
 		}
 	}
 	list := k.neighbours()
-	out := rewrite.TileBox{Reuse: float64(block[0]*block[1]) / float64(len(elements)),
+	out := tile.Box{Reuse: float64(block[0]*block[1]) / float64(len(elements)),
 		Loads:   len(list),
 		Sectors: float64(len(sectors))}
 	for _, o := range list {
@@ -105,7 +105,7 @@ func TestFit(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	zeros := strings.Repeat(",0", len(rewrite.TileFeatures)-1)
+	zeros := strings.Repeat(",0", len(tile.FeatureNames)-1)
 	write("launches.jsonl", `{"ID":1,"Kernel":"a","Features":[1`+zeros+`]}
 {"ID":2,"Kernel":"b","Features":[9`+zeros+`]}
 `)
@@ -126,7 +126,7 @@ func TestFit(t *testing.T) {
 	if _, err := readTrials(dir); err == nil || !strings.Contains(err.Error(), "other results") {
 		t.Error(err)
 	}
-	if !slices.Contains(rewrite.TileFeatures, "reuse") {
+	if !slices.Contains(tile.FeatureNames, "reuse") {
 		t.Error("no reuse among the features")
 	}
 }
@@ -178,11 +178,11 @@ func TestFamilies(t *testing.T) {
 func TestForest(t *testing.T) {
 	var rows []forest.Row
 	for n := range 200 {
-		x := make([]float64, len(rewrite.TileFeatures))
+		x := make([]float64, len(tile.FeatureNames))
 		x[0] = float64(n % 10)
 		rows = append(rows, forest.Row{X: x, Y: x[0], Group: fmt.Sprint(n % 7)})
 	}
-	f, err := forest.Grow(rewrite.TileFeatures, rows, grown)
+	f, err := forest.Grow(tile.FeatureNames, rows, grown)
 	if err != nil {
 		t.Fatal(err)
 	}

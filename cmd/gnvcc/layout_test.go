@@ -71,8 +71,9 @@ func TestLayout(t *testing.T) {
 	// What a room may import, of ours.
 	may := map[string][]string{
 		"cache":   {"cache"},
-		"rewrite": {"rewrite"},
-		"sim":     {"sim"},
+		"graph":   {},
+		"rewrite": {"rewrite", "graph"},
+		"sim":     {"sim", "graph"},
 		"profile": {"profile", "sim", "rewrite"},
 		"policy":  {"policy", "profile", "sim", "rewrite", "cache"},
 		"driver":  {"driver", "profile", "sim", "rewrite", "cache"},

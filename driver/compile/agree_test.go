@@ -7,6 +7,7 @@ import (
 
 	"gnvcc/rewrite/fold/same"
 	"gnvcc/rewrite/ptx"
+	"gnvcc/rewrite/ptx/dataflow"
 )
 
 // TestAgree: a variant is proved only where ptxas did with each of its sums what it did with all of
@@ -27,7 +28,7 @@ func TestAgree(t *testing.T) {
 			at[reg] = s
 		}
 	}
-	reach, err := at["%f5"].Func.Reaching()
+	reach, err := dataflow.ReachingOf(at["%f5"].Func)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +77,7 @@ func TestAgree(t *testing.T) {
 		"nobody's product":  {same.Answer{}, did{other: contracted}, nil, "no operand"},
 		"not the variant's": {same.Answer{}, did{sum: contracted, product: gone}, nil, ""},
 	} {
-		reaches := map[*ptx.Func]*ptx.Reaching{sum.Func: reach}
+		reaches := map[*ptx.Func]*dataflow.Reaching{sum.Func: reach}
 		err := agree(t.Context(), &c.answer, newDoings(c.before, reaches),
 			newDoings(c.after, reaches))
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {

@@ -267,7 +267,7 @@ func (c *Compiler) defaultKernels(s *Source) ([]cache.Kernel, error) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), c.Limit)
 	defer cancel()
-	b, done, err := c.workbench()
+	b, done, err := c.workbench(ForOne)
 	if err != nil {
 		return nil, err
 	}
@@ -285,13 +285,13 @@ func (c *Compiler) defaultKernels(s *Source) ([]cache.Kernel, error) {
 }
 
 // workbench makes one with a folder of its own. done removes that.
-func (c *Compiler) workbench() (b *Workbench, done func(), err error) {
+func (c *Compiler) workbench(mode Mode) (b *Workbench, done func(), err error) {
 	folder := filepath.Join(c.dir, "compile"+strconv.FormatInt(c.number.Add(1), 10))
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return nil, nil, fmt.Errorf("scratch folder: %w", err)
 	}
 	b = &Workbench{Store: c.store, Env: c.env, Log: c.env.Log(), Folder: folder, Start: child.Run,
-		only: true, after: c.account, flights: &c.flights, launcher: c.launcher}
+		mode: mode, after: c.account, flights: &c.flights, launcher: c.launcher}
 	return b, func() { os.RemoveAll(folder) }, nil
 }
 
@@ -351,33 +351,27 @@ const memoCandidate cache.Memos[keptCandidate] = "candidate"
 // tool refused it. What was made once is found again, refusals too; ctx and Limit end what takes
 // too long, which is tried again another time.
 func (c *Compiler) Compile(ctx context.Context, s *Source, r recipe.Recipe) (*Candidate, error) {
-	return c.made(ctx, s, r, how{})
+	return c.made(ctx, s, r, ForMeasuring)
 }
 
 // Draft makes a candidate for a search, sooner: its source variant may come from a slice of the
 // text (draft.go). Before it is adopted it has to be compiled by Compile: that may give other code.
 func (c *Compiler) Draft(ctx context.Context, s *Source, r recipe.Recipe) (*Candidate, error) {
-	return c.made(ctx, s, r, how{draft: true})
+	return c.made(ctx, s, r, ForDraft)
 }
 
-// how says how a candidate is made.
-type how struct {
-	never bool // the guards never hold
-	draft bool // source variants may be drafts
-}
-
-func (c *Compiler) made(ctx context.Context, s *Source, r recipe.Recipe, h how) (*Candidate,
+func (c *Compiler) made(ctx context.Context, s *Source, r recipe.Recipe, mode Mode) (*Candidate,
 	error) {
 	if rewrite.Launched(r) {
-		return c.launched(ctx, s, r, h)
+		return c.launched(ctx, s, r, mode)
 	}
-	return c.candidate(ctx, s, r, h)
+	return c.candidate(ctx, s, r, mode)
 }
 
 // launched makes a candidate that is launched otherwise than the kernel. Where its code does not
 // depend on that it is made once, for all levels and blocks.
-func (c *Compiler) launched(ctx context.Context, s *Source, r recipe.Recipe, h how) (*Candidate,
-	error) {
+func (c *Compiler) launched(ctx context.Context, s *Source, r recipe.Recipe,
+	mode Mode) (*Candidate, error) {
 	if err := rewrite.Check(r); err != nil {
 		return nil, err
 	}
@@ -397,7 +391,7 @@ func (c *Compiler) launched(ctx context.Context, s *Source, r recipe.Recipe, h h
 	if second.plain() && !rewrite.KnowsBlock(rest) {
 		rest = rest.Without("shape")
 	}
-	cand, err := c.candidate(ctx, s, rest.With(second.term), h)
+	cand, err := c.candidate(ctx, s, rest.With(second.term), mode)
 	if err != nil {
 		return nil, err
 	}
@@ -422,7 +416,7 @@ func (c *Compiler) sameArithmetic(ctx context.Context, s *Source, e second, cand
 	if !e.comparable() {
 		return nil
 	}
-	own, err := c.candidate(ctx, s, recipe.Recipe{}, how{})
+	own, err := c.candidate(ctx, s, recipe.Recipe{}, ForMeasuring)
 	if err != nil {
 		return err
 	}
@@ -461,13 +455,13 @@ func arithmeticKey(kernel string, own, cand *Candidate) string {
 // runs the plain copy, as it is compiled beside the specialised ones.
 func (c *Compiler) CompilePlain(ctx context.Context, s *Source,
 	r recipe.Recipe) (*Candidate, error) {
-	return c.candidate(ctx, s, r, how{never: true})
+	return c.candidate(ctx, s, r, ForPlainCopy)
 }
 
-func (c *Compiler) candidate(ctx context.Context, s *Source, r recipe.Recipe, h how) (*Candidate,
-	error) {
-	parts := []string{"candidate 1", s.job.Key, s.Kernel, r.String(), strconv.FormatBool(h.never),
-		cache.OwnKey()}
+func (c *Compiler) candidate(ctx context.Context, s *Source, r recipe.Recipe,
+	mode Mode) (*Candidate, error) {
+	parts := []string{"candidate 1", s.job.Key, s.Kernel, r.String(),
+		strconv.FormatBool(mode == ForPlainCopy), cache.OwnKey()}
 	if t := s.translation; t != nil {
 		parts = append(parts, t.Input, t.Module)
 	}
@@ -475,32 +469,35 @@ func (c *Compiler) candidate(ctx context.Context, s *Source, r recipe.Recipe, h 
 		parts = append(parts, s.Link.Cubin, s.Assembly.Cubin)
 	}
 	key := cache.HashOf(parts...)
-	if h.draft = h.draft && len(Asked(s.Kernel, r)) > 0; h.draft {
+	if mode == ForDraft && len(Asked(s.Kernel, r)) == 0 {
+		mode = ForMeasuring
+	}
+	if mode == ForDraft {
 		if cand, ok, err := c.kept(key); ok {
-			return c.provable(cand, s, r, h), err // better than a draft
+			return c.provable(cand, s, r, mode), err // better than a draft
 		}
 		key = cache.HashOf("draft", key)
 	}
 	cand, err := once(ctx, &c.flights, key,
 		func() (*Candidate, bool, error) { return c.kept(key) },
-		func() (*Candidate, error) { return c.compile(ctx, s, r, h, key) })
-	return c.provable(cand, s, r, h), err
+		func() (*Candidate, error) { return c.compile(ctx, s, r, mode, key) })
+	return c.provable(cand, s, r, mode), err
 }
 
 // provable gives a candidate that is to be proved the means.
-func (c *Compiler) provable(cand *Candidate, s *Source, r recipe.Recipe, h how) *Candidate {
-	if cand == nil || !cand.doubted || h.never {
+func (c *Compiler) provable(cand *Candidate, s *Source, r recipe.Recipe, mode Mode) *Candidate {
+	if cand == nil || !cand.doubted || mode == ForPlainCopy {
 		return cand
 	}
 	cand.Prove = func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, c.Limit)
 		defer cancel()
-		b, done, err := c.workbench()
+		// a draft is proved as what it is: a build may give the same
+		b, done, err := c.workbench(mode.proof())
 		if err != nil {
 			return err
 		}
 		defer done()
-		b.proving, b.draft = true, h.draft // a draft is proved as what it is: a build may give the same
 		recipes := map[string]recipe.Recipe{s.Kernel: r}
 		p, whole, bad, err := b.rewritten(ctx, s.job, s.translation, s.Module, recipes, s.std)
 		if err == nil && len(bad) == 0 {
@@ -530,11 +527,11 @@ func (c *Compiler) kept(key string) (*Candidate, bool, error) {
 		Normals: k.Normals, doubted: k.Doubted, Draft: k.Draft}, true, nil
 }
 
-func (c *Compiler) compile(ctx context.Context, s *Source, r recipe.Recipe, h how,
+func (c *Compiler) compile(ctx context.Context, s *Source, r recipe.Recipe, mode Mode,
 	key string) (*Candidate, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.Limit)
 	defer cancel()
-	kept, err := c.make(ctx, s, r, h)
+	kept, err := c.make(ctx, s, r, mode)
 	if err != nil {
 		if ctx.Err() != nil || transient(err) {
 			return nil, err
@@ -570,15 +567,14 @@ func transient(err error) bool {
 }
 
 // make makes a candidate.
-func (c *Compiler) make(ctx context.Context, s *Source, r recipe.Recipe, h how) (keptCandidate,
+func (c *Compiler) make(ctx context.Context, s *Source, r recipe.Recipe, mode Mode) (keptCandidate,
 	error) {
 	var none keptCandidate
-	b, done, err := c.workbench()
+	b, done, err := c.workbench(mode)
 	if err != nil {
 		return none, err
 	}
 	defer done()
-	b.never, b.unproved, b.draft = h.never, true, h.draft
 	recipes := map[string]recipe.Recipe{s.Kernel: r}
 	out, bad, err := b.try(ctx, s.job, s.translation, s.Module, recipes, s.std)
 	if err != nil {

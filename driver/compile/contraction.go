@@ -15,6 +15,7 @@ import (
 	"gnvcc/rewrite/contract"
 	"gnvcc/rewrite/fold/same"
 	"gnvcc/rewrite/ptx"
+	"gnvcc/rewrite/ptx/dataflow"
 )
 
 // Contraction as in nvcc's own build. Which products ptxas contracts with which sums, where cicc
@@ -159,7 +160,7 @@ func (b *Workbench) contract(ctx context.Context, j *job.Job, t *record.Translat
 			}
 		case d.doubt == leftToCompilers && own.All != unclear:
 			err = writeAll(out, name, own.All)
-		case len(own.Sums) > 0 && (!b.draft || b.proving) && t != nil && leaves(out, name):
+		case len(own.Sums) > 0 && b.mode != ForDraft && t != nil && leaves(out, name):
 			// Where it can't be told, the proof says so.
 			var sums []contract.Sum
 			if sums, err = b.matchedSums(ctx, j, t, module, d); err == nil {
@@ -210,7 +211,7 @@ func (b *Workbench) matchedSums(ctx context.Context, j *job.Job, t *record.Trans
 	for n, s := range list {
 		place[s] = n
 	}
-	after := newDoings(map[same.Statement]deed{}, map[*ptx.Func]*ptx.Reaching{})
+	after := newDoings(map[same.Statement]deed{}, map[*ptx.Func]*dataflow.Reaching{})
 	var out []contract.Sum
 	both := twoOf(answer)
 	for _, s := range answer.Sums {
@@ -266,7 +267,7 @@ func writeAll(m *ptx.Module, name string, is deed) error {
 		return err
 	}
 	var of []contract.Sum
-	did := newDoings(map[same.Statement]deed{}, map[*ptx.Func]*ptx.Reaching{})
+	did := newDoings(map[same.Statement]deed{}, map[*ptx.Func]*dataflow.Reaching{})
 	for s, both := range sums {
 		if s.Func != m.Entry(name) {
 			continue

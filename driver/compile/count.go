@@ -4,7 +4,8 @@ import (
 	"context"
 	"errors"
 
-	"gnvcc/rewrite"
+	"gnvcc/rewrite/bypass"
+	"gnvcc/rewrite/counters"
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/recipe"
 	"gnvcc/sim/cubin"
@@ -17,12 +18,12 @@ import (
 // Counting makes nvcc's own build of a kernel with counters in it (rewrite.Count), and says what
 // they count. It is made anew each time: a configuration is counted once.
 func (c *Compiler) Counting(ctx context.Context, s *Source,
-	caches rewrite.Caches) (*Candidate, rewrite.Counters, error) {
+	caches counters.Caches) (*Candidate, counters.Counters, error) {
 	if s.Link != nil {
-		return nil, rewrite.Counters{}, errors.New("count: with -rdc=true a module is linked from several files")
+		return nil, counters.Counters{}, errors.New("count: with -rdc=true a module is linked from several files")
 	}
-	text, counters, err := rewrite.Count(s.Module, s.Kernel,
-		rewrite.Counting{Registers: s.Default.Registers, Caches: caches})
+	text, counters, err := counters.Insert(s.Module, s.Kernel,
+		counters.Counting{Registers: s.Default.Registers, Caches: caches})
 	if err != nil {
 		return nil, counters, err
 	}
@@ -33,12 +34,12 @@ func (c *Compiler) Counting(ctx context.Context, s *Source,
 // Sampling makes nvcc's own build of a kernel with several thresholds of the lever bypass in it
 // (rewrite.Sample). It is made anew each time: a configuration is sampled once.
 func (c *Compiler) Sampling(ctx context.Context, s *Source, thresholds []int,
-	window int) (*Candidate, rewrite.Sampling, error) {
-	o := rewrite.Sampling{Thresholds: thresholds, Window: window, Registers: s.Default.Registers}
+	window int) (*Candidate, bypass.Sampling, error) {
+	o := bypass.Sampling{Thresholds: thresholds, Window: window, Registers: s.Default.Registers}
 	if s.Link != nil {
 		return nil, o, errors.New("sample: with -rdc=true a module is linked from several files")
 	}
-	text, err := rewrite.Sample(s.Module, s.Kernel, o)
+	text, err := bypass.Sample(s.Module, s.Kernel, o)
 	if err != nil {
 		return nil, o, err
 	}
@@ -79,7 +80,7 @@ func (c *Compiler) assemble(ctx context.Context, s *Source, text []byte,
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.Limit)
 	defer cancel()
-	b, done, err := c.workbench()
+	b, done, err := c.workbench(ForOne)
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +98,7 @@ func (c *Compiler) Lines(ctx context.Context, s *Source, r recipe.Recipe) (conte
 	err error) {
 	ctx, cancel := context.WithTimeout(ctx, c.Limit)
 	defer cancel()
-	b, done, err := c.workbench()
+	b, done, err := c.workbench(ForOne)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -7,7 +7,8 @@ import (
 	"testing"
 
 	"gnvcc/driver/drivertest"
-	"gnvcc/rewrite"
+	"gnvcc/rewrite/bypass"
+	"gnvcc/rewrite/counters"
 	"gnvcc/sim/cubin"
 )
 
@@ -32,7 +33,7 @@ func shownKernel(t *testing.T) (c *Compiler, s *Source, hash string) {
 func TestCounting(t *testing.T) {
 	c, s, _ := shownKernel(t)
 	cand, counters, err := c.Counting(context.Background(), s,
-		rewrite.Caches{L1: 200 << 10, L2: 50 << 20})
+		counters.Caches{L1: 200 << 10, L2: 50 << 20})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +71,7 @@ func TestSampling(t *testing.T) {
 	}
 	f, err := cubin.Read(content)
 	if err != nil || len(f.Kernels) != 1 || f.Kernels[0].Name != "_Z5shownPfi" ||
-		!bytes.Contains(content, []byte(rewrite.SampleTable)) || len(o.Thresholds) != 3 {
+		!bytes.Contains(content, []byte(bypass.Table)) || len(o.Thresholds) != 3 {
 		t.Fatalf("%+v, %v, %+v", f, err, o)
 	}
 	if cand.Build.Registers > (s.Default.Registers+7)/8*8 {

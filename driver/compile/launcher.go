@@ -84,7 +84,7 @@ func gpuCount() int {
 // launching tells whether a workbench's tools run below the launcher: for a candidate that is
 // measured before anything is proved.
 func (b *Workbench) launching() bool {
-	return b.launcher != nil && b.only && b.unproved && !b.proving &&
+	return b.launcher != nil && b.mode.measures() &&
 		b.launcher.fails.Load() < launchedTries
 }
 

@@ -7,6 +7,7 @@ import (
 	"gnvcc/rewrite/fold"
 	"gnvcc/rewrite/fold/same"
 	"gnvcc/rewrite/ptx"
+	"gnvcc/rewrite/ptx/dataflow"
 )
 
 // What is left to the compilers. rewrite/fold vouches that they compute nothing by themselves which
@@ -41,7 +42,7 @@ func leftIn(m *ptx.Module, entry string) (map[same.Statement]bool, error) {
 	if err != nil {
 		return nil, err
 	}
-	sums, seen := map[same.Statement]bool{}, newDoings(nil, map[*ptx.Func]*ptx.Reaching{})
+	sums, seen := map[same.Statement]bool{}, newDoings(nil, map[*ptx.Func]*dataflow.Reaching{})
 	for _, s := range list {
 		if !fold.FreeSum(s.Func, s.Index) {
 			continue
@@ -70,7 +71,7 @@ func (d *doings) factored(sum same.Statement) (operands []int) {
 }
 
 // holds tells whether an operand of statement i may hold what one of some statements gave.
-func holds(f *ptx.Func, reach *ptx.Reaching, i int, operand string, seen map[int]bool,
+func holds(f *ptx.Func, reach *dataflow.Reaching, i int, operand string, seen map[int]bool,
 	some func(d int) bool) bool {
 	for _, d := range reach.Of(i, strings.TrimSpace(operand)) {
 		if seen[d] {

@@ -103,7 +103,7 @@ func (c *Compiler) extract(ctx context.Context, l cache.Link, path, ext string) 
 		hash, err := c.store.PutObject(text)
 		return []string{hash}, err
 	}
-	b, done, err := c.workbench()
+	b, done, err := c.workbench(ForOne)
 	if err != nil {
 		return nil, err
 	}

@@ -37,11 +37,10 @@ func TestParsedOnce(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				b, done, err := c.workbench()
+				b, done, err := c.workbench(ForBuild)
 				if err != nil {
 					t.Fatal(err)
 				}
-				b.only = false
 				before := ptx.Parsed()
 				if _, err := j.Kernels(); err != nil {
 					t.Fatal(err)

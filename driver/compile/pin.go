@@ -28,13 +28,11 @@ func (c *Compiler) Rehearse(ctx context.Context, s *Source,
 	none := cache.Decision{}
 	ctx, cancel := context.WithTimeout(ctx, Limit)
 	defer cancel()
-	b, done, err := c.workbench()
+	b, done, err := c.workbench(ForPin)
 	if err != nil {
 		return none, err
 	}
 	defer done()
-	b.only, b.alone = false, true
-	b.draft, b.proving = true, true
 	out, err := b.Build(ctx, s.job, s.translation, map[string]recipe.Recipe{s.Kernel: r}, s.std)
 	if err != nil {
 		return none, err
@@ -112,7 +110,7 @@ func (c *Compiler) normalOf(ctx context.Context, s *Source, v variantOf) string 
 	if err != nil {
 		return none
 	}
-	b, done, err := c.workbench()
+	b, done, err := c.workbench(ForOne)
 	if err != nil {
 		return none
 	}

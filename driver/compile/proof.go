@@ -14,6 +14,7 @@ import (
 	"gnvcc/rewrite/fold"
 	"gnvcc/rewrite/fold/same"
 	"gnvcc/rewrite/ptx"
+	"gnvcc/rewrite/ptx/dataflow"
 	"gnvcc/rewrite/source"
 )
 
@@ -205,7 +206,7 @@ func (b *Workbench) sides(ctx context.Context, t *record.Translation, module *pt
 // doings are what ptxas did, by statement of the module that was compared.
 type doings struct {
 	did   map[same.Statement]deed
-	reach map[*ptx.Func]*ptx.Reaching
+	reach map[*ptx.Func]*dataflow.Reaching
 	// of contracted sums: the product that was rounded by itself and is added, where that was seen
 	adding map[same.Statement]same.Statement
 
@@ -217,7 +218,7 @@ type doings struct {
 	equal    map[*ptx.Func]pairs    // mayEqual
 }
 
-func newDoings(did map[same.Statement]deed, reach map[*ptx.Func]*ptx.Reaching) *doings {
+func newDoings(did map[same.Statement]deed, reach map[*ptx.Func]*dataflow.Reaching) *doings {
 	return &doings{did: did, reach: reach, adding: map[same.Statement]same.Statement{},
 		with: map[same.Statement]int{}, computed: map[*ptx.Func][]int{},
 		equal: map[*ptx.Func]pairs{}}
@@ -226,7 +227,7 @@ func newDoings(did map[same.Statement]deed, reach map[*ptx.Func]*ptx.Reaching) *
 // follow sees to it that a function's data flow is known.
 func (d *doings) follow(f *ptx.Func) (err error) {
 	if d.reach[f] == nil {
-		d.reach[f], err = f.Reaching()
+		d.reach[f], err = dataflow.ReachingOf(f)
 	}
 	return err
 }
@@ -257,8 +258,8 @@ func (b *Workbench) done(ctx context.Context, j *job.Job, lined *ptx.Module, ent
 	if err != nil {
 		return nil, err
 	}
-	out := newDoings(map[same.Statement]deed{}, map[*ptx.Func]*ptx.Reaching{})
-	text := newDoings(nil, map[*ptx.Func]*ptx.Reaching{})
+	out := newDoings(map[same.Statement]deed{}, map[*ptx.Func]*dataflow.Reaching{})
+	text := newDoings(nil, map[*ptx.Func]*dataflow.Reaching{})
 	for n, s := range of {
 		is, added := deeds[n], addends[n]
 		if w := writtenAs(s.Func.Opcode(s.Index), list[n].Func.Opcode(list[n].Index)); w != unclear {

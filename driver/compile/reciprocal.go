@@ -6,6 +6,7 @@ import (
 
 	"gnvcc/rewrite/fold/same"
 	"gnvcc/rewrite/ptx"
+	"gnvcc/rewrite/ptx/dataflow"
 )
 
 // An approximate division is a product with the reciprocal, which the GPU looks up. Where there is
@@ -74,7 +75,7 @@ func (d *doings) divisor(s same.Statement) string {
 // values compares what registers of a function hold.
 type values struct {
 	f     *ptx.Func
-	reach *ptx.Reaching
+	reach *dataflow.Reaching
 	pairs pairs // mayEqual's
 }
 

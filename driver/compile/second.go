@@ -13,6 +13,7 @@ import (
 	"gnvcc/rewrite"
 	"gnvcc/rewrite/manner"
 	"gnvcc/rewrite/ptx"
+	"gnvcc/rewrite/ptx/await"
 	"gnvcc/rewrite/recipe"
 	"gnvcc/rewrite/source"
 	"gnvcc/rewrite/stub"
@@ -230,7 +231,7 @@ func mayWait(j *job.Job, m *ptx.Module) string {
 	}
 	why := ""
 	for _, f := range m.Entries() {
-		waits, err := m.Awaits(f.Name)
+		waits, err := await.Why(m, f.Name)
 		if err != nil {
 			waits = "its code can't be followed"
 		}

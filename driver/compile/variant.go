@@ -169,7 +169,7 @@ func (b *Workbench) variant(ctx context.Context, t *record.Translation, module *
 		return m, err
 	}
 	d := draft{t, module, call, signature, v, key}
-	if b.draft {
+	if b.mode.drafts() {
 		m, err := b.drafted(ctx, d)
 		if !errors.As(err, new(draftless)) || ctx.Err() != nil {
 			return m, err

@@ -9,6 +9,7 @@ import (
 	"gnvcc/driver/drivertest"
 	"gnvcc/rewrite/fold/same"
 	"gnvcc/rewrite/ptx"
+	"gnvcc/rewrite/ptx/dataflow"
 )
 
 // whichText has differences of two products, each with what contractedWith says of it. A product
@@ -193,7 +194,7 @@ func TestMayEqual(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := m.Entry("k")
-	d := newDoings(nil, map[*ptx.Func]*ptx.Reaching{})
+	d := newDoings(nil, map[*ptx.Func]*dataflow.Reaching{})
 	if err := d.follow(f); err != nil {
 		t.Fatal(err)
 	}

@@ -24,6 +24,7 @@ import (
 	"gnvcc/rewrite"
 	"gnvcc/rewrite/merge"
 	"gnvcc/rewrite/ptx"
+	"gnvcc/rewrite/ptx/await"
 	"gnvcc/rewrite/recipe"
 	"gnvcc/rewrite/stub"
 	"gnvcc/sim/cubin"
@@ -41,15 +42,8 @@ type Workbench struct {
 	// what other benches make just now; nil: there are none
 	flights  *flights
 	launcher *launcher // what the tools of a tuner's candidates are run by; nil: nothing
-	never    bool      // guards inside kernels never hold
-	// variants that nobody vouches for are compiled all the same: the tuner measures before it proves
-	unproved bool
-	proving  bool // what is compiled is to be proved
-	// for the tuner: a file with the one kernel that is asked for, and what ptxas -v says of it
-	only  bool
-	alone bool                      // for pin: kernels without a recipe need not be in the cubin
-	draft bool                      // source variants may be drafts (draft.go)
-	Stub  func() (*HostStub, error) // the build's host stub; nil: there need be none
+	mode     Mode
+	Stub     func() (*HostStub, error) // the build's host stub; nil: there need be none
 	// what recipes for the source must give (joint.go); nil: whatever they give
 	Normals map[string]map[string]string
 	count   atomic.Int64 // for names of files
@@ -308,20 +302,20 @@ func (b *Workbench) try(ctx context.Context, j *job.Job, t *record.Translation, 
 	if err != nil || len(bad) > 0 {
 		return nil, bad, err
 	}
-	if !b.unproved {
+	if !b.mode.measures() {
 		if bad, err := b.proved(ctx, j, t, module, p, whole); err != nil || len(bad) > 0 {
 			return nil, bad, err
 		}
 	}
 	text, argv := whole.Bytes(), append([]string(nil), p.flags...)
-	if b.only && !j.Call.Reloc && len(module.Entries()) > 1 {
+	if b.mode.oneKernel() && !j.Call.Reloc && len(module.Entries()) > 1 {
 		// A candidate is one kernel. ptxas makes the same code of it without the others (compared
 		// for 12.4, 13.0 and 13.5).
 		for name := range recipes {
 			argv = append(argv, "--entry", p.entry(name))
 		}
 	}
-	if b.alone && p.alone(j) {
+	if b.mode == ForPin && p.alone(j) {
 		var entries []string
 		if std, entries = p.entries(recipes, std); len(entries) < len(whole.Entries()) {
 			argv = append(argv, "--entry", strings.Join(entries, ","))
@@ -333,7 +327,7 @@ func (b *Workbench) try(ctx context.Context, j *job.Job, t *record.Translation, 
 	}
 	out = &Result{Content: content, Choices: p.choices, messages: messages, ptx: text,
 		normals: p.normals, doubted: len(p.doubted) > 0, draft: p.draft}
-	if b.only {
+	if b.mode.oneKernel() {
 		return out, nil, nil
 	}
 	if out.Kernels, bad, err = b.check(module, p, recipes, std, content); err != nil || len(bad) > 0 {
@@ -365,7 +359,7 @@ func (b *Workbench) code(ctx context.Context, j *job.Job, module *ptx.Module, p 
 
 // telling adds a flag for the bytes spilled, which the cubin does not hold, for the tuner.
 func (b *Workbench) telling(j *job.Job, flags []string) []string {
-	if b.only && !j.Call.Verbose {
+	if b.mode.oneKernel() && !j.Call.Verbose {
 		return append(slices.Clip(flags), "-v")
 	}
 	return flags
@@ -380,7 +374,7 @@ const memoCode cache.Memos[keptCode] = "code"
 // proves a candidate, or compiles as a build what was a draft, has the text of the candidate.
 func (b *Workbench) assemble(ctx context.Context, j *job.Job, text []byte,
 	more []string) (content []byte, messages string, err error) {
-	if !b.only {
+	if !b.mode.oneKernel() {
 		return b.assembled(ctx, j, text, more)
 	}
 	id, err := cache.FileKey(j.Tool)
@@ -522,7 +516,7 @@ func shrinks(m *ptx.Module, kernel string, was cache.Kernel, now cubin.Kernel,
 		l.Largest = rewrite.LargestBlock(m.Entry(kernel), was.Registers)
 	}
 	if now.Registers > was.Registers || now.Shared > was.Shared {
-		waits, err := m.Awaits(kernel)
+		waits, err := await.Why(m, kernel)
 		if err != nil {
 			waits = "its code can't be followed"
 		}

@@ -54,13 +54,34 @@ func own(nvcc string) []Kit {
 	return []Kit{{filepath.Base(dir), dir}}
 }
 
-// here are the toolkits to test with: that of GNVCC_NVCC alone where it is set, else all that
-// install/toolkit has put here, oldest first, else the one in PATH.
+// Every tells whether all tests are to run, with every toolkit, as in CI: GNVCC_TESTS=all.
+func Every() bool { return os.Getenv("GNVCC_TESTS") == "all" }
+
+// Long skips a test that takes long, unless every one is to run. why says what the shorter tests
+// see of the same.
+func Long(t testing.TB, why string) {
+	t.Helper()
+	if !Every() {
+		t.Skipf("SKIPPED: a long test: %s; GNVCC_TESTS=all runs it", why)
+	}
+}
+
+// usual is the toolkit that most is measured on.
+const usual = "13.0"
+
+// here are the toolkits to test with: that of GNVCC_NVCC alone where it is set, else those that
+// install/toolkit has put here, oldest first, else the one in PATH. Of several only the usual one
+// is taken where not every test is to run.
 var here = sync.OnceValue(func() []Kit {
 	if nvcc := os.Getenv("GNVCC_NVCC"); nvcc != "" {
 		return own(nvcc)
 	}
 	if list := installed(); len(list) > 0 {
+		for i, k := range list {
+			if k.Version == usual && !Every() {
+				return list[i : i+1]
+			}
+		}
 		return list
 	}
 	if nvcc, err := exec.LookPath("nvcc"); err == nil {
@@ -79,13 +100,13 @@ func All(t testing.TB) []Kit {
 	return here()
 }
 
-// Any returns one toolkit for tests that any will do for: 13.0 if it is here, for that is what most
-// is measured on. Without any it skips the test.
+// Any returns one toolkit for tests that any will do for: the usual one if it is here. Without any it
+// skips the test.
 func Any(t testing.TB) Kit {
 	t.Helper()
 	all := All(t)
 	for _, k := range all {
-		if k.Version == "13.0" {
+		if k.Version == usual {
 			return k
 		}
 	}

@@ -7,7 +7,7 @@ import (
 
 	"gnvcc/cache"
 	"gnvcc/policy"
-	"gnvcc/rewrite"
+	"gnvcc/rewrite/counters"
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/recipe"
 	"gnvcc/sim"
@@ -51,7 +51,7 @@ func Recorded(code, text []byte, kernel string, c *cache.Counts,
 	if err != nil {
 		return nil, err
 	}
-	counters, err := rewrite.CountersOf(m, kernel)
+	counters, err := counters.CountersOf(m, kernel)
 	if err != nil {
 		return nil, err
 	}
@@ -145,13 +145,13 @@ type statement struct {
 
 // statements finds the instructions of a kernel, and of what it calls, by their lines in the
 // module's text, and notes which blocks are of called functions.
-func statements(m *ptx.Module, kernel string, c rewrite.Counters,
+func statements(m *ptx.Module, kernel string, c counters.Counters,
 	to *predict.Recorded) map[int]statement {
 	text := m.Bytes()
 	out := map[int]statement{}
 	var f *ptx.Func
 	start, line, at, index := 0, 1, 0, 0
-	c.Every(func(n int, b rewrite.CountedBlock) {
+	c.Every(func(n int, b counters.Block) {
 		if b.Func != f {
 			f = b.Func
 			start = bytes.Index(text, f.Text())

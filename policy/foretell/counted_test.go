@@ -11,7 +11,7 @@ import (
 	"gnvcc/cache"
 	"gnvcc/install/kits"
 	"gnvcc/policy"
-	"gnvcc/rewrite"
+	"gnvcc/rewrite/counters"
 	"gnvcc/rewrite/ptx"
 	"gnvcc/sim"
 	"gnvcc/sim/predict"
@@ -55,13 +55,13 @@ extern "C" __global__ void k(const float *__restrict__ a, float *b, int n) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		counters, err := rewrite.CountersOf(m, "k")
+		counted, err := counters.CountersOf(m, "k")
 		if err != nil {
 			t.Fatal(err)
 		}
 		c := &cache.Counts{}
 		looped := -1
-		counters.Every(func(n int, b rewrite.CountedBlock) {
+		counted.Every(func(n int, b counters.Block) {
 			runs := uint64(warps)
 			for i := b.Block.First; i < b.Last; i++ {
 				if op := string(b.Func.Opcode(i)); b.Func.Name == "k" && strings.HasPrefix(op, "ld.global") {
@@ -70,13 +70,13 @@ extern "C" __global__ void k(const float *__restrict__ a, float *b, int n) {
 			}
 			c.Blocks = append(c.Blocks, runs)
 		})
-		for _, a := range counters.Accesses {
+		for _, a := range counted.Accesses {
 			n := c.Blocks[a.Block]
 			c.Sectors, c.L2 = append(c.Sectors, n), append(c.L2, n/10)
 			c.Memory, c.Lines = append(c.Memory, n/100), append(c.Lines, n)
 		}
-		if looped < 0 || len(counters.Accesses) != 2 {
-			t.Fatalf("%s: no loop, %d accesses\n%s", kit.Version, len(counters.Accesses), text)
+		if looped < 0 || len(counted.Accesses) != 2 {
+			t.Fatalf("%s: no loop, %d accesses\n%s", kit.Version, len(counted.Accesses), text)
 		}
 		shape := sim.Shape{Threads: 256, Blocks: 60}
 		recorded, err := Recorded(code, text, "k", c, shape)

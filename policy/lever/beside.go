@@ -5,11 +5,11 @@ import (
 	"strings"
 
 	"gnvcc/policy"
-	"gnvcc/rewrite"
+	"gnvcc/rewrite/coarsen"
 	"gnvcc/rewrite/recipe"
 )
 
-// Blocks beside each other, as lanes of one warp (coarsen=32x1x1b, rewrite/coarsenbeside.go): for
+// Blocks beside each other, as lanes of one warp (coarsen=32x1x1b, rewrite/coarsen/beside.go): for
 // launches of many blocks that have fewer threads than a warp, or as many. The other lanes of their
 // warps are empty, and only 16 to 32 such blocks are resident on a multiprocessor. Blocks of 256,
 // 128 and 64 threads are tried, where enough of them are left.
@@ -30,7 +30,7 @@ func besideValues(s *Situation) []string {
 		}
 	}
 	var out []string
-	for threads := rewrite.MostBeside; threads > warp; threads /= 2 {
+	for threads := coarsen.MostBeside; threads > warp; threads /= 2 {
 		if n := threads / s.Shape.Threads(); s.beside(axis, n) {
 			out = append(out, coarseValue(axis, n)+"b")
 		}
@@ -40,8 +40,8 @@ func besideValues(s *Situation) []string {
 
 // beside tells whether n blocks beside each other are worth trying.
 func (s *Situation) beside(axis, n int) bool {
-	return n > 1 && n <= rewrite.MaxBeside && n <= s.Shape.Grid[axis] && s.parts(axis, n, n) &&
-		n*s.Shape.Threads() <= rewrite.MostBeside &&
+	return n > 1 && n <= coarsen.MaxBeside && n <= s.Shape.Grid[axis] && s.parts(axis, n, n) &&
+		n*s.Shape.Threads() <= coarsen.MostBeside &&
 		s.Shape.Blocks() >= n*fewestBeside*s.Device.SMs
 }
 
@@ -53,7 +53,7 @@ func gridFor(s *Situation, value string) []policy.Value {
 	if strings.HasSuffix(value, "s") || axis < 0 {
 		return nil
 	}
-	n, err := recipe.Number(strings.Split(size, "x")[axis], 1, rewrite.MaxBeside)
+	n, err := recipe.Number(strings.Split(size, "x")[axis], 1, coarsen.MaxBeside)
 	if err != nil || s.Shape.Grid[axis]%n == 0 {
 		return nil
 	}

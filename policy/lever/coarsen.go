@@ -6,13 +6,13 @@ import (
 	"strings"
 
 	"gnvcc/policy"
-	"gnvcc/rewrite"
+	"gnvcc/rewrite/coarsen"
 	"gnvcc/rewrite/recipe"
 )
 
 // Coarsening: a block does the work of several neighbours, whose threads are jammed
-// (rewrite/coarsen.go). What these read in common is read once, their independent loads are on
-// their way together, and so many fewer blocks begin and end; it costs registers, and the warps
+// (rewrite/coarsen/coarsen.go). What these read in common is read once, their independent loads are
+// on their way together, and so many fewer blocks begin and end; it costs registers, and the warps
 // that would have hidden latencies. So it is for grids of many small blocks: tried where those that
 // remain still fill the GPU several times. Four blocks in one are tried first, then two, in y
 // before x, as neighbours in y mostly read the same rows; two also where few waves are left; where
@@ -102,9 +102,9 @@ func coarseValues(s *Situation) []string {
 			out = append(out, value)
 		}
 	}
-	if s.waves() > apartWaves && s.Shape.Grid[0]%rewrite.MaxCoarse == 0 &&
-		s.coarsens(0, rewrite.MaxCoarse, 1) {
-		out = append(out, coarseValue(0, rewrite.MaxCoarse)+"s")
+	if s.waves() > apartWaves && s.Shape.Grid[0]%coarsen.Most == 0 &&
+		s.coarsens(0, coarsen.Most, 1) {
+		out = append(out, coarseValue(0, coarsen.Most)+"s")
 	}
 	return out
 }
@@ -145,7 +145,7 @@ func coarsenAround(s *Situation, best policy.Trial) []recipe.Recipe {
 		if strings.HasSuffix(now, "s") {
 			apart = "s"
 		}
-		by := rewrite.Coarsen(best.Recipe)
+		by := coarsen.Of(best.Recipe)
 		axis := slices.IndexFunc(by[:], func(n int) bool { return n > 1 })
 		if axis < 0 {
 			return nil
@@ -156,7 +156,7 @@ func coarsenAround(s *Situation, best policy.Trial) []recipe.Recipe {
 		}
 		for _, n := range []int{by[axis] / 2, by[axis] * 2} {
 			if beside && s.beside(axis, n) ||
-				!beside && n > 1 && n <= rewrite.MaxCoarse && s.coarsens(axis, n, 1) &&
+				!beside && n > 1 && n <= coarsen.Most && s.coarsens(axis, n, 1) &&
 					(apart == "" || s.Shape.Grid[axis]%n == 0) {
 				values = append(values, coarseValue(axis, n)+apart)
 			}

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"gnvcc/policy"
-	"gnvcc/rewrite"
+	"gnvcc/rewrite/demote"
 	"gnvcc/rewrite/recipe"
 	"gnvcc/sim"
 )
@@ -93,13 +93,13 @@ func demoteBase(s *Situation) (base recipe.Recipe, threads int, ok bool) {
 // demotions returns the recipes for a build with so many registers and so many bytes spilled: the
 // default's or that of base.
 func demotions(s *Situation, base recipe.Recipe, threads, registers, spill int) []recipe.Recipe {
-	room := rewrite.Demotable(threads, s.Kernel.Default.Shared+s.Shape.Dynamic)
+	room := demote.Room(threads, s.Kernel.Default.Shared+s.Shape.Dynamic)
 	var out []recipe.Recipe
 	add := func(words int, r recipe.Recipe) {
 		if words = min(words, room); words < 1 {
 			return
 		}
-		for _, strategy := range rewrite.Strategies {
+		for _, strategy := range demote.Strategies {
 			out = append(out, Join(r, Term("demote", fmt.Sprintf("%d:%s", words, strategy))))
 		}
 	}
@@ -154,7 +154,7 @@ func demoteAround(s *Situation, best policy.Trial) []recipe.Recipe {
 		}
 		var out []recipe.Recipe
 		for _, n := range []int{words * 3 / 4, words * 3 / 2, words + (best.Build.Spill+3)/4} {
-			if n >= 1 && n <= rewrite.MostDemoted && n != words {
+			if n >= 1 && n <= demote.Most && n != words {
 				out = append(out, Join(best.Recipe, Term("demote", fmt.Sprintf("%d:%s", n, strategy))))
 			}
 		}

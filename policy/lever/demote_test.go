@@ -7,6 +7,7 @@ import (
 	"gnvcc/cache"
 	"gnvcc/policy"
 	"gnvcc/rewrite"
+	"gnvcc/rewrite/demote"
 	"gnvcc/sim"
 )
 
@@ -81,7 +82,7 @@ func TestDemoteTries(t *testing.T) {
 		if strings.Join(got, "; ") != x.want {
 			t.Errorf("%s: tried %q, not %q", x.name, got, x.want)
 		}
-		if len(all) != len(got)*len(rewrite.Strategies) {
+		if len(all) != len(got)*len(demote.Strategies) {
 			t.Errorf("%s: %d recipes for %d amounts", x.name, len(all), len(got))
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"gnvcc/policy"
 	"gnvcc/rewrite"
 	"gnvcc/rewrite/recipe"
+	"gnvcc/rewrite/tile"
 	"gnvcc/sim/forest"
 )
 
@@ -112,7 +113,7 @@ var _ = register(Lever{
 })
 
 // tilings is what can be tiled and is not hopeless, and the second entry that it is for.
-func tilings(s *Situation) (base recipe.Recipe, list []rewrite.Tiling) {
+func tilings(s *Situation) (base recipe.Recipe, list []tile.Tiling) {
 	k := s.Kernel
 	host := ofKind(s.Values, policy.HostValue)
 	if k.Tilings == nil || k.NoSecond != "" || len(host) == 0 || k.Calls {
@@ -128,7 +129,7 @@ func tilings(s *Situation) (base recipe.Recipe, list []rewrite.Tiling) {
 
 // foretoldTile is the speed-up that the forest expects of a tile with its best box alone; false on
 // a GPU that it does not know.
-func foretoldTile(s *Situation, t *rewrite.Tiling) (speed float64, known bool) {
+func foretoldTile(s *Situation, t *tile.Tiling) (speed float64, known bool) {
 	f := tileForest()
 	if f == nil || f.Device != s.Options.Device {
 		return 0, false
@@ -153,7 +154,7 @@ var tileForest = sync.OnceValue(func() *forest.Forest {
 	if err != nil {
 		return nil
 	}
-	f, err := forest.Load(in, tileDevice, rewrite.TileFeatures)
+	f, err := forest.Load(in, tileDevice, tile.FeatureNames)
 	if err != nil {
 		return nil
 	}

@@ -5,6 +5,7 @@ import (
 
 	"gnvcc/policy"
 	"gnvcc/rewrite"
+	"gnvcc/rewrite/tile"
 )
 
 // TestTileForest: the forest that the lever carries is one of this program's features; it tells
@@ -14,13 +15,13 @@ func TestTileForest(t *testing.T) {
 		t.Fatal("the forest can't be read: make it anew (bench/tiles)")
 	}
 	// each lane reads a row of its own, of which it uses all; lanes read side by side
-	rows := rewrite.Tiling{Loop: 0, Turns: 32, Bytes: 16896, Boxes: []rewrite.TileBox{{Reuse: 1,
+	rows := tile.Tiling{Loop: 0, Turns: 32, Bytes: 16896, Boxes: []tile.Box{{Reuse: 1,
 		Bytes: 16896, Sectors: 32, Loads: 1, Operations: [2]int{5, 3}, Aligned: [2]int{0, 3}}}}
-	beside := rewrite.Tiling{Loop: 1, Turns: 8, Bytes: 2048, Boxes: []rewrite.TileBox{{Reuse: 2,
+	beside := tile.Tiling{Loop: 1, Turns: 8, Bytes: 2048, Boxes: []tile.Box{{Reuse: 2,
 		Bytes: 2048, Sectors: 4, Loads: 1, Operations: [2]int{5, 18}, Aligned: [2]int{1, 1},
 		Scattered: [2]int{0, 2}}}}
-	k := &policy.Kernel{Name: "k", Tilings: func([3]int, int, ...int) []rewrite.Tiling {
-		return []rewrite.Tiling{rows, beside}
+	k := &policy.Kernel{Name: "k", Tilings: func([3]int, int, ...int) []tile.Tiling {
+		return []tile.Tiling{rows, beside}
 	}}
 	k.Default.Registers = 32
 	o := policy.Defaults()

@@ -8,7 +8,7 @@ import (
 	"gnvcc/cache"
 	"gnvcc/policy"
 	"gnvcc/policy/stats"
-	"gnvcc/rewrite"
+	"gnvcc/rewrite/counters"
 )
 
 // What a launch does: a build with counters is run once for a configuration, behind all that the
@@ -34,17 +34,17 @@ func (s *search) counting() (count func()) {
 	}
 	type build struct {
 		*policy.Candidate
-		counters rewrite.Counters
+		counted counters.Counters
 	}
 	made := make(chan build, 1)
 	caches := s.caches()
 	ctx, cancel := context.WithCancel(s.ctx)
 	go func() {
-		cand, counters, err := counter.Counting(ctx, &s.k.Kernel, caches)
+		cand, counted, err := counter.Counting(ctx, &s.k.Kernel, caches)
 		if err != nil {
 			cand = nil // a kernel that can't be counted is as good as others
 		}
-		made <- build{cand, counters}
+		made <- build{cand, counted}
 	}()
 	return func() {
 		defer s.meter.in(counting)()
@@ -52,7 +52,7 @@ func (s *search) counting() (count func()) {
 		select {
 		case b := <-made:
 			if b.Candidate != nil {
-				s.counted(b.Candidate, b.counters)
+				s.counted(b.Candidate, b.counted)
 			}
 		case <-time.After(countingWait):
 		case <-s.ctx.Done():
@@ -61,33 +61,33 @@ func (s *search) counting() (count func()) {
 }
 
 // caches are the sizes of those that the launch finds: shared memory leaves the rest to L1.
-func (s *search) caches() rewrite.Caches {
+func (s *search) caches() counters.Caches {
 	const least = 16 << 10
 	d := s.sit.Device
 	o := d.Occupancy(s.k.Default.Registers, s.c.Shape.Sim(s.k.Default))
 	shared := (s.k.Default.Shared + s.c.Shape.Dynamic) * o.Blocks
-	return rewrite.Caches{L1: max(least, d.Shared-shared), L2: max(least, s.l.Device.L2)}
+	return counters.Caches{L1: max(least, d.Shared-shared), L2: max(least, s.l.Device.L2)}
 }
 
 // counted runs the counting build: twice where L2 is to hold what a run before has left there, as
 // in the launches that are timed. What goes wrong with it is nobody's loss: there are no counts.
-func (s *search) counted(cand *policy.Candidate, counters rewrite.Counters) {
+func (s *search) counted(cand *policy.Candidate, counted counters.Counters) {
 	c, _, err := s.s.Load(cand.Path, cand.Entry)
 	if err != nil {
 		return
 	}
 	defer func() { _ = s.s.Unload(c) }()
-	run := func() (blocks, turns []uint64, sectors []rewrite.Sectors, work rewrite.Work, ok bool) {
+	run := func() (blocks, turns []uint64, sectors []counters.Sectors, work counters.Work, ok bool) {
 		d, err := s.s.Check(c)
 		if err != nil || !d.Same { // counting must not have been noticed
 			return nil, nil, nil, work, false
 		}
-		table, err := s.s.Read(c, rewrite.CountTable, counters.Size())
+		table, err := s.s.Read(c, counters.Table, counted.Size())
 		if err != nil {
 			return nil, nil, nil, work, false
 		}
-		blocks, sectors, turns, err = counters.Sum(table)
-		return blocks, turns, sectors, counters.Work(table), err == nil
+		blocks, sectors, turns, err = counted.Sum(table)
+		return blocks, turns, sectors, counted.Work(table), err == nil
 	}
 	blocks, turns, sectors, work, ok := run()
 	if !ok || !slices.ContainsFunc(blocks, func(n uint64) bool { return n > 0 }) {

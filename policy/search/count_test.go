@@ -10,7 +10,7 @@ import (
 	"gnvcc/cache"
 	"gnvcc/policy"
 	"gnvcc/profile"
-	"gnvcc/rewrite"
+	"gnvcc/rewrite/counters"
 	"gnvcc/rewrite/recipe"
 )
 
@@ -18,21 +18,21 @@ import (
 type countingSim struct {
 	*simGPU
 	asked  int
-	caches rewrite.Caches
+	caches counters.Caches
 	refuse bool
 }
 
 const countingPath = "counting"
 
 func (g *countingSim) Counting(ctx context.Context, k *policy.Kernel,
-	c rewrite.Caches) (*policy.Candidate, rewrite.Counters, error) {
+	c counters.Caches) (*policy.Candidate, counters.Counters, error) {
 	g.asked++
 	g.caches = c
 	if g.refuse {
-		return nil, rewrite.Counters{}, errors.New("it can't be counted")
+		return nil, counters.Counters{}, errors.New("it can't be counted")
 	}
 	return &policy.Candidate{Path: k.Name + "|false|" + countingPath + "=on"},
-		rewrite.Counters{Blocks: 2, Accesses: make([]rewrite.CountedAccess, 1)}, nil
+		counters.Counters{Blocks: 2, Accesses: make([]counters.Access, 1)}, nil
 }
 
 // TestCounted: each configuration is counted once, behind everything else, and the counts stand in
@@ -61,7 +61,7 @@ func TestCounted(t *testing.T) {
 		reads := 0
 		g.read = func(variable string, size int) ([]byte, error) {
 			reads++
-			if variable != rewrite.CountTable {
+			if variable != counters.Table {
 				t.Errorf("%s: %s is read", name, variable)
 			}
 			b := make([]byte, size)

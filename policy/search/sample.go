@@ -13,7 +13,7 @@ import (
 	"gnvcc/policy/lever"
 	"gnvcc/policy/stats"
 	"gnvcc/profile"
-	"gnvcc/rewrite"
+	"gnvcc/rewrite/bypass"
 )
 
 // Which thresholds of bypass=K to try first: one launch or a few tell, of a build that has another
@@ -58,7 +58,7 @@ func (s *search) sampling(order bool) (vote func() ([]int, error)) {
 	}
 	type build struct {
 		*policy.Candidate
-		rewrite.Sampling
+		bypass.Sampling
 	}
 	made := make(chan build, 1)
 	ctx, cancel := context.WithCancel(s.ctx)
@@ -110,7 +110,7 @@ func (s *search) window(thresholds int) (power, launches int) {
 // sample runs the sampling build: once so that its bits are compared, and then as launches are that
 // are timed. Before, the notebook says that it did not come back: whatever happens, a later search
 // does not try again. An error means that the process is lost.
-func (s *search) sample(cand *policy.Candidate, o rewrite.Sampling, launches int) error {
+func (s *search) sample(cand *policy.Candidate, o bypass.Sampling, launches int) error {
 	out := &cache.Sampled{Why: "the launch that was to tell did not come back"}
 	s.c.Book.Sampled = out
 	s.save()
@@ -132,7 +132,7 @@ func (s *search) sample(cand *policy.Candidate, o rewrite.Sampling, launches int
 }
 
 // sampled enters what a sampling build has to say; the error is why it says nothing.
-func (s *search) sampled(c profile.Candidate, o rewrite.Sampling, launches int,
+func (s *search) sampled(c profile.Candidate, o bypass.Sampling, launches int,
 	out *cache.Sampled) error {
 	d, err := s.s.Check(c)
 	if err != nil {
@@ -141,14 +141,14 @@ func (s *search) sampled(c profile.Candidate, o rewrite.Sampling, launches int,
 	if !d.Same {
 		return fmt.Errorf("the build was noticed: %s", d)
 	}
-	before, err := s.s.Read(c, rewrite.SampleTable, o.Size())
+	before, err := s.s.Read(c, bypass.Table, o.Size())
 	if err != nil {
 		return err
 	}
 	if _, err := s.measure(c, launches); err != nil {
 		return err
 	}
-	table, err := s.s.Read(c, rewrite.SampleTable, o.Size())
+	table, err := s.s.Read(c, bypass.Table, o.Size())
 	if err != nil {
 		return err
 	}
@@ -171,13 +171,13 @@ func (s *search) sampled(c profile.Candidate, o rewrite.Sampling, launches int,
 // apart parts what a threshold takes from what a multiprocessor takes: log cycles are the sum of
 // both, by least squares; each is a mean of what the other leaves, in turn. It gives the cycles of
 // each threshold on the mean multiprocessor; nil where one had too few.
-func apart(thresholds []int, parts []rewrite.Sampled) ([]int, []float64) {
+func apart(thresholds []int, parts []bypass.Sampled) ([]int, []float64) {
 	ofK, ofSM, on := map[int]float64{}, map[int]float64{}, map[int]int{}
 	for _, p := range parts {
 		on[p.Threshold]++
 	}
-	mean := func(to map[int]float64, key func(rewrite.Sampled) int,
-		rest func(rewrite.Sampled) float64) {
+	mean := func(to map[int]float64, key func(bypass.Sampled) int,
+		rest func(bypass.Sampled) float64) {
 		sum, lanes := map[int]float64{}, map[int]float64{}
 		for _, p := range parts {
 			k, w := key(p), float64(p.Lanes)
@@ -188,11 +188,11 @@ func apart(thresholds []int, parts []rewrite.Sampled) ([]int, []float64) {
 			to[k] = sum[k] / lanes[k]
 		}
 	}
-	k := func(p rewrite.Sampled) int { return p.Threshold }
-	sm := func(p rewrite.Sampled) int { return p.Multiprocessor }
+	k := func(p bypass.Sampled) int { return p.Threshold }
+	sm := func(p bypass.Sampled) int { return p.Multiprocessor }
 	for range 30 {
-		mean(ofSM, sm, func(p rewrite.Sampled) float64 { return ofK[k(p)] })
-		mean(ofK, k, func(p rewrite.Sampled) float64 { return ofSM[sm(p)] })
+		mean(ofSM, sm, func(p bypass.Sampled) float64 { return ofK[k(p)] })
+		mean(ofK, k, func(p bypass.Sampled) float64 { return ofSM[sm(p)] })
 	}
 	all := 0.0
 	for _, x := range ofSM {

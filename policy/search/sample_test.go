@@ -15,6 +15,7 @@ import (
 	"gnvcc/policy/decide"
 	"gnvcc/policy/lever"
 	"gnvcc/rewrite"
+	"gnvcc/rewrite/bypass"
 	"gnvcc/rewrite/recipe"
 )
 
@@ -23,7 +24,7 @@ import (
 type samplingSim struct {
 	*simGPU
 	asked  int
-	o      rewrite.Sampling
+	o      bypass.Sampling
 	refuse bool
 	cycles func(threshold int) uint64
 	runs   uint64
@@ -32,9 +33,9 @@ type samplingSim struct {
 const samplingPath = "sampling"
 
 func (g *samplingSim) Sampling(ctx context.Context, k *policy.Kernel,
-	list []int, window int) (*policy.Candidate, rewrite.Sampling, error) {
+	list []int, window int) (*policy.Candidate, bypass.Sampling, error) {
 	g.asked++
-	g.o = rewrite.Sampling{Thresholds: list, Window: window}
+	g.o = bypass.Sampling{Thresholds: list, Window: window}
 	if g.refuse {
 		return nil, g.o, errors.New("it can't be sampled")
 	}
@@ -44,7 +45,7 @@ func (g *samplingSim) Sampling(ctx context.Context, k *policy.Kernel,
 // table is what the multiprocessors have added up after some runs of two blocks of a warp each,
 // every other one of which is slow.
 func (g *samplingSim) table(variable string, size int) ([]byte, error) {
-	if variable != rewrite.SampleTable || size != g.o.Size() {
+	if variable != bypass.Table || size != g.o.Size() {
 		return nil, errors.New("no such variable")
 	}
 	b := make([]byte, size)

@@ -14,7 +14,8 @@ import (
 	"gnvcc/driver/standing"
 	"gnvcc/policy"
 	"gnvcc/profile/capture"
-	"gnvcc/rewrite"
+	"gnvcc/rewrite/bypass"
+	"gnvcc/rewrite/counters"
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/recipe"
 	"gnvcc/sim/cubin"
@@ -190,14 +191,14 @@ func candidate(ctx context.Context, k *policy.Kernel, r recipe.Recipe,
 
 // Counting makes nvcc's own build with counters in it.
 func (c *Compiler) Counting(ctx context.Context, k *policy.Kernel,
-	caches rewrite.Caches) (*policy.Candidate, rewrite.Counters, error) {
+	caches counters.Caches) (*policy.Candidate, counters.Counters, error) {
 	made, counters, err := c.Compiler.Counting(ctx, source(k), caches)
 	return own(made), counters, err
 }
 
 // Sampling makes nvcc's own build with several thresholds in it.
 func (c *Compiler) Sampling(ctx context.Context, k *policy.Kernel,
-	thresholds []int, window int) (*policy.Candidate, rewrite.Sampling, error) {
+	thresholds []int, window int) (*policy.Candidate, bypass.Sampling, error) {
 	made, o, err := c.Compiler.Sampling(ctx, source(k), thresholds, window)
 	return own(made), o, err
 }

@@ -32,6 +32,10 @@ const (
 const (
 	freely, freelyOf = time.Second, 0.05    // for sets of which nobody knows what they weigh
 	atMost, atMostOf = 5 * time.Second, 0.1 // for those that are known to be heavy
+	// for the first capture of a configuration, or of a set, that has setShare of the run: without it
+	// nothing of what it takes is looked at, and large programs spend the other seconds on what comes
+	// first
+	dear, dearOf = 30 * time.Second, 0.5
 )
 
 // A weight is what a configuration took in earlier runs.
@@ -102,12 +106,14 @@ func (c *Collector) due(s *shape, k *ofKernel, l *profile.Launch) bool {
 	if known && max(earlier.share, ofRun) < runShare && earlier.family < setShare {
 		return false // by earlier runs it weighs nothing, and by this one too
 	}
+	heavy := ofRun >= setShare
 	if len(s.captures) == 0 {
-		switch heavy := ofRun >= setShare || earlier.share >= setShare; {
+		switch {
 		case k.captures+k.tries == 0:
 			return true // the first one of a kernel, whatever it takes
-		case heavy, c.family(l).grows(l.Grid), k.captures+k.tries < mostTaken &&
-			c.family(l).wants(l.Grid):
+		case heavy, earlier.share >= setShare:
+			return c.may(dear, dearOf)
+		case c.family(l).grows(l.Grid), k.captures+k.tries < mostTaken && c.family(l).wants(l.Grid):
 			return c.may(atMost, atMostOf)
 		}
 		return false
@@ -129,7 +135,10 @@ func (c *Collector) due(s *shape, k *ofKernel, l *profile.Launch) bool {
 	if len(s.captures) < early && c.may(freely, freelyOf) {
 		return true
 	}
-	return n >= settled && share >= setShare && ofRun >= runShare && c.may(atMost, atMostOf)
+	if n < settled || share < setShare || ofRun < runShare {
+		return false
+	}
+	return c.may(atMost, atMostOf) || heavy && c.may(dear, dearOf)
 }
 
 // alike tells whether a launch belongs to the same set as one that was captured.

@@ -184,6 +184,39 @@ func TestEarlierRuns(t *testing.T) {
 	}
 }
 
+// The grid that weighs most is captured also where the first ones have held the program up for
+// long, as the smaller grids of a multigrid do; one that weighs little is not.
+func TestDearCaptures(t *testing.T) {
+	for _, x := range []struct {
+		seconds float64
+		stood   time.Duration
+		want    bool
+	}{{0.5, 9 * time.Second, true}, {0.5, 2 * dear, false}, {0.01, 9 * time.Second, false}} {
+		c, cubin := collector(t)
+		now := time.Now()
+		c.now = func() time.Time { return now }
+		c.begun = now
+		for n := range firstGrids {
+			small := launchOf(t, cubin, 1, 1)
+			small.Grid[0] = 10 + n
+			c.play(t, small, []byte("memory"))
+		}
+		other := launchOf(t, cubin, 1, 1)
+		other.Kernel = "other"
+		c.play(t, other, []byte("memory"))
+		c.shape(other).seconds = 1 - x.seconds
+		c.stood = x.stood
+		heavy := launchOf(t, cubin, 2, 1)
+		heavy.Grid[0] = 12
+		heavy.SoFar = &profile.Seen{Seconds: x.seconds, Sets: profile.Sets{
+			List: []profile.Set{{Count: 2, Seconds: x.seconds}}}}
+		heavy.Block[0] = 256
+		if got := c.Launch(heavy).Capture != ""; got != x.want {
+			t.Errorf("%+v: captured %v", x, got)
+		}
+	}
+}
+
 // A kernel with ever new shapes whose captures are refused is not asked for ever new ones, and the
 // time that they took counts.
 func TestRefusedShapes(t *testing.T) {

@@ -104,7 +104,8 @@ DO(cuModuleLoadData, (CUmodule * m, const void *text), UNSAFE; *m = FAKE_TOOLS)
 DO(cuModuleUnload, (CUmodule m), )
 DO(cuModuleGetFunction, (CUfunction * f, CUmodule m, const char *name), *f = m == FAKE_MODULE ? FAKE_LOADED : strcmp(name, "gnvcc_compare") == 0 ? FAKE_COMPARE : FAKE_TOOL)
 static uint64_t counts[2] = {5, 7};
-DO(cuModuleGetGlobal_v2, (CUdeviceptr * p, size_t *n, CUmodule m, const char *name), if (strcmp(name, "counts") != 0) return CUDA_ERROR_NOT_FOUND; *p = (CUdeviceptr)counts; *n = sizeof counts)
+// ODD_VARIABLE names one that does not stand at a multiple of 8 bytes.
+DO(cuModuleGetGlobal_v2, (CUdeviceptr * p, size_t *n, CUmodule m, const char *name), if (getenv("ODD_VARIABLE") && strcmp(name, getenv("ODD_VARIABLE")) == 0) { *p = (CUdeviceptr)counts + 4; *n = 8; return CUDA_SUCCESS; } if (strcmp(name, "counts") != 0) return CUDA_ERROR_NOT_FOUND; *p = (CUdeviceptr)counts; *n = sizeof counts)
 DO(cuFuncGetAttribute, (int *v, CUfunction_attribute a, CUfunction f), *v = a == CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT ? -1 : a == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES ? most[(uintptr_t)f] : 1024)
 DO(cuFuncSetAttribute, (CUfunction f, CUfunction_attribute a, int v), if (a == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES) { if (v > 227 << 10) return CUDA_ERROR_INVALID_VALUE; most[(uintptr_t)f] = v; })
 DO(cuFuncGetModule, (CUmodule * m, CUfunction f), *m = FAKE_MODULE)

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"gnvcc/rewrite/ptx"
+	"gnvcc/rewrite/ptx/dataflow"
 )
 
 // Alone, in place of an operand, says of a sum that it is rounded by itself.
@@ -37,7 +38,7 @@ func Write(f *ptx.Func, sums []Sum) (left []int, err error) {
 	if strings.Contains(string(f.Text()), prefix) {
 		return nil, fmt.Errorf("the kernel has registers called %s already", prefix)
 	}
-	reach, err := f.Reaching()
+	reach, err := dataflow.ReachingOf(f)
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +60,7 @@ var (
 
 type writer struct {
 	f         *ptx.Func
-	reach     *ptx.Reaching
+	reach     *dataflow.Reaching
 	registers [len(kinds)]int
 	copies    map[int][2]string // of a product's factors, by its statement
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"gnvcc/rewrite/ptx"
+	"gnvcc/rewrite/ptx/dataflow"
 )
 
 // What a variant could contract. With -fmad a product and the sum that it goes into become one
@@ -76,7 +77,7 @@ type contraction struct {
 	params map[string]shape
 	// what functions are called with, and return: by the name that cicc gives to the place
 	sent   map[string]shape
-	reach  *ptx.Reaching
+	reach  *dataflow.Reaching
 	rounds *Rounds
 	alone  bool           // nothing is fixed: loops are unrolled
 	made   []shape        // by statement: of what it writes
@@ -112,7 +113,7 @@ func Contracts(m *ptx.Module, entry string, fixed Fixed) (apart int, err error) 
 				c.params[f.Params[i].Name] = fixable
 			}
 		}
-		if c.reach, err = f.Reaching(); err != nil {
+		if c.reach, err = dataflow.ReachingOf(f); err != nil {
 			return 0, fmt.Errorf("it can't be told which sums of %s a variant would contract: %w", entry,
 				err)
 		}

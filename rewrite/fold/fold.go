@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"gnvcc/rewrite/ptx"
+	"gnvcc/rewrite/ptx/dataflow"
 )
 
 // Fixed is what a variant knows that the kernel does not.
@@ -21,7 +22,7 @@ type Fixed struct {
 // A state is what is known of a function at present.
 type state struct {
 	f      *ptx.Func
-	reach  *ptx.Reaching
+	reach  *dataflow.Reaching
 	rounds *Rounds
 	made   []value          // by statement: of what it writes
 	params map[string]value // by the parameter's name; of an entry too
@@ -94,7 +95,7 @@ func (a *analysis) state(f *ptx.Func) (*state, error) {
 	if s, ok := a.states[f.Name]; ok {
 		return s, nil
 	}
-	reach, err := f.Reaching()
+	reach, err := dataflow.ReachingOf(f)
 	if err != nil {
 		return nil, fmt.Errorf("its control flow can't be read at -O1: %w", err)
 	}

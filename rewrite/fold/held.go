@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"gnvcc/rewrite/ptx"
+	"gnvcc/rewrite/ptx/dataflow"
 )
 
 // Behind `x == s` the compiler puts s for x, and computes with it: so what comes from memory may be
@@ -27,7 +28,7 @@ import (
 // Told finds the statements of a function whose results a comparison may tell.
 type Told struct {
 	f     *ptx.Func
-	reach *ptx.Reaching
+	reach *dataflow.Reaching
 	ops   [][]string // by statement
 	// firm tells of an operand of a statement that it is a constant in no variant
 	firm func(i int, operand string) bool
@@ -42,7 +43,7 @@ type Told struct {
 }
 
 // NewTold begins with nothing told.
-func NewTold(f *ptx.Func, reach *ptx.Reaching, firm func(i int, operand string) bool) *Told {
+func NewTold(f *ptx.Func, reach *dataflow.Reaching, firm func(i int, operand string) bool) *Told {
 	h := &Told{f: f, reach: reach, firm: firm, ops: make([][]string, len(f.Stmts)),
 		out: map[int]bool{}}
 	for i, st := range f.Stmts {

@@ -3,7 +3,9 @@ package fold
 import (
 	"slices"
 
+	"gnvcc/graph"
 	"gnvcc/rewrite/ptx"
+	"gnvcc/rewrite/ptx/dataflow"
 )
 
 // Rounds are the loops of a function, for variants in which nothing is fixed. Such a variant knows
@@ -28,7 +30,7 @@ func RoundsOf(f *ptx.Func, blocks []ptx.Block) *Rounds {
 			r.block[i] = b
 		}
 	}
-	for _, l := range ptx.Loops(blocks) {
+	for _, l := range graph.Loops(dataflow.Successors(blocks)) {
 		for _, b := range l.Body {
 			r.heads[b] = append(r.heads[b], l.Head)
 		}

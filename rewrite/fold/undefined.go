@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"gnvcc/rewrite/ptx"
+	"gnvcc/rewrite/ptx/dataflow"
 )
 
 // Integers that no source may compute: a quotient by 0, a shift by the width or more. The GPU gives
@@ -28,7 +29,7 @@ func Undefined(m *ptx.Module, entry string, fixed Fixed) error {
 	if e == nil {
 		return fmt.Errorf("there is no kernel %s", entry)
 	}
-	reach, err := e.Reaching()
+	reach, err := dataflow.ReachingOf(e)
 	if err != nil {
 		return fmt.Errorf("it can't be told what its divisors are: %w", err)
 	}
@@ -102,7 +103,7 @@ const deepest = 32
 // A computation is what fixed values lead to in one function.
 type computation struct {
 	f     *ptx.Func
-	reach *ptx.Reaching
+	reach *dataflow.Reaching
 	fixed Fixed
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"gnvcc/rewrite/ptx"
+	"gnvcc/rewrite/ptx/dataflow"
 )
 
 // A Class is one way in which synchronisation goes wrong, or could be cheaper.
@@ -58,12 +59,12 @@ func Find(m *ptx.Module, kernel string, shapes [][3]int) ([]Finding, error) {
 	if !interesting {
 		return nil, nil
 	}
-	w, err := f.Walk()
+	w, err := dataflow.Walk(f)
 	if err != nil {
 		return nil, err
 	}
 	k := &kernelView{Func: f, walk: w, module: m, spins: w.Spins(), shapes: shapes}
-	k.graph = newGraph(w.Blocks, k.ends)
+	k.graph = newWays(w.Blocks, k.ends)
 	for _, s := range k.spins {
 		k.lock(s)
 	}
@@ -80,11 +81,11 @@ func Find(m *ptx.Module, kernel string, shapes [][3]int) ([]Finding, error) {
 // A kernelView is a kernel with all that is worked out of it.
 type kernelView struct {
 	*ptx.Func
-	walk   *ptx.Walker
+	walk   *dataflow.Walker
 	module *ptx.Module
-	spins  []ptx.Spin
+	spins  []dataflow.Spin
 	shapes [][3]int
-	graph  graph
+	graph  ways
 	found  []placed
 
 	dependence map[string]depends

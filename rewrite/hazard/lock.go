@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"gnvcc/rewrite/ptx"
+	"gnvcc/rewrite/ptx/dataflow"
 )
 
 // What happens between taking a lock and giving it free.
@@ -14,7 +15,7 @@ import (
 const dirty = 1 // data was written since the last fence
 
 // lock looks at one spin loop.
-func (k *kernelView) lock(s ptx.Spin) {
+func (k *kernelView) lock(s dataflow.Spin) {
 	frees := k.releases(s)
 	meeting := k.meeting(s)
 	barrier, unfenced, behind := -1, -1, false
@@ -86,7 +87,7 @@ func at(line string) string {
 }
 
 // base is the register or name in a lock's address.
-func base(k *kernelView, s ptx.Spin) string {
+func base(k *kernelView, s dataflow.Spin) string {
 	b, _, _ := k.Address(s.Address)
 	return string(b)
 }
@@ -108,7 +109,7 @@ func (k *kernelView) writes(i int) (address ptx.Span, ok bool) {
 }
 
 // releases are the statements that write to the address of the lock and are no attempt to take it.
-func (k *kernelView) releases(s ptx.Spin) []int {
+func (k *kernelView) releases(s dataflow.Spin) []int {
 	var out []int
 	for i, st := range k.Stmts {
 		if st.Kind != ptx.Inst || i == s.Atom || k.attempt(i) {
@@ -122,7 +123,7 @@ func (k *kernelView) releases(s ptx.Spin) []int {
 }
 
 func (k *kernelView) attempt(i int) bool {
-	return slices.ContainsFunc(k.spins, func(s ptx.Spin) bool { return s.Atom == i })
+	return slices.ContainsFunc(k.spins, func(s dataflow.Spin) bool { return s.Atom == i })
 }
 
 // expression is an address as ptx.Spin.Lock has it.
@@ -149,7 +150,7 @@ func ordered(op []byte) bool {
 // meeting is the block behind a spin loop in which lanes that left it wait for those that did not,
 // where lanes can't be scheduled independently: the next post-dominator that is no part of the way
 // back. -1: none.
-func (k *kernelView) meeting(s ptx.Spin) int {
+func (k *kernelView) meeting(s dataflow.Spin) int {
 	at := k.blockOf(s.Atom)
 	for n := 0; n <= len(k.walk.Blocks); n++ {
 		at = k.graph.ipdom[at]
@@ -211,7 +212,7 @@ func (k *kernelView) picks(predicate string, holds bool, depth int) bool {
 // order looks for two locks that are held together: taken in one order here and in the other there,
 // or in the order of what was read.
 func (k *kernelView) order() {
-	type pair struct{ outer, inner ptx.Spin }
+	type pair struct{ outer, inner dataflow.Spin }
 	var pairs []pair
 	for _, a := range k.spins {
 		frees := k.releases(a)
@@ -256,7 +257,7 @@ func (k *kernelView) order() {
 
 // sorted tells whether something in the kernel may have put the two addresses in order: a minimum,
 // a maximum or a choice among what they are computed from, or a comparison of one with the other.
-func (k *kernelView) sorted(a, b ptx.Spin) bool {
+func (k *kernelView) sorted(a, b dataflow.Spin) bool {
 	of, and := make(map[string]bool), make(map[string]bool)
 	k.slice(base(k, a), of)
 	k.slice(base(k, b), and)
@@ -289,7 +290,7 @@ func (k *kernelView) sorted(a, b ptx.Spin) bool {
 
 // handover looks at a lock that its taker never gives free: a token, which another thread hands
 // over.
-func (k *kernelView) handover(s ptx.Spin) {
+func (k *kernelView) handover(s dataflow.Spin) {
 	if s.Root == "" || k.depend(base(k, s)) != onThread || !k.singled(s.Atom) {
 		return
 	}

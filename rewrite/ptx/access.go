@@ -1,6 +1,9 @@
 package ptx
 
-import "bytes"
+import (
+	"bytes"
+	"slices"
+)
 
 // What the opcode of a memory access says: where the memory is, whether threads may tell each other
 // something by it, and what the words of a weak load or store are about.
@@ -36,7 +39,7 @@ func OwnShared(op []byte) bool {
 // Strong tells of an access by which threads may tell each other something: one with an order of
 // its own, or volatile (PTX ISA, "Memory Consistency Model").
 func Strong(op []byte) bool {
-	return hasAny(op, "volatile", "relaxed", "acquire", "release", "acq_rel", "mmio")
+	return HasAny(op, "volatile", "relaxed", "acquire", "release", "acq_rel", "mmio")
 }
 
 // A WordKind is what a word of a load's or store's opcode is about. Which kinds an access may have
@@ -80,4 +83,8 @@ func KindOf(word string) WordKind {
 		return PrefetchWord
 	}
 	return OtherWord
+}
+
+func HasAny(op []byte, words ...string) bool {
+	return slices.ContainsFunc(words, func(w string) bool { return HasModifier(op, w) })
 }

@@ -78,7 +78,7 @@ func (f *Func) Blocks() ([]Block, error) {
 		if s.Kind == Label {
 			leader[i] = true
 		}
-		if s.Kind != Inst || !f.leaves(i) {
+		if s.Kind != Inst || !f.Leaves(i) {
 			continue
 		}
 		leader[i+1] = true
@@ -107,12 +107,12 @@ func (f *Func) Blocks() ([]Block, error) {
 		from := len(edges)
 		last := b.Last - 1
 		s := f.Stmts[last]
-		if s.Kind == Inst && f.leaves(last) {
+		if s.Kind == Inst && f.Leaves(last) {
 			for _, at := range targets[last] {
 				edges = append(edges, in[at])
 			}
 		}
-		if (s.Kind != Inst || s.Guarded || !f.leaves(last)) && n+1 < len(blocks) {
+		if (s.Kind != Inst || s.Guarded || !f.Leaves(last)) && n+1 < len(blocks) {
 			edges = append(edges, n+1)
 		}
 		b.Succs = edges[from:len(edges):len(edges)]
@@ -154,9 +154,9 @@ func (f *Func) branch(i int, ops []Span,
 	return nil, nil
 }
 
-// leaves reports whether an instruction may go elsewhere than to the next one. trap ends the whole
+// Leaves reports whether an instruction may go elsewhere than to the next one. trap ends the whole
 // grid.
-func (f *Func) leaves(i int) bool {
+func (f *Func) Leaves(i int) bool {
 	switch string(f.Base(i)) {
 	case "bra", "brx", "ret", "exit", "trap":
 		return true

@@ -13,7 +13,6 @@
 //
 // Reading the source: lex.go (bytes to words), parse.go (words to statements), module.go (the
 // values), operand.go, access.go and effect.go (inside a statement), edit.go (changes), cfg.go
-// (control flow), flow.go and reaching.go (data flow), origin.go (where a value comes from),
-// spin.go and walk.go (spin loops), await.go and awaitloop.go (waiting for other blocks), reach.go,
-// traits.go and identity.go (what a kernel is), name.go (compiler-made names).
+// (control flow), reach.go, traits.go and identity.go (what a kernel is), name.go (compiler-made
+// names). What a body computes is read by ptx/dataflow, waiting for other blocks by ptx/await.
 package ptx

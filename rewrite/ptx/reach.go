@@ -2,6 +2,7 @@ package ptx
 
 import (
 	"fmt"
+	"strings"
 )
 
 // What an entry reaches, through calls, addresses and initialisers.
@@ -84,4 +85,14 @@ func (f *Func) mentions(yield func(name []byte)) {
 			return true
 		})
 	}
+}
+
+// OfRuntime tells the functions without a body that the toolkit or the driver brings: printf,
+// malloc, assert, launches.
+func OfRuntime(name string) bool {
+	switch name {
+	case "vprintf", "malloc", "free", "__assertfail", "__assert_fail":
+		return true
+	}
+	return strings.HasPrefix(name, "cuda") || strings.HasPrefix(name, "__cuda")
 }

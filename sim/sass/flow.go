@@ -1,6 +1,9 @@
 package sass
 
-import "sort"
+import (
+	"gnvcc/graph"
+	"sort"
+)
 
 // A Block is a run of instructions that is entered at its first and left at its last one only.
 // Calls don't end a block: they come back.
@@ -155,99 +158,22 @@ func (f *Flow) entry(fn *Function) {
 	}
 }
 
-// dominate finds each block's immediate dominator: Cooper, Harvey, Kennedy, "A Simple, Fast
-// Dominance Algorithm" (2001). All entries hang below one root, which is -1.
+// dominate finds each block's immediate dominator. All entries hang below one root, which is -1.
 func (f *Flow) dominate() {
 	n := len(f.Blocks)
-	order, number := f.postorder()
-	f.reached = make([]bool, n)
-	for _, b := range order {
-		f.reached[b] = true
+	after := make([][]int, n+1)
+	for b := range f.Blocks {
+		after[b] = f.Blocks[b].Next
 	}
-	parent := make([]int, n)
-	const unset = -2
-	for b := range parent {
-		parent[b] = unset
-	}
-	for _, e := range f.entries {
-		parent[e] = -1
-	}
-	meet := func(a, b int) int {
-		for a != b {
-			if a == -1 || b == -1 {
-				return -1
-			}
-			if number[a] < number[b] {
-				a = parent[a]
-			} else {
-				b = parent[b]
-			}
-		}
-		return a
-	}
-	entry := make([]bool, n)
-	for _, e := range f.entries {
-		entry[e] = true
-	}
-	for changed := true; changed; {
-		changed = false
-		for k := len(order) - 1; k >= 0; k-- {
-			b := order[k]
-			if entry[b] {
-				continue
-			}
-			best := unset
-			for _, p := range f.Blocks[b].Before {
-				if parent[p] == unset {
-					continue
-				}
-				if best == unset {
-					best = p
-				} else {
-					best = meet(best, p)
-				}
-			}
-			if best != unset && parent[b] != best {
-				parent[b], changed = best, true
-			}
+	after[n] = f.entries
+	f.parents = graph.Dominators(after, n)[:n]
+	for b, p := range f.parents {
+		if p == n {
+			f.parents[b] = -1
 		}
 	}
-	for b := range parent {
-		if parent[b] == unset {
-			parent[b] = -1
-		}
-	}
-	f.parents = parent
-}
-
-// postorder walks from the entries. It keeps its own stack: a hostile file may have a chain of a
-// million blocks.
-func (f *Flow) postorder() (order, number []int) {
-	n := len(f.Blocks)
-	number = make([]int, n)
-	state := make([]int, n) // how many successors have been walked, +1
-	for _, e := range f.entries {
-		if state[e] != 0 {
-			continue
-		}
-		stack := []int{e}
-		state[e] = 1
-		for len(stack) > 0 {
-			b := stack[len(stack)-1]
-			if k := state[b] - 1; k < len(f.Blocks[b].Next) {
-				state[b]++
-				if to := f.Blocks[b].Next[k]; state[to] == 0 {
-					state[to] = 1
-					stack = append(stack, to)
-				}
-				continue
-			}
-			stack = stack[:len(stack)-1]
-			number[b] = len(order)
-			order = append(order, b)
-		}
-	}
-	return order, number
+	f.reached = make([]bool, n+1)
+	graph.Reach(after, n, f.reached)
 }
 
 // dominates reports whether every way to b leads through a.

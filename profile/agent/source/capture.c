@@ -169,7 +169,9 @@ static bool list_items(struct capture *c, const struct variable *v, uint32_t nv)
     CUresult r = cu.ModuleGetGlobal(&p, &size, m, v[i].name);
     if (r == CUDA_ERROR_NOT_FOUND) continue; // not given out: the replay tells whether it mattered
     if (r != CUDA_SUCCESS) return give_up(c, "the driver does not report where the module's variables are");
-    if (p % 8) return give_up(c, "a variable is not aligned to 8 bytes"); // the hash reads words; on an H200 (driver 580) each stands at a multiple of 256
+    // The hash reads words. On an H200 (driver 580) a variable in device memory stands at a multiple of 256; those in constant memory stand close
+    // together, and are not hashed: kernels can't write them.
+    if (p % 8 && !v[i].constant) return give_up(c, "a variable is not aligned to 8 bytes");
     c->items[c->n] = (struct item){.base = p, .size = size, .kind = VARIABLE, .name = strdup(v[i].name), .constant = v[i].constant};
     if (!c->items[c->n].name) return give_up(c, "out of memory");
     reach(c, &c->items[c->n++]);

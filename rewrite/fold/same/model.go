@@ -9,6 +9,7 @@ import (
 
 	"gnvcc/rewrite/fold"
 	"gnvcc/rewrite/ptx"
+	"gnvcc/rewrite/ptx/dataflow"
 )
 
 // A kernel as a graph of values: each instruction that computes in floating point, or hands its
@@ -116,7 +117,7 @@ type source struct {
 // A function is one that the kernel reaches.
 type function struct {
 	*ptx.Func
-	reach *ptx.Reaching
+	reach *dataflow.Reaching
 	round *fold.Rounds
 	where []string
 	node  map[int]int // by statement: its node; of a load of several values the first one's
@@ -164,7 +165,7 @@ func read(b Built) (*graph, error) {
 			args: map[int][]source{}, selects: map[int]int{},
 			ops: map[int][]string{}, local: map[int][]source{},
 			varAt: map[int]int{}}
-		if x.reach, err = f.Reaching(); err != nil {
+		if x.reach, err = dataflow.ReachingOf(f); err != nil {
 			return nil, err
 		}
 		x.round = fold.RoundsOf(f, x.reach.Blocks)

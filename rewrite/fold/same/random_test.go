@@ -12,6 +12,7 @@ import (
 
 	"gnvcc/rewrite/fold"
 	"gnvcc/rewrite/ptx"
+	"gnvcc/rewrite/ptx/dataflow"
 	"gnvcc/rewrite/ptx/ptxtest"
 )
 
@@ -165,7 +166,7 @@ type setting struct {
 // contractions are sums that ptxas may contract, each with a product: all of them, or some.
 func contractions(r *rand.Rand, f *ptx.Func, all bool) map[Statement]Statement {
 	out := map[Statement]Statement{}
-	reach, err := f.Reaching()
+	reach, err := dataflow.ReachingOf(f)
 	if err != nil {
 		return out
 	}

@@ -1,0 +1,182 @@
+package coarsen
+
+import (
+	"fmt"
+	"strings"
+
+	"gnvcc/rewrite/ptx"
+	"gnvcc/rewrite/ptx/dataflow"
+)
+
+// Calls. cicc writes one in a scope of its own, straight through, with the places in which its
+// arguments are handed over:
+//
+//	{
+//	.param .b64 param0;
+//	st.param.f64 [param0+0], %fd18;
+//	.param .b64 retval0;
+//	call.uni (retval0), sine, (param0);
+//	ld.param.f64 %fd19, [retval0+0];
+//	}
+//
+// The scope stands as a whole: once, where nothing in it depends on the turn, else once for each.
+// So what blocks compute by the thread's number alone (the sines of a Fourier transform) is
+// computed once for all of them.
+//
+// Allowed are functions of the same text that give back what follows from their arguments, from
+// memory that is read by weak loads, and from the thread's number and the size of its block. They
+// write nothing but their own frame, know no shared memory, wait for nobody and call such functions
+// alone.
+//
+// Safe: such a function does for a turn what it does for the thread that the turn stands for, and
+// what it reads for all turns at once is read as the kernel's own weak loads are.
+
+// coarseCalls says why a kernel calls something that must not stand for several turns, nil if it
+// calls nothing or what may. reach is the kernel's.
+func coarseCalls(reach *ptx.Reach) error {
+	for n, f := range reach.Funcs {
+		for i, s := range f.Stmts {
+			if s.Kind == ptx.Inst && string(f.Base(i)) == "call" && (f.CallsByPointer(i) || s.Guarded) {
+				return fmt.Errorf("it calls a function in an uncommon way (%s)", f.Name)
+			}
+		}
+		if n == 0 {
+			continue // the kernel
+		}
+		if why := coarseCallee(f); why != "" {
+			return fmt.Errorf("it calls %s, which %s", f.Name, why)
+		}
+	}
+	return nil
+}
+
+// coarseCallee says why a function must not be called for several turns, "" if it may.
+func coarseCallee(f *ptx.Func) string {
+	if f.Entry || !f.Body {
+		return "is not in the PTX"
+	}
+	flow, err := dataflow.Of(f)
+	if err != nil {
+		return "can't be followed: " + err.Error()
+	}
+	for i, s := range f.Stmts {
+		switch s.Kind {
+		case ptx.Decl:
+			if kind := string(f.Opcode(i)); kind != ".reg" && kind != ".local" && kind != ".param" {
+				return "declares a variable of its own (" + kind + ")"
+			}
+		case ptx.Inst:
+			if !coarseCalled(f, i) {
+				return fmt.Sprintf("does more than compute (%s)", f.Opcode(i))
+			}
+			known := map[uint32]bool{}
+			for _, a := range flow.Accesses(i) {
+				known[a.At.Start] = true
+			}
+			foreign := ""
+			f.Names(ptx.Span{Start: s.Start, End: s.End}, func(n ptx.Span) bool {
+				name := string(f.Bytes(n))
+				if n.Start >= s.Op && n.Start < s.OpEnd || known[n.Start] || name[0] != '%' {
+					return true
+				}
+				if base, _, _ := strings.Cut(name, "."); base != "%tid" && base != "%ntid" || !shapeOf(name) {
+					foreign = name
+				}
+				return foreign == ""
+			})
+			if foreign != "" {
+				return "reads " + foreign
+			}
+		}
+	}
+	return ""
+}
+
+// coarseCalled tells of an instruction that a called function may have.
+func coarseCalled(f *ptx.Func, i int) bool {
+	op, base := f.Opcode(i), string(f.Base(i))
+	for _, word := range strings.Split(string(op), ".") {
+		if strings.HasPrefix(word, "shared") || word == "cluster" || word == "async" || word == "mmio" {
+			return false
+		}
+	}
+	in := func(spaces ...string) bool {
+		for _, space := range spaces {
+			if ptx.HasModifier(op, space) {
+				return !ptx.Strong(op)
+			}
+		}
+		return false
+	}
+	switch base {
+	case "bra", "ret", "call":
+		return true
+	case "ld":
+		return in("param", "local", "global", "const")
+	case "st":
+		return in("param", "local")
+	}
+	return dataflow.Computes(base) || dataflow.Carries(op, base)
+}
+
+// callScopes finds the scopes of calls: where each one ends, by where it begins.
+func (c *coarseRead) callScopes() error {
+	f := c.f
+	c.calls, c.within = map[int]int{}, make([]int, len(f.Stmts))
+	for i := range c.within {
+		c.within[i] = -1
+	}
+	for i, s := range f.Stmts {
+		if s.Kind != ptx.Open {
+			continue
+		}
+		end, calls := i+1, false
+		for ; f.Stmts[end].Kind != ptx.Close && f.Stmts[end].Kind != ptx.Open; end++ {
+			calls = calls || f.Stmts[end].Kind == ptx.Inst && string(f.Base(end)) == "call"
+		}
+		if !calls || f.Stmts[end].Kind != ptx.Close {
+			continue
+		}
+		for k := i; k <= end; k++ {
+			switch kind := f.Stmts[k].Kind; {
+			case kind == ptx.Label || kind == ptx.Direction,
+				kind == ptx.Inst && !aroundCall(f, k):
+				return fmt.Errorf("it has an uncommon call (%s)", f.Opcode(k))
+			}
+			c.within[k] = i
+		}
+		c.calls[i] = end
+	}
+	for i, s := range f.Stmts {
+		if s.Kind == ptx.Inst && string(f.Base(i)) == "call" && c.within[i] < 0 {
+			return fmt.Errorf("it has an uncommon call (%s)", f.Opcode(i))
+		}
+	}
+	return nil
+}
+
+// aroundCall tells of the instructions that may stand in a call's scope.
+func aroundCall(f *ptx.Func, i int) bool {
+	switch base := string(f.Base(i)); base {
+	case "call":
+		return true
+	case "ld", "st":
+		return ptx.HasModifier(f.Opcode(i), "param")
+	default:
+		return dataflow.Computes(base)
+	}
+}
+
+// call writes a call's scope for a turn.
+func (w *coarseWriter) call(open, turn int) {
+	w.line("{")
+	for i := open + 1; i < w.calls[open]; i++ {
+		switch s := w.f.Stmts[i]; {
+		case s.Kind == ptx.Decl && string(w.f.Opcode(i)) == ".param":
+			w.line("%s", w.f.Text()[s.Start:s.End])
+		case s.Kind == ptx.Inst, s.Kind == ptx.Line:
+			w.line("%s", w.statement(i, turn, ""))
+		}
+	}
+	w.line("}")
+}

@@ -1,0 +1,238 @@
+package tile
+
+import (
+	"fmt"
+	"strings"
+
+	"gnvcc/rewrite/pass"
+)
+
+// How a box comes to shared memory: the elements of each rectangle are dealt out to the threads of
+// the block row by row, so that neighbours load what lies side by side.
+
+// atOnce is how many loads of a thread are under way together.
+const atOnce = 8
+
+// A piece is one element that a thread copies.
+type piece struct {
+	guard    string // a predicate, "" where every thread has an element
+	from, to string // addresses
+}
+
+// copies writes the copying of all boxes between two barriers: the first, behind which no thread
+// reads the tile before, stands behind the loads where there are few.
+func (x *tileText) copies() {
+	total := 0
+	for _, g := range x.groups {
+		for _, r := range g.rects {
+			total += x.pieces(r) * max(1, g.width/8)
+		}
+	}
+	if total > 2*atOnce {
+		x.line("barrier.sync 0;")
+	}
+	var stores []string
+	for i, g := range x.groups {
+		for _, r := range g.rects {
+			if x.pieces(r) <= 2*atOnce {
+				var list []piece
+				for k := range x.pieces(r) {
+					list = append(list, x.piece(i, r, k))
+				}
+				stores = append(stores, x.load(g, list)...)
+			} else {
+				x.longCopy(i, r)
+			}
+			if total > 2*atOnce {
+				x.out = append(x.out, stores...)
+				stores = nil
+			}
+		}
+	}
+	if total <= 2*atOnce {
+		x.line("barrier.sync 0;")
+		x.out = append(x.out, stores...)
+	}
+	x.line("barrier.sync 0;")
+}
+
+// pieces is how many elements of a rectangle a thread copies at most.
+func (x *tileText) pieces(r tileRect) int {
+	n := pass.Threads(x.n.t.block)
+	return (r.rows*r.columns + n - 1) / n
+}
+
+// load writes the loads of some pieces and gives back their stores.
+func (x *tileText) load(g *tileGroup, list []piece) (stores []string) {
+	space := "ld.global."
+	if g.nc {
+		space += "nc."
+	}
+	kind := map[int]string{1: "u8", 2: "u16", 4: "b32", 8: "v2.b32", 16: "v4.b32"}[g.width]
+	for _, p := range list {
+		var words []string
+		guard := ""
+		for range max(1, g.width/4) {
+			words = append(words, x.r32())
+			if p.guard != "" { // what the verifier asks for
+				guard = "@" + p.guard + " "
+				x.line("mov.u32 %s, 0;", words[len(words)-1])
+			}
+		}
+		value := words[0]
+		if len(words) > 1 {
+			value = "{" + strings.Join(words, ", ") + "}"
+		}
+		x.line("%s%s%s %s, [%s];", guard, space, kind, value, p.from)
+		stores = append(stores, fmt.Sprintf("%sst.shared.%s [%s], %s;", guard, kind, p.to, value))
+	}
+	return stores
+}
+
+// piece works out where the k-th element of a thread lies.
+func (x *tileText) piece(group int, r tileRect, k int) piece {
+	n := pass.Threads(x.n.t.block)
+	p := piece{}
+	if (k+1)*n > r.rows*r.columns {
+		p.guard = x.p()
+		x.line("setp.lt.u32 %s, %s, %d;", p.guard, x.lane, r.rows*r.columns-k*n)
+	}
+	row, column := x.r32(), x.r32()
+	switch {
+	case n%r.columns == 0: // whole rows
+		x.divide(row, column, x.lane, r.columns)
+		x.line("add.u32 %s, %s, %d;", row, row, k*(n/r.columns))
+	case r.columns%n == 0: // a part of a row
+		x.line("mov.u32 %s, %d;", row, k/(r.columns/n))
+		x.line("add.u32 %s, %s, %d;", column, x.lane, k%(r.columns/n)*n)
+	default:
+		at := x.lane
+		if k > 0 {
+			at = x.r32()
+			x.line("add.u32 %s, %s, %d;", at, x.lane, k*n)
+		}
+		x.divide(row, column, at, r.columns)
+	}
+	p.from, p.to = x.addresses(group, r, row, column)
+	return p
+}
+
+// divide writes row and column of an index.
+func (x *tileText) divide(row, column, index string, columns int) {
+	if columns == 1 {
+		x.line("mov.u32 %s, %s;", row, index)
+		x.line("mov.u32 %s, 0;", column)
+		return
+	}
+	x.line("div.u32 %s, %s, %d;", row, index, columns)
+	x.line("mul.lo.u32 %s, %s, %d;", column, row, columns)
+	x.line("sub.u32 %s, %s, %s;", column, index, column)
+}
+
+// addresses writes where an element of a rectangle lies in global and in shared memory.
+func (x *tileText) addresses(group int, r tileRect, row, column string) (from, to string) {
+	g := x.groups[group]
+	first := slopeOf{g.low.row + r.row, g.low.column + r.column*g.width}
+	wide, at := x.r64(), x.r64()
+	x.line("mad.wide.u32 %s, %s, %d, %s;", wide, column, g.width, x.start[group])
+	offset := int64(first.column)
+	if pitch := x.pitch[group]; pitch != "" {
+		n := x.r32()
+		x.line("add.s32 %s, %s, %d;", n, row, first.row)
+		x.line("cvt.s64.s32 %s, %s;", at, n)
+		x.line("mad.lo.s64 %s, %s, %s, %s;", wide, at, pitch, wide)
+	} else if v, _ := g.pitch.isConstant(); v != 0 {
+		x.line("cvt.u64.u32 %s, %s;", at, row)
+		x.line("mad.lo.s64 %s, %s, %d, %s;", wide, at, v, wide)
+		offset += v * int64(first.row)
+	}
+	if offset != 0 {
+		x.line("add.s64 %s, %s, %d;", wide, wide, offset)
+	}
+	place, base := x.r32(), x.r32()
+	x.line("mov.u32 %s, %s;", base, tileArray)
+	x.line("mad.lo.u32 %s, %s, %d, %s;", place, row, g.stride(), base)
+	x.line("mad.lo.u32 %s, %s, %d, %s;", place, column, g.width, place)
+	return wide, fmt.Sprintf("%s+%d", place, x.offset[group]+r.row*g.stride()+r.column*g.width)
+}
+
+// longCopy writes the copying of a rectangle in a loop, some pieces in each turn. Where threads
+// take whole rows, one goes straight down.
+func (x *tileText) longCopy(group int, r tileRect) {
+	n, all := pass.Threads(x.n.t.block), r.rows*r.columns
+	x.number2++
+	again := fmt.Sprintf("%s_%d", x.label("copy"), x.number2)
+	index := x.r32()
+	x.line("mov.u32 %s, %s;", index, x.lane)
+	down := x.down(group, r)
+	x.line("%s:", again)
+	var list []piece
+	for k := range atOnce {
+		p := piece{}
+		at := index
+		if k > 0 {
+			at = x.r32()
+			x.line("add.u32 %s, %s, %d;", at, index, k*n)
+		}
+		if all%(atOnce*n) != 0 {
+			p.guard = x.p()
+			x.line("setp.lt.u32 %s, %s, %d;", p.guard, at, all)
+		}
+		if down != nil {
+			p.from, p.to = down.next(x)
+		} else {
+			row, column := x.r32(), x.r32()
+			x.divide(row, column, at, r.columns)
+			p.from, p.to = x.addresses(group, r, row, column)
+		}
+		list = append(list, p)
+	}
+	x.out = append(x.out, x.load(x.groups[group], list)...)
+	if down != nil {
+		x.line("add.u32 %s, %s, %d;", down.to, down.to, atOnce*down.stride)
+	}
+	more := x.p()
+	x.line("add.u32 %s, %s, %d;", index, index, atOnce*n)
+	x.line("setp.lt.u32 %s, %s, %d;", more, index, all)
+	x.line("@%s bra %s;", more, again)
+}
+
+// A downward is a thread's way down a rectangle.
+type downward struct {
+	from, step, to string
+	offset, stride int // bytes of shared memory
+	k              int
+}
+
+// down begins such a way, nil where threads do not take whole rows.
+func (x *tileText) down(group int, r tileRect) *downward {
+	n, g := pass.Threads(x.n.t.block), x.groups[group]
+	if n%r.columns != 0 {
+		return nil
+	}
+	row, column := x.r32(), x.r32()
+	x.divide(row, column, x.lane, r.columns)
+	from, to := x.addresses(group, r, row, column)
+	rows := n / r.columns
+	d := &downward{from: from, stride: rows * g.stride()}
+	d.to, _, _ = strings.Cut(to, "+")
+	d.offset = x.offset[group] + r.row*g.stride() + r.column*g.width
+	if pitch := x.pitch[group]; pitch != "" {
+		d.step = x.r64()
+		x.line("mul.lo.s64 %s, %s, %d;", d.step, pitch, rows)
+	} else {
+		v, _ := g.pitch.isConstant()
+		d.step = fmt.Sprint(v * int64(rows))
+	}
+	return d
+}
+
+// next is the next element on it.
+func (d *downward) next(x *tileText) (from, to string) {
+	at := x.r64()
+	x.line("mov.u64 %s, %s;", at, d.from)
+	x.line("add.s64 %s, %s, %s;", d.from, d.from, d.step)
+	to = fmt.Sprintf("%s+%d", d.to, d.offset+d.k*d.stride)
+	d.k++
+	return at, to
+}
