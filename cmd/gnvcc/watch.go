@@ -130,7 +130,8 @@ func watchFor(store *cache.Store, place watchPlace, o watchOptions, run []string
 	defer files.Close()
 	_ = os.Remove(place.file("status.json")) // it is another watch's
 	world, err := retune.New(ctx, retune.Options{Store: store, Files: files, Folders: o.folders,
-		Profiles: o.profiles, Run: run, Budget: time.Duration(o.budget), Version: version, Debug: log.debug,
+		Profiles: o.profiles, Run: run,
+		Budget: time.Duration(o.budget), Version: version, Debug: log.debug,
 		Machine: watchMachine, GPU: gpu, Tools: watchTools, Search: watchSearch})
 	if ctx.Err() != nil {
 		return nil

@@ -67,8 +67,8 @@ type Shape struct {
 
 // UsualShape is enough for barriers between warps and between blocks to matter.
 func UsualShape() Shape {
-	return Shape{Grid: [3]int{4, 1, 1}, Block: [3]int{64, 1, 1}, Bytes: 1 << 16, Rounds: Kinds, Seed: 1,
-		Turns: true}
+	return Shape{Grid: [3]int{4, 1, 1}, Block: [3]int{64, 1, 1}, Bytes: 1 << 16,
+		Rounds: Kinds, Seed: 1, Turns: true}
 }
 
 // orders are those in which each launch is done; the first is the simple one.

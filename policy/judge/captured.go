@@ -45,7 +45,7 @@ func (b *Bench) Captured(s *capture.Store, m *capture.Manifest, types []string) 
 				continue
 			}
 			if at := binary.LittleEndian.Uint64(args[q[0]:]); at >= r.Base && at < r.Base+uint64(r.Size) {
-				name = Name(k, 0)
+				name = nameOf(k, 0)
 				if at > r.Base {
 					name = fmt.Sprintf("memory of #%d, which points to byte %d of it", k, at-r.Base)
 				}

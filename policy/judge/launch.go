@@ -37,7 +37,7 @@ func (s *Signature) Arguments(m *emulate.Memory, types map[string]string, r *ran
 		}
 	}
 	buffer := func(argument, offset int, is string) uint64 {
-		name := Name(argument, offset)
+		name := nameOf(argument, offset)
 		b := m.Allocate(name, fill(r, kind, is, bytes))
 		types[name] = is
 		return b.Address
@@ -67,8 +67,8 @@ func (s *Signature) Arguments(m *emulate.Memory, types map[string]string, r *ran
 	return out, nil
 }
 
-// Name is what a buffer is called that an argument leads to.
-func Name(argument, offset int) string {
+// nameOf is what a buffer is called that an argument leads to.
+func nameOf(argument, offset int) string {
 	if offset == 0 {
 		return fmt.Sprintf("#%d", argument)
 	}

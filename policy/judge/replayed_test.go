@@ -31,7 +31,8 @@ func (f *fake) Golden() (profile.Written, error) {
 func (f *fake) Load(string, string) (profile.Candidate, profile.Attributes, error) {
 	return 1, profile.Attributes{}, nil
 }
-func (f *fake) LoadAs(string, string, manner.Manner) (profile.Candidate, profile.Attributes, error) {
+func (f *fake) LoadAs(string, string, manner.Manner) (profile.Candidate, profile.Attributes,
+	error) {
 	return 1, profile.Attributes{}, nil
 }
 func (f *fake) Unload(profile.Candidate) error { return nil }

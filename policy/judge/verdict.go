@@ -31,7 +31,7 @@ type Verdict struct {
 	Difference *Difference `json:",omitempty"`
 	Launches   int         // that were compared
 	Orders     int         `json:",omitempty"` // in which each was done
-	// the original gives other bytes in another order of blocks or warps: there these were not compared
+	// in another order of blocks or warps the original gives other bytes, which were not compared
 	Unstable bool `json:",omitempty"`
 	// special functions were needed, whose results are those of a model
 	Modelled bool `json:",omitempty"`

@@ -63,7 +63,9 @@ func (p *ByProfile) weighs(list []*capture.Manifest,
 		kernel string
 		nsight.Shape
 	}
-	at := func(m *capture.Manifest) shape { return shape{m.Kernel, nsight.Shape{Grid: m.Grid, Block: m.Block}} }
+	at := func(m *capture.Manifest) shape {
+		return shape{m.Kernel, nsight.Shape{Grid: m.Grid, Block: m.Block}}
+	}
 	of, in := map[string]float64{}, map[shape]float64{}
 	for _, m := range list {
 		of[m.Kernel] += m.Weight()

@@ -59,7 +59,8 @@ type Job struct {
 // on says what a job rests on: with the same a search would come to the same.
 func (j *Job) on() string { return strings.Join(j.Captures, " ") + j.Again }
 
-// A News is why a kernel is to be tuned again that is as it was captured; the zero value: it is not.
+// A News is why a kernel is to be tuned again that is as it was captured; the zero value: it is
+// not.
 type News struct {
 	Why string
 	Run bool // on launches that are not captured: a run of the program brings them

@@ -107,7 +107,8 @@ func (m *Memory) stored(address uint64, size int) {
 		return
 	}
 	b := m.buffers[n-1]
-	for at := address - b.Address; at < min(address-b.Address+uint64(size), uint64(len(b.Stored))); at++ {
+	from := address - b.Address
+	for at := from; at < min(from+uint64(size), uint64(len(b.Stored))); at++ {
 		b.Stored[at] = true
 	}
 }
