@@ -5,7 +5,6 @@
 # text and JSON, go to OUT; what does not compile is in OUT/log.
 #
 #   AIRBENDER   a checkout of matter-labs/zksync-airbender at 97dbacf, before pull request 95 (spills on 8.9 since 13.0)
-#   MADGRAPH    one of madgraph5/madgraph4gpu (issue 282: slower since 11.4)
 set -euo pipefail
 gnvcc=$(realpath "$1") toolkits=$(realpath "$2")
 mkdir -p "$3"
@@ -36,10 +35,5 @@ if [ -n "${AIRBENDER:-}" ]; then
     built 12.4 -std=c++20 -arch=sm_89 --expt-relaxed-constexpr -dc "$f.cu" -o "$out/$(basename "$f").o"
   done
   against airbender 12.4 13.0 13.5
-fi
-if [ -n "${MADGRAPH:-}" ]; then
-  cd "$MADGRAPH/epoch1/cuda/gg_ttgg/SubProcesses/P1_Sigma_sm_gg_ttxgg"
-  built 11.8 -O3 -std=c++14 -use_fast_math -I../../src -I.. -arch=sm_80 -c CPPProcess.cu -o "$out/madgraph.o" || true
-  against madgraph 11.8 12.4 13.0
 fi
 rm -rf "$GNVCC_STORE"

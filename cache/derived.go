@@ -61,12 +61,16 @@ func flatOf(records []Record) ([]byte, error) {
 		Record
 	}
 	sorted := make([]named, len(records))
+	size := 0
 	for i, r := range records {
 		sorted[i] = named{where(r.Bucket, r.Key), r}
+		if text, ok := r.Value.(wholeText); ok {
+			size += 2 + len(sorted[i].name) + len(sealMark) + 32 + len(text) + flatEntry
+		}
 	}
 	slices.SortFunc(sorted, func(a, b named) int { return strings.Compare(a.name, b.name) })
 	stamp := time.Now().UnixNano()
-	b, head, err := encodeFlat(func(add func(bucket, key string, sealed []byte)) error {
+	b, head, err := encodeFlat(size, func(add func(bucket, key string, sealed []byte)) error {
 		for i, r := range sorted {
 			if i > 0 && r.name == sorted[i-1].name {
 				return errors.New("two records with the key " + r.Key)

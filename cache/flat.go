@@ -50,12 +50,13 @@ type flatHeader struct {
 	Recipes string // hash of the file recipes that belongs to it
 }
 
-// encodeFlat gives a file with the records, which each gives in the order of their keys. Whose they
-// are stands in the header, which putFlatHead writes.
-func encodeFlat(each func(add func(bucket, key string, sealed []byte)) error) (b []byte,
+// encodeFlat gives a file with the records, which each gives in the order of their keys; about how
+// many bytes these are spares it copies. Whose they are stands in the header, which putFlatHead
+// writes.
+func encodeFlat(size int, each func(add func(bucket, key string, sealed []byte)) error) (b []byte,
 	head flatHeader, err error) {
 	le := binary.LittleEndian
-	b = make([]byte, flatHead)
+	b = make([]byte, flatHead, flatHead+size)
 	var table []byte
 	err = each(func(bucket, key string, sealed []byte) {
 		name := where(bucket, key)

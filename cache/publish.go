@@ -63,7 +63,8 @@ func (o *Owner) Publish() error {
 func snapshotOf(tx *bbolt.Tx, id, path string) (b []byte, recipes string, err error) {
 	const doing = "publish the decisions"
 	var list recipeList
-	b, head, err := encodeFlat(func(add func(bucket, key string, sealed []byte)) error {
+	size := int(tx.Size())
+	b, head, err := encodeFlat(size, func(add func(bucket, key string, sealed []byte)) error {
 		return tx.ForEach(func(name []byte, b *bbolt.Bucket) error {
 			bucket := string(name)
 			if bucket == metaBucket {

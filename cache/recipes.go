@@ -30,45 +30,65 @@ type decided struct {
 	key    string
 	time   time.Time
 	recipe bool
-	fields map[string]any
+	text   string
 }
 
-// add looks at a record.
+// takenFrom is what a build looks at in a decision's evidence.
+type takenFrom struct {
+	Device   string
+	Launches []struct{}
+	Normals  map[string]string
+}
+
+func (e *takenFrom) text() json.RawMessage {
+	text, _ := json.Marshal([]any{e.Device, len(e.Launches) > 0, e.Normals})
+	return text
+}
+
+// add looks at a record. Who it is for, when and by which measurements it was made do not count.
+// All other fields do, unknown ones too.
 func (l *recipeList) add(bucket, key string, raw []byte) {
 	if slices.Contains(notes, bucket) {
 		return
 	}
-	// Who it is for, when and by which measurements it was made do not count. All other fields do,
-	// unknown ones too.
-	var fields map[string]any
+	var fields map[string]json.RawMessage
 	var read struct {
 		Recipe   string
 		Time     time.Time
-		Evidence struct {
-			Device   string
-			Launches []struct{}
-			Normals  map[string]string
-		}
+		Evidence takenFrom
 	}
 	if json.Unmarshal(raw, &fields) != nil || json.Unmarshal(raw, &read) != nil {
 		l.line(bucket, key, raw)
 		return
 	}
 	if _, ok := fields["Evidence"]; ok {
-		fields["Evidence"] = []any{read.Evidence.Device, len(read.Evidence.Launches) > 0, read.Evidence.Normals}
+		fields["Evidence"] = read.Evidence.text()
 	}
 	delete(fields, "Time")
 	delete(fields, "Kernel")
+	text, _ := json.Marshal(fields)
 	if bucket != Decisions {
-		text, _ := json.Marshal(fields)
 		l.line(bucket, key, text)
 		return
 	}
+	l.decided(decided{key, read.Time, read.Recipe != "", string(text)})
+}
+
+// decision is add for one that was read already.
+func (l *recipeList) decision(key string, d *Decision) {
+	e := takenFrom{d.Evidence.Device, make([]struct{}, len(d.Evidence.Launches)), d.Evidence.Normals}
+	short := *d
+	short.Time, short.Kernel, short.Evidence = time.Time{}, "", Evidence{}
+	text, _ := json.Marshal([]any{short, e.text()})
+	l.decided(decided{key, d.Time, d.Recipe != "", string(text)})
+}
+
+func (l *recipeList) decided(d decided) {
 	if l.decisions == nil {
 		l.decisions = map[string][]decided{}
 	}
-	identity, _, _ := strings.Cut(key, ".")
-	l.decisions[identity] = append(l.decisions[identity], decided{key, read.Time, read.Recipe != "", fields})
+	identity, _, _ := strings.Cut(d.key, ".")
+	l.decisions[identity] = append(l.decisions[identity], d)
 }
 
 func (l *recipeList) line(bucket, key string, what []byte) {
@@ -88,9 +108,7 @@ func (l *recipeList) text() string {
 		// Which of several a build takes depends on which is newer, not on how much.
 		slices.SortStableFunc(all, func(a, b decided) int { return a.time.Compare(b.time) })
 		for i, d := range all {
-			d.fields["Turn"] = i
-			text, _ := json.Marshal(d.fields)
-			l.line(Decisions, d.key, text)
+			l.line(Decisions, d.key, fmt.Appendf(nil, "%d %s", i, d.text))
 		}
 	}
 	l.decisions = nil

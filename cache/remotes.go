@@ -1,7 +1,6 @@
 package cache
 
 import (
-	"encoding/json"
 	"os"
 	"path/filepath"
 )
@@ -34,19 +33,23 @@ func (s *Store) Remotes() (dirs []string) {
 // Writable makes the store's folder where it is missing, and says whether it can be written.
 func (s *Store) Writable() error { return s.writable() }
 
+// An Arrived is a decision as it came, and its text, which is kept as it is: to read one costs 0.1
+// ms where a search has left much evidence, and a pull brings thousands.
+type Arrived struct {
+	Decision
+	Raw []byte // one line of JSON, from which Decision was read
+}
+
 // PublishOther makes the snapshot of a remote, and its file for compiler caches: each first, the
 // other second, as Owner.Publish does.
-func PublishOther(dir string, decisions []json.RawMessage) error {
+func PublishOther(dir string, decisions []Arrived) error {
 	const doing = "publish what was pulled"
 	var list recipeList
-	records := make([]Record, 0, len(decisions))
-	for _, raw := range decisions {
-		var d Decision
-		if err := json.Unmarshal(raw, &d); err != nil {
-			return failed(doing, dir, err)
-		}
-		list.add(Decisions, d.Key(), raw)
-		records = append(records, Record{Decisions, d.Key(), raw})
+	records := make([]Record, len(decisions))
+	for i := range decisions {
+		d := &decisions[i]
+		list.decision(d.Key(), &d.Decision)
+		records[i] = Record{Decisions, d.Key(), wholeText(d.Raw)}
 	}
 	b, err := flatOf(records)
 	if err == nil {

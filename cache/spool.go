@@ -47,11 +47,18 @@ func (s *Store) Spool(bucket, key string, record any) error {
 	return failed(doing, dir, writeFile(dir, Hash(b)+spoolExt, b, bucket == Decisions))
 }
 
+// A wholeText is a record's JSON in one line, which was read already.
+type wholeText []byte
+
 func encodeRecord(bucket, key string, record any) ([]byte, error) {
 	if err := checkRecord(bucket, key); err != nil {
 		return nil, err
 	}
-	raw, err := json.Marshal(record)
+	raw, whole := record.(wholeText)
+	var err error
+	if !whole {
+		raw, err = json.Marshal(record)
+	}
 	if err == nil && len(raw) > maxRecord {
 		err = fmt.Errorf("a record of %d bytes: at most %d are taken", len(raw), maxRecord)
 	}

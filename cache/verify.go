@@ -294,11 +294,11 @@ func (c *checkup) spool() {
 	}
 	switch {
 	case waiting > manySpooled:
-		c.say(Problem, "gnvcc tune merges them", "spool: %d records (%s) wait, the oldest for %s",
-			waiting, BytesText(size), ageText(oldest))
+		c.say(Problem, "gnvcc tune merges them", "spool: %s (%s) waiting, the oldest for %s",
+			records(waiting), BytesText(size), ageText(oldest))
 	case waiting > 0:
-		c.say(Fine, "", "spool: %d records (%s) wait for an owner, the oldest for %s", waiting,
-			BytesText(size), ageText(oldest))
+		c.say(Fine, "", "spool: %s (%s) waiting for an owner, the oldest for %s",
+			records(waiting), BytesText(size), ageText(oldest))
 	default:
 		c.say(Fine, "", "spool: empty")
 	}
@@ -309,6 +309,14 @@ func (c *checkup) spool() {
 	if foreign > 0 {
 		c.say(Note, "", "spool: %d files that gnvcc did not make", foreign)
 	}
+}
+
+// records counts some.
+func records(n int) string {
+	if n == 1 {
+		return "1 record"
+	}
+	return fmt.Sprintf("%d records", n)
 }
 
 func (c *checkup) files(sub, name string) int64 {

@@ -52,7 +52,7 @@ func TestCheckHealthy(t *testing.T) {
 	healthy(t, full)
 	said(t, full, Fine, "3 decisions")
 	said(t, full, Fine, "all of it published")
-	said(t, full, Fine, "spool: 1 records")
+	said(t, full, Fine, "spool: 1 record (")
 	said(t, full, Fine, "objects: 1, 4.9 KiB")
 	said(t, full, Fine, "no owner at the moment")
 	said(t, full, Fine, "of at most 5.0 GiB (GNVCC_MAXSIZE), never trimmed")

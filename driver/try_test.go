@@ -155,14 +155,17 @@ func mustWrite(t *testing.T, path, text string) func() {
 // what it gives is in a store of its own, and the user's has no word of it.
 func TestTryOtherwise(t *testing.T) {
 	p := drivertest.NewProject(t, "13.0", map[string]string{
-		"include/k.h": "#define STEP 3\n",
-		"k.cu":        "#include \"k.h\"\n__global__ void one(float *p) { p[threadIdx.x] = p[threadIdx.x] * STEP + 1; }\n"})
+		"k.cu": "#include \"k.h\"\n__global__ void one(float *p) " +
+			"{ p[threadIdx.x] = p[threadIdx.x] * STEP + 1; }\n"})
 	for _, setting := range p.Env {
 		if name, value, _ := strings.Cut(setting, "="); name == "GNVCC_NVCC" || name == "TMPDIR" {
 			t.Setenv(name, value)
 		}
 	}
-	p.Gnvcc("-arch=sm_90", "-O3", "-I"+p.Dir+"/include", "--keep", "-c", "k.cu", "-o", "k.o")
+	include := filepath.Join(t.TempDir(), "include")
+	os.MkdirAll(include, 0o700)
+	os.WriteFile(filepath.Join(include, "k.h"), []byte("#define STEP 3\n"), 0o600)
+	p.Gnvcc("-arch=sm_90", "-O3", "-I"+include, "--keep", "-c", "k.cu", "-o", "k.o")
 	b := apply.ReadBuilds(p.Store).Commands([]string{p.Dir})[0]
 	elsewhere := filepath.Join(t.TempDir(), "elsewhere")
 	os.MkdirAll(filepath.Join(elsewhere, "include"), 0o700)
@@ -189,7 +192,7 @@ func TestTryOtherwise(t *testing.T) {
 	if own.Kernels[0].Identity != b.Units[0].Kernels[0].Identity {
 		t.Error("as it was recorded it is another kernel")
 	}
-	moved := try(apply.Otherwise{Moved: []apply.Move{{From: p.Dir + "/include",
+	moved := try(apply.Otherwise{Flags: []string{"-Xptxas=-v"}, Moved: []apply.Move{{From: include,
 		To: elsewhere + "/include"}}})
 	flags := try(apply.Otherwise{Flags: []string{"-fmad=false"}})
 	if moved.Code == own.Code || flags.Code == own.Code {
@@ -199,7 +202,8 @@ func TestTryOtherwise(t *testing.T) {
 		t.Error("the user's store has PTX of a trial")
 	}
 	if kit, ok := kits.Find("13.3"); ok {
-		if u := try(apply.Otherwise{Nvcc: kit.Nvcc()}); !strings.HasPrefix(u.Version, "13.3.") {
+		if u := try(apply.Otherwise{Nvcc: kit.Nvcc(),
+			Flags: []string{"-Xptxas=-v"}}); !strings.HasPrefix(u.Version, "13.3.") {
 			t.Errorf("it was built by ptxas %s", u.Version)
 		}
 	} else {

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"gnvcc/cache"
+	"gnvcc/install/kits"
 )
 
 // TestRecorded: what make demo shows where there is no GPU is for the examples as they are. Every
@@ -18,6 +19,7 @@ import (
 // example that was edited since, or a rule that refuses a recipe, shows here, and then the recipes
 // have to be measured anew.
 func TestRecorded(t *testing.T) {
+	kits.Long(t, "the levers' own tests take recipes of each kind")
 	compiler := nvcc(t, "13.0")
 	dir := t.TempDir()
 	gnvcc := filepath.Join(dir, "gnvcc")

@@ -42,7 +42,7 @@ func (k *Kernel) ReadPTX(m *ptx.Module) error {
 	}
 	if k.Reloc {
 		if err := rewrite.Foreign(m, k.Name); err != nil {
-			k.HintsAlone = err.Error()
+			k.Foreign = err.Error()
 		}
 	}
 	k.Calls = t.Calls || t.Indirect
@@ -152,8 +152,6 @@ func alone(t ptx.Traits) string {
 		{t.SetMaxNReg, "its warps exchange registers (setmaxnreg)"},
 		{t.Malloc, "it allocates memory on the device"},
 		{t.DeviceLaunch, "it launches kernels itself"},
-		{t.GridSync, "it synchronises the whole grid (cooperative launch)"},
-		{t.Cluster, "it uses thread block clusters"},
 	} {
 		if c.is {
 			return c.why
@@ -175,6 +173,7 @@ func product(args string) int {
 // ReadSource fills in what the source tells: loops, and values that can be specialised. signature
 // is the PTX types of the entry's parameters.
 func (k *Kernel) ReadSource(u *source.Unit, signature []string) {
+	k.Together = u.Resident()
 	found, err := u.Kernel(k.Name)
 	if err != nil {
 		k.NoUnroll, k.NoSpec = FirstLine(err), FirstLine(err)

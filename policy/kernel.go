@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -56,12 +57,15 @@ type Kernel struct {
 	NoSecond string
 	// the instruction by which its blocks may wait for each other, "" if none does: then no fewer may
 	// be resident
-	Awaits     string
-	HintsAlone string // why no lever but cache hints is allowed, "" if others are
-	Watched    string // why none but those and register caps is allowed, "" if others are
-	NoThrottle string // why all of its blocks that can be resident must be; "" if fewer may be
-	Shapeable  bool   // it sees nothing of its launch's shape but the index over the grid
-	NoShape    string // why not, where it isn't
+	Awaits string
+	// why launches of its file may need as many resident blocks as before, though none waits
+	Together string
+	// why no levers but register caps and cache hints are allowed, "" if others are: it calls another
+	// object's functions, or others see something of it while it runs
+	Foreign, Watched string
+	NoThrottle       string // why all of its blocks that can be resident must be; "" if fewer may be
+	Shapeable        bool   // it sees nothing of its launch's shape but the index over the grid
+	NoShape          string // why not, where it isn't
 	// the dimensions of the grid in which a block can do the work of several; NoCoarsen says why in
 	// none
 	Coarsenable [3]bool
@@ -245,11 +249,8 @@ func (k *Kernel) Label() string {
 
 // Shut says why a recipe is not for this kernel, whatever it would bring, "" if it may be.
 func (k *Kernel) Shut(r recipe.Recipe) string {
-	switch {
-	case k.HintsAlone != "" && !rewrite.HintsAlone(r):
-		return k.HintsAlone
-	case k.Watched != "" && !rewrite.Neutral(r):
-		return k.Watched
+	if rewrite.Neutral(r) {
+		return ""
 	}
-	return ""
+	return cmp.Or(k.Foreign, k.Watched)
 }

@@ -39,6 +39,9 @@ func TestHeldInOtherBlocks(t *testing.T) {
 		if k.Broken(r, l) == c.one {
 			t.Errorf("%v x %v: held and broken", c.grid, c.block)
 		}
+		if l.Past = true; k.Held(r, l) || k.Held(two, l) || !k.Broken(r, l) {
+			t.Errorf("%v x %v: past the host stub nobody chooses an entry", c.grid, c.block)
+		}
 	}
 }
 

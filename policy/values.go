@@ -133,6 +133,9 @@ func fulfilled(r recipe.Recipe, l *profile.Launch, values []Value) bool {
 	if !r.HasSecond() {
 		return holds(r)
 	}
+	if l.Past {
+		return false // the host stub, which alone could choose a second entry, is not asked
+	}
 	entries, err := r.Entries()
 	return err == nil && slices.ContainsFunc(entries, func(e recipe.Recipe) bool {
 		return holds(e) && divides(e, l)

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"gnvcc/rewrite/manner"
@@ -77,6 +78,7 @@ type Captured struct {
 type Process struct {
 	PID     int
 	Program string // path of its executable
+	Rank    int    // among the processes of a parallel program; 0: the first one, or it is none
 	Driver  int    // CUDA version of the driver, 13000 for 13.0
 	CUPTI   int    // version of CUPTI in use, as cuptiGetVersion gives it
 	// why the agent can do nothing in it (another profiler, an old driver); "": all is well
@@ -140,9 +142,12 @@ type Launch struct {
 	// known at the process' end
 	Asked            bool
 	LaunchAttributes []string `json:",omitempty"` // of cuLaunchKernelEx, by name
+	// the program launches it past its host stub (as a graph's node, as cooperative, with
+	// attributes): what is built for it is the kernel itself, never a second entry
+	Past bool `json:",omitempty"`
 
 	// LeaveAlone says why this launch can't be repeated ("" when it can): capture into a graph,
-	// cooperative or cluster launch, managed memory, printf in the kernel, ...
+	// managed memory, printf in the kernel, ...
 	LeaveAlone string
 
 	// NotElsewhere says why it can't be repeated in another process either ("" when it can). Some of
@@ -155,6 +160,13 @@ type Launch struct {
 
 	id     uint32 // the agent's number for the configuration
 	module *module
+}
+
+// Together tells whether the launch fails where fewer of the kernel's blocks are resident at a time
+// than the program counts on: as cooperative, or in clusters.
+func (l *Launch) Together() bool {
+	return slices.Contains(l.LaunchAttributes, "cooperative") ||
+		slices.Contains(l.LaunchAttributes, "cluster dimension")
 }
 
 // Attributes of a loaded function, read back from the driver.

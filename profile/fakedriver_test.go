@@ -135,6 +135,12 @@ func TestDriverFails(t *testing.T) {
 		"cuStreamIsCapturing":               "no stream is captured",
 		"cuThreadExchangeStreamCaptureMode": "no stream is captured",
 		"cuMemcpyHtoD_v2":                   "for memory that is kept on the host",
+		"cuGraphLaunch":                     "no graph here",
+		"cuGraphGetNodes":                   "so",
+		"cuGraphNodeGetType":                "so",
+		"cuGraphNodeSetEnabled":             "so",
+		"cuGraphNodeGetEnabled":             "so",
+		"cuGraphKernelNodeGetAttribute":     "so",
 	}
 	session := func(fail string) (string, Exit) {
 		h := &scripted{}

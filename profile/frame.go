@@ -14,7 +14,7 @@ import (
 
 // protocol is the version that agent and gnvcc must share; agent/agent.h has the same number. They
 // come from one binary, so that a difference means an agent built by another gnvcc.
-const protocol = 11
+const protocol = 12
 
 type frameType uint16
 
@@ -83,10 +83,9 @@ func writeFrame(w io.Writer, t frameType, body []byte) error {
 // A writer puts a body together.
 type writer struct{ b []byte }
 
-func (w *writer) u8(v uint8)    { w.b = append(w.b, v) }
-func (w *writer) u32(v uint32)  { w.b = binary.LittleEndian.AppendUint32(w.b, v) }
-func (w *writer) u64(v uint64)  { w.b = binary.LittleEndian.AppendUint64(w.b, v) }
-func (w *writer) f64(v float64) { w.u64(math.Float64bits(v)) }
+func (w *writer) u8(v uint8)   { w.b = append(w.b, v) }
+func (w *writer) u32(v uint32) { w.b = binary.LittleEndian.AppendUint32(w.b, v) }
+func (w *writer) u64(v uint64) { w.b = binary.LittleEndian.AppendUint64(w.b, v) }
 func (w *writer) bytes(v []byte) {
 	w.u32(uint32(len(v)))
 	w.b = append(w.b, v...)

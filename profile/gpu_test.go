@@ -420,8 +420,7 @@ func TestGPU(t *testing.T) {
 		}
 	})
 	for what, reasons := range map[string]map[string]string{
-		"alone": {"loud": "printf", "together": "cooperative", "inplace": "captured",
-			"generic": "clusters"},
+		"alone":   {"loud": "printf", "inplace": "captured"},
 		"managed": {"generic": "managed"},
 		"full":    {"inplace": "neither on the device nor on the host"},
 		"waits":   {"inplace": "busy with work that waits"},

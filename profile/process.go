@@ -76,7 +76,7 @@ func (r *run) serve(ctx context.Context, c *net.UnixConn) {
 		return
 	}
 	p.info.Program, _ = os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
-	p.info.Trouble = trouble
+	p.info.Rank, p.info.Trouble = rankOf(pid), trouble
 	r.decider.Start(p.info)
 	if trouble == "" {
 		err = p.events(ctx)
@@ -201,6 +201,7 @@ func (p *process) launch(in *reader) (*Launch, error) {
 	if prior := in.bytes(); len(prior) > 0 {
 		l.Prior = slices.Clone(prior)
 	}
+	l.Past = in.u8() != 0
 	if err := in.end(); err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"os"
 	"os/exec"
@@ -96,7 +97,7 @@ func (f fake) send(t frameType, fields ...any) {
 		case uint8:
 			w.u8(v)
 		case float64:
-			w.f64(v)
+			w.u64(math.Float64bits(v))
 		case string:
 			w.str(v)
 		case []byte:
@@ -137,7 +138,7 @@ func (f fake) launch(id int, count uint64, why string) {
 	same[8] = 0
 	f.send(fLaunch, id, 0, 1, "k", 8, 1, 1, 128, 1, 1, 64, 32, 1024, 0, 16, 1024, 90, 90, 49152, count,
 		2, 0, 8, 8, 4, args, same, uint8AndMore{12, 64}, []byte{}, 1, 8, why, uint8AndMore{1}, uint64(3),
-		uint64(4096), []byte{})
+		uint64(4096), []byte{}, uint8(id-1))
 }
 
 type uint8AndMore []uint8
@@ -207,7 +208,7 @@ var scripts = map[string]func(){
 		f.send(fModule, 1, []byte("no ELF"))
 		f.launch(2, 1, "")
 		check(f.expect(fVerdict).u8() == 0, "verdict")
-		f.launch(3, 1, "cooperative launch")
+		f.launch(3, 1, "managed memory")
 		check(f.expect(fVerdict).u8() == 0, "verdict")
 	},
 	"nothing": func() { fmt.Println("no GPU in it") },
@@ -477,7 +478,7 @@ func TestLeftAlone(t *testing.T) {
 	h := &scripted{}
 	r := play(t, "alone", h, Options{})
 	want := []string{"start", "launch 1 its cubin is not known", "launch 1 reading a cubin: ",
-		"launch 1 cooperative launch", "end"}
+		"launch 1 managed memory", "end"}
 	if r.err != nil || r.exit.Code != 0 || len(h.events) != len(want) {
 		t.Fatalf("%+v, %q", r, h.events)
 	}
@@ -492,7 +493,7 @@ func TestLeftAlone(t *testing.T) {
 func TestBadAgents(t *testing.T) {
 	for script, want := range map[string]string{
 		"nothing":       "",
-		"protocol":      "the agent speaks protocol 12, not 11",
+		"protocol":      "the agent speaks protocol 13, not 12",
 		"garbage":       "no greeting",
 		"garbage later": "no frame",
 		"short":         "shorter than its fields",

@@ -16,8 +16,7 @@ import (
 // pointer leads to one of these copies: from a kernel with another count "invalid program counter",
 // and nothing that compiles shows it. Any lever may change the count, so that all are refused.
 //
-// With -rdc=true (relocatable) see Foreign: hints alone leave registers as they are. See Overlaps
-// for kernels whose grids overlap.
+// With -rdc=true (relocatable) see Foreign. See Overlaps for kernels whose grids overlap.
 func Fixed(m *ptx.Module, kernel string, relocatable bool, r recipe.Recipe) error {
 	reach, err := m.Reach(kernel)
 	if err != nil {
@@ -39,20 +38,20 @@ func Fixed(m *ptx.Module, kernel string, relocatable bool, r recipe.Recipe) erro
 			}
 		}
 	}
-	if relocatable && !HintsAlone(r) {
+	if relocatable && !Neutral(r) {
 		return Foreign(m, kernel)
 	}
 	return nil
 }
 
-// Foreign says why a kernel of a file that is compiled with -rdc=true gets cache hints alone, nil
-// if all levers are allowed: it calls a function that may be another object's.
+// Foreign says why a kernel of a file that is compiled with -rdc=true gets register caps and cache
+// hints alone, nil if all levers are allowed: it calls a function that may be another object's.
 //
-// nvlink compares a kernel's bound on registers with the count of every function that it calls, in
-// whatever object that stands, and ends the link ("calls function ... with regcount"); a .weak
-// function may be taken from another object, too. And what such a function computes is no part of
-// the kernel's identity, so that nothing that is only checked may be taken over from one program to
-// another. A hint changes neither registers nor what is computed.
+// What such a function computes is no part of the kernel's identity (a .weak one, too, may be taken
+// from another object), so that nothing that is only checked may be taken over from one program to
+// another. A hint does not change what is computed, nor does a cap; that nvlink compares a kernel's
+// cap with the count of every function that it calls is seen to where the cubin is made
+// (driver/compile/apart.go).
 func Foreign(m *ptx.Module, kernel string) error {
 	reach, err := m.Reach(kernel)
 	if err != nil {
@@ -61,7 +60,8 @@ func Foreign(m *ptx.Module, kernel string) error {
 	for _, f := range reach.Funcs {
 		if !f.Entry && (!f.Body || f.Linkage == "weak") && !ptx.OfRuntime(f.Name) {
 			return fmt.Errorf(
-				"with -rdc=true it calls %s, which may be another object's: cache hints alone are allowed",
+				"with -rdc=true it calls %s, which may be another object's: registers and cache hints alone "+
+					"are allowed",
 				f.Name)
 		}
 	}
@@ -116,14 +116,17 @@ func overlaps(reach *ptx.Reach, kernel string) string {
 	return ""
 }
 
-// Neutral tells whether a recipe does nothing but cap registers and give accesses a cache policy.
-func Neutral(r recipe.Recipe) bool {
-	return HintsAlone(r.Without("maxnreg"))
+// Bounded tells whether a kernel is compiled under a wish of its own for registers.
+func Bounded(f *ptx.Func) bool {
+	return slices.ContainsFunc(boundDirectives, func(name string) bool {
+		_, ok := f.Directive(name)
+		return ok
+	})
 }
 
-// HintsAlone tells whether a recipe does nothing but give accesses a cache policy.
-func HintsAlone(r recipe.Recipe) bool {
+// Neutral tells whether a recipe does nothing but cap registers and give accesses a cache policy.
+func Neutral(r recipe.Recipe) bool {
 	return !slices.ContainsFunc(r.Terms, func(t recipe.Term) bool {
-		return t.Lever != "ld" && t.Lever != "st"
+		return t.Lever != "ld" && t.Lever != "st" && t.Lever != "maxnreg"
 	})
 }

@@ -48,7 +48,7 @@ func maxnreg(k *pass.Kernel, terms []recipe.Term) error {
 				"the kernel moves registers between warps (setmaxnreg), which builds on the count at launch")
 		}
 	}
-	for _, name := range []string{".maxnreg", ".minnctapersm", ".maxnctapersm"} {
+	for _, name := range boundDirectives {
 		if _, ok := k.Directive(name); ok {
 			k.RemoveDirective(name)
 		}
@@ -64,3 +64,6 @@ func maxnreg(k *pass.Kernel, terms []recipe.Term) error {
 	k.AddDirective(fmt.Sprintf(".maxnreg %d", n))
 	return nil
 }
+
+// boundDirectives are wishes for a kernel's registers.
+var boundDirectives = []string{".maxnreg", ".minnctapersm", ".maxnctapersm"}

@@ -9,8 +9,6 @@ import (
 	"gnvcc/rewrite/recipe"
 )
 
-const warpThreads = 32 // in a warp, on every GPU so far
-
 // smemspill=on lets ptxas spill registers to shared memory before it takes local memory.
 //
 //	{                               {
@@ -69,13 +67,13 @@ func smemspill(k *pass.Kernel, terms []recipe.Term) error {
 		return fmt.Errorf("the kernel has %d bytes of shared memory, nothing is left", own)
 	}
 	n, _ := k.Threads()
-	if n%warpThreads != 0 {
+	if n%pass.Warp != 0 {
 		return fmt.Errorf("the kernel is bounded to %d threads, and ptxas reserves too little for blocks "+
 			"that are no whole warps", n)
 	}
 	if d := k.Options.Blocks[k.Name]; n == 0 && d[0]*d[1]*d[2] > 0 {
-		if threads := d[0] * d[1] * d[2]; threads%warpThreads != 0 {
-			d = [3]int{(threads + warpThreads - 1) / warpThreads * warpThreads, 1, 1}
+		if threads := d[0] * d[1] * d[2]; threads%pass.Warp != 0 {
+			d = [3]int{(threads + pass.Warp - 1) / pass.Warp * pass.Warp, 1, 1}
 		}
 		k.AddDirective(fmt.Sprintf(".maxntid %d, %d, %d", d[0], d[1], d[2]))
 	}

@@ -141,9 +141,14 @@ func when(is bool, text string) []string {
 // block is one that the kernel can be launched with.
 func (q question) block() int { return min(256, q.kernel.MaxThreads) }
 
-// host is a second entry for such a block.
+// host is a second entry for such a block, and for dynamic shared memory where the kernel has some:
+// 8 words a thread.
 func (q question) host() string {
-	return fmt.Sprintf("spec{host(block)=%dx1x1,host(dynamic)=0}", q.block())
+	dynamic := 0
+	if q.kernel.Dynamic {
+		dynamic = 8 * 4 * q.block()
+	}
+	return fmt.Sprintf("spec{host(block)=%dx1x1,host(dynamic)=%d}", q.block(), dynamic)
 }
 
 // caps are register counts: three quarters and half of nvcc's, and the largest that its blocks

@@ -31,6 +31,14 @@ type Row struct {
 	P99       float64 `json:",omitempty"`
 	Memory    int64   `json:",omitempty"` // largest resident set of the process, bytes
 	Said      string  `json:",omitempty"`
+
+	Machines   int     `json:",omitempty"`
+	Publishers int     `json:",omitempty"`
+	Hours      float64 `json:",omitempty"` // between two pulls of a machine
+	Requests   int64   `json:",omitempty"`
+	Mean       float64 `json:",omitempty"` // requests a second
+	Peak       int64   `json:",omitempty"` // in one second
+	Stale      float64 `json:",omitempty"` // of look-ups, the part that a newer decision had been pushed for
 }
 
 var (
@@ -49,13 +57,14 @@ func main() {
 	}
 	defer os.RemoveAll(dir)
 	for _, n := range []int{10_000, 100_000, *most} {
-		if n <= *most {
+		if n > 0 && n <= *most {
 			snapshot(filepath.Join(dir, fmt.Sprint("snapshot", n)), n)
 		}
 	}
 	if *registry != "" {
 		one(dir)
 		many(dir)
+		fleet(dir)
 	}
 }
 
@@ -94,11 +103,13 @@ func decision(i, trials int) cache.Decision {
 // snapshot measures publishing and looking up.
 func snapshot(dir string, n int) {
 	check(os.MkdirAll(dir, 0o700))
-	raws := make([]json.RawMessage, n)
+	raws := make([]cache.Arrived, n)
 	for i := range raws {
-		raw, err := json.Marshal(decision(i, 2))
+		d := decision(i, 2)
+		raw, err := json.Marshal(d)
 		check(err)
-		raws[i] = raw
+		d.Evidence.Tried = nil // as pulls leave it
+		raws[i] = cache.Arrived{Decision: d, Raw: raw}
 	}
 	begun, worked := time.Now(), processor()
 	check(cache.PublishOther(dir, raws))

@@ -152,9 +152,9 @@ func ReadIndex(text []byte, tag string) (*Index, error) {
 }
 
 // Unpack gives the decisions of shard i, from its packed form. Everything is compared.
-func (x *Index) Unpack(i int, packed []byte) ([]cache.Decision, error) {
+func (x *Index) Unpack(i int, packed []byte) ([]cache.Arrived, error) {
 	s := x.Shards[i]
-	wrong := func(f string, args ...any) ([]cache.Decision, error) {
+	wrong := func(f string, args ...any) ([]cache.Arrived, error) {
 		return nil, fmt.Errorf("shard %x: %w", i, fmt.Errorf(f, args...))
 	}
 	if int64(len(packed)) != s.Size {
@@ -177,17 +177,17 @@ func (x *Index) Unpack(i int, packed []byte) ([]cache.Decision, error) {
 	if int64(len(text)) != s.Unpacked {
 		return wrong("%d bytes unpacked where the index says %d", len(text), s.Unpacked)
 	}
-	out := make([]cache.Decision, 0, min(s.Decisions, 1<<20))
+	out := make([]cache.Arrived, 0, min(s.Decisions, 1<<20))
 	last := ""
 	for len(text) > 0 {
 		line, rest, whole := bytes.Cut(text, []byte("\n"))
 		text = rest
 		key, raw, ok := bytes.Cut(line, []byte(" "))
-		var d cache.Decision
+		d := cache.Arrived{Raw: raw}
 		switch {
 		case !whole || !ok:
 			return wrong("a line is cut off")
-		case json.Unmarshal(raw, &d) != nil:
+		case json.Unmarshal(raw, &d.Decision) != nil:
 			return wrong("a decision can't be read")
 		case !identity().MatchString(d.Identity) || d.Key() != string(key):
 			return wrong("a decision stands under another's key")

@@ -2,7 +2,6 @@ package remote
 
 import (
 	"bytes"
-	"encoding/json"
 
 	"gnvcc/cache"
 )
@@ -10,9 +9,9 @@ import (
 // Merge gives of all decisions one for each kernel and GPU, whichever order they come in: a
 // measured one before one that only says why nothing was measured, then the newer, then the one
 // with more evidence.
-func Merge(all [][]cache.Decision) []cache.Decision {
+func Merge(all [][]cache.Arrived) []cache.Arrived {
 	at := map[string]int{}
-	var out []cache.Decision
+	var out []cache.Arrived
 	for _, list := range all {
 		for _, d := range list {
 			key := d.Key()
@@ -30,7 +29,7 @@ func Merge(all [][]cache.Decision) []cache.Decision {
 }
 
 // before tells whether a decision counts more than another on the same kernel and GPU.
-func before(a, b *cache.Decision) bool {
+func before(a, b *cache.Arrived) bool {
 	if x, y := len(a.Evidence.Launches) > 0, len(b.Evidence.Launches) > 0; x != y {
 		return x
 	}
@@ -40,13 +39,11 @@ func before(a, b *cache.Decision) bool {
 	if x, y := checks(a), checks(b); x != y {
 		return x > y
 	}
-	x, _ := json.Marshal(a)
-	y, _ := json.Marshal(b)
-	return bytes.Compare(x, y) < 0 // either, but the same one everywhere
+	return bytes.Compare(a.Raw, b.Raw) < 0 // either, but the same one everywhere
 }
 
 // checks is how much evidence there is.
-func checks(d *cache.Decision) (n int) {
+func checks(d *cache.Arrived) (n int) {
 	for _, l := range d.Evidence.Launches {
 		n += 1 + l.Checked + l.Varied
 	}

@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -46,7 +48,8 @@ type Remote struct {
 
 	dir   string
 	lock  *os.File
-	sound map[string][]cache.Decision // shards that were unpacked, by digest
+	mu    sync.Mutex
+	sound map[string][]cache.Arrived // shards that were unpacked, by what is said of them
 }
 
 // A Tag is what was pulled of one publisher.
@@ -198,19 +201,41 @@ func (r *Remote) Check(tag string, index []byte, signature string, keys Keys, ol
 				x.Time.Format(time.RFC3339), y.Time.Format(time.RFC3339))
 		}
 	}
-	for i := range x.Shards {
-		if _, err := r.unpack(x, i); err != nil {
-			return nil, "", err
-		}
+	err = eachShard(func(i int) error {
+		_, err := r.unpack(x, i)
+		return err
+	})
+	if err != nil {
+		return nil, "", err
 	}
 	return x, signed, nil
 }
 
-func (r *Remote) unpack(x *Index, i int) ([]cache.Decision, error) {
+// eachShard does something for each shard, several at a time, and gives the error of the first one
+// that has one.
+func eachShard(do func(i int) error) error {
+	var all sync.WaitGroup
+	var errs [Shards]error
+	turns := make(chan struct{}, runtime.GOMAXPROCS(0))
+	for i := range Shards {
+		all.Go(func() {
+			turns <- struct{}{}
+			errs[i] = do(i)
+			<-turns
+		})
+	}
+	all.Wait()
+	return cmp.Or(errs[:]...)
+}
+
+func (r *Remote) unpack(x *Index, i int) ([]cache.Arrived, error) {
 	path := filepath.Join(r.ShardsDir(), x.Shards[i].Digest)
 	// The same bytes under another index may be said to be something else: then they are read again.
 	known := fmt.Sprint(i, x.Shards[i])
-	if list, ok := r.sound[known]; ok {
+	r.mu.Lock()
+	list, ok := r.sound[known]
+	r.mu.Unlock()
+	if ok {
 		return slices.Clone(list), nil
 	}
 	info, err := os.Lstat(path)
@@ -231,8 +256,13 @@ func (r *Remote) unpack(x *Index, i int) ([]cache.Decision, error) {
 		os.Remove(path)
 		return nil, err
 	}
+	for i := range all { // its text has them; a pull of many holds a hundred megabytes of them else
+		all[i].Evidence.Tried = nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if r.sound == nil {
-		r.sound = map[string][]cache.Decision{}
+		r.sound = map[string][]cache.Arrived{}
 	}
 	r.sound[known] = all
 	return slices.Clone(all), nil
@@ -241,7 +271,6 @@ func (r *Remote) unpack(x *Index, i int) ([]cache.Decision, error) {
 // Publish merges all tags, makes what builds read of those decisions that are wanted, and notes
 // what was pulled. It says how many there are, and how many were left out.
 func (r *Remote) Publish(wanted func(cache.Decision) bool) (n, left int, err error) {
-	var records []json.RawMessage
 	indices := make([]*Index, 0, len(r.Tags))
 	for _, name := range slices.Sorted(maps.Keys(r.Tags)) {
 		x, err := ReadIndex(r.Tags[name].Index, name)
@@ -251,35 +280,38 @@ func (r *Remote) Publish(wanted func(cache.Decision) bool) (n, left int, err err
 		indices = append(indices, x)
 	}
 	used := map[string]bool{}
-	for i := range Shards {
-		var all [][]cache.Decision
+	var merged [Shards][]cache.Arrived
+	var without [Shards]int
+	err = eachShard(func(i int) error {
+		var all [][]cache.Arrived
+		had := map[string]bool{}
 		for _, x := range indices {
-			if used[x.Shards[i].Digest] {
+			if had[x.Shards[i].Digest] {
 				continue // the same of two publishers
 			}
-			used[x.Shards[i].Digest] = true
+			had[x.Shards[i].Digest] = true
 			list, err := r.unpack(x, i)
 			if err != nil {
-				return 0, 0, err
+				return err
 			}
 			// Before they are merged: one that no build takes must not stand before one that builds do.
-			list = slices.DeleteFunc(list, func(d cache.Decision) bool {
-				if wanted(d) {
-					return false
-				}
-				left++
-				return true
-			})
+			list = slices.DeleteFunc(list, func(d cache.Arrived) bool { return !wanted(d.Decision) })
+			without[i] += x.Shards[i].Decisions - len(list)
 			all = append(all, list)
 		}
-		for _, d := range Merge(all) {
-			raw, err := json.Marshal(d)
-			if err != nil {
-				return 0, 0, err
-			}
-			records = append(records, raw)
+		merged[i] = Merge(all)
+		return nil
+	})
+	if err != nil {
+		return 0, 0, err
+	}
+	for i := range Shards {
+		left += without[i]
+		for _, x := range indices {
+			used[x.Shards[i].Digest] = true
 		}
 	}
+	records := slices.Concat(merged[:]...)
 	if err := cache.PublishOther(r.dir, records); err != nil {
 		return 0, 0, err
 	}

@@ -82,7 +82,15 @@ func TestMerge(t *testing.T) {
 	tie := decision(id("0"), h200, "maxnreg=64", 2, 2)
 	unmeasured := decision(id("0"), h200, "", 9, 0)
 	other := decision(id("0"), h100, "maxnreg=32", 1, 1)
-	lists := [][]cache.Decision{{a}, {newer, other}, {unmeasured}, {more}, {tie}}
+	var lists [][]cache.Arrived
+	for _, list := range [][]cache.Decision{{a}, {newer, other}, {unmeasured}, {more}, {tie}} {
+		var arrived []cache.Arrived
+		for _, d := range list {
+			raw, _ := json.Marshal(d)
+			arrived = append(arrived, cache.Arrived{Decision: d, Raw: raw})
+		}
+		lists = append(lists, arrived)
+	}
 	for n := range 20 {
 		turned := slices.Clone(lists)
 		for i := range turned {

@@ -22,7 +22,7 @@ var wrong = map[string][]struct{ line, says string }{
 	"ban": {{"", "an argument is missing"}, {"k", "an argument is missing"},
 		{"k magic", `unknown lever "magic"`}, {"k ld", "no such kernel: k"}},
 	"bench": {{"k", "this verb takes none"}, {"--against nosuch", "nosuch"},
-		{"--json --markdown", "--json and --markdown"}, {"", "no NVIDIA driver here"}},
+		{"--json --markdown", "--json and --markdown"}, {"", "no builds by gnvcc are on record here"}},
 	"captures": {{"steal", "expected drop ID"}, {"drop", "expected drop ID"},
 		{"export", "expected drop ID"}, {"export a", "expected drop ID"}, {"export nosuch there",
 			"nosuch"}, {"drop nosuch", "nosuch"}, {"drop ../../etc", "../../etc"}},
@@ -71,6 +71,7 @@ var wrong = map[string][]struct{ line, says string }{
 	"tune": {{"", "which program"}, {"--apply", "which program"}, {"--budget soon true",
 		"number of seconds"}, {"--budget -1 true", "number of seconds"}, {"--budget 0 true", "budget"},
 		{"--budget 1e300 true", "number of seconds"}, {"--total soon true", "number of seconds"},
+		{"--total 60 true", "--in-place; without it --budget"},
 		{"--jobs 0 true", "jobs"}, {"--jobs -2 true", "jobs"}, {"--exact maybe true",
 			"construction, checked or approximate"},
 		{"--approximate true", "--within"}, {"--exact approximate true", "--within"},
@@ -89,7 +90,8 @@ var wrong = map[string][]struct{ line, says string }{
 	"watch": {{"nosuch", "nosuch"}, {"--status --stop", "--status and --stop"},
 		{"--json", "--status"}, {"--budget 0", "budget"}, {"--budget soon", "number of seconds"}},
 	"version": {{"now", "this verb takes none"}},
-	"work":    {{"", "an argument is missing"}, {"x", "where to?"}},
+	"work": {{"", "an argument is missing"}, {"x", "where to?"},
+		{"nosuch -o answer", "gnvcc replay --on"}},
 }
 
 // TestArguments: what is wrong is refused with a message of a few lines that names the verb,

@@ -62,16 +62,11 @@ func (r benching) run() error {
 	if err != nil {
 		return err
 	}
-	b, err := newBench(ctx, store)
-	if err != nil {
-		return err
-	}
 	a := compare.Ask{Store: store, Told: progressLine}
 	if r.captures != "" {
-		if b.Captures, err = openCaptures(r.captures); err != nil {
+		if a.Captures, err = openCaptures(r.captures); err != nil {
 			return err
 		}
-		a.Captures = b.Captures
 	}
 	if !r.all {
 		here, err := folderOf([]string{"."})
@@ -80,7 +75,13 @@ func (r benching) run() error {
 		}
 		a.Folders = []string{here}
 	}
-	got, err := compare.Suite(ctx, a, b)
+	got, err := compare.Suite(ctx, a, func() (*compare.Bench, error) {
+		b, err := newBench(ctx, store)
+		if err == nil && a.Captures != nil {
+			b.Captures = a.Captures
+		}
+		return b, err
+	})
 	progressLine("")
 	if err != nil {
 		return err

@@ -66,11 +66,8 @@ func shrinkCaptures(store *cache.Store, to string) error {
 	}
 	ctx, stop := ended(context.Background())
 	defer stop()
-	b, err := newBench(ctx, store)
-	if err != nil {
-		return err
-	}
-	list, err := compare.Shrink(ctx, compare.Ask{Store: store, Told: progressLine}, b, to)
+	list, err := compare.Shrink(ctx, compare.Ask{Store: store, Told: progressLine},
+		func() (*compare.Bench, error) { return newBench(ctx, store) }, to)
 	progressLine("")
 	for _, s := range list {
 		fmt.Fprintf(stdout(), "%s: %s, %.1f MiB; %s had %.1f MiB", s.Kernel, s.Kept.ID,
@@ -178,7 +175,7 @@ func replayVerb() *cobra.Command {
 	fs.BoolVar(&o.Exhaustive, "exhaustive", false, "benchmark the search: measure all pairs of levers too, and say what the search missed")
 	quiet := fs.Bool("quiet", false, "print errors only")
 	completesKernels(c, capturedNames, false)
-	on := fs.String("on", "", "search by these `workers`, on several GPUs, a kernel each at a time: local:gpus=N, or slurm:n=N,dir=FOLDER and options of salloc (partition=gpu, ...); FOLDER is one that all nodes see")
+	on := fs.String("on", "", onUsage)
 	return tries(c, 2, func(args []string) error {
 		engine, err := engineOf(*on)
 		if err != nil {
@@ -230,6 +227,8 @@ func capturedKernels(word string) (*regexp.Regexp, error) {
 	}
 	return selection.Pattern(word, kernels)
 }
+
+const onUsage = "search by these `workers`, on several GPUs, a kernel each at a time: local:gpus=N, slurm:n=N,dir=FOLDER and options of salloc (partition=gpu, ...), or k8s:n=N,image=IMAGE,claim=NAME,dir=FOLDER (manifest=FILE writes the Job down); FOLDER is one that all nodes see"
 
 // engineOf reads --on, nil without.
 func engineOf(on string) (tuner.Engine, error) {

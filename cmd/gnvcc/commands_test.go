@@ -106,12 +106,90 @@ func TestReadmeLoop(t *testing.T) {
 	if len(loop) < 11 {
 		t.Fatalf("only %q", loop)
 	}
-	script := "env PATH=$HERE:$PATH\nexec sh run.sh\nexists gnvcc.lock app\n! stdout 'unknown'\n-- run.sh --\nset -eux\n" +
-		strings.Join(loop, "\n") +
+	inProject(t, kit, loop, "exists gnvcc.lock app\n! stdout 'unknown'\n")
+}
+
+// elsewhere are commands of the documents that can't run as they stand, by how they begin, and what
+// runs them otherwise.
+var elsewhere = map[string]string{
+	"gnvcc watch":                "TestWatchScript", // until it is stopped
+	"gnvcc replay":               "TestWork",        // captured launches: on a simulated GPU
+	"gnvcc replay --on slurm":    "TestSlurm",       // with programs in the place of Slurm's
+	"gnvcc work":                 "TestWork",
+	"gnvcc import recipes.json":  "TestVerbs",    // import.txtar: what was measured on a GPU
+	"gnvcc push":                 "TestRegistry", // a registry at another address
+	"gnvcc pull":                 "TestRegistry",
+	"gnvcc tune --profile":       "TestVerbs", // profiles.txtar: files that NVIDIA's profilers wrote
+	"nsys profile":               "",          // NVIDIA's profilers, on a GPU
+	"ncu":                        "",
+	"make install":               "TestMakeInstall",
+	"make uninstall":             "TestMakeInstall",
+	"cmake -B build -DCMAKE_PRO": "TestCMakeModule",
+}
+
+// TestDocumentsRun runs the commands that README and docs show, document by document as they stand
+// there, and the first column of docs/use.md's tables of verbs: those that are not run elsewhere.
+func TestDocumentsRun(t *testing.T) {
+	kit := kits.Any(t)
+	for _, tool := range []string{"make", "g++", "git"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skipf("SKIPPED: no %s here", tool)
+		}
+	}
+	shown := regexp.MustCompile("(?m)^    ((?:[A-Z_]+=\\S+ )?(?:gnvcc|make|cmake|git|nsys|ncu) .+)$|^\\| `(gnvcc [^`]+)`")
+	used, n := map[string]bool{}, 0
+	for name, text := range documents(t) {
+		if name != "README.md" && !strings.HasPrefix(name, "docs/") {
+			continue
+		}
+		var lines []string
+		for _, m := range shown.FindAllStringSubmatch(text, -1) {
+			command, _, _ := strings.Cut(m[1]+m[2], " #")
+			if strings.HasPrefix(command, "gnvcc lock 1") || m[2] != "" && name != "docs/use.md" {
+				continue // a lock file's first line; README's table has TestReadmeLoop
+			}
+			begins := ""
+			for b := range elsewhere {
+				if strings.HasPrefix(command, b) && len(b) > len(begins) {
+					begins = b
+				}
+			}
+			if used[begins] = true; begins != "" {
+				continue
+			}
+			lines = append(lines, strings.NewReplacer("[", "", "]", "", "FOLDER or FILE", ".", "KERNEL", "scale",
+				"FOLDER", ".", "FILE", "gnvcc.lock", "RECIPE", "maxnreg=40", "LEVER", "ld", "make ",
+				"touch app.cu && make ").Replace(strings.TrimSpace(command)))
+		}
+		if n += len(lines); len(lines) > 0 {
+			t.Run(strings.ReplaceAll(name, "/", "_"), func(t *testing.T) {
+				begin := []string{"git init -q", "make NVCC=gnvcc", "gnvcc pin scale maxnreg=40"}
+				inProject(t, kit, append(begin, lines...), "exists app\n")
+			})
+		}
+	}
+	if n < 35 {
+		t.Errorf("only %d commands were run", n)
+	}
+	for begins, test := range elsewhere {
+		if !used[begins] {
+			t.Errorf("no document has %s", begins)
+		}
+		files := []string{"-rlE", "func " + test + `\(t \*testing`, "--include=*_test.go", "..", "../../install"}
+		if out, err := exec.Command("grep", files...).Output(); test != "" && (err != nil || len(out) == 0) {
+			t.Errorf("%s: there is no %s", begins, test)
+		}
+	}
+}
+
+// inProject runs commands in a project with a Makefile, and then more of testscript's.
+func inProject(t *testing.T, kit kits.Kit, lines []string, more string) {
+	script := "env PATH=$HERE:$PATH\nexec sh run.sh\n" + more + "-- run.sh --\nset -eux\n" +
+		strings.Join(lines, "\n") +
 		"\n-- Makefile --\nNVCC ?= nvcc\napp: app.o\n\t$(NVCC) -arch=sm_90 -o $@ $<\napp.o: app.cu\n\t$(NVCC) -arch=sm_90 -O3 -c -o $@ $<\n" +
 		"-- app.cu --\n__global__ void scale(float *p) { p[threadIdx.x] *= 2; }\nint main() { scale<<<1, 32>>>(nullptr); }\n"
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "readme.txtar"), []byte(script), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "shown.txtar"), []byte(script), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	p := params(kit)

@@ -352,7 +352,8 @@ func TestCompareReplay(t *testing.T) {
 }
 
 // TestBench: a run of the suite is written as a baseline, and a later one held against it: what has
-// become slower fails, another GPU's baseline is refused, a recipe that leaves other bits is a loss.
+// become slower fails, another GPU's baseline is refused, a recipe that leaves other bits is a
+// loss.
 func TestBench(t *testing.T) {
 	u := newUpgraded(t)
 	u.env = append(u.env, "TEST_NO_GPU=")

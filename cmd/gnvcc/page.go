@@ -2,11 +2,13 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"os"
 
 	"gnvcc/cache"
+	"gnvcc/policy"
 	"gnvcc/policy/page"
 	"gnvcc/policy/report"
 	"gnvcc/policy/tuner"
@@ -56,8 +58,14 @@ func programs(mine *scope, decisions []cache.Decision) []page.Program {
 	if err != nil {
 		return nil
 	}
-	ratio := map[string]float64{}
+	ratio, decided := map[string]float64{}, map[string]string{} // why it was left alone, "" where not
 	for _, d := range decisions {
+		key := d.Kernel + "\x00" + d.Evidence.Device
+		if len(d.Evidence.Launches) > 0 {
+			decided[key] = ""
+		} else if _, ok := decided[key]; !ok {
+			decided[key] = cmp.Or(d.Evidence.Note, "nothing was measured")
+		}
 		if e := report.NewEntry(d); e.Recipe != "" && !d.Pinned && !d.Predicted && e.Ratio > 0 {
 			ratio[d.Kernel+"\x00"+d.Evidence.Device] = e.Ratio
 		}
@@ -76,7 +84,14 @@ func programs(mine *scope, decisions []cache.Decision) []page.Program {
 				x.Faster += l.Seconds
 			}
 			x.After += l.Seconds * r
+			why, known := decided[l.Kernel+"\x00"+p.Device]
+			if !known {
+				why = cmp.Or(l.Why, "nothing was decided")
+			}
+			x.Pieces = append(x.Pieces, policy.Piece{Kernel: policy.ShortName(l.Kernel),
+				Seconds: l.Seconds, After: l.Seconds * r, Why: why})
 		}
+		x.Pieces = policy.ByTime(x.Pieces)
 		out = append(out, x)
 	}
 	return out

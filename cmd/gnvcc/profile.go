@@ -91,7 +91,7 @@ func profiles(args []string, show, asJSON bool) error {
 		fmt.Fprintln(os.Stderr, "gnvcc: the program launched no kernel, or uses no GPU")
 		return exit(end.Code)
 	}
-	if err := showProfile(s, argv[0], asJSON); err != nil || end.Code == 0 {
+	if err := showProfile(s, seen.Program, asJSON); err != nil || end.Code == 0 {
 		return err
 	}
 	return exit(end.Code)

@@ -199,7 +199,15 @@ func (p *pushing) standing(ctx context.Context, c *carrier, tag, shards string) 
 
 // merged adds one's own decisions to those of an artefact, under the rules of readers.
 func merged(own []cache.Decision, theirs *remote.Index, shards string) ([]cache.Decision, error) {
-	lists := [][]cache.Decision{own}
+	mine := make([]cache.Arrived, len(own))
+	for i, d := range own {
+		raw, err := json.Marshal(d)
+		if err != nil {
+			return nil, err
+		}
+		mine[i] = cache.Arrived{Decision: d, Raw: raw}
+	}
+	lists := [][]cache.Arrived{mine}
 	for i, s := range theirs.Shards {
 		packed, err := os.ReadFile(filepath.Join(shards, s.Digest))
 		if err != nil {
@@ -213,8 +221,8 @@ func merged(own []cache.Decision, theirs *remote.Index, shards string) ([]cache.
 	}
 	var out []cache.Decision
 	for _, d := range remote.Merge(lists) {
-		if portable(d) {
-			out = append(out, d)
+		if portable(d.Decision) {
+			out = append(out, d.Decision)
 		}
 	}
 	return out, nil

@@ -147,14 +147,14 @@ func forged(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	built, _, err := apply.Kernels(store, "")
 	ts.Check(err)
-	var all []json.RawMessage
+	var all []cache.Arrived
 	if sn, err := cache.OtherSnapshot(dir); err == nil {
 		old, err := sn.AllDecisions()
 		ts.Check(err)
 		for _, d := range old {
 			raw, err := json.Marshal(d)
 			ts.Check(err)
-			all = append(all, raw)
+			all = append(all, cache.Arrived{Decision: d, Raw: raw})
 		}
 		sn.Close()
 	}
@@ -181,7 +181,7 @@ func forged(ts *testscript.TestScript, neg bool, args []string) {
 		}
 		raw, err := json.Marshal(d)
 		ts.Check(err)
-		ts.Check(cache.PublishOther(dir, append(all, raw)))
+		ts.Check(cache.PublishOther(dir, append(all, cache.Arrived{Decision: d, Raw: raw})))
 		return
 	}
 	ts.Fatalf("no kernel %s was built", kernel)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -22,7 +23,10 @@ const asIfGPU = "TEST_SIMULATED_GPU"
 
 // simulateGPU does so.
 func simulateGPU(file string) {
-	driverHere = func() bool { return os.Getenv("TEST_NO_GPU") == "" }
+	driverHere = func() bool {
+		none := os.Getenv("TEST_NO_GPU")
+		return none == "" || none == "but workers" && os.Args[1] == "work"
+	}
 	watchMachine.HasDriver = driverHere
 	if device, driver, ok := strings.Cut(os.Getenv("TEST_WORKER"), "/"); ok {
 		workMachine = func() tuner.WorkMachine {
@@ -89,10 +93,27 @@ func badWorker() {
 		}
 		return err == nil
 	}
+	if os.Getenv("TEST_WORK_TOOLKIT") != "" && os.Args[1] == "work" { // a node that has another one
+		text, _ := os.ReadFile(os.Args[2])
+		os.WriteFile(os.Args[2], bytes.ReplaceAll(text, []byte(`/bin/ptxas"`), []byte(`/bin/nowhere"`)),
+			0o600)
+	}
+	dies := func() tuner.WorkMachine { // with its order begun
+		syscall.Kill(os.Getpid(), syscall.SIGKILL)
+		return tuner.WorkMachine{}
+	}
+	if kernel := os.Getenv("TEST_WORK_NEVER"); kernel != "" && os.Args[1] == "work" {
+		text, _ := os.ReadFile(os.Args[2])
+		if strings.Contains(string(text), `"Kernel":"`+kernel+`"`) {
+			workMachine = dies
+		}
+	}
 	switch {
+	case once("TEST_WORK_DIES", ""):
+		workMachine = dies
 	case once("TEST_WORK_TROUBLE", ".died"):
 		syscall.Kill(os.Getpid(), syscall.SIGKILL)
-	case once("TEST_WORK_TROUBLE", ".lied"):
+	case once("TEST_WORK_LIES", ""), once("TEST_WORK_TROUBLE", ".lied"):
 		os.WriteFile(os.Args[4], []byte(`{"Order":"another"}`), 0o600)
 		os.Exit(0)
 	case once("TEST_WORK_OTHER", ""):

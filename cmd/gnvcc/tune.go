@@ -78,6 +78,18 @@ func wishes(fs *pflag.FlagSet, keep *bool) {
 	fs.Lookup("over").Hidden = true
 }
 
+// together refuses times that have no meaning with, or without, --in-place.
+func together(inPlace bool, observe, total time.Duration) error {
+	switch {
+	case inPlace && observe > 0:
+		return errors.New("--observe and --in-place contradict each other: with the latter the program " +
+			"is searched in as long as it runs")
+	case !inPlace && total > 0:
+		return errors.New("--total goes with --in-place; without it --budget is for the whole search")
+	}
+	return nil
+}
+
 // tuneVerb runs an application under the agent and keeps what was decided.
 func tuneVerb() *cobra.Command {
 	o := policy.Defaults()
@@ -103,6 +115,7 @@ func tuneVerb() *cobra.Command {
 	fs.Var(&observing, "observe", "look at the program for this `time` only, in seconds or as 1m30s; then it runs on by itself, and gnvcc replay can search on what was captured before it ends (default: as long as it runs)")
 	most := size(0)
 	fs.Var(&most, "capture-limit", "most `memory` that a captured launch may have, as 512M or 8G, what is zero not counted; a run's captures may have four times as much (default 4G, and no more than a quarter of the store's free disk)")
+	rank := rankOption(fs)
 	total := seconds(0)
 	fs.Var(&total, "total", "with --in-place: search for at most this `time` in all (default: no limit)")
 	fs.IntVar(&o.Jobs, "jobs", o.Jobs, "compile `n` candidates at a time")
@@ -119,6 +132,7 @@ func tuneVerb() *cobra.Command {
 		return nil
 	})
 	fs.BoolVar(&o.Exhaustive, "exhaustive", false, "benchmark the search: measure all pairs of levers too, and say what the search missed")
+	on := fs.String("on", "", onUsage)
 	quiet := fs.Bool("quiet", false, "print errors only")
 	for _, name := range []string{"budget", "total", "within", "capture-limit", "observe"} {
 		fs.Lookup(name).DefValue = "" // their texts say it
@@ -134,15 +148,12 @@ func tuneVerb() *cobra.Command {
 		if *inPlace {
 			asked.Mode = tuner.InPlace
 		}
-		if *inPlace && asked.Observe > 0 {
-			return errors.New("--observe and --in-place contradict each other: with the latter the program is searched in as long as it runs")
-		}
-		var err error
-		if asked.Profile, err = tuner.ReadProfile(context.Background(), *by); err != nil {
+		err := together(*inPlace, asked.Observe, o.Total)
+		if err != nil {
 			return err
 		}
-		if asked.Profile != nil && *inPlace {
-			return errors.New("--profile goes with replayed launches: not with --in-place")
+		if asked.Profile, err = tuner.ReadProfile(context.Background(), *by); err != nil {
+			return err
 		}
 		if *approximate && fs.Changed("exact") && *exact != "approximate" {
 			return fmt.Errorf("--approximate and --exact=%s contradict each other", *exact)
@@ -156,12 +167,15 @@ func tuneVerb() *cobra.Command {
 			o.Budget = cmp.Or(time.Duration(budget), o.Budget)
 		}
 		asked.Options = o
-		return tune(asked, *exact, *kernels, *quiet)
+		if asked.On, err = engineOf(*on); err != nil {
+			return err
+		}
+		return tune(asked, *exact, *kernels, *rank, *quiet)
 	})
 }
 
 // tune checks what was asked for, and runs.
-func tune(asked tuner.Request, exact, kernels string, quiet bool) error {
+func tune(asked tuner.Request, exact, kernels, rank string, quiet bool) error {
 	var err error
 	o := &asked.Options
 	if o.Exact, err = rewrite.ParseExactness(exact); err != nil {
@@ -172,6 +186,13 @@ func tune(asked tuner.Request, exact, kernels string, quiet bool) error {
 	}
 	if asked.Link != "" && !o.Judged {
 		return errors.New("--build goes with --judge")
+	}
+	switch inPlace := asked.Mode == tuner.InPlace; {
+	case inPlace && asked.Profile != nil:
+		return errors.New("--profile goes with replayed launches: not with --in-place")
+	case asked.On != nil &&
+		(inPlace || o.Exact == rewrite.Approximate || o.Within != (policy.Bound{})):
+		return errors.New("--on searches for exact recipes, on captured launches: not with --in-place, --approximate or --within")
 	}
 	if asked.Folder != "" && o.Exact != rewrite.Approximate && o.Within == (policy.Bound{}) {
 		return errors.New("--for goes with --approximate or --within: exact recipes are for all builds")
@@ -196,7 +217,7 @@ func tune(asked tuner.Request, exact, kernels string, quiet bool) error {
 			return err
 		}
 	}
-	return tuneNow("tune", asked, quiet)
+	return amongRanks(asked, rank, quiet)
 }
 
 // onlyKernels is what a word means for a program that is still to be run: of the kernels that were

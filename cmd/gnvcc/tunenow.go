@@ -24,8 +24,11 @@ func tuneNow(verb string, asked tuner.Request, quiet bool) error {
 	if err := asked.Options.Validate(lever.Names()); err != nil {
 		return err
 	}
-	if !driverHere() {
-		return withoutDriver(verb)
+	if !driverHere() { // a cluster's login node has none: what searches on captures may be elsewhere
+		asked.NoGPU = asked.Mode == tuner.Captured && asked.On != nil && !asked.On.Here()
+		if !asked.NoGPU {
+			return withoutDriver(verb)
+		}
 	}
 	signals := newRelay()
 	defer signals.Close()
@@ -65,6 +68,9 @@ func found(f tuner.Found, quiet bool) {
 		fmt.Fprintln(os.Stderr, "gnvcc:", note)
 	}
 	summary(os.Stderr, f.Results, f.Compiled, f.Took)
+	if text := report.Outcome(f.Pieces); text != "" {
+		fmt.Fprintf(os.Stderr, "gnvcc: %s\n", text)
+	}
 }
 
 // conclude complains of what went wrong, and gives the exit code: the program's own, if that ended

@@ -23,8 +23,9 @@ import (
 
 // TestWalk goes at random through what people do between two builds, and after each step compares
 // the machine code in all files, and what status, apply -n, revert -n and export say, with a model
-// (walkmodel_test.go). Sources are PTX, so that a build takes some 50 ms; what the code of each
-// recipe is was found out before, in a store of its own (nvcc's own by nvcc).
+// (walkmodel_test.go). Two sources are PTX, so that a build takes some 50 ms; the third one is
+// CUDA, with a main, and is built now and then, to an object and to a program. What the code of
+// each recipe is was found out before, in a store of its own (nvcc's own by nvcc).
 //
 // GNVCC_LONG=1 goes on for longer (GNVCC_STEPS, by default 10,000), with another seed each time
 // (GNVCC_SEED repeats one).
@@ -48,16 +49,62 @@ func TestWalk(t *testing.T) {
 		w.check()
 		if t.Failed() {
 			t.Fatalf("seed %d; the last steps: %s", seed,
-				strings.Join(w.said[max(0, len(w.said)-40):], " ")+"\n"+w.text)
+				strings.Join(w.said[max(0, len(w.said)-40):], " ")+"\n"+w.text+"\n"+w.String())
 		}
 	}
 	t.Logf("seed %d: %d steps, 0 wrong: %v", seed, steps, count)
 }
 
+// String is what the model knows, for when something is wrong.
+func (w *walk) String() string {
+	var b strings.Builder
+	for _, path := range w.paths() {
+		fmt.Fprintf(&b, "%s: %+v\n", path, w.files[path])
+	}
+	for r, n := range w.records {
+		fmt.Fprintf(&b, "built: %+v %+v\n", r, n)
+	}
+	return b.String()
+}
+
 // variants of a source: 2 is 0 with an instruction that ptxas throws away.
-const variants, sourceCount = 3, 2
+const variants, sourceCount = 3, 3
 
 var recipes = []string{"ld=cs", "st=cs"}
+
+// inCUDA is the source that is CUDA.
+const inCUDA = sourceCount - 1
+
+// nameOf is a source's file.
+func nameOf(source int) string {
+	if source == inCUDA {
+		return fmt.Sprintf("k%d.cu", source)
+	}
+	return fmt.Sprintf("k%d.ptx", source)
+}
+
+// textOf is what stands in a source.
+func textOf(source, variant int) []byte {
+	if source == inCUDA {
+		return cudaOf(source, variant)
+	}
+	return ptxOf(source, variant)
+}
+
+func cudaOf(source, variant int) []byte {
+	more := ""
+	if variant == 2 {
+		more = `asm volatile("{ .reg .f32 t; mov.f32 t, 0f41000000; }");`
+	}
+	return fmt.Appendf(nil, `extern "C" __global__ void k%d(float *p, unsigned n)
+{
+	%s
+	for (unsigned i = 0; i < n; i++)
+		p[i] = fmaf(p[i], p[i], %d.0f);
+}
+int main() { return 0; }
+`, source, more, 3+variant%2)
+}
 
 func ptxOf(source, variant int) []byte {
 	more := ""
@@ -154,9 +201,10 @@ func (w *walk) learn(dir string) {
 	w.env = append(slices.Clone(env), "GNVCC_STORE="+filepath.Join(dir, "store"))
 	for s := range sourceCount {
 		for v := range variants {
-			w.must(os.WriteFile(filepath.Join(dir, "k.ptx"), ptxOf(s, v), 0o644))
-			for _, at := range []task{{s, v, 0, 80}, {s, v, 1, 80}, {s, v, 0, 86}} {
-				args := []string{fmt.Sprintf("-arch=sm_%d", at.target), "-cubin", "k.ptx", "-o", "k.cubin"}
+			name := nameOf(s)
+			w.must(os.WriteFile(filepath.Join(dir, name), textOf(s, v), 0o644))
+			for _, at := range tasksOf(s, v) {
+				args := []string{fmt.Sprintf("-arch=sm_%d", at.target), "-cubin", name, "-o", "k.cubin"}
 				if at.level == 1 {
 					args = append(args, "-Xptxas", "-O1")
 				}
@@ -222,6 +270,16 @@ func (w *walk) codesIn(path string) (out []string) {
 	return out
 }
 
+// heldIn are those in a file of the walk. To a program the device link adds one without a kernel.
+func (w *walk) heldIn(rel string) []string {
+	list := w.codesIn(filepath.Join(w.root, rel))
+	if w.files[rel].program {
+		known := slices.Collect(maps.Values(w.machine))
+		list = slices.DeleteFunc(list, func(hash string) bool { return !slices.Contains(known, hash) })
+	}
+	return list
+}
+
 func (w *walk) command(dir, name string, args ...string) *exec.Cmd {
 	cmd := exec.Command(name, args...)
 	cmd.Dir, cmd.Env = dir, w.env
@@ -243,8 +301,8 @@ func (w *walk) run(dir, name string, args ...string) string {
 // edit writes a source, with an old time now and then, as git does.
 func (w *walk) edit(folder string, source, variant int) {
 	base := fmt.Sprintf("%s/k%d", folder, source)
-	path := filepath.Join(w.root, base+".ptx")
-	w.must(os.WriteFile(path, ptxOf(source, variant), 0o644))
+	path := filepath.Join(w.root, folder, nameOf(source))
+	w.must(os.WriteFile(path, textOf(source, variant), 0o644))
 	if w.rng.IntN(2) == 0 {
 		then := time.Unix(1.5e9+int64(variant), 0)
 		w.must(os.Chtimes(path, then, then))
@@ -255,13 +313,15 @@ func (w *walk) edit(folder string, source, variant int) {
 
 // args are a command's.
 func (c cmdline) args() []string {
-	in, out := fmt.Sprintf("k%d.ptx", c.source), filepath.Base(c.output())
+	in, out := nameOf(c.source), filepath.Base(c.output())
 	switch c.kind {
 	case 1:
 		return []string{"-arch=sm_80", "-cubin", "-Xptxas", "-O1", in, "-o", out}
 	case 2:
 		return []string{"-gencode=arch=compute_80,code=[sm_80,sm_86]", "-fatbin", "-Xfatbin",
 			"-compress-all", in, "-o", out}
+	case 3:
+		return []string{"-arch=sm_90", "-c", in, "-o", out}
 	}
 	return []string{"-arch=sm_80", "-cubin", in, "-o", out}
 }
@@ -342,7 +402,7 @@ func (w *walk) check() {
 func (w *walk) checkCode() {
 	n := 0
 	w.must(filepath.WalkDir(w.root, func(path string, d os.DirEntry, err error) error {
-		if err != nil || d.IsDir() || filepath.Ext(path) == ".ptx" {
+		if ext := filepath.Ext(path); err != nil || d.IsDir() || ext == ".ptx" || ext == ".cu" {
 			return err
 		}
 		if strings.HasPrefix(d.Name(), ".") && strings.Contains(d.Name(), ".gnvcc-") {
@@ -355,7 +415,7 @@ func (w *walk) checkCode() {
 		for _, k := range f.codes {
 			want = append(want, w.machine[k])
 		}
-		if got := w.codesIn(path); !ok || !f.damaged && !slices.Equal(got, want) {
+		if got := w.heldIn(rel); !ok || !f.damaged && !slices.Equal(got, want) {
 			w.t.Errorf("%s: %d cubins, %.8q; want %+v, %.8q", rel, len(got), got, f.codes, want)
 		}
 		return nil

@@ -115,7 +115,7 @@ func (w *walk) wouldRun(e expected, own bool) string {
 	}
 	for _, x := range e.kernels {
 		if want := x.wanted; own && x.as.recipe != "" || !own && want != x.as.recipe {
-			return fmt.Sprintf("k%d.ptx -> %s", e.by.source, filepath.Base(e.path))
+			return nameOf(e.by.source) + " -> " + filepath.Base(e.path)
 		}
 	}
 	return ""
@@ -133,7 +133,7 @@ func (w *walk) remains(e expected) (left, stale bool) {
 		case x.unknown:
 			left = true
 		case x.as.recipe == "":
-		case f.archive && w.buildable(x):
+		case f.made() && w.buildable(x):
 			stale = true
 		default:
 			left = true

@@ -11,7 +11,7 @@ import (
 
 // A task is a source as one call of ptxas compiles it.
 type task struct {
-	source, variant int // k0, k1; what stands in it
+	source, variant int // k0, k1, k2; what stands in it
 	level           int // 0: ptxas' own, 1: -O1
 	target          int // 80 for sm_80
 }
@@ -23,7 +23,16 @@ type code struct {
 	recipe string
 }
 
-// A cmdline is a command that compiles a source. Kinds 0 and 1 write the same file.
+// tasksOf are all of a source with that in it.
+func tasksOf(source, variant int) []task {
+	if source == inCUDA {
+		return []task{{source, variant, 0, 90}}
+	}
+	return []task{{source, variant, 0, 80}, {source, variant, 1, 80}, {source, variant, 0, 86}}
+}
+
+// A cmdline is a command that compiles a source. Kinds 0 and 1 write the same file; kind 3 is the
+// one for CUDA.
 type cmdline struct {
 	folder string
 	source int
@@ -31,10 +40,7 @@ type cmdline struct {
 }
 
 func (c cmdline) output() string {
-	ext := "cubin"
-	if c.kind == 2 {
-		ext = "fatbin"
-	}
+	ext := []string{"cubin", "cubin", "fatbin", "o"}[c.kind]
 	return fmt.Sprintf("%s/k%d.%s", c.folder, c.source, ext)
 }
 
@@ -45,6 +51,8 @@ func (c cmdline) tasks(variant int) []task {
 		return []task{{c.source, variant, 1, 80}}
 	case 2:
 		return []task{{c.source, variant, 0, 80}, {c.source, variant, 0, 86}}
+	case 3:
+		return []task{{c.source, variant, 0, 90}}
 	}
 	return []task{{c.source, variant, 0, 80}}
 }
@@ -53,8 +61,13 @@ func (c cmdline) tasks(variant int) []task {
 type heldFile struct {
 	codes   []code
 	damaged bool // half written by a process that was killed
+	object  bool // with host code
 	archive bool
+	program bool
 }
+
+// made tells whether a file is made of others.
+func (f heldFile) made() bool { return f.archive || f.program }
 
 // A recording is a build that gnvcc has seen.
 type recording struct {
@@ -98,7 +111,7 @@ func (m *model) wants(folder string, j task) string {
 // built notes what a command gives now, and gives that.
 func (m *model) built(c cmdline, recipe func(task) string, maybe bool) heldFile {
 	m.now++
-	var f heldFile
+	f := heldFile{object: c.kind == 3}
 	for _, j := range c.tasks(m.sources[fmt.Sprintf("%s/k%d", c.folder, c.source)]) {
 		k := code{j, recipe(j)}
 		f.codes = append(f.codes, k)
@@ -165,7 +178,9 @@ func (m *model) expect(alive func(folder string) bool) (out []expected) {
 		paths[r.output()] = true
 	}
 	for path := range paths {
-		out = append(out, m.at(path, alive))
+		if e := m.at(path, alive); !m.files[path].program || len(e.kernels) > 0 {
+			out = append(out, e)
+		}
 	}
 	slices.SortFunc(out, func(a, b expected) int { return cmp.Compare(a.path, b.path) })
 	return out
@@ -218,7 +233,10 @@ func (m *model) at(path string, alive func(folder string) bool) expected {
 			of = func(o cmdline) bool { return o == *e.by }
 		}
 		list := m.holding(k, of)
-		if x.unknown = len(list) == 0; !x.unknown {
+		if x.unknown = len(list) == 0; x.unknown && f.program {
+			continue // somebody else's
+		}
+		if !x.unknown {
 			x.as = list[0]
 			for _, h := range list {
 				e.unsure = e.unsure || h.maybe
@@ -241,10 +259,9 @@ func (m *model) at(path string, alive func(folder string) bool) expected {
 	return e
 }
 
-// applied says what apply, or with own revert, makes of a file: its new content, and whether it is
-// left alone.
-func (m *model) applied(e expected, own bool) (f heldFile, left bool) {
-	f = m.files[e.path]
+// applied says what apply, or with own revert, makes of a file.
+func (m *model) applied(e expected, own bool) heldFile {
+	f := m.files[e.path]
 	isOwn := len(f.codes) > 0 && !f.damaged
 	for _, x := range e.kernels {
 		isOwn = isOwn && !x.unknown && x.as.recipe == ""
@@ -257,18 +274,16 @@ func (m *model) applied(e expected, own bool) (f heldFile, left bool) {
 	}
 	switch {
 	case len(f.codes) == 0 && !f.damaged:
-		return f, false // it is gone
-	case own && isOwn:
-		return f, false
-	case e.state == "alone":
-		return f, true
+		return f // it is gone
+	case own && isOwn, e.state == "alone":
+		return f
 	}
 	todo := false
 	for _, x := range e.kernels {
 		todo = todo || wants(x.as.task) != x.as.recipe
 	}
 	if !todo {
-		return f, false
+		return f
 	}
 	// It runs as it was built, and has to give what is there.
 	wanted := map[task]string{}
@@ -282,8 +297,8 @@ func (m *model) applied(e expected, own bool) (f heldFile, left bool) {
 			was.recipe = x.recipe
 		}
 		if !m.same(was, f.codes[i]) {
-			return f, true // the source is another one now
+			return f // left alone: the source is another one now
 		}
 	}
-	return m.built(*e.by, func(j task) string { return wanted[j] }, e.unsure), false
+	return m.built(*e.by, func(j task) string { return wanted[j] }, e.unsure)
 }

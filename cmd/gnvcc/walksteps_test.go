@@ -28,7 +28,7 @@ func (w *walk) step() string {
 		{9, "apply", func() { w.stepApply(false) }}, {5, "revert", func() { w.stepApply(true) }},
 		{2, "clean", w.stepClean}, {1, "clean --all", w.stepCleanAll}, {3, "lock", w.stepLock},
 		{3, "move folder", w.stepMoveFolder}, {4, "copy", w.stepCopy}, {2, "copy folder", w.stepCopyFolder},
-		{3, "remove", w.stepRemove}, {4, "archive", w.stepArchive}, {4, "two at once", w.stepTwo},
+		{3, "remove", w.stepRemove}, {4, "archive", w.stepArchive}, {2, "link", w.stepLink}, {4, "two at once", w.stepTwo},
 		{5, "kill", w.stepKill}, {2, "kill apply", w.stepKillApply},
 	}
 	total := 0
@@ -46,7 +46,11 @@ func (w *walk) step() string {
 }
 
 func (w *walk) anyCmdline() cmdline {
-	return cmdline{pick(w.rng, w.folders), w.rng.IntN(sourceCount), w.rng.IntN(3)}
+	c := cmdline{pick(w.rng, w.folders), w.rng.IntN(inCUDA), w.rng.IntN(3)}
+	if w.rng.IntN(12) == 0 { // it takes twenty times as long
+		c.source, c.kind = inCUDA, 3
+	}
+	return c
 }
 
 func (w *walk) paths() []string { return slices.Sorted(maps.Keys(w.files)) }
@@ -73,7 +77,7 @@ func (w *walk) didBuild(c cmdline) {
 func (w *walk) stepNvcc() {
 	c := w.anyCmdline()
 	w.run(filepath.Join(w.root, c.folder), w.nvcc, c.args()...)
-	var f heldFile
+	f := heldFile{object: c.kind == 3}
 	for _, j := range c.tasks(w.sources[fmt.Sprintf("%s/k%d", c.folder, c.source)]) {
 		f.codes = append(f.codes, code{j, ""})
 	}
@@ -129,9 +133,7 @@ func (w *walk) stepApply(own bool) {
 	left, unsure := false, false
 	for _, x := range e {
 		unsure = unsure || x.unsure
-		f, isLeft := w.applied(x, own)
-		left = left || isLeft
-		w.settle(x, f)
+		w.settle(x, w.applied(x, own))
 	}
 	if own && !unsure {
 		for _, x := range w.expect(w.alive) {
@@ -157,7 +159,7 @@ func (w *walk) settle(e expected, f heldFile) {
 
 // observed is which of several contents a file has.
 func (w *walk) observed(path string, may ...heldFile) heldFile {
-	got := w.codesIn(filepath.Join(w.root, path))
+	got := w.heldIn(path)
 	for _, f := range may {
 		if !f.damaged && len(f.codes) > 0 && slices.EqualFunc(f.codes, got, func(k code,
 			hash string) bool {
@@ -262,7 +264,7 @@ func (w *walk) stepCopy() {
 	if w.rng.IntN(2) == 0 {
 		to = w.anyCmdline().output()
 	}
-	if from == to || w.files[from].archive && filepath.Ext(to) != "" {
+	if from == to || w.files[from].made() && filepath.Ext(to) != "" {
 		return
 	}
 	text, err := os.ReadFile(filepath.Join(w.root, from))
@@ -293,7 +295,8 @@ func (w *walk) stepArchive() {
 	args := []string{"rc", "lib.a"}
 	var f heldFile
 	for _, path := range w.paths() {
-		if filepath.Dir(path) == folder && filepath.Ext(path) == ".cubin" && !w.files[path].damaged {
+		ext := filepath.Ext(path)
+		if filepath.Dir(path) == folder && (ext == ".cubin" || ext == ".o") && !w.files[path].damaged {
 			args = append(args, filepath.Base(path))
 			f.codes = append(f.codes, w.files[path].codes...)
 		}
@@ -304,6 +307,16 @@ func (w *walk) stepArchive() {
 		w.run(filepath.Join(w.root, folder), "ar", args...)
 		w.files[to] = f
 	}
+}
+
+// stepLink makes a program of the object with a main, which is built first where there is none.
+func (w *walk) stepLink() {
+	c := cmdline{pick(w.rng, w.folders), inCUDA, 3}
+	if f := w.files[c.output()]; !f.object || f.damaged || w.unsure[c.output()] {
+		w.build(c)
+	}
+	w.run(filepath.Join(w.root, c.folder), "gnvcc", "-arch=sm_90", "k2.o", "-o", "app")
+	w.files[c.folder+"/app"] = heldFile{codes: w.files[c.output()].codes, program: true}
 }
 
 // stepTwo runs two builds at once, or a build and an apply.
@@ -364,7 +377,7 @@ func (w *walk) stepKillApply() {
 			continue
 		}
 		records := maps.Clone(w.records)
-		now, _ := w.applied(x, own)
+		now := w.applied(x, own)
 		for r, n := range w.records {
 			if records[r] != n {
 				w.records[r] = noted{n.at, true}

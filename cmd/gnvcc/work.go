@@ -20,7 +20,7 @@ import (
 // workVerb does an order: one kernel's searches, for a gnvcc replay --on elsewhere.
 func workVerb() *cobra.Command {
 	c := newVerb("work ORDER -o FILE",
-		"search on one kernel, as gnvcc replay --on has ordered",
+		"search on one kernel, as gnvcc replay --on or tune --on has ordered",
 		`Does what is written in the file ORDER, which gnvcc replay --on has made: the searches and checks of one kernel on captured
 launches. What came of it (decision, evidence, notes) is written to FILE, in one step; nothing is decided in a store. An order may
 be done twice. Workers are refused where GPU or gnvcc are others than the order's.`, arguments(1, 1))
@@ -41,7 +41,8 @@ var workMachine = tuner.ThisMachine
 func work(ctx context.Context, file, out string) error {
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return fmt.Errorf("read the order: %w", err)
+		return fmt.Errorf("read the order: %w (gnvcc replay --on writes orders, and starts gnvcc work "+
+			"on each)", err)
 	}
 	if err := cache.WriteFile(filepath.Dir(out), filepath.Base(out)+tuner.Begun, nil); err != nil {
 		return fmt.Errorf("write what came of the order: %w", err)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"os"
@@ -146,6 +147,26 @@ func (w *workers) alike(what, said string) {
 	}
 }
 
+// with is replay with one more variable.
+func (w *workers) with(variable string, more ...string) (string, error) {
+	old := w.env
+	defer func() { w.env = old }()
+	w.env = append(old[:len(old):len(old)], variable)
+	return w.replay(more...)
+}
+
+// without: all kernels but one are decided as by the local run, and it is said why that one is not.
+func (w *workers) without(kernel, said string, err error, why string) {
+	w.t.Helper()
+	want := maps.Clone(w.local)
+	maps.DeleteFunc(want, func(name, _ string) bool { return strings.Contains(name, kernel) })
+	if got := w.decided(); err != nil || len(want) != workKernels-1 || !maps.Equal(got, want) ||
+		!strings.Contains(said, why) {
+		w.t.Errorf("without %s: decided %v, want %v, %v; said, without %q:\n%s", kernel, got, want, err, why,
+			said)
+	}
+}
+
 // TestWork: two workers on this machine decide what one process does; one that is killed costs
 // nothing; one that is not alike is refused by name; without any, this process searches.
 func TestWork(t *testing.T) {
@@ -181,27 +202,78 @@ func TestWork(t *testing.T) {
 		"a GPU of another name":   "TEST_WORKER=Simulated H100/580.1",
 		"a GPU of another driver": "TEST_WORK_OTHER=" + filepath.Join(w.dir, "other"),
 	} {
-		if os.Getenv("GNVCC_LONG") == "" && strings.Contains(variable, "OTHER") {
-			continue
-		}
 		w.fresh()
-		old := w.env
-		w.env = append(append([]string(nil), w.env...), variable)
-		said, err := w.replay("--on", "local:gpus=2")
-		w.env = old
+		said, err := w.with(variable, "--on", "local:gpus=2")
 		if err != nil {
 			t.Errorf("%s: %v\n%s", what, err, said)
 		}
 		w.alike(what, said)
 		if strings.Contains(variable, "H100") && !strings.Contains(said, "has a Simulated H100, and the launches were captured on a Simulated H200") ||
-			strings.Contains(variable, "OTHER") && !strings.Contains(said, "workers must be alike") {
+			strings.Contains(variable, "OTHER") && !strings.Contains(said, "workers must be alike") ||
+			strings.Contains(variable, "DIES") && !strings.Contains(said, "its worker was lost: ") ||
+			strings.Contains(variable, "LIES") && !strings.Contains(said, "has done another order") {
 			t.Errorf("%s: it is not named:\n%s", what, said)
 		}
 	}
+	w.fresh()
+	said, err = w.with("TEST_WORK_NEVER=k1", "--on", "local:gpus=2")
+	w.without("k1", said, err, "k1 was not searched: its worker was lost twice")
+	if n := strings.Count(said, "searches on k1"); n != 2 {
+		t.Errorf("k1 was ordered %d times, want twice:\n%s", n, said)
+	}
 	for _, on := range []string{"moon", "local:gpus=0", "local:n=2", "slurm:n=2", "slurm:n=2,dir=here",
-		"local:gpus"} {
+		"local:gpus", "k8s:n=2", "k8s:n=2,image=i,claim=c", "k8s:image=i,claim=c,dir=/a,mount=/b",
+		"k8s:image=i,claim=c,dir=/a,moon=1"} {
 		if out, err := w.replay("--on", on); err == nil || !strings.Contains(out, "--on "+on) {
 			t.Errorf("--on %s: %v\n%s", on, err, out)
+		}
+	}
+}
+
+// TestGPUsBench: the command that stands ready for a machine with two GPUs does all that it says,
+// on two simulated ones.
+func TestGPUsBench(t *testing.T) {
+	w := newWorkers(t)
+	w.fresh()
+	out := filepath.Join(w.dir, "gpus.json")
+	// Its goal can't be reached, so that it has to fail, and nothing else may be wrong.
+	cmd := exec.Command("go", "run", "gnvcc/bench/gpus", "-gnvcc", w.exe, "-store", w.store, "-out", out,
+		"-gpus", "1,2", "-goal", "0.001", "-options", "--levers ld --jobs 1")
+	cmd.Env = w.env
+	if said, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(said), "3 kernels: ") {
+		t.Fatalf("%v\n%s", err, said)
+	}
+	var got struct {
+		Runs []struct {
+			GPUs    int
+			Seconds float64
+			Kernels []struct {
+				Name, Recipe string
+				Checked      int
+			}
+			Workers map[string]int
+		}
+		Unlike []string
+	}
+	text, err := os.ReadFile(out)
+	if err == nil {
+		err = json.Unmarshal(text, &got)
+	}
+	if err != nil || len(got.Runs) != 2 || len(got.Unlike) > 0 {
+		t.Fatalf("%v: %s", err, text)
+	}
+	for i, r := range got.Runs {
+		used := map[int]bool{}
+		for _, worker := range r.Workers {
+			used[worker] = true
+		}
+		for _, k := range r.Kernels {
+			if w.local[k.Name] != k.Recipe || k.Recipe != "" && k.Checked == 0 {
+				t.Errorf("%d GPUs: %+v, locally %q", r.GPUs, k, w.local[k.Name])
+			}
+		}
+		if r.GPUs != i+1 || len(r.Kernels) != workKernels || len(used) != i+1 || r.Seconds <= 0 {
+			t.Errorf("%+v", r)
 		}
 	}
 }

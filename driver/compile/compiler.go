@@ -150,9 +150,6 @@ func (c *Compiler) of(ix *record.Index, a cache.Assembly, link *cache.Link,
 		return nil, err
 	}
 	s.Link, s.outputs = link, ix.OutputsOf(c.store, a.Cubin)
-	if s.NoSecond == "" && a.Reloc {
-		s.NoSecond = "with -rdc=true a second entry can't be had"
-	}
 	if s.NoSecond == "" {
 		s.NoSecond = s.noSecond()
 	}

@@ -174,7 +174,7 @@ func TestCompilerLinked(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if s.Link == nil || s.NoSecond == "" || !s.Assembly.Reloc {
+			if s.Link == nil || !strings.Contains(s.NoSecond, "may wait") || !s.Assembly.Reloc {
 				t.Errorf("the source: %+v", s)
 			}
 			for _, text := range []string{"", "maxnreg=40", "unroll=2"} {
@@ -200,58 +200,84 @@ func TestCompilerLinked(t *testing.T) {
 			}
 			if _, err := c.Compile(context.Background(), s, drivertest.MustParse(t,
 				"spec{#1=3}")); err == nil {
-				t.Error("a second entry with -rdc=true")
+				t.Error("a second entry beside a kernel that calls what is not known")
 			}
 		})
 	}
 }
 
-// TestCompilerForeign: a kernel that calls a function of another object gets cache hints, which
-// leave the link as it was, and nothing else.
+// TestCompilerForeign: a kernel that calls a function of another object gets register caps and
+// cache hints, and nothing else. Its link takes every cap, whatever the function has, and gives it
+// as many registers as that one.
 func TestCompilerForeign(t *testing.T) {
-	for _, version := range []string{"11.8", "12.4", "13.0", "13.5"} {
+	for _, version := range []string{"11.8", "13.0", "13.5"} {
 		t.Run(version, func(t *testing.T) {
 			p := drivertest.NewProject(t, version, map[string]string{
-				"a.cu": "extern __device__ float outside(float *, int);\n" +
-					"__global__ void k(float *p, int n) { float s = 0; for (int i = 0; i < n; i++) s += p[i] * outside(p, i); *p = s; }\n" +
-					"int main() { k<<<1, 1>>>(0, 0); }\n",
+				"a.cu": "#ifdef NARROW\n#define BOUNDS __launch_bounds__(64, 2)\n#else\n#define BOUNDS\n#endif\n" +
+					"extern __device__ float outside(float *, int);\n" +
+					"__global__ void BOUNDS k(float *p, int n) { float s = 0; for (int i = 0; i < n; i++) s += p[i] * outside(p, i); *p = s; }\n" +
+					"extern __device__ void more(float *, int);\n" +
+					"__global__ void wide(float *p, int n) { float s = 0;\n#pragma unroll 32\n" +
+					"for (int i = 0; i < n; i++) s += p[64 * i] * p[64 * i + 9]; *p = s; more(p, n); }\n" +
+					"__global__ void full(float *p, int n) { " + drivertest.Wide + " more(p, n); }\n" +
+					"int main() { k<<<1, 1>>>(0, 0); wide<<<1, 1>>>(0, 0); full<<<1, 1>>>(0, 0); }\n",
 				"b.cu": "__device__ float outside(float *p, int n) { " + drivertest.Wide +
-					" return p[n]; }\n"})
+					" return p[n]; }\n__device__ void more(float *p, int n) { p[n] = n; }\n"})
 			p.Gnvcc("-arch=sm_80", "-rdc=true", "-c", "a.cu", "-o", "a.o")
+			p.Gnvcc("-arch=sm_80", "-rdc=true", "-DNARROW", "-c", "a.cu", "-o", "n.o")
 			p.Gnvcc("-arch=sm_80", "-rdc=true", "-c", "b.cu", "-o", "b.o")
 			p.Gnvcc("-arch=sm_80", "-rdc=true", "a.o", "b.o", "-o", "app")
+			p.Gnvcc("-arch=sm_80", "-rdc=true", "n.o", "b.o", "-o", "narrow")
 			c := New(p.Store, t.TempDir())
-			s, err := c.Kernel(p.Cubin("app", "sm_80"), "_Z1kPfi")
-			if err != nil {
-				t.Fatal(err)
+			source := func(program, kernel string) *Source {
+				s, err := c.Kernel(p.Cubin(program, "sm_80"), kernel)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return s
 			}
-			registers := map[string]int{}
-			for _, text := range []string{"", "ld=L1::no_allocate", "ld=L2::128B st=cs"} {
+			registers := func(s *Source, text string) int {
 				cand, err := c.Compile(context.Background(), s, drivertest.MustParse(t, text))
 				if err != nil {
-					t.Errorf("%q: %v", text, err)
-					continue
+					t.Errorf("%s %q: %v", s.Kernel, text, err)
+					return 0
 				}
 				content, err := os.ReadFile(cand.Path)
 				if err != nil {
 					t.Fatal(err)
 				}
 				f, err := cubin.Read(content)
-				if err != nil || f.Relocatable || len(f.Kernels) != 1 {
+				if err != nil || f.Relocatable || len(f.Kernels) != 3 {
 					t.Fatalf("%q: the candidate is %+v, %v", text, f, err)
 				}
-				registers[text] = f.Kernels[0].Registers
+				k, _ := f.Kernel(s.Kernel)
+				return k.Registers
 			}
-			for text, n := range registers {
-				if n != registers[""] || n < 40 { // as many as outside has
-					t.Errorf("%q: %d registers, %d without", text, n, registers[""])
+			k, wide := source("app", "_Z1kPfi"), source("app", "_Z4widePfi")
+			for _, text := range []string{"", "ld=L1::no_allocate", "ld=L2::128B st=cs", "maxnreg=32",
+				"maxnreg=40 st=cs", "maxnreg=200"} {
+				if n := registers(k, text); n != registers(k, "") || n < 40 { // as many as outside has
+					t.Errorf("%q: %d registers, %d without", text, n, registers(k, ""))
 				}
 			}
-			for _, text := range []string{"maxnreg=32", "maxnreg=200", "unroll=2", "ld=cs unroll=2"} {
-				if _, err := c.Compile(context.Background(), s, drivertest.MustParse(t,
+			if own, n := registers(wide, ""), registers(wide, "maxnreg=24"); n > 24 || own < 28 {
+				t.Errorf("wide has %d registers under a cap of 24, %d without", n, own)
+			}
+			for _, text := range []string{"unroll=2", "ld=cs unroll=2", "spec{#1=8}"} {
+				if _, err := c.Compile(context.Background(), k, drivertest.MustParse(t,
 					text)); err == nil || !strings.Contains(err.Error(), "cache hints alone") {
 					t.Errorf("%q: %v", text, err)
 				}
+			}
+			if _, err := c.Compile(context.Background(), source("app", "_Z4fullPfi"),
+				drivertest.MustParse(t, "maxnreg=24")); err == nil ||
+				!strings.Contains(err.Error(), "local memory") {
+				t.Errorf("a cap that spills: %v", err)
+			}
+			if _, err := c.Compile(context.Background(), source("narrow", "_Z1kPfi"),
+				drivertest.MustParse(t, "maxnreg=32")); err == nil ||
+				!strings.Contains(err.Error(), "a bound of its own") {
+				t.Errorf("with launch bounds: %v", err)
 			}
 		})
 	}

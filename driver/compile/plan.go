@@ -130,10 +130,10 @@ func sourceTerms(r recipe.Recipe) []recipe.Term {
 // planSeconds is for recipes with second entries.
 func (b *Workbench) planSeconds(ctx context.Context, j *job.Job, t *record.Translation,
 	module *ptx.Module, p *plan, seconds []second) error {
-	if j.Call.Reloc {
-		return fmt.Errorf("a second entry is not possible with -rdc=true")
+	if why := merged(j, module, seconds[0].kernel); why != "" {
+		return errors.New(why)
 	}
-	if p.waits = mayWait(j, module); p.waits != "" && !eagerTarget(j.Call.Target) {
+	if p.waits = mayWait(j, module); p.waits != "" && notEager(j) != "" {
 		return errors.New(p.waits)
 	}
 	if !rewrite.At(seconds[0].rest, rewrite.Flag).IsDefault() {

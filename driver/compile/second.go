@@ -215,8 +215,11 @@ var waitings sync.Map
 
 // noSecond says why a kernel can't have second entries, "" where it can.
 func (s *Source) noSecond() string {
+	if why := merged(s.job, s.Module, s.Kernel); why != "" {
+		return why
+	}
 	why := sharedHost(s.translation, s.Module, s.Kernel, func() *source.Kernel { return s.Code })
-	if why != "" || eagerTarget(s.job.Call.Target) {
+	if why != "" || notEager(s.job) == "" {
 		return why
 	}
 	return mayWait(s.job, s.Module)

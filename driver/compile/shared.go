@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"gnvcc/driver/job"
 	"gnvcc/driver/record"
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/source"
@@ -66,4 +67,24 @@ func ownVariable(m *ptx.Module, kernel string) string {
 		}
 	}
 	return ""
+}
+
+// merged says why a kernel that is linked on the device (-rdc=true) can't have second entries, ""
+// where it can.
+//
+// Instances of templates and inline kernels are .weak: of all objects' kernels of one name nvlink
+// takes the first, and drops the others, which may be of other code (another file's flags, say).
+// A second entry has a name of its own, and would be launched in the place of a kernel that the
+// link took from elsewhere. All other kernels of an object are in the program if their second
+// entries are: two of one name end the link, as with nvcc.
+//
+// The link drops kernels that no host code mentions, too. Host code mentions them by the beginnings
+// of their names (sections .nvHRKE and .nvHRKI: "_Z4axpy*"), and so their second entries.
+func merged(j *job.Job, m *ptx.Module, kernel string) string {
+	f := m.Entry(kernel)
+	if !j.Call.Reloc || f == nil || f.Linkage != "weak" {
+		return ""
+	}
+	return "with -rdc=true the link takes the first of all objects' kernels of its name, which may be " +
+		"another file's than the second entry (a template's kernel, or an inline one)"
 }

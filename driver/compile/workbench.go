@@ -1,9 +1,11 @@
 package compile
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -26,6 +28,7 @@ import (
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/ptx/await"
 	"gnvcc/rewrite/recipe"
+	"gnvcc/rewrite/source"
 	"gnvcc/rewrite/stub"
 	"gnvcc/sim/cubin"
 )
@@ -215,6 +218,39 @@ func (b *Workbench) Build(ctx context.Context, j *job.Job, t *record.Translation
 	return &Result{Refused: refused}, nil
 }
 
+// Text is the PTX that a build with the recipes gives ptxas, for any ptxas: nil where none of them
+// is carried out. kernels are those of the job's PTX. Another ptxas may use all registers that a
+// cap leaves it, and fewer without: so every block that the source allows must fit with the cap
+// itself.
+func (b *Workbench) Text(ctx context.Context, j *job.Job, kernels []cache.Kernel,
+	recipes map[string]recipe.Recipe) (text []byte, refused map[string]error, err error) {
+	module, err := j.Read()
+	if err != nil {
+		return nil, nil, fmt.Errorf("read the PTX: %w", err)
+	}
+	_, refused = rewrite.Options{}.Rewrite(module, recipes)
+	recipes = maps.Clone(recipes)
+	for name := range refused {
+		delete(recipes, name)
+	}
+	if len(recipes) == 0 {
+		return nil, refused, nil
+	}
+	own, _, err := b.assemble(ctx, j, j.PTX, nil)
+	if err != nil {
+		return nil, nil, fmt.Errorf("compile for %s: %w", j.Call.Target, err)
+	}
+	if kernels, _, err = job.ReadBack(kernels, own); err != nil {
+		return nil, nil, err
+	}
+	out, err := b.Build(ctx, j, nil, recipes, kernels)
+	if err != nil {
+		return nil, nil, err
+	}
+	maps.Copy(refused, out.Refused)
+	return out.ptx, refused, nil
+}
+
 // Unapplied says which recipe was not applied, and why.
 func Unapplied(r recipe.Recipe, reason error) *cache.Unapplied {
 	return &cache.Unapplied{Recipe: r.String(), Why: reason.Error(), Lasting: Lasting(reason)}
@@ -322,6 +358,9 @@ func (b *Workbench) try(ctx context.Context, j *job.Job, t *record.Translation, 
 		}
 	}
 	content, messages, bad, err := b.code(ctx, j, module, p, text, b.telling(j, argv))
+	if err == nil && len(bad) == 0 {
+		content, bad = apart(j, module, p, std, content)
+	}
 	if err != nil || len(bad) > 0 {
 		return nil, bad, err
 	}
@@ -330,7 +369,8 @@ func (b *Workbench) try(ctx context.Context, j *job.Job, t *record.Translation, 
 	if b.mode.oneKernel() {
 		return out, nil, nil
 	}
-	if out.Kernels, bad, err = b.check(module, p, recipes, std, content); err != nil || len(bad) > 0 {
+	out.Kernels, bad, err = b.check(t, module, p, recipes, std, content)
+	if err != nil || len(bad) > 0 {
 		return nil, bad, err
 	}
 	job.Spills(out.Kernels, []child.Message{{Text: messages}})
@@ -442,8 +482,9 @@ func (b *Workbench) assembled(ctx context.Context, j *job.Job, text []byte,
 // check reads a cubin back and compares it with nvcc's own compile: every kernel is there, none
 // that was to stay as it is has other resources, and each launches with every block that it did
 // before.
-func (b *Workbench) check(module *ptx.Module, p *plan, recipes map[string]recipe.Recipe,
-	std []cache.Kernel, content []byte) ([]cache.Kernel, map[string]error, error) {
+func (b *Workbench) check(t *record.Translation, module *ptx.Module, p *plan,
+	recipes map[string]recipe.Recipe, std []cache.Kernel, content []byte) ([]cache.Kernel,
+	map[string]error, error) {
 	kernels, file, err := job.ReadBack(std, content)
 	if err != nil {
 		return nil, nil, err
@@ -462,7 +503,7 @@ func (b *Workbench) check(module *ptx.Module, p *plan, recipes map[string]recipe
 			}
 		default:
 			now, _ := file.Kernel(k.Name)
-			reason := shrinks(module, k.Name, was, now, rewrite.Launches{})
+			reason := shrinks(module, k.Name, was, now, rewrite.Launches{Waits: b.resident(t, was, now)})
 			if reason == nil {
 				reason = keepsWait(module, k.Name, content, k.Name)
 			}
@@ -520,11 +561,32 @@ func shrinks(m *ptx.Module, kernel string, was cache.Kernel, now cubin.Kernel,
 		if err != nil {
 			waits = "its code can't be followed"
 		}
-		l.Waits = waits
+		l.Waits = cmp.Or(waits, l.Waits)
 	}
 	return l.Shrinks(rewrite.Code{Registers: was.Registers, Shared: was.Shared, Stack: was.Stack},
 		rewrite.Code{Registers: now.Registers, Shared: now.Shared, Threads: now.MaxThreads,
 			Stack: now.Stack})
+}
+
+// resident says why an entry that takes more than nvcc's own code could make a launch of its file
+// fail, "" where it takes no more, or none of the file's launches needs many blocks at a time.
+func (b *Workbench) resident(t *record.Translation, was cache.Kernel, now cubin.Kernel) string {
+	if t == nil || now.Registers <= was.Registers && now.Shared <= was.Shared {
+		return ""
+	}
+	unit, err := b.unit(t.Input)
+	if err != nil {
+		return ""
+	}
+	return together(unit)
+}
+
+// together is that of a file, for builds and the tuner alike.
+func together(unit *source.Unit) string {
+	if name := unit.Resident(); name != "" {
+		return "the file asks for launches whose blocks are all resident: " + name
+	}
+	return ""
 }
 
 // file names a scratch file.

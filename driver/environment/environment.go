@@ -22,6 +22,8 @@ type Environment struct {
 	Device   string // GNVCC_DEVICE: a part of the name of the GPU that is built for
 	Verify   bool   // GNVCC_VERIFY: what was kept of a tool is compared with what it writes now
 	Launcher string // GNVCC_LAUNCHER: what the tuner runs cicc and ptxas by (driver/compile)
+	PTX      string // GNVCC_PTX: the target whose recipes PTX alone gets (driver/stage/ptxalone.go)
+	Sccache  bool   // GNVCC_SCCACHE: a dry run names our stages, for sccache to run
 	Predict  bool   // GNVCC_PREDICT: what was foretold is built with, where nothing was decided
 
 	Command string // of a stage: hash of the face's command, an object; "" where it is not kept
@@ -48,7 +50,7 @@ func Of(list []string) *Environment {
 	}
 	e.Nvcc, e.Off, e.Strict, e.KeepIn = e.Get(nvcc), on(off), on(strict), e.Get(keepIn)
 	e.Lock, e.Device, e.Verify, e.Predict = e.Get(lock), e.Get(device), on(verify), on(predict)
-	e.Launcher = e.Get(launcher)
+	e.Launcher, e.Sccache, e.PTX = e.Get(launcher), on(sccache), e.Get(ptxFor)
 	e.Command, e.Chain = e.Get(command), e.Get(chain)
 	e.Depth, _ = strconv.Atoi(e.Get(depth)) // nobody but a face sets it
 	e.Apply, e.Reuse, e.Stop = e.Get(apply), on(reuse), on(stop)
@@ -80,6 +82,17 @@ func (e *Environment) Without(names ...string) []string { return without(e.list,
 
 // WithoutPredict is the environment of a build that takes no recipe that was foretold.
 func (e *Environment) WithoutPredict() *Environment { return Of(e.Without(predict)) }
+
+// OfStages are the settings that a stage is to see which no face has started: what files of
+// settings may have said, the lock file that counts, and nothing that the recipes' file does not
+// tell of.
+func (e *Environment) OfStages(lockFile string) []string {
+	out := []string{lock + "=" + lockFile, predict + "=", ptxFor + "=", device + "=" + e.Device}
+	if store, ok := e.Lookup("GNVCC_STORE"); ok {
+		out = append(out, "GNVCC_STORE="+store)
+	}
+	return out
+}
 
 // Tool are the settings for a tool of nvcc's: without what the face added.
 func (e *Environment) Tool() []string { return e.Without(Stage, command) }

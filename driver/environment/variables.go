@@ -17,6 +17,8 @@ const (
 	verify   = "GNVCC_VERIFY"
 	predict  = "GNVCC_PREDICT"
 	launcher = "GNVCC_LAUNCHER"
+	sccache  = "GNVCC_SCCACHE"
+	ptxFor   = "GNVCC_PTX"
 )
 
 // What the face tells its stages, through nvcc.
@@ -58,7 +60,7 @@ var compileVariables = []string{
 	"OMPI_*", "OPAL_*", "MPICH_*", "I_MPI_*", "NIX_*", "CRAY*", "PE_*", "SPACK_*", "DISTCC_*",
 	"ICECC*", "COLLECT_*",
 	"CFLAGS", "CXXFLAGS", "CPPFLAGS", "LDFLAGS", "AR", "AS", "LD",
-	nvcc, device, predict, lock,
+	nvcc, device, predict, lock, ptxFor,
 }
 
 // secretMarks stand in names of variables of the kinds above that may hold a password or a key:

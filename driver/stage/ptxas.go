@@ -37,7 +37,7 @@ import (
 func (s *stage) ptxas() error {
 	call, err := toolcmd.ReadPtxas(s.words[1:])
 	if err != nil {
-		return err
+		return s.ptxAlone(err)
 	}
 	text, err := readRegular(call.Input(), maxPTX)
 	if err != nil {
@@ -467,19 +467,27 @@ func (s *stage) keepBuild(key string, content []byte, kept keptBuild) {
 func (s *stage) compile(j *job.Job, t *record.Translation, recipes map[string]recipe.Recipe,
 	std []cache.Kernel, host func() (*compile.HostStub, error), group string) (*compile.Result,
 	error) {
+	b, err := s.bench(group)
+	if err != nil {
+		return nil, err
+	}
+	b.Stub, b.Normals = host, s.normals
+	ctx, cancel := context.WithTimeout(context.Background(), compile.Limit)
+	defer cancel()
+	return b.Build(ctx, j, t, recipes, std)
+}
+
+// bench is a workbench for what this stage compiles; group: where it keeps what it makes.
+func (s *stage) bench(group string) (*compile.Workbench, error) {
 	folder, err := s.watch.Folder()
 	if err != nil {
 		return nil, fmt.Errorf("scratch folder: %w", err)
 	}
-	b := &compile.Workbench{
+	return &compile.Workbench{
 		Env: s.env, Store: s.store, Log: s.log, Folder: folder,
 		Start: func(cmd *exec.Cmd) (child.Ending, error) { return s.watch.Run(cmd, true) },
 		Kept:  func(name string, content []byte) { s.env.Keep(group, name, content) },
-		Stub:  host, Normals: s.normals,
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), compile.Limit)
-	defer cancel()
-	return b.Build(ctx, j, t, recipes, std)
+	}, nil
 }
 
 // install writes a cubin where ptxas would have written it, the way ptxas does: into the file that

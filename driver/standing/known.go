@@ -99,6 +99,31 @@ func Files(store *cache.Store, dir string, env *environment.Environment) []strin
 	return files
 }
 
+// Key is a hash of all that decides which recipes a build in dir takes, for caches of what the
+// tools give: the content of Files, and the GPU that is built for. lock is the lock file that
+// counts, "0" for none.
+func Key(store *cache.Store, dir string, env *environment.Environment) (key, lock string,
+	err error) {
+	kn, _ := KnownAt(store, dir, env)
+	lock = kn.Lock
+	kn.Close()
+	if kn.Problem != nil {
+		return "", "", kn.Problem
+	}
+	parts := append([]string{"recipes 1", env.Device}, gpus()...)
+	for _, path := range Files(store, dir, env) {
+		text, err := os.ReadFile(path)
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			return "", "", fmt.Errorf("read the list of recipes: %w", err)
+		}
+		parts = append(parts, cache.Hash(text))
+	}
+	if lock == "" {
+		lock = "0"
+	}
+	return cache.HashOf(parts...), lock, nil
+}
+
 // KnownOf is what a snapshot of one's own says, with the stores of others behind it.
 func KnownOf(store *cache.Store, own *cache.Snapshot) *Known {
 	kn := &Known{own: own}

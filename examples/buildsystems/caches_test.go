@@ -4,7 +4,8 @@ package buildsystems
 // of: a recipe that changed must not be served stale. The ways that README names are tried here:
 //
 //	ccache   CCACHE_COMPILERTYPE=nvcc (or gnvcc under the name nvcc), CCACHE_EXTRAFILES=STORE/recipes
-//	sccache  runs cicc and ptxas by itself, from nvcc's --dryrun: the result is nvcc's own, never a stale recipe
+//	sccache  runs cicc and ptxas by itself, from nvcc's --dryrun: the result is nvcc's own, never a stale recipe;
+//	         with GNVCC_SCCACHE=1 it runs them through gnvcc
 
 import (
 	"context"
@@ -188,14 +189,69 @@ func trySccache(s *site) {
 	s.own = false
 	s.run(gnvcc, args...)
 	s.decide("maxnreg=64")
-	for _, turn := range []string{"first", "second"} {
+	below := func(turn string, want []string) {
+		t.Helper()
 		os.Remove(filepath.Join(s.dir, "out.o"))
 		if out, err := s.try(sccache, append([]string{gnvcc}, args...)...); err != nil {
 			t.Fatalf("%s build: %v\n%s", turn, err, out)
 		}
 		if got := s.cubins("out.o"); !equal(got, want) {
-			t.Errorf(
-				"%s build through sccache: not nvcc's own cubins; README says that recipes are not applied below sccache", turn)
+			t.Errorf("%s build through sccache: other cubins than expected", turn)
 		}
 	}
+	below("first", want)
+	below("second", want)
+
+	// Told of sccache, its tools are ours: every build is what gnvcc builds by itself.
+	s.set("GNVCC_SCCACHE=1")
+	for _, recipe := range []string{"maxnreg=64", "maxnreg=48 unroll=2", "spec{host(block)=64x1x1}"} {
+		s.decide(recipe)
+		s.run(gnvcc, args...)
+		tuned := s.cubins("out.o")
+		if second := strings.Contains(recipe, "host"); second {
+			if equal(tuned, want) {
+				t.Fatal("no second entry without sccache")
+			}
+			tuned = want            // whose stub is sccache's
+			s.set("GNVCC_STRICT=0") // there it is an error
+		} else if equal(tuned, want) {
+			t.Fatalf("%s is not applied without sccache", recipe)
+		}
+		misses := s.misses(sccache)
+		below(recipe+", first", tuned)
+		if now := s.misses(sccache); now == misses {
+			t.Errorf("%s: sccache knew what it had never seen", recipe)
+		} else {
+			misses = now
+		}
+		below(recipe+", second", tuned)
+		if now := s.misses(sccache); now != misses {
+			t.Errorf("%s: sccache compiled the second build, %d times", recipe, now-misses)
+		}
+	}
+	s.set("GNVCC_SCCACHE=0")
+	below("last", want)
+
+	// What can't be used leaves nvcc's own.
+	s.set("GNVCC_SCCACHE=1", "GNVCC_STORE=/dev/null/none")
+	below("a build without a store", want)
+}
+
+// misses is how often sccache has compiled something.
+func (s *site) misses(sccache string) int {
+	s.t.Helper()
+	var stats struct {
+		Stats struct {
+			Misses struct{ Counts map[string]int } `json:"cache_misses"`
+		}
+	}
+	if err := json.Unmarshal([]byte(s.run(sccache, "--show-stats", "--stats-format=json")),
+		&stats); err != nil {
+		s.t.Fatal(err)
+	}
+	n := 0
+	for _, count := range stats.Stats.Misses.Counts {
+		n += count
+	}
+	return n
 }

@@ -7,6 +7,7 @@ package buildsystems
 import (
 	"fmt"
 	"os"
+	"slices"
 	"sort"
 	"strings"
 	"sync"
@@ -21,6 +22,10 @@ const tableFile = "SYSTEMS.md"
 var toolkits = []string{"11.8", "12.4", "13.0", "13.3", "13.5"}
 
 const mainKit = "13.0"
+
+// usualWays are tried where not every test is to run: what most people build with.
+var usualWays = []string{"make", "cmake of the machine with make", "newest cmake with ninja and CUDACXX",
+	"ccache", "any name"}
 
 // notes say why it fails with nvcc itself, by toolkit or by way.
 var notes = map[string]string{
@@ -79,6 +84,9 @@ func cell(way, version string) string { return way + "\x00" + version }
 
 // onKits tries a way on the main toolkit, or on all.
 func onKits(t *testing.T, way string, try func(s *site)) {
+	if !slices.Contains(usualWays, way) {
+		kits.Long(t, "make, CMake and ccache call gnvcc as most others do")
+	}
 	versions := []string{mainKit}
 	if full() {
 		versions = toolkits

@@ -54,8 +54,12 @@ func own(nvcc string) []Kit {
 	return []Kit{{filepath.Base(dir), dir}}
 }
 
-// Every tells whether all tests are to run, with every toolkit, as in CI: GNVCC_TESTS=all.
-func Every() bool { return os.Getenv("GNVCC_TESTS") == "all" }
+// Every tells whether all tests are to run, with every toolkit, as in CI: GNVCC_TESTS=all, or a
+// variable that asks for more (CONTRIBUTING.md).
+func Every() bool {
+	return os.Getenv("GNVCC_TESTS") == "all" || os.Getenv("GNVCC_TEST_FULL") != "" ||
+		os.Getenv("GNVCC_LONG") != ""
+}
 
 // Long skips a test that takes long, unless every one is to run. why says what the shorter tests
 // see of the same.
@@ -100,8 +104,8 @@ func All(t testing.TB) []Kit {
 	return here()
 }
 
-// Any returns one toolkit for tests that any will do for: the usual one if it is here. Without any it
-// skips the test.
+// Any returns one toolkit for tests that any will do for: the usual one if it is here. Without any
+// it skips the test.
 func Any(t testing.TB) Kit {
 	t.Helper()
 	all := All(t)
@@ -123,9 +127,13 @@ func Find(version string) (Kit, bool) {
 	return Kit{}, false
 }
 
-// Need is Find for a test that can't do without: it skips.
+// Need is Find for a test that can't do without: it skips. So it does for another toolkit than the
+// usual one where not every test is to run.
 func Need(t testing.TB, version string) Kit {
 	t.Helper()
+	if _, ok := Find(usual); ok && version != usual {
+		Long(t, "it is run with toolkit "+usual)
+	}
 	k, ok := Find(version)
 	if !ok {
 		t.Skipf("SKIPPED: no CUDA toolkit %s here; install/toolkit %s gets it", version, version)

@@ -58,22 +58,27 @@ type Timed struct {
 // broken is the verdict of a kernel whose recipe leaves other bits now, or can't be carried out.
 const broken = "broken"
 
-// Suite measures what builds make of the captured kernels.
-func Suite(ctx context.Context, a Ask, b *Bench) (*Baseline, error) {
+// Suite measures what builds make of the captured kernels, on a bench that is asked for when there
+// is something to measure.
+func Suite(ctx context.Context, a Ask, bench func() (*Bench, error)) (*Baseline, error) {
 	a.single = true
 	p, err := Build(ctx, a)
 	if err != nil {
 		return nil, err
 	}
 	defer p.Close()
+	b, err := bench()
+	if err != nil {
+		return nil, err
+	}
 	c, err := tuner.NewCompiler(p.Sides[0])
 	if err != nil {
 		return nil, err
 	}
 	defer c.Close()
 	out := &Baseline{Builds: p.Before}
-	for _, f := range p.Failed {
-		return nil, fmt.Errorf("%s: %s", f.Command, f.Why)
+	if len(p.Failed) > 0 {
+		return nil, fmt.Errorf("%s: %s", p.Failed[0].Command, p.Failed[0].Why)
 	}
 	for _, k := range p.Kernels {
 		for _, m := range k.captures {

@@ -83,6 +83,7 @@ type Kernel struct {
 
 	before, after side
 	identities    []string // of what was built, as recorded
+	output        string   // of its command
 	captures      []*capture.Manifest
 }
 
@@ -98,10 +99,6 @@ const verbose = "-Xptxas=-v"
 
 // Build builds what is asked for in both ways.
 func Build(ctx context.Context, a Ask) (*Pair, error) {
-	commands := apply.ReadBuilds(a.Store).Commands(a.Folders)
-	if len(commands) == 0 {
-		return nil, errors.New("no builds by gnvcc are on record here: build once with gnvcc")
-	}
 	folder, err := scratch.New()
 	if err != nil {
 		return nil, fmt.Errorf("make a scratch folder: %w", err)
@@ -123,7 +120,7 @@ func Build(ctx context.Context, a Ask) (*Pair, error) {
 	}
 	var list []one
 	if err == nil {
-		list, err = a.choose(commands)
+		list, err = a.choose()
 	}
 	if err == nil {
 		err = p.all(ctx, a, list, ways)
@@ -142,6 +139,8 @@ func Build(ctx context.Context, a Ask) (*Pair, error) {
 
 func (p *Pair) Close() { p.scratch.Remove() }
 
+var errNoBuilds = errors.New("no builds by gnvcc are on record here: build once with gnvcc")
+
 // A one is a command that is to be built, with its kernels.
 type one struct {
 	apply.Built
@@ -158,7 +157,12 @@ type wanted struct {
 func keyOf(kernel, target string) string { return ptx.StableName(kernel) + " " + target }
 
 // choose picks the commands and kernels.
-func (a Ask) choose(commands []apply.Built) ([]one, error) {
+func (a Ask) choose() ([]one, error) {
+	known := apply.ReadBuilds(a.Store)
+	commands := known.Commands(a.Folders)
+	if len(commands) == 0 {
+		return nil, errNoBuilds
+	}
 	store, err := a.Captures, error(nil)
 	if store == nil {
 		store, err = tuner.Captures(a.Store)
@@ -167,13 +171,13 @@ func (a Ask) choose(commands []apply.Built) ([]one, error) {
 		return nil, err
 	}
 	manifests, _ := store.List()
-	known := apply.ReadBuilds(a.Store)
 	by := map[string][]*capture.Manifest{} // output, and kernel by name and target
-	// those that come from builds on another machine: by kernel and what it is for
+	// those that were brought here from another machine, by kernel and what it is for: its builds are
+	// not on record
 	foreign := map[string][]*capture.Manifest{}
 	for _, m := range manifests {
 		places := known.Of(m.Cubin, m.Kernel)
-		if len(places) == 0 {
+		if len(places) == 0 && a.Captures != nil {
 			key := fmt.Sprint(ptx.StableName(m.Kernel), m.Major*10+m.Minor)
 			foreign[key] = append(foreign[key], m)
 		}
@@ -304,6 +308,7 @@ func (x one) build(ctx context.Context, ways [2]*builder) ([]*Kernel, *Failure, 
 		}
 		k := &Kernel{Kernel: policy.ShortName(was.kernel.Name), Name: was.kernel.Name,
 			Source: was.unit.Source, Target: was.unit.Target, before: was, identities: w.identities,
+			output:   x.Output,
 			captures: w.captures}
 		is, ok := after[key]
 		if others := single[ptx.StableName(was.kernel.Name)]; !ok && len(others) == 1 {

@@ -18,7 +18,8 @@ import (
 
 // A simulated session: the original takes 1 ms, the other build as long as is said.
 type session struct {
-	times, other float64 // of the later build, over the earlier one's; other: with the L2 cache's other state
+	// of the later build, over the earlier one's; other: with the L2 cache's other state
+	times, other float64
 	noise        float64
 	unsteady     bool
 	differs      profile.Difference
@@ -126,8 +127,9 @@ func TestJudge(t *testing.T) {
 	fast := &Launch{Seconds: 3, Measured: &Measured{Ratio: 0.9, Faster: true}}
 	slow := &Launch{Seconds: 1, Measured: &Measured{Ratio: 1.3, Slower: true}}
 	fails1 := &Launch{Fails: "too many registers"}
-	for want, k := range map[string]*Kernel{faster: k(fast), slower: k(fast, slow), other: k(&Launch{}),
-		fails: k(fast, fails1), alike: k(&Launch{Seconds: 1, Measured: &Measured{Ratio: 1}})} {
+	for want, k := range map[string]*Kernel{faster: k(fast), slower: k(fast, slow),
+		other: k(&Launch{}), fails: k(fast, fails1),
+		alike: k(&Launch{Seconds: 1, Measured: &Measured{Ratio: 1}})} {
 		if k.Verdict != want {
 			t.Errorf("%q, not %q", k.Verdict, want)
 		}

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"gnvcc/cache"
+	"gnvcc/driver/apply"
 	"gnvcc/policy"
 	"gnvcc/profile/capture"
 	"gnvcc/rewrite/ptx"
@@ -47,7 +48,8 @@ func (l *Launch) Shape() policy.Shape {
 // seen gathers the launches of a kernel: those captured; else those that programs were seen to do;
 // else those of its decisions, which lock files bring to machines that have run nothing; else one
 // is assumed.
-func (k *Kernel) seen(profiles []*capture.Profile, decided []cache.Decision) {
+func (k *Kernel) seen(profiles []*capture.Profile, builds *apply.Builds,
+	decided []cache.Decision) {
 	for _, m := range k.captures {
 		k.Launches = append(k.Launches, &Launch{Capture: m.ID, Grid: m.Grid, Block: m.Block,
 			Dynamic: m.Dynamic, Set: m.Use.Set, Count: m.Use.Count, Seconds: m.Weight(), manifest: m})
@@ -55,7 +57,11 @@ func (k *Kernel) seen(profiles []*capture.Profile, decided []cache.Decision) {
 	// A profile knows launches that were not captured as well: they have to be launchable, too.
 	for _, p := range profiles {
 		for _, line := range p.Shapes {
-			if ptx.StableName(line.Kernel) == ptx.StableName(k.Name) {
+			// another program may have a kernel of the same name
+			if ptx.StableName(line.Kernel) == ptx.StableName(k.Name) &&
+				slices.ContainsFunc(builds.Of(line.Cubin, line.Kernel), func(at apply.Place) bool {
+					return at.Output == k.output
+				}) {
 				k.add(&Launch{Grid: line.Grid, Block: line.Block, Dynamic: line.Dynamic, Count: line.Count,
 					Seconds: line.Seconds})
 			}

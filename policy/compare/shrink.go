@@ -34,7 +34,8 @@ type Shrunk struct {
 const shortest = 5000
 
 // Shrink copies the captures that do into a folder.
-func Shrink(ctx context.Context, a Ask, b *Bench, to string) ([]Shrunk, error) {
+func Shrink(ctx context.Context, a Ask, bench func() (*Bench, error), to string) ([]Shrunk,
+	error) {
 	if list, err := os.ReadDir(to); err == nil && len(list) > 0 {
 		return nil, fmt.Errorf("%s is not empty", to)
 	}
@@ -44,6 +45,10 @@ func Shrink(ctx context.Context, a Ask, b *Bench, to string) ([]Shrunk, error) {
 		return nil, err
 	}
 	defer p.Close()
+	b, err := bench()
+	if err != nil {
+		return nil, err
+	}
 	c, err := tuner.NewCompiler(p.Sides[0])
 	if err != nil {
 		return nil, err

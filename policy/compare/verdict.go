@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"gnvcc/cache"
+	"gnvcc/driver/apply"
 	"gnvcc/policy"
 	"gnvcc/policy/tuner"
 	"gnvcc/rewrite/ptx"
@@ -38,13 +39,13 @@ func (p *Pair) Look(a Ask, decided []cache.Decision) error {
 	if err != nil {
 		return err
 	}
-	profiles, machine := s.Profiles(), tuner.Machine(a.Store)
+	profiles, builds, machine := s.Profiles(), apply.ReadBuilds(a.Store), tuner.Machine(a.Store)
 	for _, k := range p.Kernels {
 		k.Before = k.before.code()
 		if !k.Gone {
 			k.After = k.after.code()
 		}
-		k.seen(profiles, decided)
+		k.seen(profiles, builds, decided)
 		k.fit()
 		k.look(machine)
 		k.judge()

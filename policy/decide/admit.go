@@ -15,11 +15,18 @@ import (
 // rules look at builds and figures; whoever measures asks them in between (policy/search).
 
 // Shrinks says, from the build alone, why a candidate could fail where the default would not; ""
-// where it could not. largest is the default's largest block, dynamic the launch's dynamic shared
-// memory in bytes.
-func Shrinks(k *policy.Kernel, r recipe.Recipe, c *policy.Candidate, largest, dynamic int) string {
+// where it could not. largest is the default's largest block.
+func Shrinks(k *policy.Kernel, r recipe.Recipe, c *policy.Candidate, largest int,
+	launch *profile.Launch) string {
 	l := rewrite.Launches{Largest: lever.Needed(r, largest), Waits: k.Awaits,
 		Instead: r.HasSecond()} // the Compiler has looked at the file's other kernels
+	if l.Waits == "" && !r.HasSecond() { // a second entry is launched by <<<>>> alone
+		l.Waits = k.Together
+		if launch.Together() {
+			l.Waits = "the launch is cooperative, or in clusters"
+		}
+	}
+	dynamic := launch.Dynamic
 	if lever.ForDynamic(r) {
 		l.Dynamic = &dynamic
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"gnvcc/profile"
 	"gnvcc/rewrite/recipe"
 )
 
@@ -13,11 +14,17 @@ import (
 // there are other blocks. So such a kernel keeps what the answers are made of. A second entry is
 // another kernel, which the program does not ask about.
 
-// answers says what a program that asks would be told, "" if nothing new.
+// answers says what a program that asks would be told, "" if nothing new; and why a cooperative
+// launch of the kernel, or one in clusters, could fail.
 func (k *Findings) answers(r recipe.Recipe, configs []*Config) string {
-	if r.HasSecond() || !slices.ContainsFunc(k.Configs, func(c *Config) bool {
-		return c.Launch != nil && c.Launch.Asked
-	}) {
+	any := func(is func(*profile.Launch) bool) bool {
+		return slices.ContainsFunc(k.Configs, func(c *Config) bool {
+			return c.Launch != nil && is(c.Launch)
+		})
+	}
+	asked := any(func(l *profile.Launch) bool { return l.Asked })
+	together := any((*profile.Launch).Together)
+	if r.HasSecond() || !asked && !together {
 		return ""
 	}
 	was := k.Default
@@ -26,8 +33,11 @@ func (k *Findings) answers(r recipe.Recipe, configs []*Config) string {
 		if tr == nil {
 			continue
 		}
-		if is := tr.Build; is.Registers != was.Registers || is.Shared != was.Shared ||
-			is.Stack != was.Stack || is.Barriers != was.Barriers {
+		if is := tr.Build; together && (is.Registers > was.Registers || is.Shared > was.Shared) {
+			return fmt.Sprintf("the program launches the kernel as cooperative, or in clusters: with %d registers (%d by nvcc) fewer of its blocks would be resident than that may need", is.Registers, was.Registers)
+		}
+		if is := tr.Build; asked && (is.Registers != was.Registers || is.Shared != was.Shared ||
+			is.Stack != was.Stack || is.Barriers != was.Barriers) {
 			return fmt.Sprintf(
 				"the program asks the driver for the kernel's registers or occupancy, and may launch other blocks where the answer is another (%d registers, not %d)", is.Registers, was.Registers)
 		}

@@ -174,8 +174,12 @@ func (c *Config) avoids(k *policy.Kernel, r recipe.Recipe) bool {
 }
 
 // takes tells whether launches of the configuration may come to what a recipe for one second entry
-// makes: nothing in them excludes its condition, and they can be done as it asks for.
+// makes: nothing in them excludes its condition, they can be done as it asks for, and the host
+// stub, which chooses, is asked.
 func (c *Config) takes(k *policy.Kernel, e recipe.Recipe) bool {
+	if c.Launch != nil && c.Launch.Past {
+		return false
+	}
 	guards, err := e.Guards()
 	if err != nil || len(guards) != 1 {
 		return true // not known

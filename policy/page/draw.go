@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"gnvcc/policy"
 	"gnvcc/policy/report"
 	"gnvcc/rewrite/recipe"
 	"gnvcc/sim"
@@ -52,6 +53,52 @@ func bar(ratio float64) template.HTML {
 	w := 80 * math.Max(0, math.Min(1, ratio))
 	return template.HTML(fmt.Sprintf(
 		`<svg class="bar" viewBox="0 0 80 10" aria-hidden="true"><rect class="was" width="80" height="10"/><rect class="now" width="%.1f" height="10"/></svg>`, w))
+}
+
+// mostPieces is how many kernels are told apart in a program's time: more are too thin to see.
+const mostPieces = 40
+
+// timeBar is a program's time by kernel, the longest first: of each, what its recipe takes away,
+// and what stays; what was left alone looks different.
+func timeBar(pieces []policy.Piece) template.HTML {
+	const wide, high = 1000.0, 26.0
+	all := 0.0
+	for _, p := range pieces {
+		all += p.Seconds
+	}
+	if !(all > 0) {
+		return ""
+	}
+	s := &svg{}
+	at := 0.0
+	piece := func(class, title string, seconds float64) {
+		if w := wide * seconds / all; w > 0 {
+			s.add(`<rect class="%s" x="%.2f" width="%.2f" height="%.0f"><title>%s</title></rect>`, class, at, w,
+				high, html.EscapeString(title))
+			at += w
+		}
+	}
+	for i, p := range pieces {
+		share := report.Share(p.Seconds, all)
+		switch {
+		case i == mostPieces:
+			rest := 0.0
+			for _, p := range pieces[i:] {
+				rest += p.Seconds
+			}
+			piece("alone", fmt.Sprintf("%d more: %s", len(pieces)-i, report.Share(rest, all)), rest)
+		case i > mostPieces:
+		case p.Why != "":
+			piece("alone", fmt.Sprintf("%s: %s, left alone: %s", p.Kernel, share, p.Why), p.Seconds)
+		default:
+			gained := math.Max(0, p.Seconds-p.After)
+			piece("looked", fmt.Sprintf("%s: %s", p.Kernel, share), p.Seconds-gained)
+			piece("gained", fmt.Sprintf("%s: %s less", p.Kernel, report.Share(gained, p.Seconds)), gained)
+		}
+	}
+	return template.HTML(fmt.Sprintf(
+		`<svg viewBox="0 0 %.0f %.0f" preserveAspectRatio="none" role="img" aria-label="time by kernel">%s</svg>`,
+		wide, high, s.String()))
 }
 
 func pictures(e report.Entry) []picture {

@@ -54,9 +54,20 @@ type Input struct {
 type Program struct {
 	Name    string
 	Device  string
-	Seconds float64 // on the GPU, in the runs observed
-	Faster  float64 // of these, in kernels that have a recipe
-	After   float64 // seconds that all would take by the decisions' ratios
+	Seconds float64        // on the GPU, in the runs observed
+	Faster  float64        // of these, in kernels that have a recipe
+	After   float64        // seconds that all would take by the decisions' ratios
+	Pieces  []policy.Piece // of it, by kernel
+}
+
+// inTime are what the page's own text calls for a program's time: its bar, the pieces that get a
+// line of their own, how many do not, a piece's part, and that of it which its recipe takes away.
+var inTime = template.FuncMap{
+	"bar":     func(p Program) template.HTML { return timeBar(p.Pieces) },
+	"largest": func(p Program) []policy.Piece { return p.Pieces[:min(len(p.Pieces), mostPieces)] },
+	"more":    func(p Program) int { return max(0, len(p.Pieces)-mostPieces) },
+	"share":   func(p Program, x policy.Piece) string { return report.Share(x.Seconds, p.Seconds) },
+	"gained":  func(x policy.Piece) string { return report.Share(x.Seconds-x.After, x.Seconds) },
 }
 
 // Percent is the part of the time that became faster.
@@ -116,7 +127,7 @@ type reason struct {
 
 // Write makes the page.
 func Write(w io.Writer, in Input) error {
-	t, err := template.New("page").Parse(pageHTML)
+	t, err := template.New("page").Funcs(inTime).Parse(pageHTML)
 	if err != nil {
 		return fmt.Errorf("the page's own text: %w", err)
 	}

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"gnvcc/cache"
+	"gnvcc/policy"
 	"gnvcc/policy/report"
 )
 
@@ -85,6 +86,35 @@ func TestPage(t *testing.T) {
 	}
 }
 
+// TestTimeBar: widths are shares of the time, in order of time; what is gained is green, what was
+// left alone says why; what is too thin to see is one piece.
+func TestTimeBar(t *testing.T) {
+	pieces := []policy.Piece{{Kernel: "heavy", Seconds: 3, After: 1.5},
+		{Kernel: "prints", Seconds: 0.8, After: 0.8, Why: "it prints"}}
+	for range 100 {
+		pieces = append(pieces, policy.Piece{Kernel: "thin", Seconds: 0.002, After: 0.002})
+	}
+	text := made(t, Input{Decisions: recorded(t), Programs: []Program{{Name: "app", Seconds: 4, After: 2.5,
+		Pieces: pieces}}})
+	for _, want := range []string{
+		`<rect class="looked" x="0.00" width="375.00" height="26"><title>heavy: 75 %</title></rect>`,
+		`<rect class="gained" x="375.00" width="375.00" height="26"><title>heavy: 50 % less</title></rect>`,
+		`<rect class="alone" x="750.00" width="200.00" height="26"><title>prints: 20 %, left alone: it prints</title></rect>`,
+		`<title>62 more: 3 %</title>`, `<td class="n">20 %</td><td class="n">-</td><td class="soft">it prints</td>`,
+		"and 62 more"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the page does not say %q", want)
+		}
+	}
+	if n := strings.Count(text, `class="looked"`); n != 39 {
+		t.Errorf("%d pieces looked at, want 39", n)
+	}
+	if timeBar(nil) != "" || timeBar([]policy.Piece{{Kernel: "k"}}) != "" {
+		t.Error("a bar of no time")
+	}
+	browse(t, text)
+}
+
 // TestNames: what others call their kernels is text, wherever it stands.
 func TestNames(t *testing.T) {
 	const evil = `<script>alert("x")</script>"'><img src=x onerror=alert(1)>`
@@ -92,7 +122,8 @@ func TestNames(t *testing.T) {
 	d.Kernel, d.Evidence.Note, d.Evidence.Device, d.Imported = evil, evil, evil, evil
 	d.Evidence.Tried = append([]cache.Trial{{Recipe: "unroll=2", Ratio: 0.9, Refused: evil}},
 		d.Evidence.Tried...)
-	text := made(t, Input{Decisions: []cache.Decision{d}, Programs: []Program{{Name: evil}},
+	text := made(t, Input{Decisions: []cache.Decision{d}, Programs: []Program{{Name: evil, Seconds: 1,
+		Pieces: []policy.Piece{{Kernel: evil, Seconds: 1, After: 1, Why: evil}}}},
 		Patch: func(cache.Decision) string { return evil }})
 	if strings.Contains(text, "<script>alert") || strings.Contains(text, "<img") {
 		t.Error("a kernel's name became a part of the page")

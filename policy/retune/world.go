@@ -353,7 +353,7 @@ func (w *World) Foretell(ctx context.Context, j watch.Job) string {
 	}
 	w.know(j.Kernel.Cubin)
 	k, err := w.compiler.Kernel(j.Kernel.Cubin, j.Kernel.Name)
-	if err != nil || k.Alone != "" || k.HintsAlone != "" {
+	if err != nil || k.Alone != "" || k.Foreign != "" {
 		return ""
 	}
 	var heaviest cache.Decision // of its launches the heaviest that is captured

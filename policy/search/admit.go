@@ -142,7 +142,7 @@ func (s *search) admit(tr *policy.Trial, c *policy.Candidate, err error) error {
 	tr.Build, tr.Code, tr.Normals = c.Build, policy.CodeOf(c, s.k.Name), c.Normals
 	tr.Doubted = c.Prove != nil && !s.proved[tr.Text]
 	tr.Draft = c.Draft
-	if why := decide.Shrinks(&s.k.Kernel, tr.Recipe, c, s.largest, s.l.Dynamic); why != "" &&
+	if why := decide.Shrinks(&s.k.Kernel, tr.Recipe, c, s.largest, s.l); why != "" &&
 		!s.t.o.Bet {
 		tr.Refused = why
 		return nil

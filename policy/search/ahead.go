@@ -26,7 +26,7 @@ func (t *Tuner) Ahead(of Captured) {
 	}
 	s := t.search(t.ctx, k, c, c.Launch, nil, t.now().Add(t.o.Budget))
 	s.want(recipe.Recipe{}, behind)
-	if t.o.Allows("maxnreg") && k.HintsAlone == "" {
+	if t.o.Allows("maxnreg") {
 		low, high := ends(recipe.Recipe{})
 		s.want(low, behind)
 		s.want(high, behind)

@@ -359,7 +359,7 @@ func (s *search) additions(best *policy.Trial, round int) []recipe.Recipe {
 // region compiles with the lowest cap and the highest: Li et al.'s register effective region.
 func (s *search) region(r recipe.Recipe, registers int) lever.Region {
 	out := lever.Region{Min: lever.LowestCap, Max: max(registers, lever.LowestCap)}
-	if !s.t.o.Allows("maxnreg") || s.k.HintsAlone != "" {
+	if !s.t.o.Allows("maxnreg") {
 		return out
 	}
 	low, high := ends(r)

@@ -193,3 +193,20 @@ func TestMostOf(t *testing.T) {
 		t.Errorf("searched in the order %s", order)
 	}
 }
+
+// TestThousandKernels: where no kernel has 1 % of the time, the heaviest are searched that have
+// nine tenths of it together; where few have most of it, what is below 1 % is left.
+func TestThousandKernels(t *testing.T) {
+	var list []*capture.Manifest
+	for i := range 1000 {
+		list = append(list, captured(fmt.Sprint("k", i), 2-float64(i)/1000, 1))
+	}
+	jobs := (&ReplaySearch{}).Jobs(list, 1500.5)
+	if len(jobs) < 800 || len(jobs) > 900 || jobs[0].Capture.Kernel != "k0" {
+		t.Errorf("%d jobs", len(jobs))
+	}
+	list[0].Use.Seconds = 1e6
+	if jobs := (&ReplaySearch{}).Jobs(list, 1e6+1500); len(jobs) != 1 {
+		t.Errorf("%d jobs beside a heavy one", len(jobs))
+	}
+}

@@ -18,5 +18,6 @@
 // approximation that a command allows, commandline.go such commands; compiler.go kernels as policy
 // wants them, decisions.go the store's decisions, rehearse.go a recipe by hand, predict.go recipes
 // from machine code, machine.go this machine; work.go one kernel's search as a unit, spread.go such
-// units on several GPUs, engines.go processes and Slurm, carry.go what other machines need for it.
+// units on several GPUs, engines.go processes and Slurm, kubernetes.go a Job of pods, carry.go what
+// other machines need for it.
 package tuner

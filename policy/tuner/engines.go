@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// The engines: processes on this machine, and Slurm's steps. Either has `gnvcc work ORDER -o FILE`
-// run, and neither knows what is in an order.
+// The engines: processes on this machine, and Slurm's steps (and Kubernetes' pods, kubernetes.go).
+// Each has `gnvcc work ORDER -o FILE` run, and none knows what is in an order.
 
 // NewEngine reads what --on says; gnvcc is the program that workers run.
 func NewEngine(text, gnvcc string) (Engine, error) {
@@ -71,8 +71,11 @@ func NewEngine(text, gnvcc string) (Engine, error) {
 			return nil, fmt.Errorf("--on %s: dir=FOLDER is missing: an absolute path that all nodes see", text)
 		}
 		return e, nil
+	case "k8s":
+		return newKubernetes(text, gnvcc, options, number)
 	}
-	return nil, fmt.Errorf("--on %s: there are local:gpus=N and slurm:n=N,dir=FOLDER", text)
+	return nil, fmt.Errorf(
+		"--on %s: there are local:gpus=N, slurm:n=N,dir=FOLDER and k8s:n=N,image=IMAGE,claim=NAME,dir=FOLDER", text)
 }
 
 // worked runs a worker, and gives its error's last line.
@@ -127,6 +130,7 @@ func (e *localEngine) Open(context.Context) (int, error) {
 }
 
 func (e *localEngine) Folder() string { return "" }
+func (e *localEngine) Here() bool     { return true }
 func (e *localEngine) Close()         {}
 
 func (e *localEngine) Run(ctx context.Context, worker int, order, out string) error {
@@ -148,6 +152,18 @@ type slurmEngine struct {
 	until io.Closer
 }
 
+// bringProgram puts gnvcc into a folder: workers' machines may not have it, or another one.
+func bringProgram(program, dir string) error {
+	text, err := os.ReadFile(program)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, "gnvcc"), text, 0o700)
+	}
+	if err != nil {
+		return fmt.Errorf("bring gnvcc to the workers: %w", err)
+	}
+	return nil
+}
+
 // openLimit is how long an allocation is waited for. Queues may be long: the user sees that it is
 // waited for, and can interrupt.
 const openLimit = 24 * time.Hour
@@ -161,13 +177,8 @@ func (e *slurmEngine) Open(ctx context.Context) (n int, err error) {
 			e.Close()
 		}
 	}()
-	// Nodes may not have gnvcc, or another one.
-	text, err := os.ReadFile(e.program)
-	if err == nil {
-		err = os.WriteFile(filepath.Join(e.dir, "gnvcc"), text, 0o700)
-	}
-	if err != nil {
-		return 0, fmt.Errorf("bring gnvcc to the nodes: %w", err)
+	if err := bringProgram(e.program, e.dir); err != nil {
+		return 0, err
 	}
 	options := append([]string{"--ntasks=" + strconv.Itoa(e.n), "--gpus=" + strconv.Itoa(e.n),
 		"--job-name=gnvcc", "--quiet"}, e.options...)
@@ -218,6 +229,7 @@ func (e *slurmEngine) Open(ctx context.Context) (n int, err error) {
 }
 
 func (e *slurmEngine) Folder() string { return e.dir }
+func (e *slurmEngine) Here() bool     { return false }
 
 func (e *slurmEngine) Run(ctx context.Context, worker int, order, out string) error {
 	return worked(exec.CommandContext(ctx, "srun", "--jobid="+e.job, "--ntasks=1", "--nodes=1",

@@ -2,6 +2,7 @@ package tuner
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"sort"
 
@@ -34,7 +35,7 @@ func (w *ReplaySearch) Jobs(list []*capture.Manifest, total float64) []Job {
 	had := map[search.Captured]*capture.Manifest{}
 	list = w.Profile.worth(list)
 	weighs := w.Profile.weighs(list, total)
-	of := families(list, total)
+	of, floor := families(list, total), w.floor(list, weighs)
 	for _, m := range mostOf(list) {
 		if j, ok := of[m]; ok {
 			switch {
@@ -49,7 +50,7 @@ func (w *ReplaySearch) Jobs(list []*capture.Manifest, total float64) []Job {
 		}
 		share := weighs(m)
 		n := float64(max(m.Use.Sets, 1)) // of this configuration
-		if share*n < smallest && m.Use.Sampled > 0 {
+		if share*n < floor && m.Use.Sampled > 0 {
 			continue
 		}
 		switch is := configuration(m); {
@@ -67,6 +68,19 @@ func (w *ReplaySearch) Jobs(list []*capture.Manifest, total float64) []Job {
 	}
 	slices.Reverse(checked) // the least ones first: between them and the leaders lies the most
 	return slices.Concat(first, checked, others)
+}
+
+// floor is the share below which a configuration is not searched.
+func (w *ReplaySearch) floor(list []*capture.Manifest,
+	weighs func(*capture.Manifest) float64) float64 {
+	if w.Profile != nil {
+		return smallest
+	}
+	shares := map[search.Captured]float64{}
+	for _, m := range list {
+		shares[configuration(m)] = weighs(m) * float64(max(m.Use.Sets, 1))
+	}
+	return capture.Floor(slices.Collect(maps.Values(shares)))
 }
 
 // mostOf puts, of the captures of one configuration, the one in front that stands for most of its

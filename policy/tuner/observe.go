@@ -31,6 +31,7 @@ type Observation struct {
 	Limits   capture.Limits
 	Folder   string        // for captures on their way; "": the program's scratch folder
 	For      time.Duration // how long the program is looked at; 0: as long as it runs
+	Rank     int           // of a parallel program's processes, whose launches are captured
 	// Wanted says why launches of a kernel are not captured, nil where they are.
 	Wanted func(*profile.Launch) error
 	// told how many launches are captured when the time is over and the program runs on; may be nil
@@ -59,9 +60,10 @@ func BuildReplayer(ctx context.Context, store *cache.Store, toolkit string) (str
 type Observed struct {
 	profile.Exit
 	capture.Run
-	Took  time.Duration // from its start to its end
-	Ended time.Time
-	Kept  time.Time // when all captures were in the store
+	Program string        // whose profile has most of it
+	Took    time.Duration // from its start to its end
+	Ended   time.Time
+	Kept    time.Time // when all captures were in the store
 }
 
 // Observe runs the program, and keeps what it does in the captures' profile of it.
@@ -74,14 +76,17 @@ func (o Observation) Observe() (Observed, error) {
 	name := Absolute(run.Argv[0])
 	known, _ := o.Captures.Profile(name) // none is no trouble
 	c := capture.NewCollector(o.Captures, o.Limits, dir, o.Wanted, known)
+	c.Rank = o.Rank
 	run.Observe, run.For = true, o.For
+	heaviest := name
 	finish := sync.OnceValue(func() capture.Run {
 		seen := c.Finish()
 		for _, n := range seen.Notes {
 			run.Log("%s", n)
 		}
 		if len(seen.Seen) > 0 {
-			if _, err := o.Captures.Observed(name, seen); err != nil {
+			var err error
+			if heaviest, err = o.Captures.ObservedAll(name, seen); err != nil {
 				run.Log("%v", err)
 			}
 		}
@@ -101,6 +106,7 @@ func (o Observation) Observe() (Observed, error) {
 	out := Observed{Exit: exit, Ended: time.Now()}
 	out.Took = out.Ended.Sub(begun)
 	out.Run = finish()
+	out.Program = heaviest
 	out.Kept = time.Now()
 	return out, err
 }
@@ -120,7 +126,7 @@ func Absolute(program string) string {
 // tuner's Finish.
 func (w *ReplaySearch) observed(r *run, wanted func(*profile.Launch) error) (profile.Exit, error) {
 	run, err := Observation{Program: r.program, Captures: w.Captures, Limits: w.Limits,
-		Folder: w.memory.For(w.Limits.Launch), For: r.Observe, Wanted: wanted,
+		Folder: w.memory.For(w.Limits.Launch), For: r.Observe, Rank: r.Rank, Wanted: wanted,
 		Gone: func(captured int) {
 			w.Say(
 				"observed for %v: %d launches are captured; the program runs on by itself, and the search begins when it ends (gnvcc replay searches before)", r.Observe, captured)
@@ -128,10 +134,15 @@ func (w *ReplaySearch) observed(r *run, wanted func(*profile.Launch) error) (pro
 	a := &w.account
 	a.ran, a.ended, a.kept, a.cost, a.times = run.Took, run.Ended, run.Kept, run.Cost, run.Times
 	r.Signals.ProgramEnded()
-	exit, signals := run.Exit, r.Signals
 	if err != nil {
-		return exit, err
+		return run.Exit, err
 	}
+	return w.searchSeen(r, run)
+}
+
+// searchSeen searches on what a run has left.
+func (w *ReplaySearch) searchSeen(r *run, run Observed) (profile.Exit, error) {
+	exit, signals := run.Exit, r.Signals
 	var total float64
 	var list []*capture.Manifest
 	all := profile.Summary{Whole: true}
@@ -148,9 +159,21 @@ func (w *ReplaySearch) observed(r *run, wanted func(*profile.Launch) error) (pro
 			100*share)
 	}
 	for _, s := range run.Seen {
+		list = append(list, s.Captures...)
+	}
+	sort.SliceStable(list, func(i, j int) bool { return list[i].Weight() > list[j].Weight() })
+	w.account.enter(run.Seen, missing)
+	if err := w.Profile.tell(launched(run.Seen), deviceOf(list), w.Say); err != nil {
+		return exit, err
+	}
+	jobs := w.Jobs(list, total)
+	elsewhere := w.elsewhere(jobs)
+	for _, s := range run.Seen {
+		if elsewhere(s.Launch) {
+			continue
+		}
 		p := s.Profile()
 		all.Kernels = append(all.Kernels, p)
-		list = append(list, s.Captures...)
 		if len(s.Captures) > 0 {
 			continue
 		}
@@ -158,14 +181,8 @@ func (w *ReplaySearch) observed(r *run, wanted func(*profile.Launch) error) (pro
 			w.Tuner.LeftAlone(p.Launch, why)
 		}
 	}
-	w.account.enter(run.Seen, missing)
-	if err := w.Profile.tell(launched(run.Seen), deviceOf(list), w.Say); err != nil {
-		return exit, err
-	}
 	// counts of all launches, also of those that were not captured
 	w.Tuner.End(&profile.Process{}, all)
-	sort.SliceStable(list, func(i, j int) bool { return list[i].Weight() > list[j].Weight() })
-	jobs := w.Jobs(list, total)
 	if len(run.Seen) > 0 {
 		w.Say("%s%s", observed(run.Seen, total), held(run.Cost))
 	}
@@ -173,7 +190,7 @@ func (w *ReplaySearch) observed(r *run, wanted func(*profile.Launch) error) (pro
 		w.Say("interrupted: %d launches are captured, gnvcc replay searches on them", len(list))
 		return exit, nil
 	}
-	w.counted = true
+	w.counted = w.spread == nil
 	w.Search(signals.Rest(), jobs)
 	return exit, w.Captures.Trim(w.Limits)
 }
@@ -206,8 +223,54 @@ func (w *ReplaySearch) again(ctx context.Context, o policy.Options) error {
 	}
 	w.account.ended = time.Now()
 	w.account.captured(list)
-	w.Search(ctx, w.Jobs(list, total))
+	jobs := w.Jobs(list, total)
+	if w.spread != nil && w.Profile == nil {
+		jobs = w.queue(list)
+	}
+	w.Search(ctx, jobs)
 	return nil
+}
+
+// queue are the jobs of several programs, each with the same part of the budget: beside a program
+// that runs for an hour the kernels of the others would be worth nothing.
+func (w *ReplaySearch) queue(list []*capture.Manifest) (jobs []Job) {
+	by := map[string][]*capture.Manifest{}
+	for _, m := range list {
+		by[m.Program] = append(by[m.Program], m)
+	}
+	for _, program := range slices.Sorted(maps.Keys(by)) {
+		var total float64
+		for _, m := range by[program] {
+			total += m.Weight()
+		}
+		for _, j := range w.Jobs(by[program], total) {
+			j.Share /= float64(len(by))
+			jobs = append(jobs, j)
+		}
+	}
+	return jobs
+}
+
+// elsewhere tells of which kernels others decide: of those that they search on, where they do. The
+// tuner here is told nothing of these, and so decides nothing: a decision without a measurement
+// would take the place of theirs.
+func (w *ReplaySearch) elsewhere(jobs []Job) func(*profile.Launch) bool {
+	theirs := map[string]bool{}
+	identity := func(cubin, kernel string) string {
+		if k, err := w.Kernel(cubin, kernel); err == nil {
+			return k.Identity
+		}
+		return ""
+	}
+	if w.spread != nil {
+		for _, j := range jobs {
+			theirs[identity(j.Capture.Cubin, j.Capture.Kernel)] = true
+		}
+		delete(theirs, "")
+	}
+	return func(l *profile.Launch) bool {
+		return len(theirs) > 0 && theirs[identity(l.Cubin, l.Kernel)]
+	}
 }
 
 // launched are the kernels of a run.

@@ -22,7 +22,8 @@ import (
 const MostCrashes = 5
 
 const (
-	smallest = 0.01            // share of the run's time below which a kernel is not searched
+	// share of the run's time below which a kernel is not searched, where those above are nearly all
+	smallest = 0.01
 	least    = 2 * time.Second // what a search gets at least
 	spare    = 5 * time.Second // by which one may be longer, to end what it has begun
 	mostRuns = MostCrashes + 1 // processes for one capture: each crash of a candidate takes one

@@ -38,6 +38,7 @@ type Request struct {
 
 	Budget       time.Duration // for the run; with InPlace, Options.Budget counts
 	Observe      time.Duration // how long the program is looked at; 0: as long as it runs
+	Rank         int           // of a parallel program's processes; profile.AllRanks: every one
 	CaptureLimit int64         // bytes of one captured launch; 0: the usual
 	Profile      *ByProfile    // what kernels weigh, nil: as observed
 	Folder       string        // builds below it are those that decisions are for; "": the program's
@@ -45,7 +46,8 @@ type Request struct {
 	Judge, Link string // commands of the user's (judge.go); "": none
 	Apply       bool   // build with what was found
 
-	On      Engine // with Captured: who searches; nil: this process
+	On      Engine // who searches on captures; nil: this process. Not with InPlace
+	NoGPU   bool   // this machine has none: On alone can search
 	Signals Signals
 	GPU     GPU             // nil: this machine's
 	Listen  policy.Progress // nil: nobody
@@ -65,6 +67,7 @@ type Found struct {
 	Compiled string // how often the tools ran
 	Took     time.Duration
 	Program  profile.Exit
+	Pieces   []policy.Piece // the run's time, by kernel; none where the search was in the program
 }
 
 // Signals are what the user's signals mean while a program runs under us, and after that.

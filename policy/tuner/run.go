@@ -70,8 +70,12 @@ func Run(asked Request) (exit profile.Exit, err error) {
 		r.replays.account.log(environment.Read().Log(), time.Now())
 	}
 	if r.Found != nil {
-		r.Found(Found{Results: results, Notes: tuner.Notes(), Compiled: r.compiler.Counts(),
-			Took: time.Since(r.begun), Program: exit})
+		found := Found{Results: results, Notes: tuner.Notes(), Compiled: r.compiler.Counts(),
+			Took: time.Since(r.begun), Program: exit}
+		if r.replays != nil {
+			found.Pieces = r.replays.account.pieces(results)
+		}
+		r.Found(found)
 	}
 	if finish == nil {
 		finish = r.build(results)

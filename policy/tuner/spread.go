@@ -1,6 +1,7 @@
 package tuner
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -31,8 +32,25 @@ type Engine interface {
 	// Folder is where workers find orders and what they need; "": they are on this machine, and have
 	// the store.
 	Folder() string
+	// Here tells whether workers use this machine's GPUs.
+	Here() bool
 	Close()
 }
+
+// A queue is an engine that takes all orders at once, and has a queue of its own; it tries a lost
+// one once more by itself.
+type queue interface {
+	Engine
+	// Submit begins: there are so many orders, called queueOrder(0).json and so on in Folder, and none
+	// takes longer.
+	Submit(ctx context.Context, orders int, longest time.Duration,
+		say func(format string, args ...any)) error
+	// Await ends when an order's output is there; the error says why it will not come.
+	Await(ctx context.Context, order int, out string) error
+}
+
+// queueOrder is what the files of an order of a queue are called, without their ends.
+func queueOrder(i any) string { return fmt.Sprint("order-", i) }
 
 // mostLost is how many orders a worker may lose one after the other.
 const mostLost = 2
@@ -43,6 +61,9 @@ const Begun = ".begun"
 
 // errNotBegun: an order that never reached its worker is not lost by it.
 var errNotBegun = errors.New("it was not begun")
+
+// errNowhere: a node that people log in at has no GPU.
+var errNowhere = errors.New("no worker is left, and this machine has no GPU")
 
 // margin is what an order may take beyond its budget: to start, to compile, to end what it began.
 const margin = 2 * time.Minute
@@ -58,7 +79,20 @@ type spreading struct {
 	host    string       // and its name
 	results []decide.Result
 	begun   time.Time
-	n, of   int
+	state   progress
+}
+
+// progress is how far the orders are.
+type progress struct {
+	of, begun, done int
+	workers         int           // that are left
+	left            time.Duration // budgets of the orders that are not done, together
+}
+
+// String says it. What is left is a bound: most searches end before their budget does.
+func (p progress) String() string {
+	return fmt.Sprintf("%d of %d kernels begun, %d done, %d workers, at most %.0f s left", p.begun, p.of,
+		p.done, p.workers, (p.left / time.Duration(max(p.workers, 1))).Seconds())
 }
 
 // A task is one kernel's order.
@@ -78,7 +112,7 @@ func (r *run) spread(ctx context.Context, w *ReplaySearch, list []Job) {
 	tasks := s.tasks(list)
 	workers, err := s.open(ctx)
 	if err != nil {
-		w.Say("%v: the search is done on this machine", err)
+		w.Say("%v: %s", err, s.where())
 		s.here(ctx, tasks)
 	} else {
 		defer s.engine.Close()
@@ -89,11 +123,20 @@ func (r *run) spread(ctx context.Context, w *ReplaySearch, list []Job) {
 		for _, t := range tasks {
 			sum += t.share
 		}
-		s.of = len(tasks)
+		s.state = progress{of: len(tasks), workers: workers}
+		for _, t := range tasks {
+			s.state.left += s.share(t, sum, workers)
+		}
 		w.Say("%d kernels for %d workers", len(tasks), workers)
-		left := s.dispatch(ctx, tasks, workers, sum)
+		hand := s.dispatch
+		if q, ok := s.engine.(queue); ok {
+			hand = func(ctx context.Context, tasks []*task, workers int, sum float64) []*task {
+				return s.submit(ctx, q, tasks, workers, sum)
+			}
+		}
+		left := hand(ctx, tasks, workers, sum)
 		if len(left) > 0 && ctx.Err() == nil {
-			w.Say("no worker is left: %d kernels are searched on this machine", len(left))
+			w.Say("no worker is left for %d kernels: %s", len(left), s.where())
 			s.here(ctx, left)
 		}
 	}
@@ -120,19 +163,15 @@ func (s *spreading) tasks(list []Job) []*task {
 		}
 		t.jobs, t.share = append(t.jobs, j), t.share+j.Share
 	}
-	slices.SortStableFunc(all, func(a, b *task) int {
-		switch {
-		case a.share > b.share:
-			return -1
-		case a.share < b.share:
-			return 1
-		}
-		return 0
-	})
+	heaviestFirst(all)
+	return all
+}
+
+func heaviestFirst(all []*task) {
+	slices.SortStableFunc(all, func(a, b *task) int { return cmp.Compare(b.share, a.share) })
 	for i, t := range all {
 		t.number = i + 1
 	}
-	return all
 }
 
 // open gets workers, and a folder for orders.
@@ -171,6 +210,7 @@ func (s *spreading) dispatch(ctx context.Context, tasks []*task, workers int, su
 				t := queue[i]
 				queue = slices.Delete(queue, i, i+1)
 				under++
+				s.state.begun++
 				return t
 			}
 			changed.Wait()
@@ -181,19 +221,22 @@ func (s *spreading) dispatch(ctx context.Context, tasks []*task, workers int, su
 		all.Go(func() {
 			lost := 0
 			for t := next(worker); t != nil; t = next(worker) {
-				err := s.do(ctx, worker, t, s.share(t, sum, workers))
+				budget := s.share(t, sum, workers)
+				err := s.do(ctx, worker, t, budget)
 				s.mu.Lock()
 				under--
 				if err == nil {
 					lost = 0
+					s.ended(budget)
 				} else if ctx.Err() == nil {
-					queue = s.lost(queue, t, worker, err)
+					queue = s.lost(queue, t, worker, budget, err)
 					if lost++; errors.Is(err, ErrUnfit) {
 						lost = mostLost
 					}
 				}
 				if lost == mostLost { // it is no worker any more
 					alive--
+					s.state.workers--
 					changed.Broadcast()
 					s.mu.Unlock()
 					return
@@ -207,18 +250,71 @@ func (s *spreading) dispatch(ctx context.Context, tasks []*task, workers int, su
 	return queue
 }
 
+// submit hands all tasks to an engine with a queue, and gives them back where it takes none.
+func (s *spreading) submit(ctx context.Context, q queue, tasks []*task, workers int,
+	sum float64) []*task {
+	var longest time.Duration
+	texts, outs := make([][]byte, len(tasks)), make([]string, len(tasks))
+	for i, t := range tasks {
+		budget := s.share(t, sum, workers)
+		longest = max(longest, budget+margin)
+		var err error
+		if texts[i], err = s.order(t, budget); err == nil {
+			_, outs[i], err = s.write(queueOrder(i), texts[i])
+		}
+		if err != nil {
+			s.w.Say("%v", err)
+			return tasks
+		}
+	}
+	if err := q.Submit(ctx, len(tasks), longest, s.w.Say); err != nil {
+		s.w.Say("%v", err)
+		return tasks
+	}
+	var all sync.WaitGroup
+	for i, t := range tasks {
+		all.Go(func() {
+			err := q.Await(ctx, i, outs[i])
+			if err == nil {
+				err = s.read(t, outs[i], texts[i])
+			}
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			if err != nil && ctx.Err() == nil {
+				s.unsearched(t, err)
+			}
+			s.state.begun++
+			s.ended(s.share(t, sum, workers))
+		})
+	}
+	all.Wait()
+	return nil
+}
+
 // lost puts a task that came to nothing back into the queue, unless it did so twice. The caller has
 // the lock.
-func (s *spreading) lost(queue []*task, t *task, worker int, err error) []*task {
+func (s *spreading) lost(queue []*task, t *task, worker int, budget time.Duration,
+	err error) []*task {
 	s.w.Say("worker %d, %s: %v", worker+1, t.kernel.Short, err)
 	if t.last = worker; !errors.Is(err, ErrUnfit) && !errors.Is(err, errNotBegun) {
 		t.tries++
 	}
 	if t.tries < 2 {
+		s.state.begun--
 		return append([]*task{t}, queue...)
 	}
-	s.unsearched(t, err)
+	s.unsearched(t, fmt.Errorf("its worker was lost twice: %w", err))
+	s.ended(budget)
 	return queue
+}
+
+// ended counts an order that is over. The caller has the lock.
+func (s *spreading) ended(budget time.Duration) {
+	s.state.done++
+	s.state.left -= budget
+	if _, ok := s.engine.(queue); ok || s.state.done == s.state.of {
+		s.w.Say("%v", s.state)
+	}
 }
 
 // share is a task's part of the budget: all workers together have the budget as often as there are
@@ -230,7 +326,7 @@ func (s *spreading) share(t *task, sum float64, workers int) time.Duration {
 
 // unsearched notes a task that was lost twice. The caller has the lock.
 func (s *spreading) unsearched(t *task, err error) {
-	s.w.Say("%s was not searched: its worker was lost twice", t.kernel.Short)
+	s.w.Say("%s was not searched: %v", t.kernel.Short, err)
 	s.results = append(s.results, decide.Result{Kernel: *t.kernel,
 		Alone: []decide.Alone{{Reason: "not searched: " + err.Error()}}})
 }
@@ -241,17 +337,15 @@ func (s *spreading) do(ctx context.Context, worker int, t *task, budget time.Dur
 	if err != nil {
 		return err
 	}
-	base := filepath.Join(s.folder, fmt.Sprintf("order-%d-%d", t.number, t.tries+1))
-	order, out := base+".json", base+".done"
-	if err := cache.WriteFile(s.folder, filepath.Base(order), text); err != nil {
-		return fmt.Errorf("write an order: %w", err)
+	order, out, err := s.write(fmt.Sprintf("order-%d-%d", t.number, t.tries+1), text)
+	if err != nil {
+		return err
 	}
 	s.mu.Lock()
-	s.n++
-	s.w.Say("worker %d searches on %s (%.0f %%): %d captures, at most %.0f s", worker+1, t.kernel.Short,
-		100*t.share, len(t.jobs), budget.Seconds())
+	s.w.Say("worker %d searches on %s (%.0f %%): %d captures, at most %.0f s; %v", worker+1,
+		t.kernel.Short, 100*t.share, len(t.jobs), budget.Seconds(), s.state)
 	if s.w.At != nil {
-		s.w.At(min(s.n, s.of), s.of, s.begun.Add(s.w.Budget))
+		s.w.At(s.state.begun, s.state.of, s.begun.Add(s.w.Budget))
 	}
 	s.mu.Unlock()
 	limited, cancel := context.WithTimeout(ctx, budget+margin)
@@ -262,6 +356,20 @@ func (s *spreading) do(ctx context.Context, worker int, t *task, budget time.Dur
 		}
 		return err
 	}
+	return s.read(t, out, text)
+}
+
+// write puts an order into the folder, and says where what comes of it is to lie.
+func (s *spreading) write(name string, text []byte) (order, out string, err error) {
+	if err := cache.WriteFile(s.folder, name+".json", text); err != nil {
+		return "", "", fmt.Errorf("write an order: %w", err)
+	}
+	base := filepath.Join(s.folder, name)
+	return base + ".json", base + ".done", nil
+}
+
+// read keeps what came of an order.
+func (s *spreading) read(t *task, out string, order []byte) error {
 	b, err := os.ReadFile(out)
 	if err != nil {
 		return fmt.Errorf("the worker wrote nothing: %w", err)
@@ -270,7 +378,7 @@ func (s *spreading) do(ctx context.Context, worker int, t *task, budget time.Dur
 	if err := json.Unmarshal(b, &done); err != nil {
 		return fmt.Errorf("what the worker wrote can't be read: %w", err)
 	}
-	if done.Order != cache.Hash(text) {
+	if done.Order != cache.Hash(order) {
 		return errors.New("the worker has done another order")
 	}
 	return s.take(t, &done)
@@ -342,8 +450,24 @@ func (s *spreading) order(t *task, budget time.Duration) ([]byte, error) {
 	return json.Marshal(o)
 }
 
+// where says what becomes of tasks without a worker.
+func (s *spreading) where() string {
+	if s.r.NoGPU {
+		return "they are not searched, since this machine has no GPU"
+	}
+	return "the search is done on this machine"
+}
+
 // here does tasks in this process, one after the other: what a worker does, without one.
 func (s *spreading) here(ctx context.Context, tasks []*task) {
+	if s.r.NoGPU {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		for _, t := range tasks {
+			s.unsearched(t, errNowhere)
+		}
+		return
+	}
 	for _, t := range tasks {
 		for _, j := range t.jobs {
 			s.w.classify(j.Capture)

@@ -2,6 +2,7 @@ package capture
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"gnvcc/profile"
@@ -27,6 +28,31 @@ const (
 	runShare  = 0.01 // of the run's time: what has less is not captured once that is known
 	lateShare = 0.1  // of the run's time: what has less needs no capture but the first
 )
+
+// Where those above runShare have less than this of the time together, as in programs of a thousand
+// kernels, lighter ones are looked at, too, the heaviest first.
+const together = 0.9
+
+// manyKernels is how many kernels get their first capture whatever it takes: of more than these it
+// is not believed that each weighs something.
+const manyKernels = 64
+
+// Floor is the share of a run's time below which a configuration is not looked at, by the shares of
+// all.
+func Floor(shares []float64) float64 {
+	var all, sum float64
+	for _, s := range shares {
+		all += s
+	}
+	shares = slices.Clone(shares)
+	slices.Sort(shares)
+	for _, s := range slices.Backward(shares) {
+		if sum += s; sum >= together*all {
+			return min(s, runShare)
+		}
+	}
+	return runShare
+}
 
 // What captures may hold a program up: at once, and of its time so far.
 const (
@@ -103,14 +129,15 @@ func (c *Collector) due(s *shape, k *ofKernel, l *profile.Launch) bool {
 	course := s.course(l)
 	ofRun := share * s.seconds / c.total()
 	earlier, known := c.known[fmt.Sprint(l.Kernel, l.Grid, l.Block, l.Dynamic)]
-	if known && max(earlier.share, ofRun) < runShare && earlier.family < setShare {
+	if known && max(earlier.share, ofRun) < c.floor && earlier.family < setShare {
 		return false // by earlier runs it weighs nothing, and by this one too
 	}
 	heavy := ofRun >= setShare
 	if len(s.captures) == 0 {
 		switch {
 		case k.captures+k.tries == 0:
-			return true // the first one of a kernel, whatever it takes
+			// the first one of a kernel, whatever it takes
+			return len(c.kernels) <= manyKernels || c.may(atMost, atMostOf)
 		case heavy, earlier.share >= setShare:
 			return c.may(dear, dearOf)
 		case c.family(l).grows(l.Grid), k.captures+k.tries < mostTaken && c.family(l).wants(l.Grid):

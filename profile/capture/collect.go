@@ -16,6 +16,10 @@ import (
 // A Collector is the host of a run that is observed and captured: no session is ever held, and
 // memory only read. It serves one run.
 type Collector struct {
+	// Rank is that of the processes in which launches are captured, of a program that is a parallel
+	// one; profile.AllRanks: in all. It is set before the run.
+	Rank int
+
 	store  *Store
 	limits Limits
 	wanted func(*profile.Launch) error // why a kernel is of no use; nil: all are
@@ -34,6 +38,8 @@ type Collector struct {
 	begun    time.Time
 	times    Times
 	known    map[string]weight // of earlier runs, by configuration
+	begins   map[string]bool   // programs of which a process was started
+	floor    float64           // share of the time below which nothing is captured, by them
 	peak     int64
 	stopped  bool // no launch is captured any more
 	notes    []string
@@ -87,10 +93,27 @@ type taken struct {
 func NewCollector(s *Store, l Limits, dir string, wanted func(*profile.Launch) error,
 	known *Profile) *Collector {
 	c := &Collector{store: s, limits: l, wanted: wanted, dir: dir, now: time.Now,
-		shapes: map[string]*shape{}, kernels: map[string]*ofKernel{}, families: map[string]*family{},
-		room: make(chan struct{}, 2)}
-	c.known, c.begun = known.weights(), c.now()
+		begins: map[string]bool{}, shapes: map[string]*shape{}, kernels: map[string]*ofKernel{},
+		families: map[string]*family{},
+		room:     make(chan struct{}, 2)}
+	c.begun = c.now()
+	c.knows(known)
 	return c
+}
+
+// knows takes over what earlier runs have shown of a program.
+func (c *Collector) knows(p *Profile) {
+	var shares []float64
+	for key, w := range p.weights() {
+		if c.known == nil {
+			c.known = map[string]weight{}
+		}
+		if old, ok := c.known[key]; !ok || w.share > old.share {
+			c.known[key] = w
+		}
+		shares = append(shares, w.share)
+	}
+	c.floor = min(cmp.Or(c.floor, runShare), Floor(shares))
 }
 
 var _ profile.Capturer = (*Collector)(nil)
@@ -107,9 +130,15 @@ func (c *Collector) shape(l *profile.Launch) *shape {
 }
 
 // Start is profile's.
-func (c *Collector) Start(*profile.Process) {
+func (c *Collector) Start(p *profile.Process) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if p.Program != "" && !c.begins[p.Program] {
+		if known, err := c.store.Profile(p.Program); err == nil {
+			c.knows(known)
+		}
+		c.begins[p.Program] = true
+	}
 	c.times.Driver = cmp.Or(c.times.Driver, c.now().Sub(c.begun))
 }
 
@@ -126,6 +155,11 @@ func (c *Collector) Launch(l *profile.Launch) profile.Verdict {
 	}
 	if l.SoFar != nil {
 		s.seconds = l.SoFar.Seconds
+	}
+	if r := l.Process.Rank; r != c.Rank && c.Rank != profile.AllRanks {
+		s.refuse(fmt.Sprintf("rank %d launches it, and rank %d, which is captured, did not (--rank)", r,
+			c.Rank))
+		return later(l)
 	}
 	if l.NotElsewhere != "" {
 		s.refuse(l.NotElsewhere)
@@ -289,7 +323,7 @@ func (u Use) join(o Use) Use {
 	u.Varied += o.Varied
 	u.Seconds += o.Seconds
 	u.Sampled += o.Sampled
-	u.Asked = u.Asked || o.Asked
+	u.Asked, u.Past = u.Asked || o.Asked, u.Past || o.Past
 	u.Row = u.Row && o.Row
 	for i := range u.Params {
 		if i >= len(o.Params) {

@@ -1,13 +1,16 @@
 package capture
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"sort"
 	"syscall"
 	"time"
@@ -50,7 +53,7 @@ type Line struct {
 	Params  []Span       `json:"params,omitempty"` // where the arguments lie in the sets' values
 	Sets    profile.Sets `json:"sets"`             // of argument values
 
-	device string
+	device, program string
 }
 
 // A Span is an argument's place, bytes.
@@ -125,6 +128,30 @@ func (s *Store) Observed(program string, run Run) (*Profile, error) {
 		return nil, fmt.Errorf("keeping the profile of %s: %w", program, err)
 	}
 	return p, writeAside(s.profilePath(program), text)
+}
+
+// ObservedAll adds a run to the profile of each program that launched kernels in it, and gives the
+// one that took most time: what was started may be a shell, make or mpirun. command is that, whose
+// profile gets what nobody is known to have launched.
+func (s *Store) ObservedAll(command string, run Run) (heaviest string, err error) {
+	by, seconds := map[string][]Line{}, map[string]float64{}
+	for _, l := range run.Lines {
+		name := cmp.Or(l.program, command)
+		by[name] = append(by[name], l)
+		seconds[name] += l.Seconds
+	}
+	heaviest = command
+	for _, name := range slices.Sorted(maps.Keys(by)) {
+		one := run
+		one.Lines = by[name]
+		if _, failed := s.Observed(name, one); failed != nil && err == nil {
+			err = failed
+		}
+		if by[heaviest] == nil || seconds[name] > seconds[heaviest] {
+			heaviest = name
+		}
+	}
+	return heaviest, err
 }
 
 // lockProfiles keeps other processes from changing profiles.

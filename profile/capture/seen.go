@@ -3,6 +3,7 @@ package capture
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"gnvcc/profile"
@@ -185,7 +186,7 @@ func (s *shape) one(sets *profile.Sets, set profile.Set) Seen {
 	l.Params = slices.Clone(l.Params)
 	u := Use{Set: nameOf(spans(l.Params), sets, set), Count: set.Count, Seconds: set.Seconds,
 		Sampled: set.Sampled,
-		Asked:   s.use.Asked, Row: s.use.Row}
+		Asked:   s.use.Asked, Past: s.use.Past, Row: s.use.Row}
 	if sets.Varies() {
 		u.Varied = max(0, set.Count-1)
 	}
@@ -218,6 +219,9 @@ func (s *shape) line() Line {
 	out.Params = spans(l.Params)
 	if l.Device != nil {
 		out.device = l.Device.Name
+	}
+	if l.Process != nil { // one whose file is gone is called so by Linux
+		out.program = strings.TrimSuffix(l.Process.Program, " (deleted)")
 	}
 	return out
 }

@@ -97,6 +97,7 @@ DO(cuStreamSynchronize, (CUstream s), UNSAFE)
 DO(cuStreamIsCapturing, (CUstream s, CUstreamCaptureStatus *status), *status = atomic_load(&fake_capturing) ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE)
 DO(cuThreadExchangeStreamCaptureMode, (CUstreamCaptureMode * m), CUstreamCaptureMode was = mode; mode = *m; *m = was)
 DO(cuLaunchKernel, (CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, CUstream s, void **params, void **extra),
+   static int kernels; if (f == FAKE_KERNEL && getenv("LAUNCHES") && ++kernels > atoi(getenv("LAUNCHES"))) return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
    if (shared > most[(uintptr_t)f]) return CUDA_ERROR_INVALID_VALUE; last = f; if (f == FAKE_TOOL) tools = true; if (f == FAKE_KERNEL || f == FAKE_LOADED) compute(f, shared, *(CUdeviceptr *)params[0]); if (f == FAKE_COMPARE) compare(params))
 DO(cuLaunchKernelEx, (const CUlaunchConfig *c, CUfunction f, void **params, void **extra), )
 DO(cuModuleLoad, (CUmodule * m, const char *path), *m = FAKE_MODULE)
@@ -118,6 +119,48 @@ DO(cuLibraryGetModule, (CUmodule * m, CUlibrary l), *m = FAKE_MODULE)
 DO(cuCtxGetLimit, (size_t *n, CUlimit l), *n = 1024)
 DO(cuCtxGetCacheConfig, (CUfunc_cache * c), *c = CU_FUNC_CACHE_PREFER_NONE)
 DO(cuMemHostGetFlags, (unsigned *flags, void *p), *flags = getenv("COMBINED") ? CU_MEMHOSTALLOC_WRITECOMBINED : 0)
+
+
+// A graph of three kernels with a memset between them, in one row: 1 more, 1 more, byte 0 of all that follow set to 100, and 1 more. Its second
+// kernel is the first in the list. WIDE: the memset stands beside the last kernel.
+#define NODE(i) ((CUgraphNode)(uintptr_t)(100 + (i)))
+#define AT(node) ((int)((uintptr_t)node - 100))
+static CUdeviceptr node_at[4];
+static unsigned enabled[4] = {1, 1, 1, 1};
+int fake_graph_launches;
+void fake_node(int i, CUdeviceptr p) { node_at[i] = p; }
+static void run_node(int i) {
+  if (i == 2) ((unsigned char *)node_at[i])[0] = 100;
+  else compute(FAKE_KERNEL, 0, node_at[i]);
+}
+void fake_graph_launch(void) {
+  for (int i = 0; i < 4; i++)
+    if (enabled[i]) run_node(i);
+}
+int fake_disabled(void) { return 4 - (enabled[0] + enabled[1] + enabled[2] + enabled[3]); }
+static int row_of[4] = {1, 0, 2, 3};
+DO(cuGraphGetNodes, (CUgraph g, CUgraphNode *nodes, size_t *n), *n = 4; for (int i = 0; nodes && i < 4; i++) nodes[i] = NODE(row_of[i]))
+static CUresult edges(CUgraphNode *from, CUgraphNode *to, size_t *n) {
+  *n = 3;
+  for (int i = 0; from && i < 3; i++) from[i] = NODE(i == 2 && getenv("WIDE") ? 1 : i), to[i] = NODE(i + 1);
+  return CUDA_SUCCESS;
+}
+CUresult fake_edges(CUgraph g, CUgraphNode *from, CUgraphNode *to, size_t *n) __asm__("cuGraphGetEdges");
+CUresult fake_edges(CUgraph g, CUgraphNode *from, CUgraphNode *to, size_t *n) { return fails("cuGraphGetEdges") ? CUDA_ERROR_UNKNOWN : edges(from, to, n); }
+DO(cuGraphNodeGetType, (CUgraphNode n, CUgraphNodeType *t), *t = AT(n) == 2 ? CU_GRAPH_NODE_TYPE_MEMSET : CU_GRAPH_NODE_TYPE_KERNEL)
+CUresult fake_kernel_node(CUgraphNode n, struct kernel_node *p) __asm__("cuGraphKernelNodeGetParams_v2");
+CUresult fake_kernel_node(CUgraphNode n, struct kernel_node *p) {
+  static void *params[4];
+  params[AT(n)] = &node_at[AT(n)];
+  *p = (struct kernel_node){.f = FAKE_KERNEL, .grid = {8, 1, 1}, .block = {32, 1, 1}, .params = &params[AT(n)]};
+  return fails("cuGraphKernelNodeGetParams_v2") ? CUDA_ERROR_UNKNOWN : CUDA_SUCCESS;
+}
+// STUCK: from that call on switching fails.
+static int switches;
+DO(cuGraphNodeSetEnabled, (CUgraphExec e, CUgraphNode n, unsigned on), if (getenv("STUCK") && ++switches == atoi(getenv("STUCK"))) return CUDA_ERROR_UNKNOWN; enabled[AT(n)] = on)
+DO(cuGraphNodeGetEnabled, (CUgraphExec e, CUgraphNode n, unsigned *on), *on = enabled[AT(n)])
+DO(cuGraphKernelNodeGetAttribute, (CUgraphNode n, CUkernelNodeAttrID a, CUkernelNodeAttrValue *v), )
+DO(cuGraphLaunch, (CUgraphExec e, CUstream s), fake_graph_launches++; fake_graph_launch())
 
 static struct { CUdeviceptr p; int n; } runs[8];
 static int *runs_on(CUdeviceptr p) {

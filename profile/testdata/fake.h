@@ -20,6 +20,10 @@ extern atomic_int fake_capturing; // a stream is being captured
 extern atomic_int fake_harm;      // calls that would have ended the capture
 void fake_compute(CUdeviceptr p);
 int fake_most(CUfunction f); // dynamic shared memory that it may be launched with
+void fake_node(int i, CUdeviceptr p); // what a node of the graph is given
+void fake_graph_launch(void);
+int fake_disabled(void);              // nodes that are switched off
+extern int fake_graph_launches;       // the agent's
 int fake_runs(CUdeviceptr p); // of kernels that were given it
 
 extern CUpti_CallbackFunc fake_callback; // the agent's

@@ -34,7 +34,7 @@ import (
 // writes into such code what ptxas contracts without it (rewrite/contract).
 //
 // The read-only path of the paper needs no value of its own: a load that is .nc keeps that on both,
-// none becomes .nc. For L2 see bypass_l2.go.
+// none becomes .nc. For L2 see l2.go.
 //
 // The paper's dynamic approach (thesis, 5.4.4), in which the kernel's own blocks try thresholds and
 // vote, is no value of this lever: sample.go has it, as a build that only the tuner runs.

@@ -31,11 +31,12 @@ import (
 // read, loop counters and constants are shared, and independent loads are on their way together.
 //
 // Behind a b (coarsen=32x1x1b) they stand beside each other, as lanes of one warp
-// (coarsenbeside.go). That is for blocks of fewer threads than a warp has.
+// (beside.go). That is for blocks of fewer threads than a warp has.
 //
-// Behind an s (coarsen=8x1x1s) the blocks that one does stand apart: turn u is that of block
-// ctaid+u*nctaid, with as many blocks in between as are launched, and the turns are done one after
-// the other, in the kernel's own code. That is for grids of which most blocks have nothing to do.
+// Behind an s (coarsen=8x1x1s) the blocks that one does are a grid apart (a grid-stride loop): turn
+// u is that of block ctaid+u*nctaid, with as many blocks in between as are launched, and the turns
+// are done one after the other, in the kernel's own code. That is for grids of which most blocks
+// have nothing to do.
 //
 // A branch that depends on the turn is taken where all turns agree. Where they do not, the thread
 // leaves the jammed code: what each turn needs from there on is put into local memory, and the
@@ -50,12 +51,12 @@ import (
 // so that an access of turn u is the kernel's own, u arrays further on. A barrier stands once, and
 // instructions of a warp once for each turn: both only where all threads stay in the jammed code,
 // as they do where shared memory is used. There the ways on which turns may disagree are small, and
-// under guards (coarsenways.go).
+// under guards (ways.go).
 //
 // Allowed are kernels whose blocks don't wait for each other, with instructions that are known,
-// calls of functions that do nothing but compute (coarsencall.go), and without carries and special
-// registers other than the launch's shape and the lane (Coarsenable). Arrays in local memory only
-// where blocks stand apart.
+// calls of functions that do nothing but compute (calls.go), and without carries and special
+// registers other than the launch's shape and the lane (Dimensions). Arrays in local memory only
+// with s.
 //
 // Safe: each turn carries out the statements of the thread that it stands for, in their order,
 // with the same operands; the turns of a thread are interleaved as any threads of different blocks
@@ -89,7 +90,7 @@ func Apply(k *pass.Kernel, terms []recipe.Term) error {
 	}
 	dim := slices.IndexFunc(c.by[:], func(n int) bool { return n > 1 })
 	n := c.by[dim]
-	if c.way == blocksBeside {
+	if c.way == asLanes {
 		block := k.Options.Blocks[k.Name]
 		if block[2] != n {
 			return errors.New("it is for blocks of a known size")
@@ -99,11 +100,11 @@ func Apply(k *pass.Kernel, terms []recipe.Term) error {
 	if outer.size = k.Options.Dynamic[k.Name]; len(outer.names) > 0 && outer.size <= 0 {
 		return errors.New("it uses dynamic shared memory: it is for a second entry, chosen by host(dynamic)")
 	}
-	read, err := readCoarse(k.Func, outer, dim, c.way == blocksApart)
+	read, err := readCoarse(k.Func, outer, dim, c.way == gridStride)
 	if err != nil {
 		return err
 	}
-	if c.way == blocksApart {
+	if c.way == gridStride {
 		read.oneByOne(n)
 		return nil
 	}
@@ -142,9 +143,9 @@ const Most = 8
 type coarseWay byte
 
 const (
-	blocksJammed coarseWay = 0
-	blocksApart  coarseWay = 's'
-	blocksBeside coarseWay = 'b'
+	jammed     coarseWay = 0
+	gridStride coarseWay = 's'
+	asLanes    coarseWay = 'b'
 )
 
 // A coarseValue is the lever's value.
@@ -157,9 +158,9 @@ type coarseValue struct {
 func parseCoarsen(value string) (c coarseValue, err error) {
 	size, most := value, Most
 	if cut, ok := strings.CutSuffix(value, "s"); ok {
-		size, c.way = cut, blocksApart
+		size, c.way = cut, gridStride
 	} else if cut, ok := strings.CutSuffix(value, "b"); ok {
-		size, c.way, most = cut, blocksBeside, MaxBeside
+		size, c.way, most = cut, asLanes, MaxBeside
 	}
 	parts := strings.Split(size, "x")
 	if len(parts) != 3 {
@@ -208,9 +209,9 @@ func Manner(r recipe.Recipe) (m manner.Manner) {
 	if !ok {
 		return m
 	}
-	m.Coarse, m.Beside = c.by, c.way == blocksBeside
+	m.Coarse, m.Beside = c.by, c.way == asLanes
 	guards, err := r.Guards()
-	if err != nil || len(guards) != 1 || c.way == blocksApart {
+	if err != nil || len(guards) != 1 || c.way == gridStride {
 		return m
 	}
 	grid := guards[0].Grid()
@@ -249,7 +250,7 @@ func Check(r recipe.Recipe) error {
 		return fmt.Errorf(
 			"recipe %q: coarsen needs the condition host(block)=XxYxZ, the blocks that the program launches",
 			r)
-	case c.way == blocksBeside:
+	case c.way == asLanes:
 		block := guards[0].Block()
 		t, n := pass.Threads(block), c.by[0]*c.by[1]*c.by[2]
 		if dynamic, known := guards[0].Dynamic(); block[2] != 1 || t <= 0 || pass.Warp%t != 0 ||

@@ -100,8 +100,8 @@ type coarseRead struct {
 	flow *dataflow.Flow
 	dim  int
 	// the turns are done one after the other, in the kernel's own code
-	apart bool
-	regs  []coarseReg // as ptx.Flow numbers them
+	strided bool
+	regs    []coarseReg // as ptx.Flow numbers them
 
 	varies []bool      // by register: it depends on the turn
 	many   []bool      // by statement: it stands once for each turn
@@ -136,16 +136,16 @@ const maxRounds = 8
 
 // readCoarse reads a kernel, with ways on which turns may disagree under guards where that is
 // needed.
-func readCoarse(f *ptx.Func, outer coarseOuter, dim int, apart bool) (*coarseRead, error) {
-	c, err := readTurns(f, outer, dim, apart)
+func readCoarse(f *ptx.Func, outer coarseOuter, dim int, strided bool) (*coarseRead, error) {
+	c, err := readTurns(f, outer, dim, strided)
 	// what is written under a guard may depend on the turn, though it did not before
-	for round := 0; err == nil && !apart && len(c.leaves) > 0 && (c.together != "" || c.size > 0) &&
+	for round := 0; err == nil && !strided && len(c.leaves) > 0 && (c.together != "" || c.size > 0) &&
 		round < maxRounds; round++ {
 		g, bad := c.underGuards(round)
 		if bad != nil {
 			return nil, c.stays(bad)
 		}
-		c, err = readTurns(g, outer, dim, apart)
+		c, err = readTurns(g, outer, dim, strided)
 	}
 	if err != nil {
 		return nil, err
@@ -159,7 +159,7 @@ func readCoarse(f *ptx.Func, outer coarseOuter, dim int, apart bool) (*coarseRea
 // stays says why not all threads stay in the jammed code, though they have to, nil if they do or
 // need not. way: why a way can't be put under guards.
 func (c *coarseRead) stays(way error) error {
-	if !c.apart && len(c.leaves) == 0 || c.together == "" && c.size == 0 {
+	if !c.strided && len(c.leaves) == 0 || c.together == "" && c.size == 0 {
 		return nil
 	}
 	text := "its threads act together (" + c.together + ")"
@@ -174,12 +174,12 @@ func (c *coarseRead) stays(way error) error {
 }
 
 // readTurns reads what depends on the turn.
-func readTurns(f *ptx.Func, outer coarseOuter, dim int, apart bool) (*coarseRead, error) {
+func readTurns(f *ptx.Func, outer coarseOuter, dim int, strided bool) (*coarseRead, error) {
 	flow, err := dataflow.Of(f)
 	if err != nil {
 		return nil, err
 	}
-	c := &coarseRead{f: f, flow: flow, dim: dim, apart: apart, shared: map[string]int{}, align: 16,
+	c := &coarseRead{f: f, flow: flow, dim: dim, strided: strided, shared: map[string]int{}, align: 16,
 		many: make([]bool, len(f.Stmts)), varies: make([]bool, flow.Registers())}
 	for _, name := range outer.names {
 		c.shared[name], c.size, c.align = 0, outer.size, max(c.align, outer.align)
@@ -254,7 +254,7 @@ func (c *coarseRead) look() error {
 			if labels[name] {
 				return fmt.Errorf("it has two labels called %s", name)
 			}
-			labels[name] = !c.apart
+			labels[name] = !c.strided
 		case ptx.Decl:
 			if err := c.declaration(i); err != nil {
 				return err
@@ -265,7 +265,7 @@ func (c *coarseRead) look() error {
 			}
 		case ptx.Inst:
 			count++
-			if why := uncoarse(f, i, c.apart); why != "" {
+			if why := uncoarse(f, i, c.strided); why != "" {
 				return fmt.Errorf("it has %s (%s)", why, f.Opcode(i))
 			}
 			if acts(f, i) && c.together == "" {
@@ -332,7 +332,7 @@ func (c *coarseRead) declaration(i int) error {
 		}
 		return nil
 	case ".local":
-		if c.apart && c.f.Stmts[i].Depth == 0 {
+		if c.strided && c.f.Stmts[i].Depth == 0 {
 			return nil // each turn begins with it anew
 		}
 		return errors.New("it has arrays in local memory")
@@ -501,9 +501,9 @@ func acts(f *ptx.Func, i int) bool {
 	return isBarrier(f, i)
 }
 
-// uncoarse says why an instruction can't stand for several turns, "" if it can. apart: they are
+// uncoarse says why an instruction can't stand for several turns, "" if it can. strided: they are
 // done one after the other.
-func uncoarse(f *ptx.Func, i int, apart bool) string {
+func uncoarse(f *ptx.Func, i int, strided bool) string {
 	op, base := f.Opcode(i), string(f.Base(i))
 	for _, word := range strings.Split(string(op), ".") {
 		switch {
@@ -511,7 +511,7 @@ func uncoarse(f *ptx.Func, i int, apart bool) string {
 			if _, _, _, ok := sharedPlace(f, i); !ok {
 				return "an uncommon access to shared memory"
 			}
-		case word == "local" && !apart:
+		case word == "local" && !strided:
 			return "an access to local memory"
 		case word == "b128":
 			return "a register of 128 bits"

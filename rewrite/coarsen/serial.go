@@ -10,7 +10,7 @@ import (
 	"gnvcc/rewrite/ptx"
 )
 
-// Turns one by one: where they disagree on a branch, and where their blocks stand apart.
+// Turns one by one: where they disagree on a branch, and where their blocks are a grid apart.
 
 // maxCoarseLocal bounds the local memory in which turns wait, bytes a thread: what ptxas spills has
 // to stand beside it in what every launch may have (stackLimit).
@@ -197,8 +197,8 @@ func ends(f *ptx.Func, i int) bool {
 	return base == "ret" || base == "exit"
 }
 
-// oneByOne notes the edits of a kernel whose blocks stand apart: its code as it is, in a loop over
-// the turns.
+// oneByOne notes the edits of a kernel whose blocks are a grid apart: its code as it is, in a loop
+// over the turns.
 func (c *coarseRead) oneByOne(turns int) {
 	f, axis := c.f, "xyz"[c.dim:c.dim+1]
 	for i, s := range f.Stmts {

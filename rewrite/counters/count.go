@@ -55,7 +55,7 @@ import (
 //	                          @%p1 ret;
 //
 // Of accesses to shared memory the turns are counted that their banks make them take
-// (countshared.go).
+// (shared.go).
 //
 // The functions that the kernel calls are counted, too, but for those that it calls by pointer.
 // Left alone: accesses by cp.async in bulk, textures. Refused: 32-bit addresses, what match needs

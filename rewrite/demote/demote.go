@@ -25,8 +25,8 @@ import (
 //	                                 ld.volatile.shared.b32 %gnvcc_d1, [%gnvcc_da+512];
 //	fma.rn.f32 %f9, %f7, %f3, %f4;   fma.rn.f32 %f9, %gnvcc_d1, %f3, %f4;
 //
-// Which values: demotechoose.go (STRATEGY is static, loops or conflicts). Where loads and stores
-// stand, and which of them fall away: demoteplace.go. WORDS is a number from 1 to 64.
+// Which values: choose.go (STRATEGY is static, loops or conflicts). Where loads and stores
+// stand, and which of them fall away: place.go. WORDS is a number from 1 to 64.
 //
 // Slot r of thread t lies at base + 4 t + 4 r N, where N is the largest block: neighbours lie in
 // neighbouring banks, so no access has a bank conflict. 64-bit values have slots of 8 bytes, in
@@ -45,7 +45,7 @@ import (
 // launch that asks for all that is left would fail, whether the kernel has an array for it or not.
 // Not with real calls, setmaxnreg, clusters and grid-wide barriers (which build on how many blocks
 // are resident), nor with -G. Registers that appear in an instruction which is not on the list of
-// demotechoose.go, tensor cores' among them, stay.
+// choose.go, tensor cores' among them, stay.
 //
 // Safe: a thread reads its own slots only, and what it wrote last. Exact as checked only: ptxas
 // contracts multiplications and additions by itself, and can't across memory.

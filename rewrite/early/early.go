@@ -44,7 +44,7 @@ import (
 // address and whose stores' addresses come from integers that are there at the block's beginning.
 // What else stands between them must be arithmetic, a plain access to memory, or a load of a
 // parameter: behind a barrier, an atomic, a fence, a call, a volatile or generic store a new
-// stretch begins (earlyplan.go). Left alone: functions that are called, inline assembly with a
+// stretch begins (plan.go). Left alone: functions that are called, inline assembly with a
 // scope.
 //
 // Safe: a load is done only where it would be done: in the same block, or in a turn that comes. It

@@ -17,7 +17,7 @@ const SharedLimit = 48 << 10
 
 const MaxThreads = 1024 // per block, all architectures
 
-// Warp is the number of threads of a warp.
+// Warp is the number of threads of a warp, on every GPU so far.
 const Warp = 32
 
 func Threads(block [3]int) int { return block[0] * block[1] * block[2] }

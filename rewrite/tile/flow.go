@@ -23,17 +23,17 @@ import (
 
 // A tileFlow is what is known of one kernel.
 type tileFlow struct {
-	f       *ptx.Func
-	block   [3]int // the block that it is launched with
-	blocks  []ptx.Block
-	of      []int // block by statement
-	idom    []int
-	ipdom   []int
-	loops   []graph.Loop
-	defs    map[string][]int
-	width   map[string]int // bits, by register
-	varying map[string]bool
-	parted  map[int]bool // blocks that perhaps not all threads come to, or not equally often
+	f         *ptx.Func
+	block     [3]int // the block that it is launched with
+	blocks    []ptx.Block
+	of        []int // block by statement
+	idom      []int
+	ipdom     []int
+	loops     []graph.Loop
+	defs      map[string][]int
+	width     map[string]int // bits, by register
+	varying   map[string]bool
+	divergent map[int]bool // blocks that perhaps not all threads come to, or not equally often
 }
 
 func newTileFlow(f *ptx.Func, block [3]int) (*tileFlow, error) {
@@ -133,23 +133,23 @@ func (t *tileFlow) kept(reg string, behind, head int) bool {
 	return true
 }
 
-// A parting is a branch on which threads may differ, of which one way alone leads to the loop.
-type parting struct {
+// A divergence is a branch on which threads may differ, of which one way alone leads to the loop.
+type divergence struct {
 	stmt   int
 	leaves string // "%p1" or "!%p1": whether a thread takes another way
 }
 
 // parts lists the branches of which one way alone comes to a block, in the order in which they are
 // passed.
-func (t *tileFlow) parts(head int) []parting {
-	var out []parting
+func (t *tileFlow) parts(head int) []divergence {
+	var out []divergence
 	for b := t.idom[head]; b >= 0; b = t.idom[b] {
 		last := t.blocks[b].Last - 1
 		reg, negated := t.f.Guard(last)
 		if t.f.Stmts[last].Kind != ptx.Inst || reg == nil {
 			continue
 		}
-		p := parting{stmt: last, leaves: string(reg)}
+		p := divergence{stmt: last, leaves: string(reg)}
 		if negated {
 			p.leaves = "!" + p.leaves
 		}
@@ -187,10 +187,10 @@ func (t *tileFlow) parts(head int) []parting {
 	return out
 }
 
-// spread works out what varies from thread to thread where no thread has parted at one of the
+// spread works out what varies from thread to thread where no thread has diverged at one of the
 // given branches.
-func (t *tileFlow) spread(asked []parting) {
-	t.varying, t.parted = map[string]bool{}, map[int]bool{}
+func (t *tileFlow) spread(asked []divergence) {
+	t.varying, t.divergent = map[string]bool{}, map[int]bool{}
 	held := map[int]bool{}
 	for _, p := range asked {
 		held[p.stmt] = true
@@ -201,7 +201,7 @@ func (t *tileFlow) spread(asked []parting) {
 			if s.Kind != ptx.Inst {
 				continue
 			}
-			varies := t.parted[t.of[i]] || t.data(i)
+			varies := t.divergent[t.of[i]] || t.data(i)
 			t.f.Effects(i, func(n ptx.Span, read, _ bool) {
 				varies = varies || read && t.varies(string(t.f.Bytes(n)))
 			})
@@ -239,8 +239,8 @@ func (t *tileFlow) part(b int) (grown bool) {
 			continue
 		}
 		seen[x] = true
-		grown = grown || !t.parted[x]
-		t.parted[x] = true
+		grown = grown || !t.divergent[x]
+		t.divergent[x] = true
 		todo = append(todo, t.blocks[x].Succs...)
 	}
 	return grown

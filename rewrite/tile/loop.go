@@ -20,7 +20,7 @@ type tileLoop struct {
 	head  int          // block
 	first int          // its label
 	latch int          // statement: the branch back
-	asked []parting    // branches in front of it on which threads may differ
+	asked []divergence // branches in front of it on which threads may differ
 
 	steps  map[string]poly // by register: what a turn adds
 	busy   map[string]bool
@@ -89,18 +89,18 @@ func newTileLoop(t *tileFlow, l graph.Loop) (*tileLoop, error) {
 	}
 	n.asked = t.parts(l.Head)
 	t.spread(n.asked)
-	n.asked = slices.DeleteFunc(n.asked, func(p parting) bool {
+	n.asked = slices.DeleteFunc(n.asked, func(p divergence) bool {
 		return !t.varying[strings.TrimPrefix(p.leaves, "!")]
 	})
 	if len(n.asked) > limitAsked {
 		return nil, fmt.Errorf("threads may part at %d places in front of it", len(n.asked))
 	}
 	for _, p := range n.asked {
-		if t.parted[t.of[p.stmt]] {
+		if t.divergent[t.of[p.stmt]] {
 			return nil, errors.New("not all threads of a block come to it together")
 		}
 	}
-	if t.parted[l.Head] || t.varying[string(guard)] {
+	if t.divergent[l.Head] || t.varying[string(guard)] {
 		return nil, errors.New("not all threads of a block come to it together, and go round equally often")
 	}
 	return n, nil

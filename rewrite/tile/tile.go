@@ -30,8 +30,8 @@ import (
 //
 // Allowed where the block is known (a second entry; .reqntid): what is read is listed to the last
 // element. The loads run once in each turn, with addresses that are linear in the thread's place
-// and in the turn (tileloop.go, tilebox.go): 32-bit arithmetic in them is checked at run time not
-// to wrap. All threads of the block come to the loop and make as many turns (tileflow.go); where a
+// and in the turn (loop.go, box.go): 32-bit arithmetic in them is checked at run time not
+// to wrap. All threads of the block come to the loop and make as many turns (flow.go); where a
 // thread may have left in front of it, that is asked at run time. Plain loads with a store to
 // global memory in the loop are left alone, so that only what .nc promises is relied on. Not behind
 // atomics and other accesses by which threads wait for each other; not with calls, barriers for

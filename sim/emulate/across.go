@@ -5,7 +5,8 @@ import "math/bits"
 // What threads of a warp tell one another, and the barriers of a block.
 
 var acrossOps = map[uint16]func(*decoder, *inst){
-	0x189: shfl, 0x006: vote, 0x086: vote, 0x1a1: match, 0x1c4: redux, 0x1c2: r2ur, 0x0ca: r2ur, 0x11d: bar,
+	0x189: shfl, 0x006: vote, 0x086: vote, 0x1a1: match, 0x1c4: redux, 0x1c2: r2ur, 0x0ca: r2ur,
+	0x11d: bar,
 	0x11c: barrierResult,
 }
 

@@ -18,6 +18,7 @@ type Program struct {
 	Facts  cubin.Kernel
 	insts  []inst
 	banks  map[int][]byte // constant banks, but for the launch's own part of bank 0
+	places map[int]uint32 // what the link left out of instructions, by their offsets
 	params int            // where the parameters begin in bank 0
 	memory *Memory
 }
@@ -67,6 +68,9 @@ func Load(file []byte, kernel string, memory *Memory) (*Program, error) {
 		return nil, fmt.Errorf("emulate %s: %w", kernel, err)
 	}
 	for k := range f.Insts {
+		if err := p.place(&f.Insts[k]); err != nil {
+			return nil, fmt.Errorf("emulate %s: %w", kernel, err)
+		}
 		i, err := p.decode(&f.Insts[k])
 		if err != nil {
 			// An error only where it is run: behind the code stands what fills a cache line.
@@ -193,9 +197,55 @@ func (p *Program) data(file []byte) error {
 		}
 		p.banks[bank] = content
 	}
-	if r := e.Section(".rela.text." + p.Name); r != nil && r.Size > 0 {
-		return fmt.Errorf("its code is relocated")
+	return p.placed(e, address)
+}
+
+// placed notes which instructions hold a part of a variable's address, as they do in programs that
+// were linked on the device.
+func (p *Program) placed(e *elf.File, address []uint64) error {
+	const low, high = 0x38, 0x39 // R_CUDA_ABS32_LO_32, R_CUDA_ABS32_HI_32: the word at byte 4
+	p.places = map[int]uint32{}
+	for name, size := range map[string]int{".rel.text.": 16, ".rela.text.": 24} {
+		r := e.Section(name + p.Name)
+		if r == nil {
+			continue
+		}
+		list, err := r.Data()
+		if err != nil {
+			return err
+		}
+		for ; len(list) >= size; list = list[size:] {
+			at, info := binary.LittleEndian.Uint64(list), binary.LittleEndian.Uint64(list[8:])
+			if info>>32 >= uint64(len(address)) || address[info>>32] == 0 {
+				return fmt.Errorf("%s has a relocation of what is not there", r.Name)
+			}
+			value := address[info>>32]
+			if size == 24 {
+				value += binary.LittleEndian.Uint64(list[16:])
+			}
+			switch uint32(info) {
+			case low:
+				p.places[int(at)] = uint32(value)
+			case high:
+				p.places[int(at)] = uint32(value >> 32)
+			default:
+				return fmt.Errorf("its code has a relocation of kind %d, which is not known", uint32(info))
+			}
+		}
 	}
+	return nil
+}
+
+// place puts an address into an instruction in whose place there is 0.
+func (p *Program) place(s *sass.Inst) error {
+	value, ok := p.places[s.Offset]
+	if !ok {
+		return nil
+	}
+	if s.Lo>>32 != 0 {
+		return fmt.Errorf("the instruction at %#x has a distance from what is linked", s.Offset)
+	}
+	s.Lo |= uint64(value) << 32
 	return nil
 }
 

@@ -133,14 +133,3 @@ func (m Model) Settled() (p Point, ok bool) {
 	}
 	return Point{}, false
 }
-
-// worst is the stable equilibrium with the fewest instructions per cycle: where a machine that is
-// disturbed may end.
-func (m Model) worst() (p Point, ok bool) {
-	for _, q := range m.Equilibria() {
-		if q.Stable && (!ok || q.Rate < p.Rate) {
-			p, ok = q, true
-		}
-	}
-	return p, ok
-}

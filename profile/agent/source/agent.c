@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "agent.h"
 #include <errno.h>
+#include <fnmatch.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -38,7 +39,7 @@ void note(const char *format, ...) {
 // ---- The gate. A session must be alone: other threads' calls that change memory or launch work are counted while they
 // last, and wait while the gate is closed; calls that only wait for the device wait at both ends.
 
-static atomic_int inflight, closed;
+static atomic_int inflight, closed; // closed: how often; a capture within a graph's walk closes it once more
 static pthread_mutex_t gate_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t gate_opened = PTHREAD_COND_INITIALIZER;
 static __thread int counted; // calls of this thread within calls, of which the outermost is in inflight
@@ -69,7 +70,7 @@ void gate_leave(void) {
 }
 
 bool gate_close(double seconds) {
-  atomic_store(&closed, 1);
+  atomic_fetch_add(&closed, 1);
   for (double end = now() + seconds; atomic_load(&inflight) > 0;) {
     if (now() > end) {
       gate_open();
@@ -82,16 +83,16 @@ bool gate_close(double seconds) {
 
 void gate_open(void) {
   pthread_mutex_lock(&gate_lock);
-  atomic_store(&closed, 0);
+  atomic_fetch_sub(&closed, 1);
   pthread_cond_broadcast(&gate_opened);
   pthread_mutex_unlock(&gate_lock);
 }
 
 // ---- Which of the driver's functions are watched, and what is done with them. Names stand without _ptds and _ptsz (the
-// variants whose stream 0 is the thread's own); a name with a star stands for all that begin so.
+// variants whose stream 0 is the thread's own); a star in a name stands for anything.
 
 enum action {
-  NOTHING, GATE, WAIT, LAUNCH, LAUNCH_EX, COOPERATIVE, GRAPH, ALLOC, ALLOC_ASYNC, ALLOC_PITCH, ALLOC_MANAGED, ALLOC_FOREIGN,
+  NOTHING, GATE, WAIT, LAUNCH, LAUNCH_EX, COOPERATIVE, GRAPH, GRAPH_CHANGE, ALLOC, ALLOC_ASYNC, ALLOC_PITCH, ALLOC_MANAGED, ALLOC_FOREIGN,
   HOST_ALLOC, HOST_REGISTER, MAP, UNMAP, FREE, LOAD, LIBRARY, LIBRARY_MANAGED, KERNEL_FUNCTION, CAPTURE_BEGIN, CAPTURE_END,
   SURFACE, SURFACE_END, PEER, PEER_END, CACHE_CONFIG, ASK, EXPORT,
 };
@@ -105,6 +106,13 @@ static const struct {
     {"cuLaunchCooperativeKernelMultiDevice", GATE},
     {"cuLaunchHostFunc*", GATE},
     {"cuGraphLaunch", GRAPH},
+    {"cuGraphInstantiate*", GRAPH_CHANGE},
+    {"cuGraphExecUpdate*", GRAPH_CHANGE},
+    {"cuGraphExec*SetParams*", GRAPH_CHANGE},
+    {"cuGraphExec*SetEvent", GRAPH_CHANGE},
+    {"cuGraphNodeSetEnabled", GRAPH_CHANGE},
+    {"cuGraphExecDestroy", GRAPH_CHANGE},
+    {"cuGraphDestroy*", GRAPH_CHANGE},
     {"cuMemAlloc_v2", ALLOC},
     {"cuMemAllocPitch_v2", ALLOC_PITCH},
     {"cuMemAllocAsync", ALLOC_ASYNC},
@@ -175,9 +183,9 @@ static enum action action_of(const char *name, bool *own) {
   *own = n > 5 && (strcmp(name + n - 5, "_ptsz") == 0 || strcmp(name + n - 5, "_ptds") == 0);
   if (*own) n -= 5;
   for (size_t i = 0; i < sizeof watched / sizeof *watched; i++) {
-    const char *w = watched[i].name;
-    size_t k = strlen(w);
-    if (w[k - 1] == '*' ? n >= k - 1 && memcmp(name, w, k - 1) == 0 : n == k && memcmp(name, w, k) == 0) return watched[i].action;
+    char plain[128] = "";
+    memcpy(plain, name, n < sizeof plain ? n : sizeof plain - 1);
+    if (fnmatch(watched[i].name, plain, 0) == 0) return watched[i].action;
   }
   return NOTHING;
 }
@@ -188,10 +196,19 @@ static CUstream stream_of(CUstream s, bool own) { return own && !s ? CU_STREAM_P
 
 static void launch_plain(const CUpti_CallbackData *c, bool own, unsigned flags) {
   const cuLaunchKernel_params *p = c->functionParams; // cuLaunchCooperativeKernel's has the same fields but the last
+  // Wherever it is repeated it is repeated as cooperative: with the attribute that cuLaunchKernelEx has for it.
+  static __thread CUlaunchAttribute together;
+  static __thread CUlaunchConfig config;
+  if (flags & L_COOPERATIVE) {
+    together = (CUlaunchAttribute){.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE, .value = {.cooperative = 1}};
+    config = (CUlaunchConfig){.gridDimX = p->gridDimX, .gridDimY = p->gridDimY, .gridDimZ = p->gridDimZ, .blockDimX = p->blockDimX, .blockDimY = p->blockDimY,
+                              .blockDimZ = p->blockDimZ, .sharedMemBytes = p->sharedMemBytes, .hStream = stream_of(p->hStream, own), .attrs = &together, .numAttrs = 1};
+  }
   struct launch l = {
       .f = p->f, .context = c->context, .grid = {p->gridDimX, p->gridDimY, p->gridDimZ},
       .block = {p->blockDimX, p->blockDimY, p->blockDimZ}, .dynamic = p->sharedMemBytes, .flags = flags,
       .stream = stream_of(p->hStream, own), .params = p->kernelParams, .extra = flags & L_COOPERATIVE ? NULL : p->extra,
+      .config = flags & L_COOPERATIVE ? &config : NULL,
   };
   on_launch(&l);
 }
@@ -288,7 +305,8 @@ static void on_enter(enum action a, const CUpti_CallbackData *c, bool own) {
   case LAUNCH: launch_plain(c, own, 0); break;
   case COOPERATIVE: launch_plain(c, own, L_COOPERATIVE); break;
   case LAUNCH_EX: launch_ex(c, own); break;
-  case GRAPH: on_graph_launch(); break;
+  case GRAPH: on_graph_launch(c, stream_of(((const cuGraphLaunch_params *)c->functionParams)->hStream, own)); break;
+  case GRAPH_CHANGE: on_graph_enter(c->functionName, c->functionParams); break;
   case LOAD: case LIBRARY: case LIBRARY_MANAGED: case KERNEL_FUNCTION: module_forget(); break;
   case SURFACE_END: atomic_fetch_sub(&surfaces, 1); break;
   case PEER_END: atomic_fetch_sub(&peers, 1); break;
@@ -337,6 +355,7 @@ static void on_success(enum action a, const CUpti_CallbackData *c) {
     alloc_add(p->ptr, p->size, MAPPED, c->context);
     break;
   }
+  case GRAPH_CHANGE: on_graph_success(c->functionName, params, c->context); break;
   case LOAD: module_bind(c->context, **(CUmodule *const *)params); break;
   case LIBRARY_MANAGED: {
     const cuLibraryGetManaged_params *p = params;
@@ -385,6 +404,7 @@ static void on_resource(CUpti_CallbackId id, const CUpti_ResourceData *r) {
   case CUPTI_CBID_RESOURCE_STREAM_CREATED: stream_created(r->context, r->resourceHandle.stream); break;
   case CUPTI_CBID_RESOURCE_STREAM_DESTROY_STARTING: stream_destroyed(r->resourceHandle.stream); break;
   case CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING:
+    graphs_drop(r->context);
     kernels_drop(r->context, NULL);
     modules_drop(r->context);
     allocs_drop(r->context);
@@ -412,8 +432,9 @@ static void on_call(enum action a, CUpti_CallbackId id, const CUpti_CallbackData
   if (a == CAPTURE_END) // also when it fails: the capture is over
     for (int n = atomic_load(&captures); n > 0 && !atomic_compare_exchange_weak(&captures, &n, n - 1);) {}
   bool success = c->functionReturnValue && *(const CUresult *)c->functionReturnValue == CUDA_SUCCESS;
-  if (a == LAUNCH || a == LAUNCH_EX) sample_end(success);
-  if (capture_pending() && (a == LAUNCH || a == LAUNCH_EX)) launch_captured(success);
+  if (a == LAUNCH || a == LAUNCH_EX || a == COOPERATIVE) sample_end(success);
+  if (capture_pending() && (a == LAUNCH || a == LAUNCH_EX || a == COOPERATIVE)) launch_captured(success);
+  if (a == GRAPH) on_graph_launched();
   if (a == FREE || a == UNMAP) alloc_taken(success);
   if (success) on_success(a, c);
   gate_leave();
@@ -423,7 +444,7 @@ static void on_call(enum action a, CUpti_CallbackId id, const CUpti_CallbackData
 // ours (a thread that was cancelled there would hold them for ever), and what they leave in errno.
 static void CUPTIAPI on_callback(void *user, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void *data) {
   (void)user;
-  if (inside == OURS || atomic_load_explicit(&agent_off, memory_order_relaxed)) return;
+  if (inside == OURS || (atomic_load_explicit(&agent_off, memory_order_relaxed) && !graph_pending())) return;
   bool call = domain != CUPTI_CB_DOMAIN_RESOURCE;
   if (call && (inside == RESOLVING || id >= CUPTI_DRIVER_TRACE_CBID_SIZE || actions[id] == NOTHING)) return;
   int error = errno, cancel;

@@ -11,6 +11,7 @@
 //   events.c   what events take themselves
 //   observe.c  times of some launches
 //   sets.c     launches of one configuration told apart by their arguments
+//   graph.c    graphs: their kernel nodes counted, and now and then launched one by one
 //   capture.c  a launch written to a file, to be repeated in another process
 //
 // The agent takes no decision. It runs on the application's threads only, inside CUPTI's callbacks, and touches nothing
@@ -27,7 +28,7 @@
 #include <stdint.h>
 
 // The protocol's version; profile/frame.go has the same number, and the same frame types.
-#define PROTOCOL 11
+#define PROTOCOL 12
 
 enum frame {
   // agent -> gnvcc
@@ -161,7 +162,8 @@ struct launch {
   unsigned flags;
   CUstream stream;
   void **params, **extra;
-  const CUlaunchConfig *config; // cuLaunchKernelEx only
+  const CUlaunchConfig *config; // cuLaunchKernelEx, and whatever has attributes
+  const char *why;              // of a graph's kernel node that is not launched by itself
 };
 struct kernel {
   struct kernel *next;
@@ -180,7 +182,9 @@ void kernel_cache(CUfunction f, uint32_t config);  // cuFuncSetCacheConfig was c
 uint32_t kernel_cache_of(const struct kernel *k);  // what it was told last; 255: it never was, or nobody knows
 void launch_captured(bool success);                // a launch with a capture has returned
 void on_launch(struct launch *l);
-void on_graph_launch(void);
+void launch_counted(struct launch *l, uint64_t n); // n more launches, of which nobody is asked
+struct kernel *kernel_of(CUfunction f, CUcontext context); // NULL: no memory
+extern atomic_ulong graph_launches; // of graphs whose kernels are not looked at one by one
 void kernels_drop(CUcontext context, struct module *m); // m NULL: all of the context
 bool launch_gather(const struct launch *l, const struct kernel *k, uint8_t *into); // the arguments' bytes
 void summary_send(bool all); // with talk held
@@ -206,6 +210,17 @@ bool session(const struct launch *l, const struct kernel *k, const struct variab
 bool capture_before(const struct launch *l, const struct kernel *k, const char *path, uint64_t limit, const struct variable *v, uint32_t nv, char *why, size_t n);
 bool capture_pending(void);        // this thread is between the two
 void capture_after(bool launched); // opens the gate and tells gnvcc
+
+// ---- graph.c
+
+extern __thread bool walking; // this thread launches a graph's nodes one by one: it holds talk, and the gate is closed
+void on_graph_launch(const CUpti_CallbackData *c, CUstream stream);
+void on_graph_launched(void);
+bool graph_pending(void); // this thread's launch of a graph, whose nodes are switched off, has not returned; gnvcc may have gone meanwhile
+void on_graph_enter(const char *name, const void *params);                          // what may destroy a graph
+void on_graph_success(const char *name, const void *params, CUcontext context);    // what makes or changes one
+void graphs_count(void);                                                            // counts what was launched since
+void graphs_drop(CUcontext context);
 
 // ---- observe.c
 

@@ -97,6 +97,10 @@ static bool read_host(void *to, uint64_t from, uint64_t n) {
 
 static bool on_host(enum kind kind) { return kind == PINNED || kind == REGISTERED; }
 
+// Threads of the program may write to it while kernels run. Managed memory is where it was used last; the driver copies it from there, and where
+// the launch is done again it is the device's.
+static bool of_both(enum kind kind) { return on_host(kind) || kind == MANAGED; }
+
 static struct item *item_of(struct capture *c, uint64_t p) {
   size_t lo = 0, hi = c->allocs;
   while (lo < hi) {
@@ -157,7 +161,7 @@ static bool list_items(struct capture *c, const struct variable *v, uint32_t nv)
     return give_up(c, "out of memory");
   }
   for (size_t i = 0; i < n; i++)
-    if (a[i].kind == MAPPED || a[i].kind == FOREIGN || on_host(a[i].kind) || a[i].context == c->l->context)
+    if (a[i].kind == MAPPED || a[i].kind == FOREIGN || of_both(a[i].kind) || a[i].context == c->l->context)
       c->items[c->allocs++] = (struct item){.base = a[i].base, .size = a[i].size, .kind = a[i].kind};
   free(a);
   c->n = c->allocs;
@@ -291,7 +295,6 @@ static void write_data(void *of) {
 
 static bool write_item(struct capture *c, const struct item *x) {
   struct buffer b = {0};
-  if (x->kind == MANAGED) return give_up(c, "the launch reaches managed memory");
   if (x->kind == FOREIGN) return give_up(c, "the launch reaches memory that is shared with another process or interface");
   if (x->name) {
     if (x->size > PIECE) return give_up(c, "a variable has more than 16 MiB");
@@ -434,7 +437,7 @@ static bool write_after(struct capture *c) {
     struct item *x = &c->items[c->queue[i]];
     if (x->name && x->constant) continue; // kernels can't write it
     uint64_t chunks = (x->size + HASH_CHUNK - 1) / HASH_CHUNK;
-    if (on_host(x->kind)) {
+    if (of_both(x->kind)) { // pages of managed memory stay where they are
       hash_chunks(c, x, chunks, list);
       host_rests(c, x, chunks, list);
     } else {

@@ -15,5 +15,7 @@ const char *driver_find(void) {
   if (needed && !cu.field) return symbol;
   DRIVER_FUNCTIONS(X)
 #undef X
+  cu.GraphGetEdges = (__typeof__(cu.GraphGetEdges))dlsym(lib, "cuGraphGetEdges");
+  cu.GraphKernelNodeGetParams = (__typeof__(cu.GraphKernelNodeGetParams))dlsym(lib, "cuGraphKernelNodeGetParams_v2");
   return NULL;
 }

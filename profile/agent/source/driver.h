@@ -50,9 +50,27 @@
   X(LibraryGetModule, cuLibraryGetModule, "cuLibraryGetModule", 0) \
   X(CtxGetLimit, cuCtxGetLimit, "cuCtxGetLimit", 0) \
   X(CtxGetCacheConfig, cuCtxGetCacheConfig, "cuCtxGetCacheConfig", 0) \
-  X(MemHostGetFlags, cuMemHostGetFlags, "cuMemHostGetFlags", 0)
+  X(MemHostGetFlags, cuMemHostGetFlags, "cuMemHostGetFlags", 0) \
+  X(GraphLaunch, cuGraphLaunch, "cuGraphLaunch", 0) \
+  X(GraphGetNodes, cuGraphGetNodes, "cuGraphGetNodes", 0) \
+  X(GraphNodeGetType, cuGraphNodeGetType, "cuGraphNodeGetType", 0) \
+  X(GraphNodeSetEnabled, cuGraphNodeSetEnabled, "cuGraphNodeSetEnabled", 0) \
+  X(GraphNodeGetEnabled, cuGraphNodeGetEnabled, "cuGraphNodeGetEnabled", 0) \
+  X(GraphKernelNodeGetAttribute, cuGraphKernelNodeGetAttribute, "cuGraphKernelNodeGetAttribute", 0)
+
+// The fields of CUDA_KERNEL_NODE_PARAMS_v2, which cuda.h has since 12.0; older ones end with extra.
+struct kernel_node {
+  CUfunction f;
+  unsigned grid[3], block[3], dynamic;
+  void **params, **extra;
+  CUfunction kernel; // a CUkernel, where f is NULL
+  CUcontext context;
+};
 
 struct driver {
+  // Not by cuda.h, whose functions of these names have other parameters from version to version.
+  CUresult (*GraphGetEdges)(CUgraph, CUgraphNode *from, CUgraphNode *to, size_t *n); // fails where edges are of other kinds
+  CUresult (*GraphKernelNodeGetParams)(CUgraphNode, struct kernel_node *);
 #define X(field, declaration, symbol, needed) __typeof__(&declaration) field;
   DRIVER_FUNCTIONS(X)
 #undef X

@@ -38,7 +38,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // of everything here
 static struct shape *buckets[SHAPES], *newest;
 static struct kernel *kernels;
 static uint32_t shape_count;
-static uint64_t graphs;
+atomic_ulong graph_launches;
 static uint32_t devices_sent; // a bit per ordinal
 
 // ---- Kernels.
@@ -351,15 +351,14 @@ static bool leave_alone(const struct launch *l, const struct shape *s, CUdevice 
   *text = 0;
   uint32_t p;
   if (atomic_load(&context_lost)) snprintf(text, n, "the CUDA context is lost since a candidate crashed");
-  else if (l->flags & L_CAPTURED) snprintf(text, n, "the launch is captured into a graph");
-  else if (l->flags & L_COOPERATIVE) snprintf(text, n, "cooperative launch");
-  else if (l->flags & L_CLUSTER) snprintf(text, n, "launch in clusters");
+  else if (l->flags & L_CAPTURED) snprintf(text, n, "%s%s", l->why ? "a kernel of a graph: " : "the launch is captured into a graph", l->why ? l->why : "");
   else if (l->flags & L_EVENT) snprintf(text, n, "the launch records an event of the program");
   else if (l->flags & L_UNKNOWN) snprintf(text, n, "the launch has attributes that are not known here");
   else if (atomic_load(&captures) > 0) snprintf(text, n, "a stream is being captured into a graph");
   if (*text) return false;
-  if (l->flags & L_PROGRAMMATIC) snprintf(text, n, "programmatic dependent launch"); // elsewhere without: all before it has ended
-  else if (all->managed) snprintf(text, n, "the process uses managed memory");
+  if (walking) snprintf(text, n, "the launch is a graph's kernel node"); // a session could not put back what is not launched yet
+  else if (l->flags & L_PROGRAMMATIC) snprintf(text, n, "programmatic dependent launch"); // elsewhere without: all before it has ended
+  else if (all->managed) snprintf(text, n, "the process uses managed memory"); // elsewhere it is the device's, at the same addresses
   else if (all->others) snprintf(text, n, "the process has memory in another CUDA context, too");
   else if (atomic_load(&exported)) snprintf(text, n, "the process has given memory out to another process, or to an interface");
   else if (all->foreign) snprintf(text, n, "the process shares memory with another process, or with a graphics or an external interface");
@@ -476,14 +475,16 @@ void launch_captured(bool success) {
   ask_again(captured.shape, captured.values, d.again);
   captured.values = NULL;
   verdict_free(&d);
-  pthread_mutex_unlock(&talk);
+  if (!walking) pthread_mutex_unlock(&talk);
 }
 
 // Asks gnvcc about a launch with these values, and holds the session if it wants one. The thread has the gate's count on entry and on return.
 static void ask(struct shape *s, const struct launch *l, uint32_t *values) {
   struct kernel *k = s->kernel;
-  gate_leave(); // or the thread that has a session would wait for us, and we for it
-  pthread_mutex_lock(&talk);
+  if (!walking) {
+    gate_leave(); // or the thread that has a session would wait for us, and we for it
+    pthread_mutex_lock(&talk);
+  }
   inside = OURS;
   if (observing) { // so that it knows what weighs
     samples_collect(l->context);
@@ -532,6 +533,7 @@ static void ask(struct shape *s, const struct launch *l, uint32_t *values) {
   put_u64(&b, all.n);
   put_u64(&b, all.bytes);
   put_bytes(&b, s->prior, s->behind ? k->bytes : 0);
+  put_u8(&b, walking || attributes > 0 || l->flags & (L_CAPTURED | L_COOPERATIVE | L_CLUSTER));
   pthread_mutex_unlock(&lock);
   ok = ok && frame_send(FRAME_LAUNCH, &b);
   buffer_free(&b);
@@ -553,6 +555,7 @@ static void ask(struct shape *s, const struct launch *l, uint32_t *values) {
   inside = OUTSIDE;
   ask_again(s, values, d.again);
   verdict_free(&d);
+  if (walking) return;
   pthread_mutex_unlock(&talk);
   gate_enter();
 }
@@ -565,6 +568,50 @@ static bool summary_due(void) {
   return ms - before >= SUMMARY_MS && atomic_compare_exchange_strong(&last, &before, ms);
 }
 
+// The kernel of a function, made known where it is new. With the lock held, which is given up meanwhile.
+static struct kernel *kernel_known(CUfunction f, CUcontext context) {
+  struct kernel *k = kernel_find(f, context);
+  if (k) return k;
+  pthread_mutex_unlock(&lock);
+  struct kernel *new = kernel_new(f, context);
+  pthread_mutex_lock(&lock);
+  k = kernel_find(f, context); // another thread may have been faster: then ours is of no use, and stays unused
+  if (k || !new) return k;
+  new->next = kernels;
+  new->asked = questioned(new);
+  return kernels = new;
+}
+
+struct kernel *kernel_of(CUfunction f, CUcontext context) {
+  pthread_mutex_lock(&lock);
+  struct kernel *k = kernel_known(f, context);
+  pthread_mutex_unlock(&lock);
+  return k;
+}
+
+// The configuration of a launch, with the lock held; NULL: there are too many, or no memory.
+static struct shape *shape_of(const struct launch *l) {
+  uint64_t hash;
+  struct shape *s = shape_find(l, &hash);
+  if (s || shape_count >= MOST_SHAPES) return s;
+  struct kernel *k = kernel_known(l->f, l->context);
+  s = shape_find(l, &hash);
+  return s || !k ? s : shape_add(l, k, hash);
+}
+
+void launch_counted(struct launch *l, uint64_t n) {
+  pthread_mutex_lock(&lock);
+  struct shape *s = n > 0 ? shape_of(l) : NULL;
+  if (s) {
+    s->count += n;
+    s->changed = true;
+    shape_arguments(s, l);
+    struct set *x = shape_set(s);
+    if (x) x->count += n;
+  }
+  pthread_mutex_unlock(&lock);
+}
+
 void on_launch(struct launch *l) {
   if (atomic_load_explicit(&captures, memory_order_relaxed) > 0) {
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
@@ -573,25 +620,8 @@ void on_launch(struct launch *l) {
     if (cu.StreamIsCapturing(l->stream, &status) != CUDA_SUCCESS || status != CU_STREAM_CAPTURE_STATUS_NONE) l->flags |= L_CAPTURED;
     inside = OUTSIDE;
   }
-  uint64_t hash;
   pthread_mutex_lock(&lock);
-  struct shape *s = shape_find(l, &hash);
-  if (!s && shape_count < MOST_SHAPES) {
-    struct kernel *k = kernel_find(l->f, l->context);
-    if (!k) {
-      pthread_mutex_unlock(&lock);
-      struct kernel *new = kernel_new(l->f, l->context);
-      pthread_mutex_lock(&lock);
-      k = kernel_find(l->f, l->context); // another thread may have been faster: then ours is of no use, and stays unused
-      if (!k && new) {
-        new->next = kernels;
-        new->asked = questioned(new);
-        kernels = k = new;
-      }
-      s = shape_find(l, &hash);
-    }
-    if (!s && k) s = shape_add(l, k, hash);
-  }
+  struct shape *s = shape_of(l);
   if (!s) {
     pthread_mutex_unlock(&lock);
     return;
@@ -607,7 +637,7 @@ void on_launch(struct launch *l) {
   struct set *x = shape_set(s);
   if (x) x->count++;
   bool question = x && !s->quiet && x->again != 0 && x->count >= x->again;
-  bool sampled = x && sample_wanted(x->count) && !(l->flags & L_CAPTURED) && atomic_load_explicit(&captures, memory_order_relaxed) == 0;
+  bool sampled = x && (sample_wanted(x->count) || walking) && !(l->flags & L_CAPTURED) && atomic_load_explicit(&captures, memory_order_relaxed) == 0;
   if (question) x->again = 0; // another thread that launches the same need not ask
   uint32_t words = s->sets.words, *values = sampled ? values_of(s, x) : NULL, *asked = question ? values_of(s, x) : NULL;
   pthread_mutex_unlock(&lock);
@@ -642,12 +672,6 @@ void shape_watched(struct shape *s, double seconds, double beside) {
   pthread_mutex_unlock(&lock);
 }
 
-void on_graph_launch(void) {
-  pthread_mutex_lock(&lock);
-  graphs++;
-  pthread_mutex_unlock(&lock);
-}
-
 // The mask says where addresses are: there one bit counts.
 static void put_sets(struct buffer *b, const struct sets *s, const struct kernel *k) {
   uint32_t *mask = calloc(s->words + 1, sizeof *mask);
@@ -672,9 +696,10 @@ static void put_sets(struct buffer *b, const struct sets *s, const struct kernel
 void summary_send(bool all) {
   struct buffer b = {0};
   uint64_t peak = allocs_peak();
+  graphs_count();
   pthread_mutex_lock(&lock);
   put_u8(&b, all);
-  put_u64(&b, graphs);
+  put_u64(&b, atomic_load(&graph_launches));
   put_u64(&b, peak);
   uint32_t n = 0;
   for (struct shape *s = newest; s; s = s->older) n += s->changed && s->told;

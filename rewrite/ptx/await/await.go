@@ -3,6 +3,7 @@ package await
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"gnvcc/rewrite/ptx"
 )
@@ -41,6 +42,8 @@ func Why(m *ptx.Module, entry string) (string, error) {
 		return "a barrier over the grid", nil
 	case t.Indirect:
 		return "a call by pointer", nil
+	case t.Cluster || clustered(r.Funcs[0]):
+		return "a cluster of blocks", nil
 	}
 	callees := make(map[string]*callee, len(r.Funcs))
 	for _, f := range r.Funcs {
@@ -70,6 +73,13 @@ func Why(m *ptx.Module, entry string) (string, error) {
 		}
 	}
 	return "", nil
+}
+
+// clustered tells whether the source asks for clusters of blocks.
+func clustered(f *ptx.Func) bool {
+	return slices.ContainsFunc(f.Directives, func(d ptx.Directive) bool {
+		return strings.Contains(d.Name, "cluster")
+	})
 }
 
 // A callee is what a loop around a call has to know of the function, and of what that calls.

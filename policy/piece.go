@@ -1,0 +1,36 @@
+package policy
+
+import (
+	"cmp"
+	"slices"
+)
+
+// A Piece is a part of a run's time on the GPU: what one kernel took, or that part of it which was
+// left alone for one reason.
+type Piece struct {
+	Kernel  string  // as people write it
+	Seconds float64 // as it was observed
+	After   float64 // with what was decided
+	Why     string  // it was left alone; "" where it was looked at
+}
+
+// ByTime joins what is one kernel's and has one reason, and sorts by time.
+func ByTime(parts []Piece) []Piece {
+	var out []Piece
+	at := map[[2]string]int{}
+	for _, p := range parts {
+		key := [2]string{p.Kernel, p.Why}
+		i, ok := at[key]
+		if !ok {
+			at[key] = len(out)
+			out = append(out, p)
+			continue
+		}
+		out[i].Seconds, out[i].After = out[i].Seconds+p.Seconds, out[i].After+p.After
+	}
+	slices.SortStableFunc(out, func(a, b Piece) int {
+		return cmp.Or(cmp.Compare(b.Seconds, a.Seconds), cmp.Compare(a.Kernel, b.Kernel),
+			cmp.Compare(a.Why, b.Why))
+	})
+	return out
+}

@@ -1,0 +1,40 @@
+package tuner
+
+import (
+	"cmp"
+
+	"gnvcc/policy"
+	"gnvcc/policy/decide"
+)
+
+// pieces sums the run's time up by kernels: what becomes of each by what was decided, and why some
+// was left alone. A kernel that was loaded with its recipe in it gains nothing more.
+func (a *account) pieces(results []decide.Result) []policy.Piece {
+	type times struct{ before, after float64 }
+	by, short := map[string]times{}, map[string]string{}
+	for _, r := range results {
+		short[r.Kernel.Name] = r.Kernel.Short
+		if r.Decision == nil {
+			continue
+		}
+		before, after := r.Decision.Evidence.Whole()
+		if r.Decision.Recipe == "" || r.Kernel.Applied != "" {
+			after = before
+		}
+		t := by[r.Kernel.Name]
+		by[r.Kernel.Name] = times{t.before + before, t.after + after}
+	}
+	var out []policy.Piece
+	for _, row := range a.rows {
+		p := policy.Piece{Kernel: cmp.Or(short[row.Kernel], policy.ShortName(row.Kernel)),
+			Seconds: row.Seconds, After: row.Seconds}
+		if t := by[row.Kernel]; t.before > 0 {
+			p.After *= t.after / t.before
+		}
+		if !row.Same {
+			p.Why = row.Why
+		}
+		out = append(out, p)
+	}
+	return policy.ByTime(out)
+}

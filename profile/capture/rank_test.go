@@ -1,0 +1,86 @@
+package capture
+
+import (
+	"strings"
+	"testing"
+
+	"gnvcc/profile"
+)
+
+// TestRanks: launches of one rank are captured, those of all are counted; what only others launch
+// has a reason.
+func TestRanks(t *testing.T) {
+	c, cubin := collector(t)
+	of := func(kernel string, rank int) *profile.Launch {
+		l := launchOf(t, cubin, 1, 5)
+		l.Kernel, l.Process = kernel, &profile.Process{PID: 7 + rank, Program: "/bin/app", Rank: rank}
+		return l
+	}
+	for rank := 3; rank >= 0; rank-- {
+		if v := c.Launch(of("k", rank)); (v.Capture != "") != (rank == 0) || v.Capture == "" && v.Again == 0 {
+			t.Errorf("rank %d: %+v", rank, v)
+		}
+	}
+	c.Launch(of("theirs", 2))
+	for rank := range 4 {
+		c.End(&profile.Process{PID: 7 + rank, Rank: rank}, profile.Summary{Whole: true,
+			Kernels: []profile.Seen{{Launch: of("k", rank), Seconds: 1, Sampled: 1}}})
+	}
+	for _, s := range c.Finish().Seen {
+		switch s.Launch.Kernel {
+		case "k":
+			if s.Use.Count != 4 || s.Use.Seconds != 4 {
+				t.Errorf("%+v", s)
+			}
+		case "theirs":
+			if len(s.Captures) != 0 || !strings.Contains(s.Why, "rank 2 launches it, and rank 0") {
+				t.Errorf("%+v", s)
+			}
+		}
+	}
+	for _, which := range []int{2, profile.AllRanks} {
+		c, cubin = collector(t)
+		c.Rank = which
+		if c.Launch(of("theirs", 2)).Capture == "" {
+			t.Errorf("with --rank %d, rank 2 is not captured", which)
+		}
+		c.Finish()
+	}
+}
+
+// TestPrograms: one profile a program, not one a process nor one of what started them; and what is
+// known of a program counts, whoever starts it.
+func TestPrograms(t *testing.T) {
+	c, cubin := collector(t)
+	of := func(kernel, program string) *profile.Launch {
+		l := launchOf(t, cubin, 1, 5)
+		l.Kernel, l.Process = kernel, &profile.Process{PID: 7, Program: program}
+		return l
+	}
+	for kernel, program := range map[string]string{"a": "/bin/heavy", "b": "/bin/light (deleted)", "c": ""} {
+		l := of(kernel, program)
+		c.Launch(l)
+		for range 4 { // ranks
+			c.End(l.Process, profile.Summary{Whole: true, Kernels: []profile.Seen{{Launch: l,
+				Seconds: float64('d' - kernel[0])}}})
+		}
+	}
+	heaviest, err := c.store.ObservedAll("/usr/bin/mpirun", c.Finish())
+	if err != nil || heaviest != "/bin/heavy" {
+		t.Error(heaviest, err)
+	}
+	for program, want := range map[string]float64{"/bin/heavy": 12, "/bin/light": 8, "/usr/bin/mpirun": 4} {
+		if p, err := c.store.Profile(program); err != nil || p.Runs != 1 || p.Seconds != want ||
+			len(p.Shapes) != 1 {
+			t.Errorf("%s: %+v, %v", program, p, err)
+		}
+	}
+	again := NewCollector(c.store, Usual, t.TempDir(), nil, nil)
+	again.Start(&profile.Process{PID: 9, Program: "/bin/light"})
+	if len(again.known) != 1 {
+		t.Errorf("%d configurations are known", len(again.known))
+	}
+	if heaviest, err := c.store.ObservedAll("/bin/none", Run{}); heaviest != "/bin/none" || err != nil {
+		t.Error(heaviest, err)
+	}
+}

@@ -1,0 +1,122 @@
+package profile
+
+import (
+	"encoding/binary"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// seeing is a host that captures each launch that it is asked about, each into a file of its own.
+type seeing struct {
+	capturing
+	dir   string
+	files []string
+}
+
+func (h *seeing) Launch(l *Launch) Verdict {
+	h.scripted.Launch(l)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	path := filepath.Join(h.dir, fmt.Sprint(len(h.files)))
+	h.files = append(h.files, path)
+	return Verdict{Capture: path, Limit: 1 << 30, Again: 1}
+}
+
+func (h *seeing) Captured(l *Launch, c Captured) Verdict {
+	h.capturing.Captured(l, c)
+	return Verdict{Again: 1}
+}
+
+// firstBytes are the first two bytes of the memory in each capture of the range that comes first.
+func (h *seeing) firstBytes(t *testing.T) (out []string) {
+	t.Helper()
+	for _, path := range h.files {
+		b, err := os.ReadFile(path)
+		if err != nil {
+			continue
+		}
+		for len(b) >= 16 {
+			n := binary.LittleEndian.Uint64(b[8:])
+			if binary.LittleEndian.Uint32(b) == 4 {
+				out = append(out, fmt.Sprint(b[16+8:16+10]))
+				break
+			}
+			b = b[16+n:]
+		}
+	}
+	return out
+}
+
+// TestGraphNodes: a graph's kernels are counted as launches, with what the program gave them last,
+// and are timed and captured where the graph is launched node by node: each capture holds what the
+// nodes before it left. Each node runs once a launch, and afterwards none is switched off.
+func TestGraphNodes(t *testing.T) {
+	f := newFakeDriver(t)
+	h := &seeing{dir: t.TempDir()}
+	exit, log := f.run(t, h, "nodes", true)
+	if exit.Code != 7 || len(h.sums) != 1 {
+		t.Fatalf("%+v, %s, %q, %q", exit, log, h.events, h.why)
+	}
+	count, sampled := 0, 0
+	for _, k := range h.sums[0].Kernels {
+		count, sampled = count+k.Launch.Count, sampled+k.Sampled
+		if !k.Launch.Past {
+			t.Errorf("a launch of a graph is taken for one of a host stub: %+v", k.Launch)
+		}
+	}
+	// node by node: the first, second, fourth and eighth launch; the very first has a time by itself
+	if count != 9*3 || sampled < 4*3-1 || h.sums[0].Graphs != 1 {
+		t.Errorf("%d launches, %d times, %d graphs; %s", count, sampled, h.sums[0].Graphs, log)
+	}
+	want := []string{"[1 8]", "[2 9]", "[100 10]", "[101 11]", "[102 12]", "[100 13]"}
+	if got := h.firstBytes(t); len(got) < 6 || !slices.Equal(got[:6], want) {
+		t.Errorf("captured %v, %q", got, h.why)
+	}
+}
+
+// TestGraphsLeft: graphs that can't be launched node by node, and those of which a part can't be:
+// all is done as the program wants it, and the reason is told.
+func TestGraphsLeft(t *testing.T) {
+	f := newFakeDriver(t)
+	for _, c := range []struct{ what, set, want string }{
+		{"nodes", "WIDE=1", "its nodes are no single row"},
+		{"nodes", "FAIL=cuGraphGetEdges", "its nodes are no single row"},
+		{"nodes", "FAIL=cuGraphNodeGetType", ""},
+		{"nodes", "FAIL=cuGraphNodeSetEnabled", "a kernel of a graph"},
+		{"nodes", "FAIL=cuGraphNodeGetEnabled", "a kernel of a graph"},
+		{"nodes", "FAIL=cuGraphKernelNodeGetParams_v2", ""},
+		{"nodes", "STUCK=3", "a kernel of a graph"}, // in the midst of switching off
+		{"nodes", "LAUNCHES=0", ""},                 // of ours, the first kernel's
+		{"nodes", "LAUNCHES=1", ""},
+		{"nodes", "LAUNCHES=5", ""},
+		{"nodes", "FAIL=cuGraphLaunch", ""}, // of ours, for the memset
+		{"nodes without a graph", "", "has destroyed the graph"},
+		{"nodes alone", "", ""},
+	} {
+		h := &seeing{dir: t.TempDir()}
+		exit, log := f.run(t, h, c.what, true, c.set)
+		said := strings.Join(h.events, "\n") + strings.Join(h.why, "\n") + log
+		if exit.Code != 7 || !strings.Contains(said, c.want) {
+			t.Errorf("%s, %s: %+v, %q", c.what, c.set, exit, said)
+		}
+	}
+	// nothing is looked at where nobody observes
+	h := &quiet{}
+	if exit, log := f.run(t, h, "nodes", false); exit.Code != 7 || h.sums[0].Graphs != 9 {
+		t.Errorf("%+v, %s, %+v", exit, log, h.sums)
+	}
+}
+
+// TestManaged: managed memory is captured as memory like any other.
+func TestManaged(t *testing.T) {
+	h := &capturing{}
+	h.verdict.Capture, h.verdict.Limit = filepath.Join(t.TempDir(), "capture"), 1<<30
+	exit, log := newFakeDriver(t).run(t, h, "managed", true)
+	if exit.Code != 7 || len(h.got) != 1 || h.got[0].Why != "" || h.launch[0].NotElsewhere != "" {
+		t.Errorf("%+v, %s, %+v, %q", exit, log, h.got, h.why)
+	}
+}
