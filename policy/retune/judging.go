@@ -1,6 +1,7 @@
 package retune
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -216,7 +217,7 @@ func (j *Judging) command(file, of string) (apply.Built, string, error) {
 	switch {
 	case len(found) == 0:
 		return apply.Built{}, "", fmt.Errorf(
-			"no build of %s is known: build it with gnvcc, or say --of SOURCE", of+file)
+			"no build of %s is known: build it with gnvcc, or say --of SOURCE", cmp.Or(of, file))
 	case len(found) > 1:
 		slices.SortFunc(found, func(x, y apply.Built) int { return newest(y).Compare(newest(x)) })
 		if newest(found[0]).IsZero() || source == "" {
