@@ -134,3 +134,13 @@ func TestManaged(t *testing.T) {
 		t.Errorf("%+v, %s, %+v, %q", exit, log, h.got, h.why)
 	}
 }
+
+// TestManagedLarge: more managed memory than a capture may have is not read, whatever is in it.
+func TestManagedLarge(t *testing.T) {
+	h := &capturing{}
+	h.verdict.Capture, h.verdict.Limit = filepath.Join(t.TempDir(), "capture"), 1<<18
+	exit, log := newFakeDriver(t).run(t, h, "managed", true)
+	if exit.Code != 7 || len(h.why) != 1 || h.why[0] != TooLarge {
+		t.Errorf("%+v, %s, %+v, %q", exit, log, h.got, h.why)
+	}
+}

@@ -1,11 +1,9 @@
 package main
 
 import (
-	"encoding/binary"
 	"fmt"
-	"math"
-	"strings"
 
+	"gnvcc/policy/judge"
 	"gnvcc/sim/emulate"
 )
 
@@ -34,7 +32,7 @@ func (p *pair) compare(o options) (out verdict) {
 		} else {
 			v = t.run()
 			if v.what != "same" {
-				v.why += fmt.Sprintf(" (data of kind %d)", (o.first+n)%kinds)
+				v.why += fmt.Sprintf(" (data of kind %d)", (o.first+n)%judge.Kinds)
 			}
 		}
 		v.approximate = v.approximate || out.approximate
@@ -77,63 +75,12 @@ func (t *trial) run() verdict {
 
 // difference finds the first bytes that are not the same.
 func (t *trial) difference(a, b *emulate.Memory) verdict {
-	v := verdict{what: "same"}
-	list := b.Buffers()
-	for n, was := range a.Buffers() {
-		is := list[n]
-		size := 4
-		if strings.Contains(t.types[was.Name], "double") {
-			size = 8
-		}
-		for at := 0; at+size <= len(was.Bytes); at += size {
-			x, y := was.Bytes[at:at+size], is.Bytes[at:at+size]
-			if string(x) == string(y) {
-				continue
-			}
-			one := verdict{what: "OTHER", why: fmt.Sprintf("%s[%d]: %s, now %s;", was.Name, at/size,
-				show(x, t.types[was.Name]), show(y, t.types[was.Name]))}
-			if nan(x, t.types[was.Name]) && nan(y, t.types[was.Name]) {
-				one.what = "NaN"
-			}
-			if one.worse(v) {
-				v = one
-			}
-			if v.what == "OTHER" {
-				return v
-			}
-		}
+	switch d := judge.Compare(a, b, t.types, nil, judge.Within{}); {
+	case d == nil:
+		return verdict{what: "same"}
+	case d.NaN:
+		return verdict{what: "NaN", why: d.String() + ";"}
+	default:
+		return verdict{what: "OTHER", why: d.String() + ";"}
 	}
-	return v
-}
-
-// float is what bytes are as a number, if they are one.
-func float(b []byte, is string) (float64, bool) {
-	switch {
-	case len(b) == 8 && strings.Contains(is, "double"):
-		return math.Float64frombits(binary.LittleEndian.Uint64(b)), true
-	case len(b) == 4 && (strings.Contains(is, "float") || strings.Contains(is, "T*")):
-		return float64(math.Float32frombits(binary.LittleEndian.Uint32(b))), true
-	}
-	return 0, false
-}
-
-func nan(b []byte, is string) bool {
-	f, ok := float(b, is)
-	return ok && f != f
-}
-
-func show(b []byte, is string) string {
-	if f, ok := float(b, is); ok {
-		return fmt.Sprintf("%x (%v)", reversed(b), f)
-	}
-	return fmt.Sprintf("%x", reversed(b))
-}
-
-// reversed are bytes as a number is written.
-func reversed(b []byte) []byte {
-	out := make([]byte, len(b))
-	for n := range b {
-		out[len(b)-1-n] = b[n]
-	}
-	return out
 }

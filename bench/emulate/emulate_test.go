@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"gnvcc/install/kits"
+	"gnvcc/policy/judge"
 )
 
 // TestMain makes the test binary gnvcc, as main does.
@@ -39,7 +40,7 @@ __global__ void turn(int *p, const int *q) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := options{grid: [3]int{4, 1, 1}, block: [3]int{64, 1, 1}, rounds: kinds, bytes: 1 << 12}
+	o := options{grid: [3]int{4, 1, 1}, block: [3]int{64, 1, 1}, rounds: judge.Kinds, bytes: 1 << 12}
 	for _, c := range []struct{ kernel, recipe, what string }{
 		{"_Z4bothPfff", "spec{x=1.7,y=3.3}", "OTHER"}, // the product is rounded
 		{"_Z4bothPfff", "spec{x=1.7}", "same"},
@@ -48,7 +49,7 @@ __global__ void turn(int *p, const int *q) {
 		{"_Z4turnPiPKi", "coarsen=2x1x1 spec{host(block)=64x1x1,host(dynamic)=0}", "same"},
 	} {
 		v := p.try(ctx, c.kernel, c.recipe, o, true)
-		if v.what != c.what || v.what == "same" && v.launches != kinds {
+		if v.what != c.what || v.what == "same" && v.launches != judge.Kinds {
 			t.Errorf("%s %s: %+v, want %s", c.kernel, c.recipe, v, c.what)
 		}
 	}

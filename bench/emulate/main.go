@@ -15,6 +15,7 @@ import (
 	"gnvcc/bench/command"
 	"gnvcc/driver"
 	"gnvcc/driver/stage"
+	"gnvcc/policy/judge"
 )
 
 func main() {
@@ -40,7 +41,7 @@ func run(ctx context.Context, args []string) error {
 	block := set.String("block", "64x1x1", "the block, where the recipe does not say")
 	var o options
 	set.IntVar(&o.dynamic, "dynamic", 0, "bytes of dynamic shared memory, where the recipe does not say")
-	set.IntVar(&o.rounds, "rounds", kinds, "launches of each, with other data")
+	set.IntVar(&o.rounds, "rounds", judge.Kinds, "launches of each, with other data")
 	set.IntVar(&o.bytes, "bytes", 1<<16, "bytes of each buffer")
 	set.Int64Var(&o.seed, "seed", 1, "of the data; with -fuzz the first kernel")
 	random := set.Int("fuzz", 0, "so many files of random kernels and recipes")

@@ -113,6 +113,7 @@ func TestReadmeLoop(t *testing.T) {
 // runs them otherwise.
 var elsewhere = map[string]string{
 	"gnvcc watch":                "TestWatchScript", // until it is stopped
+	"gnvcc judge":                "TestJudgeVerb",   // an edit, which the project has none of
 	"gnvcc replay":               "TestWork",        // captured launches: on a simulated GPU
 	"gnvcc replay --on slurm":    "TestSlurm",       // with programs in the place of Slurm's
 	"gnvcc work":                 "TestWork",

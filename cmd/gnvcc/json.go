@@ -21,7 +21,7 @@ import (
 // formats are the versions of what verbs print. A version rises when a key changes its meaning or
 // goes; new keys don't change it.
 var formats = map[string]int{"report": 1, "status": 1, "stats": 1, "watch": 1, "profile": 2,
-	"compare": 1, "bench": 1}
+	"compare": 1, "bench": 1, "judge": 1}
 
 // tellJSON prints what a verb has to say; v is a struct.
 func tellJSON(verb string, v any) error {
@@ -34,17 +34,26 @@ func tellJSON(verb string, v any) error {
 }
 
 func formatted(verb string, v any) ([]byte, error) {
-	var b, out bytes.Buffer
+	text, err := formattedLine(verb, v)
+	if err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	if err := json.Indent(&out, text, "", "  "); err != nil {
+		return nil, err
+	}
+	return out.Bytes(), nil
+}
+
+// formattedLine is the same in one line.
+func formattedLine(verb string, v any) ([]byte, error) {
+	var b bytes.Buffer
 	fmt.Fprintf(&b, `{"format":"gnvcc-%s","version":%d`, verb, formats[verb])
 	if err := writeFields(&b, reflect.Indirect(reflect.ValueOf(v)), true); err != nil {
 		return nil, err
 	}
-	b.WriteByte('}')
-	if err := json.Indent(&out, b.Bytes(), "", "  "); err != nil {
-		return nil, err
-	}
-	out.WriteByte('\n')
-	return out.Bytes(), nil
+	b.WriteString("}\n")
+	return b.Bytes(), nil
 }
 
 // A key is a field of a struct as JSON has it.

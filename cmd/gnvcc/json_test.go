@@ -14,7 +14,9 @@ import (
 	"gnvcc/cache"
 	"gnvcc/driver/apply"
 	"gnvcc/policy/compare"
+	"gnvcc/policy/judge"
 	"gnvcc/policy/report"
+	"gnvcc/policy/retune"
 	"gnvcc/policy/watch"
 	"gnvcc/profile"
 	"gnvcc/profile/capture"
@@ -38,6 +40,9 @@ func printed() map[string]any {
 			Kernels: []apply.Kernel{{Kernel: "k", From: "x", Reason: "y", Refused: "z"}}}}},
 		"stats": statistics{Store: "/s", Since: time.Unix(1, 0), Events: []tally{{"cicc", "hit", "w", 2}}},
 		"watch": watch.Status{PID: 7},
+		"judge": &retune.Judgement{File: "/e.cu", Of: "/k.cu", Error: "e", Kernels: []retune.JudgedKernel{{
+			Kernel: "k", Verdict: judge.Verdict{How: judge.Different, Why: "w", Where: "l",
+				Difference: &judge.Difference{Argument: "#0", Relative: 1, Absolute: 1, NaN: true}}}}},
 		"profile": &capture.Profile{Version: 2, Program: "/p",
 			Shapes: []capture.Line{{Kernel: "k", Sets: profile.Sets{}}}},
 		"compare": compared{Before: "CUDA 13.0.88", After: "CUDA 13.5.37", Losses: 1,

@@ -47,8 +47,10 @@ var rooms = map[string]map[string][]string{
 		"watch":     {},
 		"selection": {},
 		"tuner":     {"policy", "search", "decide", "foretell"},
-		"retune":    {"policy", "search", "decide", "foretell", "edits", "watch", "tuner"},
-		"compare":   {"policy", "stats", "search", "page", "tuner"},
+		"judge":     {"policy", "stats"},
+		"retune": {"policy", "search", "decide", "foretell", "edits", "watch", "tuner", "judge", "selection",
+			"stats"},
+		"compare": {"policy", "stats", "search", "page", "tuner"},
 		// For tests alone.
 		"tunertest": {"policy"},
 	},

@@ -34,6 +34,8 @@ func simulateGPU(file string) {
 		}
 	}
 	watchMachine.Load = func() (int, bool) { return 0, true }
+	watchMachine.Device = func() string { return os.Getenv("TEST_DEVICE") }
+	watchMachine.Driver = func() string { return os.Getenv("TEST_DRIVER") }
 	watchTools = func() (string, string, error) { return "", "", nil }
 	badWorker()
 	gpu = tunertest.GPU{Captures: func() (*capture.Store, error) {

@@ -90,6 +90,19 @@ func together(inPlace bool, observe, total time.Duration) error {
 	return nil
 }
 
+// controlsOption is --controls.
+func controlsOption(fs *pflag.FlagSet) *[]string {
+	var files []string
+	fs.Func("controls", "also try ptxas with these Advanced Controls Files (comma-separated `files`; may be repeated; ptxas 13.3 and later)", func(value string) error {
+		if value == "" {
+			return errors.New("no file")
+		}
+		files = append(files, fileList(value)...)
+		return nil
+	})
+	return &files
+}
+
 // tuneVerb runs an application under the agent and keeps what was decided.
 func tuneVerb() *cobra.Command {
 	o := policy.Defaults()
@@ -123,14 +136,7 @@ func tuneVerb() *cobra.Command {
 	completesFlag(c, "kernels")
 	fs.StringSliceVar(&o.Levers, "levers", nil, "try only these levers (comma-separated `list`)")
 	fs.StringSliceVar(&o.Without, "without", nil, "do not try these levers (comma-separated `list`)")
-	var controls []string
-	fs.Func("controls", "also try ptxas with these Advanced Controls Files (comma-separated `files`; may be repeated; ptxas 13.3 and later)", func(value string) error {
-		if value == "" {
-			return errors.New("no file")
-		}
-		controls = append(controls, fileList(value)...)
-		return nil
-	})
+	controls := controlsOption(fs)
 	fs.BoolVar(&o.Exhaustive, "exhaustive", false, "benchmark the search: measure all pairs of levers too, and say what the search missed")
 	on := fs.String("on", "", onUsage)
 	quiet := fs.Bool("quiet", false, "print errors only")
@@ -142,7 +148,7 @@ func tuneVerb() *cobra.Command {
 			return errors.New("which program? gnvcc tune [options] -- ./app arguments")
 		}
 		o.Total = time.Duration(total)
-		asked := tuner.Request{Program: args, Controls: controls, Apply: *applyToo, Judge: *judged,
+		asked := tuner.Request{Program: args, Controls: *controls, Apply: *applyToo, Judge: *judged,
 			Link: *link, Folder: *folder, Budget: cmp.Or(time.Duration(budget), time.Minute),
 			Observe: time.Duration(observing), CaptureLimit: int64(most)}
 		if *inPlace {

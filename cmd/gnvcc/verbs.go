@@ -58,7 +58,7 @@ func verbs() []verb {
 		{"unban", unbanVerb},
 		{"unpin", unpinVerb},
 		{"version", versionVerb},
-		{"watch", watchVerb},
+		{"watch", watchVerb}, {"judge", judgeVerb},
 		{"work", workVerb},
 	}
 }
@@ -81,7 +81,7 @@ var groups = []struct {
 	{"Find recipes", []string{"tune", "watch", "replay", "captures", "profile", "predict"}},
 	{"Build with them", []string{"apply", "revert", "status"}},
 	{"See what is known", []string{"report", "explain", "stats", "config", "doctor"}},
-	{"Judge changes", []string{"compare", "bench"}},
+	{"Judge changes", []string{"compare", "judge", "bench"}},
 	{"Share them", []string{"export", "import", "lock", "push", "pull"}},
 	{"Decide by hand", []string{"pin", "unpin", "ban", "unban", "forget"}},
 	{"Others", []string{"clean", "work", "version", "help", "man", "completion"}},

@@ -24,7 +24,8 @@ import (
 
 const watchAbout = `Watches the sources of what was built with gnvcc. When a file's content changes, the recorded compile commands that
 read it are run again in a scratch folder, up to the host compiler; kernels that have become others are tuned on the launches
-that are captured of them, and nothing else is. Your next build takes what was found. Nothing of yours is written.
+that are captured of them, and nothing else is. A profile that comes into the folder of profiles, another GPU or another driver make
+decisions stale: these kernels are tuned again, the heaviest by the profile first, or wait for a run of the program. Your next build takes what was found. Nothing of yours is written.
 
 With FOLDERs only what is built from or into these is watched. One watch runs on a machine, at low priority; it lets builds and other
 users of the GPU go first, and rests while the machine runs on battery.`
@@ -32,7 +33,7 @@ users of the GPU go first, and rests while the machine runs on battery.`
 // watchOptions are what the user may say.
 type watchOptions struct {
 	folders             []string
-	run                 string
+	run, profiles       string
 	budget              seconds
 	status, stop, quiet bool
 	asJSON, polls       bool
@@ -44,6 +45,7 @@ func watchVerb() *cobra.Command {
 	c := newVerb("watch [OPTIONS] [FOLDER...]", "tune edited kernels again while you work, on launches that were captured", watchAbout, cobra.ArbitraryArgs)
 	fs := c.Flags()
 	fs.StringVar(&o.run, "run", "", "run this `command` after a build in which kernels have new names or parameters, and tune them on its launches (words as a shell has them; no shell runs)")
+	fs.StringVar(&o.profiles, "profiles", "", "the `folder` of profiles: what gnvcc profile --json, nsys or ncu wrote there makes decisions on other shapes or shares stale (default STORE/watch/profiles)")
 	fs.Var(&o.budget, "budget", "longest `time` for one kernel's search, in seconds or as 1m30s (default 20s)")
 	fs.BoolVar(&o.status, "status", false, "say what the running watch does, what waits, and what it has found")
 	fs.BoolVar(&o.asJSON, "json", false, "with --status: as JSON")
@@ -86,6 +88,11 @@ func watchMain(o watchOptions) error {
 			return err
 		}
 	}
+	if o.profiles == "" {
+		o.profiles = place.file("profiles")
+	} else if o.profiles, err = realFolder(o.profiles); err != nil {
+		return err
+	}
 	held, err := place.hold()
 	if err != nil {
 		return err
@@ -123,7 +130,8 @@ func watchFor(store *cache.Store, place watchPlace, o watchOptions, run []string
 	defer files.Close()
 	_ = os.Remove(place.file("status.json")) // it is another watch's
 	world, err := retune.New(ctx, retune.Options{Store: store, Files: files, Folders: o.folders,
-		Run: run, Budget: time.Duration(o.budget), Version: version, Debug: log.debug,
+		Profiles: o.profiles, Run: run,
+		Budget: time.Duration(o.budget), Version: version, Debug: log.debug,
 		Machine: watchMachine, GPU: gpu, Tools: watchTools, Search: watchSearch})
 	if ctx.Err() != nil {
 		return nil
@@ -132,7 +140,7 @@ func watchFor(store *cache.Store, place watchPlace, o watchOptions, run []string
 		return err
 	}
 	defer world.Close()
-	notes := noteChanges(ctx, o.polls, filepath.Join(store.Path(), "spool"), filepath.Join(store.Path(), "captures", "launches"))
+	notes := noteChanges(ctx, o.polls, o.profiles, filepath.Join(store.Path(), "spool"), filepath.Join(store.Path(), "captures", "launches"))
 	base := watch.Status{PID: os.Getpid(), Version: version, Since: time.Now(), Folders: o.folders}
 	teller := newTeller(place, files)
 	defer teller.close()

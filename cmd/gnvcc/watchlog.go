@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -124,8 +125,9 @@ func sentence(e watch.Event) string {
 const noteEvery = 10 * time.Second
 
 // noteChanges tells when something is written into one of the store's folders: what builds and runs
-// leave there.
-func noteChanges(ctx context.Context, polls bool, dirs ...string) <-chan struct{} {
+// leave there, whole. Into the folder theirs others write, and a file may grow there.
+func noteChanges(ctx context.Context, polls bool, theirs string, dirs ...string) <-chan struct{} {
+	dirs = append(dirs, theirs)
 	out := make(chan struct{}, 1)
 	tell := func() {
 		select {
@@ -150,7 +152,8 @@ func noteChanges(ctx context.Context, polls bool, dirs ...string) <-chan struct{
 				case <-ctx.Done():
 					return
 				case e := <-n.Events:
-					if e.Has(fsnotify.Create) { // what is merged goes away: that is our own doing
+					if e.Has(fsnotify.Create) || // what is merged goes away: that is our own doing
+						e.Has(fsnotify.Write) && filepath.Dir(e.Name) == theirs {
 						tell()
 					}
 				case <-n.Errors:
@@ -168,6 +171,12 @@ func noteChanges(ctx context.Context, polls bool, dirs ...string) <-chan struct{
 			for _, dir := range dirs {
 				if info, err := os.Stat(dir); err == nil {
 					s += info.ModTime().String()
+				}
+			}
+			files, _ := os.ReadDir(theirs)
+			for _, f := range files {
+				if info, err := f.Info(); err == nil {
+					s += fmt.Sprint(info.Size(), info.ModTime())
 				}
 			}
 			return s

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -44,6 +45,11 @@ type Otherwise struct {
 	Nvcc  string       // "": the recorded one
 	Flags []string     // options of nvcc's, which go before its own (toolcmd.Overrule)
 	Moved []Move
+	// another file in the place of an input, both absolute; files that it includes by quotes are
+	// found beside it first, then where the input lies. "": none
+	Input, Other string
+	// what is made of it is a cubin: a third of a compile's time, where that is for one target
+	Cubin bool
 }
 
 // A Move is a folder that lies elsewhere, wherever a command names it. Both are absolute.
@@ -60,6 +66,11 @@ func TryOtherwise(ctx context.Context, store *cache.Store, hash string,
 	c, err := record.LoadCommand(store, hash)
 	if err != nil {
 		return nil, fmt.Errorf("its command is no longer in the store; build it again: %w", err)
+	}
+	if o.Input != o.Other {
+		if c.Args, err = with(c, o); err != nil {
+			return nil, err
+		}
 	}
 	self, err := os.Executable()
 	if err != nil {
@@ -154,4 +165,26 @@ func firstError(said string) string {
 		}
 	}
 	return strings.TrimSpace(lines[0])
+}
+
+// with is a command's words with another input.
+func with(c cache.Command, o Otherwise) ([]string, error) {
+	words := slices.Clone(c.Args)
+	at := slices.IndexFunc(words, func(w string) bool {
+		return !strings.HasPrefix(w, "-") && toolcmd.Inside(c.Dir, w) == o.Input
+	})
+	if at < 0 {
+		return nil, fmt.Errorf("%s is no input of its recorded command", o.Input)
+	}
+	words[at] = o.Other
+	if o.Cubin {
+		words = append(slices.DeleteFunc(words, func(w string) bool {
+			return w == "-c" || w == "--compile"
+		}), "-cubin")
+	}
+	beside := filepath.Dir(o.Input)
+	if strings.ContainsAny(beside, ", ") {
+		return append(words, "-I", beside), nil
+	}
+	return append(words, "-Xcompiler", "-iquote,"+beside), nil
 }

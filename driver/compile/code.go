@@ -96,7 +96,7 @@ func (c *Compiler) Code(ctx context.Context, s *Source, r recipe.Recipe,
 	}
 	ctx, cancel := context.WithTimeout(ctx, Limit)
 	defer cancel()
-	b, done, err := c.workbench(ForOne)
+	b, done, err := c.workbench(forOne)
 	if err != nil {
 		return "", err
 	}

@@ -264,7 +264,7 @@ func (c *Compiler) defaultKernels(s *Source) ([]cache.Kernel, error) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), c.Limit)
 	defer cancel()
-	b, done, err := c.workbench(ForOne)
+	b, done, err := c.workbench(forOne)
 	if err != nil {
 		return nil, err
 	}
@@ -282,7 +282,7 @@ func (c *Compiler) defaultKernels(s *Source) ([]cache.Kernel, error) {
 }
 
 // workbench makes one with a folder of its own. done removes that.
-func (c *Compiler) workbench(mode Mode) (b *Workbench, done func(), err error) {
+func (c *Compiler) workbench(mode purpose) (b *Workbench, done func(), err error) {
 	folder := filepath.Join(c.dir, "compile"+strconv.FormatInt(c.number.Add(1), 10))
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return nil, nil, fmt.Errorf("scratch folder: %w", err)
@@ -348,16 +348,16 @@ const memoCandidate cache.Memos[keptCandidate] = "candidate"
 // tool refused it. What was made once is found again, refusals too; ctx and Limit end what takes
 // too long, which is tried again another time.
 func (c *Compiler) Compile(ctx context.Context, s *Source, r recipe.Recipe) (*Candidate, error) {
-	return c.made(ctx, s, r, ForMeasuring)
+	return c.made(ctx, s, r, forMeasuring)
 }
 
 // Draft makes a candidate for a search, sooner: its source variant may come from a slice of the
 // text (draft.go). Before it is adopted it has to be compiled by Compile: that may give other code.
 func (c *Compiler) Draft(ctx context.Context, s *Source, r recipe.Recipe) (*Candidate, error) {
-	return c.made(ctx, s, r, ForDraft)
+	return c.made(ctx, s, r, forDraft)
 }
 
-func (c *Compiler) made(ctx context.Context, s *Source, r recipe.Recipe, mode Mode) (*Candidate,
+func (c *Compiler) made(ctx context.Context, s *Source, r recipe.Recipe, mode purpose) (*Candidate,
 	error) {
 	if rewrite.Launched(r) {
 		return c.launched(ctx, s, r, mode)
@@ -368,7 +368,7 @@ func (c *Compiler) made(ctx context.Context, s *Source, r recipe.Recipe, mode Mo
 // launched makes a candidate that is launched otherwise than the kernel. Where its code does not
 // depend on that it is made once, for all levels and blocks.
 func (c *Compiler) launched(ctx context.Context, s *Source, r recipe.Recipe,
-	mode Mode) (*Candidate, error) {
+	mode purpose) (*Candidate, error) {
 	if err := rewrite.Check(r); err != nil {
 		return nil, err
 	}
@@ -413,7 +413,7 @@ func (c *Compiler) sameArithmetic(ctx context.Context, s *Source, e second, cand
 	if !e.comparable() {
 		return nil
 	}
-	own, err := c.candidate(ctx, s, recipe.Recipe{}, ForMeasuring)
+	own, err := c.candidate(ctx, s, recipe.Recipe{}, forMeasuring)
 	if err != nil {
 		return err
 	}
@@ -452,13 +452,13 @@ func arithmeticKey(kernel string, own, cand *Candidate) string {
 // runs the plain copy, as it is compiled beside the specialised ones.
 func (c *Compiler) CompilePlain(ctx context.Context, s *Source,
 	r recipe.Recipe) (*Candidate, error) {
-	return c.candidate(ctx, s, r, ForPlainCopy)
+	return c.candidate(ctx, s, r, forPlainCopy)
 }
 
 func (c *Compiler) candidate(ctx context.Context, s *Source, r recipe.Recipe,
-	mode Mode) (*Candidate, error) {
+	mode purpose) (*Candidate, error) {
 	parts := []string{"candidate 1", s.job.Key, s.Kernel, r.String(),
-		strconv.FormatBool(mode == ForPlainCopy), cache.OwnKey()}
+		strconv.FormatBool(mode == forPlainCopy), cache.OwnKey()}
 	if t := s.translation; t != nil {
 		parts = append(parts, t.Input, t.Module)
 	}
@@ -466,10 +466,10 @@ func (c *Compiler) candidate(ctx context.Context, s *Source, r recipe.Recipe,
 		parts = append(parts, s.Link.Cubin, s.Assembly.Cubin)
 	}
 	key := cache.HashOf(parts...)
-	if mode == ForDraft && len(Asked(s.Kernel, r)) == 0 {
-		mode = ForMeasuring
+	if mode == forDraft && len(Asked(s.Kernel, r)) == 0 {
+		mode = forMeasuring
 	}
-	if mode == ForDraft {
+	if mode == forDraft {
 		if cand, ok, err := c.kept(key); ok {
 			return c.provable(cand, s, r, mode), err // better than a draft
 		}
@@ -482,8 +482,8 @@ func (c *Compiler) candidate(ctx context.Context, s *Source, r recipe.Recipe,
 }
 
 // provable gives a candidate that is to be proved the means.
-func (c *Compiler) provable(cand *Candidate, s *Source, r recipe.Recipe, mode Mode) *Candidate {
-	if cand == nil || !cand.doubted || mode == ForPlainCopy {
+func (c *Compiler) provable(cand *Candidate, s *Source, r recipe.Recipe, mode purpose) *Candidate {
+	if cand == nil || !cand.doubted || mode == forPlainCopy {
 		return cand
 	}
 	cand.Prove = func(ctx context.Context) error {
@@ -524,7 +524,7 @@ func (c *Compiler) kept(key string) (*Candidate, bool, error) {
 		Normals: k.Normals, doubted: k.Doubted, Draft: k.Draft}, true, nil
 }
 
-func (c *Compiler) compile(ctx context.Context, s *Source, r recipe.Recipe, mode Mode,
+func (c *Compiler) compile(ctx context.Context, s *Source, r recipe.Recipe, mode purpose,
 	key string) (*Candidate, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.Limit)
 	defer cancel()
@@ -564,7 +564,8 @@ func transient(err error) bool {
 }
 
 // make makes a candidate.
-func (c *Compiler) make(ctx context.Context, s *Source, r recipe.Recipe, mode Mode) (keptCandidate,
+func (c *Compiler) make(ctx context.Context, s *Source, r recipe.Recipe,
+	mode purpose) (keptCandidate,
 	error) {
 	var none keptCandidate
 	b, done, err := c.workbench(mode)

@@ -160,7 +160,7 @@ func (b *Workbench) contract(ctx context.Context, j *job.Job, t *record.Translat
 			}
 		case d.doubt == leftToCompilers && own.All != unclear:
 			err = writeAll(out, name, own.All)
-		case len(own.Sums) > 0 && b.mode != ForDraft && t != nil && leaves(out, name):
+		case len(own.Sums) > 0 && b.mode != forDraft && t != nil && leaves(out, name):
 			// Where it can't be told, the proof says so.
 			var sums []contract.Sum
 			if sums, err = b.matchedSums(ctx, j, t, module, d); err == nil {

@@ -80,7 +80,7 @@ func (c *Compiler) assemble(ctx context.Context, s *Source, text []byte,
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.Limit)
 	defer cancel()
-	b, done, err := c.workbench(ForOne)
+	b, done, err := c.workbench(forOne)
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +98,7 @@ func (c *Compiler) Lines(ctx context.Context, s *Source, r recipe.Recipe) (conte
 	err error) {
 	ctx, cancel := context.WithTimeout(ctx, c.Limit)
 	defer cancel()
-	b, done, err := c.workbench(ForOne)
+	b, done, err := c.workbench(forOne)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -28,7 +28,7 @@ __device__ inline float length(Point p) { return sqrtf(p.x * p.x + p.y * p.y); }
 }
 template <class T> struct Traits { static constexpr int width = 4; };
 template <> struct Traits<float> { static constexpr int width = 8; };
-enum Mode { fast, exact };
+enum purpose { fast, exact };
 struct Square { template <class T> __device__ T operator()(T x) const { return x * x; } };
 constexpr int block = 128, batch = 4;
 __constant__ float table[batch] = {1, 2, 3, 4};
@@ -47,7 +47,7 @@ __global__ void named(float *p, int n) {
   for (int i = 0; i < n; i++) p[i] = length(Point(p[i]) + 2.0f) + twice(scale);
   if (n == 7) atomicAdd(&seen, 1);
 }
-template <class T, int N, Mode M, class F> __global__ void typed(T *p, int n, F f) {
+template <class T, int N, purpose M, class F> __global__ void typed(T *p, int n, F f) {
   T s = 0;
   for (int i = 0; i < n; i++) s += f(p[i]) / N + Traits<T>::width;
   p[threadIdx.x] = M == exact ? s : twice(s);

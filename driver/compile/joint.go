@@ -100,7 +100,7 @@ func (b *Workbench) together(ctx context.Context, t *record.Translation, module 
 
 // asked are the variants that a recipe asks for.
 func (b *Workbench) asked(name string, r recipe.Recipe) []variantOf {
-	return askedOf(name, r, b.mode == ForPlainCopy)
+	return askedOf(name, r, b.mode == forPlainCopy)
 }
 
 // Asked are the texts of the variants that a recipe asks of the source: what evidence of it is kept

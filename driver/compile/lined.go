@@ -149,7 +149,7 @@ func (c *Compiler) Prepare(ctx context.Context, s *Source) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.Limit)
 	defer cancel()
-	b, done, err := c.workbench(ForOne)
+	b, done, err := c.workbench(forOne)
 	if err != nil {
 		return err
 	}

@@ -103,7 +103,7 @@ func (c *Compiler) extract(ctx context.Context, l cache.Link, path, ext string) 
 		hash, err := c.store.PutObject(text)
 		return []string{hash}, err
 	}
-	b, done, err := c.workbench(ForOne)
+	b, done, err := c.workbench(forOne)
 	if err != nil {
 		return nil, err
 	}

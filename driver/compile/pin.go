@@ -28,7 +28,7 @@ func (c *Compiler) Rehearse(ctx context.Context, s *Source,
 	none := cache.Decision{}
 	ctx, cancel := context.WithTimeout(ctx, Limit)
 	defer cancel()
-	b, done, err := c.workbench(ForPin)
+	b, done, err := c.workbench(forPin)
 	if err != nil {
 		return none, err
 	}
@@ -110,7 +110,7 @@ func (c *Compiler) normalOf(ctx context.Context, s *Source, v variantOf) string 
 	if err != nil {
 		return none
 	}
-	b, done, err := c.workbench(ForOne)
+	b, done, err := c.workbench(forOne)
 	if err != nil {
 		return none
 	}

@@ -44,7 +44,7 @@ int main() { k<<<1, 1>>>(0, 0, 0); other<<<1, 1>>>(0); }
 			if left, _ := os.ReadDir(filepath.Join(p.Store.Path(), "memo", string(memoVariant))); len(left) > 0 {
 				t.Error("the whole text was compiled")
 			}
-			b, done, err := c.workbench(ForBuild)
+			b, done, err := c.workbench(forBuild)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -54,7 +54,7 @@ int main() { k<<<1, 1>>>(0, 0, 0); other<<<1, 1>>>(0); }
 			if err != nil || !maps.Equal(whole.normals, d.Evidence.Normals) {
 				t.Errorf("a build finds %v, a pin %v; %v", whole, d.Evidence.Normals, err)
 			}
-			b.mode = ForPin
+			b.mode = forPin
 			out, err := b.Build(context.Background(), s.job, s.translation, recipes, s.std)
 			if err != nil {
 				t.Fatal(err)

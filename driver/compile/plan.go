@@ -100,7 +100,7 @@ func (b *Workbench) plan(ctx context.Context, j *job.Job, t *record.Translation,
 func (b *Workbench) planKernel(ctx context.Context, t *record.Translation, module *ptx.Module,
 	p *plan, name string, r recipe.Recipe) error {
 	if terms := sourceTerms(r); len(terms) > 0 {
-		v := variantOf{entry: name, terms: terms, never: b.mode == ForPlainCopy}
+		v := variantOf{entry: name, terms: terms, never: b.mode == forPlainCopy}
 		m, err := b.variant(ctx, t, module, v)
 		if err == nil {
 			err = b.prove(v, m)

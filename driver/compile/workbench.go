@@ -45,7 +45,7 @@ type Workbench struct {
 	// what other benches make just now; nil: there are none
 	flights  *flights
 	launcher *launcher // what the tools of a tuner's candidates are run by; nil: nothing
-	mode     Mode
+	mode     purpose
 	Stub     func() (*HostStub, error) // the build's host stub; nil: there need be none
 	// what recipes for the source must give (joint.go); nil: whatever they give
 	Normals map[string]map[string]string
@@ -351,7 +351,7 @@ func (b *Workbench) try(ctx context.Context, j *job.Job, t *record.Translation, 
 			argv = append(argv, "--entry", p.entry(name))
 		}
 	}
-	if b.mode == ForPin && p.alone(j) {
+	if b.mode == forPin && p.alone(j) {
 		var entries []string
 		if std, entries = p.entries(recipes, std); len(entries) < len(whole.Entries()) {
 			argv = append(argv, "--entry", strings.Join(entries, ","))

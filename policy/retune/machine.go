@@ -1,8 +1,6 @@
 package retune
 
 import (
-	"gnvcc/policy/tuner"
-
 	"context"
 	"os"
 	"os/exec"
@@ -14,6 +12,9 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"gnvcc/driver/standing"
+	"gnvcc/policy/tuner"
 )
 
 // What gnvcc watch leaves to others: processors, the GPU while they use it, the battery.
@@ -23,11 +24,14 @@ type Machine struct {
 	HasDriver   func() bool                      // an NVIDIA driver is here
 	Load        func() (percent int, known bool) // of the GPUs
 	PowerSupply string                           // a folder for each battery and each cable
+	Device      func() string                    // the GPU's name, "" where it can't be told
+	Driver      func() string                    // its version, the same
 }
 
 // ThisMachine is the one that we run on.
 func ThisMachine() Machine {
-	return Machine{HasDriver: tuner.HasDriver, Load: gpuLoad, PowerSupply: "/sys/class/power_supply"}
+	return Machine{HasDriver: tuner.HasDriver, Load: gpuLoad, PowerSupply: "/sys/class/power_supply",
+		Device: standing.GPU, Driver: tuner.DriverVersion}
 }
 
 // Jobs is how many processors are used at a time: two are left to builds.

@@ -33,13 +33,13 @@ func (w *World) Tune(ctx context.Context, j watch.Job) (watch.Outcome, error) {
 		w.tuning, w.tuned = false, time.Now()
 		w.mu.Unlock()
 	}()
-	list, total, why := w.edited(j)
+	list, total, why := w.repeatable(j)
 	if len(list) == 0 {
 		return watch.Outcome{Why: why, Run: true}, nil
 	}
 	s := &editedSearch{world: w, job: j, captured: list[0].Made}
 	o := policy.Defaults()
-	o.Version, o.Driver, o.Jobs = w.o.Version, tuner.DriverVersion(), Jobs()
+	o.Version, o.Driver, o.Jobs = w.o.Version, w.o.Machine.Driver(), Jobs()
 	o.Crashes = tuner.MostCrashes
 	if w.o.Search != nil {
 		w.o.Search(&o)
@@ -48,6 +48,9 @@ func (w *World) Tune(ctx context.Context, j watch.Job) (watch.Outcome, error) {
 	t := &tuner.ReplaySearch{Captures: w.captures, Tuner: run, Kernel: s.Kernel, Replayer: replayer,
 		Agent: library, Scratch: w.scratch, GPU: w.o.GPU, Limits: capture.Usual, Budget: w.o.Budget,
 		Say: s.say}
+	if p, _ := w.profile(j.Kernel.Name); p != nil {
+		t.Profile = &tuner.ByProfile{Profile: p.Profile}
+	}
 	t.Search(ctx, t.Jobs(list, total))
 	results, err := run.Finish()
 	if err == nil {
@@ -62,16 +65,19 @@ func (w *World) Tune(ctx context.Context, j watch.Job) (watch.Outcome, error) {
 	return s.outcome(results), nil
 }
 
-// edited gives the job's captures with the kernel as it is now in them, and what they weigh
+// repeatable gives the job's captures, with the kernel as it is now in them, and what they weigh
 // together; why there is none.
-func (w *World) edited(j watch.Job) (list []*capture.Manifest, total float64, why string) {
-	code, err := w.compiler.Captured(j.Kernel.Cubin, j.Kernel.Name)
-	if err != nil {
-		return nil, 0, err.Error()
+func (w *World) repeatable(j watch.Job) (list []*capture.Manifest, total float64, why string) {
+	var code capture.Code
+	if j.Again == "" {
+		var err error
+		if code, err = w.compiler.Captured(j.Kernel.Cubin, j.Kernel.Name); err != nil {
+			return nil, 0, err.Error()
+		}
 	}
 	for _, id := range j.Captures {
 		m, err := w.captures.Load(id)
-		if err == nil {
+		if err == nil && j.Again == "" {
 			m, err = w.captures.Edited(m, code)
 		}
 		if err != nil {
@@ -145,6 +151,9 @@ func (s *editedSearch) Past(k *policy.Kernel, device string) *cache.Decision {
 func (s *editedSearch) Decide(d cache.Decision) error {
 	note := "measured on launches that were captured before the kernel was edited (" +
 		s.captured.Format(time.DateOnly) + ")"
+	if s.job.Again != "" {
+		note = "measured again: " + s.job.Again
+	}
 	d.Evidence.Note = strings.TrimPrefix(d.Evidence.Note+"; "+note, "; ")
 	s.decisions = append(s.decisions, d)
 	return nil

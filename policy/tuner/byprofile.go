@@ -1,6 +1,7 @@
 package tuner
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -51,19 +52,30 @@ func (p *ByProfile) refuse(kernel string) error {
 }
 
 // weighs gives the share of the time that a capture stands for: by the profile, its kernel's, of
-// which each configuration has the part that it has in the observed run; without one, that of the
-// observed run.
+// which each configuration has the part that the profile tells, else the one that it has in the
+// observed run; without a profile, that of the observed run.
 func (p *ByProfile) weighs(list []*capture.Manifest,
 	total float64) func(m *capture.Manifest) float64 {
 	if p == nil {
 		return func(m *capture.Manifest) float64 { return m.Weight() / max(total, 1e-12) }
 	}
-	of := map[string]float64{}
+	type shape struct {
+		kernel string
+		nsight.Shape
+	}
+	at := func(m *capture.Manifest) shape {
+		return shape{m.Kernel, nsight.Shape{Grid: m.Grid, Block: m.Block}}
+	}
+	of, in := map[string]float64{}, map[shape]float64{}
 	for _, m := range list {
 		of[m.Kernel] += m.Weight()
+		in[at(m)] += m.Weight()
 	}
 	return func(m *capture.Manifest) float64 {
 		share, _ := p.Share(m.Kernel)
+		if part, told := p.Parts(m.Kernel)[at(m).Shape]; told {
+			return share * part * m.Weight() / max(in[at(m)], 1e-12)
+		}
 		return share * m.Weight() / max(of[m.Kernel], 1e-12)
 	}
 }
@@ -122,27 +134,65 @@ func (p *ByProfile) tell(launched []string, device string, say func(format strin
 	return nil
 }
 
-// stale says why a decision has to be made again, by a profile and for the GPU and driver that are
+// Stale says why a decision has to be made again, by a profile and for the GPU and driver that are
 // here ("" where they are not known); "" where it stands.
-func stale(d cache.Decision, p *nsight.Profile, device, driver string) string {
+func Stale(d cache.Decision, p *nsight.Profile, device, driver string) string {
 	switch {
 	case device != "" && d.Evidence.Device != "" && d.Evidence.Device != device:
 		return fmt.Sprintf("it was measured on %s, this is %s", d.Evidence.Device, device)
 	case driver != "" && d.Evidence.Driver != "" && d.Evidence.Driver != driver:
 		return fmt.Sprintf("it was measured with driver %s, this is %s", d.Evidence.Driver, driver)
-	case p == nil || len(d.Evidence.Launches) == 0:
-		return ""
+	}
+	for _, s := range Unmeasured(d, p) {
+		return fmt.Sprintf("it is launched as %v x %v in the profile, which was not measured", s.Grid,
+			s.Block)
+	}
+	return shifted(d, p)
+}
+
+// Unmeasured are the shapes of a profile in which a decision's kernel was not measured.
+func Unmeasured(d cache.Decision, p *nsight.Profile) (out []nsight.Shape) {
+	if p == nil || len(d.Evidence.Launches) == 0 {
+		return nil
 	}
 	for _, s := range p.Shapes(d.Kernel) {
-		known := slices.ContainsFunc(d.Evidence.Launches, func(l cache.Launch) bool {
+		if !slices.ContainsFunc(d.Evidence.Launches, func(l cache.Launch) bool {
 			return l.Grid == s.Grid && l.Block == s.Block
-		})
-		if !known {
-			return fmt.Sprintf("it is launched as %v x %v in the profile, which was not measured", s.Grid,
-				s.Block)
+		}) {
+			out = append(out, s)
 		}
 	}
-	return ""
+	return out
+}
+
+// moved is the part of a kernel's time that has to be in other shapes than it was for its decision
+// to be made again: a speed-up is a mean over the shapes, weighed by their time.
+const moved = 0.25
+
+// shifted says how much of a kernel's time a profile has in other shapes than its decision; "":
+// little, or one of them does not tell.
+func shifted(d cache.Decision, p *nsight.Profile) string {
+	if p == nil {
+		return ""
+	}
+	is := p.Parts(d.Kernel)
+	was, sum := map[nsight.Shape]float64{}, 0.0
+	for _, l := range d.Evidence.Launches {
+		seconds := cmp.Or(l.Seconds, float64(l.Count)*l.Before.Median/1e9)
+		was[nsight.Shape{Grid: l.Grid, Block: l.Block}] += seconds
+		sum += seconds
+	}
+	if len(is) == 0 || sum <= 0 {
+		return ""
+	}
+	part := 0.0
+	for s, share := range is {
+		part += max(0, share-was[s]/sum)
+	}
+	if part < moved {
+		return ""
+	}
+	return fmt.Sprintf("%.0f %% of its time is in other shapes than when it was measured", 100*part)
 }
 
 // tellStale names the decisions that are made again.
@@ -157,7 +207,7 @@ func (p *ByProfile) tellStale(b *Decisions, device, driver string) {
 		if _, known := p.Share(d.Kernel); !known || d.Evidence.Device != device && device != "" {
 			continue
 		}
-		if why := stale(d, p.Profile, device, driver); why != "" {
+		if why := Stale(d, p.Profile, device, driver); why != "" {
 			p.say("%s is tuned again: %s", policy.ShortName(d.Kernel), why)
 		}
 	}

@@ -138,12 +138,19 @@ func TestTellProfile(t *testing.T) {
 func TestStale(t *testing.T) {
 	p := profileOf(t,
 		"\"Kernel Name\",\"gpu__time_duration.sum\",\"Grid Size\",\"Block Size\"\n\"a(int)\",\"100\",\"(4, 1, 1)\",\"(256, 1, 1)\"\n\"a(int)\",\"100\",\"(8, 1, 1)\",\"(256, 1, 1)\"\n")
+	uneven := profileOf(t,
+		"\"Kernel Name\",\"gpu__time_duration.sum\",\"Grid Size\",\"Block Size\"\n\"a(int)\",\"900\",\"(4, 1, 1)\",\"(256, 1, 1)\"\n\"a(int)\",\"100\",\"(8, 1, 1)\",\"(256, 1, 1)\"\n")
 	d := cache.Decision{Kernel: "_Z1ai"}
 	d.Evidence = cache.Evidence{Device: "NVIDIA H200", Driver: "580.1",
 		Launches: []cache.Launch{{Grid: [3]int{4, 1, 1}, Block: [3]int{256, 1, 1}}}}
 	both := d
 	both.Evidence.Launches = append(both.Evidence.Launches, cache.Launch{Grid: [3]int{8, 1, 1},
 		Block: [3]int{256, 1, 1}})
+	even := d
+	even.Evidence.Launches = slices.Clone(both.Evidence.Launches)
+	for i := range even.Evidence.Launches {
+		even.Evidence.Launches[i].Seconds = 3
+	}
 	for _, c := range []struct {
 		d              cache.Decision
 		p              *nsight.Profile
@@ -156,8 +163,10 @@ func TestStale(t *testing.T) {
 		{d, nil, "NVIDIA H200", "590.2", "driver 580.1"},
 		{d, p.Profile, "NVIDIA H200", "580.1", "launched as [8 1 1] x [256 1 1]"},
 		{both, p.Profile, "NVIDIA H200", "580.1", ""},
+		{even, p.Profile, "NVIDIA H200", "580.1", ""},
+		{even, uneven.Profile, "NVIDIA H200", "580.1", "40 % of its time is in other shapes"},
 	} {
-		if got := stale(c.d, c.p, c.device, c.driver); (got == "") != (c.want == "") ||
+		if got := Stale(c.d, c.p, c.device, c.driver); (got == "") != (c.want == "") ||
 			!strings.Contains(got, c.want) {
 			t.Errorf("%+v: %q, want %q", c, got, c.want)
 		}

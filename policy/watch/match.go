@@ -3,6 +3,7 @@ package watch
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -32,6 +33,8 @@ type Captured struct {
 	Beside   []string // names of all kernels of its module
 	Made     time.Time
 	Weight   float64 // seconds of the program's run
+
+	Grid, Block [3]int
 }
 
 // A place is where a kernel is looked for.
@@ -49,7 +52,18 @@ type Job struct {
 	Captures []string // their ids, the heaviest first
 	// identities that the kernel had before, the last one first: their recipes are tried first
 	Before []string
-	Share  float64 // of its program's time
+	Share  float64 // of its program's time, or by a profile
+	Again  string  // why a kernel is tuned again that was not edited; "": it was
+}
+
+// on says what a job rests on: with the same a search would come to the same.
+func (j *Job) on() string { return strings.Join(j.Captures, " ") + j.Again }
+
+// A News is why a kernel is to be tuned again that is as it was captured; the zero value: it is
+// not.
+type News struct {
+	Why string
+	Run bool // on launches that are not captured: a run of the program brings them
 }
 
 // A Wait is a kernel that nothing can be done for now.
@@ -91,10 +105,14 @@ type match struct {
 	totals   map[string]float64 // by program
 	captured map[[2]string]bool // output and source: some kernel has captures
 	beside   map[place]bool     // kernels that were in a captured module, launched or not
+
+	world World
+	news  map[string]News // of known kernels, as far as they were asked for
 }
 
-func newMatch(all []Captured) *match {
-	m := &match{at: map[place][]Captured{}, known: map[string]bool{}, totals: map[string]float64{},
+func newMatch(world World, all []Captured) *match {
+	m := &match{world: world, news: map[string]News{},
+		at: map[place][]Captured{}, known: map[string]bool{}, totals: map[string]float64{},
 		captured: map[[2]string]bool{}, beside: map[place]bool{}}
 	for _, c := range all {
 		m.known[c.Identity] = true
@@ -133,14 +151,36 @@ func (m *match) weight(c Command) (sum float64, any bool) {
 
 // look says what a kernel of a command asks for: a job, a wait, or neither.
 func (m *match) look(c Command, k Kernel) (*Job, *Wait) {
-	if k.Identity == "" || m.known[k.Identity] {
-		return nil, nil
-	}
 	p := place{c.Output, k.Source, k.Name, k.CC}
 	list := m.at[p]
 	wait := func(why string, share float64) *Wait {
 		return &Wait{Kernel: k.Name, Source: k.Source, Identity: k.Identity, Why: why, Run: true,
 			Share: share}
+	}
+	if k.Identity == "" {
+		return nil, nil
+	}
+	if m.known[k.Identity] {
+		list = slices.DeleteFunc(slices.Clone(list), func(x Captured) bool {
+			return x.Identity != k.Identity
+		})
+		if len(list) == 0 {
+			return nil, nil // it was captured later, as another
+		}
+		news, asked := m.news[k.Identity]
+		if !asked {
+			news = m.world.Stale(k, list)
+			m.news[k.Identity] = news
+		}
+		job := m.job(k, list)
+		switch {
+		case news.Why == "" || job.Share < smallest:
+			return nil, nil // without news it is tune's business
+		case news.Run:
+			return nil, wait(news.Why, job.Share)
+		}
+		job.Again = news.Why
+		return job, nil
 	}
 	if len(list) == 0 {
 		if !m.captured[[2]string{c.Output, k.Source}] || m.beside[p] {
@@ -148,6 +188,19 @@ func (m *match) look(c Command, k Kernel) (*Job, *Wait) {
 		}
 		return nil, wait("no launch of a kernel of this name is captured", 0)
 	}
+	job := m.job(k, list)
+	if job.Share < smallest {
+		return nil, nil
+	}
+	if k.Reloc {
+		return nil, wait("its module is made by a device link (-rdc=true)", job.Share)
+	}
+	return job, nil
+}
+
+// job is a kernel's on some captures. It weighs what the newest profile that has it says, else what
+// the captures stood for in their programs.
+func (m *match) job(k Kernel, list []Captured) *Job {
 	job := &Job{Kernel: k, Device: list[0].Device}
 	for _, x := range list {
 		job.Captures = append(job.Captures, x.ID)
@@ -156,11 +209,8 @@ func (m *match) look(c Command, k Kernel) (*Job, *Wait) {
 			job.Before = append(job.Before, x.Identity)
 		}
 	}
-	if job.Share < smallest {
-		return nil, nil
+	if share, told := m.world.Share(k.Name); told {
+		job.Share = share
 	}
-	if k.Reloc {
-		return nil, wait("its module is made by a device link (-rdc=true)", job.Share)
-	}
-	return job, nil
+	return job
 }

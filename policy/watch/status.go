@@ -76,6 +76,9 @@ func (w *Watcher) status() Status {
 	jobs, waits := w.work()
 	for _, j := range jobs {
 		why := "to be tuned"
+		if j.Again != "" {
+			why = "to be tuned again: " + j.Again
+		}
 		if s.Paused != "" {
 			why = s.Paused
 		}

@@ -32,10 +32,10 @@ func (w *Watcher) work() (jobs []Job, waits []Wait) {
 				seen[k.Identity] = true
 			case job != nil:
 				seen[k.Identity] = true
-				if w.isDecided(k.Identity, job.Device) {
+				if job.Again == "" && w.isDecided(k.Identity, job.Device) {
 					continue
 				}
-				if l, ok := w.left[k.Identity]; ok && l.captures == strings.Join(job.Captures, " ") {
+				if l, ok := w.left[k.Identity]; ok && l.on == job.on() {
 					waits = append(waits, Wait{Kernel: k.Name, Source: k.Source, Identity: k.Identity, Why: l.why,
 						Run: l.run, Share: job.Share})
 					continue
@@ -102,11 +102,15 @@ func (w *Watcher) tuneNext(ctx context.Context) (did bool) {
 		}
 		w.settle(job, out, time.Since(noticed))
 	} else if ctx.Err() == nil { // not interrupted: what went wrong is the world's, and lasts perhaps
-		w.left[job.Kernel.Identity] = left{firstLine(err), false, strings.Join(job.Captures, " ")}
+		w.left[job.Kernel.Identity] = left{firstLine(err), false, job.on()}
 	}
 	w.mu.Unlock()
 	if err == nil || ctx.Err() == nil {
-		w.o.Log(Event{What: "tuned", Kernel: job.Kernel.Name, Text: out.text(), Took: time.Since(begun),
+		text := out.text()
+		if job.Again != "" {
+			text += "; it was tuned again, since " + job.Again
+		}
+		w.o.Log(Event{What: "tuned", Kernel: job.Kernel.Name, Text: text, Took: time.Since(begun),
 			Candidates: out.Candidates, Err: err})
 	}
 	return true
@@ -133,11 +137,12 @@ func (w *Watcher) settle(job Job, out Outcome, took time.Duration) {
 	k := job.Kernel
 	w.measured[k.Name] += out.Candidates
 	w.decided[[2]string{k.Identity, job.Device}] = false // ask
+	delete(w.match.news, k.Identity)
 	if out.Why == "" && !w.isDecided(k.Identity, job.Device) {
 		out.Why = "nothing came out of it" // a second time it would be the same
 	}
 	if out.Why != "" {
-		w.left[k.Identity] = left{out.Why, out.Run, strings.Join(job.Captures, " ")}
+		w.left[k.Identity] = left{out.Why, out.Run, job.on()}
 	} else {
 		w.tuned++
 		for hash := range w.commands {

@@ -47,6 +47,13 @@ type World interface {
 	Try(ctx context.Context, c Command) (Command, error)
 	// Captured gives the launches that there are.
 	Captured() ([]Captured, error)
+	// Profiles reads what other profilers have measured, and gives what there is to be said of it:
+	// files that are new, or can't be read.
+	Profiles() []string
+	// Share gives a kernel's part of the GPU's time by the newest profile that has it.
+	Share(kernel string) (share float64, told bool)
+	// Stale says why a kernel that is as it was captured is to be tuned again, on these captures.
+	Stale(k Kernel, list []Captured) News
 	// Decided tells whether there is a decision for a kernel on a GPU.
 	Decided(identity, device string) bool
 	// Tune searches for a recipe, and keeps the decision. An error: it was interrupted, and is to be
@@ -136,11 +143,11 @@ type Watcher struct {
 	batches, tried, tuned int
 }
 
-// A left is why a kernel was left alone, and on which captures.
+// A left is why a kernel was left alone, and what the search rested on.
 type left struct {
-	why      string
-	run      bool
-	captures string
+	why string
+	run bool
+	on  string
 }
 
 // A result is what a command gave for certain contents of its files.
@@ -168,7 +175,7 @@ func New(world World, o Options) *Watcher {
 	}
 	return &Watcher{o: o, world: world, base: o.Base, changed: make(chan struct{}),
 		built: map[string]Command{}, commands: map[string]Command{}, byFile: map[string][]string{},
-		match:   newMatch(nil),
+		match:   newMatch(world, nil),
 		results: map[string][]result{}, dirty: map[string]bool{}, trying: map[string]context.CancelFunc{},
 		failing: map[string]string{}, retry: map[string]time.Time{}, decided: map[[2]string]bool{},
 		left: map[string]left{}, paused: map[bool]string{}, history: map[place][]string{},
@@ -265,7 +272,10 @@ func (w *Watcher) reload(first bool) error {
 	if err != nil {
 		return err
 	}
-	m := newMatch(captured)
+	for _, text := range w.world.Profiles() {
+		w.o.Log(Event{What: "profile", Text: text})
+	}
+	m := newMatch(w.world, captured)
 	w.mu.Lock()
 	w.match = m
 	clear(w.decided) // gnvcc forget may have dropped some
@@ -322,7 +332,7 @@ func (w *Watcher) remember(digest string, c Command) {
 func (w *Watcher) asks(c Command) bool {
 	return slices.ContainsFunc(c.Kernels, func(k Kernel) bool {
 		job, _ := w.match.look(c, k)
-		return job != nil && !w.isDecided(k.Identity, job.Device)
+		return job != nil && job.Again == "" && !w.isDecided(k.Identity, job.Device)
 	})
 }
 

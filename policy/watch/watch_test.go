@@ -19,7 +19,9 @@ type fake struct {
 	built    map[string]string // as they were when they were built
 	captured []Captured
 	decided  map[string]bool
-	tried    []string // commands
+	news     map[string]News    // of kernels as they were captured, by identity
+	share    map[string]float64 // by a profile
+	tried    []string           // commands
 	tuned    []Job
 	ran      []string
 	watched  []string
@@ -66,6 +68,21 @@ func (f *fake) Captured() ([]Captured, error) {
 	return slices.Clone(f.captured), nil
 }
 
+func (f *fake) Profiles() []string { return nil }
+
+func (f *fake) Share(kernel string) (float64, bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	share, told := f.share[kernel]
+	return share, told
+}
+
+func (f *fake) Stale(k Kernel, _ []Captured) News {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.news[k.Identity]
+}
+
 func (f *fake) Decided(identity, device string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -75,6 +92,7 @@ func (f *fake) Decided(identity, device string) bool {
 func (f *fake) Tune(ctx context.Context, j Job) (Outcome, error) {
 	f.mu.Lock()
 	f.tuned = append(f.tuned, j)
+	delete(f.news, j.Kernel.Identity)
 	do := f.outcome
 	f.mu.Unlock()
 	if do != nil {
@@ -507,4 +525,34 @@ func TestUnobserved(t *testing.T) {
 	f.mu.Unlock()
 	r.notes <- struct{}{}
 	r.until("observed", func(s Status) bool { return s.Idle && len(s.Unobserved) == 0 })
+}
+
+// TestProfiled: kernels that were not edited are tuned again when the world says that what was
+// decided is stale, the heaviest by the profile first, each once; those that need other launches
+// wait; those that weigh little are left.
+func TestProfiled(t *testing.T) {
+	f := newFake(map[string]string{"a.cu": "k1=a k2=b k3=c k4=d k5=e"})
+	for _, c := range f.captured {
+		f.decide(c.Identity)
+	}
+	r := f.start(t, Options{})
+	r.want()
+	f.mu.Lock()
+	f.share = map[string]float64{"k1": 0.2, "k2": 0.5, "k3": 0.005, "k4": 0.3}
+	f.news = map[string]News{"k1 as a": {Why: "new"}, "k2 as b": {Why: "new"},
+		"k3 as c": {Why: "new"}, "k4 as d": {Why: "not captured", Run: true}}
+	f.mu.Unlock()
+	r.notes <- struct{}{}
+	r.until("tuned", func(s Status) bool { return s.Tuned == 2 })
+	r.want("k2 as b", "k1 as a")
+	s := r.idle()
+	if len(s.Waiting) != 1 || s.Waiting[0].Why != "not captured" || s.Waiting[0].Share != 0.3 {
+		t.Errorf("%+v", s.Waiting)
+	}
+	f.mu.Lock()
+	tried := slices.Clone(f.tried)
+	f.mu.Unlock()
+	if len(tried) > 0 {
+		t.Errorf("commands were run again for kernels that are as they were: %q", tried)
+	}
 }

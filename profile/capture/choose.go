@@ -138,8 +138,10 @@ func (c *Collector) due(s *shape, k *ofKernel, l *profile.Launch) bool {
 		case k.captures+k.tries == 0:
 			// the first one of a kernel, whatever it takes
 			return len(c.kernels) <= manyKernels || c.may(atMost, atMostOf)
-		case heavy, earlier.share >= setShare:
+		case s.tries == 0 && (heavy || earlier.share >= setShare):
 			return c.may(dear, dearOf)
+		case heavy, earlier.share >= setShare:
+			return c.may(atMost, atMostOf)
 		case c.family(l).grows(l.Grid), k.captures+k.tries < mostTaken && c.family(l).wants(l.Grid):
 			return c.may(atMost, atMostOf)
 		}

@@ -394,3 +394,34 @@ func (s *Store) Bytes(m *Manifest) ([]byte, error) {
 	err := s.Write(m, &b)
 	return b.Bytes(), err
 }
+
+// Held is the memory of a captured launch: of each range its bytes, of each variable its content.
+func (s *Store) Held(m *Manifest) (ranges [][]byte, variables map[string][]byte, err error) {
+	for _, r := range m.Ranges {
+		b := make([]byte, r.Size)
+		for _, c := range r.Chunks {
+			content, err := s.get(c)
+			if err != nil {
+				return nil, nil, err
+			}
+			copy(b[c.At:], content)
+		}
+		ranges = append(ranges, b)
+	}
+	variables = map[string][]byte{}
+	for _, v := range m.Variables {
+		if variables[v.Name], err = s.get(v.Content); err != nil {
+			return nil, nil, err
+		}
+	}
+	return ranges, variables, nil
+}
+
+// Arguments are a launch's, as they stand behind each other, with offset and size of each.
+func (m *Manifest) Arguments() (args []byte, params [][2]int, err error) {
+	_, spans, args, err := settingsOf(m.Settings)
+	for _, p := range spans {
+		params = append(params, [2]int{int(p.offset), int(p.size)})
+	}
+	return args, params, err
+}

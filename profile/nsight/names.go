@@ -160,6 +160,26 @@ func (p *Profile) Shapes(mangled string) []Shape {
 	return out
 }
 
+// Parts are these with the part of the kernel's time that each has there; nil where the file does
+// not tell the shapes of all of it.
+func (p *Profile) Parts(mangled string) map[Shape]float64 {
+	out, sum, all := map[Shape]float64{}, 0.0, 0.0
+	for _, k := range p.match(mangled) {
+		all += k.Seconds
+		for n, s := range k.Shapes {
+			out[s] += k.spent[n]
+			sum += k.spent[n]
+		}
+	}
+	if all <= 0 || sum < 0.99*all {
+		return nil
+	}
+	for s := range out {
+		out[s] /= all
+	}
+	return out
+}
+
 // Missing are the kernels of the profile from Smallest on that none of these mangled names means,
 // the heaviest first.
 func (p *Profile) Missing(mangled []string) []string {

@@ -32,6 +32,8 @@ type Kernel struct {
 	Launches int
 	Shapes   []Shape // those that the file has, sorted; nil where it has none
 
+	spent []float64 // seconds in each of these
+
 	names names
 }
 
@@ -182,9 +184,13 @@ func (b *builder) add(name string, seconds float64, launches int, s *Shape) {
 	k.Seconds += seconds
 	k.Launches += launches
 	if s != nil && s.plausible() {
-		if n, found := slices.BinarySearchFunc(k.Shapes, *s, Shape.compare); !found &&
-			len(k.Shapes) < 4096 {
-			k.Shapes = slices.Insert(k.Shapes, n, *s)
+		n, found := slices.BinarySearchFunc(k.Shapes, *s, Shape.compare)
+		if !found && len(k.Shapes) < 4096 {
+			k.Shapes, k.spent = slices.Insert(k.Shapes, n, *s), slices.Insert(k.spent, n, 0)
+			found = true
+		}
+		if found {
+			k.spent[n] += seconds
 		}
 	}
 }

@@ -182,6 +182,9 @@ func store(d *decoder, i *inst) {
 		if b == nil {
 			return
 		}
+		if s <= generic {
+			w.block.launch.memory.stored(at(w, l), size)
+		}
 		switch v := w.r[l][n]; size {
 		case 1:
 			b[0] = byte(v)

@@ -14,7 +14,8 @@
 //
 // Callers: tests, bench. It calls sim/sass and sim/cubin, and runs no tool.
 //
-// Reading order: program.go (a cubin), launch.go (grids, blocks), warp.go, flow.go and barrier.go
+// Reading order: program.go (a cubin), launch.go (grids, blocks), order.go (blocks and warps by
+// turns), warp.go, flow.go and barrier.go
 // (threads that part and meet), word.go and operand.go (reading an instruction), then the
 // instructions: integer.go, float.go, half.go, convert.go, memory.go and access.go, across.go. How
 // numbers are rounded stands in round.go.

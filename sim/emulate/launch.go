@@ -1,6 +1,7 @@
 package emulate
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 )
@@ -11,6 +12,10 @@ type Launch struct {
 	Dynamic     int    // bytes of shared memory beside the static
 	Params      []byte // as they stand behind each other in the constant bank
 	Limit       int    // instructions of warps; 0: as many as a minute has
+	// Order has warps run by turns, of several blocks at a time, each a few instructions: another
+	// number is another order. 0: a block after the other, each warp as far as it comes.
+	Order int64
+	Fill  byte // what shared memory holds at first
 }
 
 // A Result is what a launch has told beside what it left in memory.
@@ -63,6 +68,11 @@ func (p *Program) Run(m *Memory, l Launch) (Result, error) {
 			p.Facts.ParamBytes, len(l.Params))
 	}
 	r.fill()
+	if l.Order != 0 {
+		err := r.mixed(threads)
+		r.Steps = r.steps
+		return r.Result, err
+	}
 	for z := range l.Grid[2] {
 		for y := range l.Grid[1] {
 			for x := range l.Grid[0] {
@@ -117,7 +127,7 @@ type block struct {
 func newBlock(r *running, at [3]int, threads int) *block {
 	k := r.program.Facts
 	b := &block{launch: r, at: at, threads: threads,
-		shared: make([]byte, k.Reserved+k.Shared+r.Dynamic)}
+		shared: bytes.Repeat([]byte{r.Fill}, k.Reserved+k.Shared+r.Dynamic)}
 	for n := 0; n < threads; n += 32 {
 		w := &warp{block: b, first: n, up: 1 << 7}
 		for l := range min(32, threads-n) {

@@ -19,6 +19,8 @@ type Buffer struct {
 	Name    string
 	Address uint64
 	Bytes   []byte
+	// what was stored to, but for atomics, if it is not nil: then it has a place for each byte
+	Stored []bool
 }
 
 // Buffers begin at an address that fits into no 32 bits, with as much room between them that an
@@ -43,6 +45,18 @@ func (m *Memory) Allocate(name string, content []byte) *Buffer {
 	return b
 }
 
+// Place puts a buffer where it is to be. It may not meet another one.
+func (m *Memory) Place(name string, address uint64, content []byte) (*Buffer, error) {
+	n := sort.Search(len(m.buffers), func(n int) bool { return m.buffers[n].Address > address })
+	if n > 0 && m.buffers[n-1].Address+uint64(len(m.buffers[n-1].Bytes)) > address ||
+		n < len(m.buffers) && address+uint64(len(content)) > m.buffers[n].Address {
+		return nil, fmt.Errorf("%s at %#x: another buffer is there", name, address)
+	}
+	b := &Buffer{Name: name, Address: address, Bytes: content}
+	m.buffers = slices.Insert(m.buffers, n, b)
+	return b, nil
+}
+
 // variable is the place of a program's variable.
 func (m *Memory) variable(name string, start []byte) uint64 {
 	b := m.named[name]
@@ -57,7 +71,7 @@ func (m *Memory) variable(name string, start []byte) uint64 {
 func (m *Memory) Clone() *Memory {
 	out := &Memory{named: map[string]*Buffer{}}
 	for _, b := range m.buffers {
-		c := &Buffer{b.Name, b.Address, bytes.Clone(b.Bytes)}
+		c := &Buffer{Name: b.Name, Address: b.Address, Bytes: bytes.Clone(b.Bytes)}
 		out.buffers = append(out.buffers, c)
 		if m.named[b.Name] == b {
 			out.named[b.Name] = c
@@ -84,4 +98,17 @@ func (m *Memory) at(address uint64, size int) ([]byte, error) {
 			b.Address+uint64(len(b.Bytes)))
 	}
 	return nil, fmt.Errorf("%d bytes at %#x: there is nothing", size, address)
+}
+
+// stored notes a store, where that is asked for.
+func (m *Memory) stored(address uint64, size int) {
+	n := sort.Search(len(m.buffers), func(n int) bool { return m.buffers[n].Address > address })
+	if n == 0 || m.buffers[n-1].Stored == nil {
+		return
+	}
+	b := m.buffers[n-1]
+	from := address - b.Address
+	for at := from; at < min(from+uint64(size), uint64(len(b.Stored))); at++ {
+		b.Stored[at] = true
+	}
 }

@@ -116,6 +116,15 @@ func Unknown(err error) bool {
 	return errors.As(err, &u)
 }
 
+// endless is the error of a launch that has run more instructions than it may.
+type endless struct{ error }
+
+// Endless tells whether a launch was ended because it ran on and on.
+func Endless(err error) bool {
+	var e endless
+	return errors.As(err, &e)
+}
+
 // instructions are the readers of all that is known, by the low nine bits of a word.
 var instructions map[uint16]func(d *decoder, i *inst)
 

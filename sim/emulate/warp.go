@@ -62,7 +62,7 @@ func (w *warp) run() (moved bool, err error) {
 				continue
 			}
 			moved = true
-			if err := w.advance(g); err != nil {
+			if err := w.advance(g, slice); err != nil {
 				return moved, err
 			}
 			again = again || g.wait.how == nothing && g.on != 0
@@ -72,8 +72,21 @@ func (w *warp) run() (moved bool, err error) {
 	return moved, nil
 }
 
+// turn lets each group run a few instructions.
+func (w *warp) turn(few int) (moved bool, err error) {
+	for n := 0; n < len(w.groups); n++ {
+		if g := w.groups[n]; g.wait.how == nothing && g.on != 0 {
+			moved = true
+			if err := w.advance(g, few); err != nil {
+				return moved, err
+			}
+		}
+	}
+	return w.meet() || moved, nil
+}
+
 // advance runs a group until it waits, ends, or has had its turn.
-func (w *warp) advance(g *group) error {
+func (w *warp) advance(g *group, slice int) error {
 	insts, launch := w.block.launch.program.insts, w.block.launch
 	for turn := 0; turn < slice && g.on != 0 && g.wait.how == nothing; turn++ {
 		if g.pc < 0 || g.pc >= len(insts) {
@@ -81,8 +94,8 @@ func (w *warp) advance(g *group) error {
 		}
 		i := &insts[g.pc]
 		if launch.steps++; launch.steps > launch.Limit {
-			return fmt.Errorf("%s at %#x: more than %d instructions: it may never end", i.name, i.offset,
-				launch.Limit)
+			return endless{fmt.Errorf("%s at %#x: more than %d instructions: it may never end", i.name,
+				i.offset, launch.Limit)}
 		}
 		if err := w.step(i, g); err != nil {
 			return fmt.Errorf("%s at %#x: %w", i.name, i.offset, err)

@@ -100,7 +100,7 @@ type session struct {
 }
 
 func (s *session) Golden() (profile.Written, error) {
-	return profile.Written{Allocations: 1}, nil
+	return profile.Written{Allocations: 1, Bytes: 1 << 20}, nil
 }
 
 func (s *session) Load(path, entry string) (profile.Candidate, profile.Attributes, error) {

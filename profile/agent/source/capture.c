@@ -44,7 +44,7 @@ struct capture {
   const struct kernel *k;
   int fd;
   char *path;
-  uint64_t written, limit;
+  uint64_t written, managed, limit;
   uint64_t longest; // file that the process may write: one byte more, and a signal would end it
   double begin, before;
   struct item *items; // allocations sorted by address, then variables, then what was found
@@ -296,6 +296,9 @@ static void write_data(void *of) {
 static bool write_item(struct capture *c, const struct item *x) {
   struct buffer b = {0};
   if (x->kind == FOREIGN) return give_up(c, "the launch reaches memory that is shared with another process or interface");
+  // Of managed memory there may be more than the device has, and what is read comes into being (H200: a program that asked for 141 GB and used
+  // little of it stood still for more than 40 s). So all of it counts, also where it is zero.
+  if (x->kind == MANAGED && (c->managed += x->size) > c->limit) return give_up(c, "the launch reaches more memory than a capture may have");
   if (x->name) {
     if (x->size > PIECE) return give_up(c, "a variable has more than 16 MiB");
     if (!copy(c, x, 0, x->size)) return false;

@@ -1,4 +1,4 @@
-package main
+package judge
 
 import (
 	"encoding/binary"
@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// kinds of numbers that buffers hold: those that rounding, signs and comparisons tell apart.
-const kinds = 8
+// Kinds of numbers that buffers hold: those that rounding, signs and comparisons tell apart.
+const Kinds = 8
 
 // number is one of a kind.
 func number(r *rand.Rand, kind int, before float64, tiny, wide float64) float64 {
 	v := 2*r.Float64() - 1
-	switch kind % kinds {
+	switch kind % Kinds {
 	case 1:
 		return v * 1000
 	case 2:
@@ -57,7 +57,7 @@ func number(r *rand.Rand, kind int, before float64, tiny, wide float64) float64 
 
 // integer is one of a kind: an index, or in some kinds one at an edge.
 func integer(r *rand.Rand, kind int) uint64 {
-	if kind%kinds >= 4 && r.Intn(8) == 0 {
+	if kind%Kinds >= 4 && r.Intn(8) == 0 {
 		edges := []int64{-1, math.MinInt32, math.MaxInt32, math.MinInt64, 1 << 32, -2}
 		return uint64(edges[r.Intn(len(edges))])
 	}

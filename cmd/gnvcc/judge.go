@@ -1,0 +1,207 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"gnvcc/policy/judge"
+	"gnvcc/policy/retune"
+)
+
+const judgeAbout = `Judges an edited kernel: FILE.cu is compiled by the recorded command (of the file itself, or of --of SOURCE), in a scratch folder, and its
+kernels are run on the captured launches beside the originals: the same bytes or not, on captured and on varied data, and how fast. Nothing of
+yours is written. Without a GPU, or with --emulate, both run in the emulator (sm_90 alone), on small captured launches and on launches made up;
+then the speed is a prediction. Exit code 0: equal and faster, 1: not, 2: it can't be judged.
+
+With --serve it stays, reads JSON lines from its input ({"file": "k.cu", "of": "kernels.cu", "kernel": "k"}) and answers each with one.`
+
+// judgeOptions are what the user may say.
+type judgeOptions struct {
+	of, kernel, within    string
+	grid, block           string
+	dynamic               int
+	set                   []string
+	emulate, asJSON, stay bool
+	limit                 seconds
+}
+
+// judgeVerb judges an edited kernel.
+func judgeVerb() *cobra.Command {
+	o := judgeOptions{limit: seconds(time.Minute)}
+	c := newVerb("judge [OPTIONS] FILE.cu", "is an edited kernel still the original, and is it faster? For people and programs that edit kernels", judgeAbout, arguments(0, 1))
+	fs := c.Flags()
+	fs.StringVar(&o.of, "of", "", "the recorded `source` that FILE.cu is an edit of (default: FILE.cu itself, or the recorded file of its name)")
+	fs.StringVar(&o.kernel, "kernel", "", "judge this `kernel` alone (default: all that are others now)")
+	fs.StringVar(&o.within, "within", "", "numbers may differ by `ABS,REL`: one of both is enough")
+	fs.BoolVar(&o.emulate, "emulate", false, "run both in the emulator, though there may be a GPU")
+	fs.StringVar(&o.grid, "grid", "", "of launches that are made up, as `4x1x1`")
+	fs.StringVar(&o.block, "block", "", "of launches that are made up, as `64x1x1`")
+	fs.IntVar(&o.dynamic, "dynamic", 0, "dynamic shared memory of launches that are made up, `bytes`")
+	fs.StringSliceVar(&o.set, "set", nil, "an argument of launches that are made up, as `NAME=VALUE`; several times")
+	fs.Var(&o.limit, "timeout", "longest `time` for one judgement, in seconds or as 1m30s (default 1m)")
+	fs.BoolVar(&o.asJSON, "json", false, "as JSON")
+	fs.BoolVar(&o.stay, "serve", false, "stay, and judge what comes as JSON lines")
+	fs.Lookup("timeout").DefValue = ""
+	return tries(c, 2, func(args []string) error {
+		switch {
+		case o.stay && len(args) > 0:
+			return errors.New("--serve reads the files' names from its input")
+		case !o.stay && len(args) == 0:
+			return errors.New("which file?")
+		case o.limit <= 0:
+			return errors.New("--timeout: a judgement needs some time")
+		}
+		return judgeMain(o, args)
+	})
+}
+
+// A request is a line of --serve.
+type request struct {
+	File, Of, Kernel string
+}
+
+func judgeMain(o judgeOptions, args []string) error {
+	ctx, stop := ended(context.Background())
+	defer stop()
+	store, err := openStore()
+	if err != nil {
+		return err
+	}
+	options := retune.JudgeOptions{Store: store, Emulate: o.emulate || !driverHere(), GPU: gpu,
+		Set: o.set, Shape: judge.UsualShape(), Tools: watchTools}
+	if options.Within, err = readWithin(o.within); err != nil {
+		return fmt.Errorf("--within: %w", err)
+	}
+	options.Shape.Dynamic = o.dynamic
+	for _, size := range []struct {
+		name, text string
+		to         *[3]int
+	}{{"grid", o.grid, &options.Shape.Grid}, {"block", o.block, &options.Shape.Block}} {
+		if size.text == "" {
+			continue
+		}
+		options.Shape.Turns = false
+		if *size.to, err = readSize(size.text); err != nil {
+			return fmt.Errorf("--%s: %w", size.name, err)
+		}
+	}
+	j, err := retune.NewJudging(ctx, options)
+	if err != nil {
+		return err
+	}
+	defer j.Close()
+	one := func(r request) (*retune.Judgement, error) {
+		ctx, cancel := context.WithTimeout(ctx, time.Duration(o.limit))
+		defer cancel()
+		file, err := filepath.Abs(r.File)
+		if err != nil {
+			return nil, err
+		}
+		if r.Of != "" {
+			if r.Of, err = filepath.Abs(r.Of); err != nil {
+				return nil, err
+			}
+		}
+		return j.Judge(ctx, file, r.Of, r.Kernel)
+	}
+	if o.stay {
+		return serveJudge(ctx, one)
+	}
+	got, err := one(request{args[0], o.of, o.kernel})
+	if err != nil {
+		return err
+	}
+	if o.asJSON {
+		err = tellJSON("judge", got)
+	} else {
+		printJudgement(got)
+	}
+	if err == nil && (!got.Equal || !got.Faster) {
+		err = exit(1)
+	}
+	return err
+}
+
+// serveJudge answers one line by one, until its input ends.
+func serveJudge(ctx context.Context, one func(request) (*retune.Judgement, error)) error {
+	lines := bufio.NewScanner(os.Stdin)
+	lines.Buffer(nil, 1<<20)
+	for ctx.Err() == nil && lines.Scan() {
+		text := strings.TrimSpace(lines.Text())
+		if text == "" {
+			continue
+		}
+		var r request
+		var got *retune.Judgement
+		err := json.Unmarshal([]byte(text), &r)
+		if err == nil && r.File == "" {
+			err = errors.New(`a line names a file: {"file": "k.cu"}`)
+		}
+		if err == nil {
+			got, err = one(r)
+		}
+		if err != nil {
+			got = &retune.Judgement{File: r.File, Of: r.Of, Error: err.Error()}
+		}
+		line, err := formattedLine("judge", got)
+		if err != nil {
+			return err
+		}
+		if _, err := told.Write(line); err != nil {
+			return err
+		}
+	}
+	return lines.Err()
+}
+
+// readWithin reads ABS,REL.
+func readWithin(text string) (w judge.Within, err error) {
+	if text == "" {
+		return w, nil
+	}
+	abs, rel, both := strings.Cut(text, ",")
+	if w.Absolute, err = strconv.ParseFloat(abs, 64); err == nil && both {
+		w.Relative, err = strconv.ParseFloat(rel, 64)
+	}
+	if err != nil || !both || !(w.Absolute >= 0) || !(w.Relative >= 0) {
+		return w, fmt.Errorf("%q is not ABS,REL, as 0,1e-6 is", text)
+	}
+	return w, nil
+}
+
+// readSize reads a size of three dimensions.
+func readSize(text string) (out [3]int, err error) {
+	parts := strings.Split(text, "x")
+	for n := range out {
+		out[n] = 1
+		if n < len(parts) {
+			out[n], err = strconv.Atoi(parts[n])
+		}
+		if err != nil || out[n] < 1 || len(parts) > 3 {
+			return out, fmt.Errorf("%q is no size: 64x1x1 is one", text)
+		}
+	}
+	return out, nil
+}
+
+func printJudgement(j *retune.Judgement) {
+	for _, k := range j.Kernels {
+		fmt.Fprintf(told, "%s: %s\n", k.Short, k.Sentence())
+		for _, line := range k.Lines() {
+			fmt.Fprintln(told, "  "+line)
+		}
+	}
+	for _, note := range j.Notes {
+		fmt.Fprintln(told, note)
+	}
+}

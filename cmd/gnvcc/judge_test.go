@@ -1,0 +1,219 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"gnvcc/bench/watch/script"
+	"gnvcc/install/kits"
+)
+
+const judgedFile = `#include "f.h"
+__global__ void turn(int *p, const int *q, int n) {
+  __shared__ int s[64];
+  int i = blockIdx.x * 64 + threadIdx.x;
+  s[threadIdx.x] = i < n ? q[i] : 0;
+  __syncthreads();
+  if (i < n) p[i] = s[63 - threadIdx.x] * 3 + 1;
+}
+__global__ void slow(volatile int *p, const int *q, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) {
+    p[i] = f(q[i]);
+    p[i] = f(q[i] + p[i] - p[i]);
+  }
+}
+`
+
+// A judged is what a line of JSON says.
+type judged struct {
+	Format        string
+	Equal, Faster bool
+	Error         string
+	Notes         []string
+	Kernels       []struct {
+		Short, Kernel                 string
+		Emulated, Predicted, SameCode bool
+		Ratio, Low, High              float64
+		Verdict                       struct {
+			How, Why   string
+			Launches   int
+			Difference *struct {
+				Argument, Type, Want, Got string
+				Index                     int
+			}
+		}
+	}
+}
+
+// TestJudgeVerb: edits judged without a GPU, by the recorded command, by exit code, as JSON and in
+// one process; nothing of the user's is written.
+func TestJudgeVerb(t *testing.T) {
+	kit, dir, store := kits.Any(t), t.TempDir(), t.TempDir()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	gnvcc := filepath.Join(t.TempDir(), "gnvcc")
+	if err := copyFile(self, gnvcc); err != nil {
+		t.Fatal(err)
+	}
+	write := func(name, text string) string {
+		t.Helper()
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	run := func(input string, args ...string) (string, int) {
+		t.Helper()
+		cmd := exec.Command(gnvcc, args...)
+		cmd.Dir = dir
+		cmd.Env = append(os.Environ(), "GNVCC_STORE="+store, "GNVCC_NVCC="+kit.Nvcc(), "GNVCC_STRICT=1")
+		cmd.Stdin = strings.NewReader(input)
+		out, err := cmd.CombinedOutput()
+		if err != nil && cmd.ProcessState == nil {
+			t.Fatal(err)
+		}
+		return string(out), cmd.ProcessState.ExitCode()
+	}
+	write("src/f.h", "__device__ inline int f(int v) {\n#pragma unroll 1\n  for (int r = 0; r < 40; r++) v = v * 5 + r;\n  return v;\n}\n")
+	write("src/k.cu", judgedFile)
+	if out, code := run("", "-arch=sm_90", "-c", "-o", "k.o", "src/k.cu"); code != 0 {
+		t.Fatalf("build: %s", out)
+	}
+	object, err := os.ReadFile(filepath.Join(dir, "k.o"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	edit := func(name, from, to string) string {
+		t.Helper()
+		if !strings.Contains(judgedFile, from) {
+			t.Fatalf("%s: no %q", name, from)
+		}
+		return write("edits/"+name, strings.Replace(judgedFile, from, to, 1))
+	}
+	second := "    p[i] = f(q[i] + p[i] - p[i]);\n"
+	for _, c := range []struct {
+		name, from, to string
+		args           []string
+		code           int
+		want           []string
+	}{
+		{"barrier.cu", "__syncthreads();", "", nil, 1, []string{"turn: NOT EQUAL: #0[", "run in the emulator"}},
+		{"comment.cu", "__shared__", "/* tile */ __shared__", nil, 1, []string{"no kernel is another one"}},
+		{"faster.cu", second, "", nil, 0, []string{"slow: the same bytes on", "nobody has measured"}},
+		{"only.cu", "__syncthreads();", "", []string{"--kernel", "slow"}, 1,
+			[]string{"slow: the same machine code"}},
+		{"shared.cu", "s[64];", "s[64]; if (n == -5) { __shared__ int more[99]; more[n & 63] = 1; p[0] = more[n & 31]; }",
+			nil, -1, []string{"bytes of static shared memory"}},
+		{"wrong.cu", "int i = b", "int i = = b", nil, 2, []string{"it does not compile", "wrong.cu(4)"}},
+		{"name.cu", "void turn", "void turned", nil, 2, []string{"has no turn any more"}},
+		{"unknown.cu", second, "", []string{"--of", "src/other.cu"}, 2, []string{"no build of"}},
+		{"within.cu", second, "", []string{"--within", "1"}, 2, []string{"ABS,REL"}},
+	} {
+		edit(c.name, c.from, c.to)
+		args := []string{"judge", "--of", "src/k.cu"}
+		if slices.Contains(c.args, "--of") {
+			args = args[:1]
+		}
+		out, code := run("", append(append(args, c.args...), "edits/"+c.name)...)
+		if code != c.code && c.code >= 0 {
+			t.Errorf("%s: exit code %d, want %d: %s", c.name, code, c.code, out)
+		}
+		for _, w := range c.want {
+			if !strings.Contains(out, w) {
+				t.Errorf("%s: %s\nhas no %q", c.name, out, w)
+			}
+		}
+	}
+	begun := time.Now()
+	out, code := run(`{"file": "edits/barrier.cu", "of": "src/k.cu"}
+{"file": "edits/faster.cu", "of": "src/k.cu", "kernel": "slow"}
+
+{"file": "edits/wrong.cu", "of": "src/k.cu"}
+{"of": 7}
+{"file": "edits/barrier.cu", "of": "src/k.cu"}
+`, "judge", "--serve", "--emulate")
+	lines := strings.Split(strings.TrimSpace(out), "\n")
+	if code != 0 || len(lines) != 5 {
+		t.Fatalf("--serve: exit code %d, %d lines: %s", code, len(lines), out)
+	}
+	t.Logf("five lines in %.1f s", time.Since(begun).Seconds())
+	var got [5]judged
+	for i, line := range lines {
+		if err := json.Unmarshal([]byte(line), &got[i]); err != nil || got[i].Format != "gnvcc-judge" {
+			t.Errorf("%v: %s", err, line)
+		}
+	}
+	if d := got[0].Kernels[0].Verdict.Difference; d == nil || d.Argument != "#0" || d.Type != "int" ||
+		got[0].Equal {
+		t.Errorf("%+v", got[0])
+	}
+	if k := got[1].Kernels[0]; !got[1].Equal || !got[1].Faster || !k.Predicted || k.Ratio <= 0 ||
+		k.Ratio >= 0.9 || k.Verdict.Launches < 5 {
+		t.Errorf("%+v", got[1])
+	}
+	if !strings.Contains(got[2].Error, "does not compile") || got[3].Error == "" ||
+		lines[4][:40] != lines[0][:40] || got[4].Equal {
+		t.Errorf("%s", out)
+	}
+	// In place: the file itself is edited.
+	if err := os.WriteFile(filepath.Join(dir, "src/k.cu"), []byte(strings.Replace(judgedFile,
+		"* 3 + 1", "* 3", 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, code := run("", "judge", "src/k.cu"); code != 1 || !strings.Contains(out, "turn: NOT EQUAL") {
+		t.Errorf("in place: %d: %s", code, out)
+	}
+	now, err := os.ReadFile(filepath.Join(dir, "k.o"))
+	if err != nil || string(now) != string(object) {
+		t.Errorf("the object was written: %v", err)
+	}
+	files, _ := os.ReadDir(dir)
+	if len(files) != 3 {
+		t.Errorf("%d files where there were k.o, src and edits", len(files))
+	}
+}
+
+// TestJudgeReplays: the same on a GPU, on captured launches: equal and timed.
+func TestJudgeReplays(t *testing.T) {
+	t.Log("the GPU is simulated: it runs nothing, all builds are equal there, and times are made up")
+	w := newWatched(t, "ld")
+	text, err := os.ReadFile(filepath.Join(w.Dir, "many.cu"))
+	w.must(err)
+	file := filepath.Join(w.tmp, "edit.cu")
+	edited := strings.Replace(string(text), "float sum = 3.0f;", "float sum = 3.25f;", 1)
+	if edited == string(text) {
+		t.Fatal("nothing is edited")
+	}
+	w.must(os.WriteFile(file, []byte(edited), 0o600))
+	out, err := w.gnvcc("judge", "--json", "--of", filepath.Join(w.Dir, "many.cu"), file)
+	var got judged
+	if err := json.Unmarshal([]byte(out), &got); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if len(got.Kernels) != 1 || got.Kernels[0].Kernel != script.Name(3) || !got.Equal ||
+		(err == nil) != got.Faster {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if k := got.Kernels[0]; k.Emulated || k.Predicted || k.Ratio < 0.69 || k.Ratio > 1.01 ||
+		k.Low > k.Ratio || k.High < k.Ratio {
+		t.Errorf("%s", out)
+	}
+	w.must(os.RemoveAll(filepath.Join(w.Store, "captures", "launches")))
+	if out, err := w.gnvcc("judge", "--of", filepath.Join(w.Dir, "many.cu"), file); err == nil ||
+		!strings.Contains(out, "no launch of the original is captured") {
+		t.Errorf("without captures: %v: %s", err, out)
+	}
+}

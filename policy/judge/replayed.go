@@ -1,0 +1,181 @@
+package judge
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+
+	"gnvcc/policy/stats"
+	"gnvcc/profile"
+	"gnvcc/sim/cubin"
+)
+
+// An edit on a GPU: profile/replay does the captured launch again, in a process that nobody needs,
+// and this decides what is run there. Every run begins with the memory of the launch as it was
+// captured.
+
+// A Replayed is what an edit gave on one captured launch. It is a profile.Decider.
+type Replayed struct {
+	Path, Kernel string // the edit's cubin
+	Within       Within
+	Variables    []cubin.Global // of the edit, which the original does not have
+	Timed        bool           // equal edits are timed
+	// "float" or "double" where all that the launch reaches is that, else "": then nothing but the
+	// same bits is equal, since words that differ are not told apart by what they are
+	Numbers string
+
+	Verdict
+	Done    bool             // it came to a verdict
+	Changes bool             // the original leaves other bytes than there were
+	Speed   stats.Comparison // edit over original; no ratio: not timed
+}
+
+// Start is profile.Decider's.
+func (r *Replayed) Start(*profile.Process) {}
+
+// End is profile.Decider's.
+func (r *Replayed) End(*profile.Process, profile.Summary) {}
+
+// Launch is profile.Decider's.
+func (r *Replayed) Launch(l *profile.Launch) profile.Verdict {
+	if l.LeaveAlone != "" {
+		r.refuse(Refused, "the launch can't be repeated: "+l.LeaveAlone)
+		return profile.Verdict{}
+	}
+	return profile.Verdict{Tune: true}
+}
+
+// LeftAlone is profile.Decider's.
+func (r *Replayed) LeftAlone(_ *profile.Launch, reason string) profile.Verdict {
+	r.refuse(Refused, "the launch can't be repeated: "+reason)
+	return profile.Verdict{}
+}
+
+func (r *Replayed) refuse(how, why string) {
+	r.Done, r.How, r.Equal, r.Why = true, how, false, why
+}
+
+// Tune is profile.Decider's: on the launch as it was captured.
+func (r *Replayed) Tune(_ context.Context, l *profile.Launch, s profile.Session) profile.Verdict {
+	r.Verdict = Verdict{How: Same, Equal: true, Where: "the captured launch " + l.Capture}
+	r.judge(s, r.Timed)
+	return profile.Verdict{}
+}
+
+// Vary compares on varied data; false: no more of it is wanted.
+func (r *Replayed) Vary(_ context.Context, variation int, l *profile.Launch,
+	s profile.Session) bool {
+	if !r.Done || !r.Equal {
+		return false
+	}
+	r.Where = fmt.Sprintf("the captured launch %s with data varied (%d)", l.Capture, variation)
+	r.judge(s, false)
+	return r.Equal
+}
+
+// judge compares on what is in memory now. What an edit keeps in variables of its own stays there
+// from run to run, as it would in a program: so it is compared again behind the timed runs.
+func (r *Replayed) judge(s profile.Session, timed bool) {
+	r.Done = true
+	written, err := s.Golden()
+	if err != nil {
+		r.refuse(Refused, "the original can't be run again: "+err.Error())
+		return
+	}
+	r.Changes = r.Changes || written.Bytes > 0
+	c, _, err := s.Load(r.Path, r.Kernel)
+	if err != nil {
+		r.refuse(Refused, err.Error())
+		return
+	}
+	defer func() { _ = s.Unload(c) }()
+	if d, err := s.Check(profile.Original); err == nil && !d.Same {
+		r.refuse(Refused, "the original itself leaves other bits when it is run again: "+d.String())
+		return
+	}
+	before, err := r.kept(s, c)
+	if err == nil {
+		err = r.check(s, c)
+	}
+	if err == nil && r.Equal && timed {
+		if err = r.time(s, c); err == nil {
+			err = r.check(s, c)
+		}
+	}
+	if err == nil && r.Equal {
+		var after [][]byte
+		if after, err = r.kept(s, c); err == nil {
+			r.compareKept(before, after)
+		}
+	}
+	var fault *profile.Fault
+	switch {
+	case err == nil:
+	case errors.Is(err, profile.ErrHung):
+		r.refuse(Hangs, "it did not end in time; its process was ended")
+	case errors.As(err, &fault) && fault.Candidate != profile.Original:
+		r.refuse(Faults, err.Error())
+	default:
+		r.refuse(Refused, err.Error())
+	}
+}
+
+func (r *Replayed) check(s profile.Session, c profile.Candidate) error {
+	d, err := s.Check(c)
+	if err != nil {
+		return err
+	}
+	r.Launches++
+	if d.Same {
+		return nil
+	}
+	relative := map[string]float64{"float": d.Relative32, "double": d.Relative64}
+	if far, known := relative[r.Numbers]; known && r.Within.Relative > 0 && far <= r.Within.Relative {
+		r.How = Near
+		return nil
+	}
+	r.How, r.Equal, r.Why = Different, false, d.String()
+	r.Difference = &Difference{Argument: d.Where, Index: int(d.Offset / 4), Type: "32 bits",
+		Want: fmt.Sprintf("%x", d.Want), Got: fmt.Sprintf("%x", d.Got), Elements: int(d.Words),
+		beyond: true}
+	return nil
+}
+
+// time measures edit and original in turn. Each time is from before the launch until the device
+// has nothing left to do for it.
+func (r *Replayed) time(s profile.Session, c profile.Candidate) error {
+	sample := func(arm, n int) ([]float64, error) {
+		if arm == stats.Baseline {
+			return s.Measure(profile.Original, n, profile.Measurement{})
+		}
+		return s.Measure(c, n, profile.Measurement{})
+	}
+	base, err := sample(stats.Baseline, 3)
+	if err != nil {
+		return err
+	}
+	r.Speed, err = stats.Standard.Compare(sample, 0, stats.Standard.Plan(base))
+	return err
+}
+
+// kept reads the variables in which an edit could keep something.
+func (r *Replayed) kept(s profile.Session, c profile.Candidate) (out [][]byte, err error) {
+	for _, v := range r.Variables {
+		b, err := s.Read(c, v.Name, v.Size)
+		if err != nil {
+			return nil, fmt.Errorf("read its variable %s: %w", v.Name, err)
+		}
+		out = append(out, b)
+	}
+	return out, nil
+}
+
+func (r *Replayed) compareKept(before, after [][]byte) {
+	for n, v := range r.Variables {
+		if !bytes.Equal(before[n], after[n]) {
+			r.refuse(Different, "it keeps something from one launch to the next, in its variable "+v.Name)
+			return
+		}
+	}
+}

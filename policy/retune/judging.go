@@ -1,0 +1,595 @@
+package retune
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"gnvcc/cache"
+	"gnvcc/driver/apply"
+	"gnvcc/driver/compile"
+	"gnvcc/driver/environment"
+	"gnvcc/driver/record"
+	"gnvcc/driver/toolkit"
+	"gnvcc/policy"
+	"gnvcc/policy/judge"
+	"gnvcc/policy/selection"
+	"gnvcc/policy/stats"
+	"gnvcc/policy/tuner"
+	"gnvcc/profile/capture"
+	"gnvcc/profile/replay"
+	"gnvcc/rewrite/recipe"
+	"gnvcc/sim"
+	"gnvcc/sim/cubin"
+	"gnvcc/sim/predict"
+)
+
+// Judging edits, for gnvcc judge: the recorded command compiles the edited file in a scratch
+// folder, and package judge runs what came out beside the originals.
+
+// JudgeOptions are what a Judging is made of.
+type JudgeOptions struct {
+	Store   *cache.Store
+	Emulate bool // no GPU is used
+	GPU     tuner.GPU
+	Within  judge.Within
+	Shape   judge.Shape // of launches that are made up
+	Set     []string    // NAME=VALUE of their arguments
+	// gives the agent and the replayer; nil: they are built
+	Tools func() (agent, replayer string, err error)
+}
+
+// A Judging judges one edit after the other. What it knows of originals it keeps.
+type Judging struct {
+	o        JudgeOptions
+	captures *capture.Store
+	compiler *tuner.Compiler
+	builds   *apply.Builds
+	commands []apply.Built
+	benches  map[string]*original
+	standby  *replay.Standby
+	agent    string
+	replayer string
+}
+
+// An original is a kernel as it was built, made ready once.
+type original struct {
+	source *compile.Source
+	code   judge.Code
+	facts  cubin.Kernel
+	bench  *judge.Bench
+	types  []string
+	list   []*capture.Manifest // captured launches of it, on a GPU
+}
+
+// A Judgement is what came of one edit.
+type Judgement struct {
+	File, Of      string
+	Kernels       []JudgedKernel
+	Equal, Faster bool // all of them; one is, and none is slower
+	Notes         []string
+	Error         string  `json:",omitempty"` // it could not be judged
+	Compiled, Ran float64 // seconds
+}
+
+// A JudgedKernel is one of the file's.
+type JudgedKernel struct {
+	Kernel, Short string
+	Emulated      bool // nothing was run on a GPU
+	SameCode      bool // the machine code is the original's: nothing was run at all
+	judge.Verdict
+	Faster, Slower bool
+	// edit over original: below 1 is faster; 0: not known. With Predicted nobody has measured it
+	Ratio, Low, High float64
+	Predicted        bool
+	Original, Edit   cache.Build
+	Notes            []string
+}
+
+// NewJudging makes one; Close ends its processes and removes its scratch folder.
+func NewJudging(ctx context.Context, o JudgeOptions) (*Judging, error) {
+	j := &Judging{o: o, benches: map[string]*original{}}
+	var err error
+	if err = o.Store.PublishSpooled(ctx); err != nil {
+		return nil, err
+	}
+	if j.captures, err = tuner.Captures(o.Store); err != nil {
+		return nil, err
+	}
+	if !o.Emulate {
+		if j.agent, j.replayer, err = j.tools(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if j.compiler, err = tuner.NewCompiler(o.Store); err != nil {
+		return nil, err
+	}
+	j.builds = apply.ReadBuilds(o.Store)
+	j.commands = j.builds.Commands(nil)
+	return j, nil
+}
+
+func (j *Judging) tools(ctx context.Context) (agent, replayer string, err error) {
+	if j.o.Tools != nil {
+		return j.o.Tools()
+	}
+	self, _ := os.Executable()
+	kit, err := toolkit.Find(self, environment.Read())
+	if err != nil {
+		return "", "", err
+	}
+	if agent, err = tuner.BuildAgent(ctx, j.o.Store, kit.Dir()); err == nil {
+		replayer, err = tuner.BuildReplayer(ctx, j.o.Store, kit.Dir())
+	}
+	return agent, replayer, err
+}
+
+// Close ends what waits.
+func (j *Judging) Close() {
+	j.standby.Close()
+	j.compiler.Close()
+}
+
+// Judge compiles a file and judges its kernels; of names the recorded file that it is an edit of,
+// "" where its own name tells that. An error: it can't be judged.
+func (j *Judging) Judge(ctx context.Context, file, of, kernel string) (*Judgement, error) {
+	command, of, err := j.command(file, of)
+	if err != nil {
+		return nil, err
+	}
+	begun := time.Now()
+	// The user's store says how the user's was made, and one PTX may come from both.
+	folder, err := os.MkdirTemp(j.compiler.Folder(), "edit-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(folder)
+	store, err := cache.Open(folder)
+	if err != nil {
+		return nil, err
+	}
+	how := apply.Otherwise{Store: store, Input: of, Other: file, Cubin: j.drafts(command)}
+	trial, err := apply.TryOtherwise(ctx, j.o.Store, command.Hash, how)
+	if how.Cubin && (err != nil || len(trial.Units) == 0) && ctx.Err() == nil {
+		how.Cubin = false
+		trial, err = apply.TryOtherwise(ctx, j.o.Store, command.Hash, how)
+	}
+	if err != nil {
+		return nil, err
+	}
+	out := &Judgement{File: file, Of: of, Equal: true, Compiled: time.Since(begun).Seconds()}
+	begun = time.Now()
+	pairs, err := j.pairs(command, trial, of, file, kernel)
+	if err != nil {
+		return nil, err
+	}
+	slower := false
+	for _, p := range pairs {
+		var code []byte
+		if code, err = store.Object(p.now.Cubin); err != nil {
+			return nil, err
+		}
+		k, err := j.kernel(ctx, p, code)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", policy.ShortName(p.name), err)
+		}
+		out.Kernels = append(out.Kernels, *k)
+		out.Equal = out.Equal && k.Equal
+		out.Faster, slower = out.Faster || k.Faster, slower || k.Slower
+	}
+	if len(pairs) == 0 {
+		out.Notes = append(out.Notes, "no kernel is another one: the same PTX as the original's")
+	}
+	out.Faster = out.Faster && !slower && out.Equal
+	out.Ran = time.Since(begun).Seconds()
+	return out, nil
+}
+
+// command finds the recorded command that compiles a file.
+func (j *Judging) command(file, of string) (apply.Built, string, error) {
+	var found []apply.Built
+	var source string
+	look := func(same func(source string) bool) {
+		for _, c := range j.commands {
+			for _, u := range c.Units {
+				if u.Source != "" && same(u.Source) &&
+					!slices.ContainsFunc(found, func(x apply.Built) bool { return x.Hash == c.Hash }) {
+					found, source = append(found, c), u.Source
+				}
+			}
+		}
+	}
+	switch {
+	case of != "":
+		look(func(s string) bool { return s == of })
+	default:
+		look(func(s string) bool { return s == file })
+		if len(found) == 0 {
+			look(func(s string) bool { return filepath.Base(s) == filepath.Base(file) })
+		}
+	}
+	switch {
+	case len(found) == 0:
+		return apply.Built{}, "", fmt.Errorf(
+			"no build of %s is known: build it with gnvcc, or say --of SOURCE", cmp.Or(of, file))
+	case len(found) > 1:
+		slices.SortFunc(found, func(x, y apply.Built) int { return newest(y).Compare(newest(x)) })
+		if newest(found[0]).IsZero() || source == "" {
+			return apply.Built{}, "", fmt.Errorf("%d commands build %s", len(found), source)
+		}
+	}
+	for _, u := range found[0].Units {
+		if u.Source == of || filepath.Base(u.Source) == filepath.Base(file) {
+			source = u.Source
+		}
+	}
+	return found[0], source, nil
+}
+
+// drafts tells whether a command compiles one file for one target, so that its cubin is all.
+func (j *Judging) drafts(c apply.Built) bool {
+	return len(c.Units) == 1 && !c.Units[0].Reloc && filepath.Ext(c.Output) == ".o"
+}
+
+func newest(c apply.Built) (t time.Time) {
+	for _, u := range c.Units {
+		if u.Time.After(t) {
+			t = u.Time
+		}
+	}
+	return t
+}
+
+// A pair is a kernel as it was built, and edited.
+type pair struct {
+	name     string
+	own, now record.Unit
+	build    cache.Kernel // of the edit
+}
+
+// pairs are the kernels to be judged.
+func (j *Judging) pairs(c apply.Built, trial *apply.Trial, of, file,
+	kernel string) ([]pair, error) {
+	var all []pair
+	var gone []string
+	for _, u := range c.Units {
+		if u.Source != of {
+			continue
+		}
+		for _, k := range u.Kernels {
+			at, found := edited(trial, k.Name, u.Target)
+			if !found {
+				gone = append(gone, policy.ShortName(k.Name))
+				continue
+			}
+			p := pair{name: k.Name, own: u, now: at}
+			for _, e := range at.Kernels {
+				if e.Name == k.Name {
+					p.build = e
+				}
+			}
+			if kernel != "" || p.build.Identity != k.Identity {
+				all = append(all, p)
+			}
+		}
+	}
+	if len(gone) > 0 && kernel == "" {
+		return nil, fmt.Errorf("%s has no %s any more: another name, or other parameters",
+			filepath.Base(file), strings.Join(gone, ", "))
+	}
+	return selection.Of(kernel, all, func(p pair) selection.Kernel {
+		return selection.Kernel{Name: p.name, Identity: p.build.Identity, File: of, Target: p.own.Target}
+	})
+}
+
+func edited(trial *apply.Trial, kernel, target string) (record.Unit, bool) {
+	for _, u := range trial.Units {
+		if u.Target == target && slices.ContainsFunc(u.Kernels, func(k cache.Kernel) bool {
+			return k.Name == kernel
+		}) {
+			return u, true
+		}
+	}
+	return record.Unit{}, false
+}
+
+// original makes a kernel ready.
+func (j *Judging) original(ctx context.Context, p pair) (*original, error) {
+	key := p.own.Cubin + " " + p.name
+	if o := j.benches[key]; o != nil {
+		return o, nil
+	}
+	s, err := j.compiler.Compiler.Kernel(p.own.Cubin, p.name)
+	if err != nil {
+		return nil, err
+	}
+	made, err := j.compiler.Compiler.Compile(ctx, s, recipe.Recipe{})
+	if err != nil {
+		return nil, fmt.Errorf("the original: %w", err)
+	}
+	o := &original{source: s, code: judge.Code{Kernel: p.name}}
+	if o.code.Cubin, err = os.ReadFile(made.Path); err != nil {
+		return nil, err
+	}
+	if o.facts, err = o.code.Facts(); err != nil {
+		return nil, err
+	}
+	if s.Code != nil {
+		for _, q := range s.Code.Params {
+			o.types = append(o.types, q.Type)
+		}
+	}
+	list, _ := j.captures.List()
+	for _, m := range list {
+		if m.Kernel != p.name || !slices.ContainsFunc(j.builds.Of(m.Cubin, m.Kernel),
+			func(at apply.Place) bool { return at.Identity == s.Identity }) {
+			continue
+		}
+		o.list = append(o.list, m)
+	}
+	if j.o.Emulate {
+		err = j.ready(o, s)
+	}
+	if err != nil {
+		return nil, err
+	}
+	j.benches[key] = o
+	return o, nil
+}
+
+// ready does launches with the original in the emulator.
+func (j *Judging) ready(o *original, s *compile.Source) (err error) {
+	sig := judge.Signature{PTX: s.Signature, Types: o.types, Fixed: map[recipe.Place]string{}}
+	if s.Code != nil {
+		if sig.Values, err = s.Code.Values(s.Signature); err != nil {
+			sig.Values = nil
+		}
+	}
+	for _, text := range j.o.Set {
+		name, value, _ := strings.Cut(text, "=")
+		sig.Fixed[judge.FindPlace(sig.Values, name)] = value
+	}
+	if o.bench, err = judge.NewBench(o.code, sig, j.o.Shape); err != nil {
+		return err
+	}
+	for _, m := range o.list {
+		if err := o.bench.Captured(j.captures, m, o.types); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// kernel judges one.
+func (j *Judging) kernel(ctx context.Context, p pair, cubin []byte) (*JudgedKernel, error) {
+	if p.now.Reloc {
+		return nil, errors.New("its module is made by a device link (-rdc=true), and an edit of one file is none")
+	}
+	o, err := j.original(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	code := judge.Code{Cubin: cubin, Kernel: p.name}
+	k := &JudgedKernel{Kernel: p.name, Short: policy.ShortName(p.name), Emulated: j.o.Emulate,
+		Original: o.source.Default, Edit: cache.Build{Registers: p.build.Registers, Spill: p.build.Spill,
+			Stack: p.build.Stack, Shared: p.build.Shared, Barriers: p.build.Barriers}}
+	why, err := judge.Fits(o.facts, code)
+	switch {
+	case err != nil:
+		return nil, err
+	case why != "":
+		k.Verdict = judge.Verdict{How: judge.Refused, Why: why}
+		return k, nil
+	}
+	if k.SameCode = o.code.Same(code); k.SameCode {
+		k.Verdict = judge.Verdict{How: judge.Same, Equal: true}
+		return k, nil
+	}
+	if j.o.Emulate {
+		k.Verdict, err = o.bench.Judge(ctx, code, j.o.Within)
+		if err == nil && k.Equal {
+			j.predict(k, o, code)
+		}
+	} else {
+		err = j.replay(ctx, k, o, code)
+	}
+	if err != nil {
+		return nil, err
+	}
+	k.note()
+	return k, nil
+}
+
+// note says what an edit needs more of.
+func (k *JudgedKernel) note() {
+	for _, x := range []struct {
+		what     string
+		was, now int
+	}{{"bytes of static shared memory", k.Original.Shared, k.Edit.Shared},
+		{"bytes of local memory a thread", k.Original.Stack, k.Edit.Stack},
+		{"bytes of spills", k.Original.Spill, k.Edit.Spill}} {
+		if x.now > x.was {
+			k.Notes = append(k.Notes, fmt.Sprintf("it needs %d %s, the original %d", x.now, x.what, x.was))
+		}
+	}
+}
+
+// predict compares machine code: that is no measurement.
+func (j *Judging) predict(k *JudgedKernel, o *original, code judge.Code) {
+	cc := 90
+	device, ok := sim.Lookup(cc)
+	rates, err := predict.ForArchitecture(cc)
+	if !ok || err != nil {
+		return
+	}
+	shape := j.o.Shape
+	if len(o.list) > 0 {
+		shape.Grid, shape.Block, shape.Dynamic = o.list[0].Grid, o.list[0].Block, o.list[0].Dynamic
+	}
+	cycles := func(c judge.Code) float64 {
+		run, err := predict.NewRun(c.Cubin, c.Kernel, device, sim.Shape{
+			Threads: shape.Block[0] * shape.Block[1] * shape.Block[2],
+			Blocks:  shape.Grid[0] * shape.Grid[1] * shape.Grid[2], Shared: shape.Dynamic}, rates)
+		if err != nil {
+			return 0
+		}
+		e, err := run.Estimate()
+		if err != nil {
+			return 0
+		}
+		return e.Cycles
+	}
+	was, now := cycles(o.code), cycles(code)
+	if was <= 0 || now <= 0 {
+		return
+	}
+	k.Ratio, k.Predicted = now/was, true
+	k.Faster, k.Slower = k.Ratio < 1-predict.Resolution, k.Ratio > 1+predict.Resolution
+}
+
+// replay runs an edit on the captured launches, on a GPU.
+func (j *Judging) replay(ctx context.Context, k *JudgedKernel, o *original, code judge.Code) error {
+	if len(o.list) == 0 {
+		return errors.New("no launch of the original is captured (gnvcc tune -- ./app captures some; --emulate makes some up)")
+	}
+	f, err := cubin.Read(code.Cubin)
+	if err != nil {
+		return err
+	}
+	own, err := cubin.Read(o.code.Cubin)
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(j.compiler.Folder(), "edit.cubin")
+	if err := os.WriteFile(path, code.Cubin, 0o600); err != nil {
+		return err
+	}
+	best := stats.Comparison{}
+	untold := true
+	for n, m := range o.list {
+		r := &judge.Replayed{Path: path, Kernel: k.Kernel, Within: j.o.Within, Timed: n == 0}
+		for _, g := range f.Globals {
+			if !slices.ContainsFunc(own.Globals, func(x cubin.Global) bool { return x.Name == g.Name }) &&
+				strings.HasPrefix(g.Section, ".nv.global") {
+				r.Variables = append(r.Variables, g)
+			}
+		}
+		r.Numbers = numbersOf(m)
+		u, err := replay.Unpack(j.captures, m, j.compiler.Folder())
+		if err != nil {
+			return err
+		}
+		options := replay.Options{Program: j.replayer, Agent: j.agent, Vary: r.Vary,
+			Scratch: j.compiler.Folder(), Standby: j.standby, Limit: longestRun,
+			Worth: func() bool { return r.Done && r.Equal }}
+		j.standby = nil
+		_, err = tuner.ThisGPU(j.o.GPU).Replay(ctx, options, u, r, 1, []int{1, 2, 3, 4, 5, 6, 7, 8})
+		u.Close()
+		if err != nil && !r.Done {
+			return err
+		}
+		if !r.Done {
+			return errors.New("the captured launch was not repeated: its process ended")
+		}
+		launches := k.Launches + r.Launches
+		k.Verdict = r.Verdict
+		k.Launches = launches
+		if !r.Equal {
+			break
+		}
+		if r.Timed {
+			best = r.Speed
+		}
+		untold = untold && !r.Changes
+	}
+	if k.Equal && untold {
+		return errors.New("the original leaves memory as it finds it in all captured launches: whether an edit does anything can't be told from them")
+	}
+	if k.Equal && best.Ratio.N > 0 {
+		k.Ratio, k.Low, k.High = best.Ratio.Estimate, best.Ratio.Low, best.Ratio.High
+		k.Faster = stats.Standard.Better(best.Ratio)
+		k.Slower = stats.Standard.Harmful(best.Ratio)
+	}
+	j.standby = tuner.ThisGPU(j.o.GPU).Prepare(ctx, replay.Options{Program: j.replayer, Agent: j.agent,
+		Scratch: j.compiler.Folder()}, o.list[0].UUID)
+	return nil
+}
+
+// longestRun is how long one launch of an edit may take before its process is ended.
+const longestRun = 10 * time.Second
+
+// numbersOf is what all ranges of a launch hold, where they hold the same.
+func numbersOf(m *capture.Manifest) string {
+	for _, r := range m.Ranges {
+		if r.Numbers != m.Ranges[0].Numbers || r.Numbers == "zero" {
+			return ""
+		}
+	}
+	if len(m.Ranges) == 0 {
+		return ""
+	}
+	return m.Ranges[0].Numbers
+}
+
+// Sentence says it for people.
+func (k *JudgedKernel) Sentence() string {
+	var text string
+	switch {
+	case k.SameCode:
+		text = "the same machine code"
+	case k.How == judge.Same:
+		text = fmt.Sprintf("the same bytes on %s", launches(k.Launches))
+	case k.How == judge.Near:
+		text = fmt.Sprintf("within what is allowed on %s", launches(k.Launches))
+	case k.How == judge.Different:
+		text = "NOT EQUAL: " + k.Why
+	case k.How == judge.Hangs:
+		text = "NOT EQUAL: it does not end: " + k.Why
+	default:
+		text = "NOT EQUAL: " + k.Why
+	}
+	if !k.Equal && k.Where != "" {
+		text += " (" + k.Where + ")"
+	}
+	switch {
+	case k.Ratio <= 0:
+	case k.Predicted:
+		text += fmt.Sprintf("; predicted to be %.2f times as fast, which nobody has measured", 1/k.Ratio)
+	default:
+		text += fmt.Sprintf("; %.3f times as fast (%.3f to %.3f)", 1/k.Ratio, 1/k.High, 1/k.Low)
+	}
+	return text
+}
+
+func launches(n int) string {
+	if n == 1 {
+		return "1 launch"
+	}
+	return fmt.Sprintf("%d launches", n)
+}
+
+// Lines are what else there is to say.
+func (k *JudgedKernel) Lines() (out []string) {
+	if k.Original.Registers != k.Edit.Registers {
+		out = append(out, fmt.Sprintf("%d registers, the original %d", k.Edit.Registers,
+			k.Original.Registers))
+	}
+	out = append(out, k.Notes...)
+	if k.Emulated && !k.SameCode {
+		out = append(out, "run in the emulator, not on a GPU")
+	}
+	if k.Unstable {
+		out = append(out,
+			"in another order of blocks the original leaves other bytes: these were compared in one order alone")
+	}
+	if k.Modelled {
+		out = append(out, "special functions were needed (sin, rsqrt, ...), whose results are modelled")
+	}
+	return out
+}
