@@ -132,8 +132,8 @@ func copyNew(root *os.Root, from, name string) error {
 	return err
 }
 
-// git runs git in a folder, for the repository that this lies in: in a hook's environment that would
-// be the hook's.
+// git runs git in a folder, for the repository that this lies in: a hook's environment would have
+// it be the hook's.
 func git(ctx context.Context, dir string, args []string, env ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, "git", append([]string{"-C", dir}, args...)...)
 	cmd.Env = append(environment.Read().Without("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE",
