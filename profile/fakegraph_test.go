@@ -82,6 +82,7 @@ func TestGraphNodes(t *testing.T) {
 // all is done as the program wants it, and the reason is told.
 func TestGraphsLeft(t *testing.T) {
 	f := newFakeDriver(t)
+	const none = "none is launched by itself"
 	for _, c := range []struct{ what, set, want string }{
 		{"nodes", "WIDE=1", "its nodes are no single row"},
 		{"nodes", "FAIL=cuGraphGetEdges", "its nodes are no single row"},
@@ -94,13 +95,26 @@ func TestGraphsLeft(t *testing.T) {
 		{"nodes", "LAUNCHES=1", ""},
 		{"nodes", "LAUNCHES=5", ""},
 		{"nodes", "FAIL=cuGraphLaunch", ""}, // of ours, for the memset
+		{"nodes", "FAIL=cuFuncGetParamInfo", none},
+		{"nodes", "FAIL=cuGraphKernelNodeGetAttribute", none},
+		{"nodes", "FAIL=cuStreamGetId", "a stream that is not known"},
+		{"nodes", "FAIL=cuStreamQuery", "its nodes were not launched one by one"},
+		{"nodes", "BUSY=1", "its nodes were not launched one by one"},
+		{"nodes of kernels", "", "kernels may launch graphs"},
+		{"nodes in turns", "", ""},
+		{"nodes that stay", "", ""},
 		{"nodes without a graph", "", "has destroyed the graph"},
 		{"nodes alone", "", ""},
 	} {
 		h := &seeing{dir: t.TempDir()}
 		exit, log := f.run(t, h, c.what, true, c.set)
 		said := strings.Join(h.events, "\n") + strings.Join(h.why, "\n") + log
-		if exit.Code != 7 || !strings.Contains(said, c.want) {
+		walked := strings.Contains(said, "the launch is a graph's kernel node")
+		if c.what == "nodes that stay" && strings.Count(said, "graph's kernel node") > 9 {
+			t.Errorf("node by node also after a change that failed: %q", said)
+		}
+		if exit.Code != 7 || (c.want == none && walked) ||
+			(c.want != none && !strings.Contains(said, c.want)) {
 			t.Errorf("%s, %s: %+v, %q", c.what, c.set, exit, said)
 		}
 	}

@@ -280,7 +280,8 @@ func TestCompareCommit(t *testing.T) {
 	edited := strings.Replace("#include \"made.h\"\n"+upgradedSource, "i += 32", "i += TURN", 1)
 	u.write("src/k.cu", strings.Replace(edited, "p[threadIdx.x] += 1", "p[threadIdx.x] += 2", 1))
 	git("init", "-q")
-	git("add", "k.cu")
+	u.write("src/.gitattributes", "k.cu export-ignore\n") // of archives alone
+	git("add", "k.cu", ".gitattributes")
 	git("commit", "-qm", "one")
 	u.write("src/k.cu", strings.Replace(edited, "__global__ void plain(float *p, int n)",
 		"__global__ void plain(float *p, int n, int m)", 1))
@@ -288,6 +289,9 @@ func TestCompareCommit(t *testing.T) {
 	before, _ := exec.Command("find", u.dir+"/src", "-newer", u.dir+"/src/k.cubin").Output()
 	out, code := u.gnvcc("compare", "--commit", "HEAD")
 	u.ends(out, code, 1, " at HEAD", "the later build has no kernel of that name", "1 the same code")
+	out, code = u.gnvcc("compare", "--commit", "HEAD", "sums")
+	u.ends(out, code, 0, "1 kernel in both: 1 the same code")
+	u.env = append(u.env, "GIT_DIR="+u.dir+"/nowhere") // as in a hook of another repository
 	out, code = u.gnvcc("compare", "--commit", "HEAD", "sums")
 	u.ends(out, code, 0, "1 kernel in both: 1 the same code")
 	out, code = u.gnvcc("compare", "--commit", "nowhere")

@@ -136,9 +136,24 @@ func judgeMain(o judgeOptions, args []string) error {
 func serveJudge(ctx context.Context, one func(request) (*retune.Judgement, error)) error {
 	lines := bufio.NewScanner(os.Stdin)
 	lines.Buffer(nil, 1<<20)
-	for ctx.Err() == nil && lines.Scan() {
-		text := strings.TrimSpace(lines.Text())
-		if text == "" {
+	next := make(chan string) // read beside: who ends us does not wait for a line
+	go func() {
+		defer close(next)
+		for lines.Scan() {
+			next <- lines.Text()
+		}
+	}()
+	for {
+		text, more := "", false
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case text, more = <-next:
+		}
+		if !more {
+			return lines.Err()
+		}
+		if text = strings.TrimSpace(text); text == "" {
 			continue
 		}
 		var r request
@@ -161,7 +176,6 @@ func serveJudge(ctx context.Context, one func(request) (*retune.Judgement, error
 			return err
 		}
 	}
-	return lines.Err()
 }
 
 // readWithin reads ABS,REL.

@@ -1,12 +1,15 @@
 package main
 
 import (
+	"bufio"
 	"encoding/json"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -215,5 +218,41 @@ func TestJudgeReplays(t *testing.T) {
 	if out, err := w.gnvcc("judge", "--of", filepath.Join(w.Dir, "many.cu"), file); err == nil ||
 		!strings.Contains(out, "no launch of the original is captured") {
 		t.Errorf("without captures: %v: %s", err, out)
+	}
+}
+
+// TestJudgeServeEnds: --serve ends when it is told to, also while it waits for a line.
+func TestJudgeServeEnds(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	gnvcc := filepath.Join(t.TempDir(), "gnvcc")
+	if err := copyFile(self, gnvcc); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(gnvcc, "judge", "--serve", "--emulate")
+	cmd.Env = append(os.Environ(), "GNVCC_STORE="+t.TempDir())
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	io.WriteString(in, "no JSON\n")
+	if line, err := bufio.NewReader(out).ReadString('\n'); !strings.Contains(line, "invalid") {
+		t.Errorf("%q, %v", line, err)
+	}
+	kill := time.AfterFunc(10*time.Second, func() { cmd.Process.Kill() })
+	time.Sleep(300 * time.Millisecond) // it waits for the next line by then
+	cmd.Process.Signal(syscall.SIGTERM)
+	if cmd.Wait(); !kill.Stop() {
+		t.Error("it waits for a line for ever")
 	}
 }

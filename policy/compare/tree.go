@@ -15,6 +15,7 @@ import (
 	"sync"
 
 	"gnvcc/driver/apply"
+	"gnvcc/driver/environment"
 )
 
 // Another commit's tree: its files in a scratch folder, and beside them what the present tree has
@@ -34,7 +35,7 @@ var read = []string{".h", ".hh", ".hpp", ".hxx", ".cuh", ".inc", ".inl", ".ipp",
 
 // of gives the folder that stands for the repository of a command's folder.
 func (t *trees) of(ctx context.Context, dir string) (apply.Move, error) {
-	top, err := git(ctx, dir, "rev-parse", "--show-toplevel")
+	top, err := git(ctx, dir, []string{"rev-parse", "--show-toplevel"})
 	if err != nil {
 		return apply.Move{}, fmt.Errorf("%s is in no git repository: %w", dir, err)
 	}
@@ -68,31 +69,26 @@ func (t *trees) within(m apply.Move, dir string) error {
 // make fills it.
 func (t *trees) make(ctx context.Context, m apply.Move) error {
 	// ^{commit}: a name, and not an option or a file
-	hash, err := git(ctx, m.From, "rev-parse", "--verify", "--end-of-options", t.commit+"^{commit}")
+	hash, err := git(ctx, m.From, []string{"rev-parse", "--verify", "--end-of-options",
+		t.commit + "^{commit}"})
 	if err != nil {
 		return err
 	}
 	if err := os.Mkdir(m.To, 0o700); err != nil {
 		return err
 	}
-	archive := exec.CommandContext(ctx, "git", "-C", m.From, "archive", strings.TrimSpace(hash))
-	unpack := exec.CommandContext(ctx, "tar", "-x", "-C", m.To)
-	var said bytes.Buffer
-	archive.Stderr, unpack.Stderr = &said, &said
-	if unpack.Stdin, err = archive.StdoutPipe(); err != nil {
-		return err
+	// not git archive, which leaves out what .gitattributes says (export-ignore); with an index of our
+	// own, beside which nothing is written
+	index := m.To + ".index"
+	for _, args := range [][]string{{"read-tree", strings.TrimSpace(hash)},
+		{"checkout-index", "--all", "--prefix=" + m.To + "/"}} {
+		args = slices.Concat([]string{"-c", "core.sparseCheckout=false", "-c", "core.splitIndex=false",
+			"-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"}, args)
+		if _, err := git(ctx, m.From, args, "GIT_INDEX_FILE="+index); err != nil {
+			return err
+		}
 	}
-	if err := unpack.Start(); err != nil {
-		return err
-	}
-	err = archive.Run()
-	if e := unpack.Wait(); err == nil {
-		err = e
-	}
-	if err != nil {
-		return fmt.Errorf("git archive: %w: %s", err, said.String())
-	}
-	others, err := git(ctx, m.From, "ls-files", "-z", "--others")
+	others, err := git(ctx, m.From, []string{"ls-files", "-z", "--others"})
 	if err != nil {
 		return err
 	}
@@ -136,13 +132,18 @@ func copyNew(root *os.Root, from, name string) error {
 	return err
 }
 
-func git(ctx context.Context, dir string, args ...string) (string, error) {
+// git runs git in a folder, for the repository that this lies in: a hook's environment would have
+// it be the hook's.
+func git(ctx context.Context, dir string, args []string, env ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, "git", append([]string{"-C", dir}, args...)...)
+	cmd.Env = append(environment.Read().Without("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE",
+		"GIT_PREFIX", "GIT_COMMON_DIR", "GIT_NAMESPACE"), env...)
 	var said bytes.Buffer
 	cmd.Stderr = &said
 	out, err := cmd.Output()
 	if err != nil {
-		return "", fmt.Errorf("git %s: %w: %s", args[0], err, strings.TrimSpace(said.String()))
+		at := slices.IndexFunc(args, func(a string) bool { return a != "-c" && !strings.Contains(a, "=") })
+		return "", fmt.Errorf("git %s: %w: %s", args[at], err, strings.TrimSpace(said.String()))
 	}
 	return string(out), nil
 }

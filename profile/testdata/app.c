@@ -71,8 +71,8 @@ static void *cancelled(void *went_on) {
 
 static void compute_graph(const void *p) { fake_graph_launch(); }
 
-static void launch_graph(CUgraphExec e) {
-  cuGraphLaunch_params l = {.hGraph = e};
+static void launch_graph(CUgraphExec e, CUstream s) {
+  cuGraphLaunch_params l = {.hGraph = e, .hStream = s};
   CALL(cuGraphLaunch, &l, compute_graph);
 }
 
@@ -220,7 +220,8 @@ int main(int n, char **argv) {
     CUdeviceptr q = memory();
     void *params[] = {&q};
     for (int i = 0; i < 4; i++) fake_node(i, p);
-    cuGraphInstantiateWithFlags_params i = {.phGraphExec = &e, .hGraph = g};
+    bool turns = strcmp(what, "nodes in turns") == 0, stay = strcmp(what, "nodes that stay") == 0;
+    cuGraphInstantiateWithFlags_params i = {.phGraphExec = &e, .hGraph = g, .flags = strcmp(what, "nodes of kernels") == 0 ? 4 : 0};
     CUDA_KERNEL_NODE_PARAMS k = {.func = FAKE_KERNEL, .gridDimX = 8, .gridDimY = 1, .gridDimZ = 1, .blockDimX = 32, .blockDimY = 1, .blockDimZ = 1, .kernelParams = params};
     cuGraphExecKernelNodeSetParams_v2_params set = {.hGraphExec = e, .hNode = (CUgraphNode)103, .nodeParams = &k};
     cuGraphDestroy_params d = {.hGraph = g};
@@ -229,15 +230,19 @@ int main(int n, char **argv) {
     CALL(cuGraphInstantiateWithFlags, &i, NULL);
     if (early) CALL(cuGraphDestroy, &d, NULL);
     for (int fd = 3; strcmp(what, "nodes alone") == 0 && fd < 64; fd++) close(fd); // gnvcc is not heard any more, in the midst of the first launch
-    for (int n = 0; n < 4; n++) launch_graph(e);
-    fake_node(3, q);
+    for (int n = 0; n < 4; n++) launch_graph(e, turns && n % 2 ? FAKE_STREAM : NULL);
+    if (turns && (fake_waits == 0 || fake_strays)) return 8; // or the second launch runs beside the first one
+    if (stay) result = CUDA_ERROR_INVALID_VALUE;
+    else fake_node(3, q);
     CALL(cuGraphExecKernelNodeSetParams_v2, &set, NULL);
-    for (int n = 0; n < 4; n++) launch_graph(e);
+    result = CUDA_SUCCESS;
+    for (int n = 0; n < 4; n++) launch_graph(e, NULL);
     if (!early) CALL(cuGraphDestroy, &d, NULL);
-    launch_graph(e);
+    launch_graph(e, NULL);
     CALL(cuGraphExecDestroy, &x, NULL);
     unsigned char *at = (unsigned char *)p, *other = (unsigned char *)q;
     if (fake_disabled()) return 6;
+    if (stay) return fake_runs(p) == 9 * 3 && at[1] == (unsigned char)(8 + 27) ? 7 : 5;
     if (fake_runs(p) != 4 * 3 + 5 * 2 || fake_runs(q) != 5) return 5; // each node once a launch
     return at[0] == 100 && at[1] == (unsigned char)(8 + 22) && other[0] == 1 + 5 ? 7 : 4;
   }

@@ -94,11 +94,15 @@ DO(cuEventDestroy_v2, (CUevent e), free(e))
 DO(cuEventElapsedTime, (float *ms, CUevent a, CUevent b), UNSAFE; *ms = last == FAKE_TOOL ? 0.004f : tools ? 0.5033f : 0.5f)
 DO(cuStreamQuery, (CUstream s), UNSAFE; if (getenv("BUSY")) return CUDA_ERROR_NOT_READY)
 DO(cuStreamSynchronize, (CUstream s), UNSAFE)
+DO(cuStreamGetCtx, (CUstream s, CUcontext *c), *c = FAKE_CONTEXT)
+DO(cuStreamGetId, (CUstream s, unsigned long long *id), *id = (uintptr_t)s)
+int fake_waits, fake_strays; // for events, and kernels on the second stream
+DO(cuStreamWaitEvent, (CUstream s, CUevent e, unsigned flags), fake_waits++)
 DO(cuStreamIsCapturing, (CUstream s, CUstreamCaptureStatus *status), *status = atomic_load(&fake_capturing) ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE)
 DO(cuThreadExchangeStreamCaptureMode, (CUstreamCaptureMode * m), CUstreamCaptureMode was = mode; mode = *m; *m = was)
 DO(cuLaunchKernel, (CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, CUstream s, void **params, void **extra),
    static int kernels; if (f == FAKE_KERNEL && getenv("LAUNCHES") && ++kernels > atoi(getenv("LAUNCHES"))) return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
-   if (shared > most[(uintptr_t)f]) return CUDA_ERROR_INVALID_VALUE; last = f; if (f == FAKE_TOOL) tools = true; if (f == FAKE_KERNEL || f == FAKE_LOADED) compute(f, shared, *(CUdeviceptr *)params[0]); if (f == FAKE_COMPARE) compare(params))
+   fake_strays += s == FAKE_STREAM; if (shared > most[(uintptr_t)f]) return CUDA_ERROR_INVALID_VALUE; last = f; if (f == FAKE_TOOL) tools = true; if (f == FAKE_KERNEL || f == FAKE_LOADED) compute(f, shared, *(CUdeviceptr *)params[0]); if (f == FAKE_COMPARE) compare(params))
 DO(cuLaunchKernelEx, (const CUlaunchConfig *c, CUfunction f, void **params, void **extra), )
 DO(cuModuleLoad, (CUmodule * m, const char *path), *m = FAKE_MODULE)
 DO(cuModuleLoadData, (CUmodule * m, const void *text), UNSAFE; *m = FAKE_TOOLS)

@@ -13,6 +13,7 @@
 #define FAKE_SETS ((CUfunction)9)    // k(pointer, int, int)
 #define FAKE_MODULE ((CUmodule)6)
 #define FAKE_TOOLS ((CUmodule)7)
+#define FAKE_STREAM ((CUstream)10)
 #define FAKE_BYTES (1 << 20)
 
 extern unsigned char fake_theirs[2 * FAKE_BYTES]; // a variable of another module
@@ -23,6 +24,7 @@ int fake_most(CUfunction f); // dynamic shared memory that it may be launched wi
 void fake_node(int i, CUdeviceptr p); // what a node of the graph is given
 void fake_graph_launch(void);
 int fake_disabled(void);              // nodes that are switched off
+extern int fake_waits, fake_strays;   // for events, and kernels on FAKE_STREAM
 extern int fake_graph_launches;       // the agent's
 int fake_runs(CUdeviceptr p); // of kernels that were given it
 

@@ -437,6 +437,7 @@ static void on_call(enum action a, CUpti_CallbackId id, const CUpti_CallbackData
   if (a == GRAPH) on_graph_launched();
   if (a == FREE || a == UNMAP) alloc_taken(success);
   if (success) on_success(a, c);
+  else if (a == GRAPH_CHANGE) on_graph_failure(c->functionName, c->functionParams);
   gate_leave();
 }
 

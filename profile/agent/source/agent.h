@@ -175,6 +175,7 @@ struct kernel {
   uint32_t *offset, *size;
   uint32_t bytes;            // of all parameters
   uint8_t *place;            // a word of arguments each: see normal() in launch.c
+  bool listed;               // the driver has told all of them
   bool asked;                // the application wants to know its registers, its shared memory, or how many blocks fit
 };
 void kernel_asked(CUfunction f);                   // f: a CUfunction or a CUkernel
@@ -219,6 +220,7 @@ void on_graph_launched(void);
 bool graph_pending(void); // this thread's launch of a graph, whose nodes are switched off, has not returned; gnvcc may have gone meanwhile
 void on_graph_enter(const char *name, const void *params);                          // what may destroy a graph
 void on_graph_success(const char *name, const void *params, CUcontext context);    // what makes or changes one
+void on_graph_failure(const char *name, const void *params);
 void graphs_count(void);                                                            // counts what was launched since
 void graphs_drop(CUcontext context);
 

@@ -17,5 +17,7 @@ const char *driver_find(void) {
 #undef X
   cu.GraphGetEdges = (__typeof__(cu.GraphGetEdges))dlsym(lib, "cuGraphGetEdges");
   cu.GraphKernelNodeGetParams = (__typeof__(cu.GraphKernelNodeGetParams))dlsym(lib, "cuGraphKernelNodeGetParams_v2");
+  cu.StreamGetCtx = (__typeof__(cu.StreamGetCtx))dlsym(lib, "cuStreamGetCtx");
+  cu.StreamGetId = (__typeof__(cu.StreamGetId))dlsym(lib, "cuStreamGetId");
   return NULL;
 }

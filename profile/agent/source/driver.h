@@ -26,6 +26,7 @@
   X(EventCreate, cuEventCreate, "cuEventCreate", 1) \
   X(EventRecord, cuEventRecord, "cuEventRecord", 1) \
   X(EventQuery, cuEventQuery, "cuEventQuery", 1) \
+  X(StreamWaitEvent, cuStreamWaitEvent, "cuStreamWaitEvent", 0) \
   X(EventDestroy, cuEventDestroy, "cuEventDestroy_v2", 1) \
   X(EventElapsedTime, cuEventElapsedTime, "cuEventElapsedTime", 1) \
   X(StreamQuery, cuStreamQuery, "cuStreamQuery", 1) \
@@ -71,6 +72,8 @@ struct driver {
   // Not by cuda.h, whose functions of these names have other parameters from version to version.
   CUresult (*GraphGetEdges)(CUgraph, CUgraphNode *from, CUgraphNode *to, size_t *n); // fails where edges are of other kinds
   CUresult (*GraphKernelNodeGetParams)(CUgraphNode, struct kernel_node *);
+  CUresult (*StreamGetCtx)(CUstream, CUcontext *);
+  CUresult (*StreamGetId)(CUstream, unsigned long long *); // since 12.0
 #define X(field, declaration, symbol, needed) __typeof__(&declaration) field;
   DRIVER_FUNCTIONS(X)
 #undef X

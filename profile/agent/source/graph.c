@@ -7,17 +7,25 @@
 // launched yet is switched on before, and the program's launch does that: each node runs once, whatever happens.
 //
 // Only of graphs that are one row of kernels, copies and memsets: nodes that stand beside each other may wait for each other, and others can't be
-// switched off. And only while the graph that was instantiated is there, whose nodes these are. All others are counted, and the reason is told.
+// switched off. And only while the graph that was instantiated is there, whose nodes these are; not where kernels may launch graphs, which they
+// can as nodes alone, and need as the host has uploaded them. All others are counted, and the reason is told.
+//
+// Launches of one executable graph wait for each other, on whatever streams they are; kernels do so on one stream alone. So a graph is walked as
+// long as it is launched on one, and what another gets waits for the walk.
 #define _GNU_SOURCE
 #include "agent.h"
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define MOST_NODES 20000
 #define MOST_BATCHES 16   // copies and memsets between kernels, in rows: each is a launch of the whole graph, with the rest of it switched off
-#define PATIENCE 0.1      // seconds that other threads get to leave their calls
+#define PATIENCE 0.1      // seconds that other threads get to leave their calls, and the stream to come to rest
+#define ROW 100           // launches, after which the stream must have come to rest again: in a full queue the next one waits for the device, and
+#define ROW_PATIENCE 1.0  // what that waits for may wait for us, with the gate closed
 #define ONCE 0.5          // seconds that walks may take, captures aside,
 #define PART 0.02         // and the part of the time since the first one
+#define DEVICE_LAUNCH 4     // CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH, and
 #define DEVICE_UPDATABLE 13 // CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE, which old headers lack
 
 struct node {
@@ -41,14 +49,19 @@ struct exec {
   size_t n;
   const char *why;  // it is not walked, NULL: it may be
   bool walked, told; // it was; nobody needs to be asked about its kernels any more
+  bool placed;       // it was launched, on this stream (a number that no other one gets)
+  unsigned long long stream;
+  CUevent done;      // behind the last walk, NULL: none yet
   uint64_t launches, counted;
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // taken before launch.c's
 static struct exec *execs;
-static __thread struct exec *walked; // by this thread, whose launch has not returned yet
+static __thread struct exec *walked; // by this thread, whose launch has not returned yet,
+static __thread CUstream at;         // on this stream
 __thread bool walking;
 static double spent, begun; // with talk held
+static atomic_bool from_device; // graphs may be launched by kernels
 
 static void nodes_free(struct node *x, size_t n) {
   for (size_t i = 0; x && i < n; i++) free(x[i].args), free(x[i].params);
@@ -74,7 +87,12 @@ static const char *read_attributes(struct node *x) {
   CUlaunchAttributeValue v;
   if (get_attribute(x->node, DEVICE_UPDATABLE, &v) == CUDA_SUCCESS && *(const int *)&v) return "a kernel may change a node of it";
   for (size_t i = 0; i < sizeof which / sizeof *which; i++) {
-    if (get_attribute(x->node, which[i], &v) != CUDA_SUCCESS) continue; // a driver that does not know it
+    CUresult r = get_attribute(x->node, which[i], &v);
+    if (r != CUDA_SUCCESS) {
+      bool old = which[i] != CU_LAUNCH_ATTRIBUTE_COOPERATIVE && (r == CUDA_ERROR_INVALID_VALUE || r == CUDA_ERROR_NOT_SUPPORTED); // does not know it
+      if (old) continue;
+      return "the driver does not tell how its kernels are launched";
+    }
     bool set;
     switch (which[i]) {
     case CU_LAUNCH_ATTRIBUTE_COOPERATIVE: set = v.cooperative != 0; break;
@@ -98,6 +116,7 @@ static const char *take(struct node *x, const struct kernel_node *p, bool extend
   CUfunction f = p->f || !extended ? p->f : p->kernel;
   struct kernel *k = f ? kernel_of(f, context) : NULL;
   if (!k || !k->name || !*k->name) return "a kernel of it is not known to the driver by name";
+  if (!k->listed) return "the arguments of a kernel can't be read";
   CUcontext own = extended && !p->f ? p->context : NULL;
   if (own && own != context) return "it has kernels in another context";
   struct launch l = {.f = f, .context = context, .dynamic = p->dynamic, .flags = x->l.flags, .params = p->params, .extra = p->extra};
@@ -189,7 +208,7 @@ static const char *read_graph(CUgraph graph, CUcontext context, struct node **li
   *list = NULL;
   *count = 0;
   if (!cu.GraphGetNodes || !cu.GraphNodeGetType || !cu.GraphKernelNodeGetParams || !cu.GraphKernelNodeGetAttribute || !cu.FuncGetParamInfo || !cu.GraphNodeSetEnabled ||
-      !cu.GraphNodeGetEnabled || !cu.GraphLaunch || !cu.LaunchKernelEx)
+      !cu.GraphNodeGetEnabled || !cu.GraphLaunch || !cu.LaunchKernelEx || !cu.StreamGetCtx || !cu.StreamGetId || !cu.StreamWaitEvent)
     return "this driver does not tell of its nodes";
   size_t n = 0;
   inside = OURS;
@@ -259,12 +278,14 @@ void on_graph_enter(const char *name, const void *params) {
   bool of_exec = strcmp(name, "cuGraphExecDestroy") == 0, of_node = strcmp(name, "cuGraphDestroyNode") == 0, of_graph = strcmp(name, "cuGraphDestroy") == 0;
   if (!observing || (!of_exec && !of_node && !of_graph)) return;
   void *handle = *(void *const *)params; // the only parameter of all three
+  CUevent done = NULL;
   pthread_mutex_lock(&lock);
   for (struct exec **p = &execs; *p;) {
     struct exec *e = *p;
     bool hit = of_exec ? (void *)e->exec == handle : of_graph && (void *)e->graph == handle;
     for (size_t i = 0; of_node && !hit && i < e->n; i++) hit = (void *)e->nodes[i].node == handle;
     if (hit && of_exec) {
+      done = e->done;
       drop(p);
       continue;
     }
@@ -274,6 +295,18 @@ void on_graph_enter(const char *name, const void *params) {
     }
     p = &e->next;
   }
+  pthread_mutex_unlock(&lock);
+  inside = OURS;
+  if (done) cu.EventDestroy(done);
+  inside = OUTSIDE;
+}
+
+// What a call that failed has changed all the same is not known.
+void on_graph_failure(const char *name, const void *params) {
+  if (!observing || strncmp(name, "cuGraphExec", 11) != 0) return;
+  pthread_mutex_lock(&lock);
+  struct exec *e = exec_of(*(CUgraphExec const *)params); // the first parameter of them all
+  if (e && !e->why) e->why = "a change of it failed";
   pthread_mutex_unlock(&lock);
 }
 
@@ -316,6 +349,8 @@ static void updated(CUgraphExec exec, CUgraph graph, CUcontext context) {
 
 // A node of an executable graph was given other parameters.
 static void changed(CUgraphExec exec, CUgraphNode node, const struct kernel_node *p, bool extended, CUcontext context) {
+  CUfunction f = p->f || !extended ? p->f : p->kernel;
+  if (f) kernel_of(f, context); // asks the driver, for which no lock may be held
   pthread_mutex_lock(&lock);
   struct exec *e = exec_of(exec);
   struct node *x = NULL;
@@ -333,7 +368,10 @@ static void changed(CUgraphExec exec, CUgraphNode node, const struct kernel_node
 void on_graph_success(const char *name, const void *params, CUcontext context) {
   if (!observing) return;
   if (strncmp(name, "cuGraphInstantiate", 18) == 0) { // all have these two first
-    const struct { CUgraphExec *exec; CUgraph graph; } *p = params;
+    const struct { CUgraphExec *exec; CUgraph graph; union { uint64_t flags; const uint64_t *params; }; } *p = params; // those begin with the flags
+    bool plain = strncmp(name + 18, "WithFlags", 9) == 0, more = strncmp(name + 18, "WithParams", 10) == 0;
+    uint64_t flags = plain ? p->flags : more && p->params ? *p->params : 0;
+    if (flags & DEVICE_LAUNCH) atomic_store(&from_device, true);
     if (p->exec) instantiated(*p->exec, p->graph, context);
   } else if (strncmp(name, "cuGraphExecUpdate", 17) == 0) {
     const struct { CUgraphExec exec; CUgraph graph; } *p = params;
@@ -396,6 +434,15 @@ static bool launch_node(struct node *x, CUstream stream) {
   return ok;
 }
 
+// Waits for the stream. False: it is not at rest in time, or in trouble.
+static bool rests(CUstream stream, double seconds) {
+  CUresult r;
+  inside = OURS;
+  for (double end = now() + seconds; (r = cu.StreamQuery(stream)) == CUDA_ERROR_NOT_READY && now() < end;) usleep(50);
+  inside = OUTSIDE;
+  return r == CUDA_SUCCESS;
+}
+
 // Launches all nodes, one by one. With talk held and the gate closed. False: none was launched, and none is switched off.
 static bool walk(struct exec *e, CUstream stream) {
   if (!whole(e)) return false;
@@ -404,9 +451,10 @@ static bool walk(struct exec *e, CUstream stream) {
     e->why = "the driver does not switch its nodes off";
     return false;
   }
-  size_t i = 0, end;
+  size_t i = 0, end, row = 0;
   for (bool ok = true; ok && i < e->n; i = ok ? end : i) {
     end = i + 1;
+    if (++row % ROW == 0 && !(ok = rests(stream, ROW_PATIENCE))) break;
     if (e->nodes[i].k) {
       ok = !e->nodes[i].on || launch_node(&e->nodes[i], stream);
       continue;
@@ -426,7 +474,7 @@ static bool walk(struct exec *e, CUstream stream) {
   return true;
 }
 
-static bool due(const struct exec *e) { return !e->why && (e->launches & (e->launches - 1)) == 0 && atomic_load(&captures) == 0; }
+static bool due(const struct exec *e) { return !e->why && e->placed && (e->launches & (e->launches - 1)) == 0 && atomic_load(&captures) == 0; }
 
 // Walks where there is time for it. True: the gate is closed, and stays so until the program's launch has returned.
 static bool try_walk(struct exec *e, CUstream stream) {
@@ -439,7 +487,11 @@ static bool try_walk(struct exec *e, CUstream stream) {
   }
   gate_leave();
   walking = true;
-  bool closed = gate_close(PATIENCE), done = closed && walk(e, stream);
+  bool closed = rests(stream, PATIENCE) && gate_close(PATIENCE);
+  pthread_mutex_lock(&lock); // other threads could go on until now
+  bool still = closed && !e->why && atomic_load(&captures) == 0;
+  pthread_mutex_unlock(&lock);
+  bool done = still && walk(e, stream);
   walking = false;
   spent += done ? 1e-5 * (double)e->n : now() - start; // launches take 2 to 11 us; captures have limits of their own
   if (done) gate_keep();
@@ -447,6 +499,23 @@ static bool try_walk(struct exec *e, CUstream stream) {
   if (closed && !done) gate_open();
   if (!done) gate_enter(); // as any call: another thread's graph may be switched off
   return done;
+}
+
+// Notes which stream the graph is launched on. What was walked on another one comes first.
+static void place(struct exec *e, CUstream stream) {
+  unsigned long long id = 0;
+  CUcontext own = NULL, current = NULL;
+  inside = OURS;
+  bool known = cu.StreamGetId && cu.StreamGetId(stream, &id) == CUDA_SUCCESS,
+       here = cu.StreamGetCtx && cu.StreamGetCtx(stream, &own) == CUDA_SUCCESS && cu.CtxGetCurrent(&current) == CUDA_SUCCESS && own == current,
+       other = !known || !here || (e->placed && e->stream != id);
+  if (other && e->done) cu.StreamWaitEvent(stream, e->done, 0);
+  inside = OUTSIDE;
+  pthread_mutex_lock(&lock);
+  if (other && !e->why) e->why = known && here ? "it is launched on several streams" : "it is launched on a stream that is not known in this context";
+  e->placed = true;
+  e->stream = id;
+  pthread_mutex_unlock(&lock);
 }
 
 void on_graph_launch(const CUpti_CallbackData *c, CUstream stream) {
@@ -460,6 +529,10 @@ void on_graph_launch(const CUpti_CallbackData *c, CUstream stream) {
   }
   pthread_mutex_lock(&lock);
   struct exec *e = observing ? exec_of(p->hGraph) : NULL;
+  pthread_mutex_unlock(&lock);
+  if (e && (!e->why || e->done)) place(e, stream);
+  pthread_mutex_lock(&lock);
+  if (e && atomic_load(&from_device) && !e->why) e->why = "kernels may launch graphs";
   if (e && e->context != c->context && !e->why) e->why = "it is launched in another context";
   if (e && !e->why && batches(e) > MOST_BATCHES) e->why = "copies and memsets stand between its kernels in more than 16 places";
   if (e) e->launches++;
@@ -481,7 +554,7 @@ void on_graph_launch(const CUpti_CallbackData *c, CUstream stream) {
   if (done) e->walked = true;
   else e->counted--;
   pthread_mutex_unlock(&lock);
-  if (done) walked = e;
+  if (done) walked = e, at = stream;
 }
 
 bool graph_pending(void) { return walked != NULL; }
@@ -495,5 +568,9 @@ void on_graph_launched(void) {
     note("a graph's nodes could not be switched on again");
     pthread_mutex_unlock(&talk);
   }
+  inside = OURS;
+  bool done = (e->done || cu.EventCreate(&e->done, CU_EVENT_DISABLE_TIMING) == CUDA_SUCCESS) && cu.EventRecord(e->done, at) == CUDA_SUCCESS;
+  inside = OUTSIDE;
+  (void)done; // without it the driver's own order remains: this launch, though it had nothing to do, is before the graph's next one
   gate_open();
 }

@@ -82,7 +82,9 @@ static struct kernel *kernel_new(CUfunction f, CUcontext context) {
     k->module = module_of(context, handle, k->name);
   }
   size_t offset, size, n = 0;
-  while (cu.FuncGetParamInfo && cu.FuncGetParamInfo(k->function, n, &offset, &size) == CUDA_SUCCESS) n++;
+  CUresult end = CUDA_ERROR_NOT_FOUND;
+  while (cu.FuncGetParamInfo && (end = cu.FuncGetParamInfo(k->function, n, &offset, &size)) == CUDA_SUCCESS) n++;
+  k->listed = end == CUDA_ERROR_INVALID_VALUE; // there is none of this number
   k->offset = calloc(n + 1, sizeof *k->offset);
   k->size = calloc(n + 1, sizeof *k->size);
   for (size_t i = 0; k->offset && k->size && i < n; i++) {
