@@ -38,6 +38,9 @@ func TestCommands(t *testing.T) {
 				for len(words) > 0 && strings.Contains(words[0], "=") {
 					words = words[1:]
 				}
+				if i := slices.Index(words, "gnvcc"); i > 0 && words[0] == "srun" {
+					words = words[i:]
+				}
 				if len(words) < 2 || words[0] != "gnvcc" && !strings.HasPrefix(words[1], "--") {
 					continue
 				}
@@ -114,8 +117,10 @@ func TestReadmeLoop(t *testing.T) {
 var elsewhere = map[string]string{
 	"gnvcc watch":                "TestWatchScript", // until it is stopped
 	"gnvcc judge":                "TestJudgeVerb",   // an edit, which the project has none of
-	"gnvcc replay":               "TestWork",        // captured launches: on a simulated GPU
-	"gnvcc replay --on slurm":    "TestSlurm",       // with programs in the place of Slurm's
+	"gnvcc bench":                "TestBench",       // captured launches
+	"gnvcc captures shrink":      "TestShrink",
+	"gnvcc replay":               "TestWork",  // captured launches: on a simulated GPU
+	"gnvcc replay --on slurm":    "TestSlurm", // with programs in the place of Slurm's
 	"gnvcc work":                 "TestWork",
 	"gnvcc import recipes.json":  "TestVerbs",    // import.txtar: what was measured on a GPU
 	"gnvcc push":                 "TestRegistry", // a registry at another address
@@ -131,6 +136,7 @@ var elsewhere = map[string]string{
 // TestDocumentsRun runs the commands that README and docs show, document by document as they stand
 // there, and the first column of docs/use.md's tables of verbs: those that are not run elsewhere.
 func TestDocumentsRun(t *testing.T) {
+	kits.Long(t, "TestCommands parses these commands, TestReadmeLoop runs README's")
 	kit := kits.Any(t)
 	for _, tool := range []string{"make", "g++", "git"} {
 		if _, err := exec.LookPath(tool); err != nil {
@@ -157,6 +163,12 @@ func TestDocumentsRun(t *testing.T) {
 			}
 			if used[begins] = true; begins != "" {
 				continue
+			}
+			if other := filepath.Join(filepath.Dir(kit.Dir), "13.5"); strings.Contains(command, " 13.5") {
+				if _, err := os.Stat(other); err != nil {
+					t.Logf("SKIPPED: %s: there is no %s (install/toolkit 13.5)", command, other)
+					continue
+				}
 			}
 			lines = append(lines, strings.NewReplacer("[", "", "]", "", "FOLDER or FILE", ".", "KERNEL", "scale",
 				"FOLDER", ".", "FILE", "gnvcc.lock", "RECIPE", "maxnreg=40", "LEVER", "ld", "make ",
@@ -198,6 +210,7 @@ func inProject(t *testing.T, kit kits.Kit, lines []string, more string) {
 	setup := p.Setup
 	p.Setup = func(e *testscript.Env) error {
 		e.Setenv(asIfDriver, "yes")
+		e.Setenv("GNVCC_TOOLKITS", filepath.Dir(kit.Dir))
 		return setup(e)
 	}
 	testscript.Run(t, p)

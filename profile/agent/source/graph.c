@@ -36,8 +36,6 @@ struct node {
   struct launch l;
   uint8_t *args;
   void **params;
-  CUlaunchAttribute attribute[5];
-  CUlaunchConfig config; // where it has attributes
 };
 
 struct exec {
@@ -80,33 +78,33 @@ static CUresult get_attribute(CUgraphNode node, int id, CUlaunchAttributeValue *
   return cu.GraphKernelNodeGetAttribute(node, (CUlaunchAttributeID)id, v);
 }
 
-// Priorities are left out: they are about other launches.
-static const char *read_attributes(struct node *x) {
-  static const int which[] = {CU_LAUNCH_ATTRIBUTE_COOPERATIVE, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE,
-                              CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW, 10 /* memory synchronisation domain */};
+// Whether a kernel is launched in a way that a launch by itself may not have: on an H200 (driver 580) a cooperative node that was launched so
+// ended in cudaErrorLaunchFailure. Priorities are left out: they are about other launches.
+static const char *read_attributes(CUgraphNode node) {
+  static const int which[] = {CU_LAUNCH_ATTRIBUTE_COOPERATIVE, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW,
+                              10 /* memory synchronisation domain */};
   CUlaunchAttributeValue v;
-  if (get_attribute(x->node, DEVICE_UPDATABLE, &v) == CUDA_SUCCESS && *(const int *)&v) return "a kernel may change a node of it";
+  if (get_attribute(node, DEVICE_UPDATABLE, &v) == CUDA_SUCCESS && *(const int *)&v) return "a kernel may change a node of it";
   for (size_t i = 0; i < sizeof which / sizeof *which; i++) {
-    CUresult r = get_attribute(x->node, which[i], &v);
+    CUresult r = get_attribute(node, which[i], &v);
     if (r != CUDA_SUCCESS) {
       bool old = which[i] != CU_LAUNCH_ATTRIBUTE_COOPERATIVE && (r == CUDA_ERROR_INVALID_VALUE || r == CUDA_ERROR_NOT_SUPPORTED); // does not know it
       if (old) continue;
       return "the driver does not tell how its kernels are launched";
     }
-    bool set;
     switch (which[i]) {
-    case CU_LAUNCH_ATTRIBUTE_COOPERATIVE: set = v.cooperative != 0; break;
-    case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION: set = v.clusterDim.x > 1 || v.clusterDim.y > 1 || v.clusterDim.z > 1; break;
-    case CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE: set = (x->l.flags & L_CLUSTER) && *(const int *)&v; break;
-    case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW: set = v.accessPolicyWindow.num_bytes > 0; break;
-    default: set = *(const int *)&v != 0;
+    case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
+      if (v.cooperative) return "it has cooperative launches";
+      break;
+    case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
+      if (v.clusterDim.x > 1 || v.clusterDim.y > 1 || v.clusterDim.z > 1) return "it has launches in clusters";
+      break;
+    case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
+      if (v.accessPolicyWindow.num_bytes > 0) return "it has launches with a window of the L2 cache";
+      break;
+    default:
+      if (*(const int *)&v) return "it has launches in a memory synchronisation domain";
     }
-    if (!set) continue;
-    if (which[i] == CU_LAUNCH_ATTRIBUTE_COOPERATIVE) x->l.flags |= L_COOPERATIVE;
-    if (which[i] == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) x->l.flags |= L_CLUSTER;
-    CUlaunchAttribute *a = &x->attribute[x->config.numAttrs++];
-    a->id = (CUlaunchAttributeID)which[i];
-    a->value = v;
   }
   return NULL;
 }
@@ -119,7 +117,7 @@ static const char *take(struct node *x, const struct kernel_node *p, bool extend
   if (!k->listed) return "the arguments of a kernel can't be read";
   CUcontext own = extended && !p->f ? p->context : NULL;
   if (own && own != context) return "it has kernels in another context";
-  struct launch l = {.f = f, .context = context, .dynamic = p->dynamic, .flags = x->l.flags, .params = p->params, .extra = p->extra};
+  struct launch l = {.f = f, .context = context, .dynamic = p->dynamic, .params = p->params, .extra = p->extra};
   memcpy(l.grid, p->grid, sizeof l.grid);
   memcpy(l.block, p->block, sizeof l.block);
   uint8_t *args = calloc(1, k->bytes + 8);
@@ -138,8 +136,6 @@ static const char *take(struct node *x, const struct kernel_node *p, bool extend
   x->args = args;
   x->params = params;
   x->l = l;
-  x->config = (CUlaunchConfig){.gridDimX = l.grid[0], .gridDimY = l.grid[1], .gridDimZ = l.grid[2], .blockDimX = l.block[0], .blockDimY = l.block[1],
-                               .blockDimZ = l.block[2], .sharedMemBytes = l.dynamic, .attrs = x->attribute, .numAttrs = x->config.numAttrs};
   return NULL;
 }
 
@@ -150,7 +146,7 @@ static const char *read_node(struct node *x, CUcontext context) {
   x->on = true;
   inside = OURS;
   bool known = cu.GraphNodeGetType(x->node, &type) == CUDA_SUCCESS, got = known && type == CU_GRAPH_NODE_TYPE_KERNEL && cu.GraphKernelNodeGetParams(x->node, &p) == CUDA_SUCCESS;
-  const char *why = got ? read_attributes(x) : NULL;
+  const char *why = got ? read_attributes(x->node) : NULL;
   inside = OUTSIDE;
   if (!known || why) return known ? why : "the driver does not tell what its nodes are";
   switch (type) {
@@ -208,7 +204,7 @@ static const char *read_graph(CUgraph graph, CUcontext context, struct node **li
   *list = NULL;
   *count = 0;
   if (!cu.GraphGetNodes || !cu.GraphNodeGetType || !cu.GraphKernelNodeGetParams || !cu.GraphKernelNodeGetAttribute || !cu.FuncGetParamInfo || !cu.GraphNodeSetEnabled ||
-      !cu.GraphNodeGetEnabled || !cu.GraphLaunch || !cu.LaunchKernelEx || !cu.StreamGetCtx || !cu.StreamGetId || !cu.StreamWaitEvent)
+      !cu.GraphNodeGetEnabled || !cu.GraphLaunch || !cu.StreamGetCtx || !cu.StreamGetId || !cu.StreamWaitEvent)
     return "this driver does not tell of its nodes";
   size_t n = 0;
   inside = OURS;
@@ -418,12 +414,10 @@ static bool whole(struct exec *e) { // asks which nodes the program has switched
 
 static bool launch_node(struct node *x, CUstream stream) {
   struct launch l = x->l;
-  l.stream = x->config.hStream = stream;
-  l.config = x->config.numAttrs > 0 ? &x->config : NULL;
+  l.stream = stream;
   on_launch(&l);
   inside = OURS;
-  CUresult r = l.config ? cu.LaunchKernelEx(&x->config, l.f, l.params, NULL)
-                        : cu.LaunchKernel(l.f, l.grid[0], l.grid[1], l.grid[2], l.block[0], l.block[1], l.block[2], l.dynamic, stream, l.params, NULL);
+  CUresult r = cu.LaunchKernel(l.f, l.grid[0], l.grid[1], l.grid[2], l.block[0], l.block[1], l.block[2], l.dynamic, stream, l.params, NULL);
   inside = OUTSIDE;
   bool ok = r == CUDA_SUCCESS;
   sample_end(ok);
