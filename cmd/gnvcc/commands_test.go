@@ -176,7 +176,7 @@ func TestDocumentsRun(t *testing.T) {
 		}
 		if n += len(lines); len(lines) > 0 {
 			t.Run(strings.ReplaceAll(name, "/", "_"), func(t *testing.T) {
-				begin := []string{"git init -q", "make NVCC=gnvcc", "gnvcc pin scale maxnreg=40"}
+				begin := []string{"git init -q -b main", "git add .", "git -c user.name=a -c user.email=a@b commit -qm a", "make NVCC=gnvcc", "gnvcc pin scale maxnreg=40"}
 				inProject(t, kit, append(begin, lines...), "exists app\n")
 			})
 		}
