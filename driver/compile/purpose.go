@@ -25,9 +25,6 @@ func (m purpose) measures() bool {
 	return m == forMeasuring || m == forDraft || m == forPlainCopy
 }
 
-// proves: what is compiled is to be proved.
-func (m purpose) proves() bool { return m == forProof || m == forDraftsProof || m == forPin }
-
 // drafts: source variants may be drafts.
 func (m purpose) drafts() bool { return m == forDraft || m == forDraftsProof || m == forPin }
 
