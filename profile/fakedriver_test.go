@@ -141,6 +141,7 @@ func TestDriverFails(t *testing.T) {
 		"cuGraphNodeSetEnabled":             "so",
 		"cuGraphNodeGetEnabled":             "so",
 		"cuGraphKernelNodeGetAttribute":     "so",
+		"cuStreamWaitEvent":                 "so",
 	}
 	session := func(fail string) (string, Exit) {
 		h := &scripted{}

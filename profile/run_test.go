@@ -238,7 +238,8 @@ var scripts = map[string]func(){
 		f := dial()
 		f.hello()
 		f.send(fLaunch, 1, 0, 0, "k", 1, 1, 1, 1, 1, 1, 0, 1, 1, 1, 1, 1, 1, 1, 1, uint64(1), 1, 100, 8,
-			[]byte{1}, []byte{1}, uint8(0), []byte{}, 0, "", uint8(0), uint64(0), uint64(0), []byte{})
+			[]byte{1}, []byte{1}, uint8(0), []byte{}, 0, "", uint8(0), uint64(0), uint64(0), []byte{},
+			uint8(0))
 		f.gone()
 	},
 	"leaves": func() { f := tuned(); f.expect(fGolden); f.c.Close() },

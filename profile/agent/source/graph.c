@@ -503,7 +503,8 @@ static void place(struct exec *e, CUstream stream) {
   bool known = cu.StreamGetId && cu.StreamGetId(stream, &id) == CUDA_SUCCESS,
        here = cu.StreamGetCtx && cu.StreamGetCtx(stream, &own) == CUDA_SUCCESS && cu.CtxGetCurrent(&current) == CUDA_SUCCESS && own == current,
        other = !known || !here || (e->placed && e->stream != id);
-  if (other && e->done) cu.StreamWaitEvent(stream, e->done, 0);
+  if (other && e->done && cu.StreamWaitEvent(stream, e->done, 0) != CUDA_SUCCESS)
+    while (cu.EventQuery(e->done) == CUDA_ERROR_NOT_READY) usleep(50);
   inside = OUTSIDE;
   pthread_mutex_lock(&lock);
   if (other && !e->why) e->why = known && here ? "it is launched on several streams" : "it is launched on a stream that is not known in this context";
