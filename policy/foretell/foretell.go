@@ -7,7 +7,10 @@ import (
 
 	"gnvcc/cache"
 	"gnvcc/policy"
+	"gnvcc/policy/lever"
+	"gnvcc/profile"
 	"gnvcc/profile/units"
+	"gnvcc/rewrite"
 	"gnvcc/rewrite/recipe"
 	"gnvcc/sim"
 	"gnvcc/sim/predict"
@@ -24,7 +27,7 @@ const mostCaps = 12
 type Kernel struct {
 	Kernel  *policy.Kernel
 	Picture predict.Picture
-	Ranked  []predict.Ranked // register caps, what is foretold to be fastest first
+	Ranked  []predict.Ranked // recipes for registers, what is foretold to be fastest first
 	// Same says of each recipe of Ranked why it can't be taken without being run, nil where its
 	// floating-point instructions are nvcc's own.
 	Same   map[string]error
@@ -33,11 +36,14 @@ type Kernel struct {
 	Uncounted error
 }
 
-// Best is the recipe that is foretold to gain most, with nvcc's own floating-point instructions and
-// by more than models are usually wrong; ok is false where the default should stay.
+// Best is the recipe that is foretold to gain most, exact by construction, with nvcc's own
+// floating-point instructions, and by more than models are usually wrong; ok is false where the default should stay. A second entry
+// for a block that is only assumed is none.
 func (k *Kernel) Best() (r predict.Ranked, ok bool) {
 	for _, r := range k.Ranked {
-		if k.Same[r.Recipe] == nil {
+		x, err := recipe.Parse(r.Recipe)
+		if k.Same[r.Recipe] == nil && err == nil && rewrite.ExactnessOf(x) == rewrite.ByConstruction &&
+			(len(k.Picture.Assumed) == 0 || !x.HasSecond()) {
 			return predict.Pick([]predict.Ranked{r})
 		}
 	}
@@ -75,9 +81,10 @@ func Look(ctx context.Context, c policy.Compiler, k *policy.Kernel, decided *cac
 		if cand.Entry != "" {
 			name = cand.Entry
 		}
-		run, err = predict.NewRun(code, name, device, shape, rates)
+		launch := shape.Sim(cache.Build{Shared: cand.Manner.Reserve.Dynamic})
+		run, err = predict.NewRun(code, name, device, launch, rates)
 		if err == nil && counts != nil {
-			run.Recorded, err = recorded(ctx, c, k, r, counts, shape)
+			run.Recorded, err = recorded(ctx, c, k, r, counts, launch)
 			if err != nil { // then guesses do
 				out.Uncounted, err = err, nil
 			}
@@ -91,18 +98,25 @@ func Look(ctx context.Context, c policy.Compiler, k *policy.Kernel, decided *cac
 	var candidates []predict.Candidate
 	var runs []predict.Run
 	seen := map[int]bool{base.Registers: true}
-	try := func(limit int) (registers int) {
-		r := recipe.Recipe{}.With(recipe.Term{Lever: "maxnreg", Value: fmt.Sprint(limit)})
+	add := func(r recipe.Recipe, known func(predict.Run) bool) (run predict.Run, ok bool) {
 		run, code, err := made(r)
 		if err != nil {
 			out.Failed[r.String()] = err
-			return 0
+			return run, false
 		}
-		if !seen[run.Registers] {
-			seen[run.Registers] = true
+		if !known(run) {
 			candidates = append(candidates, predict.Candidate{Recipe: r.String(), Run: run})
+			out.Same[r.String()] = sass.SameEntries(plain, k.Name, code, run.Function.Name)
+		}
+		return run, true
+	}
+	try := func(limit int) (registers int) {
+		run, ok := add(lever.Term("maxnreg", fmt.Sprint(limit)), func(run predict.Run) bool {
+			return seen[run.Registers]
+		})
+		if ok && !seen[run.Registers] {
+			seen[run.Registers] = true
 			runs = append(runs, run)
-			out.Same[r.String()] = sass.SameFloats(plain, code, k.Name)
 		}
 		return run.Registers
 	}
@@ -119,6 +133,12 @@ func Look(ctx context.Context, c policy.Compiler, k *policy.Kernel, decided *cac
 			}
 			try(point)
 		}
+	}
+	for _, r := range toShared(k, shape, device) {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		add(r, func(predict.Run) bool { return false })
 	}
 	if err := out.rank(base, runs, candidates, measured(decided), assumed); err != nil {
 		return nil, err
@@ -150,8 +170,16 @@ func (k *Kernel) rank(base predict.Run, runs []predict.Run, candidates []predict
 	return err
 }
 
+// toShared are the recipes that keep values in shared memory in launches of a shape.
+func toShared(k *policy.Kernel, shape policy.Shape, device sim.Device) []recipe.Recipe {
+	o := policy.Defaults()
+	launch := profile.Launch{Grid: shape.Grid, Block: shape.Block, Dynamic: shape.Dynamic}
+	return lever.ToShared(&lever.Situation{Kernel: k, Shape: shape, Device: device, Known: true,
+		Values: policy.Values(k, &launch), Options: &o, Largest: max(k.MaxThreads, shape.Threads())})
+}
+
 // shapeOf is the launch that takes most time, or what is assumed of it.
-func shapeOf(k *policy.Kernel, decided *cache.Decision) (sim.Shape, *cache.Counts, []string) {
+func shapeOf(k *policy.Kernel, decided *cache.Decision) (policy.Shape, *cache.Counts, []string) {
 	if decided != nil && len(decided.Evidence.Launches) > 0 {
 		best := decided.Evidence.Launches[0]
 		for _, l := range decided.Evidence.Launches[1:] {
@@ -159,8 +187,7 @@ func shapeOf(k *policy.Kernel, decided *cache.Decision) (sim.Shape, *cache.Count
 				best = l
 			}
 		}
-		s := policy.Shape{Grid: best.Grid, Block: best.Block, Dynamic: best.Dynamic}
-		return sim.Shape{Threads: s.Threads(), Shared: s.Dynamic, Blocks: s.Blocks()}, best.Counts, nil
+		return policy.Shape{Grid: best.Grid, Block: best.Block, Dynamic: best.Dynamic}, best.Counts, nil
 	}
 	threads := assumedThreads
 	if k.MaxThreads > 0 && k.MaxThreads < threads {
@@ -170,7 +197,7 @@ func shapeOf(k *policy.Kernel, decided *cache.Decision) (sim.Shape, *cache.Count
 	if k.Dynamic {
 		assumed = append(assumed, "no dynamic shared memory")
 	}
-	return sim.Shape{Threads: threads}, nil, assumed
+	return policy.Shape{Block: [3]int{threads, 1, 1}}, nil, assumed
 }
 
 // measured collects times over the default's by register count, of caps alone.

@@ -30,7 +30,7 @@ func (k *Kernel) Note(r predict.Ranked) string {
 	switch same := k.Same[r.Recipe]; {
 	case same != nil:
 		return "must be measured: " + same.Error()
-	case r.Err == nil && !r.Better() && r.By() < 1:
+	case r.Err == nil && !r.Better() && r.By() <= 1:
 		return "as fast as nvcc's own, as far as can be told"
 	}
 	return ""
@@ -91,25 +91,25 @@ func (k *Kernel) Print(w io.Writer) error {
 		}
 	}
 	if len(k.Ranked) == 0 {
-		_, err := fmt.Fprintf(w, "  no register cap gives another build\n")
+		_, err := fmt.Fprintf(w, "  no recipe for registers gives another build\n")
 		return err
 	}
 	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(t, "  recipe\tforetold time\tRegDem's\twarps\tspill accesses\t")
-	fmt.Fprintf(t, "  nvcc's own\t1.00\t1.00\t%d\t%.0f\t\n", e.Occupancy.Warps, e.Spills)
+	fmt.Fprintln(t, "  recipe\tforetold time\tRegDem's\twarps\tspill accesses\tfaster, slower\t")
+	fmt.Fprintf(t, "  nvcc's own\t1.00\t1.00\t%d\t%.0f\t\t\n", e.Occupancy.Warps, e.Spills)
 	for _, r := range k.Ranked {
 		if r.Err != nil {
-			fmt.Fprintf(t, "  %s\t-\t-\t-\t-\t%s\n", r.Recipe, r.Err)
+			fmt.Fprintf(t, "  %s\t-\t-\t-\t-\t-\t%s\n", r.Recipe, r.Err)
 			continue
 		}
 		note := k.Note(r)
-		fmt.Fprintf(t, "  %s\t%.2f\t%.2f\t%d\t%.0f\t%s\n", r.Recipe, r.Time, r.Paper,
-			r.Estimate.Occupancy.Warps, r.Estimate.Spills, note)
+		fmt.Fprintf(t, "  %s\t%.2f\t%.2f\t%d\t%.0f\t%s\t%s\n", r.Recipe, r.Time, r.Paper,
+			r.Estimate.Occupancy.Warps, r.Estimate.Spills, predict.ChanceOf(r.By()), note)
 	}
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintln(w,
+	_, err := fmt.Fprintln(w, "  faster, slower: by 1 % and more, of trials on an H200 that were foretold alike\n"+
 		"  gnvcc tune measures; no build takes what is foretold unless it is told to (gnvcc predict --adopt)")
 	return err
 }
