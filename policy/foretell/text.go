@@ -14,15 +14,27 @@ import (
 type Change struct {
 	Name string // "twice the warps"
 	xmodel.Change
+	Model xmodel.Model
 }
 
-// Changes are these questions.
-func Changes(m xmodel.Model) []Change {
-	return []Change{
-		{"twice the warps", xmodel.Change{Warps: 2 * m.Warps}},
-		{"half the warps", xmodel.Change{Warps: m.Warps / 2}},
-		{"half the memory traffic", xmodel.Change{Intensity: 2 * m.Intensity}},
+// Changes are these questions. What the caches do can be asked only where accesses were counted.
+func Changes(p *predict.Picture) []Change {
+	m := p.Graph.Model
+	less := m // fewer warps leave more of the cache to each
+	if p.Cached.Warps > 0 {
+		less = p.Cached
 	}
+	out := []Change{
+		{"twice the warps", xmodel.Change{Warps: 2 * m.Warps}, m},
+		{"half the warps", xmodel.Change{Warps: less.Warps / 2}, less},
+		{"half the memory traffic", xmodel.Change{Intensity: 2 * m.Intensity}, m},
+		{"twice as many independent instructions", xmodel.Change{Pace: min(2*m.Pace, 1)}, m},
+	}
+	if c := p.Cached; c.Warps > 0 {
+		out = append(out, Change{"twice the L1 cache", xmodel.Change{Cache: 2 * c.Cache}, c},
+			Change{"half the warps past the L1 cache", xmodel.Change{Bypass: 0.5}, c})
+	}
+	return out
 }
 
 // Note is what people should know of one cap, "" for nothing.
@@ -84,8 +96,8 @@ func (k *Kernel) Print(w io.Writer) error {
 		if k.Uncounted != nil {
 			fmt.Fprintf(w, "  what was counted is not used: %v\n", k.Uncounted)
 		}
-		for _, x := range Changes(p.Graph.Model) {
-			if f, ok := p.Graph.Model.What(x.Change); ok {
+		for _, x := range Changes(p) {
+			if f, ok := x.Model.What(x.Change); ok {
 				fmt.Fprintf(w, "    with %s: %.2f of the time\n", x.Name, f.Time)
 			}
 		}

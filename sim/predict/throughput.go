@@ -95,6 +95,19 @@ func (r *Run) Cached(t Throughput) (m xmodel.Model, ok bool) {
 	return m, true
 }
 
+// local is the model with L1 in it, and the locality with which as many accesses hit as were
+// counted. One count gives one of Eq. 3.3's two parameters: alpha is taken as 2, by which a working
+// set as large as the cache is served in half.
+func (r *Run) local(e *Estimate, t Throughput) xmodel.Model {
+	m, ok := r.Cached(t)
+	hits := 1 - e.L2/max(e.Sectors, 1e-9)
+	if !ok || !(hits > 0 && hits < 1) || !(t.Point.Waiting > 0) {
+		return xmodel.Model{}
+	}
+	m.Alpha, m.Beta = 2, m.Cache*(1-hits)/(hits*t.Point.Waiting)
+	return m
+}
+
 // parts are what a kernel's X-model is put together from: all but how many warps there are. Cycles
 // are of one warp.
 type parts struct {
