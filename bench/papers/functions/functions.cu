@@ -7,7 +7,7 @@
         const float *v;                                     \
         BOTH float operator()(int i) const {                \
             float a = v[i], b = v[i + 1], c = v[i + 2], s = 0; \
-            __VA_ARGS__ return s;                           \
+            (void)b, (void)c; __VA_ARGS__ return s;                           \
         }                                                   \
     };
 #define TURNS(n) for (int k = 0; k < n; k++)
