@@ -88,7 +88,9 @@ func NewPicture(kernel string, base Run, others []Run, measured map[int]float64,
 		Hottest: e.Hottest, Graph: NewGraph(e.Model), Unknown: base.Function.Unknown,
 		Limits: limits(base)}
 	if t, err := base.Throughput(); err == nil {
-		p.Cached = base.local(&e, t)
+		if m, ok := base.Cached(t); ok && m.Alpha > 0 {
+			p.Cached = m
+		}
 	}
 	p.Region = sim.Region{Min: base.Registers, Max: base.Registers}
 	seen := map[int]*TimePoint{}
