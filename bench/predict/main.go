@@ -115,7 +115,7 @@ type line struct {
 	Ours, Paper                     float64 // foretold, over the default's
 	Registers, Warps                int
 	Spills                          float64
-	Counted                         bool
+	Counted, Stacks                 bool    // see predict.Ranked
 	Sectors, Memory                 float64 // of a warp: sectors of 32 bytes, those of memory
 }
 
@@ -127,6 +127,7 @@ func lines(kernels []kernel) (out []line) {
 				Registers: t.run.Registers,
 				Launch:    [3]int{t.run.Shape.Threads, k.dynamic, t.run.Shape.Blocks},
 				Warps:     t.estimate.Occupancy.Warps,
+				Stacks:    t.told.Stacks,
 				Ours:      t.told.Time, Paper: t.told.Paper,
 				Spills: t.estimate.Spills, Counted: t.estimate.Counted, Sectors: t.estimate.Sectors,
 				Memory: t.estimate.Memory})

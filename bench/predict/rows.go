@@ -47,7 +47,8 @@ func read(files string, registers bool) ([]kernel, error) {
 				continue
 			}
 			t := trial{recipe: l.Recipe, ratio: l.Ratio, told: predict.Ranked{Recipe: l.Recipe,
-				Time: l.Ours, Paper: l.Paper, More: l.Spills > base.Spills+0.5}}
+				Time: l.Ours, Paper: l.Paper, More: l.Spills > base.Spills+0.5,
+				Stacks: l.Stacks}}
 			t.run = predict.Run{Registers: l.Registers, Device: device,
 				Shape: sim.Shape{Threads: l.Launch[0], Shared: l.Launch[1], Blocks: l.Launch[2]}}
 			t.estimate.Occupancy.Warps = l.Warps

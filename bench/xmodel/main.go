@@ -28,7 +28,8 @@ func run(ctx context.Context, args []string) error {
 	machine := flags.String("machine", "", "what profile/units' program printed on the GPU")
 	least := flags.Float64("least", 20, "leave out kernels whose launch takes less, microseconds")
 	kept := flags.String("builds", "", "keep builds in this folder: another run takes them from there")
-	fits := flags.Bool("fits", true, "find locality by the times of bypass=K and throttle=N: a minute a kernel")
+	fits := flags.Bool("fits", true,
+		"find locality by the times of bypass=K and throttle=N: a minute a kernel")
 	rows := flags.String("rows", "", "write one line a kernel")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -116,13 +117,12 @@ func tellFits(w io.Writer, all []row) {
 		rms, flat, counted = rms+f.RMS, flat+f.Flat, counted+f.Counted
 	}
 	if n > 0 {
-		fmt.Fprintf(w, "%.0f kernels: times under bypass=K and throttle=N within %.1f %% with the locality by counts"+
-			" (%.1f %% if nothing made a difference)", n, 100*counted/n, 100*flat/n)
+		fmt.Fprintf(w, "%.0f kernels: times under bypass=K and throttle=N within %.1f %% with the "+
+			"locality by counts (%.1f %% if nothing made a difference)", n, 100*counted/n, 100*flat/n)
 	}
 	if rms > 0 {
-		fmt.Fprintf(w, ", %.1f %% with one that was found by them; mean accuracy of throughput with that %.1f %%,"+
-			" by counted hits %.1f %%", 100*rms/n, 100*sum/n, 100*was/n)
+		fmt.Fprintf(w, ", %.1f %% with one that was found by them; mean accuracy of throughput with "+
+			"that %.1f %%, by counted hits %.1f %%", 100*rms/n, 100*sum/n, 100*was/n)
 	}
 	fmt.Fprint(w, "\n\n")
 }
-

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"reflect"
+	"slices"
 
 	"gnvcc/cache"
 	"gnvcc/policy"
@@ -138,7 +140,11 @@ func Look(ctx context.Context, c policy.Compiler, k *policy.Kernel, decided *cac
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		add(r, func(predict.Run) bool { return false })
+		add(r, func(run predict.Run) bool { // nothing was spilled, say
+			return slices.ContainsFunc(candidates, func(c predict.Candidate) bool {
+				return run.Shape == c.Run.Shape && reflect.DeepEqual(run.Function.Insts, c.Run.Function.Insts)
+			})
+		})
 	}
 	if err := out.rank(base, runs, candidates, measured(decided), assumed); err != nil {
 		return nil, err

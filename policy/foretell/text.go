@@ -115,7 +115,7 @@ func (k *Kernel) Print(w io.Writer) error {
 			continue
 		}
 		note := k.Note(r)
-		fmt.Fprintf(t, "  %s\t%.2f\t%.2f\t%d\t%.0f\t%s\t%s\n", r.Recipe, r.Time, r.Paper,
+		fmt.Fprintf(t, "  %s\t%.2f\t%.2f\t%d\t%.0f\t%s\t%s\n", r.Recipe, r.By(), r.Paper,
 			r.Estimate.Occupancy.Warps, r.Estimate.Spills, predict.ChanceOf(r.By()), note)
 	}
 	if err := t.Flush(); err != nil {

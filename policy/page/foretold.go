@@ -59,7 +59,7 @@ func newForetold(f *Foretold) *foretold {
 		if r.Err != nil {
 			row.Note = r.Err.Error()
 		} else {
-			row.Time, row.Paper = fmt.Sprintf("%.2f", r.Time), fmt.Sprintf("%.2f", r.Paper)
+			row.Time, row.Paper = fmt.Sprintf("%.2f", r.By()), fmt.Sprintf("%.2f", r.Paper)
 			row.Warps, row.Spills = r.Estimate.Occupancy.Warps, fmt.Sprintf("%.0f", r.Estimate.Spills)
 			row.Note = f.Kernel.Note(r)
 		}
