@@ -162,8 +162,9 @@ func TestToday(t *testing.T) {
 func TestCritical(t *testing.T) {
 	d, _ := sim.Lookup(90)
 	k := kernel{program: "p", name: "k",
-		trials: []trial{{ratio: 1, told: predict.Ranked{Time: 1, Paper: 1}, run: predict.Run{Registers: 40, Device: d,
-			Shape: sim.Shape{Threads: 256}}}}}
+		trials: []trial{{ratio: 1, told: predict.Ranked{Time: 1, Paper: 1},
+			run: predict.Run{Registers: 40, Device: d,
+				Shape: sim.Shape{Threads: 256}}}}}
 	for n := 24; n <= 64; n++ {
 		ratio := 1.0
 		switch n {

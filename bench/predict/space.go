@@ -123,5 +123,6 @@ func tellSpaces(w io.Writer, rows []space) {
 	}
 	fmt.Fprintf(w, "%d kernels have %d register counts, of which %d are critical points or the most: "+
 		"%.1f times fewer; of %d with several counts %.1f times in geometric mean\n", len(rows), counts,
-		points, float64(counts)/float64(max(points, 1)), several, math.Exp(spared/float64(max(several, 1))))
+		points, float64(counts)/float64(max(points, 1)), several,
+		math.Exp(spared/float64(max(several, 1))))
 }

@@ -1,6 +1,7 @@
 package foretell
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -39,8 +40,8 @@ type Kernel struct {
 }
 
 // Best is the recipe that is foretold to gain most, exact by construction, with nvcc's own
-// floating-point instructions, and by more than models are usually wrong; ok is false where the default should stay. A second entry
-// for a block that is only assumed is none.
+// floating-point instructions, and by more than models are usually wrong; ok is false where the
+// default should stay. A second entry for a block that is only assumed is none.
 func (k *Kernel) Best() (r predict.Ranked, ok bool) {
 	for _, r := range k.Ranked {
 		x, err := recipe.Parse(r.Recipe)
@@ -70,86 +71,106 @@ func Look(ctx context.Context, c policy.Compiler, k *policy.Kernel, decided *cac
 		device.SMs = machine.SMs
 	}
 	shape, counts, assumed := shapeOf(k, decided)
-	out := &Kernel{Kernel: k, Same: map[string]error{}, Failed: map[string]error{}}
-	made := func(r recipe.Recipe) (run predict.Run, code []byte, err error) {
-		cand, err := c.Compile(ctx, k, r, false)
-		if err != nil {
-			return run, nil, err
-		}
-		if code, err = os.ReadFile(cand.Path); err != nil {
-			return run, nil, fmt.Errorf("read the candidate: %w", err)
-		}
-		name := k.Name
-		if cand.Entry != "" {
-			name = cand.Entry
-		}
-		launch := shape.Sim(cache.Build{Shared: cand.Manner.Reserve.Dynamic})
-		run, err = predict.NewRun(code, name, device, launch, rates)
-		if err == nil && counts != nil {
-			run.Recorded, err = recorded(ctx, c, k, r, counts, launch)
-			if err != nil { // then guesses do
-				out.Uncounted, err = err, nil
-			}
-		}
-		return run, code, err
-	}
-	base, plain, err := made(recipe.Recipe{})
+	l := look{ctx: ctx, c: c, shape: shape, counts: counts, device: device, rates: rates,
+		out: &Kernel{Kernel: k, Same: map[string]error{}, Failed: map[string]error{}}}
+	base, plain, err := l.made(recipe.Recipe{})
 	if err != nil {
 		return nil, fmt.Errorf("predict %s: nvcc's own build: %w", k.Short, err)
 	}
-	var candidates []predict.Candidate
-	var runs []predict.Run
-	seen := map[int]bool{base.Registers: true}
-	add := func(r recipe.Recipe, known func(predict.Run) bool) (run predict.Run, ok bool) {
-		run, code, err := made(r)
-		if err != nil {
-			out.Failed[r.String()] = err
-			return run, false
-		}
-		if !known(run) {
-			candidates = append(candidates, predict.Candidate{Recipe: r.String(), Run: run})
-			out.Same[r.String()] = sass.SameEntries(plain, k.Name, code, run.Function.Name)
-		}
-		return run, true
-	}
-	try := func(limit int) (registers int) {
-		run, ok := add(lever.Term("maxnreg", fmt.Sprint(limit)), func(run predict.Run) bool {
-			return seen[run.Registers]
-		})
-		if ok && !seen[run.Registers] {
-			seen[run.Registers] = true
-			runs = append(runs, run)
-		}
-		return run.Registers
-	}
-	low, high := try(sim.Floor), try(255)
-	if low > 0 && high > 0 {
-		region := device.Region(low, max(high, base.Registers))
-		points := device.CriticalPoints(base.Shape, region.Min, region.Max)
-		for n, point := range points {
-			if n == mostCaps {
-				break
-			}
-			if ctx.Err() != nil {
-				return nil, ctx.Err()
-			}
-			try(point)
-		}
-	}
+	l.plain = plain
+	l.caps(base)
 	for _, r := range toShared(k, shape, device) {
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		add(r, func(run predict.Run) bool { // nothing was spilled, say
-			return slices.ContainsFunc(candidates, func(c predict.Candidate) bool {
+		l.add(r, func(run predict.Run) bool { // nothing was spilled, say
+			return slices.ContainsFunc(l.candidates, func(c predict.Candidate) bool {
 				return run.Shape == c.Run.Shape && reflect.DeepEqual(run.Function.Insts, c.Run.Function.Insts)
 			})
 		})
 	}
-	if err := out.rank(base, runs, candidates, measured(decided), assumed); err != nil {
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	err = l.out.rank(base, l.capped, l.candidates, measured(decided), assumed)
+	if err != nil {
 		return nil, err
 	}
-	return out, nil
+	return l.out, nil
+}
+
+// A look is one kernel that is looked at.
+type look struct {
+	ctx        context.Context
+	c          policy.Compiler
+	shape      policy.Shape
+	counts     *cache.Counts
+	device     sim.Device
+	rates      predict.Units
+	out        *Kernel
+	plain      []byte // nvcc's own build
+	candidates []predict.Candidate
+	capped     []predict.Run // of them those that are register caps
+}
+
+// made builds one candidate.
+func (l *look) made(r recipe.Recipe) (run predict.Run, code []byte, err error) {
+	k := l.out.Kernel
+	cand, err := l.c.Compile(l.ctx, k, r, false)
+	if err != nil {
+		return run, nil, err
+	}
+	if code, err = os.ReadFile(cand.Path); err != nil {
+		return run, nil, fmt.Errorf("read the candidate: %w", err)
+	}
+	launch := l.shape.Sim(cache.Build{Shared: cand.Manner.Reserve.Dynamic})
+	run, err = predict.NewRun(code, cmp.Or(cand.Entry, k.Name), l.device, launch, l.rates)
+	if err == nil && l.counts != nil {
+		run.Recorded, err = recorded(l.ctx, l.c, k, r, l.counts, launch)
+		if err != nil { // then guesses do
+			l.out.Uncounted, err = err, nil
+		}
+	}
+	return run, code, err
+}
+
+// add makes a recipe a candidate, where its code is not known yet.
+func (l *look) add(r recipe.Recipe, known func(predict.Run) bool) (run predict.Run, isNew bool) {
+	if l.ctx.Err() != nil {
+		return run, false
+	}
+	run, code, err := l.made(r)
+	if err != nil {
+		l.out.Failed[r.String()] = err
+		return run, false
+	}
+	if known(run) {
+		return run, false
+	}
+	l.candidates = append(l.candidates, predict.Candidate{Recipe: r.String(), Run: run})
+	l.out.Same[r.String()] = sass.SameEntries(l.plain, l.out.Kernel.Name, code, run.Function.Name)
+	return run, true
+}
+
+// caps adds register caps at the critical points.
+func (l *look) caps(base predict.Run) {
+	seen := map[int]bool{base.Registers: true}
+	try := func(limit int) (registers int) {
+		run, isNew := l.add(lever.Term("maxnreg", fmt.Sprint(limit)), func(run predict.Run) bool {
+			return seen[run.Registers]
+		})
+		if isNew {
+			seen[run.Registers] = true
+			l.capped = append(l.capped, run)
+		}
+		return run.Registers
+	}
+	low, high := try(sim.Floor), try(255)
+	if low == 0 || high == 0 {
+		return
+	}
+	region := l.device.Region(low, max(high, base.Registers))
+	points := l.device.CriticalPoints(base.Shape, region.Min, region.Max)
+	for _, point := range points[:min(len(points), mostCaps)] {
+		try(point)
+	}
 }
 
 // rank draws the picture and orders the candidates. By what was counted the model ranks worse than

@@ -337,7 +337,7 @@ func TestReal(t *testing.T) {
 	}
 }
 
-// What is foretold to gain or lose a little counts for nothing where the model is known to be wrong.
+// What is foretold to gain or lose a little counts for nothing where the model is known to be off.
 func TestBy(t *testing.T) {
 	for _, c := range []struct {
 		r    Ranked
@@ -356,8 +356,9 @@ func TestBy(t *testing.T) {
 			t.Errorf("%+v: %g, want %g", c.r, got, c.want)
 		}
 	}
-	if c := ChanceOf(0.5); c.Slower != 0 || c.Faster > c.Of || ChanceOf(7).Faster > ChanceOf(7).Slower {
-		t.Errorf("%v, %v", c, ChanceOf(7))
+	good, bad := ChanceOf(0.5), ChanceOf(7)
+	if good.Slower != 0 || good.Faster > good.Of || bad.Faster > bad.Slower {
+		t.Errorf("%v, %v", good, bad)
 	}
 	if _, ok := Pick([]Ranked{{Time: 0.93}}); ok {
 		t.Error("7 % foretold are enough to be picked")
