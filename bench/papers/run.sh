@@ -39,12 +39,12 @@ fi
 # suite SIZE RESULTS
 suite() {
 	if [ "$dry" ]; then
+		mkdir -p "$out/dry" && ln -sfn "$source"/* "$out/dry/" # what programs include beside them
 		sed 's/#.*//' "$list" | while read -r name; do
 			[ "$name" ] || continue
 			for by in "$NVCC" "$GNVCC"; do
-				rm -rf "$out/try" && cp -RL "$source/$(echo "$folder" | sed "s/%/$name/")" "$out/try"
-				mkdir -p "$out/${source##*/}" && rm -rf "$out/${source##*/}/try" && mv "$out/try" "$out/${source##*/}/try"
-				(cd "$out/${source##*/}/try" && make clean && GNVCC_STORE=$out/store make "$compiler=$by" "ARCH=$arch" "COMMON=$common") \
+				rm -rf "$out/dry/try" && cp -RL "$source/$(echo "$folder" | sed "s/%/$name/")" "$out/dry/try"
+				(cd "$out/dry/try" && make clean && GNVCC_STORE=$out/store make "$compiler=$by" "ARCH=$arch" "COMMON=$common") \
 					>"$out/$name.log" 2>&1 || { echo "$name: $by does not build it: $out/$name.log"; exit 1; }
 			done
 			echo "$name: built; would be tuned with $tune${1:+, size $1}"

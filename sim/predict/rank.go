@@ -26,8 +26,8 @@ type Ranked struct {
 }
 
 // By is the number that orders: the forest's where there is one. What spills more is taken to be
-// faster only where that is foretold clearly: of 15 recorded trials that spilled more and were
-// foretold to gain 0.5 to 5 %, 10 lost 1 % and more, and 1 gained that
+// faster only where that is foretold clearly: of 17 recorded trials that spilled more and were
+// foretold to gain 0.5 to 5 %, 10 lost 1 % and more, and 2 gained that
 // (bench/results/2026-11-23-papers). And where local memory does not fit into L1, fewer warps may
 // be faster by more than the model sees (examples/plaincopy: 1.02 foretold, 0.76 measured): what is
 // foretold to lose a little there is taken to be as fast.
