@@ -184,7 +184,7 @@ func (j *Judging) Judge(ctx context.Context, file, of, kernel string) (*Judgemen
 		out.Faster, slower = out.Faster || k.Faster, slower || k.Slower
 	}
 	if len(pairs) == 0 {
-		out.Notes = append(out.Notes, "no kernel is another one: the same PTX as the original's")
+		out.Notes = append(out.Notes, "no kernel differs from the original: their PTX is the same")
 	}
 	out.Faster = out.Faster && !slower && out.Equal
 	out.Ran = time.Since(begun).Seconds()
