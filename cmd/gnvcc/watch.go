@@ -305,8 +305,13 @@ func printStatus(s watch.Status) {
 	for _, f := range s.Failing {
 		fmt.Fprintf(told, "%s can't be run again now: %s\n", f.Command, f.Why)
 	}
+	folder, _ := os.Getwd()
+	if real, err := filepath.EvalSymlinks(folder); err == nil {
+		folder = real
+	}
+	here := &scope{folder: folder, real: map[string]string{}}
 	for _, x := range s.Waiting {
-		fmt.Fprintf(told, "%s (%s): %s", policy.ShortName(x.Kernel), filepath.Base(x.Source), x.Why)
+		fmt.Fprintf(told, "%s (%s): %s", policy.ShortName(x.Kernel), here.short(x.Source), x.Why)
 		if x.Run {
 			fmt.Fprint(told, "; it waits for the next run (gnvcc tune -- ./app, or gnvcc watch --run)")
 		}
@@ -314,7 +319,7 @@ func printStatus(s watch.Status) {
 	}
 	for _, u := range s.Unobserved {
 		fmt.Fprintf(told, "%s: of its %s no launch is captured: it waits for a first run (gnvcc tune -- ./app)\n",
-			filepath.Base(u.Source), counted(u.Kernels, "kernel"))
+			here.short(u.Source), counted(u.Kernels, "kernel"))
 	}
 	for _, d := range s.Done {
 		what := "best as it is"

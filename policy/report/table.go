@@ -289,7 +289,7 @@ func (p *printer) outvoted(entries []Entry) {
 		if !begun {
 			begun = true
 			p.line("")
-			p.line("Wishes that were outvoted:")
+			p.line("Hints in the source that recipes override:")
 		}
 		p.line("  %s: %s", e.Kernel, outvoted(e))
 	}
