@@ -23,7 +23,7 @@ import (
 )
 
 const watchAbout = `Watches the sources of what was built with gnvcc. When a file's content changes, the recorded compile commands that
-read it are run again in a scratch folder, up to the host compiler; kernels that have become others are tuned on the launches
+read it are run again in a scratch folder, up to the host compiler; kernels that have changed are tuned on the launches
 that are captured of them, and nothing else is. A profile that comes into the folder of profiles, another GPU or another driver make
 decisions stale: these kernels are tuned again, the heaviest by the profile first, or wait for a run of the program. Your next build takes what was found. Nothing of yours is written.
 
