@@ -63,7 +63,7 @@ func Basis(p *predict.Picture) string {
 func (k *Kernel) Print(w io.Writer) error {
 	p := &k.Picture
 	e := &p.Default
-	fmt.Fprintf(w, "%s (%s): foretold from machine code, nothing was run\n", k.Kernel.Short,
+	fmt.Fprintf(w, "%s (%s): predicted from machine code, nothing was run\n", k.Kernel.Short,
 		k.Kernel.Target)
 	fmt.Fprintf(w, "  rates: %s\n", p.Units.Source)
 	if len(p.Assumed) > 0 {
@@ -107,7 +107,7 @@ func (k *Kernel) Print(w io.Writer) error {
 		return err
 	}
 	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(t, "  recipe\tforetold time\tRegDem's\twarps\tspill accesses\tfaster, slower\t")
+	fmt.Fprintln(t, "  recipe\tpredicted time\tRegDem's\twarps\tspill accesses\tfaster, slower\t")
 	fmt.Fprintf(t, "  nvcc's own\t1.00\t1.00\t%d\t%.0f\t\t\n", e.Occupancy.Warps, e.Spills)
 	for _, r := range k.Ranked {
 		if r.Err != nil {
@@ -121,7 +121,7 @@ func (k *Kernel) Print(w io.Writer) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintln(w, "  faster, slower: by 1 % and more, of trials on an H200 that were foretold alike\n"+
-		"  gnvcc tune measures; no build takes what is foretold unless it is told to (gnvcc predict --adopt)")
+	_, err := fmt.Fprintln(w, "  faster, slower: by 1 % and more, of trials on an H200 that were predicted alike\n"+
+		"  gnvcc tune measures; builds take predictions only after gnvcc predict --adopt, with GNVCC_PREDICT=1")
 	return err
 }
