@@ -1,4 +1,4 @@
-// Seven kernels of Li's chapter 5 (Table 5.3) whose sources can't be fetched, written anew with the same accesses.
+// Seven kernels of Li's chapter 5 (Table 5.3) whose sources were not fetched, written anew with the same accesses.
 #include "each.h"
 
 BOTH int hash(int i, int k, int n) { return static_cast<int>((i * 2654435761u + k * 40503u) >> 8) % n; }

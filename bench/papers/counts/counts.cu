@@ -1,4 +1,4 @@
-// Six kernels of Li's chapter 4 (Table 4.2) whose sources can't be fetched, written anew with the same loop: hotspot, leukocyte
+// Six kernels of Li's chapter 4 (Table 4.2) whose sources were not fetched, written anew with the same loop: hotspot, leukocyte
 // (IMGVF), ray-tracing, dxtc, mri-gridding, sgemm.
 #include "each.h"
 

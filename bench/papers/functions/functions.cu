@@ -1,4 +1,4 @@
-// The kernels of Li's chapter 6 (Table 6.6) whose sources can't be fetched, written anew: what each computes with the functions that
+// The kernels of Li's chapter 6 (Table 6.6) whose sources were not fetched, written anew: what each computes with the functions that
 // the table names. black-scholes, lavaMD, backprop and clenergy (cp) are programs of HeCBench. gnvcc tune --approximate --within 1e-3.
 #include "each.h"
 

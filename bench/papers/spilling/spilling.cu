@@ -1,4 +1,4 @@
-// Six kernels of RegDem's nine whose sources can't be fetched, written anew with the same loop: cfd (fluxes over the faces of an
+// Six kernels of RegDem's nine whose sources were not fetched, written anew with the same loop: cfd (fluxes over the faces of an
 // unstructured grid), md (Lennard-Jones in double precision), gaussian (Deriche's recursive blur), nn and vp (nearest neighbours by a
 // kd-tree and by a vantage-point tree), pc (two-point correlation). All want more registers than leave an SM full.
 #include "each.h"
