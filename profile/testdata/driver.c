@@ -163,9 +163,13 @@ CUresult fake_kernel_node(CUgraphNode n, struct kernel_node *p) {
   *p = (struct kernel_node){.f = FAKE_KERNEL, .grid = {8, 1, 1}, .block = {32, 1, 1}, .params = &params[AT(n)]};
   return fails("cuGraphKernelNodeGetParams_v2") ? CUDA_ERROR_UNKNOWN : CUDA_SUCCESS;
 }
-// STUCK: from that call on switching fails.
+// STUCK: at that call switching fails, and at as many behind it as it says after a colon.
 static int switches;
-DO(cuGraphNodeSetEnabled, (CUgraphExec e, CUgraphNode n, unsigned on), if (getenv("STUCK") && ++switches == atoi(getenv("STUCK"))) return CUDA_ERROR_UNKNOWN; enabled[AT(n)] = on)
+static bool stuck(int n) {
+  int first = 0, more = 0;
+  return getenv("STUCK") && sscanf(getenv("STUCK"), "%d:%d", &first, &more) > 0 && n >= first && n <= first + more;
+}
+DO(cuGraphNodeSetEnabled, (CUgraphExec e, CUgraphNode n, unsigned on), if (stuck(++switches)) return CUDA_ERROR_UNKNOWN; enabled[AT(n)] = on)
 DO(cuGraphNodeGetEnabled, (CUgraphExec e, CUgraphNode n, unsigned *on), *on = enabled[AT(n)])
 DO(cuGraphKernelNodeGetAttribute, (CUgraphNode n, CUkernelNodeAttrID a, CUkernelNodeAttrValue *v), )
 DO(cuGraphLaunch, (CUgraphExec e, CUstream s), fake_graph_launches++; fake_graph_launch())
