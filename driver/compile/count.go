@@ -13,8 +13,8 @@ import (
 )
 
 // Builds that nobody applies: one that counts what the kernel does, one that tries thresholds of
-// bypassing in one launch, one that says whether it would allocate, and one that says which line of the PTX each machine instruction comes
-// from.
+// bypassing in one launch, one that says whether it would allocate, and one that says which line of
+// the PTX each machine instruction comes from.
 
 // Counting makes nvcc's own build of a kernel with counters in it (rewrite.Count), and says what
 // they count. It is made anew each time: a configuration is counted once.

@@ -598,9 +598,9 @@ func asks(name string) string {
 	return "the file asks for launches whose blocks are all resident: " + name
 }
 
-// HostAsks says, by the host code that belongs to a PTX, why launches of its file need many resident
-// blocks. It is there in builds from CUDA 12 on, where cudafe++ runs before ptxas; "": it is not, or
-// asks for none.
+// HostAsks says, by the host code that belongs to a PTX, why launches of its file need many
+// resident blocks. It is there in builds from CUDA 12 on, where cudafe++ runs before ptxas; "": it
+// is not, or asks for none.
 func HostAsks(ptxFile string) string {
 	dir, name := filepath.Split(strings.TrimSuffix(ptxFile, ".ptx"))
 	name = numbered.ReplaceAllString(targeted.ReplaceAllString(name, ""), "$1*_")
