@@ -2,8 +2,10 @@ package source
 
 import (
 	"bytes"
+	"maps"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -43,7 +45,7 @@ func Asked(text []byte) string {
 			own = filepath.Dir(file) + "/"
 		}
 	}
-	for name := range together {
+	for _, name := range slices.Sorted(maps.Keys(together)) {
 		for at := 0; ; at++ {
 			n := bytes.Index(text[at:], []byte(name))
 			if n < 0 {
