@@ -352,7 +352,8 @@ func TestSpent(t *testing.T) {
 	}
 }
 
-// TestAllocates: a kernel that may allocate is left alone, unless the decider looks whether it does.
+// TestAllocates: a kernel that may allocate is left alone, unless the decider looks whether it
+// does.
 func TestAllocates(t *testing.T) {
 	const why = "it allocates memory on the device (malloc), which is not saved"
 	for heap, want := range map[bool]string{false: why, true: ""} {
