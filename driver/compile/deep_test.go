@@ -10,8 +10,8 @@ import (
 )
 
 // TestDeep: a kernel takes the local memory of what it calls as well, which with -rdc=true stands
-// in the linked cubin alone. A candidate that nvlink gives more of it than nvcc's own program has is
-// refused, and none that takes no more.
+// in the linked cubin alone. A candidate that nvlink gives more of it than nvcc's own program has
+// is refused, and none that takes no more.
 func TestDeep(t *testing.T) {
 	p := drivertest.NewProject(t, "13.0", map[string]string{
 		"a.cu": `__device__ float far(const float *p, int n);
