@@ -37,15 +37,18 @@ func (k *Kernel) ReadPTX(m *ptx.Module) error {
 			k.Alone = err.Error()
 		}
 	}
-	if err := k.readWatched(m); err != nil {
+	overlaps, err := rewrite.Overlaps(m, k.Name)
+	if err != nil {
 		return err
 	}
+	k.NoSecond = cmp.Or(k.NoSecond, overlaps)
 	if k.Reloc {
 		if err := rewrite.Foreign(m, k.Name); err != nil {
 			k.Foreign = err.Error()
 		}
 	}
-	k.Calls = t.Calls || t.Indirect
+	k.Calls, k.Functions = t.Calls || t.Indirect, t.Functions
+	k.Allocates = t.Malloc
 	k.Dynamic = t.SharedDynamic
 	k.SharedStatic = t.SharedStatic > 0
 	k.MaxThreads = 1024
@@ -99,16 +102,6 @@ func (k *Kernel) ReadPTX(m *ptx.Module) error {
 	return nil
 }
 
-// readWatched fills in what others would see of it while it runs.
-func (k *Kernel) readWatched(m *ptx.Module) (err error) {
-	if k.Watched, err = rewrite.Watched(m, k.Name); err != nil {
-		return err
-	}
-	overlaps, err := rewrite.Overlaps(m, k.Name)
-	k.NoSecond = cmp.Or(k.NoSecond, k.Watched, overlaps)
-	return err
-}
-
 // readManners fills in how it may be launched otherwise.
 func (k *Kernel) readManners(m *ptx.Module, f *ptx.Func) {
 	if err := rewrite.Throttleable(m, k.Name); err != nil {
@@ -150,7 +143,6 @@ func alone(t ptx.Traits) string {
 		why string
 	}{
 		{t.SetMaxNReg, "its warps exchange registers (setmaxnreg)"},
-		{t.Malloc, "it allocates memory on the device"},
 		{t.DeviceLaunch, "it launches kernels itself"},
 	} {
 		if c.is {

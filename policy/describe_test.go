@@ -10,10 +10,12 @@ import (
 
 	"gnvcc/install/kits"
 	"gnvcc/rewrite/ptx"
+	"gnvcc/rewrite/recipe"
 	"gnvcc/rewrite/source"
 )
 
 const describeCU = `
+#include <cassert>
 #include <cstdio>
 __global__ void __launch_bounds__(256, 2) work(float *a, const float *b, int n, float f) {
   for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += blockDim.x * gridDim.x) {
@@ -23,6 +25,11 @@ __global__ void __launch_bounds__(256, 2) work(float *a, const float *b, int n, 
   }
 }
 __global__ void speak(int n) { printf("%d\n", n); }
+#define AT int i = blockIdx.x * blockDim.x + threadIdx.x
+__global__ void asserts(float *a, int n) { AT; assert(i < n); a[i] = 1; }
+__global__ void report(float *a, int n) { AT; if (i >= n) printf("%d of %d\n", i, n); else a[i] = 1; }
+__global__ void allocate(float *a, int n) { AT; if (i >= n) a = (float *)malloc(4 * n); a[i] = 1; }
+__global__ void thread(float *a, int n) { AT; if (i >= n) printf("%d\n", threadIdx.x); else a[i] = 1; }
 template <typename T> __global__ void shared(T *a) { extern __shared__ float s[]; s[threadIdx.x] = a[threadIdx.x]; __syncthreads(); a[threadIdx.x] = s[31 - threadIdx.x]; }
 template __global__ void shared<float>(float *);
 `
@@ -85,9 +92,18 @@ func TestDescribe(t *testing.T) {
 	if work.NoThrottle != "" {
 		t.Errorf("work can't be throttled: %s", work.NoThrottle)
 	}
-	if k := get("_Z5speaki"); k.Alone != "" || !strings.Contains(k.Watched, "it prints") ||
-		k.NoSecond != k.Watched {
-		t.Errorf("speak: alone %q, watched %q", k.Alone, k.Watched)
+	if k := get("_Z5speaki"); k.Alone != "" || k.NoSecond != "" || k.Shut(recipe.Recipe{
+		Terms: []recipe.Term{{Lever: "unroll", Value: "2"}}}) != "" || !k.Calls || k.Functions {
+		t.Errorf("speak: %+v", k)
+	}
+	// What the driver does is not about the launch's shape; what is printed may be.
+	for name, c := range map[string]struct{ shape, allocates bool }{
+		"_Z7assertsPfi": {true, false}, "_Z6reportPfi": {true, false}, "_Z8allocatePfi": {true, true},
+		"_Z6threadPfi": {false, false}} {
+		k := get(name)
+		if k.Alone != "" || k.Shapeable != c.shape || k.Allocates != c.allocates || k.Functions {
+			t.Errorf("%s: alone %q, shape %q, %+v", name, k.Alone, k.NoShape, c)
+		}
 	}
 	if k := get("_Z6sharedIfEvPT_"); !k.Dynamic || k.Short != "shared<float>" || k.Bounds != "" ||
 		k.MaxThreads != 1024 {

@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 
@@ -61,11 +60,12 @@ type Kernel struct {
 	// why launches of its file may need as many resident blocks as before, though none waits
 	Together string
 	// why no levers but register caps and cache hints are allowed, "" if others are: it calls another
-	// object's functions, or others see something of it while it runs
-	Foreign, Watched string
-	NoThrottle       string // why all of its blocks that can be resident must be; "" if fewer may be
-	Shapeable        bool   // it sees nothing of its launch's shape but the index over the grid
-	NoShape          string // why not, where it isn't
+	// object's functions
+	Foreign    string
+	Allocates  bool   // it may take memory from the device's heap
+	NoThrottle string // why all of its blocks that can be resident must be; "" if fewer may be
+	Shapeable  bool   // it sees nothing of its launch's shape but the index over the grid
+	NoShape    string // why not, where it isn't
 	// the dimensions of the grid in which a block can do the work of several; NoCoarsen says why in
 	// none
 	Coarsenable [3]bool
@@ -86,6 +86,7 @@ type Kernel struct {
 	EarlyTurns    bool // and it can do so for several turns of a loop at once
 	Ordered       int  // loads from global memory that the lever inorder keeps in their order
 	Calls         bool // real calls
+	Functions     bool // some of other functions than the driver's (printf, assert, malloc)
 	Dynamic       bool // uses dynamic shared memory
 	SharedStatic  bool // uses static shared memory
 	Reloc         bool // -rdc=true: assembled with -c, linked later
@@ -202,6 +203,12 @@ type Counter interface {
 	Counting(ctx context.Context, k *Kernel, c counters.Caches) (*Candidate, counters.Counters, error)
 }
 
+// A Heapless is a Compiler that can make nvcc's own build as one that does not allocate, and says
+// whether it would have (rewrite.Heapless).
+type Heapless interface {
+	Heapless(ctx context.Context, k *Kernel) (*Candidate, error)
+}
+
 // A Sampler is a Compiler that can make nvcc's own build with several thresholds of bypass=K in it.
 type Sampler interface {
 	Sampling(ctx context.Context, k *Kernel, thresholds []int, window int) (*Candidate,
@@ -252,5 +259,5 @@ func (k *Kernel) Shut(r recipe.Recipe) string {
 	if rewrite.Neutral(r) {
 		return ""
 	}
-	return cmp.Or(k.Foreign, k.Watched)
+	return k.Foreign
 }

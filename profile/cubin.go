@@ -87,37 +87,41 @@ func readCubin(b []byte) (*contents, error) {
 }
 
 // unrepeatable says why a kernel can't be run more than once without the application or the user
-// noticing, "" if it can.
-func (c *contents) unrepeatable(kernel string) string {
+// noticing, "" if it can. In a replay what it prints is kept and compared, and its heap is its own:
+// there allocates says that it may take memory from that, which is not put back.
+func (c *contents) unrepeatable(kernel string, replay bool) (why, allocates string) {
 	if c.managed {
-		return "its module has managed variables"
+		return "its module has managed variables", ""
 	}
 	seen := map[string]bool{}
-	var visit func(string) string
-	visit = func(f string) string {
+	var visit func(string)
+	visit = func(f string) {
 		if seen[f] {
-			return ""
+			return
 		}
 		seen[f] = true
 		if !c.defined[f] {
-			return external(f)
+			says := external(f)
+			switch {
+			case replay && f == "vprintf":
+			case replay && (f == "malloc" || f == "free"):
+				allocates = says
+			case why == "":
+				why = says
+			}
 		}
 		for _, to := range c.calls[f] {
-			if to == "" { // by a pointer: it may be anything that the module has
-				for any := range c.calls {
-					if why := visit(any); why != "" {
-						return why
-					}
-				}
+			if to != "" {
+				visit(to)
 				continue
 			}
-			if why := visit(to); why != "" {
-				return why
+			for any := range c.calls { // by a pointer: it may be anything that the module has
+				visit(any)
 			}
 		}
-		return ""
 	}
-	return visit(kernel)
+	visit(kernel)
+	return why, allocates
 }
 
 // allocates tells whether any of its functions takes memory from the device's heap, or gives it

@@ -90,7 +90,7 @@ func TestCubin(t *testing.T) {
 			for kernel, why := range map[string]string{"_Z6printsPi": "printf",
 				"_Z13prints_deeperPi": "printf", "_Z9allocatesPPi": "malloc",
 				"_Z7assertsPi": "", "_Z5plainPi": "", "_Z10by_pointerPiPFviE": "?"} {
-				have := got.unrepeatable(kernel)
+				have, _ := got.unrepeatable(kernel, false)
 				if c.name == "managed" {
 					why = "managed"
 				}
@@ -99,6 +99,14 @@ func TestCubin(t *testing.T) {
 				} else if why != "?" && (why == "") != (have == "") ||
 					!strings.Contains(have, strings.TrimSuffix(why, "?")) {
 					t.Errorf("%s: %q, want %q", kernel, have, why)
+				}
+				if c.name == "managed" || why == "?" {
+					continue
+				}
+				// In a replay what is printed is compared; whether a launch allocates is asked there.
+				if elsewhere, takes := got.unrepeatable(kernel, true); elsewhere != "" ||
+					(takes != "") != (why == "malloc") {
+					t.Errorf("%s, in a replay: %q, %q", kernel, elsewhere, takes)
 				}
 			}
 		})
@@ -131,7 +139,7 @@ func FuzzCubin(f *testing.F) {
 	f.Add([]byte("\x7fELF"))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if c, err := readCubin(b); err == nil {
-			c.unrepeatable("k")
+			c.unrepeatable("k", false)
 		}
 	})
 }

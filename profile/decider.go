@@ -155,6 +155,10 @@ type Launch struct {
 	// reaches it.
 	NotElsewhere string
 
+	// Allocates says that the kernel may take memory from the device's heap, "" if it can't: a launch
+	// that takes some can't be repeated in a replay either, which only a run of it tells
+	Allocates string `json:"-"`
+
 	Allocations int   // live allocations that a session has to save
 	Bytes       int64 // and their size
 
@@ -324,7 +328,7 @@ type Difference struct {
 	Same  bool
 	Words int64 // 4-byte words that differ
 
-	// The first one that differs.
+	// The first one that differs; where none does, and it is not the same: "what it printed".
 	Where     string // "allocation 3 (cuMemAlloc)", "variable counters"
 	Address   uint64
 	Size      int64  // of that allocation, bytes
@@ -344,6 +348,9 @@ type Difference struct {
 func (d Difference) String() string {
 	if d.Same {
 		return "the same bits"
+	}
+	if d.Words == 0 {
+		return d.Where + " is not the same"
 	}
 	words := "words differ"
 	if d.Words == 1 {

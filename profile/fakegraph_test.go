@@ -91,7 +91,10 @@ func TestGraphsLeft(t *testing.T) {
 		{"nodes", "FAIL=cuGraphNodeGetEnabled", "a kernel of a graph"},
 		{"nodes", "FAIL=cuGraphKernelNodeGetParams_v2", ""},
 		{"nodes", "STUCK=3", "a kernel of a graph"}, // in the midst of switching off
-		{"nodes", "LAUNCHES=0", ""},                 // of ours, the first kernel's
+		{"nodes", "STUCK=8", ""},                    // on again, behind a walk: it is asked again
+		{"nodes", "STUCK=10:5", ""},
+		{"nodes", "STUCK=8:23", ""}, // and at the next launch
+		{"nodes", "LAUNCHES=0", ""}, // of ours, the first kernel's
 		{"nodes", "LAUNCHES=1", ""},
 		{"nodes", "LAUNCHES=5", ""},
 		{"nodes", "FAIL=cuGraphLaunch", ""}, // of ours, for the memset

@@ -219,17 +219,19 @@ func (p *process) launch(in *reader) (*Launch, error) {
 		l.Cubin, l.CubinPath = m.hash, m.path
 		l.module = m
 	}
-	own := ""
+	here, elsewhere := "its cubin is not known", "its cubin is not known"
 	switch {
 	case m == nil:
-		own = "its cubin is not known"
 	case m.contents == nil:
-		own = m.trouble
+		here, elsewhere = m.trouble, m.trouble
 	default:
-		own = m.contents.unrepeatable(l.Kernel)
+		elsewhere, l.Allocates = m.contents.unrepeatable(l.Kernel, true)
+		if here = elsewhere; !p.run.options.Dies {
+			here, _ = m.contents.unrepeatable(l.Kernel, false)
+		}
 	}
-	l.LeaveAlone = cmp.Or(l.LeaveAlone, own, p.heap())
-	l.NotElsewhere = cmp.Or(l.NotElsewhere, own)
+	l.LeaveAlone = cmp.Or(l.LeaveAlone, here, p.heap())
+	l.NotElsewhere = cmp.Or(l.NotElsewhere, elsewhere)
 	if s, ok := p.shapes[l.id]; ok {
 		now := *s // the process goes on to count
 		now.Sets = s.Sets.clone()

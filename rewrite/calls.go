@@ -78,22 +78,6 @@ func Linked(m *ptx.Module, kernel string) bool {
 		})
 }
 
-// Watched says why a recipe for a kernel may be of registers and cache hints alone, "" if it may
-// have all levers: it prints, which nobody sees who compares memory. That is for those who choose
-// recipes; a build takes what was decided.
-func Watched(m *ptx.Module, kernel string) (string, error) {
-	reach, err := m.Reach(kernel)
-	if err != nil {
-		return "", err
-	}
-	for _, f := range reach.Funcs {
-		if f.Name == "vprintf" {
-			return "it prints: registers and cache hints alone are allowed", nil
-		}
-	}
-	return "", nil
-}
-
 // Overlaps says why a kernel has no second entry, "" if it may have one: its grids overlap with
 // others (griddepcontrol, programmatic dependent launch), for which it is launched with attributes
 // (cudaLaunchKernelEx), past the host stub.

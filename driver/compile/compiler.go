@@ -563,6 +563,36 @@ func transient(err error) bool {
 		errors.Is(err, cache.ErrNone) || errors.Is(err, errLimit) || errors.Is(err, errNoSource)
 }
 
+// deeper says that a linked candidate takes local memory that nvcc's own program does not, with all
+// that it calls: how much that is stands in linked cubins alone.
+func (c *Compiler) deeper(ctx context.Context, s *Source, now cubin.Kernel) error {
+	if s.Link == nil || now.StackAll <= rewrite.StackLimit {
+		return nil
+	}
+	b, done, err := c.workbench(forOne)
+	if err != nil {
+		return err
+	}
+	defer done()
+	out, _, err := b.try(ctx, s.job, nil, s.Module, nil, s.std)
+	if err != nil {
+		return fmt.Errorf("compile %s as nvcc does: %w", s.Kernel, err)
+	}
+	content, err := c.link(ctx, b, s, out.Content)
+	if err != nil {
+		return err
+	}
+	f, err := cubin.Read(content)
+	if err != nil {
+		return fmt.Errorf("read nvcc's own program: %w", err)
+	}
+	if was, _ := f.Kernel(s.Kernel); now.StackAll > was.StackAll {
+		return fmt.Errorf("it takes %d bytes of local memory a thread with all that it calls (%d by nvcc)",
+			now.StackAll, was.StackAll)
+	}
+	return nil
+}
+
 // make makes a candidate.
 func (c *Compiler) make(ctx context.Context, s *Source, r recipe.Recipe,
 	mode purpose) (keptCandidate,
@@ -606,6 +636,9 @@ func (c *Compiler) make(ctx context.Context, s *Source, r recipe.Recipe,
 		k.Stack > max(s.Default.Stack, rewrite.StackLimit) {
 		return none, fmt.Errorf("it takes %d bytes of local memory a thread (%d by nvcc), and %s", k.Stack,
 			s.Default.Stack, waits)
+	}
+	if err := c.deeper(ctx, s, k); err != nil {
+		return none, err
 	}
 	kept := keptCandidate{Entry: entry, MaxThreads: 1024, Normals: out.normals, Doubted: out.doubted,
 		Draft: out.draft,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"gnvcc/rewrite"
 	"gnvcc/rewrite/bypass"
 	"gnvcc/rewrite/counters"
 	"gnvcc/rewrite/ptx"
@@ -12,8 +13,8 @@ import (
 )
 
 // Builds that nobody applies: one that counts what the kernel does, one that tries thresholds of
-// bypassing in one launch, and one that says which line of the PTX each machine instruction comes
-// from.
+// bypassing in one launch, one that says whether it would allocate, and one that says which line of
+// the PTX each machine instruction comes from.
 
 // Counting makes nvcc's own build of a kernel with counters in it (rewrite.Count), and says what
 // they count. It is made anew each time: a configuration is counted once.
@@ -45,6 +46,18 @@ func (c *Compiler) Sampling(ctx context.Context, s *Source, thresholds []int,
 	}
 	out, err := c.asIs(ctx, s, text)
 	return out, o, err
+}
+
+// Heapless makes nvcc's own build of a kernel as one that does not allocate (rewrite.Heapless).
+func (c *Compiler) Heapless(ctx context.Context, s *Source) (*Candidate, error) {
+	if s.Link != nil {
+		return nil, errors.New("with -rdc=true a module is linked from several files")
+	}
+	text, err := rewrite.Heapless(s.Module)
+	if err != nil {
+		return nil, err
+	}
+	return c.asIs(ctx, s, text)
 }
 
 // asIs makes a candidate of a text that has the kernel.

@@ -136,6 +136,9 @@ func (r *Replayed) check(s profile.Session, c profile.Candidate) error {
 		return nil
 	}
 	r.How, r.Equal, r.Why = Different, false, d.String()
+	if d.Words == 0 {
+		return nil // it has printed something else
+	}
 	r.Difference = &Difference{Argument: d.Where, Index: int(d.Offset / 4), Type: "32 bits",
 		Want: fmt.Sprintf("%x", d.Want), Got: fmt.Sprintf("%x", d.Got), Elements: int(d.Words),
 		beyond: true}

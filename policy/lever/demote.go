@@ -52,7 +52,7 @@ var _ = register(Lever{
 // demotable tells whether the pass could do anything here.
 func demotable(s *Situation) bool {
 	k := s.Kernel
-	return s.Known && !k.Calls
+	return s.Known && !k.Functions
 }
 
 // whyNotDemoted says why there was nothing to try.
@@ -63,8 +63,8 @@ func whyNotDemoted(s *Situation) string {
 	switch {
 	case !s.Known:
 		return "the GPU is not in the table of architectures"
-	case k.Calls:
-		return "it has calls, whose registers are not seen in the PTX"
+	case k.Functions:
+		return "it calls functions, whose registers are not seen in the PTX"
 	case k.NoSecond != "":
 		return "it is for second entries, chosen by their dynamic shared memory: " + k.NoSecond
 	case k.Default.Spill > 0:

@@ -56,7 +56,7 @@ func TestDemoteTries(t *testing.T) {
 		}, "15:loops maxnreg=64" + second},
 		{"few blocks", func(s *Situation) { s.Shape, s.Device.SMs = shape(100, 128), 132 }, ""},
 		{"few registers", func(s *Situation) { s.Kernel.Default.Registers = 32 }, ""},
-		{"calls", func(s *Situation) { s.Kernel.Calls = true }, ""},
+		{"calls", func(s *Situation) { s.Kernel.Calls, s.Kernel.Functions = true, true }, ""},
 		{"dynamic shared memory", func(s *Situation) {
 			s.Kernel.Dynamic, s.Shape.Dynamic = true, 20<<10
 		}, "15:loops maxnreg=64" + second},

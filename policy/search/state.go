@@ -17,8 +17,9 @@ import (
 // A kernel is what the run found of one, with what a run needs to go on.
 type kernel struct {
 	decide.Findings
-	crashes int // of candidates, that cost a process of our own
-	configs map[policy.Shape]*config
+	crashes  int               // of candidates, that cost a process of our own
+	heapless *policy.Candidate // its build that does not allocate, once it was made
+	configs  map[policy.Shape]*config
 }
 
 // A config is one configuration of a kernel.

@@ -285,9 +285,6 @@ func (t *Tuner) kernel(l *profile.Launch) *kernel {
 			k.Alone = fmt.Sprintf(
 				"its blocks may wait (%s), maybe for the host or another kernel: that can't be repeated inside the program", k.Awaits)
 		}
-		if t.o.InPlace && k.Alone == "" && k.Watched != "" {
-			k.Alone = k.Watched + ", and nothing inside the program"
-		}
 		if k.Bounds != "" && t.o.Keep && k.Alone == "" {
 			t.progress.Note(fmt.Sprintf("%s: %s is kept", k.Label(), k.Bounds))
 		}

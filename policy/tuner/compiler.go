@@ -196,6 +196,12 @@ func (c *Compiler) Counting(ctx context.Context, k *policy.Kernel,
 	return own(made), counters, err
 }
 
+// Heapless makes nvcc's own build as one that does not allocate.
+func (c *Compiler) Heapless(ctx context.Context, k *policy.Kernel) (*policy.Candidate, error) {
+	made, err := c.Compiler.Heapless(ctx, source(k))
+	return own(made), err
+}
+
 // Sampling makes nvcc's own build with several thresholds in it.
 func (c *Compiler) Sampling(ctx context.Context, k *policy.Kernel,
 	thresholds []int, window int) (*policy.Candidate, bypass.Sampling, error) {

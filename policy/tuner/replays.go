@@ -190,7 +190,7 @@ func (w *ReplaySearch) ahead() {
 
 func (w *ReplaySearch) replayOptions() replay.Options {
 	return replay.Options{Program: w.Replayer, Agent: w.Agent, Log: w.Say,
-		Scratch: w.Scratch}
+		Heap: true, Scratch: w.Scratch}
 }
 
 // A file is a capture's, or why there is none.

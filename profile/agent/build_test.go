@@ -15,7 +15,7 @@ import (
 // toolkits gives the toolkits that there are on this machine; none is a loud skip.
 func toolkits(t *testing.T) map[string]string {
 	found := map[string]string{}
-	for _, v := range []string{"13.0", "13.3", "13.5"} {
+	for _, v := range []string{"11.8", "12.4", "13.0", "13.3", "13.5"} {
 		if kit, ok := kits.Find(v); ok {
 			found[v] = kit.Dir
 		}

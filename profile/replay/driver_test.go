@@ -54,7 +54,9 @@ func TestDriverFails(t *testing.T) {
 		os.Remove(status)
 		cmd := exec.Command(program, content, status, "1", "1")
 		cmd.Env = append(os.Environ(), "LD_LIBRARY_PATH="+dir, "FAIL="+fail)
-		cmd.Run()
+		if out, _ := cmd.CombinedOutput(); len(out) > 0 {
+			t.Errorf("what kernels print is shown: %q", out) // the driver prints whenever it is waited for
+		}
 		text, _ := os.ReadFile(status)
 		return cmd.ProcessState.ExitCode(), string(text)
 	}

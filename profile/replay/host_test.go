@@ -351,3 +351,17 @@ func TestSpent(t *testing.T) {
 		}
 	}
 }
+
+// TestAllocates: a kernel that may allocate is left alone, unless the decider looks whether it
+// does.
+func TestAllocates(t *testing.T) {
+	const why = "it allocates memory on the device (malloc), which is not saved"
+	for heap, want := range map[bool]string{false: why, true: ""} {
+		w := &only{decider: &noted{}, m: manifest(), launches: 1, heap: heap}
+		l := launchOf("k")
+		l.Allocates = why
+		if w.Launch(l); l.LeaveAlone != want {
+			t.Errorf("%v: %q", heap, l.LeaveAlone)
+		}
+	}
+}

@@ -2,6 +2,7 @@ package replay
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,6 +33,9 @@ type Options struct {
 	// Running is told, once, that the process has its context: where a GPU gives one process at a time
 	// a context, another one can't take it now; nil: nobody wants to know.
 	Running func()
+	// Heap: the decider sees to it that a launch takes no memory from the device's heap, and Tune is
+	// asked of kernels that may; else they are left alone.
+	Heap bool
 	// Untimed is told, once, that nothing is measured any more, and all is known about the ordinary
 	// launches; nil: nobody wants to know.
 	Untimed func()
@@ -115,7 +119,7 @@ func Run(ctx context.Context, o Options, u *Unpacked, h profile.Decider, launche
 	variations []int) (Outcome, error) {
 	begun := time.Now()
 	w := &only{decider: h, m: u.m, launches: launches, variations: variations, vary: o.Vary,
-		worth: o.Worth, running: o.Running, untimed: o.Untimed, count: o.Count, say: o.Log}
+		worth: o.Worth, heap: o.Heap, running: o.Running, untimed: o.Untimed, count: o.Count, say: o.Log}
 	w.varying.Store(launches == 0)
 	args := []string{strconv.Itoa(launches)}
 	for _, v := range variations {
@@ -219,6 +223,7 @@ type only struct {
 	running    func()
 	untimed    func()
 	count      bool
+	heap       bool
 	say        func(string, ...any)
 	n          int         // launches of the kernel so far
 	varying    atomic.Bool // all that were asked for but the variations are done
@@ -246,7 +251,9 @@ func (w *only) Launch(l *profile.Launch) profile.Verdict {
 	if !w.is(l) {
 		return profile.Verdict{}
 	}
-	w.n++
+	if w.n++; !w.heap {
+		l.LeaveAlone = cmp.Or(l.LeaveAlone, l.Allocates)
+	}
 	if w.n == 1 {
 		if w.running != nil {
 			w.running()

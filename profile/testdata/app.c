@@ -1,6 +1,7 @@
 // The application of the tests with a fake driver: app WHAT. It calls the agent as CUPTI would. Exit code 7: all is well.
 #define _GNU_SOURCE
 #include "fake.h"
+#include "prints.h"
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
@@ -89,6 +90,7 @@ static void *writes(void *p) {
 }
 
 int main(int n, char **argv) {
+  if (n > 1 && strcmp(argv[1], "replay") == 0 && !prints_keep()) return 3; // as a replayer does
   void *agent = dlopen(getenv("CUDA_INJECTION64_PATH"), RTLD_NOW);
   int (*start)(void) = agent ? (int (*)(void))dlsym(agent, "InitializeInjection") : 0;
   const char *what = n > 1 ? argv[1] : "";
@@ -98,7 +100,7 @@ int main(int n, char **argv) {
   module();
   CUdeviceptr p = memory();
   unsigned char first = *(unsigned char *)p;
-  if (strcmp(what, "launch") == 0) {
+  if (strcmp(what, "launch") == 0 || strcmp(what, "replay") == 0) {
     launch(FAKE_KERNEL, 8, p);
     return *(unsigned char *)p == (unsigned char)(first + 1) ? 7 : 4; // one launch, whatever was repeated
   }

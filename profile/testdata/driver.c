@@ -4,6 +4,7 @@
 #include "driver.h"
 #include "fake.h"
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -37,8 +38,11 @@ static bool fails(const char *symbol) {
 // more than 2 KiB has another last writer than it has otherwise.
 static int most[16] = {[2] = 1024, [3] = 1024, [9] = 1024};
 int fake_most(CUfunction f) { return most[(uintptr_t)f]; }
+// PRINTS: what a candidate prints; the kernel itself prints three lines. Kernels' output comes when somebody waits for them.
+static char printed[64];
 static void compute(CUfunction f, unsigned shared, CUdeviceptr p) {
   fake_compute(p);
+  if (getenv("PRINTS")) strcpy(printed, f == FAKE_LOADED ? getenv("PRINTS") : "one\ntwo\ntwo\n");
   if (shared > 2048) ((unsigned char *)p)[5] ^= 0x40;
 }
 
@@ -59,7 +63,7 @@ DO(cuGetErrorString, (CUresult r, const char **text), *text = "so says the test"
 DO(cuDriverGetVersion, (int *v), *v = 13000)
 DO(cuCtxGetCurrent, (CUcontext *c), *c = FAKE_CONTEXT)
 DO(cuCtxGetDevice, (CUdevice *d), *d = 0)
-DO(cuCtxSynchronize, (void), UNSAFE)
+DO(cuCtxSynchronize, (void), UNSAFE; fputs(printed, stdout); printed[0] = 0)
 DO(cuDeviceGetName, (char *name, int n, CUdevice d), strcpy(name, "A GPU"))
 DO(cuDeviceGetUuid, (CUuuid *u, CUdevice d), memset(u, 1, sizeof *u))
 DO(cuDeviceTotalMem_v2, (size_t *n, CUdevice d), *n = (size_t)1 << 34)
@@ -159,9 +163,13 @@ CUresult fake_kernel_node(CUgraphNode n, struct kernel_node *p) {
   *p = (struct kernel_node){.f = FAKE_KERNEL, .grid = {8, 1, 1}, .block = {32, 1, 1}, .params = &params[AT(n)]};
   return fails("cuGraphKernelNodeGetParams_v2") ? CUDA_ERROR_UNKNOWN : CUDA_SUCCESS;
 }
-// STUCK: from that call on switching fails.
+// STUCK: at that call switching fails, and at as many behind it as it says after a colon.
 static int switches;
-DO(cuGraphNodeSetEnabled, (CUgraphExec e, CUgraphNode n, unsigned on), if (getenv("STUCK") && ++switches == atoi(getenv("STUCK"))) return CUDA_ERROR_UNKNOWN; enabled[AT(n)] = on)
+static bool stuck(int n) {
+  int first = 0, more = 0;
+  return getenv("STUCK") && sscanf(getenv("STUCK"), "%d:%d", &first, &more) > 0 && n >= first && n <= first + more;
+}
+DO(cuGraphNodeSetEnabled, (CUgraphExec e, CUgraphNode n, unsigned on), if (stuck(++switches)) return CUDA_ERROR_UNKNOWN; enabled[AT(n)] = on)
 DO(cuGraphNodeGetEnabled, (CUgraphExec e, CUgraphNode n, unsigned *on), *on = enabled[AT(n)])
 DO(cuGraphKernelNodeGetAttribute, (CUgraphNode n, CUkernelNodeAttrID a, CUkernelNodeAttrValue *v), )
 DO(cuGraphLaunch, (CUgraphExec e, CUstream s), fake_graph_launches++; fake_graph_launch())

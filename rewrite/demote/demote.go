@@ -43,9 +43,9 @@ import (
 //
 // Only where the size of dynamic shared memory is known (a second entry, chosen by that): else a
 // launch that asks for all that is left would fail, whether the kernel has an array for it or not.
-// Not with real calls, setmaxnreg, clusters and grid-wide barriers (which build on how many blocks
-// are resident), nor with -G. Registers that appear in an instruction which is not on the list of
-// choose.go, tensor cores' among them, stay.
+// Not with calls (but of printf, assert and the like), setmaxnreg, clusters and grid-wide barriers
+// (which build on how many blocks are resident), nor with -G. Registers that appear in an
+// instruction which is not on the list of choose.go, tensor cores' among them, stay.
 //
 // Safe: a thread reads its own slots only, and what it wrote last. Exact as checked only: ptxas
 // contracts multiplications and additions by itself, and can't across memory.
@@ -81,8 +81,8 @@ func Apply(k *pass.Kernel, terms []recipe.Term) error {
 			demoteArray)
 	case slices.Contains(k.Module.Target, "debug"):
 		return errors.New("the kernel is built for debugging (-G)")
-	case t.Calls:
-		return errors.New("the kernel has calls, whose registers are not seen here")
+	case t.Functions:
+		return errors.New("the kernel calls functions, whose registers are not seen here")
 	case t.SharedDynamic && pass.ReadsSharedSize(k.Text()):
 		return errors.New("the kernel reads how much shared memory it has")
 	case t.SetMaxNReg:

@@ -6,6 +6,7 @@ import "bytes"
 // measurements are allowed.
 type Traits struct {
 	Calls        bool // calls that are left in the PTX, to any function: printf's too
+	Functions    bool // some of them to functions other than the driver's (OfDriver)
 	Indirect     bool // calls through a register
 	Printf       bool
 	Malloc       bool // malloc or free on the device
@@ -40,6 +41,7 @@ func (m *Module) Traits(entry string) (Traits, error) {
 		case "cudaCGGetIntrinsicHandle", "cudaCGSynchronize", "cudaCGSynchronizeGrid":
 			t.GridSync = true
 		}
+		t.Functions = t.Functions || i > 0 && !f.Entry && !OfDriver(f.Name)
 		switch {
 		case bytes.HasPrefix([]byte(f.Name), []byte("__cudaCDP2")), bytes.HasPrefix([]byte(f.Name),
 			[]byte("cudaLaunchDevice")):
@@ -97,6 +99,7 @@ func (t *Traits) instruction(f *Func, i int) {
 	case "call":
 		t.Calls = true
 		t.Indirect = t.Indirect || f.CallsByPointer(i)
+		t.Functions = t.Functions || t.Indirect
 	case "setmaxnreg":
 		t.SetMaxNReg = true
 	case "griddepcontrol":

@@ -1,5 +1,14 @@
 package source
 
+import (
+	"bytes"
+	"maps"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
 // Launches that fail where too few blocks are resident at a time: cooperative ones, which need the
 // whole grid, and clusters. A kernel that is launched so need not show it, a barrier over the grid
 // is one thing that it may do; the host's code shows it.
@@ -25,4 +34,62 @@ func (u *Unit) Resident() string {
 		}
 	}
 	return ""
+}
+
+// Asked is Resident for host code as cudafe++ writes it, headers of all kinds included. What stands
+// in the toolkit's own headers, beside cuda_runtime_api.h and below, asks for nothing.
+func Asked(text []byte) string {
+	own := ""
+	if at := bytes.Index(text, []byte("/cuda_runtime_api.h\"")); at >= 0 {
+		if file := fileAt(text, at+len("/cuda_runtime_api.h\"")); file != "" {
+			own = filepath.Dir(file) + "/"
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(together)) {
+		for at := 0; ; at++ {
+			n := bytes.Index(text[at:], []byte(name))
+			if n < 0 {
+				break
+			}
+			at += n
+			if word := wordAt(text, at); word == name {
+				if file := fileAt(text, at); own == "" || !strings.HasPrefix(file, own) {
+					return name
+				}
+			}
+		}
+	}
+	return ""
+}
+
+var fileMark = regexp.MustCompile(`^# \d+ "([^"]*)"`)
+
+// fileAt is the file that a place of preprocessed text comes from, "" where no line says so.
+func fileAt(text []byte, at int) string {
+	for at > 0 {
+		if at = bytes.LastIndex(text[:at], []byte("# ")); at < 0 {
+			return ""
+		}
+		if m := fileMark.FindSubmatch(text[at:min(len(text), at+4096)]); m != nil &&
+			(at == 0 || text[at-1] == '\n') {
+			return filepath.Clean(string(m[1]))
+		}
+	}
+	return ""
+}
+
+// wordAt is the whole name that stands at a place, "" where one that began before goes on there.
+func wordAt(text []byte, at int) string {
+	letter := func(i int) bool {
+		return i >= 0 && i < len(text) && (text[i] == '_' || text[i] >= '0' && text[i] <= '9' ||
+			text[i]|0x20 >= 'a' && text[i]|0x20 <= 'z')
+	}
+	if letter(at - 1) {
+		return ""
+	}
+	end := at
+	for letter(end) {
+		end++
+	}
+	return string(text[at:end])
 }

@@ -22,3 +22,22 @@ func TestResident(t *testing.T) {
 		}
 	}
 }
+
+// TestAsked: in host code what any header but the toolkit's own asks for is found, and where.
+func TestAsked(t *testing.T) {
+	header := "# 1 \"/cuda/bin/../include/cuda_runtime_api.h\" 1 3\nextern int cudaLaunchCooperativeKernel(const void *f);\n" +
+		"# 9 \"/cuda/include/cooperative_groups/x.h\"\nint y = cudaLaunchAttributeCooperative;\n"
+	for text, want := range map[string]string{
+		"# 2 \"a.cu\" 2\nint main() { return 0; }\n":                                                "",
+		"# 2 \"a.cu\" 2\nint f() { return cudaLaunchCooperativeKernel(k); }\n":                      "cudaLaunchCooperativeKernel",
+		"# 7 \"/usr/lib/sys.h\" 1 3\nint g() { return cudaLaunchAttributeClusterDimension; }\n":     "cudaLaunchAttributeClusterDimension",
+		"# 7 \"/cudas/sys.h\"\nint my_cudaLaunchCooperativeKernel, cudaLaunchCooperativeKernel2;\n": "",
+	} {
+		if got := Asked([]byte(header + text)); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+	if got := Asked([]byte("int x = cudaLaunchCooperativeKernel(k);\n")); got == "" {
+		t.Error("without a line that names its file it is nobody's")
+	}
+}

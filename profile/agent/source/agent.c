@@ -560,6 +560,7 @@ int InitializeInjection(void) {
     return 1;
   }
   observing = getenv("GNVCC_AGENT_OBSERVE") != NULL;
+  prints_open();
   char text[256] = "";
   const char *trouble = start(text, sizeof text);
   int driver = 0;

@@ -8,6 +8,7 @@
 //   measure.c  a session: save memory, run candidates, put memory back
 //   region.c   saved memory: the copies, and putting them back
 //   compare.c  comparison on the device
+//   prints.c   what kernels print in a replay
 //   events.c   what events take themselves
 //   observe.c  times of some launches
 //   sets.c     launches of one configuration told apart by their arguments
@@ -299,6 +300,12 @@ bool compare_nothing(CUstream stream);
 bool compare_one(struct store *s, const struct region *r, uint64_t with, bool *same);
 // Compares every chunk with its saved or, where it has one, its golden content. found has s->chunks elements, on the host.
 bool compare_all(struct store *s, bool golden, struct found *found);
+
+// ---- prints.c
+void prints_open(void);
+bool prints_clear(void);          // drops what kernels have printed
+void prints_trim(void);           // drops it where it is much
+bool prints_sum(uint64_t sum[2]); // a sum over the lines since then; zeros but in a replay
 
 // ---- events.c
 double events_own(CUstream stream, CUevent start, CUevent end); // ns; compare_open comes first

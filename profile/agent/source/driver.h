@@ -4,6 +4,22 @@
 #define GNVCC_DRIVER_H
 #include <cuda.h>
 
+// What cuda.h has since 12.0 to 12.4.
+#if CUDA_VERSION < 12000
+typedef struct CUlib_st *CUlibrary;
+typedef struct CUkern_st *CUkernel;
+typedef struct { CUmodule *module; CUlibrary library; } cuLibraryGetModule_params; // as CUPTI hands them over
+typedef struct { CUdeviceptr *dptr; size_t *bytes; CUlibrary library; } cuLibraryGetGlobal_params, cuLibraryGetManaged_params;
+typedef struct { CUfunction *pFunc; } cuKernelGetFunction_params;
+typedef struct { int *value; CUfunction_attribute attrib; CUkernel kernel; } cuKernelGetAttribute_params;
+#endif
+CUresult cuFuncGetName(const char **, CUfunction);
+CUresult cuFuncGetParamInfo(CUfunction, size_t, size_t *, size_t *);
+CUresult cuKernelGetFunction(CUfunction *, CUkernel);
+CUresult cuKernelGetAttribute(int *, CUfunction_attribute, CUkernel, CUdevice);
+CUresult cuKernelGetName(const char **, CUkernel);
+CUresult cuLibraryGetModule(CUmodule *, CUlibrary);
+
 // X(field, the declaration in cuda.h, the symbol in libcuda, needed)
 #define DRIVER_FUNCTIONS(X) \
   X(GetErrorString, cuGetErrorString, "cuGetErrorString", 1) \

@@ -47,6 +47,7 @@ struct exec {
   size_t n;
   const char *why;  // it is not walked, NULL: it may be
   bool walked, told; // it was; nobody needs to be asked about its kernels any more
+  bool off;          // the driver has left some of its nodes switched off
   bool placed;       // it was launched, on this stream (a number that no other one gets)
   unsigned long long stream;
   CUevent done;      // behind the last walk, NULL: none yet
@@ -383,11 +384,18 @@ void on_graph_success(const char *name, const void *params, CUcontext context) {
 
 // ---- A launch.
 
+// What the driver has switched off it must switch on again: it is asked more than once.
+static bool set(const struct exec *e, size_t i, bool on) {
+  bool ok = false;
+  for (int tries = on ? 8 : 1; tries > 0 && !ok; tries--) ok = cu.GraphNodeSetEnabled(e->exec, e->nodes[i].node, on) == CUDA_SUCCESS;
+  return ok;
+}
+
 static bool switch_to(const struct exec *e, size_t from, size_t to, bool on) {
   bool ok = true;
   inside = OURS;
   for (size_t i = from; i < to && (ok || on); i++) // what is to be switched on is, as far as it can be
-    if (e->nodes[i].on) ok = cu.GraphNodeSetEnabled(e->exec, e->nodes[i].node, on) == CUDA_SUCCESS && ok;
+    if (e->nodes[i].on) ok = set(e, i, on) && ok;
   inside = OUTSIDE;
   return ok;
 }
@@ -525,8 +533,10 @@ void on_graph_launch(const CUpti_CallbackData *c, CUstream stream) {
   pthread_mutex_lock(&lock);
   struct exec *e = observing ? exec_of(p->hGraph) : NULL;
   pthread_mutex_unlock(&lock);
+  if (e && e->off) e->off = !switch_to(e, 0, e->n, true);
   if (e && (!e->why || e->done)) place(e, stream);
   pthread_mutex_lock(&lock);
+  if (e && e->off && !e->why) e->why = "the driver does not switch its nodes on";
   if (e && atomic_load(&from_device) && !e->why) e->why = "kernels may launch graphs";
   if (e && e->context != c->context && !e->why) e->why = "it is launched in another context";
   if (e && !e->why && batches(e) > MOST_BATCHES) e->why = "copies and memsets stand between its kernels in more than 16 places";
@@ -559,7 +569,8 @@ void on_graph_launched(void) {
   struct exec *e = walked;
   if (!e) return;
   walked = NULL;
-  if (!switch_to(e, 0, e->n, true) && pthread_mutex_trylock(&talk) == 0) {
+  e->off = !switch_to(e, 0, e->n, true);
+  if (e->off && pthread_mutex_trylock(&talk) == 0) {
     note("a graph's nodes could not be switched on again");
     pthread_mutex_unlock(&talk);
   }

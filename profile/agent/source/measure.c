@@ -2,6 +2,7 @@
 // same memory. At its end memory is as before, and the application's own launch goes on.
 #define _GNU_SOURCE
 #include "agent.h"
+#include <math.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,6 +39,7 @@ struct session {
   uint8_t *given;      // its arguments, NULL: this launch's
   uint32_t row;        // launches before a timed one, the two in turns
   bool golden, over;
+  uint64_t printed[2]; // by the original
   uint64_t words, pairs; // that the original changed: what errors are the mean of
 };
 
@@ -224,6 +226,7 @@ enum before { COPIES, OTHERS, ITSELF };
 // One run, from the memory before the launch (ITSELF: of the first of its row, which are not timed). False: it has answered already.
 static bool run_once(struct session *x, uint32_t id, enum before before, uint32_t limit_ms, double *ns) {
   struct candidate *c = &x->c[id];
+  prints_trim();
   if (!store_restore(&x->s) || !lend_variables(x, c)) {
     answer_store(x);
     return false;
@@ -272,6 +275,35 @@ static bool run_once(struct session *x, uint32_t id, enum before before, uint32_
   *ns = (double)ms * 1e6 - x->own;
   if (*ns < LEAST_NS) *ns = LEAST_NS;
   return true;
+}
+
+// One run with more dynamic shared memory than the launch asks for, so that fewer blocks are resident: the same function with the same arguments and
+// variables. Of the kernel itself the attribute is the program's, which is put back. False: it has answered already.
+static bool run_throttled(struct session *x, uint32_t id, enum before before, uint32_t more, uint32_t limit_ms, double *ns) {
+  static const CUfunction_attribute which = CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+  struct candidate *c = &x->c[id], own = *c;
+  int was = 0;
+  if (id == 0) c->f = x->k->function; // the attribute is that of the function behind it
+  c->reserve += more;
+  CUresult r = cu.FuncGetAttribute(&was, which, c->f);
+  bool raised = r == CUDA_SUCCESS && was < (int)(x->l->dynamic + c->reserve), ran = false;
+  if (raised) r = cu.FuncSetAttribute(c->f, which, (int)(x->l->dynamic + c->reserve));
+  if (r != CUDA_SUCCESS) answer_error(x, r, "allowing a kernel more shared memory");
+  else ran = run_once(x, id, before, limit_ms, ns);
+  if (raised && r == CUDA_SUCCESS && cu.FuncSetAttribute(c->f, which, was) != CUDA_SUCCESS) note("%s may still take more shared memory than the program has allowed it", x->k->name);
+  c->f = own.f;
+  c->reserve = own.reserve;
+  return ran;
+}
+
+// One run of which also what it prints is told. False: it has answered already.
+static bool run_printing(struct session *x, uint32_t id, enum before before, uint32_t more, uint32_t limit_ms, double *ns, uint64_t printed[2]) {
+  bool clear = prints_clear();
+  if (clear && (more ? !run_throttled(x, id, before, more, limit_ms, ns) : !run_once(x, id, before, limit_ms, ns))) return false;
+  x->c[id].warm = clear;
+  if (clear && prints_sum(printed)) return true;
+  answer_error(x, CUDA_ERROR_UNKNOWN, "reading what the kernel prints");
+  return false;
 }
 
 // ---- Commands.
@@ -425,8 +457,7 @@ static void do_golden(struct session *x, struct buffer *in) {
   uint64_t bytes = 0;
   double ns;
   struct buffer b = {0}, where = {0};
-  if (!run_once(x, 0, COPIES, limit, &ns)) return;
-  x->c[0].warm = true;
+  if (!run_printing(x, 0, COPIES, 0, limit, &ns, x->printed)) return;
   struct store *s = &x->s;
   if (!compare_all(s, false, x->found)) {
     answer_store(x);
@@ -486,38 +517,19 @@ static bool read_both(struct session *x, const struct region *r, uint64_t at, ui
   return a == CUDA_SUCCESS || store_fail(s, a, "reading a word that differs");
 }
 
-// One run with more dynamic shared memory than the launch asks for, so that fewer blocks are resident: the same function with the same arguments and
-// variables. Of the kernel itself the attribute is the program's, which is put back. False: it has answered already.
-static bool run_throttled(struct session *x, uint32_t id, enum before before, uint32_t more, uint32_t limit_ms, double *ns) {
-  static const CUfunction_attribute which = CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
-  struct candidate *c = &x->c[id], own = *c;
-  int was = 0;
-  if (id == 0) c->f = x->k->function; // the attribute is that of the function behind it
-  c->reserve += more;
-  CUresult r = cu.FuncGetAttribute(&was, which, c->f);
-  bool raised = r == CUDA_SUCCESS && was < (int)(x->l->dynamic + c->reserve), ran = false;
-  if (raised) r = cu.FuncSetAttribute(c->f, which, (int)(x->l->dynamic + c->reserve));
-  if (r != CUDA_SUCCESS) answer_error(x, r, "allowing a kernel more shared memory");
-  else ran = run_once(x, id, before, limit_ms, ns);
-  if (raised && r == CUDA_SUCCESS && cu.FuncSetAttribute(c->f, which, was) != CUDA_SUCCESS) note("%s may still take more shared memory than the program has allowed it", x->k->name);
-  c->f = own.f;
-  c->reserve = own.reserve;
-  return ran;
-}
-
 static void do_check(struct session *x, struct buffer *in) {
   uint32_t id = get_u32(in), limit = get_u32(in);
   enum before before = get_u8(in) ? OTHERS : COPIES;
   uint32_t more = get_u32(in);
   double ns, relative32 = 0, relative64 = 0, sum32 = 0, sum64 = 0;
+  uint64_t printed[2];
   if (!known(x, id)) return;
   if (!x->golden) {
     answer_error(x, CUDA_ERROR_NOT_READY, "comparing before the original's results are kept");
     return;
   }
   if (before == OTHERS && !flushable(x)) return;
-  if (more ? !run_throttled(x, id, before, more, limit, &ns) : !run_once(x, id, before, limit, &ns)) return;
-  x->c[id].warm = true;
+  if (!run_printing(x, id, before, more, limit, &ns, printed)) return;
   struct store *s = &x->s;
   if (!return_variables(x, &x->c[id]) || !compare_all(s, true, x->found)) {
     answer_store(x);
@@ -554,8 +566,13 @@ static void do_check(struct session *x, struct buffer *in) {
       if (r64 > relative64) relative64 = r64;
     }
   }
+  bool other = memcmp(printed, x->printed, sizeof printed) != 0;
+  if (other) { // whatever differences of numbers are allowed
+    relative32 = relative64 = sum32 = sum64 = INFINITY;
+    if (!words) snprintf(where, sizeof where, "what it printed");
+  }
   struct buffer b = {0};
-  put_u8(&b, words == 0);
+  put_u8(&b, words == 0 && !other);
   put_u64(&b, words);
   put_str(&b, where);
   put_u64(&b, first ? first->base : 0);
@@ -567,8 +584,8 @@ static void do_check(struct session *x, struct buffer *in) {
   put_f64(&b, relative64);
   if (words < x->words) words = x->words;
   if (pairs < x->pairs) pairs = x->pairs;
-  put_f64(&b, words ? sum32 / (double)words : 0);
-  put_f64(&b, pairs ? sum64 / (double)pairs : 0);
+  put_f64(&b, words || other ? sum32 / (double)words : 0);
+  put_f64(&b, pairs || other ? sum64 / (double)pairs : 0);
   put_f64(&b, ns);
   answer(x, FRAME_OK, &b);
 }

@@ -15,6 +15,7 @@
 #define _GNU_SOURCE
 #include "embed.h"
 #include "hash.h"
+#include "prints.h"
 #include "replay.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -223,6 +224,7 @@ int main(int argc, char **argv) {
     fprintf(stderr, "usage: replay CAPTURE STATUS [LAUNCHES [VARIATION...]]\n");
     return 1;
   }
+  if (!prints_keep()) stop(1, "no file for what the kernel prints: %s", strerror(errno));
   if (waits) argv = wait_ready(argv, &argc);
   static struct capture c;
   capture_read(&c, argv[1]);

@@ -64,6 +64,9 @@ func IndexOnly(m *ptx.Module, entry string) (IndexUse, error) {
 	}
 	var use IndexUse
 	for i, f := range reach.Funcs {
+		if ptx.OfDriver(f.Name) && !f.Body { // it knows no shape but in the message of a failed assert
+			continue
+		}
 		one, err := indexOnly(f)
 		switch {
 		case err != nil && i > 0:
