@@ -34,11 +34,10 @@ type waiter struct {
 	w       *dataflow.Flow
 	origins *dataflow.Origins
 	callees map[string]*callee
-	block   []int32           // by statement
-	defs    map[int32][]int   // by register: the statements that write it
-	after   [][]int           // by block: what may follow it
-	behind  []int             // by block: its immediate postdominator
-	roots   map[string]string // by register (begins)
+	block   []int32         // by statement
+	defs    map[int32][]int // by register: the statements that write it
+	after   [][]int         // by block: what may follow it
+	behind  []int           // by block: its immediate postdominator
 	// registers that may be read before they are written: they have no value that is known
 	unset map[int32]bool
 	work  int
@@ -69,7 +68,7 @@ func awaits(f *ptx.Func, m *ptx.Module, callees map[string]*callee) (int, error)
 		return -1, err
 	}
 	a := &waiter{m: m, f: f, w: w, after: after, origins: dataflow.OriginsOf(f), callees: callees,
-		block: make([]int32, len(f.Stmts)), defs: make(map[int32][]int), roots: make(map[string]string),
+		block: make([]int32, len(f.Stmts)), defs: make(map[int32][]int),
 		unset: make(map[int32]bool)}
 	for _, x := range w.Live(0) {
 		a.unset[x] = true
@@ -290,7 +289,7 @@ func (a *waiter) touched(p *part, i int) bool {
 			return false
 		}
 		other := a.root(j)
-		return root == "" || other == "" || root == other || root == circle || other == circle
+		return root == "" || other == "" || root == other
 	})
 }
 
