@@ -42,16 +42,11 @@ func (k *kernelView) depend(operand string) depends {
 	return onData
 }
 
-// spread goes over the function until no register's set grows.
+// spread works it out.
 func (k *kernelView) spread() {
 	k.dependence = make(map[string]depends)
-	for grown := true; grown; {
-		grown = false
-		for i, s := range k.Stmts {
-			if s.Kind != ptx.Inst {
-				continue
-			}
-			var from depends
+	dataflow.Forward(k.Func, k.dependence, func(a, b depends) depends { return a | b },
+		func(i int) (from depends) {
 			switch base := string(k.Base(i)); base {
 			case "ld", "ldu":
 				if !strings.HasPrefix(string(k.Opcode(i)), "ld.param") {
@@ -67,14 +62,8 @@ func (k *kernelView) spread() {
 					}
 				})
 			}
-			k.Effects(i, func(name ptx.Span, _, write bool) {
-				if reg := string(k.Bytes(name)); write && k.dependence[reg]|from != k.dependence[reg] {
-					k.dependence[reg] |= from
-					grown = true
-				}
-			})
-		}
-	}
+			return from
+		})
 }
 
 // slice collects the registers that an operand is computed from.

@@ -94,20 +94,16 @@ func (n *tileLoop) loads() (out []tileLoad, why error) {
 			why = fmt.Errorf("what it loads may be written in the loop (%s)", writes)
 			continue
 		}
-		base, offset, ok := f.Address(f.Operands(i, nil)[1])
+		base, offset, ok := f.Place(f.Operands(i, nil)[1])
 		if !ok {
 			continue
 		}
 		n.list, n.effort = nil, 4000
-		p, err := n.operand(string(base), i)
-		if err == nil && n.t.width[string(base)] != 64 {
+		p, err := n.operand(base, i)
+		if err == nil && n.t.width[base] != 64 {
 			err = errNotAffine
 		}
-		if v, number := integer1(strings.TrimPrefix(string(offset), "+")); err == nil && offset != nil {
-			if p = p.add(constant(v), 1); !number {
-				err = errNotAffine
-			}
-		}
+		p = p.add(constant(int64(offset)), 1)
 		if err != nil || len(p) > limitTerms || len(n.list) > 8 {
 			why = errors.New("no load has an address that is affine in thread, block and turn")
 			continue

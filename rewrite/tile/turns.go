@@ -8,6 +8,7 @@ import (
 
 	"gnvcc/rewrite/pass"
 	"gnvcc/rewrite/ptx"
+	"gnvcc/rewrite/ptx/dataflow"
 )
 
 // How many turns a loop has left: shown by its own test, a comparison of an integer that grows by a
@@ -160,7 +161,7 @@ func followed(f *ptx.Func) error {
 				return fmt.Errorf("it has an instruction that is not followed (%s)", op)
 			}
 		default:
-			if !tileComputes()[base] {
+			if !dataflow.Computes(base) {
 				return fmt.Errorf("it has an instruction that is not followed (%s)", op)
 			}
 		}

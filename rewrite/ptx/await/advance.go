@@ -188,8 +188,8 @@ func (a *waiter) renew(i int, place string, state map[int32]bool) {
 // place names the address of a load or an atomic, in terms of what it is computed from.
 func (a *waiter) place(i int) string {
 	for _, o := range a.f.Operands(i, nil) {
-		if base, offset, ok := a.f.Address(o); ok {
-			return a.origins.Expression(string(base)) + string(offset)
+		if place := a.origins.Place(o); place != "" {
+			return place
 		}
 	}
 	return ""

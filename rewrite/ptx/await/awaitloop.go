@@ -208,17 +208,12 @@ func (a *waiter) repeats(p *part, b int) bool {
 
 // region is the set of blocks between a branch and the place where its ways meet.
 func (a *waiter) region(b int, in func(int) bool) map[int]bool {
-	out := make(map[int]bool)
 	stop := a.behind[b]
-	todo := []int{b}
-	for len(todo) > 0 {
-		x := todo[len(todo)-1]
-		todo = todo[:len(todo)-1]
-		for _, s := range a.w.Blocks[x].Succs {
-			if s != stop && !out[s] && in(s) {
-				out[s] = true
-				todo = append(todo, s)
-			}
+	barred := func(s int) bool { return s == stop || !in(s) }
+	out := make(map[int]bool)
+	for s, is := range ptx.Onward(a.w.Blocks, a.w.Blocks[b].Succs, barred) {
+		if is && !barred(s) {
+			out[s] = true
 		}
 	}
 	a.work += len(out)

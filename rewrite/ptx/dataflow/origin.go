@@ -15,7 +15,6 @@ import (
 // Origins answers such questions for one function.
 type Origins struct {
 	f     *ptx.Func
-	regs  []string         // in the order of the text
 	defs  map[string][]int // by register: the statements that write it
 	roots map[string]root  // by register; nil: not asked yet
 }
@@ -34,9 +33,6 @@ func OriginsOf(f *ptx.Func) *Origins {
 	for i := range f.Stmts {
 		f.Effects(i, func(name ptx.Span, _, write bool) {
 			if reg := string(f.Bytes(name)); write {
-				if o.defs[reg] == nil {
-					o.regs = append(o.regs, reg)
-				}
 				o.defs[reg] = append(o.defs[reg], i)
 			}
 		})
@@ -102,15 +98,15 @@ func (o *Origins) computed(reg string) (stmt int, ok bool) {
 		return 0, false
 	}
 	for _, s := range ops[1:] {
-		if word := string(o.f.Bytes(s)); len(o.defs[word]) == 0 && word[0] == '%' && !fixed(word) {
+		if word := string(o.f.Bytes(s)); len(o.defs[word]) == 0 && word[0] == '%' && !OfThread(word) {
 			return 0, false
 		}
 	}
 	return d[0], true
 }
 
-// fixed tells the special registers that are the same for a thread at any time.
-func fixed(word string) bool {
+// OfThread tells the special registers that are the same for a thread at any time.
+func OfThread(word string) bool {
 	name, _, _ := strings.Cut(word, ".")
 	switch name {
 	case "%tid", "%ntid", "%ctaid", "%nctaid", "%laneid":
@@ -144,6 +140,15 @@ func (o *Origins) expression(operand string, depth int) string {
 	return op + "(" + strings.Join(parts, ",") + ")"
 }
 
+// Place writes an address with its offset out likewise, "" for other operands.
+func (o *Origins) Place(address ptx.Span) string {
+	base, offset, ok := o.f.Address(address)
+	if !ok {
+		return ""
+	}
+	return o.Expression(string(base)) + string(offset)
+}
+
 // A root is what a value may begin with, over all ways.
 type root struct {
 	name   string // a variable, or a parameter with the pointer's place in it: "#2", "#2+8"
@@ -171,23 +176,12 @@ func (o *Origins) Parameter(base string) (index, offset string, ok bool) {
 	return index, offset, ok && !r.many
 }
 
-// root goes over all definitions, the first time, until nothing is added. A pointer that a loop
-// moves along comes back to itself, which adds nothing.
+// root is that of an operand. A pointer that a loop moves along comes back to itself, which adds
+// nothing.
 func (o *Origins) root(text string) root {
-	for again := o.roots == nil; again; {
-		again = false
-		if o.roots == nil {
-			o.roots = map[string]root{}
-		}
-		for _, reg := range o.regs {
-			now := o.roots[reg]
-			for _, i := range o.defs[reg] {
-				now = now.or(o.definition(i))
-			}
-			if now != o.roots[reg] {
-				o.roots[reg], again = now, true
-			}
-		}
+	if o.roots == nil {
+		o.roots = map[string]root{}
+		Forward(o.f, o.roots, root.or, o.definition)
 	}
 	return o.begins(text)
 }

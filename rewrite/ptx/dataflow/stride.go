@@ -31,26 +31,8 @@ func (s slope) join(o slope) slope {
 // grow from one thread of a row to the next, 0 where that is not known.
 func Stride(f *ptx.Func) int {
 	of := map[string]slope{}
-	for range 8 { // loops settle in a few rounds; what does not is not constant
-		changed := false
-		for i := range f.Stmts {
-			if f.Stmts[i].Kind != ptx.Inst {
-				continue
-			}
-			v := slopeAt(f, i, of)
-			f.Effects(i, func(n ptx.Span, _, write bool) {
-				name := string(f.Bytes(n))
-				if now := of[name].join(v); write && now != of[name] {
-					of[name] = now
-					changed = true
-				}
-			})
-		}
-		if !changed {
-			return mostStrides(f, of)
-		}
-	}
-	return 0
+	Forward(f, of, slope.join, func(i int) slope { return slopeAt(f, i, of) })
+	return mostStrides(f, of)
 }
 
 func mostStrides(f *ptx.Func, of map[string]slope) int {
