@@ -188,8 +188,8 @@ func (x *tileText) aligned(i int) bool {
 		if err != nil {
 			return false
 		}
-		s, ok := p.slope(placeNames[0])
-		by, is := s.isConstant()
+		s, ok := p.Slope(placeNames[0])
+		by, is := s.Constant()
 		return ok && is && by >= -16 && by <= 16
 	}
 	return false
