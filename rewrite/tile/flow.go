@@ -209,8 +209,10 @@ func (t *tileFlow) leaves(i int) bool {
 
 // part marks what lies between a branch and the block where its ways meet.
 func (t *tileFlow) part(b int) (grown bool) {
-	for x, is := range ptx.Onward(t.blocks, t.blocks[b].Succs, func(x int) bool { return x == t.ipdom[b] }) {
-		if is && x != t.ipdom[b] && !t.divergent[x] {
+	meet := t.ipdom[b]
+	reached := ptx.Onward(t.blocks, t.blocks[b].Succs, func(x int) bool { return x == meet })
+	for x, is := range reached {
+		if is && x != meet && !t.divergent[x] {
 			t.divergent[x], grown = true, true
 		}
 	}

@@ -12,8 +12,8 @@ import (
 )
 
 // What is computed in a loop, in terms of values that are the same for all threads of a block
-// (registers at the loop's beginning, blocks' numbers), of a thread's place in its block, and of the
-// turns that the loop has made. A register of 32 bits stands for its value with the sign extended.
+// (registers at the loop's beginning, blocks' numbers), of a thread's place in its block, and of
+// the turns that the loop has made. A register of 32 bits stands for its value, sign-extended.
 type poly = dataflow.Affine
 
 func constant(n int64) poly { return dataflow.Number(n) }

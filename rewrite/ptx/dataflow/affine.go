@@ -100,8 +100,8 @@ func (a Affine) String() string {
 	return strings.Join(parts, "+")
 }
 
-// Arithmetic is what an instruction on integers gives, of its operands in order, from 1; ok is false
-// where that is not affine in them. widen is a value of 32 bits as one of 64.
+// Arithmetic is what an instruction on integers gives, of its operands in order, from 1; ok is
+// false where that is not affine in them. widen is a value of 32 bits as one of 64.
 func Arithmetic(op string, operand func(n int) (Affine, bool),
 	widen func(a Affine, signed bool) Affine) (out Affine, ok bool) {
 	base, modifiers, _ := strings.Cut(op, ".")
