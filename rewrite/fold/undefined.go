@@ -175,8 +175,9 @@ func (c computation) parameter(place string, op []byte) (int64, bool) {
 	for k := range c.f.Params {
 		if c.f.Params[k].Name == name {
 			v, told := c.fixed.Integers[fmt.Sprintf("%d+%s", k, cmp.Or(offset, "0"))]
-			cut, _ := dataflow.Compute([]byte("mov."+lastWord(op)), v)
-			return cut, told
+			typ := lastWord(op)
+			cut, ok := dataflow.Compute([]byte("cvt."+typ+"."+typ), v)
+			return cut, told && ok
 		}
 	}
 	return 0, false

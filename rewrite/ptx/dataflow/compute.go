@@ -44,28 +44,25 @@ func Compute(op []byte, in ...int64) (v int64, ok bool) {
 	if predicate {
 		width = 64
 	}
-	if width == 0 || ptx.HasModifier(op, "sat") {
+	if width == 0 || ptx.HasAny(op, "sat", "relu") {
 		return 0, false
 	}
-	if words[0] == "selp" && len(in) == 3 {
-		return in[1-in[2]&1], true
-	}
-	for len(in) < 3 {
-		in = append(in, 0)
-	}
+	in = append(in, 0, 0, 0)[:max(3, len(in))]
 	a, b := extend(in[0], width, signed), extend(in[1], width, signed)
-	less, is := uint64(a) < uint64(b), false
+	less := uint64(a) < uint64(b)
 	if signed {
 		less = a < b
 	}
-	switch words[0] {
+	switch v = a; words[0] {
 	case "mov":
-		v = a
+	case "selp":
+		v = in[1-in[2]&1]
 	case "cvt":
-		width, _ = IntegerType([]byte("." + words[len(words)-2]))
-		if v = a; width == 0 {
+		width, signed = IntegerType([]byte("." + words[len(words)-2]))
+		if width == 0 {
 			return 0, false
 		}
+		return extend(a, width, signed), true // a byte's register is wider
 	case "add":
 		v = a + b
 	case "sub":
@@ -75,17 +72,8 @@ func Compute(op []byte, in ...int64) (v int64, ok bool) {
 			return 0, false
 		}
 	case "div", "rem":
-		switch div := words[0] == "div"; {
-		case b == 0:
+		if v = quotient(words[0] == "div", signed, a, b); b == 0 {
 			return 0, false
-		case div && signed:
-			v = a / b
-		case div:
-			v = int64(uint64(a) / uint64(b))
-		case signed:
-			v = a % b
-		default:
-			v = int64(uint64(a) % uint64(b))
 		}
 	case "neg":
 		v = -a
@@ -115,26 +103,8 @@ func Compute(op []byte, in ...int64) (v int64, ok bool) {
 	case "popc":
 		v = int64(bits.OnesCount64(uint64(a) << (64 - width)))
 	case "setp":
-		switch words[1] {
-		case "eq":
-			is = a == b
-		case "ne":
-			is = a != b
-		case "lt", "lo":
-			is = less
-		case "le", "ls":
-			is = less || a == b
-		case "gt", "hi":
-			is = !less && a != b
-		case "ge", "hs":
-			is = !less
-		default:
-			return 0, false
-		}
-		if v, predicate = 0, true; is {
-			v = 1
-		}
-		if len(words) != 3 {
+		v, predicate = holds(words[1], a, b, less), true
+		if v < 0 || len(words) != 3 {
 			return 0, false
 		}
 	default:
@@ -144,4 +114,44 @@ func Compute(op []byte, in ...int64) (v int64, ok bool) {
 		return v & 1, true
 	}
 	return Cut(v, width), true
+}
+
+// quotient is one, or the remainder; 0 where there is none.
+func quotient(div, signed bool, a, b int64) int64 {
+	switch {
+	case b == 0:
+		return 0
+	case div && signed:
+		return a / b
+	case div:
+		return int64(uint64(a) / uint64(b))
+	case signed:
+		return a % b
+	}
+	return int64(uint64(a) % uint64(b))
+}
+
+// holds is 1 where a comparison does, and -1 where it is none of integers.
+func holds(how string, a, b int64, less bool) int64 {
+	is := false
+	switch how {
+	case "eq":
+		is = a == b
+	case "ne":
+		is = a != b
+	case "lt", "lo":
+		is = less
+	case "le", "ls":
+		is = less || a == b
+	case "gt", "hi":
+		is = !less && a != b
+	case "ge", "hs":
+		is = !less
+	default:
+		return -1
+	}
+	if is {
+		return 1
+	}
+	return 0
 }
