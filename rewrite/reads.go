@@ -35,8 +35,7 @@ type Pointer struct {
 // that floating-point instructions use, too, are those of math functions. A value that is converted
 // to an integer may be an index: it counts as one, and so does what atomics change.
 func Reads(f *ptx.Func) map[Pointer]Numbers {
-	r := reader{f: f, trace: tracer{f: f, origins: dataflow.OriginsOf(f), found: map[string]string{}},
-		uses: map[string][]int{}}
+	r := reader{f: f, origins: dataflow.OriginsOf(f), uses: map[string][]int{}}
 	for i := range f.Stmts {
 		f.Effects(i, func(name ptx.Span, read, _ bool) {
 			if reg := string(f.Bytes(name)); read && reg[0] == '%' {
@@ -81,9 +80,9 @@ func (e evidence) verdict() Numbers {
 
 // A reader looks at one kernel's accesses.
 type reader struct {
-	f     *ptx.Func
-	trace tracer
-	uses  map[string][]int // by register: the statements that read it
+	f       *ptx.Func
+	origins *dataflow.Origins
+	uses    map[string][]int // by register: the statements that read it
 }
 
 // access tells which pointer a statement reads through, and what the value is.
@@ -106,13 +105,13 @@ func (r *reader) access(i int) (p Pointer, e evidence, ok bool) {
 	if len(ops) <= at {
 		return p, 0, false
 	}
-	base, _, ok := f.Address(ops[at])
+	base, _, _ := f.Address(ops[at])
+	index, offset, ok := r.origins.Parameter(string(base))
 	if !ok {
 		return p, 0, false
 	}
-	if p, ok = pointer(r.trace.origin(string(base), map[string]bool{})); !ok {
-		return p, 0, false
-	}
+	p.Index, _ = strconv.Atoi(index)
+	p.Offset, _ = strconv.Atoi(offset)
 	if e == integer {
 		return p, e, true
 	}
@@ -126,21 +125,6 @@ func (r *reader) access(i int) (p Pointer, e evidence, ok bool) {
 		e &^= single // math functions look at a double's upper half
 	}
 	return p, e, true
-}
-
-// pointer reads what a tracer calls a parameter: "2", "2+8".
-func pointer(from string) (p Pointer, ok bool) {
-	index, offset, _ := strings.Cut(from, "+")
-	var err error
-	if p.Index, err = strconv.Atoi(index); err != nil {
-		return p, false
-	}
-	if offset != "" {
-		if p.Offset, err = strconv.Atoi(offset); err != nil {
-			return p, false
-		}
-	}
-	return p, true
 }
 
 // typed is what an instruction's own type says.

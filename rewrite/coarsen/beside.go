@@ -186,15 +186,8 @@ func plainBarrier(f *ptx.Func, i int) bool {
 // names calls yield for each name in an instruction, its guard's aside, that is no register of the
 // body's.
 func (r *besideRead) names(i int, yield func(n ptx.Span, name string)) {
-	known := map[uint32]bool{}
-	for _, a := range r.flow.Accesses(i) {
-		known[a.At.Start] = true
-	}
-	s := r.f.Stmts[i]
-	r.f.Names(ptx.Span{Start: s.OpEnd, End: s.End}, func(n ptx.Span) bool {
-		if !known[n.Start] {
-			yield(n, string(r.f.Bytes(n)))
-		}
+	r.flow.Foreign(i, func(n ptx.Span) bool {
+		yield(n, string(r.f.Bytes(n)))
 		return true
 	})
 }

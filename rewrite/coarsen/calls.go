@@ -69,17 +69,11 @@ func coarseCallee(f *ptx.Func) string {
 			if !coarseCalled(f, i) {
 				return fmt.Sprintf("does more than compute (%s)", f.Opcode(i))
 			}
-			known := map[uint32]bool{}
-			for _, a := range flow.Accesses(i) {
-				known[a.At.Start] = true
-			}
 			foreign := ""
-			f.Names(ptx.Span{Start: s.Start, End: s.End}, func(n ptx.Span) bool {
+			flow.Foreign(i, func(n ptx.Span) bool {
 				name := string(f.Bytes(n))
-				if n.Start >= s.Op && n.Start < s.OpEnd || known[n.Start] || name[0] != '%' {
-					return true
-				}
-				if base, _, _ := strings.Cut(name, "."); base != "%tid" && base != "%ntid" || !shapeOf(name) {
+				base, _, _ := strings.Cut(name, ".")
+				if name[0] == '%' && (base != "%tid" && base != "%ntid" || !shapeOf(name)) {
 					foreign = name
 				}
 				return foreign == ""

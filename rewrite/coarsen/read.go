@@ -101,6 +101,7 @@ type coarseRead struct {
 	dim  int
 	// the turns are done one after the other, in the kernel's own code
 	strided bool
+	groups  []coarseGroup
 	regs    []coarseReg // as ptx.Flow numbers them
 
 	varies []bool      // by register: it depends on the turn
@@ -184,11 +185,10 @@ func readTurns(f *ptx.Func, outer coarseOuter, dim int, strided bool) (*coarseRe
 	for _, name := range outer.names {
 		c.shared[name], c.size, c.align = 0, outer.size, max(c.align, outer.align)
 	}
-	groups, err := coarseGroups(f)
-	if err != nil {
+	if c.groups, err = coarseGroups(f); err != nil {
 		return nil, err
 	}
-	for n, g := range groups {
+	for n, g := range c.groups {
 		for i := range max(g.count, 1) {
 			r := coarseReg{name: g.name, kind: g.kind, group: n}
 			if g.count > 0 {
@@ -349,21 +349,16 @@ func (c *coarseRead) declaration(i int) error {
 // names looks at the names in an instruction that are no registers of the body's.
 func (c *coarseRead) names(i int, numbered *bool) error {
 	f, s := c.f, c.f.Stmts[i]
-	known := map[uint32]bool{}
-	for _, a := range c.flow.Accesses(i) {
-		known[a.At.Start] = true
-	}
 	var err error
 	if s.Guarded && !slices.ContainsFunc(c.flow.Accesses(i), func(a dataflow.Access) bool {
 		return a.At.Start < s.Op
 	}) {
 		return fmt.Errorf("it has a guard that it does not declare (%s)", f.Opcode(i))
 	}
-	f.Names(ptx.Span{Start: s.OpEnd, End: s.End}, func(n ptx.Span) bool {
+	c.flow.Foreign(i, func(n ptx.Span) bool {
 		name := string(f.Bytes(n))
 		_, isShared := c.shared[name]
 		switch {
-		case known[n.Start]:
 		case isShared && !c.places(i, n):
 			err = fmt.Errorf("it takes the address of a shared array in an uncommon way (%s)", f.Opcode(i))
 		case name[0] != '%':
@@ -398,19 +393,10 @@ func sharedPlace(f *ptx.Func, i int) (at ptx.Span, base string, offset int, ok b
 		if f.Bytes(o)[0] != '[' {
 			continue
 		}
-		b, off, is := f.Address(o)
-		if !is {
+		at = o
+		if base, offset, ok = f.Place(o); !ok {
 			return at, "", 0, false
 		}
-		n := 0
-		if len(off) > 0 {
-			var err error
-			plain := strings.TrimPrefix(strings.ReplaceAll(string(off), " ", ""), "+")
-			if n, err = strconv.Atoi(plain); err != nil {
-				return at, "", 0, false
-			}
-		}
-		at, base, offset = o, string(b), n
 		found++
 	}
 	return at, base, offset, found == 1

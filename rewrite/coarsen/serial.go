@@ -147,7 +147,7 @@ func (w *coarseWriter) rest() {
 			after = append(after, blocks[b].Succs...)
 		}
 	}
-	reached := ptx.Onward(blocks, after)
+	reached := ptx.Onward(blocks, after, nil)
 	for b := range blocks {
 		from := blocks[b].First
 		if !reached[b] {

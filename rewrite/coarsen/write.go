@@ -26,23 +26,18 @@ const maxCoarseText = 20000
 // A coarseWriter writes a kernel anew.
 type coarseWriter struct {
 	*coarseRead
-	turns  int
-	groups []coarseGroup
-	out    []string
-	preds  int // predicates of its own
-	grid   int // of launches, in its dimension, where the turns don't divide it; else 0
+	turns int
+	out   []string
+	preds int // predicates of its own
+	grid  int // of launches, in its dimension, where the turns don't divide it; else 0
 }
 
 // coarseText gives the body of the coarsened kernel.
 func coarseText(c *coarseRead, turns, grid int) (string, error) {
-	groups, err := coarseGroups(c.f)
-	if err != nil {
-		return "", err
-	}
 	if grid > 0 && grid < turns {
 		return "", fmt.Errorf("a grid of %d blocks has not %d of them", grid, turns)
 	}
-	w := &coarseWriter{coarseRead: c, turns: turns, groups: groups, grid: grid}
+	w := &coarseWriter{coarseRead: c, turns: turns, grid: grid}
 	w.begin()
 	w.jam()
 	if len(c.leaves) > 0 {

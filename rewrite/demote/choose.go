@@ -3,7 +3,6 @@ package demote
 import (
 	"math"
 	"slices"
-	"sync"
 
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/ptx/dataflow"
@@ -186,7 +185,7 @@ func candidates(f *ptx.Func, flow *dataflow.Flow, free, uniform []bool) map[int3
 		if len(list) == 0 {
 			continue
 		}
-		known := demotable()[string(f.Base(i))] && !carries(f.Opcode(i))
+		known := demotable(string(f.Base(i))) && !ptx.HasModifier(f.Opcode(i), "cc")
 		for _, a := range list {
 			x := &sums[a.Reg]
 			x.count++
@@ -225,28 +224,15 @@ func fullWords(kind string) int {
 	return -1
 }
 
-// demotable are the instructions whose registers may be demoted: those that are done with their
-// operands when the next instruction begins, as PTX sees it.
-var demotable = sync.OnceValue(func() map[string]bool {
-	m := make(map[string]bool)
-	for _, w := range []string{
-		"ld", "st", "ldu", "prefetch", "atom", "red", "mov", "cvt", "cvta", "selp", "slct", "set", "setp",
-		"prmt", "brx",
-		"add", "sub", "mul", "mad", "mul24", "mad24", "sad", "div", "rem", "abs", "neg", "min", "max",
-		"fma", "dp4a", "dp2a",
-		"rcp", "sqrt", "rsqrt", "sin", "cos", "lg2", "ex2", "tanh", "testp", "copysign",
-		"and", "or", "xor", "not", "cnot", "lop3", "shl", "shr", "shf", "bfe", "bfi", "bfind", "brev",
-		"popc", "clz", "fns", "bmsk", "szext",
-		"shfl", "vote", "match", "tex", "tld4", "suld", "sust",
-	} {
-		m[w] = true
+// demotable tells of the instructions whose registers may be demoted: those that are done with
+// their operands when the next instruction begins, as PTX sees it.
+func demotable(word string) bool {
+	switch word {
+	case "ld", "st", "ldu", "prefetch", "atom", "red", "brx", "shfl", "vote", "match", "tex", "tld4",
+		"suld", "sust":
+		return true
 	}
-	return m
-})
-
-// carries tells instructions that hand a carry on to the next one: nothing is put between them.
-func carries(op []byte) bool {
-	return ptx.HasModifier(op, "cc")
+	return dataflow.Computes(word)
 }
 
 // rank works out what taking each candidate costs.
@@ -283,10 +269,7 @@ func rank(flow *dataflow.Flow, all map[int32]*candidate, strategy string) {
 // used to rank only.
 func cheap(f *ptx.Func, flow *dataflow.Flow) (free, uniform []bool) {
 	n := flow.Registers()
-	free, uniform = make([]bool, n), make([]bool, n)
-	for r := range free {
-		free[r], uniform[r] = true, true
-	}
+	free, uniform = slices.Repeat([]bool{true}, n), slices.Repeat([]bool{true}, n)
 	written := make([]bool, n)
 	for i := range f.Stmts { // what is written in several places is no copy of one thing
 		for _, a := range flow.Accesses(i) {
@@ -296,39 +279,24 @@ func cheap(f *ptx.Func, flow *dataflow.Flow) (free, uniform []bool) {
 			}
 		}
 	}
-	for round := 0; round < 8; round++ {
-		changed := false
+	for round, changed := 0, true; changed && round < 8; round++ {
+		changed = false
 		for i, s := range f.Stmts {
 			if s.Kind != ptx.Inst {
 				continue
 			}
 			list := flow.Accesses(i)
-			copies, same := true, true
-			writes := false
+			copies, same := origin(f, i, list)
 			for _, a := range list {
-				writes = writes || a.Write
 				if a.Read {
 					copies, same = copies && free[a.Reg], same && uniform[a.Reg]
 				}
 			}
-			if !writes {
-				continue
-			}
-			c, u := origin(f, i, list)
-			copies, same = copies && c, same && u
 			for _, a := range list {
-				if a.Write {
-					if free[a.Reg] && !copies {
-						free[a.Reg], changed = false, true
-					}
-					if uniform[a.Reg] && !same {
-						uniform[a.Reg], changed = false, true
-					}
+				if r := a.Reg; a.Write && (free[r] && !copies || uniform[r] && !same) {
+					free[r], uniform[r], changed = free[r] && copies, uniform[r] && same, true
 				}
 			}
-		}
-		if !changed {
-			break
 		}
 	}
 	return free, uniform

@@ -4,11 +4,10 @@ import (
 	"bytes"
 	"errors"
 	"slices"
-	"strconv"
-	"strings"
 
 	"gnvcc/rewrite/pass"
 	"gnvcc/rewrite/ptx"
+	"gnvcc/rewrite/ptx/dataflow"
 )
 
 // Which loads can be done early, and what has to be asked before.
@@ -364,11 +363,8 @@ func (b *earlyBlock) needs(reg string, v int, into map[int]bool, depth int) (at 
 // computes tells of an instruction on integers or predicates whose only result, in a register that
 // the body declares, depends on its operands alone.
 func (b *earlyBlock) computes(i int, reg string) bool {
-	switch string(b.f.Base(i)) {
-	case "mov", "add", "sub", "mul", "mad", "shl", "shr", "and", "or", "xor", "not", "neg", "cvt",
-		"cvta", "min", "max", "abs", "selp", "setp", "bfe", "bfi", "lop3", "shf", "prmt":
-	default:
-		return false
+	if base := string(b.f.Base(i)); !dataflow.Computes(base) || base == "div" || base == "rem" {
+		return false // those take as long as a load
 	}
 	for _, word := range bytes.Split(b.f.Opcode(i), []byte("."))[1:] {
 		switch string(word) {
@@ -383,17 +379,11 @@ func (b *earlyBlock) computes(i int, reg string) bool {
 	still := true
 	b.f.Effects(i, func(n ptx.Span, read, _ bool) {
 		name := string(b.f.Bytes(n))
-		still = still && (!read || name[0] != '%' || b.bits(name) > 0 || neverChanges(name))
+		still = still && (!read || name[0] != '%' || b.bits(name) > 0 || dataflow.OfThread(name))
 	})
 	return still && slices.ContainsFunc(earlyWidths[:], func(k earlyWidth) bool {
 		return k.bits == b.bits(reg)
 	})
-}
-
-// neverChanges tells the special registers that are the same for a thread at any time.
-func neverChanges(name string) bool {
-	name, _, _ = strings.Cut(name, ".")
-	return slices.Contains([]string{"%tid", "%ntid", "%ctaid", "%nctaid", "%laneid"}, name)
 }
 
 // free tells whether nothing in front of a load in the stretch reads or writes a register that it
@@ -435,21 +425,12 @@ func (b *earlyBlock) access(v int) (a earlyAccess, store, ok bool) {
 
 // read takes an access' address apart.
 func (a *earlyAccess) read(f *ptx.Func, i int, address ptx.Span) bool {
-	base, offset, ok := f.Address(address)
+	base, n, ok := f.Place(address)
 	size := pass.AccessSize(f.Opcode(i))
-	if !ok || base[0] != '%' || size == 0 {
+	if !ok || base[0] != '%' || size == 0 || n > mostEarlyOffset || n < -mostEarlyOffset {
 		return false
 	}
-	n := 0
-	if len(offset) > 0 {
-		text := bytes.ReplaceAll(bytes.TrimPrefix(offset, []byte("+")), []byte(" "), nil)
-		var err error
-		n, err = strconv.Atoi(string(text))
-		if err != nil || n > mostEarlyOffset || n < -mostEarlyOffset {
-			return false
-		}
-	}
-	*a = earlyAccess{base: earlyBase{reg: string(base)}, low: n, high: n + size}
+	*a = earlyAccess{base: earlyBase{reg: base}, low: n, high: n + size}
 	return true
 }
 
@@ -461,16 +442,12 @@ func passedEarly(f *ptx.Func, i int) bool {
 	if s.Kind != ptx.Inst || s.Depth > 0 {
 		return false
 	}
-	switch string(f.Base(i)) {
-	case "add", "addc", "sub", "subc", "mul", "mad", "madc", "mul24", "mad24", "fma", "div", "rem", "abs",
-		"neg", "min", "max", "sqrt", "rcp", "rsqrt", "sin", "cos", "ex2", "lg2", "tanh", "copysign",
-		"testp", "setp", "set", "selp", "slct", "and", "or", "xor", "not", "cnot", "shl", "shr", "shf",
-		"lop3", "bfe", "bfi", "bfind", "brev", "clz", "popc", "prmt", "cvt", "cvta", "sad", "dp4a",
-		"dp2a":
-		return true
+	switch base := string(f.Base(i)); base {
 	case "mov":
 		return !bytes.Contains(f.Text()[s.OpEnd:s.End], []byte("%clock")) &&
 			!bytes.Contains(f.Text()[s.OpEnd:s.End], []byte("%globaltimer"))
+	default:
+		return dataflow.Computes(base) || dataflow.Carries(f.Opcode(i), base)
 	case "ld":
 		return plainWords(f.Opcode(i))
 	case "st":
@@ -483,7 +460,6 @@ func passedEarly(f *ptx.Func, i int) bool {
 		return ptx.HasModifier(op, "shared") || ptx.HasModifier(op, "local") ||
 			ptx.HasModifier(op, "global") && a.read(f, i, ops[0])
 	}
-	return false
 }
 
 // plainWords tells of an opcode of a weak load or store: no order, no scope.

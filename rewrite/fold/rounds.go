@@ -62,28 +62,14 @@ func (r *Rounds) Alike(i int, reg string, defs []int) bool {
 // writes the register.
 func (r *Rounds) carried(head, i int, reg string) bool {
 	writes := r.writesOf(reg)
-	seen := make([]bool, len(r.blocks))
-	seen[head] = true
-	for todo := []int{head}; len(todo) > 0; {
-		b := todo[len(todo)-1]
-		todo = todo[:len(todo)-1]
-		first, last := r.blocks[b].First, r.blocks[b].Last
-		at, _ := slices.BinarySearch(writes, first)
-		written := at < len(writes) && writes[at] < last
-		if first <= i && i < last && (!written || writes[at] >= i) {
-			return true
-		}
-		if written {
-			continue
-		}
-		for _, next := range r.blocks[b].Succs {
-			if !seen[next] {
-				seen[next] = true
-				todo = append(todo, next)
-			}
-		}
+	written := func(b int, before int) bool { // in a block, before a statement of it
+		at, _ := slices.BinarySearch(writes, r.blocks[b].First)
+		return at < len(writes) && writes[at] < min(r.blocks[b].Last, before)
 	}
-	return false
+	home := r.block[i]
+	return !written(home, i) && ptx.Onward(r.blocks, []int{head}, func(b int) bool {
+		return written(b, r.blocks[b].Last)
+	})[home]
 }
 
 func (r *Rounds) writesOf(reg string) []int {

@@ -1,10 +1,10 @@
 package fold
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"gnvcc/rewrite/ptx"
@@ -65,7 +65,8 @@ func Undefined(m *ptx.Module, entry string, fixed Fixed) error {
 func (c computation) mayFail(i int, ops []string) bool {
 	switch string(c.f.Base(i)) {
 	case "div", "rem", "shl", "shr":
-		return len(ops) == 3 && !literal(ops[2]) && widthOf(c.f.Opcode(i)) != 0
+		width, _ := dataflow.IntegerType(c.f.Opcode(i))
+		return len(ops) == 3 && !literal(ops[2]) && width != 0
 	}
 	return false
 }
@@ -76,8 +77,7 @@ func (c computation) fails(i int, ops []string, value func(string) (int64, bool)
 	if !told {
 		return nil
 	}
-	op := c.f.Opcode(i)
-	width := widthOf(op)
+	width, signed := dataflow.IntegerType(c.f.Opcode(i))
 	if base := string(c.f.Base(i)); base == "shl" || base == "shr" {
 		if uint32(by) >= uint32(width) {
 			return fmt.Errorf("%s would shift by %d, which the GPU does and the compiler does not",
@@ -85,13 +85,13 @@ func (c computation) fails(i int, ops []string, value func(string) (int64, bool)
 		}
 		return nil
 	}
-	if cut(by, width) == 0 {
+	if dataflow.Cut(by, width) == 0 {
 		return fmt.Errorf("%s would divide by 0, which the GPU does and the compiler does not",
 			c.text(i))
 	}
 	least := int64(math.MinInt64) >> (64 - width)
-	if of, both := value(ops[1]); both && cut(by, width) == -1 && cut(of, width) == least &&
-		signedOp(op) {
+	if of, both := value(ops[1]); signed && both && dataflow.Cut(by, width) == -1 &&
+		dataflow.Cut(of, width) == least {
 		return fmt.Errorf("%s would have no result that fits", c.text(i))
 	}
 	return nil
@@ -126,8 +126,7 @@ func (c computation) value(i int, operand string, left int) (v int64, told bool)
 		return 0, false
 	}
 	if literal(operand) {
-		n, err := strconv.ParseInt(operand, 0, 64)
-		return n, err == nil
+		return dataflow.Literal(operand)
 	}
 	if !c.reach.Written(operand) {
 		name, axis, _ := strings.Cut(operand[1:], ".")
@@ -146,117 +145,40 @@ func (c computation) value(i int, operand string, left int) (v int64, told bool)
 // compute is what statement i gives.
 func (c computation) compute(i int, ops []string,
 	value func(operand string) (int64, bool)) (v int64, told bool) {
-	op, width := c.f.Opcode(i), widthOf(c.f.Opcode(i))
-	if len(ops) < 2 || width == 0 {
+	op := c.f.Opcode(i)
+	if len(ops) < 2 || len(ops) > 4 {
 		return 0, false
 	}
-	base := string(c.f.Base(i))
-	if base == "ld" && ptx.Space(op) == "param" && !strings.HasPrefix(ops[0], "{") {
-		return c.parameter(strings.Trim(ops[1], "[] "), width, signedOp(op))
+	if string(c.f.Base(i)) == "ld" && ptx.Space(op) == "param" && !strings.HasPrefix(ops[0], "{") {
+		return c.parameter(strings.Trim(ops[1], "[] "), op)
 	}
-	var in [3]int64
-	for k, o := range ops[1:] {
-		if k >= len(in) {
+	if string(c.f.Base(i)) == "selp" && len(ops) == 4 { // the other side need not be known
+		p, told := value(ops[3])
+		if !told {
 			return 0, false
 		}
-		if in[k], told = value(o); !told {
-			return 0, false
-		}
+		return value(ops[2-int(p&1)])
 	}
-	switch base {
-	case "mov":
-		v = in[0]
-	case "cvt":
-		words := strings.Split(string(op), ".")
-		from := words[len(words)-1]
-		v = extend(in[0], widthOf([]byte("."+from)), from[0] == 's')
-		width = widthOf([]byte("." + words[len(words)-2]))
-	case "add":
-		v = in[0] + in[1]
-	case "sub":
-		v = in[0] - in[1]
-	case "mul":
-		if !ptx.HasModifier(op, "lo") {
+	var in []int64
+	for _, o := range ops[1:] {
+		if v, told = value(o); !told {
 			return 0, false
 		}
-		v = in[0] * in[1]
-	case "mad":
-		if !ptx.HasModifier(op, "lo") {
-			return 0, false
-		}
-		v = in[0]*in[1] + in[2]
-	case "div", "rem":
-		a, b := extend(in[0], width, signedOp(op)), extend(in[1], width, signedOp(op))
-		switch {
-		case b == 0:
-			return 0, false
-		case base == "div" && signedOp(op):
-			v = a / b
-		case base == "div":
-			v = int64(uint64(a) / uint64(b))
-		case signedOp(op):
-			v = a % b
-		default:
-			v = int64(uint64(a) % uint64(b))
-		}
-	case "neg":
-		v = -in[0]
-	case "not":
-		v = ^in[0]
-	case "and":
-		v = in[0] & in[1]
-	case "or":
-		v = in[0] | in[1]
-	case "xor":
-		v = in[0] ^ in[1]
-	case "shl":
-		v = in[0] << uint32(in[1])
-	case "shr":
-		v = extend(in[0], width, signedOp(op)) >> min(uint32(in[1]), 63)
-	default:
-		return 0, false
+		in = append(in, v)
 	}
-	return cut(v, width), true
+	return dataflow.Compute(op, in...)
 }
 
 // parameter is what a load finds at a place of the parameters.
-func (c computation) parameter(place string, width int, signed bool) (int64, bool) {
+func (c computation) parameter(place string, op []byte) (int64, bool) {
 	name, offset, _ := strings.Cut(place, "+")
 	for k := range c.f.Params {
-		if c.f.Params[k].Name != name {
-			continue
+		if c.f.Params[k].Name == name {
+			v, told := c.fixed.Integers[fmt.Sprintf("%d+%s", k, cmp.Or(offset, "0"))]
+			typ := lastWord(op)
+			cut, ok := dataflow.Compute([]byte("cvt."+typ+"."+typ), v)
+			return cut, told && ok
 		}
-		if offset == "" {
-			offset = "0"
-		}
-		v, told := c.fixed.Integers[fmt.Sprintf("%d+%s", k, offset)]
-		return extend(v, width, signed), told
 	}
 	return 0, false
 }
-
-// cut is a number's lower bits, with the last one as a sign.
-func cut(v int64, width int) int64 { return v << (64 - width) >> (64 - width) }
-
-// extend is the same, without a sign where the type has none.
-func extend(v int64, width int, signed bool) int64 {
-	if width == 0 || signed {
-		return cut(v, max(width, 1))
-	}
-	return int64(uint64(v) << (64 - width) >> (64 - width))
-}
-
-// widthOf is that of an operation on integers, by its last type; 0: it has another type.
-func widthOf(op []byte) int {
-	last := lastWord(op)
-	if len(last) < 2 || !strings.Contains("sub", last[:1]) {
-		return 0
-	}
-	n, err := strconv.Atoi(last[1:])
-	if err != nil || n > 64 {
-		return 0
-	}
-	return n
-}
-
-func signedOp(op []byte) bool { return strings.HasPrefix(lastWord(op), "s") }

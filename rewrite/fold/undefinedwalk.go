@@ -1,12 +1,9 @@
 package fold
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
 	"maps"
-	"math/bits"
-	"strings"
 
 	"gnvcc/rewrite/ptx"
 )
@@ -146,106 +143,10 @@ func (c computation) step(i int, sure bool, known map[string]int64) {
 	told := false
 	if sure && len(ops) > 1 {
 		value := func(o string) (int64, bool) { return c.known(known, o) }
-		if v, told = c.choice(i, ops, value); !told {
-			v, told = c.compute(i, ops, value)
-		}
+		v, told = c.compute(i, ops, value)
 	}
 	c.forget(i, i+1, known)
 	if told {
 		known[ops[0]] = v
 	}
-}
-
-// choice is what a comparison, a selection or a count of bits gives.
-func (c computation) choice(i int, ops []string,
-	value func(string) (int64, bool)) (int64, bool) {
-	op, base := c.f.Opcode(i), string(c.f.Base(i))
-	width := widthOf(op)
-	if width == 0 && !strings.Contains(" pred b8 ", " "+lastWord(op)+" ") {
-		return 0, false
-	}
-	if base == "selp" && len(ops) == 4 {
-		p, told := value(ops[3])
-		if !told {
-			return 0, false
-		}
-		return value(ops[2-int(p&1)])
-	}
-	var in [2]int64
-	for k := range in {
-		if len(ops) > k+1 {
-			var told bool
-			if in[k], told = value(ops[k+1]); !told {
-				return 0, false
-			}
-		}
-	}
-	a, b := in[0], in[1]
-	switch {
-	case base == "setp" && len(ops) == 3 && width > 0 && bytes.Count(op, []byte(".")) == 2:
-		return compared(strings.Split(string(op), ".")[1], extend(a, width, signedOp(op)),
-			extend(b, width, signedOp(op)), signedOp(op))
-	case (base == "min" || base == "max") && len(ops) == 3:
-		less, _ := compared("lt", extend(a, width, signedOp(op)), extend(b, width, signedOp(op)),
-			signedOp(op))
-		if (less == 1) == (base == "min") {
-			return a, true
-		}
-		return b, true
-	case base == "abs" && len(ops) == 2:
-		return cut(max(cut(a, width), -cut(a, width)), width), true
-	case base == "clz" && len(ops) == 2:
-		return int64(min(bits.LeadingZeros64(uint64(a)<<(64-width)), width)), true
-	case base == "popc" && len(ops) == 2:
-		return int64(bits.OnesCount64(uint64(a) << (64 - width))), true
-	case lastWord(op) == "pred" && len(ops) >= 2:
-		return logic(base, a, b)
-	}
-	return 0, false
-}
-
-// logic is an operation on predicates.
-func logic(base string, a, b int64) (int64, bool) {
-	switch base {
-	case "mov":
-		return a & 1, true
-	case "not":
-		return a&1 ^ 1, true
-	case "and":
-		return a & b & 1, true
-	case "or":
-		return (a | b) & 1, true
-	case "xor":
-		return (a ^ b) & 1, true
-	}
-	return 0, false
-}
-
-// compared is a comparison of integers.
-func compared(how string, a, b int64, signed bool) (int64, bool) {
-	less := uint64(a) < uint64(b)
-	if signed {
-		less = a < b
-	}
-	var is bool
-	switch how {
-	case "eq":
-		is = a == b
-	case "ne":
-		is = a != b
-	case "lt", "lo":
-		is = less
-	case "le", "ls":
-		is = less || a == b
-	case "gt", "hi":
-		is = !less && a != b
-	case "ge", "hs":
-		is = !less
-	default:
-		return 0, false
-	}
-	if is {
-		return 1, true
-	}
-	return 0, true
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"gnvcc/rewrite/ptx"
+	"gnvcc/rewrite/ptx/dataflow"
 )
 
 // What values depend on: the thread's place in its block, or data that the kernel has read.
@@ -41,16 +42,11 @@ func (k *kernelView) depend(operand string) depends {
 	return onData
 }
 
-// spread goes over the function until no register's set grows.
+// spread works it out.
 func (k *kernelView) spread() {
 	k.dependence = make(map[string]depends)
-	for grown := true; grown; {
-		grown = false
-		for i, s := range k.Stmts {
-			if s.Kind != ptx.Inst {
-				continue
-			}
-			var from depends
+	dataflow.Forward(k.Func, k.dependence, func(a, b depends) depends { return a | b },
+		func(i int) (from depends) {
 			switch base := string(k.Base(i)); base {
 			case "ld", "ldu":
 				if !strings.HasPrefix(string(k.Opcode(i)), "ld.param") {
@@ -66,14 +62,8 @@ func (k *kernelView) spread() {
 					}
 				})
 			}
-			k.Effects(i, func(name ptx.Span, _, write bool) {
-				if reg := string(k.Bytes(name)); write && k.dependence[reg]|from != k.dependence[reg] {
-					k.dependence[reg] |= from
-					grown = true
-				}
-			})
-		}
-	}
+			return from
+		})
 }
 
 // slice collects the registers that an operand is computed from.
@@ -129,94 +119,15 @@ func (k *kernelView) evaluate(operand string, t thread, depth int) (n int64, ok 
 	if len(ops) < 2 || ops[0] != operand {
 		return 0, false
 	}
-	var v [3]int64
-	for n, text := range ops[1:] {
-		if n > 2 {
+	var in []int64
+	for _, text := range ops[1:] {
+		v, ok := k.evaluate(text, t, depth-1)
+		if !ok {
 			return 0, false
 		}
-		if v[n], ok = k.evaluate(text, t, depth-1); !ok {
-			return 0, false
-		}
+		in = append(in, v)
 	}
-	return computed(string(k.Opcode(i)), string(k.Base(i)), v, len(ops)-1)
-}
-
-// computed is what an instruction makes of so many values.
-func computed(op, base string, v [3]int64, args int) (int64, bool) {
-	kind := op[strings.LastIndexByte(op, '.')+1:]
-	if kind != "pred" && kind != "b32" && kind != "u32" && kind != "s32" && op != "cvt.u64.u32" &&
-		op != "cvt.s64.s32" {
-		return 0, false
-	}
-	wrap := func(n int64) (int64, bool) {
-		if kind == "s32" {
-			return int64(int32(n)), true
-		}
-		return int64(uint32(n)), true
-	}
-	switch {
-	case base == "mov" && args == 1, base == "cvt" && args == 1:
-		return v[0], true
-	case base == "add" && args == 2:
-		return wrap(v[0] + v[1])
-	case base == "sub" && args == 2:
-		return wrap(v[0] - v[1])
-	case strings.HasPrefix(op, "mul.lo") && args == 2:
-		return wrap(v[0] * v[1])
-	case strings.HasPrefix(op, "mad.lo") && args == 3:
-		return wrap(v[0]*v[1] + v[2])
-	case base == "and" && args == 2:
-		return v[0] & v[1], true
-	case base == "or" && args == 2:
-		return v[0] | v[1], true
-	case base == "xor" && args == 2:
-		return v[0] ^ v[1], true
-	case op == "not.pred" && args == 1:
-		return 1 - v[0], true
-	case base == "shl" && args == 2 && uint64(v[1]) < 32:
-		return wrap(v[0] << uint(v[1]))
-	case base == "shr" && args == 2 && uint64(v[1]) < 32:
-		if kind == "s32" {
-			return int64(int32(v[0])) >> uint(v[1]), true
-		}
-		return int64(uint32(v[0])) >> uint(v[1]), true
-	case base == "setp" && args == 2:
-		return compare(op, kind, v[0], v[1])
-	}
-	return 0, false
-}
-
-func compare(op, kind string, a, b int64) (int64, bool) {
-	if kind == "s32" {
-		a, b = int64(int32(a)), int64(int32(b))
-	} else {
-		a, b = int64(uint32(a)), int64(uint32(b))
-	}
-	words := strings.Split(op, ".")
-	if len(words) != 3 {
-		return 0, false
-	}
-	holds := false
-	switch words[1] {
-	case "eq":
-		holds = a == b
-	case "ne":
-		holds = a != b
-	case "lt", "lo":
-		holds = a < b
-	case "le", "ls":
-		holds = a <= b
-	case "gt", "hi":
-		holds = a > b
-	case "ge", "hs":
-		holds = a >= b
-	default:
-		return 0, false
-	}
-	if holds {
-		return 1, true
-	}
-	return 0, true
+	return dataflow.Compute(k.Opcode(i), in...)
 }
 
 // differs tells whether a predicate is true for some threads of the block and false for others, in

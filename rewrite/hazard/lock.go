@@ -115,7 +115,7 @@ func (k *kernelView) releases(s dataflow.Spin) []int {
 		if st.Kind != ptx.Inst || i == s.Atom || k.attempt(i) {
 			continue
 		}
-		if address, ok := k.writes(i); ok && k.expression(address) == s.Lock {
+		if address, ok := k.writes(i); ok && k.walk.Origins.Place(address) == s.Lock {
 			out = append(out, i)
 		}
 	}
@@ -124,15 +124,6 @@ func (k *kernelView) releases(s dataflow.Spin) []int {
 
 func (k *kernelView) attempt(i int) bool {
 	return slices.ContainsFunc(k.spins, func(s dataflow.Spin) bool { return s.Atom == i })
-}
-
-// expression is an address as ptx.Spin.Lock has it.
-func (k *kernelView) expression(address ptx.Span) string {
-	base, offset, ok := k.Address(address)
-	if !ok {
-		return string(k.Bytes(address))
-	}
-	return k.walk.Origins.Expression(string(base)) + string(offset)
 }
 
 // data tells whether a store is to memory that others see.

@@ -11,14 +11,17 @@ type Block struct {
 	Succs       []int
 }
 
-// Onward tells of each block whether some way leads to it from one of these, which count as well.
-func Onward(blocks []Block, from []int) []bool {
+// Onward tells of each block whether some way leads to it from one of these, which count as well. A
+// way ends at a block that is barred; nil: none is.
+func Onward(blocks []Block, from []int, barred func(block int) bool) []bool {
 	reached := make([]bool, len(blocks))
 	for todo := append([]int(nil), from...); len(todo) > 0; {
 		b := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
 		if !reached[b] {
-			reached[b] = true
+			if reached[b] = true; barred != nil && barred(b) {
+				continue
+			}
 			todo = append(todo, blocks[b].Succs...)
 		}
 	}

@@ -2,6 +2,7 @@ package ptx
 
 import (
 	"bytes"
+	"strconv"
 	"strings"
 )
 
@@ -129,6 +130,17 @@ func (f *Func) Address(s Span) (base, offset []byte, ok bool) {
 		return nil, nil, false
 	}
 	return base, rest, true
+}
+
+// Place is Address with the offset as a number; ok is false where it is none.
+func (f *Func) Place(s Span) (base string, offset int, ok bool) {
+	b, text, ok := f.Address(s)
+	if ok && text != nil {
+		var err error
+		offset, err = strconv.Atoi(strings.ReplaceAll(strings.TrimPrefix(string(text), "+"), " ", ""))
+		ok = err == nil
+	}
+	return string(b), offset, ok
 }
 
 // Names calls yield for each name in a span that is neither number nor modifier: registers,

@@ -94,20 +94,16 @@ func (n *tileLoop) loads() (out []tileLoad, why error) {
 			why = fmt.Errorf("what it loads may be written in the loop (%s)", writes)
 			continue
 		}
-		base, offset, ok := f.Address(f.Operands(i, nil)[1])
+		base, offset, ok := f.Place(f.Operands(i, nil)[1])
 		if !ok {
 			continue
 		}
 		n.list, n.effort = nil, 4000
-		p, err := n.operand(string(base), i)
-		if err == nil && n.t.width[string(base)] != 64 {
+		p, err := n.operand(base, i)
+		if err == nil && n.t.width[base] != 64 {
 			err = errNotAffine
 		}
-		if v, number := integer1(strings.TrimPrefix(string(offset), "+")); err == nil && offset != nil {
-			if p = p.add(constant(v), 1); !number {
-				err = errNotAffine
-			}
-		}
+		p = p.Plus(constant(int64(offset)), 1)
 		if err != nil || len(p) > limitTerms || len(n.list) > 8 {
 			why = errors.New("no load has an address that is affine in thread, block and turn")
 			continue
@@ -192,11 +188,11 @@ func (g *tileGroup) join(c tileLoad) bool {
 	if c.width != g.width || c.nc != g.nc {
 		return false
 	}
-	d := c.address.add(g.address, -1)
-	if !d.uniform() {
+	d := c.address.Plus(g.address, -1)
+	if !uniform(d) {
 		return false
 	}
-	if _, is := d.isConstant(); !is && len(d) > 2 {
+	if _, is := d.Constant(); !is && len(d) > 2 {
 		return false
 	}
 	for key := range d { // a pitch that the addresses have, not another array
@@ -227,31 +223,30 @@ func (n *tileLoop) box(g *tileGroup, list []tileLoad, turns int) error {
 	}
 	extents := [4]int{n.t.block[0], n.t.block[1], n.t.block[2], turns}
 	var slopes [4]poly
-	for k, name := range append(placeNames[:], turnsName) {
-		s, ok := g.address.slope(name)
-		if !ok || !s.uniform() {
+	for k, name := range notUniform {
+		s, ok := g.address.Slope(name)
+		if !ok || !uniform(s) {
 			return errors.New("no load has an address that is affine in thread, block and turn")
 		}
 		slopes[k] = s
 	}
-	g.address = g.address.without(append(placeNames[:], turnsName)...)
+	g.address = g.address.Without(notUniform...)
 	var differences []poly
 	for _, l := range g.loads {
-		differences = append(differences, address[l.stmt].without(append(placeNames[:],
-			turnsName)...).add(g.address, -1))
+		differences = append(differences, address[l.stmt].Without(notUniform...).Plus(g.address, -1))
 	}
 	// the pitch: none at all, or what the address grows by along one of the ways
 	pitches := []poly{{}}
 	for k, s := range slopes {
 		if extents[k] > 1 && len(s) > 0 {
-			if v, is := s.isConstant(); is && v < 0 {
-				s = s.times(constant(-1))
+			if v, is := s.Constant(); is && v < 0 {
+				s = s.Times(constant(-1))
 			}
 			pitches = append(pitches, s)
 		}
 	}
 	for _, d := range differences {
-		if v, is := d.isConstant(); !is || v >= tileGap {
+		if v, is := d.Constant(); !is || v >= tileGap {
 			pitches = append(pitches, d)
 		}
 	}
@@ -315,9 +310,9 @@ func (g *tileGroup) divide(pitch poly, slopes [4]poly, differences []poly, exten
 // parts writes a distance as rows and a column, whole elements.
 func (g *tileGroup) parts(d poly) (out slopeOf, ok bool) {
 	const most = 1 << 20
-	constantly, fixed := g.pitch.isConstant()
+	constantly, fixed := g.pitch.Constant()
 	if fixed {
-		v, is := d.isConstant()
+		v, is := d.Constant()
 		if !is {
 			return out, false
 		}
@@ -337,7 +332,7 @@ func (g *tileGroup) parts(d poly) (out slopeOf, ok bool) {
 				break
 			}
 		}
-		v, is := d.add(g.pitch, -int64(out.row)).isConstant()
+		v, is := d.Plus(g.pitch, -int64(out.row)).Constant()
 		if !is {
 			return out, false
 		}

@@ -141,7 +141,7 @@ func (x *tileText) addresses(group int, r tileRect, row, column string) (from, t
 		x.line("add.s32 %s, %s, %d;", n, row, first.row)
 		x.line("cvt.s64.s32 %s, %s;", at, n)
 		x.line("mad.lo.s64 %s, %s, %s, %s;", wide, at, pitch, wide)
-	} else if v, _ := g.pitch.isConstant(); v != 0 {
+	} else if v, _ := g.pitch.Constant(); v != 0 {
 		x.line("cvt.u64.u32 %s, %s;", at, row)
 		x.line("mad.lo.s64 %s, %s, %d, %s;", wide, at, v, wide)
 		offset += v * int64(first.row)
@@ -221,7 +221,7 @@ func (x *tileText) down(group int, r tileRect) *downward {
 		d.step = x.r64()
 		x.line("mul.lo.s64 %s, %s, %d;", d.step, pitch, rows)
 	} else {
-		v, _ := g.pitch.isConstant()
+		v, _ := g.pitch.Constant()
 		d.step = fmt.Sprint(v * int64(rows))
 	}
 	return d

@@ -3,7 +3,6 @@
 // and what it looks like, and Untiled why nothing can.
 //
 // In this order: tile.go (the lever), flow.go (blocks, loops, what differs between threads),
-// poly.go and loop.go (addresses as polynomials of a thread's place and the turn), box.go (what is
-// read), turns.go (the test in front of a tile), copy.go and write.go (the code), list.go
-// (Tilings).
+// loop.go (addresses, affine in a thread's place and the turn), box.go (what is read), turns.go
+// (the test in front of a tile), copy.go and write.go (the code), list.go (Tilings).
 package tile

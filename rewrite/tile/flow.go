@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 
 	"gnvcc/graph"
 	"gnvcc/rewrite/pass"
@@ -97,21 +96,7 @@ func (t *tileFlow) above(a, b int) bool {
 // reaches tells whether a way leads from one of some blocks to another, through none that is
 // barred; the first blocks and the last one may be barred.
 func (t *tileFlow) reaches(from []int, to int, barred func(block int) bool) bool {
-	seen := make([]bool, len(t.blocks))
-	todo := slices.Clone(from)
-	for len(todo) > 0 {
-		b := todo[len(todo)-1]
-		todo = todo[:len(todo)-1]
-		if b == to {
-			return true
-		}
-		if seen[b] || barred(b) {
-			continue
-		}
-		seen[b] = true
-		todo = append(todo, t.blocks[b].Succs...)
-	}
-	return false
+	return ptx.Onward(t.blocks, from, barred)[to]
 }
 
 // kept tells whether a register has the same value at a block's beginning as behind a statement
@@ -195,25 +180,19 @@ func (t *tileFlow) spread(asked []divergence) {
 	for _, p := range asked {
 		held[p.stmt] = true
 	}
+	varies := func(i int) bool {
+		varies := t.divergent[t.of[i]] || t.data(i)
+		t.f.Effects(i, func(n ptx.Span, read, _ bool) {
+			varies = varies || read && t.varies(string(t.f.Bytes(n)))
+		})
+		return varies
+	}
 	for grown := true; grown; {
 		grown = false
+		dataflow.Forward(t.f, t.varying, func(a, b bool) bool { return a || b }, varies)
 		for i, s := range t.f.Stmts {
-			if s.Kind != ptx.Inst {
-				continue
-			}
-			varies := t.divergent[t.of[i]] || t.data(i)
-			t.f.Effects(i, func(n ptx.Span, read, _ bool) {
-				varies = varies || read && t.varies(string(t.f.Bytes(n)))
-			})
-			if !varies {
-				continue
-			}
-			t.f.Effects(i, func(n ptx.Span, _, write bool) {
-				if name := string(t.f.Bytes(n)); write && !t.varying[name] {
-					t.varying[name], grown = true, true
-				}
-			})
-			if t.leaves(i) && s.Guarded && !held[i] || string(t.f.Base(i)) == "brx" {
+			if s.Kind == ptx.Inst && (t.leaves(i) && s.Guarded && !held[i] ||
+				string(t.f.Base(i)) == "brx") && varies(i) {
 				grown = t.part(t.of[i]) || grown
 			}
 		}
@@ -230,18 +209,12 @@ func (t *tileFlow) leaves(i int) bool {
 
 // part marks what lies between a branch and the block where its ways meet.
 func (t *tileFlow) part(b int) (grown bool) {
-	todo := slices.Clone(t.blocks[b].Succs)
-	seen := map[int]bool{}
-	for len(todo) > 0 {
-		x := todo[len(todo)-1]
-		todo = todo[:len(todo)-1]
-		if x == t.ipdom[b] || seen[x] {
-			continue
+	meet := t.ipdom[b]
+	reached := ptx.Onward(t.blocks, t.blocks[b].Succs, func(x int) bool { return x == meet })
+	for x, is := range reached {
+		if is && x != meet && !t.divergent[x] {
+			t.divergent[x], grown = true, true
 		}
-		seen[x] = true
-		grown = grown || !t.divergent[x]
-		t.divergent[x] = true
-		todo = append(todo, t.blocks[x].Succs...)
 	}
 	return grown
 }
@@ -268,16 +241,5 @@ func (t *tileFlow) data(i int) bool {
 	case t.leaves(i):
 		return false
 	}
-	return !tileComputes()[base]
+	return !dataflow.Computes(base)
 }
-
-// tileComputes are instructions whose results are a function of their operands alone.
-var tileComputes = sync.OnceValue(func() map[string]bool {
-	out := map[string]bool{}
-	for _, w := range strings.Fields(`mov cvt cvta add sub mul mad fma div rem abs neg min max and or
-		xor not cnot shl shr shf lop3 prmt bfe bfi bfind brev clz popc sad mul24 mad24 dp4a dp2a setp
-		set selp slct testp copysign rcp sqrt rsqrt sin cos lg2 ex2 tanh`) {
-		out[w] = true
-	}
-	return out
-})

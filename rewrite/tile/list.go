@@ -145,21 +145,8 @@ func (x *tileText) look(g *tileGroup) Box {
 // context counts what else is done in the loop, and behind it.
 func (x *tileText) context(g *tileGroup, out *Box) {
 	t := x.n.t
-	behind := make([]bool, len(t.blocks))
-	todo := []int{}
-	for _, s := range t.blocks[t.of[x.n.latch]].Succs {
-		if !x.n.in[s] {
-			todo = append(todo, s)
-		}
-	}
-	for len(todo) > 0 {
-		b := todo[len(todo)-1]
-		todo = todo[:len(todo)-1]
-		if !behind[b] && !x.n.in[b] {
-			behind[b] = true
-			todo = append(todo, t.blocks[b].Succs...)
-		}
-	}
+	behind := ptx.Onward(t.blocks, slices.DeleteFunc(slices.Clone(t.blocks[t.of[x.n.latch]].Succs),
+		func(b int) bool { return x.n.in[b] }), func(b int) bool { return x.n.in[b] })
 	for i, s := range t.f.Stmts {
 		place := 0
 		switch {
@@ -201,8 +188,8 @@ func (x *tileText) aligned(i int) bool {
 		if err != nil {
 			return false
 		}
-		s, ok := p.slope(placeNames[0])
-		by, is := s.isConstant()
+		s, ok := p.Slope(placeNames[0])
+		by, is := s.Constant()
 		return ok && is && by >= -16 && by <= 16
 	}
 	return false

@@ -8,9 +8,29 @@ import (
 
 	"gnvcc/graph"
 	"gnvcc/rewrite/ptx"
+	"gnvcc/rewrite/ptx/dataflow"
 )
 
-// What is computed in a loop, as polynomials in the thread's place and the number of turns.
+// What is computed in a loop, in terms of values that are the same for all threads of a block
+// (registers at the loop's beginning, blocks' numbers), of a thread's place in its block, and of
+// the turns that the loop has made. A register of 32 bits stands for its value, sign-extended.
+type poly = dataflow.Affine
+
+func constant(n int64) poly { return dataflow.Number(n) }
+
+// Of these leaves the value is not the same for all threads at any time.
+const turnsName = "turns"
+
+var (
+	placeNames = [3]string{"%tid.x", "%tid.y", "%tid.z"}
+	notUniform = append(placeNames[:], turnsName)
+)
+
+// limitTerms bounds what is worked out: addresses have some six terms.
+const limitTerms = 24
+
+// uniform tells whether all threads have the same value at the same time, in every turn.
+func uniform(p poly) bool { return len(p.Without(notUniform...)) == len(p) }
 
 // A tileLoop is one loop of a kernel in the form that tiles are for: the text of its blocks is one
 // piece, it is entered at its first block, and its last statement alone leaves it or goes round.
@@ -142,7 +162,7 @@ func (n *tileLoop) operand(text string, at int) (poly, error) {
 		return nil, errNotAffine
 	}
 	if text[0] != '%' && n.t.width[text] == 0 {
-		v, ok := integer1(text)
+		v, ok := dataflow.Literal(text)
 		if !ok {
 			return nil, errNotAffine
 		}
@@ -162,14 +182,6 @@ func (n *tileLoop) operand(text string, at int) (poly, error) {
 		return nil, errNotAffine
 	}
 	return n.register(text, at)
-}
-
-func integer1(text string) (int64, bool) {
-	var v int64
-	if _, err := fmt.Sscan(strings.TrimSuffix(text, "U"), &v); err != nil {
-		return 0, false
-	}
-	return v, true
 }
 
 // register is what a register holds where a statement reads it: of a statement in the loop, in the
@@ -204,7 +216,7 @@ func (n *tileLoop) register(reg string, at int) (poly, error) {
 				if err != nil {
 					return nil, err
 				}
-				return head.add(n.steps[reg], 1), nil
+				return head.Plus(n.steps[reg], 1), nil
 			}
 			return n.computed(d)
 		}
@@ -256,24 +268,24 @@ func (n *tileLoop) atHead(reg string, d int, outside []int) (poly, error) {
 		if err != nil {
 			return nil, err
 		}
-		step := next.add(poly{own: 1}, -1)
-		if !narrow || !step.uniform() || len(step) > limitTerms || strings.Contains(step.String(), "=") {
+		step := next.Plus(poly{own: 1}, -1)
+		if !narrow || !uniform(step) || len(step) > limitTerms || strings.Contains(step.String(), "=") {
 			return nil, errNotAffine
 		}
 		n.steps[reg] = step
 	}
-	turns := n.steps[reg].times(poly{turnsName: 1})
+	turns := n.steps[reg].Times(poly{turnsName: 1})
 	if n.entered(outside) {
 		was := len(n.list)
 		if p, err := n.computed(outside[0]); err == nil && len(p) <= limitTerms {
-			return p.add(turns, 1), nil
+			return p.Plus(turns, 1), nil
 		}
 		n.list = n.list[:was]
 	}
 	if t.varying[reg] {
 		return nil, errNotAffine
 	}
-	return poly{reg: 1}.add(turns, 1), nil
+	return poly{reg: 1}.Plus(turns, 1), nil
 }
 
 // entered tells whether one statement outside a loop gives a register what it holds when the loop
@@ -292,25 +304,6 @@ func (n *tileLoop) entered(outside []int) bool {
 	return true
 }
 
-// integral tells whether an opcode computes on integers of 32 or 64 bits without saturation or
-// carry, and gives the low or the wide half of a product.
-func integral(base, modifiers string) bool {
-	if strings.Contains(modifiers, "sat") || strings.Contains(modifiers, "cc") {
-		return false
-	}
-	wide := strings.HasPrefix(modifiers, "wide.")
-	switch modifiers[strings.LastIndexByte(modifiers, '.')+1:] {
-	case "u32", "s32":
-	case "b32", "u64", "s64", "b64":
-		if wide {
-			return false
-		}
-	default:
-		return false
-	}
-	return base != "mul" && base != "mad" || wide || strings.HasPrefix(modifiers, "lo.")
-}
-
 // computed is what an instruction that runs once a turn, or in front of the loop, gives.
 func (n *tileLoop) computed(i int) (poly, error) {
 	f := n.t.f
@@ -318,96 +311,22 @@ func (n *tileLoop) computed(i int) (poly, error) {
 	if n.effort--; n.effort < 0 || len(ops) < 2 || f.Stmts[i].Guarded {
 		return nil, errNotAffine
 	}
-	op := string(f.Opcode(i))
-	in := make([]poly, len(ops))
-	get := func(k int) (poly, bool) {
+	out, ok := dataflow.Arithmetic(string(f.Opcode(i)), func(k int) (poly, bool) {
 		if k >= len(ops) {
 			return nil, false
 		}
-		var err error
-		in[k], err = n.operand(string(f.Bytes(ops[k])), i)
-		return in[k], err == nil && len(in[k]) <= limitTerms
-	}
-	base, modifiers, _ := strings.Cut(op, ".")
-	kind := modifiers[strings.LastIndexByte(modifiers, '.')+1:]
-	if !integral(base, modifiers) {
-		return nil, errNotAffine
-	}
-	a, ok := get(1)
+		p, err := n.operand(string(f.Bytes(ops[k])), i)
+		return p, err == nil && len(p) <= limitTerms
+	}, n.widen)
 	if !ok {
 		return nil, errNotAffine
 	}
-	switch base {
-	case "mov":
-		return a, nil
-	case "cvta":
-		if modifiers == "to.global.u64" || modifiers == "global.u64" {
-			return a, nil
-		}
-	case "cvt":
-		switch modifiers {
-		case "s64.s32", "u64.s32":
-			return n.widen(a, true), nil
-		case "u64.u32", "s64.u32":
-			return n.widen(a, false), nil
-		case "u32.u64", "s32.s64", "u32.s64", "s32.u64", "u32.u32", "s32.s32", "u32.s32", "s32.u32":
-			return a, nil
-		}
-	case "neg":
-		return poly{}.add(a, -1), nil
-	case "shl":
-		if b, ok := get(2); ok {
-			if v, is := b.isConstant(); is && v >= 0 && v < 32 {
-				return a.times(constant(1 << v)), nil
-			}
-		}
-	case "or": // of bits that are not set
-		if b, ok := get(2); ok {
-			if v, is := b.isConstant(); is && v >= 0 && v < 1<<20 && multiple(a, v+1) {
-				return a.add(b, 1), nil
-			}
-		}
-	case "add", "sub", "mul", "mad":
-		b, ok := get(2)
-		if !ok {
-			return nil, errNotAffine
-		}
-		if base == "add" {
-			return a.add(b, 1), nil
-		} else if base == "sub" {
-			return a.add(b, -1), nil
-		}
-		if strings.HasPrefix(modifiers, "wide.") {
-			a, b = n.widen(a, kind == "s32"), n.widen(b, kind == "s32")
-		}
-		p := a.times(b)
-		if base == "mul" {
-			return p, nil
-		}
-		if c, ok := get(3); ok {
-			return p.add(c, 1), nil
-		}
-	}
-	return nil, errNotAffine
-}
-
-// multiple tells whether a polynomial is a multiple of the least power of two from least on.
-func multiple(p poly, least int64) bool {
-	unit := int64(1)
-	for unit < least {
-		unit *= 2
-	}
-	for _, c := range p {
-		if c%unit != 0 {
-			return false
-		}
-	}
-	return true
+	return out, nil
 }
 
 // widen carries a value from 32 bits to 64.
 func (n *tileLoop) widen(p poly, signed bool) poly {
-	if v, is := p.isConstant(); is {
+	if v, is := p.Constant(); is {
 		if signed {
 			return constant(int64(int32(v)))
 		}

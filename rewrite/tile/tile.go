@@ -202,8 +202,8 @@ func planTile(w *tileWriter, l graph.Loop, turns, box int) (*tileText, error) {
 		}
 	}
 	for _, c := range x.checks {
-		for _, name := range append(placeNames[:], turnsName) {
-			if s, ok := c.value.slope(name); !ok || !s.uniform() {
+		for _, name := range notUniform {
+			if s, ok := c.value.Slope(name); !ok || !uniform(s) {
 				return nil, errors.New("no load has an address that is affine in thread, block and turn")
 			}
 		}

@@ -8,6 +8,7 @@ import (
 
 	"gnvcc/rewrite/pass"
 	"gnvcc/rewrite/ptx"
+	"gnvcc/rewrite/ptx/dataflow"
 )
 
 // How many turns a loop has left: shown by its own test, a comparison of an integer that grows by a
@@ -74,17 +75,17 @@ func (n *tileLoop) turnTest(turns int) (tileTest, error) {
 	if err != nil {
 		return tileTest{}, why
 	}
-	if !b.uniform() {
+	if !uniform(b) {
 		a, b, how = b, a, turned[how]
 	}
-	step, ok := a.slope(turnsName)
-	by, is := step.isConstant()
+	step, ok := a.Slope(turnsName)
+	by, is := step.Constant()
 	if out.width == 32 {
 		by = int64(int32(by))
 	}
-	out.value, out.bound, out.step, out.checks = a.without(turnsName), b, by, slices.Clone(n.list)
+	out.value, out.bound, out.step, out.checks = a.Without(turnsName), b, by, slices.Clone(n.list)
 	const most = 1 << 20 // times the turns of a tile less than 2^31
-	if !ok || !is || !out.value.uniform() || !b.uniform() || by == 0 || by > most || by < -most {
+	if !ok || !is || !uniform(out.value) || !uniform(b) || by == 0 || by > most || by < -most {
 		return tileTest{}, why
 	}
 	switch {
@@ -160,7 +161,7 @@ func followed(f *ptx.Func) error {
 				return fmt.Errorf("it has an instruction that is not followed (%s)", op)
 			}
 		default:
-			if !tileComputes()[base] {
+			if !dataflow.Computes(base) {
 				return fmt.Errorf("it has an instruction that is not followed (%s)", op)
 			}
 		}

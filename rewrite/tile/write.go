@@ -172,14 +172,14 @@ func (x *tileText) setup() {
 		x.start = append(x.start, x.value(g.address))
 		pitch := ""
 		var by poly
-		if v, is := g.pitch.isConstant(); is {
+		if v, is := g.pitch.Constant(); is {
 			by = constant(v * int64(g.turn.row))
 		} else {
 			pitch = x.value(g.pitch)
-			by = g.pitch.times(constant(int64(g.turn.row)))
+			by = g.pitch.Times(constant(int64(g.turn.row)))
 		}
 		x.pitch = append(x.pitch, pitch)
-		x.grows(x.start[i], true, by.add(constant(int64(g.turn.column)), 1))
+		x.grows(x.start[i], true, by.Plus(constant(int64(g.turn.column)), 1))
 		x.place = append(x.place, x.own(i, g))
 	}
 }
@@ -212,8 +212,8 @@ func (x *tileText) grows(reg string, wide bool, turn poly) {
 	if len(turn) == 0 {
 		return
 	}
-	all := turn.times(constant(int64(x.turns)))
-	if v, is := all.isConstant(); is {
+	all := turn.Times(constant(int64(x.turns)))
+	if v, is := all.Constant(); is {
 		x.moves = append(x.moves, moving{reg, wide, fmt.Sprint(v)})
 		return
 	}
@@ -223,7 +223,7 @@ func (x *tileText) grows(reg string, wide bool, turn poly) {
 // widening writes what shows that a 32-bit value does not wrap for any thread in any turn of a
 // tile: the least and the largest that it comes to.
 func (x *tileText) widening(c widening) {
-	low, high := x.value(c.value.without(append(placeNames[:], turnsName)...)), x.r64()
+	low, high := x.value(c.value.Without(notUniform...)), x.r64()
 	x.line("mov.u64 %s, %s;", high, low)
 	bias := int64(0)
 	if c.signed {
@@ -231,15 +231,15 @@ func (x *tileText) widening(c widening) {
 	}
 	extents := [4]int{x.n.t.block[0], x.n.t.block[1], x.n.t.block[2], x.turns}
 	var turn poly
-	for v, name := range append(placeNames[:], turnsName) {
-		s, _ := c.value.slope(name) // plan has looked
+	for v, name := range notUniform {
+		s, _ := c.value.Slope(name) // plan has looked
 		if name == turnsName {
 			turn = s
 		}
 		if len(s) == 0 {
 			continue
 		}
-		if n, is := s.isConstant(); is {
+		if n, is := s.Constant(); is {
 			n *= int64(extents[v] - 1)
 			x.line("add.s64 %s, %s, %d;", low, low, min(0, n))
 			x.line("add.s64 %s, %s, %d;", high, high, max(0, n))

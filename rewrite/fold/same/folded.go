@@ -89,7 +89,7 @@ func (f *function) loadsAfter(at int) map[int]bool {
 			continue
 		}
 		look(at+1, block.Last)
-		for b, reached := range ptx.Onward(blocks, block.Succs) {
+		for b, reached := range ptx.Onward(blocks, block.Succs, nil) {
 			if reached {
 				look(blocks[b].First, blocks[b].Last)
 			}

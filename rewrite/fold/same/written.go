@@ -76,5 +76,5 @@ func (f *function) behindWrites() []bool {
 			}
 		}
 	}
-	return ptx.Onward(blocks, after)
+	return ptx.Onward(blocks, after, nil)
 }

@@ -54,7 +54,7 @@ func (a *waiter) written(p *part, atomic int, fine func(int) bool) bool {
 			return false
 		}
 		other := a.root(j)
-		return root == "" || other == "" || root == other || root == circle || other == circle
+		return root == "" || other == "" || root == other
 	})
 }
 
@@ -63,70 +63,7 @@ func (a *waiter) written(p *part, atomic int, fine func(int) bool) bool {
 func (a *waiter) root(i int) string {
 	for _, o := range a.f.Operands(i, nil) {
 		if base, _, ok := a.f.Address(o); ok {
-			if known, ok := a.roots[string(base)]; ok {
-				return known
-			}
-			all := make(map[string]string)
-			root := a.begins(string(base), all)
-			a.roots[string(base)] = root // of the others not all may be known: they came back to this one
-			return root
-		}
-	}
-	return ""
-}
-
-// begins is root for a name. What is being looked at further up (a pointer that a loop moves along)
-// says nothing of itself.
-func (a *waiter) begins(name string, all map[string]string) string {
-	if name == "" || name[0] != '%' {
-		if _, number := dataflow.Literal(name); number {
-			return ""
-		}
-		return name
-	}
-	if known, ok := all[name]; ok {
-		return known
-	}
-	all[name] = circle
-	out := circle
-	for _, d := range a.origins.Defs(name) {
-		switch from := a.beginning(d, all); {
-		case from == circle:
-		case from == "" || out != circle && out != from:
-			all[name] = ""
-			return ""
-		default:
-			out = from
-		}
-	}
-	if len(a.origins.Defs(name)) == 0 {
-		out = ""
-	}
-	all[name] = out
-	return out
-}
-
-// circle stands for the root of what is being looked at.
-const circle = "*"
-
-// beginning is the root of what a statement computes.
-func (a *waiter) beginning(d int, all map[string]string) string {
-	ops := a.f.Operands(d, nil)
-	text := func(n int) string { return string(a.f.Bytes(ops[n])) }
-	switch base := string(a.f.Base(d)); {
-	case base == "ld" && len(ops) == 2 && ptx.HasAny(a.f.Opcode(d), "param", "param::entry"):
-		if at, offset, ok := a.f.Address(ops[1]); ok {
-			return string(at) + string(offset)
-		}
-	case (base == "mov" || base == "cvta") && len(ops) == 2:
-		return a.begins(text(1), all)
-	case base == "add" && len(ops) == 3:
-		x, y := a.begins(text(1), all), a.begins(text(2), all)
-		switch {
-		case x == "":
-			return y
-		case y == "":
-			return x
+			return a.origins.Of(string(base)).Root
 		}
 	}
 	return ""
@@ -251,8 +188,8 @@ func (a *waiter) renew(i int, place string, state map[int32]bool) {
 // place names the address of a load or an atomic, in terms of what it is computed from.
 func (a *waiter) place(i int) string {
 	for _, o := range a.f.Operands(i, nil) {
-		if base, offset, ok := a.f.Address(o); ok {
-			return a.origins.Expression(string(base)) + string(offset)
+		if place := a.origins.Place(o); place != "" {
+			return place
 		}
 	}
 	return ""

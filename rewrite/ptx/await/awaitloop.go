@@ -34,11 +34,10 @@ type waiter struct {
 	w       *dataflow.Flow
 	origins *dataflow.Origins
 	callees map[string]*callee
-	block   []int32           // by statement
-	defs    map[int32][]int   // by register: the statements that write it
-	after   [][]int           // by block: what may follow it
-	behind  []int             // by block: its immediate postdominator
-	roots   map[string]string // by register (begins)
+	block   []int32         // by statement
+	defs    map[int32][]int // by register: the statements that write it
+	after   [][]int         // by block: what may follow it
+	behind  []int           // by block: its immediate postdominator
 	// registers that may be read before they are written: they have no value that is known
 	unset map[int32]bool
 	work  int
@@ -69,7 +68,7 @@ func awaits(f *ptx.Func, m *ptx.Module, callees map[string]*callee) (int, error)
 		return -1, err
 	}
 	a := &waiter{m: m, f: f, w: w, after: after, origins: dataflow.OriginsOf(f), callees: callees,
-		block: make([]int32, len(f.Stmts)), defs: make(map[int32][]int), roots: make(map[string]string),
+		block: make([]int32, len(f.Stmts)), defs: make(map[int32][]int),
 		unset: make(map[int32]bool)}
 	for _, x := range w.Live(0) {
 		a.unset[x] = true
@@ -209,17 +208,12 @@ func (a *waiter) repeats(p *part, b int) bool {
 
 // region is the set of blocks between a branch and the place where its ways meet.
 func (a *waiter) region(b int, in func(int) bool) map[int]bool {
-	out := make(map[int]bool)
 	stop := a.behind[b]
-	todo := []int{b}
-	for len(todo) > 0 {
-		x := todo[len(todo)-1]
-		todo = todo[:len(todo)-1]
-		for _, s := range a.w.Blocks[x].Succs {
-			if s != stop && !out[s] && in(s) {
-				out[s] = true
-				todo = append(todo, s)
-			}
+	barred := func(s int) bool { return s == stop || !in(s) }
+	out := make(map[int]bool)
+	for s, is := range ptx.Onward(a.w.Blocks, a.w.Blocks[b].Succs, barred) {
+		if is && !barred(s) {
+			out[s] = true
 		}
 	}
 	a.work += len(out)
@@ -290,7 +284,7 @@ func (a *waiter) touched(p *part, i int) bool {
 			return false
 		}
 		other := a.root(j)
-		return root == "" || other == "" || root == other || root == circle || other == circle
+		return root == "" || other == "" || root == other
 	})
 }
 

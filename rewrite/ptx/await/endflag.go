@@ -104,66 +104,28 @@ func (a *waiter) result(b, user int, reg, flag int32, n int64, depth int) (int64
 		return 0, false
 	}
 	ops := a.f.Operands(d, nil)
-	var value [3]int64 // of the operands behind the result
-	var known [3]bool
-	if len(ops) > len(value)+1 {
-		return 0, false
-	}
+	op := string(a.f.Opcode(d))
+	either := strings.HasPrefix(op, "and.") || strings.HasPrefix(op, "or.")
+	var low, high []int64 // of the operands behind the result; of one that is not known all bits
 	for i := 1; i < len(ops); i++ {
-		value[i-1], known[i-1] = dataflow.Literal(string(a.f.Bytes(ops[i])))
+		v, known := dataflow.Literal(string(a.f.Bytes(ops[i])))
 		for _, x := range a.w.Accesses(d) {
 			if x.Read && x.At == ops[i] {
-				value[i-1], known[i-1] = a.result(b, d, x.Reg, flag, n, depth-1)
+				v, known = a.result(b, d, x.Reg, flag, n, depth-1)
 			}
 		}
-	}
-	return outcome(string(a.f.Opcode(d)), value, known)
-}
-
-// outcome is the result of an instruction on constants, of which some may be unknown. Of numbers 0
-// and small ones are looked at alone (0 to 127), which are the same in all integer types.
-func outcome(op string, value [3]int64, known [3]bool) (int64, bool) {
-	x, y := value[0], value[1]
-	both := known[0] && known[1]
-	truth := func(t bool) (int64, bool) {
-		if t {
-			return 1, true
-		}
-		return 0, true
-	}
-	zero := known[0] && x == 0 || known[1] && y == 0
-	for i, k := range known {
-		if k && (value[i] < 0 || value[i] > 0xff) {
+		switch {
+		case known:
+			low, high = append(low, v), append(high, v)
+		case either:
+			low, high = append(low, 0), append(high, -1)
+		default:
 			return 0, false
 		}
 	}
-	switch words := strings.Split(op, "."); {
-	case op == "mov.pred", op == "mov.u16", op == "mov.b16", op == "mov.u32", op == "mov.b32":
-		return x, known[0]
-	case op == "not.pred":
-		n, _ := truth(x == 0)
-		return n, known[0]
-	case op == "and.pred" && zero:
-		return 0, true
-	case op == "and.pred" && both:
-		return truth(x != 0 && y != 0)
-	case op == "or.pred" && (known[0] && x != 0 || known[1] && y != 0):
-		return 1, true
-	case op == "or.pred" && both:
-		return truth(x != 0 || y != 0)
-	case (op == "and.b16" || op == "and.b32") && zero:
-		return 0, true
-	case (op == "and.b16" || op == "and.b32") && both:
-		return x & y, true
-	case len(words) == 3 && words[0] == "setp" && both && strings.Trim(words[2], "0123456789") != "f":
-		switch words[1] {
-		case "eq":
-			return truth(x == y)
-		case "ne":
-			return truth(x != y)
-		}
-	}
-	return 0, false
+	none, ok := dataflow.Compute([]byte(op), low...)
+	all, _ := dataflow.Compute([]byte(op), high...)
+	return none, ok && none == all
 }
 
 // flagged reports whether a walk from block b that passes no step comes back to b only with the

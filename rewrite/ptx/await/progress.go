@@ -351,21 +351,8 @@ func (a *waiter) everyTurn(p *part, b int, through map[int]bool) bool {
 	if through[b] {
 		return true
 	}
-	seen := make(map[int]bool)
-	todo := []int{b}
-	for len(todo) > 0 {
-		x := todo[len(todo)-1]
-		todo = todo[:len(todo)-1]
-		for _, s := range a.w.Blocks[x].Succs {
-			if s == b {
-				return false
-			}
-			if p.in[s] && !through[s] && !seen[s] {
-				seen[s] = true
-				todo = append(todo, s)
-			}
-		}
-	}
-	a.work += len(seen)
-	return true
+	a.work += len(p.blocks) / 8
+	return !ptx.Onward(a.w.Blocks, a.w.Blocks[b].Succs, func(s int) bool {
+		return s == b || !p.in[s] || through[s]
+	})[b]
 }

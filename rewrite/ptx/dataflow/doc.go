@@ -1,8 +1,16 @@
 // Package dataflow tells what the registers of a PTX body hold, where it branches and what it loops
 // around. It reads package ptx and changes nothing.
 //
-// loops.go, dominate.go and graph.go are about basic blocks alone; flow.go (liveness, groups of
-// accesses), reaching.go (which writes a read may see) and origin.go (what a value is computed of)
-// about registers; stride.go and indexed.go about what neighbouring threads compute; walk.go and
-// spin.go look for spin loops.
+// graph.go is about basic blocks alone. Where a value comes from: origin.go (the constant, the
+// parameter or variable that an address begins with, the expression), affine.go (a constant and
+// coefficients of leaves), compute.go (an instruction on numbers), forward.go (what is known of a
+// register over all that write it); reaching.go says which writes a read may see, where the way
+// matters. stride.go and indexed.go are about what neighbouring threads compute, flow.go about
+// liveness and groups of accesses; walk.go and spin.go look for spin loops.
+//
+// Three analyses elsewhere answer otherwise, and stay apart. Package fold tells what a compiler may
+// come to know: a may over all variants of a kernel, by reaching definitions. Package fold/same
+// compares two kernels, and follows values through functions and memory; its residues lose the
+// quotient, where affine.go needs each coefficient. Package await asks whether a loop ends, of
+// which a register's value in the turn before is a part.
 package dataflow

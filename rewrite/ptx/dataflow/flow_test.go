@@ -269,12 +269,15 @@ func (w *Flow) name(reg int32) string {
 // TestOnward: a block counts where it is named, or some way leads to it; a loop ends.
 func TestOnward(t *testing.T) {
 	blocks := []ptx.Block{{Succs: []int{1, 2}}, {Succs: []int{1, 3}}, {Succs: []int{4}}, {}, {}}
-	for _, c := range []struct{ from, want []int }{
-		{nil, nil}, {[]int{1}, []int{1, 3}}, {[]int{2, 3}, []int{2, 3, 4}},
-		{[]int{0}, []int{0, 1, 2, 3, 4}},
+	for _, c := range []struct{ from, want, barred []int }{
+		{nil, nil, nil}, {[]int{1}, []int{1, 3}, nil}, {[]int{2, 3}, []int{2, 3, 4}, nil},
+		{[]int{0}, []int{0, 1, 2, 3, 4}, nil}, {[]int{0}, []int{0, 1, 2, 3}, []int{2}},
+		{[]int{0}, []int{0}, []int{0}},
 	} {
 		var got []int
-		for b, reached := range ptx.Onward(blocks, c.from) {
+		for b, reached := range ptx.Onward(blocks, c.from, func(b int) bool {
+			return slices.Contains(c.barred, b)
+		}) {
 			if reached {
 				got = append(got, b)
 			}

@@ -99,14 +99,12 @@ func indexOnly(f *ptx.Func) (IndexUse, error) {
 	if err := s.look(); err != nil {
 		return IndexUse{}, err
 	}
-	for changed := true; changed; {
-		changed = false
-		for i := range f.Stmts {
-			if f.Stmts[i].Kind == ptx.Inst && s.statement(i) {
-				changed = true
-			}
+	Forward(f, s.of, shaped.join, func(i int) shaped {
+		if s.follows(i) {
+			return s.value(i)
 		}
-	}
+		return shaped{kind: whole} // what memory holds is nobody's shape; addresses act by themselves
+	})
 	// A second look at what the kinds came to: nothing but whole values may act.
 	for i := range f.Stmts {
 		if f.Stmts[i].Kind == ptx.Inst {
@@ -299,27 +297,7 @@ func (s *shapes) sums(i int) bool {
 	return does && typed
 }
 
-// statement works out the kinds of what an instruction writes. changed: one of them is another than
-// before.
-func (s *shapes) statement(i int) (changed bool) {
-	v := shaped{kind: whole} // what memory holds is nobody's shape; addresses act by themselves
-	if s.follows(i) {
-		v = s.value(i)
-	}
-	s.f.Effects(i, func(n ptx.Span, _, write bool) {
-		name := string(s.f.Bytes(n))
-		if !write || name == "_" {
-			return
-		}
-		if now := join(s.of[name], v); now != s.of[name] {
-			s.of[name] = now
-			changed = true
-		}
-	})
-	return changed
-}
-
-func join(a, b shaped) shaped {
+func (a shaped) join(b shaped) shaped {
 	switch {
 	case a.kind == unset:
 		return b

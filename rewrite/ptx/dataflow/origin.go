@@ -1,6 +1,7 @@
 package dataflow
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -13,14 +14,16 @@ import (
 
 // Origins answers such questions for one function.
 type Origins struct {
-	f    *ptx.Func
-	defs map[string][]int // by register: the statements that write it
+	f     *ptx.Func
+	defs  map[string][]int // by register: the statements that write it
+	roots map[string]root  // by register; nil: not asked yet
 }
 
 // An Origin is where an address comes from.
 type Origin struct {
 	Shared bool // a generic address that was made of a shared one (cvta.shared) on every way
-	// the one variable that it points into; "" where there are several or it is not known
+	// the one variable that it points into, or the parameter ("#2+8"); "" where there are several or
+	// it is not known
 	Root string
 }
 
@@ -29,8 +32,8 @@ func OriginsOf(f *ptx.Func) *Origins {
 	o := &Origins{f: f, defs: make(map[string][]int)}
 	for i := range f.Stmts {
 		f.Effects(i, func(name ptx.Span, _, write bool) {
-			if write {
-				o.defs[string(f.Bytes(name))] = append(o.defs[string(f.Bytes(name))], i)
+			if reg := string(f.Bytes(name)); write {
+				o.defs[reg] = append(o.defs[reg], i)
 			}
 		})
 	}
@@ -95,15 +98,15 @@ func (o *Origins) computed(reg string) (stmt int, ok bool) {
 		return 0, false
 	}
 	for _, s := range ops[1:] {
-		if word := string(o.f.Bytes(s)); len(o.defs[word]) == 0 && word[0] == '%' && !fixed(word) {
+		if word := string(o.f.Bytes(s)); len(o.defs[word]) == 0 && word[0] == '%' && !OfThread(word) {
 			return 0, false
 		}
 	}
 	return d[0], true
 }
 
-// fixed tells the special registers that are the same for a thread at any time.
-func fixed(word string) bool {
+// OfThread tells the special registers that are the same for a thread at any time.
+func OfThread(word string) bool {
 	name, _, _ := strings.Cut(word, ".")
 	switch name {
 	case "%tid", "%ntid", "%ctaid", "%nctaid", "%laneid":
@@ -137,90 +140,100 @@ func (o *Origins) expression(operand string, depth int) string {
 	return op + "(" + strings.Join(parts, ",") + ")"
 }
 
-// Of tells where the base of an address comes from: a register or the name of a variable.
-func (o *Origins) Of(base string) Origin {
-	return o.of(base, make(map[string]bool))
+// Place writes an address with its offset out likewise, "" for other operands.
+func (o *Origins) Place(address ptx.Span) string {
+	base, offset, ok := o.f.Address(address)
+	if !ok {
+		return ""
+	}
+	return o.Expression(string(base)) + string(offset)
 }
 
-// of walks up the definitions of an address. through: registers under way, a loop adds nothing.
-func (o *Origins) of(base string, through map[string]bool) Origin {
-	if base == "" {
-		return Origin{}
+// A root is what a value may begin with, over all ways.
+type root struct {
+	name   string // a variable, or a parameter with the pointer's place in it: "#2", "#2+8"
+	many   bool   // and other ones
+	others bool   // and what is none: an index, what comes from memory
+	plain  bool   // it need not have been made of a shared address
+}
+
+// Of tells where the base of an address comes from: a register or the name of a variable.
+func (o *Origins) Of(base string) (out Origin) {
+	r := o.root(base)
+	if !r.many && !r.others {
+		out.Root = r.name
 	}
-	if base[0] != '%' {
-		if _, number := Literal(base); number {
-			return Origin{}
-		}
-		return Origin{Root: base}
-	}
-	out, first := Origin{}, true
-	if through[base] || len(through) > 64 {
-		return out
-	}
-	through[base] = true
-	defer delete(through, base)
-	for _, i := range o.defs[base] {
-		d, ok := o.definition(i, through)
-		if !ok { // a loop's own step
-			continue
-		}
-		if first {
-			out, first = d, false
-			continue
-		}
-		out.Shared = out.Shared && d.Shared
-		if out.Root != d.Root {
-			out.Root = ""
-		}
-	}
+	out.Shared = !r.plain && r != root{}
 	return out
 }
 
-// definition is the origin of what one statement computes.
-func (o *Origins) definition(i int, through map[string]bool) (Origin, bool) {
-	f := o.f
-	ops := f.Operands(i, nil)
-	text := func(n int) string { return string(f.Bytes(ops[n])) }
-	switch base := string(f.Base(i)); {
-	case base == "mov" && len(ops) == 2, base == "cvt" && len(ops) == 2:
-		if through[text(1)] {
-			return Origin{}, false
-		}
-		return o.of(text(1), through), true
-	case base == "cvta" && len(ops) == 2:
-		if ptx.OwnShared(f.Opcode(i)) {
-			d := o.of(text(1), through)
-			d.Shared = true
-			return d, true
-		}
-	case (base == "add" || base == "sub") && len(ops) == 3:
-		if through[text(1)] || through[text(2)] {
-			return Origin{}, false
-		}
-		return sum(o.of(text(1), through), o.of(text(2), through)), true
-	case base == "mad" && len(ops) == 4:
-		if through[text(3)] {
-			return Origin{}, false
-		}
-		return o.of(text(3), through), true
-	case base == "selp" && len(ops) == 4:
-		a, b := o.of(text(1), through), o.of(text(2), through)
-		a.Shared = a.Shared && b.Shared
-		if a.Root != b.Root {
-			a.Root = ""
-		}
-		return a, true
-	}
-	return Origin{}, true
+// Parameter tells which parameter an address points into, and where in it the pointer stands
+// ("2", "8"), as far as it points into any; ok is false for none and for several.
+func (o *Origins) Parameter(base string) (index, offset string, ok bool) {
+	r := o.root(base)
+	name, ok := strings.CutPrefix(r.name, "#")
+	index, offset, _ = strings.Cut(name, "+")
+	return index, offset, ok && !r.many
 }
 
-// sum is the origin of an address plus an offset; of two addresses nothing is known.
-func sum(a, b Origin) Origin {
-	switch none := (Origin{}); {
-	case a == none:
-		return b
-	case b == none:
-		return a
+// root is that of an operand. A pointer that a loop moves along comes back to itself, which adds
+// nothing.
+func (o *Origins) root(text string) root {
+	if o.roots == nil {
+		o.roots = map[string]root{}
+		Forward(o.f, o.roots, root.or, o.definition)
 	}
-	return Origin{}
+	return o.begins(text)
+}
+
+// begins is the root of an operand. What is multiplied or shifted on the way is an index.
+func (o *Origins) begins(text string) root {
+	_, number := Literal(text)
+	switch {
+	case text == "" || number || text[0] == '{' || text[0] == '%' && len(o.defs[text]) == 0:
+		return root{others: true, plain: true}
+	case text[0] != '%':
+		return root{name: text, plain: true}
+	}
+	return o.roots[text]
+}
+
+// or is the root of a value that is one of two.
+func (r root) or(s root) root {
+	if r.name == "" {
+		r.name = s.name
+	}
+	return root{r.name, r.many || s.many || s.name != "" && r.name != s.name, r.others || s.others,
+		r.plain || s.plain}
+}
+
+// definition is the root of what one statement computes.
+func (o *Origins) definition(i int) root {
+	f := o.f
+	ops := f.Operands(i, nil)
+	of := func(n int) root { return o.begins(string(f.Bytes(ops[n]))) }
+	switch base := string(f.Base(i)); {
+	case base == "ld" && len(ops) == 2 && ptx.Space(f.Opcode(i)) == "param":
+		name, offset, _ := f.Address(ops[1])
+		for k := range f.Params {
+			if p := &f.Params[k]; p.Name == string(name) && (p.Pointer || p.Type == "u64" ||
+				p.Type == "b64" || len(p.Dims) > 0) {
+				return root{name: fmt.Sprintf("#%d%s", k, offset), plain: true}
+			}
+		}
+	case (base == "mov" || base == "cvt" || base == "cvta") && len(ops) == 2:
+		r := of(1)
+		r.plain = r.plain && !(base == "cvta" && ptx.OwnShared(f.Opcode(i)))
+		return r
+	case (base == "add" || base == "sub") && len(ops) == 3: // an address plus an offset
+		a, b := of(1), of(2)
+		r := a.or(b)
+		r.others, r.plain = a.others && b.others, a.plain && b.plain
+		return r
+	case base == "mad" && len(ops) == 4:
+		return of(3)
+	case base == "selp" && len(ops) == 4:
+		return of(1).or(of(2))
+	}
+	return root{others: true, plain: true}
 }

@@ -193,7 +193,7 @@ func (w *Walker) spin(i int) (Spin, bool) {
 		w.changes(s.Blocks, w.free, 8) {
 		return s, false
 	}
-	s.Lock = w.lock(s.Address)
+	s.Lock = w.Origins.Place(s.Address)
 	for _, b := range s.Blocks {
 		for n := w.Blocks[b].First; n < w.Blocks[b].Last; n++ {
 			if w.f.Stmts[n].Kind != ptx.Inst {
@@ -203,7 +203,7 @@ func (w *Walker) spin(i int) (Spin, bool) {
 			case "nanosleep":
 				s.Sleeps = true
 			case "ld":
-				if ops := w.f.Operands(n, nil); len(ops) == 2 && w.lock(ops[1]) == s.Lock {
+				if ops := w.f.Operands(n, nil); len(ops) == 2 && w.Origins.Place(ops[1]) == s.Lock {
 					s.Tests = true
 				}
 			}
@@ -302,13 +302,4 @@ func (w *Walker) changes(blocks []int, operand string, depth int) bool {
 		}
 	}
 	return false
-}
-
-// lock is an address in terms of what it is computed from.
-func (w *Walker) lock(address ptx.Span) string {
-	base, offset, ok := w.f.Address(address)
-	if !ok {
-		return string(w.f.Bytes(address))
-	}
-	return w.Origins.Expression(string(base)) + string(offset)
 }

@@ -1,10 +1,6 @@
 package dataflow
 
-import (
-	"strconv"
-
-	"gnvcc/rewrite/ptx"
-)
+import "gnvcc/rewrite/ptx"
 
 // How far apart are the addresses of neighbouring threads? For people, who are told why another
 // block is faster: nothing is decided by it. Every register gets the number of bytes (or elements,
@@ -31,26 +27,8 @@ func (s slope) join(o slope) slope {
 // grow from one thread of a row to the next, 0 where that is not known.
 func Stride(f *ptx.Func) int {
 	of := map[string]slope{}
-	for range 8 { // loops settle in a few rounds; what does not is not constant
-		changed := false
-		for i := range f.Stmts {
-			if f.Stmts[i].Kind != ptx.Inst {
-				continue
-			}
-			v := slopeAt(f, i, of)
-			f.Effects(i, func(n ptx.Span, _, write bool) {
-				name := string(f.Bytes(n))
-				if now := of[name].join(v); write && now != of[name] {
-					of[name] = now
-					changed = true
-				}
-			})
-		}
-		if !changed {
-			return mostStrides(f, of)
-		}
-	}
-	return 0
+	Forward(f, of, slope.join, func(i int) slope { return slopeAt(f, i, of) })
+	return mostStrides(f, of)
 }
 
 func mostStrides(f *ptx.Func, of map[string]slope) int {
@@ -78,67 +56,41 @@ func mostStrides(f *ptx.Func, of map[string]slope) int {
 	return int(best)
 }
 
-// slopeAt is the slope of what an instruction gives.
+// slopeAt is the slope of what an instruction gives. What is the same for the threads of a row is a
+// leaf of its own.
 func slopeAt(f *ptx.Func, i int, of map[string]slope) slope {
-	ops := f.Operands(i, nil)
-	var in []slope
+	const thread, same = "%tid.x", "same"
+	var in []Affine
 	flat := true
-	for n, o := range ops {
-		if n == 0 {
-			continue
+	for _, o := range f.Operands(i, nil) {
+		v := Affine{same: 1}
+		if n, ok := Literal(string(f.Bytes(o))); ok {
+			v = Number(n)
 		}
-		s := slope{known: true, is: true}
 		f.Names(o, func(name ptx.Span) bool {
 			switch word := string(f.Bytes(name)); {
-			case word == "%tid.x":
-				s.by = 1
+			case word == thread:
+				v = Affine{thread: 1}
+			case of[word].is:
+				v = Affine{thread: of[word].by, same: 1}
 			case of[word].known:
-				s = of[word]
+				v = nil
 			}
-			flat = flat && s.is && s.by == 0
-			return true
+			return v != nil
 		})
-		in = append(in, s)
+		flat = flat && (len(in) == 0 || v != nil && v[thread] == 0)
+		in = append(in, v)
 	}
-	unknown := slope{known: true}
-	number := func(n int) (int64, bool) {
-		v, err := strconv.ParseInt(string(f.Bytes(ops[n])), 0, 32)
-		return v, err == nil
-	}
-	times := func(a, b int) slope {
-		for _, p := range [][2]int{{a, b}, {b, a}} {
-			if v, ok := number(p[0] + 1); ok && in[p[1]].is {
-				return slope{true, true, in[p[1]].by * v}
-			}
-		}
-		if in[a].is && in[b].is && in[a].by == 0 && in[b].by == 0 {
-			return in[a]
-		}
-		return unknown
-	}
-	plus := func(a, b slope, sign int64) slope {
-		if !a.is || !b.is {
-			return unknown
-		}
-		return slope{true, true, a.by + sign*b.by}
-	}
-	switch base := string(f.Base(i)); {
-	case flat:
+	if flat {
 		return slope{known: true, is: true}
-	case (base == "mov" || base == "cvt" || base == "cvta") && len(in) == 1:
-		return in[0]
-	case base == "add" && len(in) == 2:
-		return plus(in[0], in[1], 1)
-	case base == "sub" && len(in) == 2:
-		return plus(in[0], in[1], -1)
-	case base == "mul" && len(in) == 2 && !ptx.HasModifier(f.Opcode(i), "hi"):
-		return times(0, 1)
-	case base == "mad" && len(in) == 3 && !ptx.HasModifier(f.Opcode(i), "hi"):
-		return plus(times(0, 1), in[2], 1)
-	case base == "shl" && len(in) == 2:
-		if v, ok := number(2); ok && v >= 0 && v < 32 && in[0].is {
-			return slope{true, true, in[0].by << v}
-		}
 	}
-	return unknown
+	out, ok := Arithmetic(string(f.Opcode(i)), func(n int) (Affine, bool) {
+		return in[min(n, len(in)-1)], n < len(in) && in[n] != nil
+	}, func(a Affine, _ bool) Affine { return a })
+	by, _ := out.Slope(thread)
+	n, constant := by.Constant()
+	if !ok || !constant {
+		return slope{known: true}
+	}
+	return slope{true, true, n}
 }

@@ -191,30 +191,7 @@ func (w *Walker) step(i int, known map[string]value, maybe bool) {
 	ops := f.Operands(i, nil)
 	result := value{}
 	if len(ops) > 1 && !maybe {
-		of := func(n int) value { return w.value(string(f.Bytes(ops[n])), known) }
-		word := string(f.Opcode(i))
-		switch string(f.Base(i)) {
-		case "mov":
-			if result = of(1); word == "mov.pred" && result.kind == constant && result.n != 0 { // true is -1
-				result.n = 1
-			}
-		case "not":
-			if a := of(1); word == "not.pred" && a.kind == constant {
-				result = value{constant, 1 - a.n}
-			}
-		case "setp":
-			if len(ops) == 3 {
-				result = w.compare(f.Opcode(i), of(1), of(2), string(f.Bytes(ops[1])), string(f.Bytes(ops[2])))
-			}
-		case "and", "or", "xor":
-			if len(ops) == 3 && ptx.HasModifier(f.Opcode(i), "pred") {
-				result = logic(string(f.Base(i)), of(1), of(2))
-			}
-		case "selp":
-			if len(ops) == 4 && of(3).kind == constant {
-				result = of(2 - int(of(3).n&1))
-			}
-		}
+		result = w.result(i, ops, known)
 	}
 	f.Effects(i, func(name ptx.Span, _, write bool) {
 		if write {
@@ -226,44 +203,54 @@ func (w *Walker) step(i int, known map[string]value, maybe bool) {
 	}
 }
 
-func logic(op string, a, b value) value {
-	both := a.kind == constant && b.kind == constant
-	switch {
-	case op == "and" && (a == value{constant, 0} || b == value{constant, 0}):
-		return value{constant, 0}
-	case op == "or" && (a == value{constant, 1} || b == value{constant, 1}):
-		return value{constant, 1}
-	case !both:
-		return value{}
-	case op == "and":
-		return value{constant, a.n & b.n}
-	case op == "or":
-		return value{constant, a.n | b.n}
+// result is what an instruction gives: of constants, or one that an operand alone decides.
+func (w *Walker) result(i int, ops []ptx.Span, known map[string]value) value {
+	op, base := w.f.Opcode(i), string(w.f.Base(i))
+	of := func(n int) value { return w.value(string(w.f.Bytes(ops[n])), known) }
+	var in []int64
+	for n := 1; n < len(ops); n++ {
+		switch v := of(n); {
+		case v.kind == constant:
+			in = append(in, v.n)
+		case base == "and" && len(ops) == 3 && of(3-n) == value{constant, 0}:
+			return value{constant, 0}
+		case string(op) == "or.pred" && len(ops) == 3 && of(3-n) == value{constant, 1}:
+			return value{constant, 1}
+		}
 	}
-	return value{constant, a.n ^ b.n}
+	switch {
+	case base == "mov" && len(ops) == 2 && string(op) != "mov.pred":
+		return of(1)
+	case base == "selp" && len(ops) == 4 && of(3).kind == constant:
+		return of(2 - int(of(3).n&1))
+	case base == "setp" && len(ops) == 3 && len(in) < 2:
+		return w.compare(op, of(1), of(2), string(w.f.Bytes(ops[1])), string(w.f.Bytes(ops[2])))
+	case len(in) == len(ops)-1 && (ptx.HasModifier(op, "pred") || ptx.HasModifier(op, "eq") ||
+		ptx.HasModifier(op, "ne")): // a counter would never come to an end
+		if n, ok := Compute(op, in...); ok {
+			return value{constant, n}
+		}
+	}
+	return value{}
 }
 
-// compare works setp.eq and setp.ne out, on integers and bits.
+// compare tells of what stands for free, and of what does not, whether it is that.
 func (w *Walker) compare(op []byte, a, b value, aText, bText string) value {
+	width, _ := IntegerType(op)
 	equal := ptx.HasModifier(op, "eq")
-	if !equal && !ptx.HasModifier(op, "ne") || ptx.HasModifier(op, "f32") || ptx.HasModifier(op, "f64") ||
-		ptx.HasModifier(op, "f16") {
+	if !equal && !ptx.HasModifier(op, "ne") || width == 0 {
 		return value{}
 	}
 	free := func(v value, text string) bool {
 		return v.kind == isFree || text == w.free || v.kind == constant && w.freeKnown &&
 			v.n == w.freeNumber
 	}
-	same, known := false, false
+	var same bool
 	switch {
-	case a.kind == constant && b.kind == constant:
-		same, known = a.n == b.n, true
 	case a.kind == notFree && free(b, bText), b.kind == notFree && free(a, aText):
-		same, known = false, true
 	case a.kind == isFree && free(b, bText), b.kind == isFree && free(a, aText):
-		same, known = true, true
-	}
-	if !known {
+		same = true
+	default:
 		return value{}
 	}
 	if same == equal {
