@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"gnvcc/bench/forests"
 	"gnvcc/policy/lever"
 	"gnvcc/rewrite/recipe"
 	"gnvcc/sim/forest"
@@ -165,7 +166,7 @@ func tell(w io.Writer, kernels []kernel, grown *forest.Forest, seed uint64) erro
 	foretold := make([]float64, len(rows))
 	if grown == nil {
 		var err error
-		if foretold, err = forest.Validate(predict.Features, rows, forest.Options{Seed: seed},
+		if foretold, err = forests.Validate(predict.Features, rows, forests.Options{Seed: seed},
 			0); err != nil {
 			return err
 		}
@@ -191,7 +192,7 @@ func tell(w io.Writer, kernels []kernel, grown *forest.Forest, seed uint64) erro
 		len(programs), trials, left, kernels[0].device, kernels[0].trials[0].run.Units.Source)
 	fmt.Fprintf(w,
 		"the forest's error on programs that it has not seen: %.3f (root mean square of log time)\n\n",
-		forest.RMS(rows, foretold))
+		forests.RMS(rows, foretold))
 	fmt.Fprintf(w, "%-24s %6s %7s %12s %14s %12s %20s\n", "picks by", "picks", "gain", "of oracle's",
 		"lose over 1 %", "worst pick", "with a third, of best")
 	oracle := 0.0
