@@ -178,7 +178,7 @@ func (k *Findings) earlier(t *Run) []*Config {
 	}
 	var out []*Config
 	for _, l := range k.Past.Evidence.Launches {
-		shape := policy.Shape{Grid: l.Grid, Block: l.Block, Dynamic: l.Dynamic, Set: l.Set}
+		shape := policy.ShapeMeasured(l)
 		if c := k.at(shape); c != nil && c.Searched() || k.divided(shape) {
 			continue
 		}
