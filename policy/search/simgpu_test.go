@@ -64,6 +64,7 @@ type simGPU struct {
 	between time.Duration // from one launch to the next
 	stood   time.Duration // that the program stood still
 	ago     time.Duration // that the first run began
+	inside  bool          // of a bubble
 	unlike  float64       // how far replays are from the program
 	part    float64       // of the time that a replayed launch stands for
 	capture string        // that is replayed
@@ -259,6 +260,9 @@ func (s *simSession) Measure(c profile.Candidate, n int, o profile.Measurement) 
 	if s.dead != nil {
 		return nil, s.dead
 	}
+	if s.g.inside { // meanwhile, what takes no time to compile is compiled
+		synctest.Wait()
+	}
 	a := s.arm(c)
 	f := 1.0
 	if !a.recipe.IsDefault() && s.k.speed != nil {
@@ -391,8 +395,9 @@ func (g *simGPU) bubble(do func(t *testing.T)) {
 	synctest.Test(g.t, func(t *testing.T) {
 		begun := time.Now()
 		time.Sleep(g.ago)
+		g.inside = true
 		do(t)
-		g.ago = time.Since(begun) + time.Second
+		g.inside, g.ago = false, time.Since(begun)+time.Second
 	})
 }
 
