@@ -30,7 +30,7 @@ func (s *search) confirm() error {
 	s.compileBy = s.end.Add(-s.comparison()*9/8 - s.moment)
 	s.c.winner = nil
 	s.t.progress.Trying(&s.k.Kernel, s.c.Shape, "comparing the best again", 0)
-	for i, tr := range policy.Rank(s.c.Book.Trials) {
+	for i, tr := range policy.Rank(s.c.Notebook.Trials) {
 		if i < 2 && tr.Draft && tr.Ratio <= lever.Step {
 			s.t.pool.want(&s.k.Kernel, tr.Recipe, whole, i) // compiles meanwhile
 		}
@@ -76,7 +76,7 @@ func (s *search) confirm() error {
 func (s *search) pick(of func(*policy.Trial) bool) (*policy.Trial, error) {
 	var winner *policy.Trial
 	lost, plain := 0, 0
-	for _, tr := range policy.Rank(s.c.Book.Trials) {
+	for _, tr := range policy.Rank(s.c.Notebook.Trials) {
 		guarded := lever.Has(tr.Recipe, recipe.Inside)
 		if tr.Ratio > lever.Step {
 			break
@@ -105,7 +105,7 @@ func (s *search) pick(of func(*policy.Trial) bool) (*policy.Trial, error) {
 	if winner == nil {
 		return nil, nil
 	}
-	ranked := slices.DeleteFunc(policy.Rank(s.c.Book.Trials), func(tr *policy.Trial) bool {
+	ranked := slices.DeleteFunc(policy.Rank(s.c.Notebook.Trials), func(tr *policy.Trial) bool {
 		return !of(tr)
 	})
 	for _, tr := range decide.Unhinted(ranked, winner) {
@@ -141,7 +141,7 @@ func (s *search) verify(r recipe.Recipe) error {
 			return nil
 		}
 		tr = &policy.Trial{Recipe: r, Text: r.String()}
-		s.c.Book.Trials = append(s.c.Book.Trials, tr)
+		s.c.Notebook.Trials = append(s.c.Notebook.Trials, tr)
 	}
 	if !s.launchable(r) && tr.Refused == "" && tr.Confirmed == nil {
 		// These launches take the kernel itself, which is nvcc's own.
@@ -290,7 +290,7 @@ func (s *search) real(tr *policy.Trial, arm profile.Candidate) (profile.Candidat
 	cand, err := s.wait(s.t.pool.want(&s.k.Kernel, tr.Recipe, whole, 0))
 	back()
 	if errors.Is(err, errBudget) || s.ctx.Err() != nil {
-		s.c.Book.Done = false
+		s.c.Notebook.Done = false
 		return 0, false, nil // not now
 	}
 	tr.Draft = false

@@ -66,7 +66,7 @@ func (s *search) degrees() error {
 			}
 		}
 	}
-	s.c.Book.Curve = p.list()
+	s.c.Notebook.Curve = p.list()
 	if found == (rewrite.Degree{}) {
 		return nil
 	}
@@ -79,13 +79,13 @@ func (s *search) degrees() error {
 // that don't, since a part of it may be too; else the fastest within the bound. nil if none gains.
 func (s *search) family() (best *policy.Trial, ratio float64, err error) {
 	ratio = lever.Step
-	for _, tr := range policy.Rank(s.c.Book.Trials) {
+	for _, tr := range policy.Rank(s.c.Notebook.Trials) {
 		if decide.Approximates(tr.Recipe) && tr.Ratio < ratio {
 			best, ratio = tr, tr.Ratio
 			break
 		}
 	}
-	for _, tr := range s.c.Book.Trials {
+	for _, tr := range s.c.Notebook.Trials {
 		if !decide.Approximates(tr.Recipe) || tr.Refused == "" || tr.Error == (policy.Error{}) ||
 			s.t.o.Within.Of(tr.Error) >= policy.UnknownError ||
 			rewrite.DegreeOf(tr.Recipe) != (rewrite.Degree{}) {

@@ -258,7 +258,7 @@ func TestCheckOnly(t *testing.T) {
 		t.Fatal("it was not looked at")
 	}
 	k := tuner.byName["module _Z1aPfi"]
-	tried := k.configs[shape(500, 256)].Book.Trials
+	tried := k.configs[shape(500, 256)].Notebook.Trials
 	if len(tried) != len(k.Winners()) || len(tried) == 0 {
 		t.Errorf("%d trials of %d winners", len(tried), len(k.Winners()))
 	}
