@@ -388,8 +388,8 @@ func (g *simGPU) launched(process *profile.Process, kernel, module string, shape
 }
 
 // bubble does something in a bubble of its own (testing/synctest): whatever waits there, a compile
-// or a launch that takes its time, takes none of ours, and how busy this machine is changes nothing.
-// What is done next is done later.
+// or a launch that takes its time, takes none of ours, and how busy this machine is changes
+// nothing. What is done next is done later.
 func (g *simGPU) bubble(do func(t *testing.T)) {
 	g.t.Helper()
 	synctest.Test(g.t, func(t *testing.T) {
