@@ -14,8 +14,7 @@
 //	watch/       a source that is edited while gnvcc watch runs
 //	folding/     what ptxas computes by itself, against the GPU
 //	harm/        programs of the classes that a tuner could harm: which it does
-//	headroom/    what is lost where resident blocks are fewer
-//	predict/     how good predictions are, on recorded times
+//	forests/     random forests, grown on recorded times
 //	spin/, throttle/, shape/, sass/, twin/   single questions, each answered in results/
 //	growth/      stores and registries as they grow
 //	store/       what a build waits for the store

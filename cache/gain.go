@@ -49,3 +49,14 @@ func (e *Evidence) Ratio() float64 {
 	}
 	return 1
 }
+
+// Heaviest is the launch that takes most time of all, as it was measured; false where none was.
+func (e *Evidence) Heaviest() (most Launch, ok bool) {
+	time := func(l Launch) float64 { return float64(l.Count) * l.Before.Median }
+	for i, l := range e.Launches {
+		if i == 0 || time(l) > time(most) {
+			most = l
+		}
+	}
+	return most, len(e.Launches) > 0
+}

@@ -129,6 +129,11 @@ func ShapeOf(l *profile.Launch) Shape {
 	return Shape{Grid: l.Grid, Block: l.Block, Dynamic: l.Dynamic, Set: l.Set}
 }
 
+// ShapeMeasured is that of a launch in a decision's evidence.
+func ShapeMeasured(l cache.Launch) Shape {
+	return Shape{Grid: l.Grid, Block: l.Block, Dynamic: l.Dynamic, Set: l.Set}
+}
+
 // Threads is the number of threads of a block.
 func (s Shape) Threads() int { return s.Block[0] * s.Block[1] * s.Block[2] }
 

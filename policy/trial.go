@@ -121,9 +121,10 @@ func TimeOf(x []float64, confidence float64) cache.Time {
 // that is luck) the safer kind of exactness and then the shorter recipe goes first.
 func Rank(trials []*Trial) []*Trial {
 	var out []*Trial
+	effort := map[*Trial][2]int{}
 	for _, t := range trials {
 		if t.Usable() {
-			out = append(out, t)
+			out, effort[t] = append(out, t), effortOf(t.Recipe)
 		}
 	}
 	sort.Slice(out, func(i, j int) bool {
@@ -137,7 +138,7 @@ func Rank(trials []*Trial) []*Trial {
 	for i := range out {
 		best := i
 		for j := i + 1; j < len(out) && out[j].Ratio <= out[i].Ratio*1.01; j++ {
-			if Simpler(out[j].Recipe, out[best].Recipe) {
+			if less(effort[out[j]], effort[out[best]]) {
 				best = j
 			}
 		}
@@ -149,12 +150,12 @@ func Rank(trials []*Trial) []*Trial {
 }
 
 // Simpler tells whether a is to be preferred to b at equal times.
-func Simpler(a, b recipe.Recipe) bool {
-	if x, y := rewrite.ExactnessOf(a), rewrite.ExactnessOf(b); x != y {
-		return x < y
-	}
-	return Weight(a) < Weight(b)
-}
+func Simpler(a, b recipe.Recipe) bool { return less(effortOf(a), effortOf(b)) }
+
+// effortOf is a recipe's kind of exactness, and how much it asks for.
+func effortOf(r recipe.Recipe) [2]int { return [2]int{int(rewrite.ExactnessOf(r)), Weight(r)} }
+
+func less(a, b [2]int) bool { return slices.Compare(a[:], b[:]) < 0 }
 
 // Weight counts what a recipe asks for: a guard's conditions singly.
 func Weight(r recipe.Recipe) int {

@@ -20,21 +20,37 @@ import (
 // app.c are the three.
 type fakeDriver struct{ dir, agent string }
 
+// It is built once for all tests, which write nothing into its folder; TestMain removes it.
+var shared struct {
+	once   sync.Once
+	driver fakeDriver
+	err    error
+}
+
 func newFakeDriver(t *testing.T) fakeDriver {
 	t.Helper()
 	root := toolkit(t)
-	f := fakeDriver{dir: t.TempDir()}
-	var err error
+	shared.once.Do(func() { shared.driver, shared.err = buildFakeDriver(root) })
+	if shared.err != nil {
+		t.Fatal(shared.err)
+	}
+	return shared.driver
+}
+
+func buildFakeDriver(root string) (f fakeDriver, err error) {
+	if f.dir, err = os.MkdirTemp("", "gnvcc-fakedriver-"); err != nil {
+		return f, err
+	}
 	if f.agent, err = agent.Build(context.Background(), root, f.dir); err != nil {
-		t.Fatal(err)
+		return f, err
 	}
 	here, err := os.Getwd()
 	if err != nil {
-		t.Fatal(err)
+		return f, err
 	}
 	cupti, err := agent.Find(root)
 	if err != nil {
-		t.Fatal(err)
+		return f, err
 	}
 	include := []string{"-w", "-I" + filepath.Join(here, "testdata"), "-I" + filepath.Join(here,
 		"agent", "source")}
@@ -42,7 +58,7 @@ func newFakeDriver(t *testing.T) fakeDriver {
 		include = append(include, "-I"+dir)
 	}
 	if err := os.WriteFile(filepath.Join(f.dir, "cubin"), smallELF(), 0o600); err != nil {
-		t.Fatal(err)
+		return f, err
 	}
 	source := func(name string) string { return filepath.Join(here, "testdata", name) }
 	for _, args := range [][]string{
@@ -54,10 +70,10 @@ func newFakeDriver(t *testing.T) fakeDriver {
 		cmd := exec.Command("gcc", append(include, args...)...)
 		cmd.Dir = f.dir
 		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("%v\n%s", err, out)
+			return f, fmt.Errorf("%w\n%s", err, out)
 		}
 	}
-	return f
+	return f, nil
 }
 
 // options are for a run of the application.

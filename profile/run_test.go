@@ -34,7 +34,11 @@ func TestMain(m *testing.M) {
 		scripts[name]()
 		os.Exit(0)
 	}
-	os.Exit(m.Run())
+	status := m.Run()
+	if dir := shared.driver.dir; dir != "" {
+		os.RemoveAll(dir)
+	}
+	os.Exit(status)
 }
 
 // smallELF is the least that passes for a cubin: a symbol table with a kernel, a variable and a

@@ -28,8 +28,7 @@ func Read(store *cache.Store) ([]cache.Decision, error) {
 // Trials are the recipes that were tried on one of a decision's configurations, without leave to
 // approximate; none where they were not kept.
 func Trials(store *cache.Store, d cache.Decision, l cache.Launch) []*policy.Trial {
-	shape := policy.Shape{Grid: l.Grid, Block: l.Block, Dynamic: l.Dynamic, Set: l.Set}
-	key := decide.Key(d.Identity, d.Evidence.Device, shape, "")
+	key := decide.Key(d.Identity, d.Evidence.Device, policy.ShapeMeasured(l), "")
 	return decide.Read(memos{store}, key, d.Identity).Trials
 }
 

@@ -56,14 +56,9 @@ var ErrAbsent = errors.New("no kernel that was built here is the same")
 // Heaviest is the launch of a decision that takes most time of all, if one takes so many
 // nanoseconds.
 func Heaviest(d cache.Decision, least float64) (most cache.Launch, err error) {
-	for i, l := range d.Evidence.Launches {
-		if i == 0 ||
-			float64(l.Count)*l.Before.Median > float64(most.Count)*most.Before.Median {
-			most = l
-		}
-	}
+	most, ok := d.Evidence.Heaviest()
 	switch {
-	case len(d.Evidence.Launches) == 0:
+	case !ok:
 		err = errors.New("no launch was recorded")
 	case most.Before.Median < least:
 		err = fmt.Errorf("a launch takes %.1f us", most.Before.Median/1e3)

@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"time"
 
+	"gnvcc/bench/command"
 	"gnvcc/cache"
 	"gnvcc/cache/remote"
 )
@@ -111,14 +112,14 @@ func snapshot(dir string, n int) {
 		d.Evidence.Tried = nil // as pulls leave it
 		raws[i] = cache.Arrived{Decision: d, Raw: raw}
 	}
-	begun, worked := time.Now(), processor()
+	begun, worked := time.Now(), command.Processor(syscall.RUSAGE_SELF).Seconds()
 	check(cache.PublishOther(dir, raws))
 	took := time.Since(begun).Seconds()
 	raws = nil
 	info, err := os.Stat(filepath.Join(dir, "decisions.snapshot"))
 	check(err)
 	tell(Row{What: "publish a snapshot", Decisions: n, Bytes: info.Size(), Seconds: took,
-		Processor: processor() - worked, Memory: memory()})
+		Processor: command.Processor(syscall.RUSAGE_SELF).Seconds() - worked, Memory: memory()})
 	runtime.GC()
 	sn, err := cache.OtherSnapshot(dir)
 	check(err)
@@ -138,13 +139,6 @@ func snapshot(dir string, n int) {
 	slices.Sort(times)
 	tell(Row{What: "look a kernel up", Decisions: n, Bytes: info.Size(),
 		Seconds: time.Since(begun).Seconds(), Median: times[2500], P99: times[4950]})
-}
-
-// processor is what this process has used of it, seconds.
-func processor() float64 {
-	var u syscall.Rusage
-	check(syscall.Getrusage(syscall.RUSAGE_SELF, &u))
-	return float64(u.Utime.Nano()+u.Stime.Nano()) / 1e9
 }
 
 // memory is this process' largest resident set so far.

@@ -15,6 +15,7 @@ import (
 	"sync"
 
 	"gnvcc/bench/decisions"
+	"gnvcc/bench/forests"
 	"gnvcc/cache"
 	"gnvcc/driver/compile"
 	"gnvcc/driver/record"
@@ -25,7 +26,6 @@ import (
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/recipe"
 	"gnvcc/sim"
-	"gnvcc/sim/forest"
 	"gnvcc/sim/predict"
 	"gnvcc/sim/sass"
 )
@@ -37,7 +37,7 @@ type trial struct {
 	told     predict.Ranked
 	run      predict.Run
 	estimate predict.Estimate
-	row      forest.Row
+	row      forests.Row
 }
 
 // A kernel is one decision with its trials; the first is the default.
@@ -192,7 +192,7 @@ func (b *builder) kernel(ctx context.Context, d cache.Decision) (kernel, error) 
 			continue
 		}
 		made.ratio = t.Ratio
-		made.row = forest.Row{Y: math.Log(t.Ratio),
+		made.row = forests.Row{Y: math.Log(t.Ratio),
 			X: predict.Vector(base.estimate, made.estimate, base.run.Registers, made.run.Registers,
 				t.Recipe)}
 		k.trials = append(k.trials, made)
@@ -266,8 +266,8 @@ func (b *builder) trial(ctx context.Context, s *compile.Source, r recipe.Recipe,
 	return t, code, err
 }
 
-func rowsOf(kernels []kernel) []forest.Row {
-	var rows []forest.Row
+func rowsOf(kernels []kernel) []forests.Row {
+	var rows []forests.Row
 	for _, k := range kernels {
 		for _, t := range k.trials[1:] {
 			rows = append(rows, t.row)

@@ -12,6 +12,7 @@ import (
 
 	"gnvcc/bench/command"
 	"gnvcc/bench/decisions"
+	"gnvcc/bench/forests"
 	"gnvcc/bench/jsonl"
 	"gnvcc/sim/forest"
 	"gnvcc/sim/predict"
@@ -137,7 +138,7 @@ func lines(kernels []kernel) (out []line) {
 }
 
 func growAll(file string, kernels []kernel, seed uint64) error {
-	f, err := forest.Grow(predict.Features, rowsOf(kernels), forest.Options{Seed: seed})
+	f, err := forests.Grow(predict.Features, rowsOf(kernels), forests.Options{Seed: seed})
 	if err != nil {
 		return err
 	}

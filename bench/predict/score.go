@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"gnvcc/bench/forests"
 	"gnvcc/policy/lever"
 	"gnvcc/rewrite/recipe"
 	"gnvcc/sim/forest"
@@ -221,7 +222,7 @@ func grow(kernels []kernel, grown *forest.Forest, seed uint64) (byKernel map[str
 	}
 	foretold := make([]float64, len(rows))
 	if grown == nil {
-		if foretold, err = forest.Validate(predict.Features, rows, forest.Options{Seed: seed},
+		if foretold, err = forests.Validate(predict.Features, rows, forests.Options{Seed: seed},
 			0); err != nil {
 			return nil, 0, err
 		}
@@ -237,7 +238,7 @@ func grow(kernels []kernel, grown *forest.Forest, seed uint64) (byKernel map[str
 			at++
 		}
 	}
-	return byKernel, forest.RMS(rows, foretold), nil
+	return byKernel, forests.RMS(rows, foretold), nil
 }
 
 // chances prints what became of trials, by what was foretold of them: predict.ChanceOf's table.

@@ -7,7 +7,7 @@
 set -u
 kits=$1 out=$2
 shift 2
-mkdir -p "$out"/{ptx,cub,js,lrm}
+mkdir -p "$out"/{ptx,cub,js}
 n=0
 for source in "$@"; do
   name=$(echo "$source" | sed 's|^[./]*||; s|/|_|g; s|\.cu$||')
@@ -29,6 +29,5 @@ done
 n=0
 for cubin in "$out"/cub/*.cubin; do
   name=$(basename "$cubin")
-  [ $((n % 3)) = 0 ] && "$kits/13.5/bin/nvdisasm" -json "$cubin" >"$out/js/$name.json" 2>/dev/null
-  [ $((n++ % 9)) = 0 ] && "$kits/13.5/bin/nvdisasm" -c -lrm count "$cubin" >"$out/lrm/$name.txt" 2>/dev/null
+  [ $((n++ % 3)) = 0 ] && "$kits/13.5/bin/nvdisasm" -json "$cubin" >"$out/js/$name.json" 2>/dev/null
 done

@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
@@ -104,14 +103,7 @@ func run(ctx context.Context, args []string) error {
 	}
 	fmt.Println(
 		"\nbuilders: asleep for 0 to 100 ms between look-ups, or at work for as long; first: the first look-up of each process; the goal is p99 of 2000 at most")
-	if *out == "" {
-		return nil
-	}
-	text, err := json.Marshal(raw)
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(*out, append(text, '\n'), 0o644)
+	return command.Write(*out, raw)
 }
 
 func (c Cell) line(lookups int) string {

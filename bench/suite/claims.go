@@ -111,7 +111,7 @@ func keeping(results []Result, threshold time.Duration) string {
 			if isShort {
 				short++
 				worst = append(worst, fmt.Sprintf("    %s %s: claimed %.3f, measured %.3f%s (%s)\n", r.Program,
-					clip(c.Kernel), c.Claimed, c.Measured, beside, c.Recipe))
+					clipTo(c.Kernel, 60), c.Claimed, c.Measured, beside, c.Recipe))
 			}
 			if isSure {
 				surely++

@@ -73,14 +73,14 @@ func compare(before, after []string) string {
 				continue
 			}
 			if l.skeleton != first[i].skeleton {
-				return fmt.Sprintf("differs: line %d: %q, before %q", i+1, clip(l.skeleton),
-					clip(first[i].skeleton))
+				return fmt.Sprintf("differs: line %d: %q, before %q", i+1, clipTo(l.skeleton, 60),
+					clipTo(first[i].skeleton, 60))
 			}
 			checked++
 			for n := range l.numbers {
 				if l.numbers[n] != first[i].numbers[n] && !loose[i][n] && !l.timing {
 					return fmt.Sprintf("differs: line %d: %s, before %s, in %q", i+1, l.numbers[n],
-						first[i].numbers[n], clip(l.skeleton))
+						first[i].numbers[n], clipTo(l.skeleton, 60))
 				}
 			}
 		}
@@ -89,11 +89,4 @@ func compare(before, after []string) string {
 		return "not comparable: every line varies from run to run"
 	}
 	return "same"
-}
-
-func clip(s string) string {
-	if len(s) > 60 {
-		return s[:60] + "..."
-	}
-	return s
 }

@@ -279,7 +279,7 @@ func kernelTable(results []Result, lever string) string {
 				reasons[why]++
 				continue
 			}
-			fmt.Fprintf(&b, "%-20s %-40s %-15s %5d %7d %7s %7s %7.3f  %s\n", r.Program, clip(t.Kernel),
+			fmt.Fprintf(&b, "%-20s %-40s %-15s %5d %7d %7s %7s %7.3f  %s\n", r.Program, clipTo(t.Kernel, 60),
 				fmt.Sprintf("%dx%dx%d", t.Block[0], t.Block[1], t.Block[2]), l.Tried, l.Refused,
 				ratio(l.Alone), ratio(l.Without), t.Ratio, t.Recipe)
 		}

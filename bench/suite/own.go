@@ -161,7 +161,7 @@ func (r Result) leftAlone() (looked string, lines []string) {
 	}
 	for _, kernel := range byWeight(times) {
 		lines = append(lines, fmt.Sprintf("left alone %5.1f %%: %s: %s", 100*times[kernel]/all,
-			clip(kernel), clipTo(why[kernel], 110)))
+			clipTo(kernel, 60), clipTo(why[kernel], 110)))
 	}
 	return fmt.Sprintf("%.1f %%", 100*same/all), lines
 }

@@ -54,7 +54,7 @@ func table(results []Result, threshold time.Duration, kernels bool) string {
 				ratio = fmt.Sprintf("%7.3f", float64(k.Before)/float64(k.After))
 			}
 			fmt.Fprintf(&b, "    %-40s %s %10.2f us %10.2f us  %dx  registers %d -> %d  grid %v block %v\n",
-				clip(k.Name), ratio, float64(k.Before)/1e3,
+				clipTo(k.Name, 60), ratio, float64(k.Before)/1e3,
 				float64(k.After)/1e3, max(k.Count, k.CountAfter), k.RegistersBefore, k.RegistersAfter, k.Grid,
 				k.Block)
 		}

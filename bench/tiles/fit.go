@@ -12,6 +12,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"gnvcc/bench/forests"
 	"gnvcc/bench/jsonl"
 	"gnvcc/rewrite/tile"
 	"gnvcc/sim/forest"
@@ -32,7 +33,7 @@ type trial struct {
 }
 
 // grown are the forests: small ones, since the lever carries one.
-var grown = forest.Options{Trees: 24, Leaf: 20, Depth: 9, Seed: 1}
+var grown = forests.Options{Trees: 24, Leaf: 20, Depth: 9, Seed: 1}
 
 func fit(args []string) error {
 	set := flag.NewFlagSet("fit", flag.ContinueOnError)
@@ -51,9 +52,9 @@ func fit(args []string) error {
 	if err != nil {
 		return err
 	}
-	var rows []forest.Row
+	var rows []forests.Row
 	for _, t := range trials {
-		rows = append(rows, forest.Row{X: t.Features, Y: math.Log(t.speed), Group: t.Kernel})
+		rows = append(rows, forests.Row{X: t.Features, Y: math.Log(t.speed), Group: t.Kernel})
 	}
 	said, err := foretell(rows, *known, *device, *folds)
 	if err != nil {
@@ -78,7 +79,7 @@ func fit(args []string) error {
 	if *grow == "" {
 		return nil
 	}
-	f, err := forest.Grow(tile.FeatureNames, rows, grown)
+	f, err := forests.Grow(tile.FeatureNames, rows, grown)
 	if err != nil {
 		return err
 	}
@@ -96,9 +97,9 @@ func fit(args []string) error {
 
 // foretell is what a forest says of each row: the one of a file, or those grown on the other
 // kernels.
-func foretell(rows []forest.Row, file, device string, folds int) ([]float64, error) {
+func foretell(rows []forests.Row, file, device string, folds int) ([]float64, error) {
 	if file == "" {
-		return forest.Validate(tile.FeatureNames, rows, grown, folds)
+		return forests.Validate(tile.FeatureNames, rows, grown, folds)
 	}
 	in, err := os.Open(file)
 	if err != nil {

@@ -10,10 +10,10 @@ import (
 	"strings"
 	"testing"
 
+	"gnvcc/bench/forests"
 	"gnvcc/install/kits"
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/tile"
-	"gnvcc/sim/forest"
 )
 
 // wanted is what a kernel's box must look like, from the parameters alone.
@@ -176,13 +176,13 @@ func TestFamilies(t *testing.T) {
 
 // TestForest: a forest of a file foretells as it was grown to.
 func TestForest(t *testing.T) {
-	var rows []forest.Row
+	var rows []forests.Row
 	for n := range 200 {
 		x := make([]float64, len(tile.FeatureNames))
 		x[0] = float64(n % 10)
-		rows = append(rows, forest.Row{X: x, Y: x[0], Group: fmt.Sprint(n % 7)})
+		rows = append(rows, forests.Row{X: x, Y: x[0], Group: fmt.Sprint(n % 7)})
 	}
-	f, err := forest.Grow(tile.FeatureNames, rows, grown)
+	f, err := forests.Grow(tile.FeatureNames, rows, grown)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -71,7 +71,7 @@ func shrinkCaptures(store *cache.Store, to string) error {
 	progressLine("")
 	for _, s := range list {
 		fmt.Fprintf(stdout(), "%s: %s, %.1f MiB; %s had %.1f MiB", s.Kernel, s.Kept.ID,
-			float64(s.Bytes)/(1<<20), counted(s.Of, "capture"), float64(s.Was)/(1<<20))
+			float64(s.Bytes)/(1<<20), policy.Count(s.Of, "capture"), float64(s.Was)/(1<<20))
 		if s.Why != "" {
 			fmt.Fprintf(stdout(), " (%s)", s.Why)
 		}

@@ -179,7 +179,7 @@ func (r comparing) measure(ctx context.Context, store *cache.Store, p *compare.P
 	n, err := p.Keep(decisions)
 	if err == nil && n > 0 {
 		fmt.Fprintf(os.Stderr, "gnvcc compare: %s kept; builds in the later way take them\n",
-			counted(n, "recipe"))
+			policy.Count(n, "recipe"))
 	}
 	return err
 }

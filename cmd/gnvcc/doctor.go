@@ -18,6 +18,7 @@ import (
 	"gnvcc/driver/scratch"
 	"gnvcc/driver/standing"
 	"gnvcc/driver/toolkit"
+	"gnvcc/policy"
 	"gnvcc/policy/tuner"
 	"gnvcc/profile/agent"
 	"gnvcc/profile/units"
@@ -167,7 +168,7 @@ func sayShared(say sayer) {
 		if _, all, err := readLock(kn.Lock); err == nil {
 			lines = len(all)
 		}
-		say(cache.Fine, "", "lock file: %s, %s; builds here go by it alone", kn.Lock, counted(lines, "line"))
+		say(cache.Fine, "", "lock file: %s, %s; builds here go by it alone", kn.Lock, policy.Count(lines, "line"))
 	}
 	sayRemotes(say, store)
 	sn, _ := store.Snapshot()

@@ -89,13 +89,13 @@ func exporting(ctx context.Context, folder, out string) error {
 	if err != nil {
 		return fmt.Errorf("write the lock file: %w", err)
 	}
-	fmt.Fprintf(os.Stderr, "gnvcc: %s", counted(len(lines), "line"))
+	fmt.Fprintf(os.Stderr, "gnvcc: %s", policy.Count(len(lines), "line"))
 	if len(left) > 0 {
-		fmt.Fprintf(os.Stderr, ", %s left out", counted(len(left), "kernel"))
+		fmt.Fprintf(os.Stderr, ", %s left out", policy.Count(len(left), "kernel"))
 	}
 	if len(lines)+len(left) == 0 {
 		fmt.Fprintf(os.Stderr, ": of %s built here none has a recipe (gnvcc tune -- ./app)",
-			counted(len(built), "kernel"))
+			policy.Count(len(built), "kernel"))
 	}
 	fmt.Fprintln(os.Stderr)
 	return nil

@@ -101,7 +101,7 @@ func (g forgotten) tell(names string, dry bool) {
 	var parts []string
 	add := func(n int, what string) {
 		if n > 0 {
-			parts = append(parts, counted(n, what))
+			parts = append(parts, policy.Count(n, what))
 		}
 	}
 	add(len(g.keys[cache.Decisions]), "decision")

@@ -13,6 +13,7 @@ import (
 	"gnvcc/cache"
 	"gnvcc/cache/lock"
 	"gnvcc/driver/standing"
+	"gnvcc/policy"
 	"gnvcc/rewrite"
 	"gnvcc/rewrite/recipe"
 )
@@ -130,9 +131,9 @@ func (n imported) tell(path string, dry bool) {
 	if dry {
 		would = " would be"
 	}
-	parts := []string{counted(n.recipes, "recipe") + would + " imported from " + path}
+	parts := []string{policy.Count(n.recipes, "recipe") + would + " imported from " + path}
 	if n.without > 0 {
-		parts = append(parts, counted(n.without, "kernel")+" best as nvcc builds them")
+		parts = append(parts, policy.Count(n.without, "kernel")+" best as nvcc builds them")
 	}
 	if n.own > 0 {
 		parts = append(parts, fmt.Sprintf("%d measured here, and kept", n.own))
@@ -142,11 +143,4 @@ func (n imported) tell(path string, dry bool) {
 			"%d left out (pinned, approximate, not measured, or of another version)", n.left))
 	}
 	fmt.Fprintf(told, "%s; gnvcc apply builds with them\n", strings.Join(parts, "; "))
-}
-
-func counted(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }

@@ -124,7 +124,7 @@ func lockTo(file, folder string) error {
 	}
 	fmt.Fprintf(told,
 		"builds in and below %s go by %s alone: %s (gnvcc apply builds again what is there; gnvcc lock --off %s ends it)\n",
-		folder, path, counted(len(lines), "line"), folder)
+		folder, path, policy.Count(len(lines), "line"), folder)
 	return nil
 }
 
@@ -163,7 +163,7 @@ func showLocks() error {
 		if _, lines, err := readLock(l.File); err != nil {
 			state = err.Error() + ": every kernel there is nvcc's own"
 		} else {
-			state = counted(len(lines), "line")
+			state = policy.Count(len(lines), "line")
 		}
 		fmt.Fprintf(told, "%s: %s (%s)\n", l.Folder, l.File, state)
 	}

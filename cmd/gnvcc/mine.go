@@ -9,6 +9,7 @@ import (
 
 	"gnvcc/cache"
 	"gnvcc/driver/apply"
+	"gnvcc/policy"
 	"gnvcc/policy/report"
 	"gnvcc/policy/tuner"
 	"gnvcc/profile/capture"
@@ -117,8 +118,8 @@ func (s *scope) nothing(elsewhere int) string {
 		return "nothing decided yet: gnvcc tune -- ./app finds recipes for a program built with gnvcc"
 	case !slices.Contains(slices.Collect(maps.Values(s.kernels)), true):
 		return fmt.Sprintf("nothing was built with gnvcc in %s; the store has decisions on %s:"+
-			" gnvcc report --all", s.folder, counted(elsewhere, "kernel"))
+			" gnvcc report --all", s.folder, policy.Count(elsewhere, "kernel"))
 	}
 	return fmt.Sprintf("nothing decided yet for what was built in %s: gnvcc tune -- ./app finds recipes"+
-		" (decisions on %s from elsewhere: gnvcc report --all)", s.folder, counted(elsewhere, "kernel"))
+		" (decisions on %s from elsewhere: gnvcc report --all)", s.folder, policy.Count(elsewhere, "kernel"))
 }

@@ -16,6 +16,7 @@ import (
 
 	"gnvcc/cache"
 	"gnvcc/cache/remote"
+	"gnvcc/policy"
 )
 
 func pullVerb() *cobra.Command {
@@ -191,8 +192,8 @@ func (p *pulling) tell(r *remote.Remote, changed bool, n, left int) {
 		fmt.Fprintf(told, "%s: nothing new in oci://%s\n", r.Name, r.Reference)
 		return
 	}
-	fmt.Fprintf(told, "%s: %s of %s from oci://%s", r.Name, counted(n, "decision"),
-		counted(len(r.Tags), "publisher"), r.Reference)
+	fmt.Fprintf(told, "%s: %s of %s from oci://%s", r.Name, policy.Count(n, "decision"),
+		policy.Count(len(r.Tags), "publisher"), r.Reference)
 	if left > 0 {
 		fmt.Fprintf(told, "; %d left out (of another version)", left)
 	}
@@ -214,7 +215,7 @@ func sayRemotes(say sayer, store *cache.Store) {
 			}
 		}
 		say(cache.Fine, "", "remote %s: oci://%s, %s%s; pulled %s ago, pushed %s ago", r.Name,
-			r.Reference, counted(len(r.Tags), "publisher"), signed, age(r.Pulled), age(r.Newest()))
+			r.Reference, policy.Count(len(r.Tags), "publisher"), signed, age(r.Pulled), age(r.Newest()))
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"gnvcc/cache"
 	"gnvcc/cache/remote"
+	"gnvcc/policy"
 )
 
 func pushVerb() *cobra.Command {
@@ -121,7 +122,7 @@ func (p *pushing) run(ctx context.Context, word string) error {
 	done, changed, err := p.signed(x, was)
 	if err != nil || done {
 		if done {
-			fmt.Fprintf(told, "%s has these %s already\n", word, counted(x.Decisions(), "decision"))
+			fmt.Fprintf(told, "%s has these %s already\n", word, policy.Count(x.Decisions(), "decision"))
 		}
 		return err
 	}
@@ -131,7 +132,7 @@ func (p *pushing) run(ctx context.Context, word string) error {
 		}
 	}
 	would := map[bool]string{true: "would be pushed", false: "pushed"}[p.dry]
-	fmt.Fprintf(told, "%s: %s %s, %d of %d shards are new", word, counted(x.Decisions(), "decision"),
+	fmt.Fprintf(told, "%s: %s %s, %d of %d shards are new", word, policy.Count(x.Decisions(), "decision"),
 		would, changed, remote.Shards)
 	if added > 0 {
 		fmt.Fprintf(told, "; %d of them were there", added)

@@ -10,6 +10,7 @@ import (
 
 	"gnvcc/driver/environment"
 	"gnvcc/driver/toolkit"
+	"gnvcc/policy"
 	"gnvcc/policy/decide"
 	"gnvcc/policy/lever"
 	"gnvcc/policy/report"
@@ -105,6 +106,6 @@ func summary(w io.Writer, results []decide.Result, counts string, took time.Dura
 		fmt.Fprintln(w, "gnvcc: the program launched no kernel, or uses no GPU: nothing was measured")
 	default:
 		fmt.Fprintf(w, "gnvcc: %s: %d can be faster, %d best as nvcc builds them, %d left alone (%.1f s; %s). gnvcc report shows more\n",
-			counted(len(results), "kernel"), better, same, alone, took.Seconds(), counts)
+			policy.Count(len(results), "kernel"), better, same, alone, took.Seconds(), counts)
 	}
 }

@@ -319,7 +319,7 @@ func printStatus(s watch.Status) {
 	}
 	for _, u := range s.Unobserved {
 		fmt.Fprintf(told, "%s: of its %s no launch is captured: it waits for a first run (gnvcc tune -- ./app)\n",
-			here.short(u.Source), counted(u.Kernels, "kernel"))
+			here.short(u.Source), policy.Count(u.Kernels, "kernel"))
 	}
 	for _, d := range s.Done {
 		what := "best as it is"

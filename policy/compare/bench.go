@@ -305,7 +305,7 @@ func (b *Baseline) Print(w io.Writer) error {
 	for _, t := range b.Kernels {
 		now, was := t.cells()
 		out.line("%s", strings.TrimRight(fmt.Sprintf("%-24s %-20s %10s %10s %10s",
-			shortened(t.Kernel, 24), t.shape(), now, was, t.Verdict), " "))
+			policy.Shorten(t.Kernel, 24), t.shape(), now, was, t.Verdict), " "))
 		if t.Why != "" {
 			out.line("    %s", t.Why)
 		}
@@ -319,7 +319,7 @@ func (b *Baseline) Print(w io.Writer) error {
 // Markdown is Print for a pull request.
 func (b *Baseline) Markdown(w io.Writer) error {
 	out := &writer{w: w}
-	out.line("### gnvcc bench: %s, %s", marked(b.Device), marked(b.Builds))
+	out.line("### gnvcc bench: %s, %s", policy.Markdown(b.Device), policy.Markdown(b.Builds))
 	out.line("")
 	out.line("%s", b.summary())
 	out.line("")
@@ -329,14 +329,14 @@ func (b *Baseline) Markdown(w io.Writer) error {
 		now, was := t.cells()
 		verdict := t.Verdict
 		if verdict == slower || verdict == broken {
-			verdict = "**" + verdict + "** " + marked(t.Why)
+			verdict = "**" + verdict + "** " + policy.Markdown(t.Why)
 		}
-		out.line("| %s | %s | %s | %s | %s | %s |", marked(t.Kernel), t.shape(), marked(t.Recipe), now, was,
+		out.line("| %s | %s | %s | %s | %s | %s |", policy.Markdown(t.Kernel), t.shape(), policy.Markdown(t.Recipe), now, was,
 			verdict)
 	}
 	for _, text := range b.Missing {
 		out.line("")
-		out.line("not measured now: %s", marked(text))
+		out.line("not measured now: %s", policy.Markdown(text))
 	}
 	return out.err
 }

@@ -4,6 +4,7 @@ package compare
 
 import (
 	"fmt"
+	"gnvcc/policy"
 	"io"
 	"strings"
 )
@@ -56,18 +57,18 @@ const (
 // Markdown writes it as a table for a pull request.
 func (p *Pair) Markdown(w io.Writer) error {
 	out := &writer{w: w}
-	out.line("### %s → %s", marked(p.Before), marked(p.After))
+	out.line("### %s → %s", policy.Markdown(p.Before), policy.Markdown(p.After))
 	out.line("")
-	out.line("%s", marked(p.summary()))
+	out.line("%s", policy.Markdown(p.summary()))
 	if rows := p.rows(); len(rows) > 0 {
 		out.line("")
 		out.line("| kernel | verdict | registers | spilled | instructions | occupancy | time |")
 		out.line("|---|---|--:|--:|--:|--:|--:|")
 		for _, k := range rows {
 			c := k.cells()
-			name := marked(k.Kernel)
+			name := policy.Markdown(k.Kernel)
 			for _, text := range k.notes() {
-				name += "<br>" + marked(text)
+				name += "<br>" + policy.Markdown(text)
 			}
 			verdict := k.Verdict
 			if lost(verdict) {
@@ -79,11 +80,11 @@ func (p *Pair) Markdown(w io.Writer) error {
 	}
 	for _, f := range p.Failed {
 		out.line("")
-		out.line("**%s**: %s: %s", marked(f.title(p)), marked(f.Command), marked(f.Why))
+		out.line("**%s**: %s: %s", policy.Markdown(f.title(p)), policy.Markdown(f.Command), policy.Markdown(f.Why))
 	}
 	if text := p.legend(); text != "" {
 		out.line("")
-		out.line("%s", marked(text))
+		out.line("%s", policy.Markdown(text))
 	}
 	return out.err
 }
@@ -106,7 +107,7 @@ func (p *Pair) summary() string {
 	for _, k := range p.Kernels {
 		n[k.Verdict]++
 	}
-	parts := []string{counted(len(p.Kernels), "kernel") + " in both"}
+	parts := []string{policy.Count(len(p.Kernels), "kernel") + " in both"}
 	for _, v := range []struct{ verdict, text string }{
 		{fails, "%d can't be built or launched as before"}, {slower, "%d slower"},
 		{faster, "%d faster"}, {alike, "%d as fast"}, {other, "%d of other code, not run"},
@@ -122,7 +123,7 @@ func (p *Pair) summary() string {
 		}
 	}
 	if later > 0 {
-		parts = append(parts, counted(later, "command")+" no longer compile")
+		parts = append(parts, policy.Count(later, "command")+" no longer compile")
 	}
 	return parts[0] + ": " + strings.Join(parts[1:], ", ")
 }
@@ -245,26 +246,6 @@ func (f Failure) title(p *Pair) string {
 		return "does not build as it was (" + p.Before + ")"
 	}
 	return "no longer compiles (" + p.After + ")"
-}
-
-func counted(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}
-
-func shortened(s string, n int) string {
-	if r := []rune(s); len(r) > n {
-		return string(r[:n-3]) + "..."
-	}
-	return s
-}
-
-// marked keeps Markdown from reading more into a name than its letters.
-func marked(s string) string {
-	return strings.NewReplacer("|", "\\|", "<", "&lt;", ">", "&gt;", "*", "\\*", "_", "\\_", "`",
-		"\\`", "[", "\\[", "\n", " ", "\r", " ").Replace(s)
 }
 
 // A writer remembers the first error.

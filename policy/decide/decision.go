@@ -56,9 +56,9 @@ func (t *Run) decide(k *Findings, choices []choice, flags string) *cache.Decisio
 		}
 		l := cache.Launch{Grid: c.Shape.Grid, Block: c.Shape.Block, Dynamic: c.Shape.Dynamic,
 			Set: c.Shape.Set, Count: c.Count, Seconds: c.Seconds, Before: c.Before, After: c.Before,
-			Exhaustive: c.Book.Exhaustive, Counts: c.Book.Counts, Sampled: c.Book.Sampled}
-		if c.Book.Cost != (cache.Cost{}) {
-			l.Cost = &c.Book.Cost
+			Exhaustive: c.Notebook.Exhaustive, Counts: c.Notebook.Counts, Sampled: c.Notebook.Sampled}
+		if c.Notebook.Cost != (cache.Cost{}) {
+			l.Cost = &c.Notebook.Cost
 		}
 		if c.Launch != nil {
 			l.Values = constants(&k.Kernel, c.Launch)
@@ -189,7 +189,7 @@ func tried(configs []*Config, chosen string) []cache.Trial {
 	var order []string
 	for _, c := range configs {
 		w := c.weight()
-		for _, tr := range c.Book.Trials {
+		for _, tr := range c.Notebook.Trials {
 			s := sums[tr.Text]
 			if s == nil {
 				s = &sum{Trial: cache.Trial{Recipe: tr.Text, Build: tr.Build}}
@@ -240,8 +240,8 @@ func curveOf(configs []*Config) []cache.Degree {
 	var out []cache.Degree
 	most := -1.0
 	for _, c := range configs {
-		if w := c.weight(); len(c.Book.Curve) > 0 && w > most {
-			out, most = c.Book.Curve, w
+		if w := c.weight(); len(c.Notebook.Curve) > 0 && w > most {
+			out, most = c.Notebook.Curve, w
 		}
 	}
 	return out

@@ -36,18 +36,18 @@ const (
 
 // Config is what was found of one configuration.
 type Config struct {
-	Shape   policy.Shape
-	Book    Notebook
-	Launch  *profile.Launch
-	Before  cache.Time
-	Alone   string // why there was no search; "" if there was, or will be
-	Phase   Phase
-	Count   int
-	Varied  int
-	Seconds float64           // that its launches took in the program; 0: not known
-	Note    string            // for people
-	Random  policy.Error      // by which the kernel's own results differ from run to run
-	Untried map[string]string // levers with nothing to try, and why
+	Shape    policy.Shape
+	Notebook Notebook
+	Launch   *profile.Launch
+	Before   cache.Time
+	Alone    string // why there was no search; "" if there was, or will be
+	Phase    Phase
+	Count    int
+	Varied   int
+	Seconds  float64           // that its launches took in the program; 0: not known
+	Note     string            // for people
+	Random   policy.Error      // by which the kernel's own results differ from run to run
+	Untried  map[string]string // levers with nothing to try, and why
 }
 
 // Searched tells whether a launch of it was searched on.
@@ -67,7 +67,7 @@ func (c *Config) Close() {
 
 // Trial returns what is known of a recipe, nil if nothing.
 func (c *Config) Trial(text string) *policy.Trial {
-	for _, tr := range c.Book.Trials {
+	for _, tr := range c.Notebook.Trials {
 		if tr.Text == text {
 			return tr
 		}
@@ -77,9 +77,9 @@ func (c *Config) Trial(text string) *policy.Trial {
 
 // Forget takes a trial out of the notebook.
 func (c *Config) Forget(tr *policy.Trial) {
-	for i, other := range c.Book.Trials {
+	for i, other := range c.Notebook.Trials {
 		if other == tr {
-			c.Book.Trials = append(c.Book.Trials[:i:i], c.Book.Trials[i+1:]...)
+			c.Notebook.Trials = append(c.Notebook.Trials[:i:i], c.Notebook.Trials[i+1:]...)
 			return
 		}
 	}
@@ -163,7 +163,7 @@ func (k *Findings) launches() int {
 func (k *Findings) measured() []*Config {
 	var out []*Config
 	for _, c := range k.Configs {
-		if c.Searched() && c.Alone == "" && len(c.Book.Trials) > 0 {
+		if c.Searched() && c.Alone == "" && len(c.Notebook.Trials) > 0 {
 			out = append(out, c)
 		}
 	}
@@ -178,13 +178,13 @@ func (k *Findings) earlier(t *Run) []*Config {
 	}
 	var out []*Config
 	for _, l := range k.Past.Evidence.Launches {
-		shape := policy.Shape{Grid: l.Grid, Block: l.Block, Dynamic: l.Dynamic, Set: l.Set}
+		shape := policy.ShapeMeasured(l)
 		if c := k.at(shape); c != nil && c.Searched() || k.divided(shape) {
 			continue
 		}
 		c := &Config{Shape: shape, Count: l.Count, Seconds: l.Seconds, Before: l.Before, Phase: Searched}
-		if c.Book = Read(t.Memory, Key(k.Identity, k.Device, shape, t.Options.Leave()),
-			k.Identity); len(c.Book.Trials) > 0 {
+		if c.Notebook = Read(t.Memory, Key(k.Identity, k.Device, shape, t.Options.Leave()),
+			k.Identity); len(c.Notebook.Trials) > 0 {
 			out = append(out, c)
 		}
 	}

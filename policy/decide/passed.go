@@ -20,7 +20,7 @@ func (k *Findings) passed(all []*Config, chosen recipe.Recipe, flags string) str
 	var best *policy.Trial
 	least := (1 - worthSaying) * k.over(all, chosen, chosen)
 	for _, c := range all {
-		for _, tr := range c.Book.Trials {
+		for _, tr := range c.Notebook.Trials {
 			if tr.Refused != "" || tr.Same != "" || tr.Ratio <= 0 || tr.Stale {
 				continue
 			}

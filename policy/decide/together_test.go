@@ -48,7 +48,7 @@ func TestTogether(t *testing.T) {
 		tr := &policy.Trial{Recipe: c.r, Text: c.r.String(), Build: cache.Build{Registers: c.registers}}
 		f := &Findings{Kernel: *k, Configs: []*Config{{Launch: l}}}
 		config := &Config{}
-		config.Book.Trials = []*policy.Trial{tr}
+		config.Notebook.Trials = []*policy.Trial{tr}
 		if c.file != "" || config.figure(k, c.r) == nil {
 			continue // of a file's other launches nothing is known when a recipe is adopted
 		}

@@ -88,9 +88,6 @@ type Bench struct {
 	Skipped  []string // why launches can't be done
 }
 
-// Launches is how many there are.
-func (b *Bench) Launches() int { return len(b.launches) }
-
 // A prepared launch has what the original leaves.
 type prepared struct {
 	what     string

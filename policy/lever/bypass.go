@@ -71,20 +71,20 @@ func Thresholds(warps int) []int {
 func thresholds(warps int, sampled []int) []int {
 	var out []int
 	for i, n := range sampled {
-		if i == 0 || Tried(n, warps) {
+		if i == 0 || tryBlind(n, warps) {
 			out = append(out, n)
 		}
 	}
 	for _, n := range Thresholds(warps) {
-		if Tried(n, warps) && !slices.Contains(out, n) {
+		if tryBlind(n, warps) && !slices.Contains(out, n) {
 			out = append(out, n)
 		}
 	}
 	return out
 }
 
-// Tried tells whether a threshold for blocks of so many warps is tried without a sample.
-func Tried(n, warps int) bool { return n <= 4 || n&(n-1) == 0 || 4*n == 3*warps }
+// tryBlind tells whether a threshold for blocks of so many warps is tried without a sample.
+func tryBlind(n, warps int) bool { return n <= 4 || n&(n-1) == 0 || 4*n == 3*warps }
 
 // Pruned tells whether some thresholds are not tried.
 func Pruned(warps int) bool { return len(thresholds(warps, nil)) < len(Thresholds(warps)) }

@@ -60,7 +60,7 @@ func TestCoarsenTried(t *testing.T) {
 		if got := coarseTried(s); got != c.want {
 			t.Errorf("%v blocks: %q, want %q", c.grid, got, c.want)
 		}
-		s.AmongGrids = true
+		s.ManyGrids = true
 		if got := coarseTried(s); strings.Contains(got, "+") {
 			t.Errorf("%v blocks, and other grids: %q", c.grid, got)
 		}

@@ -34,11 +34,8 @@ var _ = register(Lever{
 		if s.Kernel.Loads == 0 {
 			return nil
 		}
-		var out []recipe.Recipe
-		for _, v := range []string{"L2::256B", "L1::no_allocate", "L2::128B", "L1::evict_last",
-			"L1::evict_first", "cs", "L2::64B"} {
-			out = append(out, Term("ld", v))
-		}
+		out := terms("ld", "L2::256B", "L1::no_allocate", "L2::128B", "L1::evict_last",
+			"L1::evict_first", "cs", "L2::64B")
 		for _, sites := range ldParts(s.Kernel) {
 			out = append(out, ldOn(recipe.Recipe{}, sites, "L1::no_allocate"))
 		}

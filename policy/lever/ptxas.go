@@ -20,15 +20,9 @@ import (
 var _ = register(Lever{
 	Name: "ptxas", Idea: "ptxas with", Gain: 1.025,
 	Try: func(s *Situation) []recipe.Recipe {
-		var out []recipe.Recipe
-		for _, v := range []string{
-			"-O2", "-O1",
-			"--register-usage-level=0", "--register-usage-level=3", "--register-usage-level=8",
-			"--register-usage-level=10",
-			"--dont-merge-basicblocks", "--disable-optimizer-constants",
-		} {
-			out = append(out, Term("ptxas", v))
-		}
+		out := terms("ptxas", "-O2", "-O1", "--register-usage-level=0", "--register-usage-level=3",
+			"--register-usage-level=8", "--register-usage-level=10", "--dont-merge-basicblocks",
+			"--disable-optimizer-constants")
 		for _, hash := range s.Options.Controls {
 			out = append(out, Term("ptxas", rewrite.Controls+"="+hash))
 		}

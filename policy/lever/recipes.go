@@ -62,6 +62,14 @@ func Term(lever, value string) recipe.Recipe {
 	return recipe.Recipe{}.With(recipe.Term{Lever: lever, Value: value})
 }
 
+// terms makes a recipe of each value.
+func terms(lever string, values ...string) (out []recipe.Recipe) {
+	for _, v := range values {
+		out = append(out, Term(lever, v))
+	}
+	return out
+}
+
 // Join returns a with b's terms in addition; b's take the place of a's where they stand at the same
 // site.
 func Join(a, b recipe.Recipe) recipe.Recipe {

@@ -15,18 +15,18 @@ type Situation struct {
 	Region Region // of the default code
 	Values []policy.Value
 	// most of the kernel's launches have other grids: code for the grid at hand alone would not run
-	AmongGrids bool
-	Largest    int                             // block that the default build can launch, threads
-	Trial      func(text string) *policy.Trial // what is known of a recipe already, nil if nothing
-	Options    *policy.Options
-	Sampled    []int // thresholds of bypass, the most promising first; nil: nobody knows
+	ManyGrids bool
+	Largest   int                             // block that the default build can launch, threads
+	Trial     func(text string) *policy.Trial // what is known of a recipe already, nil if nothing
+	Options   *policy.Options
+	Sampled   []int // thresholds of bypass, the most promising first; nil: nobody knows
 }
 
 // parts tells whether code that takes n blocks of one dimension at a time may be made: they divide
 // the grid, or it is for this grid alone, which has so many there.
 func (s *Situation) parts(axis, n, alone int) bool {
 	grid := s.Shape.Grid[axis]
-	return grid%n == 0 || grid >= alone && !s.AmongGrids
+	return grid%n == 0 || grid >= alone && !s.ManyGrids
 }
 
 // kept is the source's limit on registers where it stays, "" where there is none, or it may be

@@ -20,10 +20,6 @@ var _ = register(Lever{
 		if s.Kernel.Spins == 0 {
 			return nil
 		}
-		var out []recipe.Recipe
-		for _, value := range []string{"test", "test,backoff", "backoff", "test,backoff:100"} {
-			out = append(out, Term("spin", value))
-		}
-		return out
+		return terms("spin", "test", "test,backoff", "backoff", "test,backoff:100")
 	},
 })

@@ -13,11 +13,7 @@ var _ = register(Lever{
 		if s.Kernel.Stores == 0 {
 			return nil
 		}
-		var out []recipe.Recipe
-		for _, v := range []string{"cs", "L1::no_allocate", "L1::evict_last"} {
-			out = append(out, Term("st", v))
-		}
-		return out
+		return terms("st", "cs", "L1::no_allocate", "L1::evict_last")
 	},
 	Why: func(s *Situation) string { return "no plain store to global memory" },
 })

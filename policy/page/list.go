@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"gnvcc/policy"
 )
 
 // The same values as lists: for spreadsheets, for pull requests, and against an earlier report.
@@ -43,15 +45,9 @@ func Markdown(w io.Writer, in Input) error {
 		if k.Untaken != "" {
 			k.Words += "; not built: " + k.Untaken
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %d | %s | %s |\n", cell(k.Name), k.Before, k.After, up,
-			k.Launches, k.Registers, cell(k.Words))
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %d | %s | %s |\n", policy.Markdown(k.Name), k.Before, k.After, up,
+			k.Launches, k.Registers, policy.Markdown(k.Words))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
-}
-
-// cell is text that does not end a cell, nor become a part of the page.
-func cell(s string) string {
-	return strings.NewReplacer("|", `\|`, "\n", " ", "<", "&lt;", ">", "&gt;", "*", `\*`, "_", `\_`,
-		"`", "\\`", "[", `\[`).Replace(s)
 }

@@ -247,8 +247,7 @@ func detail(in Input, e report.Entry, k *kernel) {
 		k.Checked = report.CheckedText(e)
 	}
 	for _, l := range d.Evidence.Launches {
-		r := row{Shape: policy.Shape{Grid: l.Grid, Block: l.Block, Dynamic: l.Dynamic,
-			Set: l.Set}.String(), Before: interval(l.Before),
+		r := row{Shape: policy.ShapeMeasured(l).String(), Before: interval(l.Before),
 			After: interval(l.After), SpeedUp: times(l.Before.Median, l.After.Median), Launches: l.Count,
 			Checked: l.Checked}
 		for _, name := range slices.Sorted(maps.Keys(l.Values)) {

@@ -178,16 +178,19 @@ func TestMany(t *testing.T) {
 	if len(text) > 16<<20 {
 		t.Errorf("the page has %d bytes", len(text))
 	}
-	browse(t, text)
+	browseIn(t, text, 360) // how wide it is does not depend on how many there are
 }
 
-// widths are those of a phone, a narrow window and a wide one, in CSS pixels.
-var widths = []int{360, 500, 1400}
-
-// browse opens a page in headless Chromium, in frames of several widths, light and dark, and fails
-// on an error in its console, where it is wider than its frame, and where text and background are
-// too much alike. GNVCC_SCREENSHOTS=DIR keeps pictures of what was seen.
+// browse opens a page in frames as wide as a phone, a narrow window and a wide one, in CSS pixels.
 func browse(t *testing.T, text string) {
+	t.Helper()
+	browseIn(t, text, 360, 500, 1400)
+}
+
+// browseIn opens a page in headless Chromium, in frames of several widths, light and dark, and
+// fails on an error in its console, where it is wider than its frame, and where text and background
+// are too much alike. GNVCC_SCREENSHOTS=DIR keeps pictures of what was seen.
+func browseIn(t *testing.T, text string, widths ...int) {
 	t.Helper()
 	browser := ""
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "chrome"} {
@@ -240,7 +243,7 @@ parent.document.body.dataset["w" + innerWidth] = document.documentElement.scroll
 				t.Errorf("the browser's console: %s", line)
 			}
 		}
-		looked(t, dom, dark)
+		looked(t, dom, dark, widths)
 		if to := os.Getenv("GNVCC_SCREENSHOTS"); to != "" {
 			run("--screenshot="+filepath.Join(to, fmt.Sprintf("%s-dark-%v.png", strings.ReplaceAll(t.Name(),
 				"/", "-"), dark)), scheme)
@@ -249,7 +252,7 @@ parent.document.body.dataset["w" + innerWidth] = document.documentElement.scroll
 }
 
 // looked judges what the frames told of themselves.
-func looked(t *testing.T, dom string, dark bool) {
+func looked(t *testing.T, dom string, dark bool, widths []int) {
 	t.Helper()
 	dom = dom[strings.LastIndex(dom[:min(len(dom), 4<<10)], "<body"):]
 	for _, width := range widths {

@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -25,7 +26,7 @@ func Why(e report.Entry) string {
 	case d.Predicted:
 		return "Predicted from machine code, for builds with GNVCC_PREDICT=1; not measured."
 	case len(ev.Launches) == 0:
-		return "Left alone: " + or(ev.Note, "no launch was measured") + "."
+		return "Left alone: " + cmp.Or(ev.Note, "no launch was measured") + "."
 	case e.Recipe == "":
 		return fmt.Sprintf("Best as nvcc builds it, among %d candidates.", len(ev.Tried))
 	}
@@ -114,15 +115,10 @@ func copies(e report.Entry) string {
 // at is the device and the launch that takes most time, as the recipe has it done; ok is false
 // where either is not known.
 func at(d *cache.Decision) (sim.Device, sim.Shape, bool) {
-	dev, ok := sim.Lookup(ptx.Capability(d.Target))
-	if !ok || len(d.Evidence.Launches) == 0 {
+	dev, known := sim.Lookup(ptx.Capability(d.Target))
+	heaviest, ok := d.Evidence.Heaviest()
+	if !ok || !known {
 		return dev, sim.Shape{}, false
-	}
-	heaviest := d.Evidence.Launches[0]
-	for _, l := range d.Evidence.Launches[1:] {
-		if float64(l.Count)*l.Before.Median > float64(heaviest.Count)*heaviest.Before.Median {
-			heaviest = l
-		}
 	}
 	if r, err := recipe.Parse(d.Recipe); err == nil {
 		heaviest = report.Launched(r, heaviest)
@@ -130,10 +126,7 @@ func at(d *cache.Decision) (sim.Device, sim.Shape, bool) {
 	if !isProduct(dev, d.Evidence.Device) {
 		dev.SMs = 0 // another product of this architecture, with another number of them
 	}
-	s := policy.Shape{Grid: heaviest.Grid, Block: heaviest.Block, Dynamic: heaviest.Dynamic}
-	return dev, sim.Shape{Threads: s.Threads(), Blocks: s.Blocks(), Shared: s.Dynamic +
-		d.Evidence.Default.Shared,
-		Barriers: d.Evidence.Default.Barriers}, true
+	return dev, policy.ShapeMeasured(heaviest).Sim(d.Evidence.Default), true
 }
 
 // isProduct tells whether a GPU's name ("NVIDIA H200") is one whose number of SMs the table has.
@@ -153,11 +146,4 @@ func isProduct(dev sim.Device, name string) bool {
 		}
 	}
 	return false
-}
-
-func or(s, other string) string {
-	if s == "" {
-		return other
-	}
-	return s
 }

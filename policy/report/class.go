@@ -173,16 +173,9 @@ func (s *Sensitivity) String() string {
 		text += fmt.Sprintf(", with L1 for %d of %d warps %.2f", p.N, s.Warps, p.Ratio)
 	}
 	if p, ok := least(s.Throttled); ok {
-		text += fmt.Sprintf(", with %s resident %.2f", blocksOf(p.N), p.Ratio)
+		text += fmt.Sprintf(", with %s resident %.2f", policy.Count(p.N, "block"), p.Ratio)
 	}
 	return text
-}
-
-func blocksOf(n int) string {
-	if n == 1 {
-		return "1 block"
-	}
-	return fmt.Sprintf("%d blocks", n)
 }
 
 func least(curve []Point) (Point, bool) {
@@ -217,7 +210,7 @@ func (s *Sensitivity) picture() []string {
 	}
 	rows = append(rows, row{"all (default)", s.CacheAll})
 	for i := len(s.Throttled) - 1; i >= 0; i-- {
-		rows = append(rows, row{"all, " + blocksOf(s.Throttled[i].N), s.Throttled[i].Ratio})
+		rows = append(rows, row{"all, " + policy.Count(s.Throttled[i].N, "block"), s.Throttled[i].Ratio})
 	}
 	longest := 0.0
 	for _, r := range rows {
@@ -239,7 +232,7 @@ func (p *printer) sensitive(e Entry) {
 	if e.Cache == nil {
 		return
 	}
-	p.filled("  ", fmt.Sprintf("%s: %s", shorten(e.Kernel, columns-2), e.Cache))
+	p.filled("  ", fmt.Sprintf("%s: %s", policy.Shorten(e.Kernel, columns-2), e.Cache))
 	for _, line := range e.Cache.picture() {
 		p.line("    %s", line)
 	}

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"sort"
@@ -27,9 +28,9 @@ func Explain(w io.Writer, e Entry) {
 	if place := e.place.String(); place != "" {
 		p.line("  built in    %s", place)
 	}
-	p.line("  target      %s, on %s, driver %s", d.Target, or(d.Evidence.Device, "no GPU"),
-		or(d.Evidence.Driver, "unknown"))
-	p.line("  decided     %s, by gnvcc %s", d.Time.Format("2006-01-02 15:04"), or(d.Evidence.Version,
+	p.line("  target      %s, on %s, driver %s", d.Target, cmp.Or(d.Evidence.Device, "no GPU"),
+		cmp.Or(d.Evidence.Driver, "unknown"))
+	p.line("  decided     %s, by gnvcc %s", d.Time.Format("2006-01-02 15:04"), cmp.Or(d.Evidence.Version,
 		"of an unknown version"))
 	if d.From != "" {
 		p.line("  from        the store of others %s", d.From)
@@ -71,12 +72,11 @@ func Explain(w io.Writer, e Entry) {
 		fmt.Fprintln(t,
 			"  grid x block\tlaunches\tbefore\tafter\tspeed-up\tchecked\tthe same in all launches")
 		for _, l := range d.Evidence.Launches {
-			s := policy.Shape{Grid: l.Grid, Block: l.Block, Dynamic: l.Dynamic, Set: l.Set}
 			up := "-"
 			if l.After.Median > 0 {
 				up = fmt.Sprintf("%.2fx", l.Before.Median/l.After.Median)
 			}
-			fmt.Fprintf(t, "  %s\t%d\t%s\t%s\t%s\t%d\t%s\n", s, l.Count, interval(l.Before),
+			fmt.Fprintf(t, "  %s\t%d\t%s\t%s\t%s\t%d\t%s\n", policy.ShapeMeasured(l), l.Count, interval(l.Before),
 				interval(l.After), up, l.Checked, valuesText(l.Values))
 		}
 		if err := t.Flush(); err != nil && p.err == nil {
@@ -98,20 +98,15 @@ func Explain(w io.Writer, e Entry) {
 
 // levels draws the occupancy levels at the launch that takes most time, as the recipe has it done.
 func (p *printer) levels(e Entry) {
-	dev, ok := deviceOf(e.Decision.Target)
-	if !ok || len(e.Decision.Evidence.Launches) == 0 {
+	dev, known := deviceOf(e.Decision.Target)
+	heaviest, ok := e.Decision.Evidence.Heaviest()
+	if !known || !ok {
 		return
-	}
-	heaviest := e.Decision.Evidence.Launches[0]
-	for _, l := range e.Decision.Evidence.Launches[1:] {
-		if float64(l.Count)*l.Before.Median > float64(heaviest.Count)*heaviest.Before.Median {
-			heaviest = l
-		}
 	}
 	if r, err := recipe.Parse(e.Recipe); err == nil {
 		heaviest = Launched(r, heaviest)
 	}
-	s := policy.Shape{Grid: heaviest.Grid, Block: heaviest.Block, Dynamic: heaviest.Dynamic}
+	s := policy.ShapeMeasured(heaviest)
 	ev := e.Decision.Evidence
 	region := sim.Region{Min: lever.LowestCap, Max: max(ev.Default.Registers, ev.Chosen.Registers,
 		lever.LowestCap)}

@@ -79,7 +79,7 @@ func leftAlone(parts []policy.Piece, all float64) string {
 			list = append(list, reason{why: p.Why})
 		}
 		list[i].seconds += p.Seconds
-		list[i].kernels = append(list[i].kernels, shorten(p.Kernel, 60))
+		list[i].kernels = append(list[i].kernels, policy.Shorten(p.Kernel, 60))
 	}
 	slices.SortStableFunc(list, func(a, b reason) int {
 		if a.seconds > b.seconds {
@@ -100,7 +100,7 @@ func leftAlone(parts []policy.Piece, all float64) string {
 			named += fmt.Sprintf(" and %d more", more)
 		}
 		said = append(said, fmt.Sprintf("%s, %s (%s)", part(r.seconds, all), named,
-			shorten(r.why, longestReason)))
+			policy.Shorten(r.why, longestReason)))
 	}
 	if n := len(rest.kernels); n > 0 {
 		said = append(said, fmt.Sprintf("%s, %d more for other reasons", part(rest.seconds, all), n))

@@ -159,8 +159,7 @@ func occupancy(target string, b cache.Build, l cache.Launch) float64 {
 	if !ok {
 		return 0
 	}
-	s := policy.Shape{Grid: l.Grid, Block: l.Block, Dynamic: l.Dynamic, Set: l.Set}
-	return d.Fraction(d.Occupancy(b.Registers, s.Sim(b)))
+	return d.Fraction(d.Occupancy(b.Registers, policy.ShapeMeasured(l).Sim(b)))
 }
 
 // share is the share of warp slots that so many blocks of a launch take, 1 if the target is not

@@ -9,6 +9,7 @@ import (
 	"text/tabwriter"
 
 	"gnvcc/cache"
+	"gnvcc/policy"
 	"gnvcc/policy/lever"
 	"gnvcc/rewrite/recipe"
 )
@@ -193,7 +194,7 @@ func (p *printer) lists(entries []Entry) {
 		for _, s := range e.Levers {
 			switch {
 			case s.Measured > 0:
-				text := fmt.Sprintf("%s %.2fx (%s)", s.Lever, s.SpeedUp, shorten(s.value(), 40))
+				text := fmt.Sprintf("%s %.2fx (%s)", s.Lever, s.SpeedUp, policy.Shorten(s.value(), 40))
 				figures = append(figures, text)
 			case s.Refused > 0:
 				refused = append(refused, s.Lever+" ("+briefly(s.refused)+")")
@@ -206,7 +207,7 @@ func (p *printer) lists(entries []Entry) {
 				none[s.Why] = append(none[s.Why], s.Lever)
 			}
 		}
-		p.line("  %s", shorten(e.Kernel, columns-2))
+		p.line("  %s", policy.Shorten(e.Kernel, columns-2))
 		if len(figures)+len(refused) == 0 {
 			figures = []string{"no measurable value"}
 		}
@@ -239,7 +240,7 @@ func (p *printer) single(w io.Writer, e Entry) {
 		if s.Measured == 0 {
 			continue
 		}
-		fmt.Fprintf(t, "    %.3fx\t%s\t%s%s\t%s\n", s.SpeedUp, shorten(shown(s.Best), 60),
+		fmt.Fprintf(t, "    %.3fx\t%s\t%s%s\t%s\n", s.SpeedUp, policy.Shorten(shown(s.Best), 60),
 			registers(s.Build), spills(s.Build), s.counts())
 	}
 	if err := t.Flush(); err != nil && p.err == nil {

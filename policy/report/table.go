@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -8,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"gnvcc/cache"
+	"gnvcc/policy"
 )
 
 // The report's first screen: what became faster, sorted by the time that it saves, in lines of 80
@@ -72,7 +74,7 @@ func (p *printer) faster(list []Entry, several map[string]bool, before float64) 
 	}
 	p.line(row, padded("kernel", nameWidth), "time", "share", "saved", "speed-up", "registers")
 	for _, e := range list {
-		p.line(row, padded(shorten(e.Kernel, nameWidth), nameWidth), Duration(e.total),
+		p.line(row, padded(policy.Shorten(e.Kernel, nameWidth), nameWidth), Duration(e.total),
 			Share(e.total, before), Duration(e.gained()), fmt.Sprintf("%.2fx", e.SpeedUp), registersOf(e))
 		if several[e.Kernel] {
 			p.filled("    ", e.Where())
@@ -156,7 +158,7 @@ func (p *printer) leftAlone(list []Entry, several map[string]bool, all bool) {
 	of := map[string][]string{}
 	var reasons []string
 	for _, e := range list {
-		why := or(e.Decision.Evidence.Note, "no launch was measured")
+		why := cmp.Or(e.Decision.Evidence.Note, "no launch was measured")
 		if of[why] == nil {
 			reasons = append(reasons, why)
 		}
@@ -239,10 +241,7 @@ func attempts(e Entry) string {
 			other++
 		}
 	}
-	text := fmt.Sprintf("%d candidates", n)
-	if n == 1 {
-		text = "1 candidate"
-	}
+	text := policy.Count(n, "candidate")
 	if other > 0 {
 		text += fmt.Sprintf(", %d of them gave other bits", other)
 	}

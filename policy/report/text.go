@@ -16,13 +16,6 @@ func spills(b cache.Build) string {
 	return fmt.Sprintf(", %d bytes spilled", b.Spill)
 }
 
-func or(s, other string) string {
-	if s == "" {
-		return other
-	}
-	return s
-}
-
 // A printer remembers the first error.
 type printer struct {
 	w   io.Writer
@@ -47,13 +40,6 @@ func percent(f float64) string {
 		return "?"
 	}
 	return fmt.Sprintf("%.0f%%", 100*f)
-}
-
-func shorten(s string, n int) string {
-	if r := []rune(s); len(r) > n {
-		return string(r[:n-3]) + "..."
-	}
-	return s
 }
 
 func registers(b cache.Build) string {

@@ -100,7 +100,7 @@ func (st *stage) take() error {
 	if err = s.admit(tr, c, err); err != nil {
 		return err
 	}
-	s.c.Book.Trials = append(s.c.Book.Trials, tr)
+	s.c.Notebook.Trials = append(s.c.Notebook.Trials, tr)
 	if tr.Because == cache.OtherBits && tr.Same == "" {
 		return s.doubt()
 	}
@@ -192,7 +192,7 @@ func (s *search) failed(tr *policy.Trial, err error) error {
 	}
 	// Remembered at once: the next run must not try it again.
 	if s.c.Trial(tr.Text) == nil {
-		s.c.Book.Trials = append(s.c.Book.Trials, tr)
+		s.c.Notebook.Trials = append(s.c.Notebook.Trials, tr)
 	}
 	s.save()
 	return err
@@ -235,7 +235,7 @@ func (s *search) again(tr *policy.Trial) (*policy.Candidate, error) {
 // drop unloads all but the best few candidates.
 func (s *search) drop() {
 	keep := map[string]bool{}
-	for i, tr := range policy.Rank(s.c.Book.Trials) {
+	for i, tr := range policy.Rank(s.c.Notebook.Trials) {
 		if i < finalists+1 {
 			keep[tr.Text] = true
 		}
@@ -249,8 +249,8 @@ func (s *search) drop() {
 }
 
 func (s *search) save() {
-	s.c.Book.Cost = s.cost()
-	if err := decide.Write(s.t.memory, s.c.key, s.c.Book); err != nil {
+	s.c.Notebook.Cost = s.cost()
+	if err := decide.Write(s.t.memory, s.c.key, s.c.Notebook); err != nil {
 		s.t.progress.Note("can't keep what was measured: " + policy.FirstLine(err))
 	}
 }

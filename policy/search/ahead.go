@@ -20,7 +20,7 @@ func (t *Tuner) Ahead(of Captured) {
 		return
 	}
 	c := k.configs[of.Shape]
-	if c == nil || c.Launch == nil || c.Launch.Device == nil || c.Searched() || c.Book.Done ||
+	if c == nil || c.Launch == nil || c.Launch.Device == nil || c.Searched() || c.Notebook.Done ||
 		t.checks[of] || k.Searched() >= t.o.Full {
 		return
 	}

@@ -61,7 +61,7 @@ func TestCompiledAhead(t *testing.T) {
 			t.Errorf("%s was compiled twice, or is banned", twice)
 		}
 		asked := 0
-		for _, tr := range tuner.kernels["id-_Z1aPfi"].configs[at].Book.Trials {
+		for _, tr := range tuner.kernels["id-_Z1aPfi"].configs[at].Notebook.Trials {
 			if !strings.Contains(tr.Text, "maxnreg") {
 				asked++
 			}

@@ -43,7 +43,7 @@ func (s *search) begin() error {
 		return errStop{"nondeterministic: two runs of the default differ (" + d.String() + ")" +
 			s.tolerable()}
 	}
-	for _, tr := range s.c.Book.Trials {
+	for _, tr := range s.c.Notebook.Trials {
 		tr.Stale = s.k.Broken(tr.Recipe, s.l)
 		if tr.Code != "" && tr.Same == "" {
 			s.byCode[tr.Code] = tr

@@ -30,7 +30,7 @@ func (s *search) confirm() error {
 	s.compileBy = s.end.Add(-s.comparison()*9/8 - s.moment)
 	s.c.winner = nil
 	s.t.progress.Trying(&s.k.Kernel, s.c.Shape, "comparing the best again", 0)
-	for i, tr := range policy.Rank(s.c.Book.Trials) {
+	for i, tr := range policy.Rank(s.c.Notebook.Trials) {
 		if i < 2 && tr.Draft && tr.Ratio <= lever.Step {
 			s.t.pool.want(&s.k.Kernel, tr.Recipe, whole, i) // compiles meanwhile
 		}
@@ -76,7 +76,7 @@ func (s *search) confirm() error {
 func (s *search) pick(of func(*policy.Trial) bool) (*policy.Trial, error) {
 	var winner *policy.Trial
 	lost, plain := 0, 0
-	for _, tr := range policy.Rank(s.c.Book.Trials) {
+	for _, tr := range policy.Rank(s.c.Notebook.Trials) {
 		guarded := lever.Has(tr.Recipe, recipe.Inside)
 		if tr.Ratio > lever.Step {
 			break
@@ -105,7 +105,7 @@ func (s *search) pick(of func(*policy.Trial) bool) (*policy.Trial, error) {
 	if winner == nil {
 		return nil, nil
 	}
-	ranked := slices.DeleteFunc(policy.Rank(s.c.Book.Trials), func(tr *policy.Trial) bool {
+	ranked := slices.DeleteFunc(policy.Rank(s.c.Notebook.Trials), func(tr *policy.Trial) bool {
 		return !of(tr)
 	})
 	for _, tr := range decide.Unhinted(ranked, winner) {
@@ -141,7 +141,7 @@ func (s *search) verify(r recipe.Recipe) error {
 			return nil
 		}
 		tr = &policy.Trial{Recipe: r, Text: r.String()}
-		s.c.Book.Trials = append(s.c.Book.Trials, tr)
+		s.c.Notebook.Trials = append(s.c.Notebook.Trials, tr)
 	}
 	if !s.launchable(r) && tr.Refused == "" && tr.Confirmed == nil {
 		// These launches take the kernel itself, which is nvcc's own.
@@ -217,7 +217,7 @@ func (s *search) compare(tr *policy.Trial) (finding, error) {
 		}
 		return s.leave(tr, why), nil
 	}
-	c, err := s.rule.Compare(s.sampler(arm), 0, s.plan)
+	c, err := s.rule.Compare(s.sampler(arm, profile.Measurement{}), 0, s.plan)
 	if err != nil {
 		return worse, s.failed(tr, err)
 	}
@@ -244,7 +244,7 @@ func (s *search) compare(tr *policy.Trial) (finding, error) {
 		// It may be this kernel's best on other configurations: then it matters whether it is slower
 		// here, with certainty.
 		if s.rule.Harmful(c.Ratio) {
-			if c, err = s.rule.CompareHarm(s.sampler(arm), 0, s.plan); err != nil {
+			if c, err = s.rule.CompareHarm(s.sampler(arm, profile.Measurement{}), 0, s.plan); err != nil {
 				return worse, s.failed(tr, err)
 			}
 			tr.Confirmed = policy.Compare(c, s.rule.Confidence, s.t.now())
@@ -269,13 +269,7 @@ func (s *search) careful(tr *policy.Trial, arm profile.Candidate) (bool, error) 
 	if !s.l.Either && !s.l.Repeats || !s.affords() {
 		return true, nil
 	}
-	other := profile.Measurement{Other: true}
-	c, err := s.rule.Compare(func(a, n int) ([]float64, error) {
-		if a == stats.Baseline {
-			return s.s.Measure(s.baseline, n, other)
-		}
-		return s.s.Measure(arm, n, other)
-	}, 0, s.plan)
+	c, err := s.rule.Compare(s.sampler(arm, profile.Measurement{Other: true}), 0, s.plan)
 	if err != nil {
 		return false, s.failed(tr, err)
 	}
@@ -296,7 +290,7 @@ func (s *search) real(tr *policy.Trial, arm profile.Candidate) (profile.Candidat
 	cand, err := s.wait(s.t.pool.want(&s.k.Kernel, tr.Recipe, whole, 0))
 	back()
 	if errors.Is(err, errBudget) || s.ctx.Err() != nil {
-		s.c.Book.Done = false
+		s.c.Notebook.Done = false
 		return 0, false, nil // not now
 	}
 	tr.Draft = false
@@ -317,12 +311,12 @@ func (s *search) real(tr *policy.Trial, arm profile.Candidate) (profile.Candidat
 }
 
 // sampler makes an arm 0 of a loaded candidate.
-func (s *search) sampler(arm profile.Candidate) stats.Sampler {
+func (s *search) sampler(arm profile.Candidate, how profile.Measurement) stats.Sampler {
 	return func(a, n int) ([]float64, error) {
 		if a == stats.Baseline {
-			return s.measure(s.baseline, n)
+			return s.s.Measure(s.baseline, n, how)
 		}
-		return s.measure(arm, n)
+		return s.s.Measure(arm, n, how)
 	}
 }
 
@@ -357,7 +351,7 @@ func (s *search) plainPays(tr *policy.Trial) (finding, error) {
 	}
 	rule := s.rule
 	rule.Harm = plainHarm
-	c, err := rule.CompareHarm(s.sampler(arm), 0, s.plan)
+	c, err := rule.CompareHarm(s.sampler(arm, profile.Measurement{}), 0, s.plan)
 	if err != nil {
 		return worse, s.failed(tr, err)
 	}
@@ -377,9 +371,9 @@ func (s *search) anew(tr *policy.Trial, arm profile.Candidate) error {
 		s.rule.Harmful(tr.Confirmed.Ratio) {
 		return nil
 	}
-	c, err := s.rule.Compare(s.sampler(arm), 0, s.plan)
+	c, err := s.rule.Compare(s.sampler(arm, profile.Measurement{}), 0, s.plan)
 	if err == nil && s.rule.Harmful(c.Ratio) {
-		c, err = s.rule.CompareHarm(s.sampler(arm), 0, s.plan)
+		c, err = s.rule.CompareHarm(s.sampler(arm, profile.Measurement{}), 0, s.plan)
 	}
 	if err != nil {
 		return s.failed(tr, err)

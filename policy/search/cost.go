@@ -40,7 +40,7 @@ func (s *search) cost() cache.Cost {
 	now := s.t.spent()
 	return cache.Cost{
 		Seconds:    s.before.Seconds + s.t.now().Sub(s.begun).Seconds(),
-		Candidates: len(s.c.Book.Trials),
+		Candidates: len(s.c.Notebook.Trials),
 		Cicc:       s.before.Cicc + now.Cicc - s.spent.Cicc,
 		Ptxas:      s.before.Ptxas + now.Ptxas - s.spent.Ptxas,
 		Compiling:  s.before.Compiling + now.Compiling - s.spent.Compiling,

@@ -28,7 +28,7 @@ const (
 // counted, whose process is our own.
 func (s *search) counting() (count func()) {
 	counter, ok := s.t.compiler.(policy.Counter)
-	if !ok || s.t.o.InPlace || s.c.Book.Counts != nil ||
+	if !ok || s.t.o.InPlace || s.c.Notebook.Counts != nil ||
 		stats.Median(s.first) > float64(longestCounted) {
 		return func() {}
 	}
@@ -111,6 +111,6 @@ func (s *search) counted(cand *policy.Candidate, counted counters.Counters) {
 			append(out.Memory, x.Memory)
 		out.Lines, out.Written = append(out.Lines, x.Lines), append(out.Written, x.Written)
 	}
-	s.c.Book.Counts = out
+	s.c.Notebook.Counts = out
 	s.save()
 }

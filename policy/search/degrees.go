@@ -38,9 +38,7 @@ func (s *search) degrees() error {
 	}
 	warps := (s.c.Shape.Threads() + 31) / 32
 	p := &points{s: s, family: family.Recipe}
-	if err := p.add(rewrite.Degree{}, warps, whole); err != nil {
-		return err
-	}
+	p.note(rewrite.Degree{}, warps, whole, family.Error)
 	found := rewrite.Degree{}
 	if !family.Usable() && warps > 1 {
 		if found, err = p.search(warps, false); err != nil {
@@ -68,7 +66,7 @@ func (s *search) degrees() error {
 			}
 		}
 	}
-	s.c.Book.Curve = p.list()
+	s.c.Notebook.Curve = p.list()
 	if found == (rewrite.Degree{}) {
 		return nil
 	}
@@ -81,13 +79,13 @@ func (s *search) degrees() error {
 // that don't, since a part of it may be too; else the fastest within the bound. nil if none gains.
 func (s *search) family() (best *policy.Trial, ratio float64, err error) {
 	ratio = lever.Step
-	for _, tr := range policy.Rank(s.c.Book.Trials) {
+	for _, tr := range policy.Rank(s.c.Notebook.Trials) {
 		if decide.Approximates(tr.Recipe) && tr.Ratio < ratio {
 			best, ratio = tr, tr.Ratio
 			break
 		}
 	}
-	for _, tr := range s.c.Book.Trials {
+	for _, tr := range s.c.Notebook.Trials {
 		if !decide.Approximates(tr.Recipe) || tr.Refused == "" || tr.Error == (policy.Error{}) ||
 			s.t.o.Within.Of(tr.Error) >= policy.UnknownError ||
 			rewrite.DegreeOf(tr.Recipe) != (rewrite.Degree{}) {
@@ -182,12 +180,16 @@ func (p *points) at(d rewrite.Degree, n int) (policy.Error, error) {
 		}
 		return bad, s.ctx.Err()
 	}
-	arm, _, err := s.s.LoadAs(c.Path, c.Entry, c.Manner)
-	if err != nil {
+	// only what ends the process is an error
+	only := func(err error) (policy.Error, error) {
 		if dead(err) {
 			return bad, err
 		}
 		return bad, nil
+	}
+	arm, _, err := s.s.LoadAs(c.Path, c.Entry, c.Manner)
+	if err != nil {
+		return only(err)
 	}
 	defer func() { _ = s.s.Unload(arm) }()
 	runs := 1
@@ -198,32 +200,16 @@ func (p *points) at(d rewrite.Degree, n int) (policy.Error, error) {
 	for range runs {
 		diff, err := s.s.Check(arm)
 		if err != nil {
-			if dead(err) {
-				return bad, err
-			}
-			return bad, nil
+			return only(err)
 		}
 		e = e.Larger(s.k.ErrorOf(diff))
 	}
 	ratio, err := s.ratio(arm)
 	if err != nil {
-		if dead(err) {
-			return bad, err
-		}
-		return bad, nil
+		return only(err)
 	}
 	p.note(d, n, ratio, e)
 	return e, nil
-}
-
-// add notes the point of all warps, which the search has met before.
-func (p *points) add(d rewrite.Degree, n int, ratio float64) error {
-	for _, tr := range p.s.c.Book.Trials {
-		if tr.Text == p.family.String() {
-			p.note(d, n, ratio, tr.Error)
-		}
-	}
-	return nil
 }
 
 func (p *points) note(d rewrite.Degree, n int, ratio float64, e policy.Error) {

@@ -28,7 +28,7 @@ import (
 func (s *search) exhaust() error {
 	out := &cache.Exhaustive{}
 	var found *policy.Trial
-	if old := s.c.Book.Exhaustive; old != nil { // cut by an earlier run's budget
+	if old := s.c.Notebook.Exhaustive; old != nil { // cut by an earlier run's budget
 		out.Search, found = old.Search, s.c.Trial(old.Search.Recipe)
 	} else {
 		var err error
@@ -65,7 +65,7 @@ func (s *search) exhaust() error {
 		return err
 	}
 	out.Best = out.Search
-	for i, tr := range policy.Rank(s.c.Book.Trials) {
+	for i, tr := range policy.Rank(s.c.Notebook.Trials) {
 		if i == finalists {
 			break
 		}
@@ -78,7 +78,7 @@ func (s *search) exhaust() error {
 		}
 	}
 	out.Best.Cost = s.cost()
-	s.c.Book.Exhaustive = out
+	s.c.Notebook.Exhaustive = out
 	s.c.Note = fmt.Sprintf(
 		"the search found %.3f of the default's time (%s) with %d candidates, all %d have %.3f (%s)",
 		out.Search.Ratio, out.Search.Recipe, out.Search.Cost.Candidates, out.Best.Cost.Candidates,
@@ -148,7 +148,7 @@ func (s *search) everyThreshold() (int, error) {
 	if err := s.try("every threshold", list); err != nil {
 		return 0, err
 	}
-	if x := s.c.Book.Sampled; x != nil && x.Why == "" {
+	if x := s.c.Notebook.Sampled; x != nil && x.Why == "" {
 		x.Ratios = make([]float64, len(x.Thresholds))
 		for i, n := range x.Thresholds {
 			if tr := s.c.Trial(fmt.Sprintf("bypass=%d", n)); tr != nil && tr.Usable() {
@@ -179,7 +179,7 @@ func (s *search) fresh(tr *policy.Trial) (float64, error) {
 // singles are the trials of one lever alone, the fastest first.
 func (s *search) singles() []*policy.Trial {
 	var out []*policy.Trial
-	for _, tr := range policy.Rank(s.c.Book.Trials) {
+	for _, tr := range policy.Rank(s.c.Notebook.Trials) {
 		if lever.Of(tr.Recipe) != "" {
 			out = append(out, tr)
 		}

@@ -54,6 +54,7 @@ func TestExhaustive(t *testing.T) {
 		t.Errorf("the search found %q", d.Recipe)
 	}
 	g = newSim(t, k)
+	g.takes = true
 	o.Exhaustive = true
 	o.Budget = time.Minute // it ends when all is measured
 	results, _ = g.run(o, one("_Z1aPfi", shape(1000, 256)))

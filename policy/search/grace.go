@@ -16,6 +16,6 @@ func (s *search) grant() {
 // better. A later run goes on here.
 func (s *search) leave(tr *policy.Trial, why string) finding {
 	tr.Open = why
-	s.c.Book.Done = false
+	s.c.Notebook.Done = false
 	return later
 }

@@ -26,7 +26,7 @@ func (s *search) alternatives(winner *policy.Trial) error {
 	}
 	// The best with other functions or forms: a Newton step behind them, only the division, ...
 	seen := map[string]bool{functions(winner.Recipe): true, "": true}
-	for _, tr := range policy.Rank(s.c.Book.Trials) {
+	for _, tr := range policy.Rank(s.c.Notebook.Trials) {
 		if f := functions(tr.Recipe); !seen[f] && len(seen) < 5 && tr.Ratio < lever.Step {
 			seen[f] = true
 			s.k.Win(tr.Recipe)

@@ -2,11 +2,16 @@ package search
 
 import (
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
 // A step within another one is taken off it, and what nobody named is the rest.
 func TestMeter(t *testing.T) {
+	synctest.Test(t, meters)
+}
+
+func meters(t *testing.T) {
 	var m meter
 	m.to(thinking)
 	nap := func(n int) { time.Sleep(time.Duration(n) * 10 * time.Millisecond) }
@@ -23,7 +28,7 @@ func TestMeter(t *testing.T) {
 	m.to(thinking)
 	for s, want := range map[step]time.Duration{thinking: 10, comparing: 40, proving: 60} {
 		want *= time.Millisecond
-		if got := m.spent[s]; got < want || got > want+want/2+20*time.Millisecond {
+		if got := m.spent[s]; got != want {
 			t.Errorf("%q took %v, want %v", s, got, want)
 		}
 	}

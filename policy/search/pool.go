@@ -1,7 +1,7 @@
 package search
 
 import (
-	"container/heap"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,7 +27,7 @@ type pool struct {
 	mu    sync.Mutex
 	more  *sync.Cond
 	jobs  map[string]*job // by identity and recipe
-	queue jobQueue
+	queue []*job          // in the order in which they are compiled
 	order int
 	shut  bool
 	n     int // workers
@@ -113,9 +113,11 @@ func (p *pool) want(k *policy.Kernel, r recipe.Recipe, how kind, rank int) *job 
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if old := p.jobs[key]; old != nil {
-		if rank < old.rank {
-			old.rank = rank
-			heap.Init(&p.queue)
+		if i := slices.Index(p.queue, old); rank < old.rank {
+			if old.rank = rank; i >= 0 {
+				p.queue = slices.Delete(p.queue, i, i+1)
+				p.enter(old)
+			}
 			p.more.Signal() // it may have stood back
 		}
 		return old
@@ -128,9 +130,17 @@ func (p *pool) want(k *policy.Kernel, r recipe.Recipe, how kind, rank int) *job 
 		close(j.done)
 		return j
 	}
-	heap.Push(&p.queue, j)
+	p.enter(j)
 	p.more.Signal()
 	return j
+}
+
+// enter puts a job into the queue.
+func (p *pool) enter(j *job) {
+	i, _ := slices.BinarySearchFunc(p.queue, j, func(a, b *job) int {
+		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.order, b.order))
+	})
+	p.queue = slices.Insert(p.queue, i, j)
 }
 
 // prepare asks for what proofs of a kernel's candidates have in common; nobody waits for it.
@@ -146,7 +156,7 @@ func (p *pool) drop(jobs []*job) {
 	defer p.mu.Unlock()
 	for _, j := range jobs {
 		if i := slices.Index(p.queue, j); i >= 0 {
-			heap.Remove(&p.queue, i)
+			p.queue = slices.Delete(p.queue, i, i+1)
 			delete(p.jobs, j.key())
 			j.err = context.Canceled
 			close(j.done)
@@ -206,7 +216,8 @@ func (p *pool) work() {
 			p.mu.Unlock()
 			return
 		}
-		j := heap.Pop(&p.queue).(*job)
+		j := p.queue[0]
+		p.queue = p.queue[1:]
 		ahead := j.rank >= behind
 		if ahead {
 			p.ahead++
@@ -243,26 +254,4 @@ func (p *pool) compile(j *job) (*policy.Candidate, error) {
 		err = fmt.Errorf("%w: %s", errUnproved, policy.FirstLine(err))
 	}
 	return c, err
-}
-
-type jobQueue []*job
-
-func (q jobQueue) Len() int { return len(q) }
-
-func (q jobQueue) Less(i, j int) bool {
-	if q[i].rank != q[j].rank {
-		return q[i].rank < q[j].rank
-	}
-	return q[i].order < q[j].order
-}
-
-func (q jobQueue) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
-
-func (q *jobQueue) Push(x any) { *q = append(*q, x.(*job)) }
-
-func (q *jobQueue) Pop() any {
-	old := *q
-	j := old[len(old)-1]
-	*q = old[:len(old)-1]
-	return j
 }

@@ -45,7 +45,7 @@ func (s *search) caughtUp() bool {
 		return false
 	}
 	s.late = true
-	for _, tr := range policy.Rank(s.c.Book.Trials) {
+	for _, tr := range policy.Rank(s.c.Notebook.Trials) {
 		if tr.Ratio > late.Ratio || s.over() {
 			return false
 		}
@@ -88,7 +88,7 @@ func (s *search) proveUntil(tr *policy.Trial, until time.Time) bool {
 // for each. They come behind candidates, until they are waited for.
 func (s *search) othersToo() {
 	most := max(2, s.t.pool.n*3/4)
-	for _, tr := range policy.Rank(s.c.Book.Trials) {
+	for _, tr := range policy.Rank(s.c.Notebook.Trials) {
 		if most == 0 || tr.Ratio > lever.Step {
 			return
 		}
@@ -134,7 +134,7 @@ func proofOf(tr *policy.Trial) kind {
 // left for it, and what is measured and can't be adopted is worth nothing.
 func (s *search) ahead() {
 	const best = 2 // each may cost a few runs of cicc
-	for i, tr := range policy.Rank(s.c.Book.Trials) {
+	for i, tr := range policy.Rank(s.c.Notebook.Trials) {
 		if i == best || tr.Ratio > lever.Step {
 			return
 		}

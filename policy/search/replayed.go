@@ -55,7 +55,7 @@ func (t *Tuner) Vary(ctx context.Context, variation int, l *profile.Launch,
 	if d, err := s.Check(x.baseline); err != nil || !decide.Within(&x.t.o, &x.k.Kernel, d) {
 		return true // it proves nothing
 	}
-	for _, tr := range c.Book.Trials {
+	for _, tr := range c.Notebook.Trials {
 		if tr.Code != "" && tr.Same == "" {
 			x.byCode[tr.Code] = tr
 		}
@@ -137,9 +137,9 @@ func (t *Tuner) CheckOnly(l Captured) {
 	t.checks[l] = true
 }
 
-// AmongGrids says that most launches of a configuration's kernel have other grids: it gets no code
+// ManyGrids says that most launches of a configuration's kernel have other grids: it gets no code
 // for its grid alone.
-func (t *Tuner) AmongGrids(l Captured) {
+func (t *Tuner) ManyGrids(l Captured) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.grids[l] = true

@@ -21,14 +21,17 @@ func (g *simGPU) replays(tuner *Tuner, nth int) (p *profile.Launch, s *simSessio
 
 // decision replays one launch of a program, under a budget if it is not 0, and gives what is
 // decided of its kernel.
-func (g *simGPU) decision(o policy.Options, budget time.Duration) *cache.Decision {
+func (g *simGPU) decision(o policy.Options, budget time.Duration) (d *cache.Decision) {
 	g.t.Helper()
-	tuner := NewTuner(context.Background(), o, g, g, g, nil)
-	if budget > 0 {
-		tuner.SetBudget(budget, 0)
-	}
-	p, _, _ := g.replays(tuner, 1)
-	return g.finish(tuner, p)
+	g.bubble(func(*testing.T) {
+		tuner := NewTuner(context.Background(), o, g, g, g, nil)
+		if budget > 0 {
+			tuner.SetBudget(budget, 0)
+		}
+		p, _, _ := g.replays(tuner, 1)
+		d = g.finish(tuner, p)
+	})
+	return d
 }
 
 // finish ends a tuning of launches like one, and gives what is decided of its kernel.
@@ -255,7 +258,7 @@ func TestCheckOnly(t *testing.T) {
 		t.Fatal("it was not looked at")
 	}
 	k := tuner.byName["module _Z1aPfi"]
-	tried := k.configs[shape(500, 256)].Book.Trials
+	tried := k.configs[shape(500, 256)].Notebook.Trials
 	if len(tried) != len(k.Winners()) || len(tried) == 0 {
 		t.Errorf("%d trials of %d winners", len(tried), len(k.Winners()))
 	}

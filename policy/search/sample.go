@@ -46,8 +46,8 @@ func (s *search) sampling(order bool) (vote func() ([]int, error)) {
 		!s.permitted(lever.Term("bypass", "1")) || !order && !lever.Pruned(warps) {
 		return none
 	}
-	if s.c.Book.Sampled != nil {
-		return func() ([]int, error) { return voted(s.c.Book.Sampled), nil }
+	if s.c.Notebook.Sampled != nil {
+		return func() ([]int, error) { return voted(s.c.Notebook.Sampled), nil }
 	}
 	if stats.Median(s.first) > float64(longestCounted) {
 		return none
@@ -76,7 +76,7 @@ func (s *search) sampling(order bool) (vote func() ([]int, error)) {
 		case b := <-made:
 			if b.Candidate != nil {
 				err := s.sample(b.Candidate, b.Sampling, launches)
-				return voted(s.c.Book.Sampled), err
+				return voted(s.c.Notebook.Sampled), err
 			}
 		case <-time.After(countingWait):
 		case <-s.ctx.Done():
@@ -112,7 +112,7 @@ func (s *search) window(thresholds int) (power, launches int) {
 // does not try again. An error means that the process is lost.
 func (s *search) sample(cand *policy.Candidate, o bypass.Sampling, launches int) error {
 	out := &cache.Sampled{Why: "the launch that was to tell did not come back"}
-	s.c.Book.Sampled = out
+	s.c.Notebook.Sampled = out
 	s.save()
 	defer s.save()
 	c, _, err := s.s.Load(cand.Path, cand.Entry)
@@ -162,16 +162,16 @@ func (s *search) sampled(c profile.Candidate, o bypass.Sampling, launches int,
 		}
 	}
 	out.Launches = launches
-	if out.Thresholds, out.Cycles = apart(o.Thresholds, parts); out.Cycles == nil {
+	if out.Thresholds, out.Cycles = separate(o.Thresholds, parts); out.Cycles == nil {
 		return errors.New("not every threshold had its multiprocessors")
 	}
 	return nil
 }
 
-// apart parts what a threshold takes from what a multiprocessor takes: log cycles are the sum of
+// separate tells what a threshold takes from what a multiprocessor takes: log cycles are the sum of
 // both, by least squares; each is a mean of what the other leaves, in turn. It gives the cycles of
 // each threshold on the mean multiprocessor; nil where one had too few.
-func apart(thresholds []int, parts []bypass.Sampled) ([]int, []float64) {
+func separate(thresholds []int, parts []bypass.Sampled) ([]int, []float64) {
 	ofK, ofSM, on := map[int]float64{}, map[int]float64{}, map[int]int{}
 	for _, p := range parts {
 		on[p.Threshold]++

@@ -112,10 +112,10 @@ func (s *search) run() error {
 	defer func() { s.t.pool.drop(s.unasked) }()
 	s.c.Untried = s.untried()
 	count := s.counting()
-	if !s.c.Book.Done || s.incomplete() {
+	if !s.c.Notebook.Done || s.incomplete() {
 		err := s.explore()
 		if err == nil && !s.over() && !s.missing {
-			s.c.Book.Done = true
+			s.c.Notebook.Done = true
 		}
 		if err != nil {
 			return err
@@ -130,7 +130,7 @@ func (s *search) run() error {
 
 // incomplete tells whether the benchmark mode has still something to measure.
 func (s *search) incomplete() bool {
-	return s.t.o.Exhaustive && (s.c.Book.Exhaustive == nil || s.c.Book.Exhaustive.Cut)
+	return s.t.o.Exhaustive && (s.c.Notebook.Exhaustive == nil || s.c.Notebook.Exhaustive.Cut)
 }
 
 // explore runs steps 2 to 5.
@@ -147,7 +147,7 @@ func (s *search) explore() error {
 		}
 	}
 	if s.t.o.Exhaustive && !s.over() {
-		s.c.Book.Done = !s.missing // what the budget cuts from here on is no part of the search
+		s.c.Notebook.Done = !s.missing // what the budget cuts from here on is no part of the search
 		return s.exhaust()
 	}
 	return nil
@@ -340,7 +340,7 @@ func (s *search) additions(best *policy.Trial, round int) []recipe.Recipe {
 	}
 	count := map[string]int{}
 	var out []recipe.Recipe
-	for _, tr := range policy.Rank(s.c.Book.Trials) {
+	for _, tr := range policy.Rank(s.c.Notebook.Trials) {
 		name := lever.Of(tr.Recipe)
 		if name == "" || tr.Ratio > lever.Combinable || count[name] >= most ||
 			lever.Has(best.Recipe, name) || !together(best.Recipe, tr.Recipe) {
@@ -417,7 +417,7 @@ func isSource(tr *policy.Trial) bool { return lever.HasStage(tr.Recipe, rewrite.
 // there is none. One that gains is proved first: nothing is built upon what can't be adopted. One
 // whose proof takes long is passed over for now, while others could be gone on with.
 func (s *search) best(of func(*policy.Trial) bool) *policy.Trial {
-	for _, tr := range policy.Rank(s.c.Book.Trials) {
+	for _, tr := range policy.Rank(s.c.Notebook.Trials) {
 		if of != nil && !of(tr) {
 			continue
 		}

@@ -101,7 +101,7 @@ func (k *kernel) config(l *profile.Launch, t *Tuner) *config {
 	c := &config{Config: decide.Config{Shape: shape, Launch: l}, fresh: map[string]bool{},
 		key: decide.Key(k.Identity, device, shape, t.o.Leave())}
 	if k.Identity != "" {
-		c.Book = decide.Read(t.memory, c.key, k.Identity)
+		c.Notebook = decide.Read(t.memory, c.key, k.Identity)
 	}
 	k.configs[shape] = c
 	k.Configs = append(k.Configs, &c.Config)

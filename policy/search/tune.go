@@ -38,7 +38,7 @@ type Tuner struct {
 	byName  map[string]*kernel // by cubin and name
 	order   []*kernel
 	checks  map[Captured]bool // on which winners are checked, and none looked for
-	grids   map[Captured]bool // AmongGrids
+	grids   map[Captured]bool // ManyGrids
 	spentOn map[Captured]map[step]time.Duration
 	notes   []string
 	ended   bool
@@ -138,7 +138,7 @@ func (t *Tuner) Tune(ctx context.Context, l *profile.Launch, s profile.Session) 
 	x := t.search(ctx, k, c, l, s, begun.Add(left))
 	first := !c.Searched()
 	err := t.look(k, c, l, x)
-	c.Book.Cost = x.cost()
+	c.Notebook.Cost = x.cost()
 	t.metered(x)
 	var stop errStop
 	switch {
@@ -174,7 +174,7 @@ func (t *Tuner) look(k *kernel, c *config, l *profile.Launch, x *search) error {
 		// The values that the winner was made for are not those of all launches: search again without
 		// them.
 		c.retuned++
-		c.Book.Done = false
+		c.Notebook.Done = false
 		return x.run()
 	case c.Phase == decide.Resumable && c.resumed < maxResumed && t.pool.idle(&k.Kernel) &&
 		c.searchable(&t.o):
@@ -193,7 +193,7 @@ func (t *Tuner) search(ctx context.Context, k *kernel, c *config, l *profile.Lau
 	sit := &lever.Situation{Kernel: &k.Kernel, Shape: c.Shape, Device: d, Known: known,
 		Values: policy.Values(&k.Kernel, l), Options: &t.o, Trial: c.Trial, Largest: l.MaxThreads}
 	sit.Device.SMs = l.Device.Multiprocessors
-	sit.AmongGrids = t.grids[Captured{l.Cubin, l.Kernel, c.Shape}]
+	sit.ManyGrids = t.grids[Captured{l.Cubin, l.Kernel, c.Shape}]
 	for _, other := range k.Configs {
 		sit.Shapes = append(sit.Shapes, other.Shape)
 	}
@@ -208,7 +208,7 @@ func (t *Tuner) search(ctx context.Context, k *kernel, c *config, l *profile.Lau
 		t: t, k: k, c: c, l: l, s: s, ctx: ctx, sit: sit,
 		meter: meter{since: time.Now()}, end: end, deadline: end, moment: 100 * time.Millisecond,
 		compileBy: by,
-		begun:     t.now(), before: c.Book.Cost, spent: t.spent()}
+		begun:     t.now(), before: c.Notebook.Cost, spent: t.spent()}
 }
 
 // LeftAlone is profile's: a launch that was to be tuned could not be.
@@ -349,8 +349,8 @@ func (t *Tuner) Notes() []string {
 
 // outcome sums up what tuning a configuration gave.
 func (c *config) outcome(k *policy.Kernel) policy.Outcome {
-	o := policy.Outcome{Before: c.Before, Alone: c.Alone, Tried: len(c.Book.Trials)}
-	for _, tr := range c.Book.Trials {
+	o := policy.Outcome{Before: c.Before, Alone: c.Alone, Tried: len(c.Notebook.Trials)}
+	for _, tr := range c.Notebook.Trials {
 		if tr.N > 0 {
 			o.Run++
 		}
@@ -367,7 +367,7 @@ func (c *config) outcome(k *policy.Kernel) policy.Outcome {
 			c.winner.Confirmed.After
 		o.Ratio.Estimate = c.winner.Confirmed.Careful()
 	}
-	if best := policy.Rank(c.Book.Trials); len(best) > 0 && best[0].Open != "" {
+	if best := policy.Rank(c.Notebook.Trials); len(best) > 0 && best[0].Open != "" {
 		o.Open = fmt.Sprintf("%s took %.2f of the time, but %s", best[0].Text, best[0].Ratio,
 			best[0].Open)
 	}

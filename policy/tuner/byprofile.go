@@ -120,12 +120,12 @@ func (p *ByProfile) tell(launched []string, device string, say func(format strin
 			len(p.Kernels), p.Path, p.Kernels[0].Name)
 	}
 	say("by the profile %s: worth a search: %s, with %.0f %% of its time", p.Path,
-		count(len(heavy), "kernel"), 100*min(part, 1))
+		policy.Count(len(heavy), "kernel"), 100*min(part, 1))
 	if len(unknown) > 0 {
 		say("in the profile, and not launched here: %s", strings.Join(unknown, ", "))
 	}
 	if p.Left > 0 {
-		say("left out of the profile, since it makes no sense: %s", count(p.Left, "row"))
+		say("left out of the profile, since it makes no sense: %s", policy.Count(p.Left, "row"))
 	}
 	if p.Device != "" && device != "" && p.Device != device {
 		say("the profile was made on %s, this is %s: its shares count, times are measured here", p.Device,
@@ -211,11 +211,4 @@ func (p *ByProfile) tellStale(b *Decisions, device, driver string) {
 			p.say("%s is tuned again: %s", policy.ShortName(d.Kernel), why)
 		}
 	}
-}
-
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }

@@ -80,7 +80,7 @@ func TestFamilyShares(t *testing.T) {
 		m.Grid, m.Use.Family = [3]int{5 - i, 1, 1}, 80
 	}
 	for i, m := range list { // a has one grid
-		if amongGrids(m) != (i > 0 && i < 6) {
+		if manyGrids(m) != (i > 0 && i < 6) {
 			t.Errorf("%s on %d blocks: its grids are %v", m.Kernel, m.Grid[0], !(i > 0 && i < 6))
 		}
 	}

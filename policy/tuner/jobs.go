@@ -135,9 +135,9 @@ func families(list []*capture.Manifest, total float64) map[*capture.Manifest]Job
 	return out
 }
 
-// amongGrids tells of a capture whose kernel is launched in other grids for most of its time, so
+// manyGrids tells of a capture whose kernel is launched in other grids for most of its time, so
 // that a copy for one grid would hardly ever run.
-func amongGrids(m *capture.Manifest) bool { return m.Use.Seconds < ownGrid*m.Use.Family }
+func manyGrids(m *capture.Manifest) bool { return m.Use.Seconds < ownGrid*m.Use.Family }
 
 // ownGrid is the least part of such a kernel's time for which a copy for one grid is made.
 const ownGrid = 0.2

@@ -92,8 +92,8 @@ func (w *ReplaySearch) pass(ctx context.Context, list []Job, budget time.Duratio
 	var sum float64
 	for _, j := range list {
 		sum += j.Share
-		if amongGrids(j.Capture) {
-			w.Tuner.AmongGrids(configuration(j.Capture))
+		if manyGrids(j.Capture) {
+			w.Tuner.ManyGrids(configuration(j.Capture))
 		}
 	}
 	done := make(chan struct{})

@@ -12,12 +12,12 @@ import (
 	"gnvcc/install/kits"
 )
 
-// toolkits gives the toolkits that there are on this machine; none is a loud skip.
+// toolkits gives those to test with that have CUPTI for the agent; none is a loud skip.
 func toolkits(t *testing.T) map[string]string {
 	found := map[string]string{}
-	for _, v := range []string{"11.8", "12.4", "13.0", "13.3", "13.5"} {
-		if kit, ok := kits.Find(v); ok {
-			found[v] = kit.Dir
+	for _, kit := range kits.All(t) {
+		if _, err := Find(kit.Dir); err == nil {
+			found[kit.Version] = kit.Dir
 		}
 	}
 	if len(found) == 0 {

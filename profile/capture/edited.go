@@ -1,7 +1,6 @@
 package capture
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
@@ -33,7 +32,7 @@ type ModuleValue struct {
 // Edited gives the launch with another build of its kernel. The result is not kept, save for the
 // code.
 func (s *Store) Edited(m *Manifest, c Code) (*Manifest, error) {
-	if had, err := m.layout(); err != nil {
+	if _, had, err := m.Arguments(); err != nil {
 		return nil, err
 	} else if !slices.Equal(had, c.Params) {
 		return nil, fmt.Errorf("%w: its parameters are others now", ErrUnlike)
@@ -61,19 +60,4 @@ func (s *Store) Edited(m *Manifest, c Code) (*Manifest, error) {
 	}
 	out.Cubin = c.Hash
 	return &out, nil
-}
-
-// layout reads the parameters' places from the kernel's record, which settings has checked.
-func (m *Manifest) layout() ([][2]int, error) {
-	if _, err := settings(m.Settings); err != nil {
-		return nil, err
-	}
-	at := 4 + int(binary.LittleEndian.Uint32(m.Settings)) + 3*4 + 3*4 + 5*4 + 8
-	n := int(binary.LittleEndian.Uint32(m.Settings[at:]))
-	out := make([][2]int, n)
-	for i := range out {
-		p := m.Settings[at+4+8*i:]
-		out[i] = [2]int{int(binary.LittleEndian.Uint32(p)), int(binary.LittleEndian.Uint32(p[4:]))}
-	}
-	return out, nil
 }

@@ -1,6 +1,7 @@
 package capture
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -86,13 +87,7 @@ func (c *Collector) Finish() Run {
 		out.Lines = append(out.Lines, s.line())
 	}
 	slices.SortStableFunc(out.Seen, func(a, b Seen) int {
-		switch {
-		case a.Use.Seconds > b.Use.Seconds:
-			return -1
-		case a.Use.Seconds < b.Use.Seconds:
-			return 1
-		}
-		return b.Use.Count - a.Use.Count
+		return cmp.Or(cmp.Compare(b.Use.Seconds, a.Use.Seconds), b.Use.Count-a.Use.Count)
 	})
 	out.Notes = c.notes
 	return out
@@ -107,12 +102,7 @@ func (s *shape) divide() []Seen {
 	}
 	list := slices.Clone(sets.List)
 	slices.SortStableFunc(list, func(a, b profile.Set) int {
-		if a.Seconds != b.Seconds && a.Seconds > b.Seconds {
-			return -1
-		} else if a.Seconds < b.Seconds {
-			return 1
-		}
-		return b.Count - a.Count
+		return cmp.Or(cmp.Compare(b.Seconds, a.Seconds), b.Count-a.Count)
 	})
 	left := slices.Clone(s.captures)
 	rest := s.use
@@ -169,10 +159,7 @@ func (s *shape) manifests() (out []*Manifest) {
 
 // whole is a configuration that is not divided.
 func (s *shape) whole() Seen {
-	x := Seen{Launch: s.launch, Use: s.use, Why: s.why, Share: 1}
-	for _, t := range s.captures {
-		x.Captures = append(x.Captures, t.m)
-	}
+	x := Seen{Launch: s.launch, Use: s.use, Captures: s.manifests(), Why: s.why, Share: 1}
 	x.Use.Sets = len(x.Captures)
 	if len(s.sets.List) == 1 {
 		s.stand(s.sets.List[0], s.captures)

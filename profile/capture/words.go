@@ -2,6 +2,7 @@ package capture
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -30,12 +31,7 @@ func (l *Line) Parts() (parts []Part, rest profile.Set) {
 		return nil, rest
 	}
 	slices.SortStableFunc(sets.List, func(a, b profile.Set) int {
-		if a.Seconds > b.Seconds {
-			return -1
-		} else if a.Seconds < b.Seconds {
-			return 1
-		}
-		return 0
+		return cmp.Compare(b.Seconds, a.Seconds)
 	})
 	for _, x := range sets.List {
 		if x.Seconds < setShare*l.Seconds || len(parts) == mostSets {

@@ -2,7 +2,6 @@ package emulate
 
 import (
 	"encoding/binary"
-	"math/bits"
 )
 
 // Loads, stores, atomic operations. Threads of a warp do them one after another, in the order of
@@ -376,8 +375,7 @@ func atom(d *decoder, i *inst) {
 		v, op, at = func(*warp, int) uint64 { return 1 }, 0, d.address(s, 64, true)
 	}
 	i.warp = func(w *warp, on uint32) error {
-		for rest := on; rest != 0; rest &= rest - 1 {
-			l := bits.TrailingZeros32(rest)
+		for l := range lanes(on) {
 			b := w.reach(s, l, at(w, l), c.size)
 			if b == nil {
 				break
@@ -386,9 +384,7 @@ func atom(d *decoder, i *inst) {
 			c.store(b, c.operate(op, old, new))
 			w.put(l, n, old, c.size)
 		}
-		err := w.err
-		w.err = nil
-		return err
+		return nil
 	}
 }
 
@@ -430,8 +426,7 @@ func cas(d *decoder, i *inst) {
 	swap := d.wide(arg{n: int(d.bits(64, 8))}, size)
 	n, c := int(d.bits(16, 8)), cell{size: size}
 	i.warp = func(w *warp, on uint32) error {
-		for rest := on; rest != 0; rest &= rest - 1 {
-			l := bits.TrailingZeros32(rest)
+		for l := range lanes(on) {
 			b := w.reach(s, l, at(w, l), size)
 			if b == nil {
 				break
@@ -445,9 +440,7 @@ func cas(d *decoder, i *inst) {
 			}
 			w.put(l, n, old, size)
 		}
-		err := w.err
-		w.err = nil
-		return err
+		return nil
 	}
 }
 

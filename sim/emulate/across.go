@@ -1,7 +1,5 @@
 package emulate
 
-import "math/bits"
-
 // What threads of a warp tell one another, and the barriers of a block.
 
 var acrossOps = map[uint16]func(*decoder, *inst){
@@ -29,8 +27,7 @@ func shfl(d *decoder, i *inst) {
 	how := d.bits(58, 2)
 	i.warp = func(w *warp, on uint32) error {
 		var got [32]uint32
-		for rest := on; rest != 0; rest &= rest - 1 {
-			l := bits.TrailingZeros32(rest)
+		for l := range lanes(on) {
 			b, c := int(lane(w, l)&31), bounds(w, l)
 			clamp, segment := int(c&31), int(c>>8&31)
 			low, high := l&segment, l&segment|clamp&^segment
@@ -55,8 +52,7 @@ func shfl(d *decoder, i *inst) {
 			got[l] = from(w, at)
 			inside(w, l, ok)
 		}
-		for rest := on; rest != 0; rest &= rest - 1 {
-			l := bits.TrailingZeros32(rest)
+		for l := range lanes(on) {
 			w.set(l, n, got[l])
 		}
 		return nil
@@ -86,8 +82,7 @@ func vote(d *decoder, i *inst) {
 			}
 			return nil
 		}
-		for rest := on; rest != 0; rest &= rest - 1 {
-			l := bits.TrailingZeros32(rest)
+		for l := range lanes(on) {
 			w.set(l, int(n), yes)
 			if target != 7 {
 				w.p[l] = w.p[l]&^(1<<target) | uint8(boolean(is))<<target
@@ -107,16 +102,14 @@ func match(d *decoder, i *inst) {
 	v := d.wide(arg{n: int(d.bits(24, 8))}, size)
 	i.warp = func(w *warp, on uint32) error {
 		var same [32]uint32
-		for rest := on; rest != 0; rest &= rest - 1 {
-			l := bits.TrailingZeros32(rest)
-			for others := on; others != 0; others &= others - 1 {
-				if o := bits.TrailingZeros32(others); v(w, o) == v(w, l) {
+		for l := range lanes(on) {
+			for o := range lanes(on) {
+				if v(w, o) == v(w, l) {
 					same[l] |= 1 << o
 				}
 			}
 		}
-		for rest := on; rest != 0; rest &= rest - 1 {
-			l := bits.TrailingZeros32(rest)
+		for l := range lanes(on) {
 			if !any && same[l] != on {
 				same[l] = 0
 			}
@@ -136,8 +129,8 @@ func redux(d *decoder, i *inst) {
 	}
 	i.warp = func(w *warp, on uint32) error {
 		out := a(w, first32(on))
-		for rest := on & (on - 1); rest != 0; rest &= rest - 1 {
-			switch v := a(w, bits.TrailingZeros32(rest)); op {
+		for l := range lanes(on & (on - 1)) {
+			switch v := a(w, l); op {
 			case 0:
 				out &= v
 			case 1:

@@ -1,7 +1,5 @@
 package emulate
 
-import "math/bits"
-
 // Threads that part and meet. BSSY notes who takes part in a convergence barrier, BSYNC waits for
 // all of them that have neither ended nor left it (BREAK). A barrier is kept by thread, not by
 // warp: two groups of a warp may be in the same function at once.
@@ -102,8 +100,8 @@ func indirect(d *decoder, i *inst) {
 		for on != 0 {
 			at := base + int64(to(w, first32(on)))
 			same := uint32(0)
-			for rest := on; rest != 0; rest &= rest - 1 {
-				if l := bits.TrailingZeros32(rest); base+int64(to(w, l)) == at {
+			for l := range lanes(on) {
+				if base+int64(to(w, l)) == at {
 					same |= 1 << l
 				}
 			}
@@ -136,8 +134,8 @@ func bssy(d *decoder, i *inst) {
 	d.skip(32, 32) // where it is waited for
 	n := d.bits(16, 4)
 	i.warp = func(w *warp, on uint32) error {
-		for rest := on; rest != 0; rest &= rest - 1 {
-			w.b[bits.TrailingZeros32(rest)][n] = on
+		for l := range lanes(on) {
+			w.b[l][n] = on
 		}
 		return nil
 	}
@@ -165,8 +163,8 @@ func leave(d *decoder, i *inst) {
 	d.always(87)
 	n := d.bits(16, 4)
 	i.warp = func(w *warp, on uint32) error {
-		for rest := w.b[first32(on)][n]; rest != 0; rest &= rest - 1 {
-			w.b[bits.TrailingZeros32(rest)][n] &^= on
+		for l := range lanes(w.b[first32(on)][n]) {
+			w.b[l][n] &^= on
 		}
 		return nil
 	}

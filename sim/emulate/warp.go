@@ -2,6 +2,7 @@ package emulate
 
 import (
 	"fmt"
+	"iter"
 	"math/bits"
 )
 
@@ -116,11 +117,12 @@ func (w *warp) step(i *inst, g *group) error {
 		err = i.warp(w, on)
 	case i.once:
 		i.lane(w, first32(on))
-		err, w.err = w.err, nil
 	default:
-		for rest := on; rest != 0; rest &= rest - 1 {
+		for rest := on; rest != 0; rest &= rest - 1 { // most of the time is spent here
 			i.lane(w, bits.TrailingZeros32(rest))
 		}
+	}
+	if err == nil {
 		err, w.err = w.err, nil
 	}
 	g.pc++
@@ -167,6 +169,14 @@ func (w *warp) set(l, n int, v uint32) {
 func (w *warp) setUniform(n int, v uint32) {
 	if n != noUniform {
 		w.u[n] = v
+	}
+}
+
+// lanes are the threads of some, one after the other.
+func lanes(on uint32) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for ; on != 0 && yield(bits.TrailingZeros32(on)); on &= on - 1 {
+		}
 	}
 }
 

@@ -1,11 +1,7 @@
-// Package forest is regression by a random forest: trees that are grown on samples of the data,
-// each split chosen among some of the features (Breiman, Random Forests, 2001). Written out because
-// no maintained library for it can be had; a forest here has hundreds of rows and tens of features,
-// so that simple code is fast enough.
+// Package forest is regression by a random forest (Breiman, Random Forests, 2001): what its trees
+// answer, and forests on disk. They are grown by bench/forests.
 //
-// The same data and seed give the same forest, byte for byte. sim/predict and bench call it; it
-// calls nobody.
+// policy/lever, sim/predict and bench call it; it calls nobody.
 //
-// Files: grow.go trees and bagging, file.go forests on disk, validate.go errors on rows that were
-// not seen.
+// Files: forest.go the trees, file.go forests on disk.
 package forest

@@ -7,6 +7,35 @@ import (
 	"testing"
 )
 
+// A regSet is a set of registers of one file.
+type regSet [4]uint64
+
+func (s *regSet) add(x Span) {
+	for n := range int(x.N) {
+		if r := int(x.First) + n; r < 255 {
+			s[r/64] |= 1 << (r % 64)
+		}
+	}
+}
+
+// Has reports whether a register is in the set.
+func (s *regSet) Has(r int) bool { return s[r/64]>>(r%64)&1 == 1 }
+
+// live are registers of both files.
+type live [2]regSet
+
+func (l *live) union(o *live) bool {
+	changed := false
+	for f := range l {
+		for w := range l[f] {
+			if n := l[f][w] | o[f][w]; n != l[f][w] {
+				l[f][w], changed = n, true
+			}
+		}
+	}
+	return changed
+}
+
 // pending are the registers whose value is on its way, by scoreboard.
 type pending [6]live
 
@@ -32,7 +61,7 @@ func (p *pending) step(i *Inst) string {
 		*p = pending{}
 	}
 	bad := ""
-	for k, spans := range [][]Span{i.Reads(), i.Writes()} {
+	for k, spans := range [][]Span{reads(i), i.Writes()} {
 		if k == 1 && i.Class() == Load {
 			break // loads of one kind come back in order: a later one may write the register without a wait
 		}

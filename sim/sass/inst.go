@@ -1,5 +1,7 @@
 package sass
 
+import "math/bits"
+
 // A File is a register file.
 type File uint8
 
@@ -28,11 +30,8 @@ type Inst struct {
 	CC      uint16
 	// Target is where a branch goes, as an offset in the section; -1 where that is not in the word.
 	Target int
-	nw, nr uint8
+	nw     uint8
 	writes [2]Span
-	reads  [6]Span
-	// One bit a predicate, uniform ones for uniform instructions.
-	PredicatesRead, PredicatesWritten uint8
 }
 
 // Never and Always are guards: PT, and PT negated.
@@ -62,11 +61,8 @@ func (i *Inst) Space() Space {
 	return i.op.space
 }
 
-// Writes are the registers written, Reads those read (the guard apart).
+// Writes are the registers written.
 func (i *Inst) Writes() []Span { return i.writes[:i.nw] }
-
-// Reads are the registers read.
-func (i *Inst) Reads() []Span { return i.reads[:i.nr] }
 
 // unguarded tells that the instruction runs in every thread that gets there.
 func (i *Inst) unguarded() bool { return i.Guard == always && !i.Negated }
@@ -79,13 +75,6 @@ func (i *Inst) write(f File, first uint64, n int) {
 	if n > 0 && !i.zero(f, first) && int(i.nw) < len(i.writes) {
 		i.writes[i.nw] = Span{f, uint8(first), uint8(n)}
 		i.nw++
-	}
-}
-
-func (i *Inst) read(f File, first uint64, n int) {
-	if n > 0 && !i.zero(f, first) && int(i.nr) < len(i.reads) {
-		i.reads[i.nr] = Span{f, uint8(first), uint8(n)}
-		i.nr++
 	}
 }
 
@@ -113,16 +102,14 @@ func decode(w Word, offset, cc int) Inst {
 		i.Bytes = width(w, i.op)
 	}
 	i.destination()
-	if !i.special() {
-		i.operands()
-	}
 	if i.op.class == Branch || i.op.code == 0x145 {
 		i.branch()
 	}
 	return i
 }
 
-// destination is bits 16 to 23.
+// destination is bits 16 to 23. Of textures two registers more are named at bit 64: as many in all
+// as the mask of bits 72 to 75 has ones.
 func (i *Inst) destination() {
 	n := 1
 	switch i.op.regs[0] {
@@ -150,7 +137,18 @@ func (i *Inst) destination() {
 	case 0x082: // UMOV.64 of an immediate
 		n = pairIf(i.Form() == 2 || i.CC >= 100 && i.Form() == 6 && i.bit(80))
 	case 0x03c, 0x037, 0x03f, 0x03d:
-		_, _, _, n = i.tensor()
+		if n = 4; i.op.code == 0x03c && !i.bit(76) { // HMMA with sums of 16 bits
+			n = 2
+		}
+	}
+	switch {
+	case i.op.code == 0x1a7 && i.Form() == 2: // SYNCS.PHASECHK gives a predicate
+		return
+	case i.op.class == Texture && i.op.regs[0] == 'm':
+		n := bits.OnesCount64(i.bits(72, 4))
+		i.write(General, i.bits(16, 8), min(n, 2))
+		i.write(General, i.bits(64, 8), n-2)
+		return
 	}
 	if i.op.class == Uniform || i.op.regs[0] == 'u' || i.op.regs[0] == 'U' || i.op.code == 0x0b9 ||
 		i.op.code == 0x1ac {
@@ -164,66 +162,6 @@ func (i *Inst) destination() {
 func pairIf(is bool) int {
 	if is {
 		return 2
-	}
-	return 1
-}
-
-// operands reads the sources and predicates of an op in the short form.
-func (i *Inst) operands() {
-	form := i.Form()
-	for _, s := range i.op.regs[1:] {
-		switch s {
-		case 'a':
-			i.read(General, i.bits(24, 8), i.size())
-		case 'A':
-			i.read(General, i.bits(24, 8), 2)
-		case 'b', 'B':
-			n := i.size()
-			if s == 'B' || i.op.code == 0x025 && form != 1 && form < 4 || i.op.code == 0x025 && form == 7 {
-				n = 2
-			}
-			switch {
-			case form == 1, form == 3 && i.op.code == 0x007 && i.CC >= 100: // SEL.64 has its pair here
-				i.read(General, i.bits(32, 8), n)
-			case form >= 6:
-				i.read(Scalar, i.uniform(32), n)
-			}
-		case 'c', 'C':
-			n := i.size()
-			if s == 'C' && (i.op.class == FP64 || form == 1 || form >= 4 && form <= 6) {
-				n = 2
-			}
-			i.read(General, i.bits(64, 8), n)
-		case 'i', 'I':
-			i.read(Scalar, i.uniform(24), pairIf(s == 'I'))
-		case 'j', 'J':
-			if form == 1 || form == 6 {
-				i.read(Scalar, i.uniform(32), pairIf(s == 'J'))
-			}
-		case 'k', 'K':
-			i.read(Scalar, i.uniform(64), pairIf(s == 'K'))
-		case 'p':
-			i.PredicatesWritten |= 1 << i.bits(81, 3) & 0x7f
-		case 'q':
-			i.PredicatesWritten |= 1 << i.bits(84, 3) & 0x7f
-		case 'x':
-			i.PredicatesRead |= 1 << i.bits(87, 3) & 0x7f
-		case 'y':
-			i.PredicatesRead |= 1 << i.bits(77, 3) & 0x7f
-		}
-	}
-	if !i.unguarded() {
-		i.PredicatesRead |= 1 << i.Guard & 0x7f
-	}
-}
-
-// size is the width in registers of an ordinary source operand.
-func (i *Inst) size() int {
-	switch i.op.code {
-	case 0x035, 0x007, 0x002, 0x082: // IADD.64, SEL.64, MOV.64: as wide as the result
-		if i.nw > 0 {
-			return int(i.writes[0].N)
-		}
 	}
 	return 1
 }

@@ -69,7 +69,7 @@ func (s Space) String() string { return spaceNames[s] }
 //
 // Slot b holds a register with form 1 only (bits 9 to 11), a uniform one with forms 6 and 7, else
 // an immediate or a place in a constant bank. What does not fit the short form is a case of special
-// in inst.go.
+// in inst.go, or, as far as they are sources, in the tests (reads_test.go).
 type op struct {
 	code  uint16 // the low nine bits
 	name  string

@@ -141,7 +141,7 @@ func sameName(i *Inst, opcode string) bool {
 // names lists an instruction's registers of one file by their first numbers.
 func names(i *Inst, f File) string {
 	set := map[int]bool{}
-	for _, spans := range [][]Span{i.Reads(), i.Writes()} {
+	for _, spans := range [][]Span{reads(i), i.Writes()} {
 		for _, s := range spans {
 			if s.File == f {
 				set[int(s.First)] = true
@@ -263,8 +263,7 @@ func (t *tally) add(cubin []byte, text []byte, name string) error {
 }
 
 // TestDecode compares with every installed nvdisasm: operations, guards, registers, widths,
-// targets, and where there are no calls live registers; and it checks the control field, which
-// nvdisasm does not print.
+// targets; and it checks the control field, which nvdisasm does not print.
 func TestDecode(t *testing.T) {
 	archs := []string{"75", "90", "80", "120", "86", "100"}
 	for n, kit := range kits.All(t) {
@@ -292,10 +291,8 @@ func TestDecode(t *testing.T) {
 					t.Fatal(err)
 				}
 				sum.report(t)
-				var live liveTally
-				live.add(t, code, tool(t, nvdisasm, "-c", "-lrm", "count", file), arch)
-				if sum.insts < 200 || live.insts < 100 || live.wrong*8 > live.insts {
-					t.Errorf("sm_%s: %d instructions, live registers %+v", arch, sum.insts, live)
+				if sum.insts < 200 {
+					t.Errorf("sm_%s: %d instructions", arch, sum.insts)
 				}
 				functions, err := Read(code)
 				if err != nil {

@@ -1,4 +1,4 @@
-package forest
+package forests
 
 import (
 	"bytes"
@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"gnvcc/sim/forest"
 )
 
 // stairs is a function that trees are good at, with noise, and two features that mean nothing.
@@ -54,6 +56,10 @@ func TestLearns(t *testing.T) {
 	}
 }
 
+func predict(t forest.Tree, x []float64) float64 {
+	return (&forest.Forest{Trees: []forest.Tree{t}}).Predict(x)
+}
+
 // One tree on all rows with leaves of one row is exact where rows differ.
 func TestOneTree(t *testing.T) {
 	rows := []Row{{[]float64{1}, 5, ""}, {[]float64{2}, 7, ""}, {[]float64{3}, 9, ""}}
@@ -61,11 +67,11 @@ func TestOneTree(t *testing.T) {
 		random: rand.New(rand.NewPCG(1, 1))}
 	g.split([]int{0, 1, 2}, 0)
 	for _, r := range rows {
-		if got := g.tree.predict(r.X); got != r.Y {
+		if got := predict(g.tree, r.X); got != r.Y {
 			t.Errorf("%v: %g", r, got)
 		}
 	}
-	if got := g.tree.predict([]float64{1.4}); got != 5 {
+	if got := predict(g.tree, []float64{1.4}); got != 5 {
 		t.Errorf("1.4: %g", got)
 	}
 }
@@ -103,34 +109,34 @@ func TestLoad(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := file.String()
-	got, err := Load(strings.NewReader(text), "NVIDIA H200", names)
+	got, err := forest.Load(strings.NewReader(text), "NVIDIA H200", names)
 	if err != nil || math.Abs(got.Predict([]float64{0.9, 0.9, 0, 0})-f.Predict([]float64{0.9, 0.9, 0,
 		0})) > 0 {
 		t.Errorf("%v", err)
 	}
-	for what, load := range map[string]func() (*Forest, error){
-		"another device": func() (*Forest, error) { return Load(strings.NewReader(text), "T4", names) },
-		"other features": func() (*Forest, error) {
-			return Load(strings.NewReader(text), "NVIDIA H200", names[:3])
+	for what, load := range map[string]func() (*forest.Forest, error){
+		"another device": func() (*forest.Forest, error) { return forest.Load(strings.NewReader(text), "T4", names) },
+		"other features": func() (*forest.Forest, error) {
+			return forest.Load(strings.NewReader(text), "NVIDIA H200", names[:3])
 		},
-		"half a file": func() (*Forest, error) {
-			return Load(strings.NewReader(text[:len(text)/2]), "NVIDIA H200", names)
+		"half a file": func() (*forest.Forest, error) {
+			return forest.Load(strings.NewReader(text[:len(text)/2]), "NVIDIA H200", names)
 		},
-		"another version": func() (*Forest, error) {
-			return Load(strings.NewReader(strings.Replace(text, `"Version":1`, `"Version":9`, 1)),
+		"another version": func() (*forest.Forest, error) {
+			return forest.Load(strings.NewReader(strings.Replace(text, `"Version":1`, `"Version":9`, 1)),
 				"NVIDIA H200", names)
 		},
-		"an endless walk": func() (*Forest, error) {
-			return Load(strings.NewReader(
+		"an endless walk": func() (*forest.Forest, error) {
+			return forest.Load(strings.NewReader(
 				`{"Version":1,"Device":"x","Features":["a"],"Trees":[[{"Left":0,"Right":0},{"Left":1,"Right":1}]]}`), "x", []string{"a"})
 		},
-		"a child far away": func() (*Forest, error) {
-			return Load(strings.NewReader(
+		"a child far away": func() (*forest.Forest, error) {
+			return forest.Load(strings.NewReader(
 				`{"Version":1,"Device":"x","Features":["a"],"Trees":[[{"Left":9,"Right":9}]]}`), "x",
 				[]string{"a"})
 		},
-		"no trees": func() (*Forest, error) {
-			return Load(strings.NewReader(`{"Version":1,"Device":"x","Features":["a"]}`), "x", []string{"a"})
+		"no trees": func() (*forest.Forest, error) {
+			return forest.Load(strings.NewReader(`{"Version":1,"Device":"x","Features":["a"]}`), "x", []string{"a"})
 		},
 	} {
 		if _, err := load(); err == nil {

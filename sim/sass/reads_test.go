@@ -1,9 +1,80 @@
 package sass
 
-import "math/bits"
+// The registers that an instruction reads: nobody but the tests wants them. What nvdisasm names is
+// compared with them, and the control field has to wait for them.
+
+// sources are those of one instruction.
+type sources struct {
+	*Inst
+	list []Span
+}
+
+// reads are the registers read.
+func reads(i *Inst) []Span {
+	s := sources{Inst: i}
+	if i.op != nil && !s.special() {
+		s.operands()
+	}
+	return s.list
+}
+
+func (i *sources) read(f File, first uint64, n int) {
+	if n > 0 && !i.zero(f, first) {
+		i.list = append(i.list, Span{f, uint8(first), uint8(n)})
+	}
+}
+
+// operands reads the sources and predicates of an op in the short form.
+func (i *sources) operands() {
+	form := i.Form()
+	for _, s := range i.op.regs[1:] {
+		switch s {
+		case 'a':
+			i.read(General, i.bits(24, 8), i.size())
+		case 'A':
+			i.read(General, i.bits(24, 8), 2)
+		case 'b', 'B':
+			n := i.size()
+			if s == 'B' || i.op.code == 0x025 && form != 1 && form < 4 || i.op.code == 0x025 && form == 7 {
+				n = 2
+			}
+			switch {
+			case form == 1, form == 3 && i.op.code == 0x007 && i.CC >= 100: // SEL.64 has its pair here
+				i.read(General, i.bits(32, 8), n)
+			case form >= 6:
+				i.read(Scalar, i.uniform(32), n)
+			}
+		case 'c', 'C':
+			n := i.size()
+			if s == 'C' && (i.op.class == FP64 || form == 1 || form >= 4 && form <= 6) {
+				n = 2
+			}
+			i.read(General, i.bits(64, 8), n)
+		case 'i', 'I':
+			i.read(Scalar, i.uniform(24), pairIf(s == 'I'))
+		case 'j', 'J':
+			if form == 1 || form == 6 {
+				i.read(Scalar, i.uniform(32), pairIf(s == 'J'))
+			}
+		case 'k', 'K':
+			i.read(Scalar, i.uniform(64), pairIf(s == 'K'))
+		}
+	}
+}
+
+// size is the width in registers of an ordinary source operand.
+func (i *sources) size() int {
+	switch i.op.code {
+	case 0x035, 0x007, 0x002, 0x082: // IADD.64, SEL.64, MOV.64: as wide as the result
+		if i.nw > 0 {
+			return int(i.writes[0].N)
+		}
+	}
+	return 1
+}
 
 // special reads the operands of the operations that the short form does not fit.
-func (i *Inst) special() bool {
+func (i *sources) special() bool {
 	switch i.op.code {
 	case 0x029: // DADD: the second operand stands in slot c where it is a register
 		i.read(General, i.bits(24, 8), 2)
@@ -34,9 +105,7 @@ func (i *Inst) special() bool {
 		i.read(Scalar, i.uniform(24), 1)
 		i.read(Scalar, i.uniform(32), 2)
 	case 0x1a7: // SYNCS
-		if i.Form() == 2 { // .PHASECHK gives a predicate
-			i.nw = 0
-		} else {
+		if i.Form() != 2 { // .PHASECHK
 			i.read(General, i.bits(24, 8), 1)
 		}
 		i.read(General, i.bits(32, 8), 2)
@@ -46,7 +115,7 @@ func (i *Inst) special() bool {
 	case 0x1ac: // LDCU
 		i.read(Scalar, i.uniform(24), 1)
 	case 0x037, 0x03c, 0x03d, 0x03f:
-		a, b, c, _ := i.tensor()
+		a, b, c := i.tensor()
 		i.read(General, i.bits(24, 8), a)
 		i.read(General, i.bits(32, 8), b)
 		i.read(General, i.bits(64, 8), c)
@@ -58,21 +127,17 @@ func (i *Inst) special() bool {
 		if f := i.Form(); f == 1 || f == 4 {
 			i.read(General, i.bits(64, 8), 1)
 		}
-		i.PredicatesWritten |= 1 << i.bits(81, 3) & 0x7f
 	default:
 		if !i.control() && !i.memory() {
 			return false
 		}
-	}
-	if !i.unguarded() {
-		i.PredicatesRead |= 1 << i.Guard & 0x7f
 	}
 	return true
 }
 
 // control reads the operands of the operations that let threads wait for each other, or go
 // elsewhere.
-func (i *Inst) control() bool {
+func (i *sources) control() bool {
 	switch i.op.code {
 	case 0x148: // WARPSYNC
 		switch {
@@ -90,7 +155,6 @@ func (i *Inst) control() bool {
 			i.read(General, i.bits(32, 8), 1)
 		}
 	case 0x147: // BRA: BRA.U and BRA.DIV have a uniform operand
-		i.PredicatesRead |= 1 << i.bits(87, 3) & 0x7f
 		if i.bit(91) && i.Form() == 4 {
 			i.read(Scalar, i.uniform(24), 1)
 		}
@@ -105,7 +169,7 @@ func (i *Inst) control() bool {
 }
 
 // memory reads the operands of an access that needs its address read.
-func (i *Inst) memory() bool {
+func (i *sources) memory() bool {
 	switch i.op.class {
 	case Load, Store, Atomic:
 		i.address()
@@ -119,7 +183,7 @@ func (i *Inst) memory() bool {
 
 // address reads the operands of a memory access: the address in slot a (with a uniform register
 // added where bit 91 says so), data at bit 32, a second datum of compare and swap at bit 64.
-func (i *Inst) address() {
+func (i *sources) address() {
 	code, far := i.op.code, i.op.space == Global || i.op.space == Generic
 	n := 1
 	if far {
@@ -155,31 +219,20 @@ func (i *Inst) address() {
 	case 0x18d, 0x18b, 0x1a9: // CAS
 		i.read(General, i.bits(64, 8), words(i.Bytes))
 	}
-	if code == 0x1a8 || code == 0x18a || code == 0x1a9 || code == 0x18b {
-		i.PredicatesWritten |= 1 << i.bits(81, 3) & 0x7f
-	}
 }
 
-// texture reads coordinates, and the handle's uniform register. Results are two registers in the
-// usual place and two more named at bit 64, as many as the mask of bits 72 to 75 has ones. How many
-// registers hold the coordinates was not found in the word: the least is taken, so that live counts
-// around textures may be too low.
-func (i *Inst) texture() {
+// texture reads coordinates, and the handle's uniform register. How many registers hold the
+// coordinates was not found in the word: the least is taken.
+func (i *sources) texture() {
 	i.read(General, i.bits(24, 8), 1)
 	i.read(General, i.bits(32, 8), 1)
 	if i.Form() == 7 {
 		i.read(Scalar, i.uniform(40), 1)
 	}
-	if i.op.class == Texture && i.op.regs[0] == 'm' {
-		n := bits.OnesCount64(i.bits(72, 4))
-		i.nw = 0
-		i.write(General, i.bits(16, 8), min(n, 2))
-		i.write(General, i.bits(64, 8), n-2)
-	}
 }
 
-// tensor gives the registers of the three operands and the result of a matrix instruction.
-func (i *Inst) tensor() (a, b, c, d int) {
+// tensor gives the registers of the three operands of a matrix instruction.
+func (i *sources) tensor() (a, b, c int) {
 	switch i.op.code {
 	case 0x03c: // HMMA: m16n8k8, or k16 with bit 75; 32-bit sums with bit 76
 		a, b, c = 2, 1, 2
@@ -189,9 +242,9 @@ func (i *Inst) tensor() (a, b, c, d int) {
 		if i.bit(76) {
 			c = 4
 		}
-		return a, b, c, c
+		return a, b, c
 	case 0x03f: // DMMA.8x8x4
-		return 2, 2, 4, 4
+		return 2, 2, 4
 	}
-	return 2, 1, 4, 4
+	return 2, 1, 4
 }

@@ -1,10 +1,12 @@
-package forest
+package forests
 
 import (
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"sort"
+
+	"gnvcc/sim/forest"
 )
 
 // A Row is one example: features, and what is to be foretold. Rows of one group (one program) are
@@ -41,29 +43,8 @@ func (o Options) filled(features int) Options {
 	return o
 }
 
-// A Node is a split, or a leaf where Left is 0. Rows whose feature is at most At go left.
-type Node struct {
-	Feature     int
-	At          float64
-	Left, Right int     // places in the tree's nodes; children stand behind their parents
-	Value       float64 // mean of the rows: a leaf's answer
-}
-
-// A Tree is its nodes, the root first.
-type Tree []Node
-
-// A Forest is grown trees, and what they were grown for.
-type Forest struct {
-	Version  int // of this format and of the features' meaning: see Load
-	Device   string
-	Features []string // names, in order
-	Trees    []Tree
-	Rows     int
-	Note     string // where the rows are from
-}
-
 // Grow makes a forest. All rows must have a value for each feature.
-func Grow(names []string, rows []Row, o Options) (*Forest, error) {
+func Grow(names []string, rows []Row, o Options) (*forest.Forest, error) {
 	if len(rows) < 2 || len(names) == 0 {
 		return nil, fmt.Errorf("grow a forest: %d rows of %d features are too few", len(rows), len(names))
 	}
@@ -78,7 +59,7 @@ func Grow(names []string, rows []Row, o Options) (*Forest, error) {
 		}
 	}
 	o = o.filled(len(names))
-	f := &Forest{Features: names, Rows: len(rows)}
+	f := &forest.Forest{Features: names, Rows: len(rows)}
 	for n := range o.Trees {
 		random := rand.New(rand.NewPCG(o.Seed, uint64(n)+1))
 		sample := make([]int, len(rows))
@@ -96,7 +77,7 @@ type grower struct {
 	rows   []Row
 	o      Options
 	random *rand.Rand
-	tree   Tree
+	tree   forest.Tree
 }
 
 // split adds the node for a sample of rows, and all below it.
@@ -107,7 +88,7 @@ func (g *grower) split(sample []int, depth int) int {
 		mean += g.rows[i].Y
 	}
 	mean /= float64(len(sample))
-	g.tree = append(g.tree, Node{Value: mean})
+	g.tree = append(g.tree, forest.Node{Value: mean})
 	if depth >= g.o.Depth || len(sample) < 2*g.o.Leaf {
 		return at
 	}
@@ -170,25 +151,4 @@ func (g *grower) best(sample []int) (feature int, at float64, ok bool) {
 		}
 	}
 	return feature, at, ok
-}
-
-// Predict is the mean of the trees' answers.
-func (f *Forest) Predict(x []float64) float64 {
-	sum := 0.0
-	for _, t := range f.Trees {
-		sum += t.predict(x)
-	}
-	return sum / float64(len(f.Trees))
-}
-
-func (t Tree) predict(x []float64) float64 {
-	at := 0
-	for t[at].Left != 0 {
-		if x[t[at].Feature] <= t[at].At {
-			at = t[at].Left
-		} else {
-			at = t[at].Right
-		}
-	}
-	return t[at].Value
 }
