@@ -24,10 +24,10 @@ func help(args []string) int {
 	fmt.Fprint(out, "gnvcc is a drop-in for nvcc that makes kernels faster.\n\n"+
 		"  gnvcc ARGS       what nvcc ARGS does, with the recipes that are known (gnvcc --help is nvcc's)\n"+
 		"  gnvcc tune --apply -- ./app ARGS   run a program, find recipes, build with them\n")
-	for _, g := range groups {
+	for _, g := range groups() {
 		fmt.Fprintf(out, "\n%s\n", g.title)
-		for _, name := range g.verbs {
-			fmt.Fprintf(out, "  %-12s %s\n", name, verbNamed(name).Short)
+		for _, v := range g.verbs {
+			fmt.Fprintf(out, "  %-12s %s\n", v.name, v.make().Short)
 		}
 	}
 	fmt.Fprintf(out, "\ngnvcc VERB -h lists a verb's options. A word that is the name of a file here is an input for nvcc, not a verb.\n\nSettings, as variables or in a gnvcc.toml (gnvcc config):\n%s\nThis is gnvcc %s.\n", variablesText(), ownVersion())
@@ -117,10 +117,10 @@ func manual() string {
 	line(`.TH GNVCC 1 "" "gnvcc %s"`, roff(ownVersion()))
 	line(".SH NAME\ngnvcc \\- nvcc, with kernels made faster by recipes that were measured")
 	line(".SH SYNOPSIS\n.B gnvcc\n.I nvcc's arguments\n.br\n.B gnvcc\n.I verb\n[options]")
-	for _, g := range groups {
+	for _, g := range groups() {
 		line(".SH %s", strings.ToUpper(roff(g.title)))
-		for _, name := range g.verbs {
-			v := verbNamed(name)
+		for _, of := range g.verbs {
+			v := of.make()
 			line(".SS gnvcc %s\n%s", roff(v.Use), roff(v.Long))
 			if v.HasLocalFlags() {
 				line(".PP\n.nf\n%s\n.fi", roff(strings.TrimRight(v.LocalFlags().FlagUsagesWrapped(76), "\n")))

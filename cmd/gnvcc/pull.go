@@ -34,11 +34,7 @@ refused, and what was there stays. Without an address: what was pulled before, a
 	fs.BoolVar(&p.older, "older", false, "take what is older than what was pulled before")
 	fs.StringVar(&p.remove, "remove", "", "take the remote of this `name` away")
 	p.options.flags(c)
-	return tries(c, 2, func(args []string) error {
-		ctx, stop := ended(context.Background())
-		defer stop()
-		return p.run(ctx, args)
-	})
+	return onStore(c, 2, p.run)
 }
 
 // A pulling is what is to be pulled, and how.
@@ -48,11 +44,7 @@ type pulling struct {
 	older              bool
 }
 
-func (p *pulling) run(ctx context.Context, words []string) error {
-	store, err := openStore()
-	if err != nil {
-		return err
-	}
+func (p *pulling) run(ctx context.Context, store *cache.Store, words []string) error {
 	if p.remove != "" {
 		if len(words) > 0 {
 			return errors.New("--remove takes the name of one remote, and nothing else")

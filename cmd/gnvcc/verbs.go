@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -12,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"gnvcc/cache"
 	"gnvcc/driver/toolcmd"
 	"gnvcc/policy/selection"
 )
@@ -25,42 +27,38 @@ type verb struct {
 	make func() *cobra.Command
 }
 
-// verbs are all of them, by name.
-func verbs() []verb {
-	return []verb{
-		{"apply", applyVerb},
-		{"ban", banVerb},
-		{"bench", benchVerb},
-		{"captures", capturesVerb},
-		{"clean", cleanVerb},
-		{"compare", compareVerb},
-		{"completion", completionVerb},
-		{"config", configVerb},
-		{"doctor", doctorVerb},
-		{"explain", explainVerb},
-		{"export", exportVerb},
-		{"forget", forgetVerb},
-		{"help", helpVerb},
-		{"import", importVerb},
-		{"lock", lockVerb},
-		{"man", manVerb},
-		{"pin", pinVerb},
-		{"predict", predictVerb},
-		{"profile", profileVerb},
-		{"pull", pullVerb},
-		{"push", pushVerb},
-		{"replay", replayVerb},
-		{"report", reportVerb},
-		{"revert", revertVerb},
-		{"stats", statsVerb},
-		{"status", statusVerb},
-		{"tune", tuneVerb},
-		{"unban", unbanVerb},
-		{"unpin", unpinVerb},
-		{"version", versionVerb},
-		{"watch", watchVerb}, {"judge", judgeVerb},
-		{"work", workVerb},
+// A group is some verbs, as the help has them.
+type group struct {
+	title string
+	verbs []verb
+}
+
+// groups are all verbs, in the order of the help.
+func groups() []group {
+	return []group{
+		{"Find recipes", []verb{{"tune", tuneVerb}, {"watch", watchVerb}, {"replay", replayVerb},
+			{"captures", capturesVerb}, {"profile", profileVerb}, {"predict", predictVerb}}},
+		{"Build with them", []verb{{"apply", applyVerb}, {"revert", revertVerb},
+			{"status", statusVerb}}},
+		{"See what is known", []verb{{"report", reportVerb}, {"explain", explainVerb},
+			{"stats", statsVerb}, {"config", configVerb}, {"doctor", doctorVerb}}},
+		{"Judge changes", []verb{{"compare", compareVerb}, {"judge", judgeVerb},
+			{"bench", benchVerb}}},
+		{"Share them", []verb{{"export", exportVerb}, {"import", importVerb}, {"lock", lockVerb},
+			{"push", pushVerb}, {"pull", pullVerb}}},
+		{"Decide by hand", []verb{{"pin", pinVerb}, {"unpin", unpinVerb}, {"ban", banVerb},
+			{"unban", unbanVerb}, {"forget", forgetVerb}}},
+		{"Others", []verb{{"clean", cleanVerb}, {"work", workVerb}, {"version", versionVerb},
+			{"help", helpVerb}, {"man", manVerb}, {"completion", completionVerb}}},
 	}
+}
+
+// verbs are all of them.
+func verbs() (all []verb) {
+	for _, g := range groups() {
+		all = append(all, g.verbs...)
+	}
+	return all
 }
 
 // verbNamed makes the verb of a name, nil if there is none.
@@ -71,20 +69,6 @@ func verbNamed(name string) *cobra.Command {
 		}
 	}
 	return nil
-}
-
-// The groups of the help, in its order.
-var groups = []struct {
-	title string
-	verbs []string
-}{
-	{"Find recipes", []string{"tune", "watch", "replay", "captures", "profile", "predict"}},
-	{"Build with them", []string{"apply", "revert", "status"}},
-	{"See what is known", []string{"report", "explain", "stats", "config", "doctor"}},
-	{"Judge changes", []string{"compare", "judge", "bench"}},
-	{"Share them", []string{"export", "import", "lock", "push", "pull"}},
-	{"Decide by hand", []string{"pin", "unpin", "ban", "unban", "forget"}},
-	{"Others", []string{"clean", "work", "version", "help", "man", "completion"}},
 }
 
 // takesCommand marks a verb whose arguments are a command with options of its own.
@@ -163,19 +147,33 @@ func tries(c *cobra.Command, code int, run func(args []string) error) *cobra.Com
 	})
 }
 
+// onStore is tries for what works on the user's store, until a signal ends it.
+func onStore(c *cobra.Command, code int,
+	run func(ctx context.Context, store *cache.Store, args []string) error) *cobra.Command {
+	return tries(c, code, func(args []string) error {
+		store, err := openStore()
+		if err != nil {
+			return err
+		}
+		ctx, stop := ended(context.Background())
+		defer stop()
+		return run(ctx, store, args)
+	})
+}
+
 // root holds all verbs.
 func root() *cobra.Command {
 	c := &cobra.Command{Use: "gnvcc",
 		Short: "nvcc, with kernels made faster by recipes that were measured", SilenceUsage: true,
 		SilenceErrors: true}
 	c.CompletionOptions.DisableDefaultCmd = true
-	for _, g := range groups {
+	for _, g := range groups() {
 		c.AddGroup(&cobra.Group{ID: g.title, Title: g.title + ":"})
-		for _, name := range g.verbs {
-			v := verbNamed(name)
+		for _, of := range g.verbs {
+			v := of.make()
 			v.GroupID = g.title
 			c.AddCommand(v)
-			if name == "help" {
+			if of.name == "help" {
 				c.SetHelpCommand(v)
 				c.SetHelpCommandGroupID(g.title)
 			}
