@@ -110,7 +110,7 @@ func (s *Store) pending() (names []string, err error) {
 		return nil, nil
 	}
 	for _, e := range entries {
-		if hash, ok := strings.CutSuffix(e.Name(), spoolExt); ok && validHash(hash) {
+		if hash, ok := strings.CutSuffix(e.Name(), spoolExt); ok && IsHash(hash) {
 			names = append(names, e.Name())
 		}
 	}

@@ -37,18 +37,16 @@ const maxRecord = 16 << 20
 
 // Names in the store's folder.
 const (
-	dbName   = "decisions.db"
-	snapName = "decisions.snapshot"
-	// boltSnapName is what was published by gnvcc before the snapshot had a form of its own.
-	boltSnapName = "decisions.ro.db"
-	recipesName  = "recipes"
-	lockName     = "owner.lock"
-	brokenMark   = ".broken-"
-	spoolName    = "spool"
-	objectName   = "objects"
-	memoName     = "memo"
-	trimName     = "trimmed"
-	derivedName  = "derived"
+	dbName      = "decisions.db"
+	snapName    = "decisions.snapshot"
+	recipesName = "recipes"
+	lockName    = "owner.lock"
+	brokenMark  = ".broken-"
+	spoolName   = "spool"
+	objectName  = "objects"
+	memoName    = "memo"
+	trimName    = "trimmed"
+	derivedName = "derived"
 )
 
 // The meta bucket of the database holds what concerns it as a whole, unsealed.
@@ -148,7 +146,8 @@ func Hash(b []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-func validHash(h string) bool {
+// IsHash tells whether a text is a name that Hash gives, and so may be that of a kernel.
+func IsHash(h string) bool {
 	if len(h) != 2*sha256.Size {
 		return false
 	}

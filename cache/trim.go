@@ -196,7 +196,7 @@ func (s *Store) trimSpool(now time.Time) {
 	}
 	for _, e := range entries {
 		// one of ours
-		if name, bad := strings.CutSuffix(e.Name(), spoolExt+badExt); bad && validHash(name) {
+		if name, bad := strings.CutSuffix(e.Name(), spoolExt+badExt); bad && IsHash(name) {
 			if info, err := e.Info(); err == nil && now.Sub(info.ModTime()) > badAge {
 				os.Remove(filepath.Join(dir, e.Name()))
 			}

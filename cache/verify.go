@@ -194,11 +194,6 @@ func (c *checkup) snapshot() *survey {
 	path := filepath.Join(c.dir, snapName)
 	found, err := surveySnapshot(path, nil)
 	if errors.Is(err, fs.ErrNotExist) {
-		if _, err := os.Lstat(filepath.Join(c.dir, boltSnapName)); err == nil {
-			c.say(Note, "run gnvcc apply once: it publishes them anew",
-				"what was published is an older gnvcc's: builds compile as nvcc does")
-			return nil
-		}
 		c.say(Note, "", "no decisions have been published: builds compile as nvcc does")
 		return nil
 	}

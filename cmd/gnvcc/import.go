@@ -4,9 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"strings"
-	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -105,15 +103,11 @@ func (i importing) report(ctx context.Context) error {
 	return nil
 }
 
-var identityText = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^[0-9a-f]{64}$`)
-})
-
 // portable tells whether a decision may count on another machine: it was measured, its recipe is
 // one of this version, and it is for all builds.
 func portable(d cache.Decision) bool {
 	if d.Pinned || d.Predicted || d.Approximate() || len(d.Evidence.Launches) == 0 ||
-		!identityText().MatchString(d.Identity) {
+		!cache.IsHash(d.Identity) {
 		return false
 	}
 	r, err := recipe.Parse(d.Recipe)

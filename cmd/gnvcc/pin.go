@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -311,7 +310,6 @@ func bans(store *cache.Store) ([]banned, error) {
 	}
 	defer sn.Close()
 	built := builtKernels(store)
-	whole := regexp.MustCompile(`^[0-9a-f]{64}$`) // an identity, or a name too long for a key
 	for _, k := range built {
 		for _, key := range []string{standing.BanKey(k.Name), k.Identity} {
 			x := banned{Kernel: selection.Kernel{Name: k.Name}, key: key}
@@ -330,7 +328,7 @@ func bans(store *cache.Store) ([]banned, error) {
 			return nil
 		}
 		x := banned{Kernel: selection.Kernel{Name: key}, key: key}
-		if whole.MatchString(key) {
+		if cache.IsHash(key) { // an identity, or a name too long for a key
 			x.Identity = key
 		}
 		if _, err := sn.Get(cache.Bans, key, &x.ban); err != nil {
