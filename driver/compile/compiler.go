@@ -418,28 +418,18 @@ func (c *Compiler) sameArithmetic(ctx context.Context, s *Source, e second, cand
 		return err
 	}
 	key := arithmeticKey(s.Kernel, own, cand)
-	kept, err := once(ctx, &c.flights, string(memoArithmetic)+" "+key,
-		func() (keptVerdict, bool, error) {
-			kept, ok := memoArithmetic.Get(c.store, key)
-			return kept, ok, nil
-		}, func() (kept keptVerdict, err error) {
-			was, err := os.ReadFile(own.Path)
-			if err != nil {
-				return kept, fmt.Errorf("read the kernel's own code: %w", err)
-			}
-			is, err := os.ReadFile(cand.Path)
-			if err != nil {
-				return kept, fmt.Errorf("read the candidate: %w", err)
-			}
-			if err := e.ownArithmetic(was, is, cand.Entry); err != nil {
-				kept.Error = err.Error()
-			}
-			memoArithmetic.Put(c.store, key, kept)
-			return kept, nil
-		})
-	if err == nil && kept.Error != "" {
-		err = errors.New(kept.Error)
+	compared := func() (none struct{}, err error) {
+		was, err := os.ReadFile(own.Path)
+		if err != nil {
+			return none, fmt.Errorf("read the kernel's own code: %w", err)
+		}
+		is, err := os.ReadFile(cand.Path)
+		if err != nil {
+			return none, fmt.Errorf("read the candidate: %w", err)
+		}
+		return none, e.ownArithmetic(was, is, cand.Entry)
 	}
+	_, err = recall(ctx, c.store, &c.flights, memoArithmetic, key, nil, compared)
 	return err
 }
 
@@ -516,12 +506,18 @@ func (c *Compiler) kept(key string) (*Candidate, bool, error) {
 	if k.Error != "" {
 		return nil, true, errors.New(k.Error)
 	}
+	cand, err := c.candidateOf(k)
+	return cand, err == nil, nil
+}
+
+// candidateOf is a candidate that is kept.
+func (c *Compiler) candidateOf(k keptCandidate) (*Candidate, error) {
 	path, err := c.store.ObjectFile(k.Cubin)
 	if err != nil {
-		return nil, false, nil
+		return nil, err
 	}
 	return &Candidate{Path: path, Entry: k.Entry, Build: k.Build, MaxThreads: k.MaxThreads,
-		Normals: k.Normals, doubted: k.Doubted, Draft: k.Draft}, true, nil
+		Normals: k.Normals, doubted: k.Doubted, Draft: k.Draft}, nil
 }
 
 func (c *Compiler) compile(ctx context.Context, s *Source, r recipe.Recipe, mode purpose,
@@ -539,12 +535,7 @@ func (c *Compiler) compile(ctx context.Context, s *Source, r recipe.Recipe, mode
 	if err != nil {
 		return nil, err
 	}
-	path, err := c.store.ObjectFile(kept.Cubin)
-	if err != nil {
-		return nil, err
-	}
-	return &Candidate{Path: path, Entry: kept.Entry, Build: kept.Build, MaxThreads: kept.MaxThreads,
-		Normals: kept.Normals, doubted: kept.Doubted, Draft: kept.Draft}, nil
+	return c.candidateOf(kept)
 }
 
 // transient tells whether an error is about this machine at this moment (a full disk, a store that

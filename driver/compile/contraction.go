@@ -34,7 +34,7 @@ type ownSums struct {
 	Scaled bool
 }
 
-const memoContracted cache.Memos[ownSums] = "contracted"
+const memoContracted cache.Memos[keptOf[ownSums]] = "contracted"
 
 // asRewritten is the doubt of an entry whose PTX is rewritten, and of which something is left to
 // ptxas that PTX has no words for.
@@ -59,15 +59,8 @@ func (b *Workbench) contractedOf(ctx context.Context, j *job.Job, module *ptx.Mo
 	}
 	key := cache.HashOf("contracted 2", code.String(), id, strings.Join(j.Call.Template(), "\x00"),
 		cache.OwnKey())
-	return once(ctx, b.flights, string(memoContracted)+" "+key, func() (ownSums, bool, error) {
-		kept, ok := memoContracted.Get(b.Store, key)
-		return kept, ok, nil
-	}, func() (ownSums, error) {
-		out, err := b.readContracted(ctx, j, module, entry, sums)
-		if err == nil {
-			memoContracted.Put(b.Store, key, out)
-		}
-		return out, err
+	return recall(ctx, b.Store, b.flights, memoContracted, key, nil, func() (ownSums, error) {
+		return b.readContracted(ctx, j, module, entry, sums)
 	})
 }
 

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"regexp"
 	"slices"
 	"strconv"
@@ -140,10 +139,9 @@ func withLines(from *ptx.Module, list []same.Statement) ([]byte, error) {
 type keptDeeds struct {
 	Did     []deed
 	Addends []int
-	Error   string `json:",omitempty"`
 }
 
-const memoDeeds cache.Memos[keptDeeds] = "deeds"
+const memoDeeds cache.Memos[keptOf[keptDeeds]] = "deeds"
 
 // deeds gives what ptxas does with each of an entry's statements, under a job's options and more
 // flags; and the addend of each that is contracted (readDeeds). It is kept: what ptxas did with the
@@ -160,26 +158,13 @@ func (b *Workbench) deeds(ctx context.Context, j *job.Job, m *ptx.Module, entry 
 	}
 	key := cache.HashOf("deeds 1", string(m.Bytes()), entry, id,
 		strings.Join(j.Call.Template(), "\x00"), strings.Join(flags, "\x00"), cache.OwnKey())
-	kept, err := once(ctx, b.flights, string(memoDeeds)+" "+key, func() (keptDeeds, bool, error) {
-		kept, ok := memoDeeds.Get(b.Store, key)
-		return kept, ok && (kept.Error != "" || len(kept.Did) == len(list) &&
-			len(kept.Addends) == len(list)), nil
-	}, func() (kept keptDeeds, err error) {
-		kept.Did, kept.Addends, err = b.lookAtDeeds(ctx, j, m, entry, list, flags)
-		switch {
-		case err == nil:
-		case ctx.Err() != nil || transient(err):
-			return kept, err
-		default:
-			kept.Error = err.Error()
-		}
-		memoDeeds.Put(b.Store, key, kept)
-		return kept, nil
+	of, err := recall(ctx, b.Store, b.flights, memoDeeds, key, func(k keptDeeds) bool {
+		return len(k.Did) == len(list) && len(k.Addends) == len(list)
+	}, func() (k keptDeeds, err error) {
+		k.Did, k.Addends, err = b.lookAtDeeds(ctx, j, m, entry, list, flags)
+		return k, err
 	})
-	if err == nil && kept.Error != "" {
-		err = errors.New(kept.Error)
-	}
-	return kept.Did, kept.Addends, err
+	return of.Did, of.Addends, err
 }
 
 // lookAtDeeds is deeds where nothing is kept. list is statedIn's.
@@ -201,7 +186,7 @@ func (b *Workbench) lookAtDeeds(ctx context.Context, j *job.Job, m *ptx.Module, 
 		plain, _, err = b.assemble(ctx, j, m.Bytes(), b.telling(j, flags))
 		return err
 	}, func() (err error) {
-		lined, err = b.ptxas(ctx, j, text, more)
+		lined, _, err = b.ptxas(ctx, j, text, more)
 		return err
 	}); err != nil {
 		return nil, nil, err
@@ -227,27 +212,6 @@ func (b *Workbench) beside(one, two func() error) error {
 	second := make(chan error, 1)
 	go func() { second <- two() }()
 	return cmp.Or(one(), <-second)
-}
-
-// ptxas assembles a text of ours.
-func (b *Workbench) ptxas(ctx context.Context, j *job.Job, text []byte, flags []string) ([]byte,
-	error) {
-	n := b.count.Add(1)
-	in, out := b.file(n, "in.ptx"), b.file(n, "out.cubin")
-	if err := os.WriteFile(in, text, 0o600); err != nil {
-		return nil, fmt.Errorf("write PTX: %w", err)
-	}
-	defer os.Remove(in)
-	defer os.Remove(out)
-	argv := slices.Concat([]string{j.Tool}, j.Call.With(in, out), flags)
-	if _, err := b.tool(ctx, "", b.Env.Tool(), argv...); err != nil {
-		return nil, err
-	}
-	content, err := os.ReadFile(out)
-	if err != nil {
-		return nil, fmt.Errorf("read what ptxas gave: %w", err)
-	}
-	return content, nil
 }
 
 // sameCode is an error where two cubins have other machine code.

@@ -27,11 +27,11 @@ func (b *Workbench) untouched(ctx context.Context, j *job.Job, m *ptx.Module, fl
 	if err != nil {
 		return err
 	}
-	own, err := b.ptxas(ctx, j, m.Bytes(), flags)
+	own, _, err := b.ptxas(ctx, j, m.Bytes(), flags)
 	if err != nil {
 		return err
 	}
-	other, err := b.ptxas(ctx, j, text, flags)
+	other, _, err := b.ptxas(ctx, j, text, flags)
 	if err != nil {
 		return err
 	}

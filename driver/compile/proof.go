@@ -36,8 +36,8 @@ type doubted struct {
 type keptVerdict struct{ Error string }
 
 const (
-	memoSame       cache.Memos[keptVerdict] = "same"
-	memoArithmetic cache.Memos[keptVerdict] = "arithmetic"
+	memoSame       cache.Memos[keptVerdict]    = "same"
+	memoArithmetic cache.Memos[keptOf[struct{}]] = "arithmetic"
 )
 
 // doubt says what of a variant is to be proved, "" where there is nothing. static is sameBits'

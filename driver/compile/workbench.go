@@ -28,7 +28,6 @@ import (
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/ptx/await"
 	"gnvcc/rewrite/recipe"
-	"gnvcc/rewrite/source"
 	"gnvcc/rewrite/stub"
 	"gnvcc/sim/cubin"
 )
@@ -460,22 +459,30 @@ func (b *Workbench) assembled(ctx context.Context, j *job.Job, text []byte,
 			}
 		}()
 	}
+	b.keep("rewritten.ptx", text)
+	if content, messages, err = b.ptxas(ctx, j, text, more); err == nil {
+		b.keep("rewritten.cubin", content)
+	}
+	return content, messages, err
+}
+
+// ptxas runs it on a text, with a job's options and some more.
+func (b *Workbench) ptxas(ctx context.Context, j *job.Job, text []byte, more []string) (
+	content []byte, messages string, err error) {
 	n := b.count.Add(1)
-	in, cubinFile := b.file(n, "in.ptx"), b.file(n, "out.cubin")
+	in, out := b.file(n, "in.ptx"), b.file(n, "out.cubin")
 	if err := os.WriteFile(in, text, 0o600); err != nil {
-		return nil, "", fmt.Errorf("write the rewritten PTX: %w", err)
+		return nil, "", fmt.Errorf("write PTX: %w", err)
 	}
 	defer os.Remove(in)
-	defer os.Remove(cubinFile)
-	b.keep("rewritten.ptx", text)
-	argv := append(append([]string{j.Tool}, j.Call.With(in, cubinFile)...), more...)
+	defer os.Remove(out)
+	argv := slices.Concat([]string{j.Tool}, j.Call.With(in, out), more)
 	if messages, err = b.tool(ctx, "", b.Env.Tool(), argv...); err != nil {
-		return nil, "", err
+		return nil, messages, err
 	}
-	if content, err = os.ReadFile(cubinFile); err != nil {
+	if content, err = os.ReadFile(out); err != nil {
 		return nil, "", fmt.Errorf("read what ptxas gave: %w", err)
 	}
-	b.keep("rewritten.cubin", content)
 	return content, messages, nil
 }
 
@@ -578,11 +585,6 @@ func (b *Workbench) resident(t *record.Translation, was cache.Kernel, now cubin.
 	if err != nil {
 		return ""
 	}
-	return together(unit)
-}
-
-// together is that of a file, for builds and the tuner alike.
-func together(unit *source.Unit) string {
 	if name := unit.Resident(); name != "" {
 		return "the file asks for launches whose blocks are all resident: " + name
 	}
