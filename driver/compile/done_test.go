@@ -122,7 +122,7 @@ func TestDeeds(t *testing.T) {
 					args[0] = "-arch=sm_90" // cubins of another make
 				}
 				b, j, m := ptxasOf(t, version, args, text)
-				deeds, _, err := b.deeds(context.Background(), j, m, "k", nil)
+				outcomes, _, err := b.outcomes(context.Background(), j, m, "k", nil)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -130,14 +130,14 @@ func TestDeeds(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if len(list) != len(deeds) || len(list) != strings.Count(text, " // ") {
-					t.Fatalf("%d statements, %d deeds", len(list), len(deeds))
+				if len(list) != len(outcomes) || len(list) != strings.Count(text, " // ") {
+					t.Fatalf("%d statements, %d outcomes", len(list), len(outcomes))
 				}
 				for n, s := range list {
 					body := string(s.Func.Bytes(s.Func.Inside()))
 					at := int(s.Func.Stmts[s.Index].End - s.Func.Inside().Start)
 					want, _, _ := strings.Cut(strings.TrimPrefix(body[at:], " // "), "\n")
-					if got := deeds[n].String(); got != want {
+					if got := outcomes[n].String(); got != want {
 						t.Errorf("%s: %s", strings.TrimSpace(body[at-40:at+30]), got)
 					}
 				}

@@ -166,7 +166,7 @@ func (c *Compiler) Prepare(ctx context.Context, s *Source) error {
 		}
 		return err
 	}, func() error {
-		_, _, err := b.deeds(ctx, s.job, s.Module, s.Kernel, nil)
+		_, _, err := b.outcomes(ctx, s.job, s.Module, s.Kernel, nil)
 		return err
 	})
 }
