@@ -86,7 +86,7 @@ func (s *Store) ObjectFile(hash string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if err := s.writable(); err != nil {
+	if err := s.Writable(); err != nil {
 		return "", err
 	}
 	if err := writeFile(filepath.Dir(unpacked), hash, b, false); err != nil {

@@ -64,7 +64,7 @@ func (s *Store) PutObject(b []byte) (hash string, err error) {
 		return "", &Error{Doing: "keep an object", Path: path,
 			Err: fmt.Errorf("%d bytes: at most %d are taken", len(b), maxObject)}
 	}
-	if err := s.writable(); err != nil {
+	if err := s.Writable(); err != nil {
 		return "", err
 	}
 	name := hash
@@ -137,7 +137,7 @@ func (s *Store) PutMemo(kind, key string, b []byte) error {
 		return &Error{Doing: doing, Path: path, Err: fmt.Errorf("%d bytes: at most %d are taken", len(b),
 			maxMemo-64)}
 	}
-	if err := s.writable(); err != nil {
+	if err := s.Writable(); err != nil {
 		return err
 	}
 	return failed(doing, path, writeFile(filepath.Dir(path), key, seal(where(kind, key),

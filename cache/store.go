@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
 )
@@ -120,9 +121,9 @@ func (s *Store) ours() error {
 	return nil
 }
 
-// writable makes the folder where it is missing, and says whether records may be written there. It
+// Writable makes the folder where it is missing, and says whether records may be written there. It
 // looks once.
-func (s *Store) writable() error {
+func (s *Store) Writable() error {
 	s.prepare.Do(func() {
 		if err := os.MkdirAll(s.dir, dirMode); err != nil {
 			s.ready = failed("make the store's folder", s.dir, err)
@@ -148,15 +149,7 @@ func Hash(b []byte) string {
 
 // IsHash tells whether a text is a name that Hash gives, and so may be that of a kernel.
 func IsHash(h string) bool {
-	if len(h) != 2*sha256.Size {
-		return false
-	}
-	for i := 0; i < len(h); i++ {
-		if c := h[i]; (c < '0' || c > '9') && (c < 'a' || c > 'f') {
-			return false
-		}
-	}
-	return true
+	return len(h) == 2*sha256.Size && strings.Trim(h, "0123456789abcdef") == ""
 }
 
 // validName is the rule for what becomes a part of a path: kinds and keys of memos.

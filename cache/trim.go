@@ -117,7 +117,7 @@ func (s *Store) Trim(maxBytes int64) error {
 	if _, err := os.Stat(s.dir); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	if err := s.writable(); err != nil {
+	if err := s.Writable(); err != nil {
 		return err
 	}
 	// The stamp first: of many builds that start now, one trims.

@@ -77,7 +77,7 @@ func (d draft) sliceKey() (string, error) {
 func (b *Workbench) drafted(ctx context.Context, d draft) (compiledVariant, error) {
 	key := draftKey(d.key)
 	return once(ctx, b.flights, key, func() (compiledVariant, bool, error) {
-		m, ok, err := b.recallMemo(memoDraft, key, d.v)
+		m, ok, err := b.recallMemo(memoDraft, key)
 		m.draft = ok
 		return m, ok, err
 	}, func() (compiledVariant, error) {

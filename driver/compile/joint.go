@@ -52,7 +52,7 @@ func (b *Workbench) together(ctx context.Context, t *record.Translation, module 
 			if err != nil || normal == "" {
 				continue
 			}
-			if _, ok, _ := b.recallVariant(key, v); ok {
+			if _, ok, _ := b.recallVariant(key); ok {
 				continue
 			}
 			known := b.sameBits(ctx, t, call, unit, module, signature, v)
