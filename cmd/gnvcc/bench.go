@@ -114,7 +114,7 @@ func (r benching) tell(b *compare.Baseline) error {
 	case r.json:
 		return tellJSON("bench", b)
 	case r.markdown:
-		return b.Markdown(told)
+		return b.Markdown(console)
 	}
 	return b.Print(stdout())
 }

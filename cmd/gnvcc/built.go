@@ -185,9 +185,9 @@ make later applies faster. Recipes, bans and pins stay.`, none)
 	return onStore(c, 2, func(ctx context.Context, store *cache.Store, _ []string) error {
 		gone, err := apply.Clean(ctx, store, *all)
 		for _, note := range gone.Notes {
-			fmt.Fprintln(told, "gnvcc:", note)
+			fmt.Fprintln(console, "gnvcc:", note)
 		}
-		fmt.Fprintf(told,
+		fmt.Fprintf(console,
 			"gnvcc: removed %d temporary folders, %d records of builds, %d files of the store (%.1f MB)\n",
 			gone.Folders, gone.Builds, gone.Store.Files, float64(gone.Store.Bytes)/1e6)
 		return err

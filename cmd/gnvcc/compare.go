@@ -207,7 +207,7 @@ func (r comparing) tell(p *compare.Pair) error {
 	case r.json:
 		return tellJSON("compare", compared{p.Before, p.After, p.Losses(), p.Kernels, p.Failed})
 	case r.markdown:
-		return p.Markdown(told)
+		return p.Markdown(console)
 	case r.html != "":
 		var b bytes.Buffer
 		err := p.Page(&b, ownVersion())

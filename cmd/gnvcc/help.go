@@ -82,7 +82,7 @@ func reflow(text string, columns int) string {
 
 func versionVerb() *cobra.Command {
 	c := newVerb("version", "print gnvcc's version", "Prints gnvcc's version (gnvcc --version is nvcc's).", none)
-	return runs(c, func([]string) int { fmt.Fprintln(told, "gnvcc", ownVersion()); return 0 })
+	return runs(c, func([]string) int { fmt.Fprintln(console, "gnvcc", ownVersion()); return 0 })
 }
 
 func completionVerb() *cobra.Command {
@@ -93,11 +93,11 @@ func completionVerb() *cobra.Command {
 		var err error
 		switch r := root(); args[0] {
 		case "bash":
-			err = r.GenBashCompletionV2(told, true)
+			err = r.GenBashCompletionV2(console, true)
 		case "zsh":
-			err = r.GenZshCompletion(told)
+			err = r.GenZshCompletion(console)
 		case "fish":
-			err = r.GenFishCompletion(told, true)
+			err = r.GenFishCompletion(console, true)
 		default:
 			err = fmt.Errorf("no completion for %q: bash, zsh and fish have one", args[0])
 		}
@@ -110,7 +110,7 @@ func completionVerb() *cobra.Command {
 
 func manVerb() *cobra.Command {
 	c := newVerb("man", "print the manual page: gnvcc man | man -l -", "Prints the manual page, for man -l - or share/man/man1/gnvcc.1.", none)
-	return runs(c, func([]string) int { fmt.Fprint(told, manual()); return 0 })
+	return runs(c, func([]string) int { fmt.Fprint(console, manual()); return 0 })
 }
 
 // manual is the page in roff's man macros.

@@ -135,7 +135,7 @@ func (n imported) tell(path string, dry bool) {
 		parts = append(parts, fmt.Sprintf(
 			"%d left out (pinned, approximate, not measured, or of another version)", n.left))
 	}
-	fmt.Fprintf(told, "%s; gnvcc apply builds with them\n", strings.Join(parts, "; "))
+	fmt.Fprintf(console, "%s; gnvcc apply builds with them\n", strings.Join(parts, "; "))
 }
 
 func counted(n int, what string) string {

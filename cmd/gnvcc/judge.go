@@ -168,7 +168,7 @@ func serveJudge(ctx context.Context, one func(request) (*retune.Judgement, error
 		if err != nil {
 			return err
 		}
-		if _, err := told.Write(line); err != nil {
+		if _, err := console.Write(line); err != nil {
 			return err
 		}
 	}
@@ -206,12 +206,12 @@ func readSize(text string) (out [3]int, err error) {
 
 func printJudgement(j *retune.Judgement) {
 	for _, k := range j.Kernels {
-		fmt.Fprintf(told, "%s: %s\n", k.Short, k.Sentence())
+		fmt.Fprintf(console, "%s: %s\n", k.Short, k.Sentence())
 		for _, line := range k.Lines() {
-			fmt.Fprintln(told, "  "+line)
+			fmt.Fprintln(console, "  "+line)
 		}
 	}
 	for _, note := range j.Notes {
-		fmt.Fprintln(told, note)
+		fmt.Fprintln(console, note)
 	}
 }

@@ -56,20 +56,20 @@ func (i importing) lock(ctx context.Context, text []byte) error {
 		}
 	}
 	for _, text := range kept {
-		fmt.Fprintln(told, "kept:", text)
+		fmt.Fprintln(console, "kept:", text)
 	}
 	verb := "taken"
 	if i.dry {
 		verb = "would be taken"
 	}
-	fmt.Fprintf(told, "%s: %d of %d lines %s", i.file, len(records), len(lines), verb)
+	fmt.Fprintf(console, "%s: %d of %d lines %s", i.file, len(records), len(lines), verb)
 	if same > 0 {
-		fmt.Fprintf(told, ", %d were known", same)
+		fmt.Fprintf(console, ", %d were known", same)
 	}
 	if len(kept) > 0 {
-		fmt.Fprintf(told, "; %d stay as measured here (--over takes the file's)", len(kept))
+		fmt.Fprintf(console, "; %d stay as measured here (--over takes the file's)", len(kept))
 	}
-	fmt.Fprintln(told)
+	fmt.Fprintln(console)
 	return nil
 }
 
@@ -122,7 +122,7 @@ func lockTo(file, folder string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(told,
+	fmt.Fprintf(console,
 		"builds in and below %s go by %s alone: %s (gnvcc apply builds again what is there; gnvcc lock --off %s ends it)\n",
 		folder, path, counted(len(lines), "line"), folder)
 	return nil
@@ -148,7 +148,7 @@ func unlock(args []string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(told, "builds in and below %s go by the store again\n", l.Folder)
+	fmt.Fprintf(console, "builds in and below %s go by the store again\n", l.Folder)
 	return nil
 }
 
@@ -165,12 +165,12 @@ func showLocks() error {
 		} else {
 			state = counted(len(lines), "line")
 		}
-		fmt.Fprintf(told, "%s: %s (%s)\n", l.Folder, l.File, state)
+		fmt.Fprintf(console, "%s: %s (%s)\n", l.Folder, l.File, state)
 	}
 	if file := environment.Read().Lock; file != "" {
-		fmt.Fprintf(told, "GNVCC_LOCK=%s goes before these\n", file)
+		fmt.Fprintf(console, "GNVCC_LOCK=%s goes before these\n", file)
 	} else if len(all) == 0 {
-		fmt.Fprintln(told, "no build goes by a lock file")
+		fmt.Fprintln(console, "no build goes by a lock file")
 	}
 	return nil
 }

@@ -76,7 +76,7 @@ func pin(ctx context.Context, name, text string, all, dry bool) error {
 		pinned = append(pinned, d)
 	}
 	for _, d := range pinned {
-		fmt.Fprintf(told, "%s for %s: %s; %d registers, nvcc's own has %d; pinned, not measured\n",
+		fmt.Fprintf(console, "%s for %s: %s; %d registers, nvcc's own has %d; pinned, not measured\n",
 			policy.ShortName(d.Kernel), d.Target,
 			d.Recipe, d.Evidence.Chosen.Registers, d.Evidence.Default.Registers)
 	}
@@ -135,7 +135,7 @@ func unpin(name string, all bool) error {
 		return err
 	}
 	for _, d := range found {
-		fmt.Fprintf(told, "%s for %s: %s is no longer pinned\n", policy.ShortName(d.Kernel), d.Target,
+		fmt.Fprintf(console, "%s for %s: %s is no longer pinned\n", policy.ShortName(d.Kernel), d.Target,
 			d.Recipe)
 	}
 	return nil
@@ -373,7 +373,7 @@ func changeBans(change func(func(*cache.Owner) error) error, found []banned,
 	for i, x := range found {
 		line := fmt.Sprintf("%s: %s\n", policy.ShortName(x.Name), texts[i])
 		if line != last { // a static kernel has two names, with -rdc and without
-			fmt.Fprint(told, line)
+			fmt.Fprint(console, line)
 		}
 		last = line
 	}

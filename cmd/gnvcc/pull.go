@@ -52,7 +52,7 @@ func (p *pulling) run(ctx context.Context, store *cache.Store, words []string) e
 		if err := remote.Remove(store, p.remove); err != nil {
 			return err
 		}
-		fmt.Fprintf(told, "%s is removed; gnvcc apply builds without it\n", p.remove)
+		fmt.Fprintf(console, "%s is removed; gnvcc apply builds without it\n", p.remove)
 		return nil
 	}
 	if len(words) > 0 && strings.Contains(words[0], "://") {
@@ -180,15 +180,15 @@ func (p *pulling) take(r *remote.Remote, c *carrier, keys remote.Keys, have map[
 
 func (p *pulling) tell(r *remote.Remote, changed bool, n, left int) {
 	if !changed {
-		fmt.Fprintf(told, "%s: nothing new in oci://%s\n", r.Name, r.Reference)
+		fmt.Fprintf(console, "%s: nothing new in oci://%s\n", r.Name, r.Reference)
 		return
 	}
-	fmt.Fprintf(told, "%s: %s of %s from oci://%s", r.Name, counted(n, "decision"),
+	fmt.Fprintf(console, "%s: %s of %s from oci://%s", r.Name, counted(n, "decision"),
 		counted(len(r.Tags), "publisher"), r.Reference)
 	if left > 0 {
-		fmt.Fprintf(told, "; %d left out (of another version)", left)
+		fmt.Fprintf(console, "; %d left out (of another version)", left)
 	}
-	fmt.Fprintln(told, "; gnvcc apply builds with them")
+	fmt.Fprintln(console, "; gnvcc apply builds with them")
 }
 
 // sayRemotes is doctor's word on what was pulled, and when.

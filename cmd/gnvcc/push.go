@@ -125,7 +125,7 @@ func (p *pushing) run(ctx context.Context, word string) error {
 	done, changed, err := p.signed(x, was)
 	if err != nil || done {
 		if done {
-			fmt.Fprintf(told, "%s has these %s already\n", word, counted(x.Decisions(), "decision"))
+			fmt.Fprintf(console, "%s has these %s already\n", word, counted(x.Decisions(), "decision"))
 		}
 		return err
 	}
@@ -135,12 +135,12 @@ func (p *pushing) run(ctx context.Context, word string) error {
 		}
 	}
 	would := map[bool]string{true: "would be pushed", false: "pushed"}[p.dry]
-	fmt.Fprintf(told, "%s: %s %s, %d of %d shards are new", word, counted(x.Decisions(), "decision"),
+	fmt.Fprintf(console, "%s: %s %s, %d of %d shards are new", word, counted(x.Decisions(), "decision"),
 		would, changed, remote.Shards)
 	if added > 0 {
-		fmt.Fprintf(told, "; %d of them were there", added)
+		fmt.Fprintf(console, "; %d of them were there", added)
 	}
-	fmt.Fprintln(told)
+	fmt.Fprintln(console)
 	return nil
 }
 

@@ -109,8 +109,8 @@ func showReport(r reporting, args []string) error {
 		tellHazards(mine, decisions, r.meant)
 		return nil
 	}
-	if told := reportAs(r, mine, found); told != nil {
-		return told
+	if failed := reportAs(r, mine, found); failed != nil {
+		return failed
 	}
 	return err
 }
@@ -174,9 +174,9 @@ func reportAs(r reporting, mine *scope, decisions []cache.Decision) error {
 	case r.json:
 		return tellJSON("report", reported{mine.folder, r.Entries(decisions)})
 	case r.csv:
-		return page.CSV(told, in)
+		return page.CSV(console, in)
 	case r.markdown:
-		return page.Markdown(told, in)
+		return page.Markdown(console, in)
 	case r.compare != "":
 		old, err := readReport(r.compare)
 		if err != nil {
@@ -268,7 +268,7 @@ func explain(kernel, html string, patch bool) error {
 	}
 	for i, d := range found {
 		if i > 0 {
-			fmt.Fprintln(told)
+			fmt.Fprintln(console)
 		}
 		e := report.Options{Untaken: untaken, Place: everywhere.place}.Entry(d)
 		report.Explain(stdout(), e)
@@ -583,7 +583,7 @@ func hazards(w io.Writer, store *cache.Store, mine *scope, decisions []cache.Dec
 		}
 		wanted[text] = append(wanted[text], kernel{b.Name, b.Identity})
 	}
-	told := make(map[string]bool)
+	had := make(map[string]bool)
 	for _, hash := range order {
 		text, err := store.Object(hash)
 		// trimmed, or nothing to say
@@ -601,13 +601,13 @@ func hazards(w io.Writer, store *cache.Store, mine *scope, decisions []cache.Dec
 			}
 			for _, f := range found {
 				line := fmt.Sprintf("  %s: %s", policy.ShortName(k.name), f)
-				if told[line] { // for another target
+				if had[line] { // for another target
 					continue
 				}
-				if len(told) == 0 {
+				if len(had) == 0 {
 					fmt.Fprint(w, "\nLocks and barriers, judged from the code (nothing was run):\n")
 				}
-				told[line] = true
+				had[line] = true
 				if _, err := fmt.Fprintln(w, line); err != nil {
 					return err
 				}

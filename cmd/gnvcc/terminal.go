@@ -14,9 +14,9 @@ import (
 	"gnvcc/policy/report"
 )
 
-// told is standard output as verbs write to it. Whether all of it could be written is asked once,
-// at the end (execute).
-var told = &output{file: os.Stdout}
+// console is standard output as verbs write to it. Whether all of it could be written is asked
+// once, at the end (execute).
+var console = &output{file: os.Stdout}
 
 // An output remembers the first error of a file. What follows on it would be a text with a hole.
 type output struct {
@@ -38,9 +38,9 @@ func stdout() io.Writer {
 		report.PlusMinus = "+-"
 	}
 	if width := terminalWidth(os.Stdout); width > 0 {
-		return &wrapper{w: told, width: width}
+		return &wrapper{w: console, width: width}
 	}
-	return told
+	return console
 }
 
 // utf8Locale reads the locale as setlocale does: the first of these variables that is set counts.

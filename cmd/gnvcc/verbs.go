@@ -219,15 +219,15 @@ func execute(name string, args []string) int {
 	if name == "help" {
 		c.SetHelpCommand(v)
 	}
-	c.SetOut(told)
+	c.SetOut(console)
 	c.SetArgs(append([]string{name}, doubled(v, args)...))
 	err := c.Execute()
 	var code exit
 	switch {
-	case err == nil && told.err != nil && v.Annotations[takesCommand] == "":
+	case err == nil && console.err != nil && v.Annotations[takesCommand] == "":
 		// A full disk: nobody may take what is there for whole. Behind a program's run the exit code is
 		// the program's.
-		return complain(name, told.err)
+		return complain(name, console.err)
 	case err == nil:
 		return 0
 	case errors.As(err, &code):

@@ -241,7 +241,7 @@ func (p watchPlace) running() int {
 func watchStop(p watchPlace) error {
 	pid := p.running()
 	if pid <= 1 {
-		fmt.Fprintln(told, "gnvcc watch is not running")
+		fmt.Fprintln(console, "gnvcc watch is not running")
 		return nil
 	}
 	if err := syscall.Kill(pid, syscall.SIGTERM); err != nil {
@@ -250,7 +250,7 @@ func watchStop(p watchPlace) error {
 	for range 100 {
 		time.Sleep(100 * time.Millisecond)
 		if p.running() != pid {
-			fmt.Fprintln(told, "gnvcc watch has ended")
+			fmt.Fprintln(console, "gnvcc watch has ended")
 			return nil
 		}
 	}
@@ -268,10 +268,10 @@ func watchStatus(p watchPlace, asJSON bool) error {
 	s.PID = pid
 	switch {
 	case errors.Is(err, os.ErrNotExist) && pid == 0:
-		fmt.Fprintln(told, "gnvcc watch is not running, and never was with this store")
+		fmt.Fprintln(console, "gnvcc watch is not running, and never was with this store")
 		return exit(1)
 	case errors.Is(err, os.ErrNotExist):
-		fmt.Fprintf(told, "gnvcc watch (process %d) is just starting\n", pid)
+		fmt.Fprintf(console, "gnvcc watch (process %d) is just starting\n", pid)
 		return nil
 	case err == nil && asJSON:
 		err = tellJSON("watch", s)
@@ -289,35 +289,35 @@ func watchStatus(p watchPlace, asJSON bool) error {
 
 func printStatus(s watch.Status) {
 	if s.PID == 0 {
-		fmt.Fprintf(told, "gnvcc watch is not running; at %s it said:\n", s.At.Format(time.DateTime))
+		fmt.Fprintf(console, "gnvcc watch is not running; at %s it said:\n", s.At.Format(time.DateTime))
 	} else {
-		fmt.Fprintf(told, "gnvcc watch (process %d) since %s\n", s.PID, s.Since.Format(time.DateTime))
+		fmt.Fprintf(console, "gnvcc watch (process %d) since %s\n", s.PID, s.Since.Format(time.DateTime))
 	}
-	fmt.Fprintf(told, "%d files in %d folders, of %d commands\n", s.Files, s.Watched, s.Commands)
+	fmt.Fprintf(console, "%d files in %d folders, of %d commands\n", s.Files, s.Watched, s.Commands)
 	if s.Swept > 0 {
-		fmt.Fprintf(told, "%d folders are looked at every few seconds: %s\n", s.Swept, s.WhySwept)
+		fmt.Fprintf(console, "%d folders are looked at every few seconds: %s\n", s.Swept, s.WhySwept)
 	}
 	if s.Paused != "" {
-		fmt.Fprintln(told, "resting:", s.Paused)
+		fmt.Fprintln(console, "resting:", s.Paused)
 	}
 	for _, d := range s.Doing {
-		fmt.Fprintln(told, strings.Replace(d, "tuning ", "tuning: ", 1))
+		fmt.Fprintln(console, strings.Replace(d, "tuning ", "tuning: ", 1))
 	}
 	if s.Idle && s.PID != 0 {
-		fmt.Fprintln(told, "nothing to do")
+		fmt.Fprintln(console, "nothing to do")
 	}
 	for _, f := range s.Failing {
-		fmt.Fprintf(told, "%s can't be run again now: %s\n", f.Command, f.Why)
+		fmt.Fprintf(console, "%s can't be run again now: %s\n", f.Command, f.Why)
 	}
 	for _, x := range s.Waiting {
-		fmt.Fprintf(told, "%s (%s): %s", policy.ShortName(x.Kernel), filepath.Base(x.Source), x.Why)
+		fmt.Fprintf(console, "%s (%s): %s", policy.ShortName(x.Kernel), filepath.Base(x.Source), x.Why)
 		if x.Run {
-			fmt.Fprint(told, "; it waits for the next run (gnvcc tune -- ./app, or gnvcc watch --run)")
+			fmt.Fprint(console, "; it waits for the next run (gnvcc tune -- ./app, or gnvcc watch --run)")
 		}
-		fmt.Fprintln(told)
+		fmt.Fprintln(console)
 	}
 	for _, u := range s.Unobserved {
-		fmt.Fprintf(told, "%s: of its %s no launch is captured: it waits for a first run (gnvcc tune -- ./app)\n",
+		fmt.Fprintf(console, "%s: of its %s no launch is captured: it waits for a first run (gnvcc tune -- ./app)\n",
 			filepath.Base(u.Source), counted(u.Kernels, "kernel"))
 	}
 	for _, d := range s.Done {
@@ -327,7 +327,7 @@ func printStatus(s watch.Status) {
 		} else if d.Why != "" {
 			what = "left alone: " + d.Why
 		}
-		fmt.Fprintf(told, "%s %s: %s (%d candidates, %.1f s after the edit)\n", d.When.Format(time.TimeOnly), policy.ShortName(d.Kernel), what, d.Candidates, d.Took)
+		fmt.Fprintf(console, "%s %s: %s (%d candidates, %.1f s after the edit)\n", d.When.Format(time.TimeOnly), policy.ShortName(d.Kernel), what, d.Candidates, d.Took)
 	}
 }
 
