@@ -262,9 +262,7 @@ func (c *Compiler) defaultKernels(s *Source) ([]cache.Kernel, error) {
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), c.Limit)
-	defer cancel()
-	b, done, err := c.workbench(forOne)
+	ctx, b, done, err := c.workbench(context.Background(), c.Limit, forOne)
 	if err != nil {
 		return nil, err
 	}
@@ -281,15 +279,17 @@ func (c *Compiler) defaultKernels(s *Source) ([]cache.Kernel, error) {
 	return kernels, nil
 }
 
-// workbench makes one with a folder of its own. done removes that.
-func (c *Compiler) workbench(mode purpose) (b *Workbench, done func(), err error) {
+// workbench makes one with a folder of its own, to be used for so long. done removes it.
+func (c *Compiler) workbench(of context.Context, limit time.Duration, mode purpose) (
+	ctx context.Context, b *Workbench, done func(), err error) {
 	folder := filepath.Join(c.dir, "compile"+strconv.FormatInt(c.number.Add(1), 10))
 	if err := os.MkdirAll(folder, 0o700); err != nil {
-		return nil, nil, fmt.Errorf("scratch folder: %w", err)
+		return nil, nil, nil, fmt.Errorf("scratch folder: %w", err)
 	}
 	b = &Workbench{Store: c.store, Env: c.env, Log: c.env.Log(), Folder: folder, Start: child.Run,
 		mode: mode, after: c.account, flights: &c.flights, launcher: c.launcher}
-	return b, func() { os.RemoveAll(folder) }, nil
+	ctx, cancel := context.WithTimeout(of, limit)
+	return ctx, b, func() { cancel(); os.RemoveAll(folder) }, nil
 }
 
 func (c *Compiler) account(tool string, took, cpu time.Duration) {
@@ -477,10 +477,8 @@ func (c *Compiler) provable(cand *Candidate, s *Source, r recipe.Recipe, mode pu
 		return cand
 	}
 	cand.Prove = func(ctx context.Context) error {
-		ctx, cancel := context.WithTimeout(ctx, c.Limit)
-		defer cancel()
 		// a draft is proved as what it is: a build may give the same
-		b, done, err := c.workbench(mode.proof())
+		ctx, b, done, err := c.workbench(ctx, c.Limit, mode.proof())
 		if err != nil {
 			return err
 		}
@@ -522,8 +520,6 @@ func (c *Compiler) candidateOf(k keptCandidate) (*Candidate, error) {
 
 func (c *Compiler) compile(ctx context.Context, s *Source, r recipe.Recipe, mode purpose,
 	key string) (*Candidate, error) {
-	ctx, cancel := context.WithTimeout(ctx, c.Limit)
-	defer cancel()
 	kept, err := c.make(ctx, s, r, mode)
 	if err != nil {
 		if ctx.Err() != nil || transient(err) {
@@ -556,10 +552,9 @@ func transient(err error) bool {
 
 // make makes a candidate.
 func (c *Compiler) make(ctx context.Context, s *Source, r recipe.Recipe,
-	mode purpose) (keptCandidate,
-	error) {
+	mode purpose) (keptCandidate, error) {
 	var none keptCandidate
-	b, done, err := c.workbench(mode)
+	ctx, b, done, err := c.workbench(ctx, c.Limit, mode)
 	if err != nil {
 		return none, err
 	}

@@ -100,7 +100,7 @@ func ptxasOf(t *testing.T, version string, args []string, text string) (*Workben
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, done, err := New(store, t.TempDir()).workbench(forOne)
+	_, b, done, err := New(store, t.TempDir()).workbench(context.Background(), Limit, forOne)
 	if err != nil {
 		t.Fatal(err)
 	}

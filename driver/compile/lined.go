@@ -147,9 +147,7 @@ func (c *Compiler) Prepare(ctx context.Context, s *Source) error {
 	if err != nil || len(list) == 0 {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, c.Limit)
-	defer cancel()
-	b, done, err := c.workbench(forOne)
+	ctx, b, done, err := c.workbench(ctx, c.Limit, forOne)
 	if err != nil {
 		return err
 	}

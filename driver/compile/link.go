@@ -102,7 +102,7 @@ func (c *Compiler) extract(ctx context.Context, l cache.Link, path, ext string) 
 		hash, err := c.store.PutObject(text)
 		return []string{hash}, err
 	}
-	b, done, err := c.workbench(forOne)
+	ctx, b, done, err := c.workbench(ctx, c.Limit, forOne)
 	if err != nil {
 		return nil, err
 	}

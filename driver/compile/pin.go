@@ -26,9 +26,7 @@ import (
 func (c *Compiler) Rehearse(ctx context.Context, s *Source,
 	r recipe.Recipe) (cache.Decision, error) {
 	none := cache.Decision{}
-	ctx, cancel := context.WithTimeout(ctx, Limit)
-	defer cancel()
-	b, done, err := c.workbench(forPin)
+	ctx, b, done, err := c.workbench(ctx, Limit, forPin)
 	if err != nil {
 		return none, err
 	}
@@ -110,7 +108,7 @@ func (c *Compiler) normalOf(ctx context.Context, s *Source, v variantOf) string 
 	if err != nil {
 		return none
 	}
-	b, done, err := c.workbench(forOne)
+	ctx, b, done, err := c.workbench(ctx, Limit, forOne)
 	if err != nil {
 		return none
 	}
