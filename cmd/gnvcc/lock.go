@@ -138,7 +138,12 @@ func unlock(args []string) error {
 	if err != nil {
 		return err
 	}
-	l, ok := lockAt(b.Store(), folder)
+	sn, err := b.Store().Snapshot()
+	if err != nil && !errors.Is(err, cache.ErrNone) {
+		return err
+	}
+	defer sn.Close()
+	l, ok := standing.LockOf(sn, folder)
 	if !ok {
 		return fmt.Errorf("builds in %s go by no lock file", folder)
 	}
@@ -154,10 +159,16 @@ func unlock(args []string) error {
 
 // showLocks lists them.
 func showLocks() error {
-	all, err := namedLocks()
+	store, err := openStore()
 	if err != nil {
 		return err
 	}
+	var all []cache.LockFile
+	err = records(store, cache.Locks, func(l cache.LockFile) { all = append(all, l) })
+	if err != nil {
+		return err
+	}
+	sort.Slice(all, func(i, j int) bool { return all[i].Folder < all[j].Folder })
 	for _, l := range all {
 		state := ""
 		if _, lines, err := readLock(l.File); err != nil {
@@ -173,28 +184,6 @@ func showLocks() error {
 		fmt.Fprintln(console, "no build goes by a lock file")
 	}
 	return nil
-}
-
-// namedLocks are the lock files that were named, by folder.
-func namedLocks() ([]cache.LockFile, error) {
-	store, err := openStore()
-	if err != nil {
-		return nil, err
-	}
-	var all []cache.LockFile
-	err = records(store, cache.Locks, func(l cache.LockFile) { all = append(all, l) })
-	sort.Slice(all, func(i, j int) bool { return all[i].Folder < all[j].Folder })
-	return all, err
-}
-
-// lockAt is the lock file that was named for a folder, or for one above it.
-func lockAt(store *cache.Store, folder string) (cache.LockFile, bool) {
-	sn, err := store.Snapshot()
-	if err != nil {
-		return cache.LockFile{}, false
-	}
-	defer sn.Close()
-	return standing.LockOf(sn, folder)
 }
 
 // readLock reads a lock file, and gives its absolute path.
