@@ -12,16 +12,16 @@ import (
 
 func helpVerb() *cobra.Command {
 	c := newVerb("help [VERB]", "show this help", "Lists the verbs and variables, or describes one verb.", arguments(0, 1))
-	return runs(c, help)
+	return tries(c, 2, help)
 }
 
 // help prints what there is.
-func help(args []string) int {
+func help(args []string) error {
 	if len(args) == 1 {
 		if verbNamed(args[0]) == nil {
-			return complain("help", fmt.Errorf("unknown verb %q (gnvcc help lists them)", args[0]))
+			return fmt.Errorf("unknown verb %q (gnvcc help lists them)", args[0])
 		}
-		return execute(args[0], []string{"--help"})
+		return exit(execute(args[0], []string{"--help"}))
 	}
 	out := stdout()
 	fmt.Fprint(out, "gnvcc is a drop-in for nvcc that makes kernels faster.\n\n"+
@@ -34,7 +34,7 @@ func help(args []string) int {
 		}
 	}
 	fmt.Fprintf(out, "\ngnvcc VERB -h lists a verb's options. A word that is the name of a file here is an input for nvcc, not a verb.\n\nSettings, as variables or in a gnvcc.toml (gnvcc config):\n%s\nThis is gnvcc %s.\n", variablesText(), ownVersion())
-	return 0
+	return nil
 }
 
 // widest is how many columns help takes at most: longer lines are hard to read.
@@ -82,35 +82,35 @@ func reflow(text string, columns int) string {
 
 func versionVerb() *cobra.Command {
 	c := newVerb("version", "print gnvcc's version", "Prints gnvcc's version (gnvcc --version is nvcc's).", none)
-	return runs(c, func([]string) int { fmt.Fprintln(console, "gnvcc", ownVersion()); return 0 })
+	return tries(c, 2, func([]string) error {
+		fmt.Fprintln(console, "gnvcc", ownVersion())
+		return nil
+	})
 }
 
 func completionVerb() *cobra.Command {
 	c := newVerb("completion bash|zsh|fish", "print completions of verbs and options for a shell",
 		"Prints a script that makes a shell complete verbs, options, and names of kernels and levers. Other words are completed as files.", arguments(1, 1))
 	c.ValidArgs = []string{"bash", "zsh", "fish"}
-	return runs(c, func(args []string) int {
-		var err error
+	return tries(c, 2, func(args []string) error {
 		switch r := root(); args[0] {
 		case "bash":
-			err = r.GenBashCompletionV2(console, true)
+			return r.GenBashCompletionV2(console, true)
 		case "zsh":
-			err = r.GenZshCompletion(console)
+			return r.GenZshCompletion(console)
 		case "fish":
-			err = r.GenFishCompletion(console, true)
-		default:
-			err = fmt.Errorf("no completion for %q: bash, zsh and fish have one", args[0])
+			return r.GenFishCompletion(console, true)
 		}
-		if err != nil {
-			return complain("completion", err)
-		}
-		return 0
+		return fmt.Errorf("no completion for %q: bash, zsh and fish have one", args[0])
 	})
 }
 
 func manVerb() *cobra.Command {
 	c := newVerb("man", "print the manual page: gnvcc man | man -l -", "Prints the manual page, for man -l - or share/man/man1/gnvcc.1.", none)
-	return runs(c, func([]string) int { fmt.Fprint(console, manual()); return 0 })
+	return tries(c, 2, func([]string) error {
+		fmt.Fprint(console, manual())
+		return nil
+	})
 }
 
 // manual is the page in roff's man macros.

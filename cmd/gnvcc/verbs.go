@@ -120,31 +120,22 @@ func filled(c *cobra.Command, words []string) (err error) {
 	return err
 }
 
-func runs(c *cobra.Command, run func(args []string) int) *cobra.Command {
-	c.RunE = func(_ *cobra.Command, args []string) error {
-		if code := run(args); code != 0 {
-			return exit(code)
-		}
-		return nil
-	}
-	return c
-}
-
-// tries is runs for what may go wrong: that is said, and the verb ends with the code, unless the
-// error is one of its own (exit).
+// tries gives a verb its work. What goes wrong in it is said, and the verb ends with the code,
+// unless the error is one of its own (exit).
 func tries(c *cobra.Command, code int, run func(args []string) error) *cobra.Command {
-	return runs(c, func(args []string) int {
+	c.RunE = func(_ *cobra.Command, args []string) error {
 		err := run(args)
 		var own exit
 		switch {
-		case err == nil:
-			return 0
-		case errors.As(err, &own):
-			return int(own)
+		case err == nil, errors.As(err, &own) && own == 0:
+			return nil
+		case own != 0:
+			return own
 		}
 		complain(c.Name(), err)
-		return code
-	})
+		return exit(code)
+	}
+	return c
 }
 
 // onStore is tries for what works on the user's store, until a signal ends it.
