@@ -567,10 +567,7 @@ func (c *Compiler) make(ctx context.Context, s *Source, r recipe.Recipe,
 	for _, reason := range bad {
 		return none, reason
 	}
-	entry := s.Kernel
-	if seconds, err := secondsOf(s.Kernel, r); err == nil && len(seconds) > 0 {
-		entry = seconds[0].name
-	}
+	entry := entryOf(s.Kernel, r)
 	content := out.Content
 	if s.Link != nil {
 		if content, err = c.link(ctx, b, s, content); err != nil {

@@ -108,9 +108,9 @@ func ptxasOf(t *testing.T, version string, args []string, text string) (*Workben
 	return b, j, m
 }
 
-// TestDeeds: it is known of each statement what ptxas made of it, with line information of the
+// TestOutcomes: it is known of each statement what ptxas made of it, with line information of the
 // user's own, too.
-func TestDeeds(t *testing.T) {
+func TestOutcomes(t *testing.T) {
 	for _, version := range []string{"11.8", "12.4", "13.0", "13.3", "13.5"} {
 		for name, own := range map[string]string{"plain": "", "lines": ".loc 7 12 3"} {
 			t.Run(version+" "+name, func(t *testing.T) {

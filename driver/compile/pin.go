@@ -38,10 +38,7 @@ func (c *Compiler) Rehearse(ctx context.Context, s *Source,
 	if reason := out.Refused[s.Kernel]; reason != nil {
 		return none, reason
 	}
-	entry := s.Kernel
-	if seconds, err := secondsOf(s.Kernel, r); err == nil && len(seconds) > 0 {
-		entry = seconds[0].name
-	}
+	entry := entryOf(s.Kernel, r)
 	f, err := cubin.Read(out.Content)
 	if err != nil {
 		return none, fmt.Errorf("read what ptxas gave: %w", err)

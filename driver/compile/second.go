@@ -93,6 +93,14 @@ func secondsOf(kernel string, r recipe.Recipe) ([]second, error) {
 	return out, nil
 }
 
+// entryOf is what a candidate is launched by: its first second entry, where it has one.
+func entryOf(kernel string, r recipe.Recipe) string {
+	if seconds, err := secondsOf(kernel, r); err == nil && len(seconds) > 0 {
+		return seconds[0].name
+	}
+	return kernel
+}
+
 // plain tells whether the second entry is the kernel as nvcc compiles it: then neither cicc nor the
 // source is needed.
 func (s second) plain() bool { return s.guard.HostOnly() && len(sourceTerms(s.rest)) == 0 }

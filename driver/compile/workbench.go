@@ -346,8 +346,8 @@ func (b *Workbench) try(ctx context.Context, j *job.Job, t *record.Translation, 
 	if b.mode.oneKernel() && !j.Call.Reloc && len(module.Entries()) > 1 {
 		// A candidate is one kernel. ptxas makes the same code of it without the others (compared
 		// for 12.4, 13.0 and 13.5).
-		for name := range recipes {
-			argv = append(argv, "--entry", p.entry(name))
+		for name, r := range recipes {
+			argv = append(argv, "--entry", entryOf(name, r))
 		}
 	}
 	if b.mode == forPin && p.alone(j) {
