@@ -206,20 +206,7 @@ func sayRemotes(say sayer, store *cache.Store) {
 			}
 		}
 		say(cache.Fine, "", "remote %s: oci://%s, %s%s; pulled %s ago, pushed %s ago", r.Name,
-			r.Reference, counted(len(r.Tags), "publisher"), signed, age(r.Pulled), age(r.Newest()))
-	}
-}
-
-// age is a time since, as people say it.
-func age(t time.Time) string {
-	switch d := time.Since(t); {
-	case d < 2*time.Minute:
-		return fmt.Sprintf("%.0f seconds", d.Seconds())
-	case d < 2*time.Hour:
-		return fmt.Sprintf("%.0f minutes", d.Minutes())
-	case d < 48*time.Hour:
-		return fmt.Sprintf("%.0f hours", d.Hours())
-	default:
-		return fmt.Sprintf("%.0f days", d.Hours()/24)
+			r.Reference, counted(len(r.Tags), "publisher"), signed, cache.AgeText(r.Pulled),
+			cache.AgeText(r.Newest()))
 	}
 }
