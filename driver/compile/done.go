@@ -145,8 +145,8 @@ type keptOutcomes struct {
 const memoOutcomes cache.Memos[keptOf[keptOutcomes]] = "outcomes"
 
 // outcomes gives what ptxas does with each of an entry's statements, under a job's options and more
-// flags; and the addend of each that is contracted (readOutcomes). It is kept: what ptxas did with the
-// kernel itself all its variants ask.
+// flags; and the addend of each that is contracted (readOutcomes). It is kept: what ptxas did with
+// the kernel itself all its variants ask.
 func (b *Workbench) outcomes(ctx context.Context, j *job.Job, m *ptx.Module, entry string,
 	flags []string) (did []outcome, addends []int, err error) {
 	list, err := statedIn(m, entry)

@@ -59,8 +59,8 @@ type keptOf[T any] struct {
 	Error string `json:",omitempty"`
 }
 
-// recall gives what is kept under a key and is sound (nil: all is), or why it can't be made; else it
-// makes and keeps it. What fails by this machine at this moment is tried again the next time.
+// recall gives what is kept under a key and is sound (nil: all is), or why it can't be made; else
+// it makes and keeps it. What fails by this machine at this moment is tried again the next time.
 func recall[T any](ctx context.Context, store *cache.Store, f *flights, memo cache.Memos[keptOf[T]],
 	key string, sound func(T) bool, made func() (T, error)) (T, error) {
 	k, err := once(ctx, f, string(memo)+" "+key, func() (keptOf[T], bool, error) {

@@ -187,8 +187,8 @@ func (v values) scales(i int) bool {
 
 func (v values) loads(i int) bool { return string(v.f.Base(i)) == "ld" }
 
-// distinct tells of two loads that the one gives an argument of the kernel, and the other what memory
-// holds: no compiler sees that they are one value, unless the kernel stores the argument.
+// distinct tells of two loads that the one gives an argument of the kernel, and the other what
+// memory holds: no compiler sees that they are one value, unless the kernel stores the argument.
 func (v values) distinct(argument, memory int) bool {
 	if !v.f.Entry || !ptx.HasModifier(v.f.Opcode(argument), "param") {
 		return false

@@ -226,9 +226,9 @@ func lookPathFunc(name, path string, usable func(string) bool) string {
 	return ""
 }
 
-// Passed is what was run in nvcc's place so far, gnvcc's own copies and scripts, with a face of ours
-// (self) and what it is about to run. Of each it has "device:inode", for a script with "pid/" in
-// front, since a script is passed by only where it has just called us: elsewhere below it may
+// Passed is what was run in nvcc's place so far, gnvcc's own copies and scripts, with a face of
+// ours (self) and what it is about to run. Of each it has "device:inode", for a script with "pid/"
+// in front, since a script is passed by only where it has just called us: elsewhere below it may
 // rightly be the user's nvcc.
 func Passed(env *environment.Environment, self, nvcc string) string {
 	var links []string
