@@ -8,7 +8,7 @@
 # make notice    NOTICE: the licences of what is linked in
 PREFIX   ?= /usr/local
 # 1.0.0 on the commit that has the tag v1.0.0, else 1.0.0+gCOMMIT, with .dirty where files have changed.
-RELEASE  := $(shell sed -n 's/^const ownRelease = "\(.*\)"/\1/p' cmd/gnvcc/version.go 2>/dev/null)
+RELEASE  := $(shell sed -n 's/^const ownRelease = "\(.*\)"/\1/p' cmd/gnvcc/help.go 2>/dev/null)
 COMMIT   := $(shell git describe --always --dirty=.dirty --exclude '*' --abbrev=12 2>/dev/null)
 TAGGED   := $(shell git describe --exact-match --dirty --match 'v$(RELEASE)' 2>/dev/null)
 VERSION  ?= $(RELEASE)$(if $(filter v$(RELEASE),$(TAGGED)),,$(if $(RELEASE),$(if $(COMMIT),+g$(COMMIT))))

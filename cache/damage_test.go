@@ -34,7 +34,7 @@ func TestAgainstModel(t *testing.T) {
 // someDatabase has free pages, overflow pages, and for large n deep trees.
 func someDatabase(t *testing.T, s *Store, n, pageSize int) (model map[string]string) {
 	random := rand.New(rand.NewPCG(uint64(n), 3))
-	ok(t, s.writable())
+	ok(t, s.Writable())
 	db, err := bbolt.Open(filepath.Join(s.dir, dbName), 0o600, &bbolt.Options{PageSize: pageSize,
 		NoSync: true})
 	ok(t, err)
@@ -508,7 +508,7 @@ func TestHostilePages(t *testing.T) {
 			wants(t, err, errCorrupt)
 			// As the database, with no snapshot: bbolt must not be given it.
 			s := newStore(t)
-			ok(t, s.writable())
+			ok(t, s.Writable())
 			ok(t, os.WriteFile(filepath.Join(s.dir, dbName), b, 0o600))
 			o := own(t, s)
 			ok(t, o.Put(Decisions, hashKey(1), decision(1)))

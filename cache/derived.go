@@ -47,7 +47,7 @@ func (s *Store) Derive(name string, records []Record) (*Snapshot, error) {
 	if err != nil {
 		return nil, failed(doing, path, err)
 	}
-	if validName(name) && s.writable() == nil {
+	if validName(name) && s.Writable() == nil {
 		_ = writeFile(filepath.Dir(path), name, content, false) // made again where it can't be kept
 		s.trimDerived()
 	}

@@ -38,6 +38,20 @@
 //   - A damaged decisions.db is moved aside, and the owner goes on with what is sound: the
 //     snapshot, and every record of the damaged file whose checksum holds.
 //
+// # Why bbolt's pages are read here, too
+//
+// pages.go walks over decisions.db before bbolt opens it, in the owner and in gnvcc doctor; builds
+// never do. Neither bbolt nor the snapshot can stand in for it:
+//
+//   - bbolt trusts its file, opened read-only as well: a branch page that leads back to itself is
+//     walked until stack or memory are at their end, which no recover catches (TestHostilePages).
+//     Its own check (Tx.Check, 1.5) stops at such a page, but it works in a goroutine of its own,
+//     and there an element that is said to lie behind the mapping is a fault that ends the process.
+//     There is no public way to see where a branch leads.
+//   - The snapshot has what was published last. What Put or Merge returned for since lies in
+//     decisions.db alone, where an owner was killed before Publish: it is promised above, so the
+//     file can't be dropped for the snapshot's sake, nor left unchecked after a kill.
+//
 // # What it does not promise
 //
 //   - After a loss of power (not of a process) spooled observations other than decisions, objects

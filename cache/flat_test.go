@@ -93,38 +93,6 @@ func TestLaterFormat(t *testing.T) {
 	}
 }
 
-// A store of a gnvcc that published in bbolt's form: its database opens as ever, its snapshot is
-// not read, and goes away when there is a new one.
-func TestOlderStore(t *testing.T) {
-	s := newStore(t)
-	fill(t, s, 5)
-	old := filepath.Join(s.dir, boltSnapName)
-	b, err := os.ReadFile(filepath.Join(s.dir, dbName))
-	ok(t, err)
-	older := func() {
-		ok(t, os.WriteFile(old, b, 0o600))
-		os.Remove(filepath.Join(s.dir, snapName))
-		os.Remove(filepath.Join(s.dir, recipesName))
-	}
-	older()
-	_, err = s.Snapshot()
-	wants(t, err, ErrNone)
-	said(t, Check(s.dir), Note, "an older gnvcc's")
-	o := own(t, s)
-	ok(t, o.Publish())
-	ok(t, o.Close())
-	get(t, snapshot(t, s), 4)
-	if _, err := os.Lstat(old); err == nil {
-		t.Error("the older gnvcc's snapshot stays: it would say what is not believed any more")
-	}
-	// Without its database, what it published is what there is.
-	older()
-	ok(t, os.Remove(filepath.Join(s.dir, dbName)))
-	o = own(t, s)
-	ok(t, o.Publish())
-	get(t, snapshot(t, s), 4)
-}
-
 // What a build reads of any bytes is a record that was written, or an error.
 func FuzzSnapshot(f *testing.F) {
 	whole := filled(f, snapName, 20)

@@ -38,7 +38,7 @@ func (s *Store) Other(dir string) (*Snapshot, error) {
 		}
 	}
 	hung := func() {
-		if s.writable() == nil {
+		if s.Writable() == nil {
 			_ = writeFile(filepath.Dir(mark), filepath.Base(mark), []byte(dir+"\n"), false)
 		}
 	}

@@ -34,7 +34,7 @@ func used(path string, info fs.FileInfo) {
 // ObjectPath is where the object of that hash lies or would lie if it is not compressed, "" for
 // what is no hash. To open it take ObjectFile.
 func (s *Store) ObjectPath(hash string) string {
-	if !validHash(hash) {
+	if !IsHash(hash) {
 		return ""
 	}
 	return filepath.Join(s.dir, objectName, hash[:2], hash)
@@ -64,7 +64,7 @@ func (s *Store) PutObject(b []byte) (hash string, err error) {
 		return "", &Error{Doing: "keep an object", Path: path,
 			Err: fmt.Errorf("%d bytes: at most %d are taken", len(b), maxObject)}
 	}
-	if err := s.writable(); err != nil {
+	if err := s.Writable(); err != nil {
 		return "", err
 	}
 	name := hash
@@ -78,10 +78,43 @@ func (s *Store) PutObject(b []byte) (hash string, err error) {
 // Object gives an object's content, compared with its hash. ErrNone says that there is none (any
 // more); a damaged one is removed, so that it can be put again.
 func (s *Store) Object(hash string) ([]byte, error) {
-	if s.ObjectPath(hash) == "" {
-		return nil, corrupt("read an object", s.dir, "%q is no hash", hash)
+	const doing = "read an object"
+	unpacked := s.ObjectPath(hash)
+	if unpacked == "" {
+		return nil, corrupt(doing, s.dir, "%q is no hash", hash)
 	}
-	return s.readObject(hash)
+	var first error
+	for _, ext := range objectExts {
+		path := unpacked + ext
+		b, err := readLimited(path, maxObject)
+		damaged := errors.Is(err, errTooLarge) // nobody of ours writes such
+		if err == nil {
+			b, err = unpack(path, b)
+			damaged = err != nil
+		}
+		if err == nil && Hash(b) != hash {
+			err = fmt.Errorf("the content (%d bytes) has another hash", len(b))
+			damaged = true
+		}
+		if damaged { // it must not stand in the way of what it should be
+			os.Remove(path)
+			err = corrupt(doing, path, "%w; removed", err)
+		}
+		if err == nil {
+			if info, err := os.Stat(path); err == nil {
+				used(path, info)
+			}
+			return b, nil
+		}
+		if first == nil || errors.Is(first, fs.ErrNotExist) {
+			first = err
+		}
+	}
+	if errors.Is(first, fs.ErrNotExist) {
+		return nil, &Error{Doing: doing, Path: unpacked, Kind: ErrNone, Err: fs.ErrNotExist,
+			Advice: "it was trimmed, or never kept: build again"}
+	}
+	return nil, failed(doing, unpacked, first)
 }
 
 func (s *Store) memoPath(kind, key string) string {
@@ -104,7 +137,7 @@ func (s *Store) PutMemo(kind, key string, b []byte) error {
 		return &Error{Doing: doing, Path: path, Err: fmt.Errorf("%d bytes: at most %d are taken", len(b),
 			maxMemo-64)}
 	}
-	if err := s.writable(); err != nil {
+	if err := s.Writable(); err != nil {
 		return err
 	}
 	return failed(doing, path, writeFile(filepath.Dir(path), key, seal(where(kind, key),

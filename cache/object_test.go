@@ -12,8 +12,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"github.com/klauspost/compress/zstd"
 )
 
 func TestObjects(t *testing.T) {
@@ -116,17 +114,6 @@ func TestPackedObjects(t *testing.T) {
 	}
 	if _, err := os.Lstat(path + packedExt); err == nil {
 		t.Error("packed beside what was there")
-	}
-	// As earlier ones packed it.
-	enc, err := zstd.NewWriter(nil)
-	ok(t, err)
-	ok(t, os.Remove(path))
-	ok(t, os.WriteFile(path+zstdExt, enc.EncodeAll(text, nil), 0o600))
-	whole()
-	healthy(t, CheckContents(s.dir))
-	ok(t, os.WriteFile(path+zstdExt, enc.EncodeAll(text[1:], nil), 0o600))
-	if _, err := s.Object(hash); !errors.Is(err, errCorrupt) || s.HasObject(hash) {
-		t.Errorf("a damaged one: %v", err)
 	}
 	elf := append([]byte("\x7fELF"), text...)
 	if hash, err := s.PutObject(elf); err != nil || !isPlain(s, hash) {

@@ -41,7 +41,7 @@ func (s *Store) Own(ctx context.Context) (*Owner, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if err := s.writable(); err != nil {
+	if err := s.Writable(); err != nil {
 		return nil, err
 	}
 	lock, err := s.takeLock()
@@ -209,14 +209,7 @@ func put(tx *bbolt.Tx, bucket, key string, stamp int64, raw []byte) error {
 // Put writes a record to the database; it is on the disk when Put returns, and published by
 // Publish. It replaces what was there, whatever the stamps say.
 func (o *Owner) Put(bucket, key string, record any) error {
-	const doing = "write a record"
-	raw, err := encodeRecord(bucket, key, record)
-	if err != nil {
-		return failed(doing, filepath.Join(o.s.dir, dbName), err)
-	}
-	return o.update(doing, func(tx *bbolt.Tx) error {
-		return put(tx, bucket, key, time.Now().UnixNano(), raw)
-	})
+	return o.PutAll(bucket, map[string]any{key: record})
 }
 
 // PutAll writes records of one bucket, by their keys, all of them or none.

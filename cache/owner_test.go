@@ -146,7 +146,7 @@ func TestMergeIsIdempotent(t *testing.T) {
 	var want map[string]string
 	for round := range 10 {
 		s := newStore(t)
-		ok(t, s.writable())
+		ok(t, s.Writable())
 		random.Shuffle(len(files), func(i, j int) { files[i], files[j] = files[j], files[i] })
 		o := own(t, s)
 		for part := range slices.Chunk(files, 1+random.IntN(len(files))) {
@@ -187,7 +187,7 @@ func TestPutWins(t *testing.T) {
 	for i, stamp := range []int64{time.Now().UnixNano(), future} {
 		b, err := encodeSpooled(Decisions, hashKey(i), stamp, Decision{Recipe: "spooled"})
 		ok(t, err)
-		ok(t, s.writable())
+		ok(t, s.Writable())
 		ok(t, writeFile(filepath.Join(s.dir, spoolName), Hash(b)+spoolExt, b, false))
 	}
 	o := own(t, s)

@@ -17,8 +17,8 @@ import (
 // bbolt maps the file and follows what stands there. In a damaged file that is a panic at best, and
 // for a branch page that leads back to itself a recursion until the stack's limit, which ends the
 // process and can't be recovered; a page that is free and in use loses records in silence, later.
-// bbolt's own check follows the same pointers. So the owner walks over the file with these lines
-// first, and they save what can be read of one that is damaged. Builds don't come here.
+// So the owner walks over the file with these lines first (doc.go says why bbolt's own check can't
+// stand in), and they save what can be read of one that is damaged. Builds don't come here.
 //
 //	page     id u64, flags u16, count u16, overflow u32, then elements, then their data; (1+overflow) pages long
 //	branch   element: pos u32 (from the element's start), key size u32, page id u64

@@ -52,8 +52,6 @@ func (o *Owner) Publish() error {
 		if err := o.s.putRecipes(recipes); err != nil {
 			return err
 		}
-		// An older gnvcc's snapshot would go on saying what was believed then.
-		os.Remove(filepath.Join(o.s.dir, boltSnapName))
 		o.published = now
 		return syncDir(o.s.dir)
 	})
@@ -199,26 +197,15 @@ func (o *Owner) start(ctx context.Context, broken string) (taken int, err error)
 	return len(records), failed(doing, path, err)
 }
 
-// takePublished gives take the records of the snapshot, if that is sound: of this gnvcc's, else of
-// one that an older gnvcc published, which has bbolt's form. What both have, the first one's
-// stands.
+// takePublished gives take the records of the snapshot, if that is sound.
 func (o *Owner) takePublished(take func(bucket, key string, stamp int64, raw []byte) error) error {
-	for _, published := range []struct {
-		name string
-		look func(path string, fn func(bucket, key string, stamp int64, raw []byte) error) (*survey,
-			error)
-	}{{boltSnapName, surveyDatabase}, {snapName, surveySnapshot}} {
-		path := filepath.Join(o.s.dir, published.name)
-		_, err := published.look(path, nil)
-		if err == nil {
-			if _, err := published.look(path, take); err != nil {
-				return err
-			}
-			continue
-		}
-		if !errors.Is(err, fs.ErrNotExist) {
-			o.note = append(o.note, err.Error())
-		}
+	path := filepath.Join(o.s.dir, snapName)
+	switch _, err := surveySnapshot(path, nil); {
+	case err == nil:
+		_, err = surveySnapshot(path, take)
+		return err
+	case !errors.Is(err, fs.ErrNotExist):
+		o.note = append(o.note, err.Error())
 	}
 	return nil
 }

@@ -30,9 +30,6 @@ func (s *Store) Remotes() (dirs []string) {
 	return dirs
 }
 
-// Writable makes the store's folder where it is missing, and says whether it can be written.
-func (s *Store) Writable() error { return s.writable() }
-
 // An Arrived is a decision as it came, and its text, which is kept as it is: to read one costs 0.1
 // ms where a search has left much evidence, and a pull brings thousands.
 type Arrived struct {

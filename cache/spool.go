@@ -41,7 +41,7 @@ func (s *Store) Spool(bucket, key string, record any) error {
 	if err != nil {
 		return failed(doing, dir, err)
 	}
-	if err := s.writable(); err != nil {
+	if err := s.Writable(); err != nil {
 		return err
 	}
 	return failed(doing, dir, writeFile(dir, Hash(b)+spoolExt, b, bucket == Decisions))
@@ -110,7 +110,7 @@ func (s *Store) pending() (names []string, err error) {
 		return nil, nil
 	}
 	for _, e := range entries {
-		if hash, ok := strings.CutSuffix(e.Name(), spoolExt); ok && validHash(hash) {
+		if hash, ok := strings.CutSuffix(e.Name(), spoolExt); ok && IsHash(hash) {
 			names = append(names, e.Name())
 		}
 	}

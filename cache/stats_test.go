@@ -15,7 +15,7 @@ func TestStats(t *testing.T) {
 	if _, err := os.Stat(s.dir); err == nil {
 		t.Error("counting made the folder")
 	}
-	ok(t, s.writable())
+	ok(t, s.Writable())
 	var all sync.WaitGroup
 	for range 8 {
 		all.Go(func() {
@@ -56,7 +56,7 @@ func TestStats(t *testing.T) {
 // The file does not grow without end, and no event is lost when it is added up.
 func TestStatsLong(t *testing.T) {
 	s := newStore(t)
-	ok(t, s.writable())
+	ok(t, s.Writable())
 	e := Event{"ptxas", "aside", strings.Repeat("why ", 30)}
 	const n = 3 * statsLong / 100
 	for range n {
@@ -75,7 +75,7 @@ func TestStatsLong(t *testing.T) {
 
 func BenchmarkCount(b *testing.B) {
 	s := newStore(b)
-	ok(b, s.writable())
+	ok(b, s.Writable())
 	for range b.N {
 		s.Count(Event{"ptxas", "seen", ""})
 	}

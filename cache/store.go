@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
 )
@@ -37,18 +38,16 @@ const maxRecord = 16 << 20
 
 // Names in the store's folder.
 const (
-	dbName   = "decisions.db"
-	snapName = "decisions.snapshot"
-	// boltSnapName is what was published by gnvcc before the snapshot had a form of its own.
-	boltSnapName = "decisions.ro.db"
-	recipesName  = "recipes"
-	lockName     = "owner.lock"
-	brokenMark   = ".broken-"
-	spoolName    = "spool"
-	objectName   = "objects"
-	memoName     = "memo"
-	trimName     = "trimmed"
-	derivedName  = "derived"
+	dbName      = "decisions.db"
+	snapName    = "decisions.snapshot"
+	recipesName = "recipes"
+	lockName    = "owner.lock"
+	brokenMark  = ".broken-"
+	spoolName   = "spool"
+	objectName  = "objects"
+	memoName    = "memo"
+	trimName    = "trimmed"
+	derivedName = "derived"
 )
 
 // The meta bucket of the database holds what concerns it as a whole, unsealed.
@@ -122,9 +121,9 @@ func (s *Store) ours() error {
 	return nil
 }
 
-// writable makes the folder where it is missing, and says whether records may be written there. It
+// Writable makes the folder where it is missing, and says whether records may be written there. It
 // looks once.
-func (s *Store) writable() error {
+func (s *Store) Writable() error {
 	s.prepare.Do(func() {
 		if err := os.MkdirAll(s.dir, dirMode); err != nil {
 			s.ready = failed("make the store's folder", s.dir, err)
@@ -148,16 +147,9 @@ func Hash(b []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-func validHash(h string) bool {
-	if len(h) != 2*sha256.Size {
-		return false
-	}
-	for i := 0; i < len(h); i++ {
-		if c := h[i]; (c < '0' || c > '9') && (c < 'a' || c > 'f') {
-			return false
-		}
-	}
-	return true
+// IsHash tells whether a text is a name that Hash gives, and so may be that of a kernel.
+func IsHash(h string) bool {
+	return len(h) == 2*sha256.Size && strings.Trim(h, "0123456789abcdef") == ""
 }
 
 // validName is the rule for what becomes a part of a path: kinds and keys of memos.

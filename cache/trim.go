@@ -117,7 +117,7 @@ func (s *Store) Trim(maxBytes int64) error {
 	if _, err := os.Stat(s.dir); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	if err := s.writable(); err != nil {
+	if err := s.Writable(); err != nil {
 		return err
 	}
 	// The stamp first: of many builds that start now, one trims.
@@ -196,7 +196,7 @@ func (s *Store) trimSpool(now time.Time) {
 	}
 	for _, e := range entries {
 		// one of ours
-		if name, bad := strings.CutSuffix(e.Name(), spoolExt+badExt); bad && validHash(name) {
+		if name, bad := strings.CutSuffix(e.Name(), spoolExt+badExt); bad && IsHash(name) {
 			if info, err := e.Info(); err == nil && now.Sub(info.ModTime()) > badAge {
 				os.Remove(filepath.Join(dir, e.Name()))
 			}

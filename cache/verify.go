@@ -194,11 +194,6 @@ func (c *checkup) snapshot() *survey {
 	path := filepath.Join(c.dir, snapName)
 	found, err := surveySnapshot(path, nil)
 	if errors.Is(err, fs.ErrNotExist) {
-		if _, err := os.Lstat(filepath.Join(c.dir, boltSnapName)); err == nil {
-			c.say(Note, "run gnvcc apply once: it publishes them anew",
-				"what was published is an older gnvcc's: builds compile as nvcc does")
-			return nil
-		}
 		c.say(Note, "", "no decisions have been published: builds compile as nvcc does")
 		return nil
 	}
@@ -209,7 +204,7 @@ func (c *checkup) snapshot() *survey {
 	}
 	info, err := os.Stat(path)
 	if err == nil {
-		c.say(Fine, "", "published %s ago, %s: %s", ageText(info.ModTime()), BytesText(info.Size()),
+		c.say(Fine, "", "published %s ago, %s: %s", AgeText(info.ModTime()), BytesText(info.Size()),
 			recordsText(found.Records))
 	}
 	return found
@@ -295,10 +290,10 @@ func (c *checkup) spool() {
 	switch {
 	case waiting > manySpooled:
 		c.say(Problem, "gnvcc tune merges them", "spool: %s (%s) waiting, the oldest for %s",
-			records(waiting), BytesText(size), ageText(oldest))
+			records(waiting), BytesText(size), AgeText(oldest))
 	case waiting > 0:
 		c.say(Fine, "", "spool: %s (%s) waiting for an owner, the oldest for %s",
-			records(waiting), BytesText(size), ageText(oldest))
+			records(waiting), BytesText(size), AgeText(oldest))
 	default:
 		c.say(Fine, "", "spool: empty")
 	}
@@ -340,7 +335,7 @@ func (c *checkup) limit(size int64) {
 	}
 	trimmed := "never trimmed"
 	if info, err := os.Stat(filepath.Join(c.dir, trimName)); err == nil {
-		trimmed = "trimmed " + ageText(info.ModTime()) + " ago"
+		trimmed = "trimmed " + AgeText(info.ModTime()) + " ago"
 	}
 	c.say(Fine, "", "objects and memos: %s, %s; builds trim it once a day", text, trimmed)
 }
@@ -463,7 +458,8 @@ func BytesText(n int64) string {
 	return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30))
 }
 
-func ageText(when time.Time) string {
+// AgeText is how long ago something was, as people say it.
+func AgeText(when time.Time) string {
 	switch d := time.Since(when); {
 	case d < 0:
 		return "less than no time (the clock went back)"

@@ -144,7 +144,7 @@ func TestAgeText(t *testing.T) {
 		-time.Hour: "less than no time (the clock went back)", 5 * time.Second: "5 s",
 		90 * time.Minute: "1 h", 72 * time.Hour: "3 days",
 	} {
-		if got := ageText(time.Now().Add(-age)); got != want {
+		if got := AgeText(time.Now().Add(-age)); got != want {
 			t.Errorf("%v: %s, want %s", age, got, want)
 		}
 	}

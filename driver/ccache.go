@@ -68,12 +68,9 @@ func looksAt(ccache string, paths []string, env *environment.Environment) bool {
 // the recipes, else "".
 func CcacheWarning(store *cache.Store) string {
 	last, _ := memoCcache.Get(store, ccacheKey)
-	files, untold := strings.CutPrefix(last, "untold")
+	files, untold := strings.CutPrefix(last, "untold ")
 	if !untold {
 		return ""
-	}
-	if files = strings.TrimPrefix(files, " "); files == "" { // noted by an earlier version
-		files = store.RecipesPath()
 	}
 	return fmt.Sprintf(
 		"a ccache in front of gnvcc keeps returning objects with old recipes: set CCACHE_EXTRAFILES=%s",

@@ -192,6 +192,10 @@ func TestTryOtherwise(t *testing.T) {
 	if own.Kernels[0].Identity != b.Units[0].Kernels[0].Identity {
 		t.Error("as it was recorded it is another kernel")
 	}
+	// without --keep, whose files are the user's
+	if as := try(apply.Otherwise{}); as.Code != own.Code {
+		t.Error("with no option more it is other code")
+	}
 	moved := try(apply.Otherwise{Flags: []string{"-Xptxas=-v"}, Moved: []apply.Move{{From: include,
 		To: elsewhere + "/include"}}})
 	flags := try(apply.Otherwise{Flags: []string{"-fmad=false"}})

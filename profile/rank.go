@@ -18,9 +18,9 @@ var launchers = [][2]string{{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
 	{"MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE"}, {"PMI_RANK", "PMI_SIZE"}, {"PMIX_RANK", ""},
 	{"SLURM_PROCID", "SLURM_STEP_NUM_TASKS"}, {"RANK", "WORLD_SIZE"}}
 
-// RankOf is the rank of a process with such an environment. Where it is no part of a parallel
-// program that is 0, and not parallel.
-func RankOf(environ []string) (rank int, parallel bool) {
+// RankOf is the rank of a process with such an environment, and how many there are, 0 where that is
+// not known. Where it is no part of a parallel program its rank is 0, and it is not parallel.
+func RankOf(environ []string) (rank, ranks int, parallel bool) {
 	value := func(name string) int {
 		for _, v := range environ {
 			if text, ok := strings.CutPrefix(v, name+"="); ok {
@@ -32,11 +32,12 @@ func RankOf(environ []string) (rank int, parallel bool) {
 		return -1
 	}
 	for _, l := range launchers {
-		if rank := value(l[0]); rank >= 0 && (l[1] == "" || value(l[1]) > rank) {
-			return rank, true
+		rank, ranks := value(l[0]), value(l[1])
+		if rank >= 0 && (l[1] == "" || ranks > rank) {
+			return rank, max(ranks, 0), true
 		}
 	}
-	return 0, false
+	return 0, 0, false
 }
 
 // rankOf is that of a running process; what can't be read counts as rank 0.
@@ -45,6 +46,6 @@ func rankOf(pid int) int {
 	if err != nil {
 		return 0
 	}
-	rank, _ := RankOf(strings.Split(string(text), "\x00"))
+	rank, _, _ := RankOf(strings.Split(string(text), "\x00"))
 	return rank
 }

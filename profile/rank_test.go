@@ -12,9 +12,12 @@ func TestRankOf(t *testing.T) {
 		"SLURM_PROCID=5 SLURM_STEP_NUM_TASKS=8": 5, "RANK=7": 0, "RANK=7 WORLD_SIZE=8": 7,
 		"OMPI_COMM_WORLD_RANK=one OMPI_COMM_WORLD_SIZE=4": 0, "PMI_RANK=-1 PMI_SIZE=2": 0,
 		"PMI_RANK=0 PMI_SIZE=1": 0, "MY_PMI_RANK=1 PMI_SIZE=2": 0} {
-		got, parallel := RankOf(strings.Fields(text))
+		got, ranks, parallel := RankOf(strings.Fields(text))
 		if got != want || parallel != (want > 0 || text == "PMI_RANK=0 PMI_SIZE=1") {
 			t.Errorf("%q: rank %d, want %d", text, got, want)
+		}
+		if text == "PMIX_RANK=2" && ranks != 0 || parallel && text != "PMIX_RANK=2" && ranks <= want {
+			t.Errorf("%q: %d ranks", text, ranks)
 		}
 	}
 	cmd := exec.Command("sleep", "60")

@@ -220,11 +220,7 @@ func (s *session) CheckUnder(c Candidate, o Schedule) (Difference, error) {
 	w := writer{}
 	w.u32(uint32(c))
 	w.u32(milliseconds(s.limit()))
-	if o.Cold {
-		w.u8(1)
-	} else {
-		w.u8(0)
-	}
+	w.bool(o.Cold)
 	w.u32(uint32(o.Dynamic))
 	in, err := s.p.command(fCheck, w.b, s.limit()+answerLimit)
 	if err != nil {

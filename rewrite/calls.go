@@ -51,7 +51,7 @@ func Fixed(m *ptx.Module, kernel string, relocatable bool, r recipe.Recipe) erro
 // from another object), so that nothing that is only checked may be taken over from one program to
 // another. A hint does not change what is computed, nor does a cap; that nvlink compares a kernel's
 // cap with the count of every function that it calls is seen to where the cubin is made
-// (driver/compile/apart.go).
+// (driver/compile/linked.go).
 func Foreign(m *ptx.Module, kernel string) error {
 	reach, err := m.Reach(kernel)
 	if err != nil {

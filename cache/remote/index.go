@@ -64,14 +64,11 @@ func (x *Index) Decisions() (n int) {
 	return n
 }
 
-// Same tells whether two artefacts hold the same decisions.
-func (x *Index) Same(y *Index) bool { return slices.Equal(x.Shards, y.Shards) }
-
 // Pack makes the shards of decisions: the index without a name, and the blobs by their hashes.
 func Pack(decisions []cache.Decision) (x *Index, blobs map[string][]byte, err error) {
 	byKey := map[string]cache.Decision{}
 	for _, d := range decisions {
-		if !identity().MatchString(d.Identity) {
+		if !cache.IsHash(d.Identity) {
 			return nil, nil, fmt.Errorf("pack decisions: %q is no kernel's identity", d.Identity)
 		}
 		byKey[d.Key()] = d
@@ -110,10 +107,6 @@ func Pack(decisions []cache.Decision) (x *Index, blobs map[string][]byte, err er
 // shardOf says which shard a key belongs to, from 0; -1: none.
 func shardOf(key string) int { return strings.IndexByte("0123456789abcdef", key[0]) }
 
-var identity = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^[0-9a-f]{64}$`)
-})
-
 var tagText = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$`)
 })
@@ -143,7 +136,7 @@ func ReadIndex(text []byte, tag string) (*Index, error) {
 		return nil, fmt.Errorf("it was pushed as %q, and stands as %q", x.Tag, tag)
 	}
 	for i, s := range x.Shards {
-		if !identity().MatchString(s.Digest) || s.Size < 0 || s.Size > MaxShard || s.Unpacked < 0 ||
+		if !cache.IsHash(s.Digest) || s.Size < 0 || s.Size > MaxShard || s.Unpacked < 0 ||
 			s.Unpacked > maxUnpacked || s.Decisions < 0 {
 			return nil, fmt.Errorf("shard %x: its description is wrong", i)
 		}
@@ -189,7 +182,7 @@ func (x *Index) Unpack(i int, packed []byte) ([]cache.Arrived, error) {
 			return wrong("a line is cut off")
 		case json.Unmarshal(raw, &d.Decision) != nil:
 			return wrong("a decision can't be read")
-		case !identity().MatchString(d.Identity) || d.Key() != string(key):
+		case !cache.IsHash(d.Identity) || d.Key() != string(key):
 			return wrong("a decision stands under another's key")
 		case shardOf(d.Identity) != i:
 			return wrong("a decision belongs to another shard")

@@ -45,22 +45,18 @@ func benchVerb() *cobra.Command {
 	fs.BoolVar(&r.json, "json", false, "as JSON")
 	fs.BoolVar(&r.markdown, "markdown", false, "as a Markdown table, for a pull request")
 	oneOf(c, "json", "markdown")
-	return tries(c, 2, func([]string) error { return r.run() })
+	return onStore(c, 2, func(ctx context.Context, store *cache.Store, _ []string) error {
+		return r.run(ctx, store)
+	})
 }
 
-func (r benching) run() error {
+func (r benching) run(ctx context.Context, store *cache.Store) error {
 	old, lines, err := readBaseline(r.against)
 	if err != nil {
 		return err
 	}
 	if !driverHere() {
 		return errors.New("no NVIDIA driver here: nothing was run (gnvcc compare looks at machine code without one)")
-	}
-	ctx, stop := ended(context.Background())
-	defer stop()
-	store, err := openStore()
-	if err != nil {
-		return err
 	}
 	a := compare.Ask{Store: store, Told: progressLine}
 	if r.captures != "" {
@@ -118,7 +114,7 @@ func (r benching) tell(b *compare.Baseline) error {
 	case r.json:
 		return tellJSON("bench", b)
 	case r.markdown:
-		return b.Markdown(told)
+		return b.Markdown(console)
 	}
 	return b.Print(stdout())
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"gnvcc/cache"
 	"gnvcc/driver"
 	"gnvcc/driver/apply"
 	"gnvcc/policy"
@@ -54,23 +55,18 @@ that this store does not know, are left. Exit code 1 where something had to be l
 func buildAgain(verb, short string, aim apply.Aim, about string) *cobra.Command {
 	c := newVerb(verb+" [-n] [FOLDER]", short, about, arguments(0, 1))
 	dry := c.Flags().BoolP("dry-run", "n", false, "run nothing: say what would be run again")
-	return tries(c, 1, func(args []string) error {
+	return onStore(c, 1, func(ctx context.Context, store *cache.Store, args []string) error {
 		aim.Dry = *dry
-		return buildNow(verb, args, aim)
+		return buildNow(ctx, store, verb, args, aim)
 	})
 }
 
-func buildNow(verb string, args []string, aim apply.Aim) (err error) {
-	ctx, stop := ended(context.Background())
-	defer stop()
+func buildNow(ctx context.Context, store *cache.Store, verb string, args []string,
+	aim apply.Aim) (err error) {
 	if aim.Under, err = folderOf(args); err != nil {
 		return err
 	}
 	if aim.Look, err = folderOf(append(args, ".")); err != nil {
-		return err
-	}
-	store, err := openStore()
-	if err != nil {
 		return err
 	}
 	_, err = apply.Build(ctx, store, aim, stdout())
@@ -92,20 +88,16 @@ func statusVerb() *cobra.Command {
 none is named, or in a file (a program or a library, say). It looks at the device code in the files and runs nothing: whether
 the rest of a file is still what its command wrote is seen by gnvcc apply only.`, arguments(0, 1))
 	asJSON := c.Flags().Bool("json", false, "as JSON")
-	return tries(c, 2, func(args []string) error { return status(args, *asJSON) })
+	return onStore(c, 2, func(ctx context.Context, store *cache.Store, args []string) error {
+		return status(ctx, store, args, *asJSON)
+	})
 }
 
-func status(args []string, asJSON bool) error {
+func status(ctx context.Context, store *cache.Store, args []string, asJSON bool) error {
 	folder, err := folderOf(append(args, "."))
 	if err != nil {
 		return err
 	}
-	store, err := openStore()
-	if err != nil {
-		return err
-	}
-	ctx, stop := ended(context.Background())
-	defer stop()
 	outputs, broken, err := apply.Status(ctx, store, folder)
 	if err != nil {
 		return err
@@ -190,22 +182,14 @@ func cleanVerb() *cobra.Command {
 make later applies faster. Recipes, bans and pins stay.`, none)
 	all := c.Flags().Bool("all", false,
 		"forget every build and drop all that can be made again; recipes stay. Files already built stay as they are, but gnvcc revert no longer knows them")
-	return tries(c, 2, func([]string) error { return clean(*all) })
-}
-
-func clean(all bool) error {
-	store, err := openStore()
-	if err != nil {
+	return onStore(c, 2, func(ctx context.Context, store *cache.Store, _ []string) error {
+		gone, err := apply.Clean(ctx, store, *all)
+		for _, note := range gone.Notes {
+			fmt.Fprintln(console, "gnvcc:", note)
+		}
+		fmt.Fprintf(console,
+			"gnvcc: removed %d temporary folders, %d records of builds, %d files of the store (%.1f MB)\n",
+			gone.Folders, gone.Builds, gone.Store.Files, float64(gone.Store.Bytes)/1e6)
 		return err
-	}
-	ctx, stop := ended(context.Background())
-	defer stop()
-	c, err := apply.Clean(ctx, store, all)
-	for _, note := range c.Notes {
-		fmt.Fprintln(told, "gnvcc:", note)
-	}
-	fmt.Fprintf(told,
-		"gnvcc: removed %d temporary folders, %d records of builds, %d files of the store (%.1f MB)\n",
-		c.Folders, c.Builds, c.Store.Files, float64(c.Store.Bytes)/1e6)
-	return err
+	})
 }

@@ -66,7 +66,7 @@ func compareVerb() *cobra.Command {
 	fs.StringVar(&r.html, "html", "", "write a page to `FILE`: one file that needs no network")
 	oneOf(c, "json", "markdown", "html")
 	completesKernels(c, builtNames, false)
-	return tries(c, 2, func(args []string) error { return r.run(args) })
+	return onStore(c, 2, r.run)
 }
 
 // compared is a comparison as JSON.
@@ -77,14 +77,8 @@ type compared struct {
 	Failed        []compare.Failure
 }
 
-func (r comparing) run(args []string) error {
+func (r *comparing) run(ctx context.Context, store *cache.Store, args []string) error {
 	ways, err := r.ways()
-	if err != nil {
-		return err
-	}
-	ctx, stop := ended(context.Background())
-	defer stop()
-	store, err := openStore()
 	if err != nil {
 		return err
 	}
@@ -213,7 +207,7 @@ func (r comparing) tell(p *compare.Pair) error {
 	case r.json:
 		return tellJSON("compare", compared{p.Before, p.After, p.Losses(), p.Kernels, p.Failed})
 	case r.markdown:
-		return p.Markdown(told)
+		return p.Markdown(console)
 	case r.html != "":
 		var b bytes.Buffer
 		err := p.Page(&b, ownVersion())

@@ -248,6 +248,8 @@ func TestCompareBad(t *testing.T) {
 		{"--flags -O1 --adopt --static", "--static"},
 		{"--flags -O1 --json --markdown", "can't be combined"},
 		{"--toolkit=", "empty"},
+		{"--flags --nosuch", "nvcc does not take the options: "},
+		{"--arch sm_1", "nvcc does not take the options: "},
 	} {
 		out, code := u.gnvcc(append([]string{"compare"}, strings.Fields(c.args)...)...)
 		u.ends(out, code, 2, c.words)
@@ -299,6 +301,13 @@ func TestCompareCommit(t *testing.T) {
 	if after, _ := exec.Command("find", u.dir+"/src", "-newer", u.dir+"/src/k.cubin").Output(); string(after) != string(before) {
 		t.Errorf("the user's tree has changed: %s", after)
 	}
+	u.write("src/.gitmodules", "[submodule \"lib\"]\n\tpath = lib\n\turl = ../lib\n")
+	u.write("src/k.cu", "#include \"lib/lib.h\"\n"+edited)
+	git("add", "k.cu", ".gitmodules")
+	git("commit", "-qm", "two")
+	u.write("src/k.cu", edited)
+	out, code = u.gnvcc("compare", "--commit", "HEAD")
+	u.ends(out, code, 2, "the files of submodules are not in a commit's tree")
 }
 
 // TestCompareReplay: captured launches are replayed by both builds in turn; what lost is searched

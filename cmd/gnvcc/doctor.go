@@ -36,26 +36,31 @@ func doctorVerb() *cobra.Command {
 	measure := fs.Bool("measure", false,
 		"measure this GPU: rate and error of every function that can be approximated, latencies, and rates of memory (takes some seconds)")
 	oneOf(c, "deep", "measure")
-	return runs(c, func([]string) int {
-		if *measure {
+	return tries(c, 1, func([]string) error {
+		switch {
+		case *measure:
 			return measureUnits()
+		case doctor(*deep):
+			return nil
 		}
-		return doctor(*deep)
+		return exit(1)
 	})
 }
 
 // A sayer prints a line of doctor, and below it what to do.
 type sayer func(level cache.Level, advice, format string, a ...any)
 
-func doctor(deep bool) int {
-	worst, out := 0, stdout()
+// doctor tells whether builds work.
+func doctor(deep bool) (fine bool) {
+	fine = true
+	out := stdout()
 	say := func(level cache.Level, advice, format string, a ...any) {
 		fmt.Fprintf(out, "%-8s %s\n", level, fmt.Sprintf(format, a...))
 		if advice != "" {
 			fmt.Fprintf(out, "%-8s   %s\n", "", advice)
 		}
 		if level == cache.Problem {
-			worst = 1
+			fine = false
 		}
 	}
 	say(cache.Fine, "", "gnvcc %s", ownVersion())
@@ -70,7 +75,7 @@ func doctor(deep bool) int {
 	dir, err := cache.Dir()
 	if err != nil {
 		say(cache.Problem, "", "store: %v", err)
-		return worst
+		return fine
 	}
 	if store, err := cache.Open(dir); err == nil {
 		if warning := driver.CcacheWarning(store); warning != "" {
@@ -85,7 +90,7 @@ func doctor(deep bool) int {
 	for _, f := range check(dir) {
 		say(f.Level, f.Advice, "store: %s", f.What)
 	}
-	return worst
+	return fine
 }
 
 // sayToolkit tells of nvcc, of its tools and of the agent.
@@ -206,54 +211,43 @@ func release(nvcc string) string {
 	return "of an unknown version"
 }
 
-// measureUnits tabulates the functions that gnvcc can approximate. Its exit code is 1 where nothing
-// could be measured.
-func measureUnits() int {
+// measureUnits tabulates the functions that gnvcc can approximate, and keeps what was measured of
+// the machine, for predictions.
+func measureUnits() error {
 	ctx, stop := ended(context.Background())
 	defer stop()
-	var machine *units.Machine
-	table, err := func() (*units.Table, error) {
-		if tuner.DriverVersion() == "" {
-			return nil, units.ErrNoGPU
-		}
-		self, _ := os.Executable()
-		toolkit, err := toolkit.Find(self, environment.Read())
-		if err != nil {
-			return nil, err
-		}
-		scratch, err := scratch.New()
-		if err != nil {
-			return nil, fmt.Errorf("make a scratch folder: %w", err)
-		}
-		defer scratch.Remove()
-		program, err := units.BuildMachine(ctx, toolkit.Nvcc, scratch.Path)
-		if err != nil {
-			return nil, err
-		}
-		if machine, err = units.MeasureMachine(ctx, program); err != nil {
-			return nil, err
-		}
-		program, err = units.Build(ctx, toolkit.Nvcc, scratch.Path)
-		if err != nil {
-			return nil, err
-		}
-		return units.Measure(ctx, program)
-	}()
-	if err == nil {
-		err = errors.Join(table.Print(stdout()), machine.Print(stdout()), keepMachine(machine))
+	if tuner.DriverVersion() == "" {
+		return units.ErrNoGPU
 	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "gnvcc doctor:", err)
-		return 1
-	}
-	return 0
-}
-
-// keepMachine keeps what was measured, for predictions.
-func keepMachine(m *units.Machine) error {
-	store, err := openStore()
+	self, _ := os.Executable()
+	toolkit, err := toolkit.Find(self, environment.Read())
 	if err != nil {
 		return err
 	}
-	return tuner.KeepMachine(store, m)
+	scratch, err := scratch.New()
+	if err != nil {
+		return fmt.Errorf("make a scratch folder: %w", err)
+	}
+	defer scratch.Remove()
+	program, err := units.BuildMachine(ctx, toolkit.Nvcc, scratch.Path)
+	if err != nil {
+		return err
+	}
+	machine, err := units.MeasureMachine(ctx, program)
+	if err != nil {
+		return err
+	}
+	if program, err = units.Build(ctx, toolkit.Nvcc, scratch.Path); err != nil {
+		return err
+	}
+	table, err := units.Measure(ctx, program)
+	if err != nil {
+		return err
+	}
+	printed := errors.Join(table.Print(stdout()), machine.Print(stdout()))
+	store, err := openStore()
+	if err == nil {
+		err = tuner.KeepMachine(store, machine)
+	}
+	return errors.Join(printed, err)
 }

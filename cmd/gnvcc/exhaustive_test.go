@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"os"
@@ -24,20 +23,6 @@ type logged struct {
 	}
 }
 
-func loggedIn(t *testing.T, text []byte) (out []logged) {
-	t.Helper()
-	for lines := bufio.NewScanner(bytes.NewReader(text)); lines.Scan(); {
-		var l logged
-		if err := json.Unmarshal(lines.Bytes(), &l); err != nil {
-			t.Fatalf("%v: %s", err, lines.Text())
-		}
-		if l.Message == "tuned" {
-			out = append(out, l)
-		}
-	}
-	return out
-}
-
 // TestReplayExhaustive: the benchmark mode works on captures alone, is told in the decisions, and
 // the log says what every capture came to.
 func TestReplayExhaustive(t *testing.T) {
@@ -52,7 +37,14 @@ func TestReplayExhaustive(t *testing.T) {
 	}
 	text, err := os.ReadFile(log)
 	w.must(err)
-	lines := loggedIn(t, text)
+	var lines []logged
+	for in := json.NewDecoder(bytes.NewReader(text)); in.More(); {
+		var l logged
+		w.must(in.Decode(&l))
+		if l.Message == "tuned" {
+			lines = append(lines, l)
+		}
+	}
 	if len(lines) != 1 || len(lines[0].Rows) != 2 || lines[0].Decided <= 0 {
 		t.Fatalf("%+v\n%s", lines, out)
 	}

@@ -82,7 +82,7 @@ func exporting(ctx context.Context, folder, out string) error {
 		return err
 	}
 	if out == "" {
-		_, err = told.Write(text)
+		_, err = console.Write(text)
 	} else {
 		err = replaceFile(out, text)
 	}

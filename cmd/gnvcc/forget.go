@@ -117,15 +117,15 @@ func (g forgotten) tell(names string, dry bool) {
 		verb += " of " + names
 	}
 	if len(parts) == 0 {
-		fmt.Fprintln(told, "nothing to forget: only its builds are known")
+		fmt.Fprintln(console, "nothing to forget: only its builds are known")
 		return
 	}
-	fmt.Fprintf(told, "%s: %s", verb, strings.Join(parts, ", "))
+	fmt.Fprintf(console, "%s: %s", verb, strings.Join(parts, ", "))
 	if !dry && len(g.keys[cache.Decisions])+len(g.keys[cache.Pins])+
 		len(g.keys[cache.Predictions]) > 0 {
-		fmt.Fprint(told, "; gnvcc apply restores nvcc's own code")
+		fmt.Fprint(console, "; gnvcc apply restores nvcc's own code")
 	}
-	fmt.Fprintln(told)
+	fmt.Fprintln(console)
 }
 
 // meant are the kernels that a name stands for: of those that something was decided for, and of

@@ -2,36 +2,39 @@ package main
 
 import (
 	"fmt"
+	"regexp"
+	"runtime/debug"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 )
 
 func helpVerb() *cobra.Command {
 	c := newVerb("help [VERB]", "show this help", "Lists the verbs and variables, or describes one verb.", arguments(0, 1))
-	return runs(c, help)
+	return tries(c, 2, help)
 }
 
 // help prints what there is.
-func help(args []string) int {
+func help(args []string) error {
 	if len(args) == 1 {
 		if verbNamed(args[0]) == nil {
-			return complain("help", fmt.Errorf("unknown verb %q (gnvcc help lists them)", args[0]))
+			return fmt.Errorf("unknown verb %q (gnvcc help lists them)", args[0])
 		}
-		return execute(args[0], []string{"--help"})
+		return exit(execute(args[0], []string{"--help"}))
 	}
 	out := stdout()
 	fmt.Fprint(out, "gnvcc is a drop-in for nvcc that makes kernels faster.\n\n"+
 		"  gnvcc ARGS       what nvcc ARGS does, with the recipes that are known (gnvcc --help is nvcc's)\n"+
 		"  gnvcc tune --apply -- ./app ARGS   run a program, find recipes, build with them\n")
-	for _, g := range groups {
+	for _, g := range groups() {
 		fmt.Fprintf(out, "\n%s\n", g.title)
-		for _, name := range g.verbs {
-			fmt.Fprintf(out, "  %-12s %s\n", name, verbNamed(name).Short)
+		for _, v := range g.verbs {
+			fmt.Fprintf(out, "  %-12s %s\n", v.name, v.make().Short)
 		}
 	}
 	fmt.Fprintf(out, "\ngnvcc VERB -h lists a verb's options. A word that is the name of a file here is an input for nvcc, not a verb.\n\nSettings, as variables or in a gnvcc.toml (gnvcc config):\n%s\nThis is gnvcc %s.\n", variablesText(), ownVersion())
-	return 0
+	return nil
 }
 
 // widest is how many columns help takes at most: longer lines are hard to read.
@@ -79,35 +82,35 @@ func reflow(text string, columns int) string {
 
 func versionVerb() *cobra.Command {
 	c := newVerb("version", "print gnvcc's version", "Prints gnvcc's version (gnvcc --version is nvcc's).", none)
-	return runs(c, func([]string) int { fmt.Fprintln(told, "gnvcc", ownVersion()); return 0 })
+	return tries(c, 2, func([]string) error {
+		fmt.Fprintln(console, "gnvcc", ownVersion())
+		return nil
+	})
 }
 
 func completionVerb() *cobra.Command {
 	c := newVerb("completion bash|zsh|fish", "print completions of verbs and options for a shell",
 		"Prints a script that makes a shell complete verbs, options, and names of kernels and levers. Other words are completed as files.", arguments(1, 1))
 	c.ValidArgs = []string{"bash", "zsh", "fish"}
-	return runs(c, func(args []string) int {
-		var err error
+	return tries(c, 2, func(args []string) error {
 		switch r := root(); args[0] {
 		case "bash":
-			err = r.GenBashCompletionV2(told, true)
+			return r.GenBashCompletionV2(console, true)
 		case "zsh":
-			err = r.GenZshCompletion(told)
+			return r.GenZshCompletion(console)
 		case "fish":
-			err = r.GenFishCompletion(told, true)
-		default:
-			err = fmt.Errorf("no completion for %q: bash, zsh and fish have one", args[0])
+			return r.GenFishCompletion(console, true)
 		}
-		if err != nil {
-			return complain("completion", err)
-		}
-		return 0
+		return fmt.Errorf("no completion for %q: bash, zsh and fish have one", args[0])
 	})
 }
 
 func manVerb() *cobra.Command {
 	c := newVerb("man", "print the manual page: gnvcc man | man -l -", "Prints the manual page, for man -l - or share/man/man1/gnvcc.1.", none)
-	return runs(c, func([]string) int { fmt.Fprint(told, manual()); return 0 })
+	return tries(c, 2, func([]string) error {
+		fmt.Fprint(console, manual())
+		return nil
+	})
 }
 
 // manual is the page in roff's man macros.
@@ -117,10 +120,10 @@ func manual() string {
 	line(`.TH GNVCC 1 "" "gnvcc %s"`, roff(ownVersion()))
 	line(".SH NAME\ngnvcc \\- nvcc, with kernels made faster by recipes that were measured")
 	line(".SH SYNOPSIS\n.B gnvcc\n.I nvcc's arguments\n.br\n.B gnvcc\n.I verb\n[options]")
-	for _, g := range groups {
+	for _, g := range groups() {
 		line(".SH %s", strings.ToUpper(roff(g.title)))
-		for _, name := range g.verbs {
-			v := verbNamed(name)
+		for _, of := range g.verbs {
+			v := of.make()
 			line(".SS gnvcc %s\n%s", roff(v.Use), roff(v.Long))
 			if v.HasLocalFlags() {
 				line(".PP\n.nf\n%s\n.fi", roff(strings.TrimRight(v.LocalFlags().FlagUsagesWrapped(76), "\n")))
@@ -141,4 +144,48 @@ func roff(s string) string {
 		}
 	}
 	return strings.Join(lines, "\n")
+}
+
+// ownRelease is the version that the source has, or is on its way to: the Makefile takes it from
+// here.
+const ownRelease = "1.0.0"
+
+// version is set by the linker (see the Makefile): the release, and the commit where that is not
+// the release's own ("1.0.0+g0123456789ab"). Without it, as after go install, the build's own
+// information says what there is. The linker sets no variable that has a value of its own.
+var version string
+
+// ownVersion is gnvcc's version.
+func ownVersion() string {
+	if version != "" {
+		return version
+	}
+	return versionOf(debug.ReadBuildInfo())
+}
+
+// ofCommit matches the versions that Go makes of a commit and its date.
+var ofCommit = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`[-.][0-9]{14}-[0-9a-f]{12}(\+dirty)?$`)
+})
+
+func versionOf(info *debug.BuildInfo, ok bool) string {
+	if !ok {
+		return ownRelease
+	}
+	if v := info.Main.Version; v != "" && v != "(devel)" && !ofCommit().MatchString(v) {
+		return strings.TrimPrefix(v, "v")
+	}
+	commit, dirty := "", ""
+	for _, s := range info.Settings {
+		switch {
+		case s.Key == "vcs.revision" && len(s.Value) >= 12:
+			commit = "+g" + s.Value[:12]
+		case s.Key == "vcs.modified" && s.Value == "true":
+			dirty = ".dirty"
+		}
+	}
+	if commit == "" {
+		return ownRelease
+	}
+	return ownRelease + commit + dirty
 }

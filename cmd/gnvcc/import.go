@@ -4,9 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"strings"
-	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -106,15 +104,11 @@ func (i importing) report(ctx context.Context) error {
 	return nil
 }
 
-var identityText = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^[0-9a-f]{64}$`)
-})
-
 // portable tells whether a decision may count on another machine: it was measured, its recipe is
 // one of this version, and it is for all builds.
 func portable(d cache.Decision) bool {
 	if d.Pinned || d.Predicted || d.Approximate() || len(d.Evidence.Launches) == 0 ||
-		!identityText().MatchString(d.Identity) {
+		!cache.IsHash(d.Identity) {
 		return false
 	}
 	r, err := recipe.Parse(d.Recipe)
@@ -142,5 +136,5 @@ func (n imported) tell(path string, dry bool) {
 		parts = append(parts, fmt.Sprintf(
 			"%d left out (pinned, approximate, not measured, or of another version)", n.left))
 	}
-	fmt.Fprintf(told, "%s; gnvcc apply builds with them\n", strings.Join(parts, "; "))
+	fmt.Fprintf(console, "%s; gnvcc apply builds with them\n", strings.Join(parts, "; "))
 }

@@ -29,7 +29,7 @@ func tellJSON(verb string, v any) error {
 	if err != nil {
 		return fmt.Errorf("write as JSON: %w", err)
 	}
-	_, err = told.Write(text)
+	_, err = console.Write(text)
 	return err
 }
 

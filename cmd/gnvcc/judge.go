@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"gnvcc/cache"
 	"gnvcc/policy/judge"
 	"gnvcc/policy/retune"
 )
@@ -52,7 +53,7 @@ func judgeVerb() *cobra.Command {
 	fs.BoolVar(&o.asJSON, "json", false, "as JSON")
 	fs.BoolVar(&o.stay, "serve", false, "stay, and judge what comes as JSON lines")
 	fs.Lookup("timeout").DefValue = ""
-	return tries(c, 2, func(args []string) error {
+	return onStore(c, 2, func(ctx context.Context, store *cache.Store, args []string) error {
 		switch {
 		case o.stay && len(args) > 0:
 			return errors.New("--serve reads the files' names from its input")
@@ -61,7 +62,7 @@ func judgeVerb() *cobra.Command {
 		case o.limit <= 0:
 			return errors.New("--timeout: a judgement needs some time")
 		}
-		return judgeMain(o, args)
+		return judgeMain(ctx, store, o, args)
 	})
 }
 
@@ -70,13 +71,8 @@ type request struct {
 	File, Of, Kernel string
 }
 
-func judgeMain(o judgeOptions, args []string) error {
-	ctx, stop := ended(context.Background())
-	defer stop()
-	store, err := openStore()
-	if err != nil {
-		return err
-	}
+func judgeMain(ctx context.Context, store *cache.Store, o judgeOptions,
+	args []string) (err error) {
 	options := retune.JudgeOptions{Store: store, Emulate: o.emulate || !driverHere(), GPU: gpu,
 		Set: o.set, Shape: judge.UsualShape(), Tools: watchTools}
 	if options.Within, err = readWithin(o.within); err != nil {
@@ -172,7 +168,7 @@ func serveJudge(ctx context.Context, one func(request) (*retune.Judgement, error
 		if err != nil {
 			return err
 		}
-		if _, err := told.Write(line); err != nil {
+		if _, err := console.Write(line); err != nil {
 			return err
 		}
 	}
@@ -210,12 +206,12 @@ func readSize(text string) (out [3]int, err error) {
 
 func printJudgement(j *retune.Judgement) {
 	for _, k := range j.Kernels {
-		fmt.Fprintf(told, "%s: %s\n", k.Short, k.Sentence())
+		fmt.Fprintf(console, "%s: %s\n", k.Short, k.Sentence())
 		for _, line := range k.Lines() {
-			fmt.Fprintln(told, "  "+line)
+			fmt.Fprintln(console, "  "+line)
 		}
 	}
 	for _, note := range j.Notes {
-		fmt.Fprintln(told, note)
+		fmt.Fprintln(console, note)
 	}
 }

@@ -56,20 +56,20 @@ func (i importing) lock(ctx context.Context, text []byte) error {
 		}
 	}
 	for _, text := range kept {
-		fmt.Fprintln(told, "kept:", text)
+		fmt.Fprintln(console, "kept:", text)
 	}
 	verb := "taken"
 	if i.dry {
 		verb = "would be taken"
 	}
-	fmt.Fprintf(told, "%s: %d of %d lines %s", i.file, len(records), len(lines), verb)
+	fmt.Fprintf(console, "%s: %d of %d lines %s", i.file, len(records), len(lines), verb)
 	if same > 0 {
-		fmt.Fprintf(told, ", %d were known", same)
+		fmt.Fprintf(console, ", %d were known", same)
 	}
 	if len(kept) > 0 {
-		fmt.Fprintf(told, "; %d stay as measured here (--over takes the file's)", len(kept))
+		fmt.Fprintf(console, "; %d stay as measured here (--over takes the file's)", len(kept))
 	}
-	fmt.Fprintln(told)
+	fmt.Fprintln(console)
 	return nil
 }
 
@@ -122,7 +122,7 @@ func lockTo(file, folder string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(told,
+	fmt.Fprintf(console,
 		"builds in and below %s go by %s alone: %s (gnvcc apply builds again what is there; gnvcc lock --off %s ends it)\n",
 		folder, path, policy.Count(len(lines), "line"), folder)
 	return nil
@@ -138,7 +138,12 @@ func unlock(args []string) error {
 	if err != nil {
 		return err
 	}
-	l, ok := lockAt(b.Store(), folder)
+	sn, err := b.Store().Snapshot()
+	if err != nil && !errors.Is(err, cache.ErrNone) {
+		return err
+	}
+	defer sn.Close()
+	l, ok := standing.LockOf(sn, folder)
 	if !ok {
 		return fmt.Errorf("builds in %s go by no lock file", folder)
 	}
@@ -148,16 +153,22 @@ func unlock(args []string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(told, "builds in and below %s go by the store again\n", l.Folder)
+	fmt.Fprintf(console, "builds in and below %s go by the store again\n", l.Folder)
 	return nil
 }
 
 // showLocks lists them.
 func showLocks() error {
-	all, err := namedLocks()
+	store, err := openStore()
 	if err != nil {
 		return err
 	}
+	var all []cache.LockFile
+	err = records(store, cache.Locks, func(l cache.LockFile) { all = append(all, l) })
+	if err != nil {
+		return err
+	}
+	sort.Slice(all, func(i, j int) bool { return all[i].Folder < all[j].Folder })
 	for _, l := range all {
 		state := ""
 		if _, lines, err := readLock(l.File); err != nil {
@@ -165,36 +176,14 @@ func showLocks() error {
 		} else {
 			state = policy.Count(len(lines), "line")
 		}
-		fmt.Fprintf(told, "%s: %s (%s)\n", l.Folder, l.File, state)
+		fmt.Fprintf(console, "%s: %s (%s)\n", l.Folder, l.File, state)
 	}
 	if file := environment.Read().Lock; file != "" {
-		fmt.Fprintf(told, "GNVCC_LOCK=%s goes before these\n", file)
+		fmt.Fprintf(console, "GNVCC_LOCK=%s goes before these\n", file)
 	} else if len(all) == 0 {
-		fmt.Fprintln(told, "no build goes by a lock file")
+		fmt.Fprintln(console, "no build goes by a lock file")
 	}
 	return nil
-}
-
-// namedLocks are the lock files that were named, by folder.
-func namedLocks() ([]cache.LockFile, error) {
-	store, err := openStore()
-	if err != nil {
-		return nil, err
-	}
-	var all []cache.LockFile
-	err = records(store, cache.Locks, func(l cache.LockFile) { all = append(all, l) })
-	sort.Slice(all, func(i, j int) bool { return all[i].Folder < all[j].Folder })
-	return all, err
-}
-
-// lockAt is the lock file that was named for a folder, or for one above it.
-func lockAt(store *cache.Store, folder string) (cache.LockFile, bool) {
-	sn, err := store.Snapshot()
-	if err != nil {
-		return cache.LockFile{}, false
-	}
-	defer sn.Close()
-	return standing.LockOf(sn, folder)
 }
 
 // readLock reads a lock file, and gives its absolute path.

@@ -51,7 +51,7 @@ func printPatches(found []cache.Decision) error {
 			failed = exit(1)
 			continue
 		}
-		fmt.Fprint(told, text)
+		fmt.Fprint(console, text)
 	}
 	return failed
 }

@@ -37,7 +37,7 @@ func predict(kernel string, adopt bool) error {
 	defer p.Close()
 	built := builtKernels(p.decisions.Store())
 	if len(built) == 0 && kernel == "" {
-		fmt.Fprintln(told, "no kernel is known yet: build a program with gnvcc")
+		fmt.Fprintln(console, "no kernel is known yet: build a program with gnvcc")
 		return nil
 	}
 	found, err := selection.Of(kernel, built, builtKernel.selected)
@@ -75,14 +75,14 @@ func newPrediction(ctx context.Context) (*prediction, error) {
 func (p *prediction) print(ctx context.Context, list []record.BuiltKernel) {
 	for i, b := range list {
 		if i > 0 {
-			fmt.Fprintln(told)
+			fmt.Fprintln(console)
 		}
 		seen, err := p.Predict(ctx, b)
 		if err == nil {
 			err = seen.Print(stdout())
 		}
 		if err != nil {
-			fmt.Fprintf(told, "%s (%s): nothing can be predicted: %v\n", policy.ShortName(b.Name),
+			fmt.Fprintf(console, "%s (%s): nothing can be predicted: %v\n", policy.ShortName(b.Name),
 				b.Assembly.Target, err)
 		}
 	}
@@ -127,7 +127,7 @@ func (p *prediction) adopt(ctx context.Context, list []record.BuiltKernel) error
 	var gone []string
 	for _, b := range list {
 		d, text := p.Recipe(ctx, b)
-		fmt.Fprintf(told, "%s (%s): %s\n", policy.ShortName(b.Name), b.Assembly.Target, text)
+		fmt.Fprintf(console, "%s (%s): %s\n", policy.ShortName(b.Name), b.Assembly.Target, text)
 		if d != nil {
 			adopted = append(adopted, *d)
 		} else {
@@ -146,7 +146,7 @@ func (p *prediction) adopt(ctx context.Context, list []record.BuiltKernel) error
 		return owner.Delete(cache.Predictions, gone...)
 	})
 	if err == nil && len(adopted) > 0 {
-		fmt.Fprintln(told,
+		fmt.Fprintln(console,
 			"nobody has run these: builds with GNVCC_PREDICT=1 take them, until gnvcc tune has measured the kernel")
 	}
 	return err

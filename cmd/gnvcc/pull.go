@@ -35,11 +35,7 @@ refused, and what was there stays. Without an address: what was pulled before, a
 	fs.BoolVar(&p.older, "older", false, "take what is older than what was pulled before")
 	fs.StringVar(&p.remove, "remove", "", "take the remote of this `name` away")
 	p.options.flags(c)
-	return tries(c, 2, func(args []string) error {
-		ctx, stop := ended(context.Background())
-		defer stop()
-		return p.run(ctx, args)
-	})
+	return onStore(c, 2, p.run)
 }
 
 // A pulling is what is to be pulled, and how.
@@ -49,11 +45,7 @@ type pulling struct {
 	older              bool
 }
 
-func (p *pulling) run(ctx context.Context, words []string) error {
-	store, err := openStore()
-	if err != nil {
-		return err
-	}
+func (p *pulling) run(ctx context.Context, store *cache.Store, words []string) error {
 	if p.remove != "" {
 		if len(words) > 0 {
 			return errors.New("--remove takes the name of one remote, and nothing else")
@@ -61,7 +53,7 @@ func (p *pulling) run(ctx context.Context, words []string) error {
 		if err := remote.Remove(store, p.remove); err != nil {
 			return err
 		}
-		fmt.Fprintf(told, "%s is removed; gnvcc apply builds without it\n", p.remove)
+		fmt.Fprintf(console, "%s is removed; gnvcc apply builds without it\n", p.remove)
 		return nil
 	}
 	if len(words) > 0 && strings.Contains(words[0], "://") {
@@ -189,15 +181,15 @@ func (p *pulling) take(r *remote.Remote, c *carrier, keys remote.Keys, have map[
 
 func (p *pulling) tell(r *remote.Remote, changed bool, n, left int) {
 	if !changed {
-		fmt.Fprintf(told, "%s: nothing new in oci://%s\n", r.Name, r.Reference)
+		fmt.Fprintf(console, "%s: nothing new in oci://%s\n", r.Name, r.Reference)
 		return
 	}
-	fmt.Fprintf(told, "%s: %s of %s from oci://%s", r.Name, policy.Count(n, "decision"),
+	fmt.Fprintf(console, "%s: %s of %s from oci://%s", r.Name, policy.Count(n, "decision"),
 		policy.Count(len(r.Tags), "publisher"), r.Reference)
 	if left > 0 {
-		fmt.Fprintf(told, "; %d left out (of another version)", left)
+		fmt.Fprintf(console, "; %d left out (of another version)", left)
 	}
-	fmt.Fprintln(told, "; gnvcc apply builds with them")
+	fmt.Fprintln(console, "; gnvcc apply builds with them")
 }
 
 // sayRemotes is doctor's word on what was pulled, and when.
@@ -215,20 +207,7 @@ func sayRemotes(say sayer, store *cache.Store) {
 			}
 		}
 		say(cache.Fine, "", "remote %s: oci://%s, %s%s; pulled %s ago, pushed %s ago", r.Name,
-			r.Reference, policy.Count(len(r.Tags), "publisher"), signed, age(r.Pulled), age(r.Newest()))
-	}
-}
-
-// age is a time since, as people say it.
-func age(t time.Time) string {
-	switch d := time.Since(t); {
-	case d < 2*time.Minute:
-		return fmt.Sprintf("%.0f seconds", d.Seconds())
-	case d < 2*time.Hour:
-		return fmt.Sprintf("%.0f minutes", d.Minutes())
-	case d < 48*time.Hour:
-		return fmt.Sprintf("%.0f hours", d.Hours())
-	default:
-		return fmt.Sprintf("%.0f days", d.Hours()/24)
+			r.Reference, policy.Count(len(r.Tags), "publisher"), signed, cache.AgeText(r.Pulled),
+			cache.AgeText(r.Newest()))
 	}
 }

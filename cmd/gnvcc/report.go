@@ -1,25 +1,36 @@
 package main
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"sort"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"gnvcc/cache"
+	"gnvcc/driver/apply"
+	"gnvcc/driver/record"
 	"gnvcc/driver/standing"
+	"gnvcc/policy"
 	"gnvcc/policy/page"
 	"gnvcc/policy/report"
 	"gnvcc/policy/selection"
+	"gnvcc/policy/tuner"
+	"gnvcc/profile/capture"
+	"gnvcc/rewrite/hazard"
+	"gnvcc/rewrite/ptx"
 )
 
 // A reporting is how a report is asked for.
@@ -98,8 +109,8 @@ func showReport(r reporting, args []string) error {
 		tellHazards(mine, decisions, r.meant)
 		return nil
 	}
-	if told := reportAs(r, mine, found); told != nil {
-		return told
+	if failed := reportAs(r, mine, found); failed != nil {
+		return failed
 	}
 	return err
 }
@@ -163,9 +174,9 @@ func reportAs(r reporting, mine *scope, decisions []cache.Decision) error {
 	case r.json:
 		return tellJSON("report", reported{mine.folder, r.Entries(decisions)})
 	case r.csv:
-		return page.CSV(told, in)
+		return page.CSV(console, in)
 	case r.markdown:
-		return page.Markdown(told, in)
+		return page.Markdown(console, in)
 	case r.compare != "":
 		old, err := readReport(r.compare)
 		if err != nil {
@@ -257,7 +268,7 @@ func explain(kernel, html string, patch bool) error {
 	}
 	for i, d := range found {
 		if i > 0 {
-			fmt.Fprintln(told)
+			fmt.Fprintln(console)
 		}
 		e := report.Options{Untaken: untaken, Place: everywhere.place}.Entry(d)
 		report.Explain(stdout(), e)
@@ -337,4 +348,288 @@ func each[T any](sn *cache.Snapshot, bucket string, fn func(T)) error {
 		fn(r)
 		return nil
 	})
+}
+
+// Whose decisions a report shows: those on kernels that were built in and below a folder, and those
+// on kernels that programs there were seen to launch. A store serves all projects of a user.
+
+// A scope is a folder's part of the store.
+type scope struct {
+	folder  string // absolute; "": everything
+	kernels map[string]bool
+	places  map[string]report.Place // by identity
+	real    map[string]string       // folders, with symbolic links followed
+}
+
+// scopeOf looks at what was built and seen in and below a folder, "" for everywhere.
+func scopeOf(store *cache.Store, folder string) (*scope, error) {
+	s := &scope{folder: folder, kernels: map[string]bool{}, places: map[string]report.Place{},
+		real: map[string]string{}}
+	builds := apply.ReadBuilds(store)
+	for _, built := range builds.Commands(nil) {
+		here := s.below(built.Output) || slices.ContainsFunc(built.Files, s.below)
+		for _, u := range built.Units {
+			for _, k := range u.Kernels {
+				if _, known := s.places[k.Identity]; u.Source != "" && (here || !known) {
+					s.places[k.Identity] = report.Place{File: s.short(u.Source)}
+				}
+				s.kernels[k.Identity] = s.kernels[k.Identity] || here
+			}
+		}
+	}
+	list, err := tuner.Captures(store)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range list.Profiles() {
+		for _, l := range p.Shapes {
+			for _, at := range builds.Of(l.Cubin, l.Kernel) {
+				place := s.places[at.Identity]
+				if place.Program == "" || s.has(p) {
+					place.Program = s.short(p.Program)
+				}
+				s.places[at.Identity] = place
+				if s.has(p) {
+					s.kernels[at.Identity] = true
+				}
+			}
+		}
+	}
+	return s, nil
+}
+
+// has tells whether a program lies in or below the folder.
+func (s *scope) has(p *capture.Profile) bool { return s.below(p.Program) }
+
+// below tells so of a path, whichever way it was reached by.
+func (s *scope) below(path string) bool {
+	return strings.HasPrefix(s.followed(path), strings.TrimSuffix(s.folder, "/")+"/")
+}
+
+// followed is a path with the symbolic links of its folder followed.
+func (s *scope) followed(path string) string {
+	dir := filepath.Dir(path)
+	real, known := s.real[dir]
+	if !known {
+		var err error
+		if real, err = filepath.EvalSymlinks(dir); err != nil {
+			real = dir
+		}
+		s.real[dir] = real
+	}
+	return filepath.Join(real, filepath.Base(path))
+}
+
+// short is a path as somebody in the folder would type it.
+func (s *scope) short(path string) string {
+	if s.folder != "" && s.below(path) {
+		if rel, err := filepath.Rel(s.folder, s.followed(path)); err == nil {
+			return rel
+		}
+	}
+	return path
+}
+
+// of keeps the decisions on the folder's kernels.
+func (s *scope) of(all []cache.Decision) []cache.Decision {
+	if s.folder == "" {
+		return all
+	}
+	var out []cache.Decision
+	for _, d := range all {
+		if s.kernels[d.Identity] {
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
+func (s *scope) place(d cache.Decision) report.Place { return s.places[d.Identity] }
+
+// nothing says that the folder has no decisions, and where some are.
+func (s *scope) nothing(elsewhere int) string {
+	switch {
+	case elsewhere == 0:
+		return "nothing decided yet: gnvcc tune -- ./app finds recipes for a program built with gnvcc"
+	case !slices.Contains(slices.Collect(maps.Values(s.kernels)), true):
+		return fmt.Sprintf("nothing was built with gnvcc in %s; the store has decisions on %s:"+
+			" gnvcc report --all", s.folder, policy.Count(elsewhere, "kernel"))
+	}
+	return fmt.Sprintf("nothing decided yet for what was built in %s: gnvcc tune -- ./app finds recipes"+
+		" (decisions on %s from elsewhere: gnvcc report --all)", s.folder, policy.Count(elsewhere, "kernel"))
+}
+
+// writePage writes a page with all that this store knows beside the decisions: programs, toolkits,
+// recipes as source.
+func writePage(path string, in page.Input) error {
+	store, err := openStore()
+	if err != nil {
+		return err
+	}
+	known := newestBuilt(store)
+	if c, err := tuner.NewCompiler(store); err == nil {
+		defer c.Close()
+		in.Patch = func(d cache.Decision) string {
+			p, err := patchOf(c, known, d, unrehearsed)
+			if err != nil {
+				return "no diff: " + err.Error()
+			}
+			return p
+		}
+	}
+	in.Toolkit = func(d cache.Decision) string {
+		if k, ok := known[d.Identity]; ok {
+			return "ptxas " + k.Assembly.Version
+		}
+		return ""
+	}
+	var b bytes.Buffer
+	if err := page.Write(&b, in); err != nil {
+		return err
+	}
+	if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
+		return fmt.Errorf("writing the page: %w", err)
+	}
+	return nil
+}
+
+// programs are those of a scope that were observed, with what the decisions make of their time.
+func programs(mine *scope, decisions []cache.Decision) []page.Program {
+	store, err := openStore()
+	if err != nil {
+		return nil
+	}
+	s, err := tuner.Captures(store)
+	if err != nil {
+		return nil
+	}
+	ratio, decided := map[string]float64{}, map[string]string{} // why it was left alone, "" where not
+	for _, d := range decisions {
+		key := d.Kernel + "\x00" + d.Evidence.Device
+		if len(d.Evidence.Launches) > 0 {
+			decided[key] = ""
+		} else if _, ok := decided[key]; !ok {
+			decided[key] = cmp.Or(d.Evidence.Note, "nothing was measured")
+		}
+		if e := report.NewEntry(d); e.Recipe != "" && !d.Pinned && !d.Predicted && e.Ratio > 0 {
+			ratio[d.Kernel+"\x00"+d.Evidence.Device] = e.Ratio
+		}
+	}
+	var out []page.Program
+	for _, p := range s.Profiles() {
+		if !mine.has(p) {
+			continue
+		}
+		x := page.Program{Name: mine.short(p.Program), Device: p.Device, Seconds: p.Seconds}
+		for _, l := range p.Shapes {
+			r, ok := ratio[l.Kernel+"\x00"+p.Device]
+			if !ok {
+				r = 1
+			} else {
+				x.Faster += l.Seconds
+			}
+			x.After += l.Seconds * r
+			why, known := decided[l.Kernel+"\x00"+p.Device]
+			if !known {
+				why = cmp.Or(l.Why, "nothing was decided")
+			}
+			x.Pieces = append(x.Pieces, policy.Piece{Kernel: policy.ShortName(l.Kernel),
+				Seconds: l.Seconds, After: l.Seconds * r, Why: why})
+		}
+		x.Pieces = policy.ByTime(x.Pieces)
+		out = append(out, x)
+	}
+	return out
+}
+
+// tellPrograms says of each program how much of its time became faster.
+func tellPrograms(w io.Writer, list []page.Program) {
+	for _, p := range list {
+		fmt.Fprintf(w, "%s: %.3g s on %s, %.0f %% of it in kernels\n", p.Name, p.Seconds, p.Device,
+			p.Percent())
+		fmt.Fprintf(w, "that became faster: about %.3g s with their recipes\n", p.After)
+	}
+	if len(list) > 0 {
+		fmt.Fprintln(w)
+	}
+}
+
+// What a report says of locks and barriers: worked out anew from the PTX that builds have kept, so
+// that it needs no tuning, and for the blocks of the launches that were seen, where there are any.
+// Hints carry what was measured of them on the GPU that the kernel was tuned on, or that doctor has
+// measured; where that is nothing, there are none.
+
+// hazards prints what there is to say, nothing where there is nothing. meant are the kernels'
+// identities, nil: all.
+func hazards(w io.Writer, store *cache.Store, mine *scope, decisions []cache.Decision,
+	meant map[string]bool) error {
+	shapes, devices, device := make(map[string][][3]int), make(map[string]string), ""
+	if m := tuner.Machine(store); m != nil {
+		device = m.Device
+	}
+	for _, d := range decisions {
+		devices[d.Identity] = d.Evidence.Device
+		for _, l := range d.Evidence.Launches {
+			shapes[d.Identity] = append(shapes[d.Identity], l.Block)
+		}
+	}
+	type kernel struct{ name, identity string }
+	wanted := make(map[string][]kernel) // by PTX
+	var order []string
+	for _, b := range record.Built(store) {
+		if mine.folder != "" && !mine.kernels[b.Identity] {
+			continue
+		}
+		if meant != nil && !meant[b.Identity] {
+			continue
+		}
+		text := b.Assembly.PTX
+		if wanted[text] == nil {
+			order = append(order, text)
+		}
+		wanted[text] = append(wanted[text], kernel{b.Name, b.Identity})
+	}
+	had := make(map[string]bool)
+	for _, hash := range order {
+		text, err := store.Object(hash)
+		// trimmed, or nothing to say
+		if err != nil || !bytes.Contains(text, []byte("atom")) && !bytes.Contains(text, []byte("bar")) {
+			continue
+		}
+		m, err := ptx.Parse(text)
+		if err != nil {
+			continue // builds leave such a file alone, and say so
+		}
+		for _, k := range wanted[hash] {
+			found, err := hazard.Find(m, k.name, shapes[k.identity])
+			if err != nil {
+				continue
+			}
+			for _, f := range hazard.On(cmp.Or(devices[k.identity], device), found) {
+				line := fmt.Sprintf("  %s: %s", policy.ShortName(k.name), f)
+				if had[line] { // for another target
+					continue
+				}
+				if len(had) == 0 {
+					fmt.Fprint(w, "\nLocks and barriers, judged from the code (nothing was run):\n")
+				}
+				had[line] = true
+				if _, err := fmt.Fprintln(w, line); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// tellHazards is hazards for a report: what goes wrong here must not spoil the rest.
+func tellHazards(mine *scope, decisions []cache.Decision, meant map[string]bool) {
+	store, err := openStore()
+	if err == nil {
+		err = hazards(stdout(), store, mine, decisions, meant)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "gnvcc report: locks and barriers were not checked:", err)
+	}
 }

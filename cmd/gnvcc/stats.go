@@ -43,7 +43,7 @@ func stats(zero, asJSON bool) error {
 		return err
 	}
 	if asJSON {
-		return statsJSON(store.Path(), counted, sizes)
+		return tellJSON("stats", statistics{store.Path(), counted.Since, sizes, tallies(counted)})
 	}
 	return statsText(stdout(), store.Path(), counted, sizes)
 }
@@ -77,10 +77,6 @@ type statistics struct {
 	Since  time.Time   `json:"since,omitzero"`
 	Sizes  cache.Sizes `json:"sizes"`
 	Events []tally     `json:"events"`
-}
-
-func statsJSON(path string, counted cache.Stats, sizes cache.Sizes) error {
-	return tellJSON("stats", statistics{path, counted.Since, sizes, tallies(counted)})
 }
 
 func statsText(w io.Writer, path string, counted cache.Stats, sizes cache.Sizes) error {

@@ -5,19 +5,28 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
+	"os/exec"
 	"regexp"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
+	"gnvcc/driver/environment"
+	"gnvcc/driver/toolkit"
 	"gnvcc/policy"
+	"gnvcc/policy/decide"
+	"gnvcc/policy/lever"
+	"gnvcc/policy/report"
 	"gnvcc/policy/selection"
 	"gnvcc/policy/tuner"
+	"gnvcc/profile"
 	"gnvcc/rewrite"
 )
 
@@ -71,13 +80,6 @@ type within struct{ *policy.Bound }
 
 func (within) Type() string { return "error" }
 
-// wishes adds the option that keeps the source's wishes, and an earlier version's that did not.
-func wishes(fs *pflag.FlagSet, keep *bool) {
-	fs.BoolVar(keep, "keep-directives", false, "keep __launch_bounds__' second value, __maxnreg__, -maxrregcount and unroll pragmas, also where something else is faster")
-	fs.Bool("over", false, "what is done anyway")
-	fs.Lookup("over").Hidden = true
-}
-
 // together refuses times that have no meaning with, or without, --in-place.
 func together(inPlace bool, observe, total time.Duration) error {
 	switch {
@@ -120,7 +122,7 @@ func tuneVerb() *cobra.Command {
 	folder := fs.String("for", "", "with --approximate: for what is built in or below this `folder` (default: for the files that the program was built from)")
 	fs.BoolVar(&o.Slots, "warpid", false, "with --approximate: also choose warps by their slot in the multiprocessor; finer, but results differ from run to run")
 	fs.BoolVar(&o.Bet, "bet", false, "allow recipes that may slow down launches with other values")
-	wishes(fs, &o.Keep)
+	fs.BoolVar(&o.Keep, "keep-directives", false, "keep __launch_bounds__' second value, __maxnreg__, -maxrregcount and unroll pragmas, also where something else is faster")
 	inPlace := fs.Bool("in-place", false, "search inside the program, which waits at each kernel's first launch: for what can't be captured; not for programs whose memory others write meanwhile (CPU threads, other processes or contexts), nor for kernels that wait for the host or for a later kernel; where either is seen, and where kernels allocate on the device, it is refused")
 	budget := seconds(0)
 	fs.Var(&budget, "budget", "search for at most this `time` (60, or 1m30s), shared out by the kernels' shares of the GPU time (default 1m0s); with --in-place: for each configuration of a kernel (default 20s)")
@@ -260,4 +262,143 @@ func withoutDriver(verb string) error {
 
 func isTerminal(f *os.File) bool {
 	return term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb"
+}
+
+// What gnvcc tune and gnvcc replay share: a run of package tuner, told to people.
+
+// tuneNow searches as tune and replay do, where options and machine allow it.
+func tuneNow(verb string, asked tuner.Request, quiet bool) error {
+	if err := asked.Options.Validate(lever.Names()); err != nil {
+		return err
+	}
+	if !driverHere() { // a cluster's login node has none: what searches on captures may be elsewhere
+		asked.NoGPU = asked.Mode == tuner.Captured && asked.On != nil && !asked.On.Here()
+		if !asked.NoGPU {
+			return withoutDriver(verb)
+		}
+	}
+	signals := newRelay()
+	defer signals.Close()
+	end, err := tuneRun(signals, asked, quiet)
+	return exit(conclude(verb, signals, end, err))
+}
+
+func tuneRun(signals *relay, asked tuner.Request, quiet bool) (end profile.Exit, err error) {
+	end.Code = 1
+	if asked.Store, err = openStore(); err != nil {
+		return end, err
+	}
+	self, _ := os.Executable()
+	if asked.Tools, err = toolkit.Find(self, environment.Read()); err != nil {
+		return end, err
+	}
+	asked.Signals, asked.GPU, asked.During, asked.Stderr = signals, gpu, during, os.Stderr
+	if !quiet {
+		lines := report.NewLines(os.Stderr, isTerminal(os.Stderr))
+		defer lines.Close()
+		lines.SetWidth(terminalWidth(os.Stderr))
+		asked.Listen, asked.At = lines, lines.At
+	}
+	asked.Found = func(f tuner.Found) { found(f, quiet) }
+	return tuner.Run(asked)
+}
+
+// found tells what a run gave.
+func found(f tuner.Found, quiet bool) {
+	if f.Program.Killed != "" {
+		fmt.Fprintln(os.Stderr, "gnvcc: the program was killed:", f.Program.Killed)
+	}
+	if quiet {
+		return
+	}
+	for _, note := range f.Notes {
+		fmt.Fprintln(os.Stderr, "gnvcc:", note)
+	}
+	summary(os.Stderr, f.Results, f.Compiled, f.Took)
+	if text := report.Outcome(f.Pieces); text != "" {
+		fmt.Fprintf(os.Stderr, "gnvcc: %s\n", text)
+	}
+}
+
+// conclude complains of what went wrong, and gives the exit code: the program's own, if that ended
+// well and we did not. Where an interrupt ended the program, or our own work, we die of it, as a
+// shell's loop around us has to know.
+func conclude(verb string, signals *relay, exit profile.Exit, err error) int {
+	if err != nil {
+		complain(verb, err)
+		exit.Code = cmp.Or(exit.Code, 1)
+	}
+	if exit.Signal == syscall.SIGINT && signals.Asked() != 0 {
+		dieBy(syscall.SIGINT)
+	}
+	return exit.Code
+}
+
+// summary says in a few lines what the run gave.
+func summary(w io.Writer, results []decide.Result, counts string, took time.Duration) {
+	better, same, alone := 0, 0, 0
+	for _, r := range results {
+		switch {
+		case r.Decision != nil && r.Decision.Recipe != "":
+			better++
+		case r.Decision != nil && len(r.Decision.Evidence.Launches) > 0:
+			same++
+		default: // of a decision without a launch nothing was measured, it only says why
+			alone++
+		}
+	}
+	switch {
+	case len(results) == 0:
+		fmt.Fprintln(w, "gnvcc: the program launched no kernel, or uses no GPU: nothing was measured")
+	default:
+		fmt.Fprintf(w, "gnvcc: %s: %d can be faster, %d best as nvcc builds them, %d left alone (%.1f s; %s). gnvcc report shows more\n",
+			policy.Count(len(results), "kernel"), better, same, alone, took.Seconds(), counts)
+	}
+}
+
+// Parallel programs: mpirun gnvcc tune -- ./app starts as many of us as there are ranks. One of
+// them looks at its process; the others step aside, and are the program.
+
+func rankOption(fs *pflag.FlagSet) *string {
+	return fs.String("rank", "0", "of a parallel program (MPI, srun, torchrun), capture the process of this rank `n`, or of all: the others are counted, or run as they are where gnvcc tune is what is started in parallel")
+}
+
+// amongRanks tunes where this process is not another rank than the one that is to be looked at.
+func amongRanks(asked tuner.Request, rank string, quiet bool) (err error) {
+	if asked.Rank, err = parseRank(rank); err != nil {
+		return err
+	}
+	own, ranks, parallel := profile.RankOf(os.Environ())
+	if ranks > 0 && asked.Rank >= ranks {
+		return fmt.Errorf("--rank %d: the program has ranks 0 to %d", asked.Rank, ranks-1)
+	}
+	if parallel && own != asked.Rank && asked.Rank != profile.AllRanks {
+		return becomes(asked.Program, own, asked.Rank, quiet)
+	}
+	return tuneNow("tune", asked, quiet)
+}
+
+// parseRank reads --rank.
+func parseRank(text string) (int, error) {
+	if text == "all" {
+		return profile.AllRanks, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 0 {
+		return 0, errors.New("--rank: a number from 0 on, or all")
+	}
+	return n, nil
+}
+
+// becomes makes this process the program, as it would be without us.
+func becomes(program []string, own, other int, quiet bool) error {
+	path, err := exec.LookPath(program[0])
+	if err != nil {
+		complain("tune", err)
+		return exit(127)
+	}
+	if !quiet {
+		fmt.Fprintf(os.Stderr, "gnvcc: rank %d runs as it is: rank %d is looked at (--rank)\n", own, other)
+	}
+	return syscall.Exec(path, program, os.Environ())
 }

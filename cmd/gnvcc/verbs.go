@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -12,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"gnvcc/cache"
 	"gnvcc/driver/toolcmd"
 	"gnvcc/policy/selection"
 )
@@ -25,42 +27,38 @@ type verb struct {
 	make func() *cobra.Command
 }
 
-// verbs are all of them, by name.
-func verbs() []verb {
-	return []verb{
-		{"apply", applyVerb},
-		{"ban", banVerb},
-		{"bench", benchVerb},
-		{"captures", capturesVerb},
-		{"clean", cleanVerb},
-		{"compare", compareVerb},
-		{"completion", completionVerb},
-		{"config", configVerb},
-		{"doctor", doctorVerb},
-		{"explain", explainVerb},
-		{"export", exportVerb},
-		{"forget", forgetVerb},
-		{"help", helpVerb},
-		{"import", importVerb},
-		{"lock", lockVerb},
-		{"man", manVerb},
-		{"pin", pinVerb},
-		{"predict", predictVerb},
-		{"profile", profileVerb},
-		{"pull", pullVerb},
-		{"push", pushVerb},
-		{"replay", replayVerb},
-		{"report", reportVerb},
-		{"revert", revertVerb},
-		{"stats", statsVerb},
-		{"status", statusVerb},
-		{"tune", tuneVerb},
-		{"unban", unbanVerb},
-		{"unpin", unpinVerb},
-		{"version", versionVerb},
-		{"watch", watchVerb}, {"judge", judgeVerb},
-		{"work", workVerb},
+// A group is some verbs, as the help has them.
+type group struct {
+	title string
+	verbs []verb
+}
+
+// groups are all verbs, in the order of the help.
+func groups() []group {
+	return []group{
+		{"Find recipes", []verb{{"tune", tuneVerb}, {"watch", watchVerb}, {"replay", replayVerb},
+			{"captures", capturesVerb}, {"profile", profileVerb}, {"predict", predictVerb}}},
+		{"Build with them", []verb{{"apply", applyVerb}, {"revert", revertVerb},
+			{"status", statusVerb}}},
+		{"See what is known", []verb{{"report", reportVerb}, {"explain", explainVerb},
+			{"stats", statsVerb}, {"config", configVerb}, {"doctor", doctorVerb}}},
+		{"Judge changes", []verb{{"compare", compareVerb}, {"judge", judgeVerb},
+			{"bench", benchVerb}}},
+		{"Share them", []verb{{"export", exportVerb}, {"import", importVerb}, {"lock", lockVerb},
+			{"push", pushVerb}, {"pull", pullVerb}}},
+		{"Decide by hand", []verb{{"pin", pinVerb}, {"unpin", unpinVerb}, {"ban", banVerb},
+			{"unban", unbanVerb}, {"forget", forgetVerb}}},
+		{"Others", []verb{{"clean", cleanVerb}, {"work", workVerb}, {"version", versionVerb},
+			{"help", helpVerb}, {"man", manVerb}, {"completion", completionVerb}}},
 	}
+}
+
+// verbs are all of them.
+func verbs() (all []verb) {
+	for _, g := range groups() {
+		all = append(all, g.verbs...)
+	}
+	return all
 }
 
 // verbNamed makes the verb of a name, nil if there is none.
@@ -71,20 +69,6 @@ func verbNamed(name string) *cobra.Command {
 		}
 	}
 	return nil
-}
-
-// The groups of the help, in its order.
-var groups = []struct {
-	title string
-	verbs []string
-}{
-	{"Find recipes", []string{"tune", "watch", "replay", "captures", "profile", "predict"}},
-	{"Build with them", []string{"apply", "revert", "status"}},
-	{"See what is known", []string{"report", "explain", "stats", "config", "doctor"}},
-	{"Judge changes", []string{"compare", "judge", "bench"}},
-	{"Share them", []string{"export", "import", "lock", "push", "pull"}},
-	{"Decide by hand", []string{"pin", "unpin", "ban", "unban", "forget"}},
-	{"Others", []string{"clean", "work", "version", "help", "man", "completion"}},
 }
 
 // takesCommand marks a verb whose arguments are a command with options of its own.
@@ -136,30 +120,35 @@ func filled(c *cobra.Command, words []string) (err error) {
 	return err
 }
 
-func runs(c *cobra.Command, run func(args []string) int) *cobra.Command {
+// tries gives a verb its work. What goes wrong in it is said, and the verb ends with the code,
+// unless the error is one of its own (exit).
+func tries(c *cobra.Command, code int, run func(args []string) error) *cobra.Command {
 	c.RunE = func(_ *cobra.Command, args []string) error {
-		if code := run(args); code != 0 {
-			return exit(code)
+		err := run(args)
+		var own exit
+		switch {
+		case err == nil, errors.As(err, &own) && own == 0:
+			return nil
+		case own != 0:
+			return own
 		}
-		return nil
+		complain(c.Name(), err)
+		return exit(code)
 	}
 	return c
 }
 
-// tries is runs for what may go wrong: that is said, and the verb ends with the code, unless the
-// error is one of its own (exit).
-func tries(c *cobra.Command, code int, run func(args []string) error) *cobra.Command {
-	return runs(c, func(args []string) int {
-		err := run(args)
-		var own exit
-		switch {
-		case err == nil:
-			return 0
-		case errors.As(err, &own):
-			return int(own)
+// onStore is tries for what works on the user's store, until a signal ends it.
+func onStore(c *cobra.Command, code int,
+	run func(ctx context.Context, store *cache.Store, args []string) error) *cobra.Command {
+	return tries(c, code, func(args []string) error {
+		store, err := openStore()
+		if err != nil {
+			return err
 		}
-		complain(c.Name(), err)
-		return code
+		ctx, stop := ended(context.Background())
+		defer stop()
+		return run(ctx, store, args)
 	})
 }
 
@@ -169,13 +158,13 @@ func root() *cobra.Command {
 		Short: "nvcc, with kernels made faster by recipes that were measured", SilenceUsage: true,
 		SilenceErrors: true}
 	c.CompletionOptions.DisableDefaultCmd = true
-	for _, g := range groups {
+	for _, g := range groups() {
 		c.AddGroup(&cobra.Group{ID: g.title, Title: g.title + ":"})
-		for _, name := range g.verbs {
-			v := verbNamed(name)
+		for _, of := range g.verbs {
+			v := of.make()
 			v.GroupID = g.title
 			c.AddCommand(v)
-			if name == "help" {
+			if of.name == "help" {
 				c.SetHelpCommand(v)
 				c.SetHelpCommandGroupID(g.title)
 			}
@@ -221,15 +210,15 @@ func execute(name string, args []string) int {
 	if name == "help" {
 		c.SetHelpCommand(v)
 	}
-	c.SetOut(told)
+	c.SetOut(console)
 	c.SetArgs(append([]string{name}, doubled(v, args)...))
 	err := c.Execute()
 	var code exit
 	switch {
-	case err == nil && told.err != nil && v.Annotations[takesCommand] == "":
+	case err == nil && console.err != nil && v.Annotations[takesCommand] == "":
 		// A full disk: nobody may take what is there for whole. Behind a program's run the exit code is
 		// the program's.
-		return complain(name, told.err)
+		return complain(name, console.err)
 	case err == nil:
 		return 0
 	case errors.As(err, &code):

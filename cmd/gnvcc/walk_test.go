@@ -374,7 +374,7 @@ func runVerbs(args []string) {
 	}
 	for _, verb := range list {
 		status := run(append([]string{"gnvcc"}, verb...))
-		fmt.Fprintf(told, "\n%d%s", status, verbsEnd)
+		fmt.Fprintf(console, "\n%d%s", status, verbsEnd)
 	}
 	os.Exit(0)
 }

@@ -17,13 +17,13 @@ func TestPrintStatus(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	before := told
-	told = &output{file: f}
+	before := console
+	console = &output{file: f}
 	printStatus(watch.Status{PID: 1, Idle: true, Commands: 2,
 		Unobserved: []watch.Unobserved{{Source: "/p/new.cu", Kernels: 1}, {Source: "/p/b.cu", Kernels: 7}},
 		Waiting: []watch.Wait{{Kernel: "_Z1kPf", Source: "/p/a.cu", Run: true,
 			Why: "no launch of a kernel of this name is captured"}}})
-	told = before
+	console = before
 	text, err := os.ReadFile(f.Name())
 	if err != nil {
 		t.Fatal(err)

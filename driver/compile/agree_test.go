@@ -35,7 +35,7 @@ func TestAgree(t *testing.T) {
 	sum, other, product, quick := at["%f5"], at["%f6"], at["%f4"], at["%f10"]
 	one := []same.Sum{{At: sum, May: []same.Statement{sum}}}
 	two := []same.Sum{{At: sum, May: []same.Statement{sum, other}}}
-	type did = map[same.Statement]deed
+	type did = map[same.Statement]outcome
 	for name, c := range map[string]struct {
 		answer        same.Answer
 		before, after did
@@ -78,8 +78,8 @@ func TestAgree(t *testing.T) {
 		"not the variant's": {same.Answer{}, did{sum: contracted, product: gone}, nil, ""},
 	} {
 		reaches := map[*ptx.Func]*dataflow.Reaching{sum.Func: reach}
-		err := agree(t.Context(), &c.answer, newDoings(c.before, reaches),
-			newDoings(c.after, reaches))
+		err := agree(t.Context(), &c.answer, newOutcomes(c.before, reaches),
+			newOutcomes(c.after, reaches))
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, not %q", name, err, c.want)
 		}

@@ -72,7 +72,7 @@ func TestScaled(t *testing.T) {
 	for _, version := range []string{"11.8", "13.0", "13.5"} {
 		t.Run(version, func(t *testing.T) {
 			tryRecipes(t, version, text, []attempt{
-				{"_Z5chainPfPKffi", "spec{s=0.5}", ""}, // products that name their rounding: scale.go
+				{"_Z5chainPfPKffi", "spec{s=0.5}", ""}, // products that name their rounding: left.go
 				{"_Z5turnsPfPKffi", "unroll=4", "in some places"},
 				// turns that were unrolled are scaled, but for the last, and the remainder's are not
 				{"_Z5turnsPfPKffi", "unroll=1", "scale"},

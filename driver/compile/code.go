@@ -94,9 +94,7 @@ func (c *Compiler) Code(ctx context.Context, s *Source, r recipe.Recipe,
 			return "", ErrUnproven
 		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, Limit)
-	defer cancel()
-	b, done, err := c.workbench(forOne)
+	ctx, b, done, err := c.workbench(ctx, Limit, forOne)
 	if err != nil {
 		return "", err
 	}

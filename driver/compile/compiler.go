@@ -262,9 +262,7 @@ func (c *Compiler) defaultKernels(s *Source) ([]cache.Kernel, error) {
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), c.Limit)
-	defer cancel()
-	b, done, err := c.workbench(forOne)
+	ctx, b, done, err := c.workbench(context.Background(), c.Limit, forOne)
 	if err != nil {
 		return nil, err
 	}
@@ -281,15 +279,17 @@ func (c *Compiler) defaultKernels(s *Source) ([]cache.Kernel, error) {
 	return kernels, nil
 }
 
-// workbench makes one with a folder of its own. done removes that.
-func (c *Compiler) workbench(mode purpose) (b *Workbench, done func(), err error) {
+// workbench makes one with a folder of its own, to be used for so long. done removes it.
+func (c *Compiler) workbench(of context.Context, limit time.Duration, mode purpose) (
+	ctx context.Context, b *Workbench, done func(), err error) {
 	folder := filepath.Join(c.dir, "compile"+strconv.FormatInt(c.number.Add(1), 10))
 	if err := os.MkdirAll(folder, 0o700); err != nil {
-		return nil, nil, fmt.Errorf("scratch folder: %w", err)
+		return nil, nil, nil, fmt.Errorf("scratch folder: %w", err)
 	}
 	b = &Workbench{Store: c.store, Env: c.env, Log: c.env.Log(), Folder: folder, Start: child.Run,
 		mode: mode, after: c.account, flights: &c.flights, launcher: c.launcher}
-	return b, func() { os.RemoveAll(folder) }, nil
+	ctx, cancel := context.WithTimeout(of, limit)
+	return ctx, b, func() { cancel(); os.RemoveAll(folder) }, nil
 }
 
 func (c *Compiler) account(tool string, took, cpu time.Duration) {
@@ -418,28 +418,18 @@ func (c *Compiler) sameArithmetic(ctx context.Context, s *Source, e second, cand
 		return err
 	}
 	key := arithmeticKey(s.Kernel, own, cand)
-	kept, err := once(ctx, &c.flights, string(memoArithmetic)+" "+key,
-		func() (keptVerdict, bool, error) {
-			kept, ok := memoArithmetic.Get(c.store, key)
-			return kept, ok, nil
-		}, func() (kept keptVerdict, err error) {
-			was, err := os.ReadFile(own.Path)
-			if err != nil {
-				return kept, fmt.Errorf("read the kernel's own code: %w", err)
-			}
-			is, err := os.ReadFile(cand.Path)
-			if err != nil {
-				return kept, fmt.Errorf("read the candidate: %w", err)
-			}
-			if err := e.ownArithmetic(was, is, cand.Entry); err != nil {
-				kept.Error = err.Error()
-			}
-			memoArithmetic.Put(c.store, key, kept)
-			return kept, nil
-		})
-	if err == nil && kept.Error != "" {
-		err = errors.New(kept.Error)
+	compared := func() (none struct{}, err error) {
+		was, err := os.ReadFile(own.Path)
+		if err != nil {
+			return none, fmt.Errorf("read the kernel's own code: %w", err)
+		}
+		is, err := os.ReadFile(cand.Path)
+		if err != nil {
+			return none, fmt.Errorf("read the candidate: %w", err)
+		}
+		return none, e.ownArithmetic(was, is, cand.Entry)
 	}
+	_, err = recall(ctx, c.store, &c.flights, memoArithmetic, key, nil, compared)
 	return err
 }
 
@@ -487,10 +477,8 @@ func (c *Compiler) provable(cand *Candidate, s *Source, r recipe.Recipe, mode pu
 		return cand
 	}
 	cand.Prove = func(ctx context.Context) error {
-		ctx, cancel := context.WithTimeout(ctx, c.Limit)
-		defer cancel()
 		// a draft is proved as what it is: a build may give the same
-		b, done, err := c.workbench(mode.proof())
+		ctx, b, done, err := c.workbench(ctx, c.Limit, mode.proof())
 		if err != nil {
 			return err
 		}
@@ -516,18 +504,22 @@ func (c *Compiler) kept(key string) (*Candidate, bool, error) {
 	if k.Error != "" {
 		return nil, true, errors.New(k.Error)
 	}
+	cand, err := c.candidateOf(k)
+	return cand, err == nil, nil
+}
+
+// candidateOf is a candidate that is kept.
+func (c *Compiler) candidateOf(k keptCandidate) (*Candidate, error) {
 	path, err := c.store.ObjectFile(k.Cubin)
 	if err != nil {
-		return nil, false, nil
+		return nil, err
 	}
 	return &Candidate{Path: path, Entry: k.Entry, Build: k.Build, MaxThreads: k.MaxThreads,
-		Normals: k.Normals, doubted: k.Doubted, Draft: k.Draft}, true, nil
+		Normals: k.Normals, doubted: k.Doubted, Draft: k.Draft}, nil
 }
 
 func (c *Compiler) compile(ctx context.Context, s *Source, r recipe.Recipe, mode purpose,
 	key string) (*Candidate, error) {
-	ctx, cancel := context.WithTimeout(ctx, c.Limit)
-	defer cancel()
 	kept, err := c.make(ctx, s, r, mode)
 	if err != nil {
 		if ctx.Err() != nil || transient(err) {
@@ -539,12 +531,7 @@ func (c *Compiler) compile(ctx context.Context, s *Source, r recipe.Recipe, mode
 	if err != nil {
 		return nil, err
 	}
-	path, err := c.store.ObjectFile(kept.Cubin)
-	if err != nil {
-		return nil, err
-	}
-	return &Candidate{Path: path, Entry: kept.Entry, Build: kept.Build, MaxThreads: kept.MaxThreads,
-		Normals: kept.Normals, doubted: kept.Doubted, Draft: kept.Draft}, nil
+	return c.candidateOf(kept)
 }
 
 // transient tells whether an error is about this machine at this moment (a full disk, a store that
@@ -569,7 +556,7 @@ func (c *Compiler) deeper(ctx context.Context, s *Source, now cubin.Kernel) erro
 	if s.Link == nil || now.StackAll <= rewrite.StackLimit {
 		return nil
 	}
-	b, done, err := c.workbench(forOne)
+	ctx, b, done, err := c.workbench(ctx, c.Limit, forOne)
 	if err != nil {
 		return err
 	}
@@ -595,10 +582,9 @@ func (c *Compiler) deeper(ctx context.Context, s *Source, now cubin.Kernel) erro
 
 // make makes a candidate.
 func (c *Compiler) make(ctx context.Context, s *Source, r recipe.Recipe,
-	mode purpose) (keptCandidate,
-	error) {
+	mode purpose) (keptCandidate, error) {
 	var none keptCandidate
-	b, done, err := c.workbench(mode)
+	ctx, b, done, err := c.workbench(ctx, c.Limit, mode)
 	if err != nil {
 		return none, err
 	}
@@ -611,10 +597,7 @@ func (c *Compiler) make(ctx context.Context, s *Source, r recipe.Recipe,
 	for _, reason := range bad {
 		return none, reason
 	}
-	entry := s.Kernel
-	if seconds, err := secondsOf(s.Kernel, r); err == nil && len(seconds) > 0 {
-		entry = seconds[0].name
-	}
+	entry := entryOf(s.Kernel, r)
 	content := out.Content
 	if s.Link != nil {
 		if content, err = c.link(ctx, b, s, content); err != nil {

@@ -29,12 +29,12 @@ type ownSums struct {
 	Sums []contract.Sum // Stmt is the place in statedIn's list
 	// All is what it did with every sum of the kernel that was left to it, where that is one thing
 	// and never a choice of two products; else unclear.
-	All deed
+	All outcome
 	// Scaled: it scaled a product with a power of two.
 	Scaled bool
 }
 
-const memoContracted cache.Memos[ownSums] = "contracted"
+const memoContracted cache.Memos[keptOf[ownSums]] = "contracted"
 
 // asRewritten is the doubt of an entry whose PTX is rewritten, and of which something is left to
 // ptxas that PTX has no words for.
@@ -59,15 +59,8 @@ func (b *Workbench) contractedOf(ctx context.Context, j *job.Job, module *ptx.Mo
 	}
 	key := cache.HashOf("contracted 2", code.String(), id, strings.Join(j.Call.Template(), "\x00"),
 		cache.OwnKey())
-	return once(ctx, b.flights, string(memoContracted)+" "+key, func() (ownSums, bool, error) {
-		kept, ok := memoContracted.Get(b.Store, key)
-		return kept, ok, nil
-	}, func() (ownSums, error) {
-		out, err := b.readContracted(ctx, j, module, entry, sums)
-		if err == nil {
-			memoContracted.Put(b.Store, key, out)
-		}
-		return out, err
+	return recall(ctx, b.Store, b.flights, memoContracted, key, nil, func() (ownSums, error) {
+		return b.readContracted(ctx, j, module, entry, sums)
 	})
 }
 
@@ -106,7 +99,7 @@ func (b *Workbench) readContracted(ctx context.Context, j *job.Job, module *ptx.
 }
 
 // madeWith says what a sum is contracted with, as rewrite/contract has it.
-func (d *doings) madeWith(sum same.Statement, both bool) (with int, ok bool) {
+func (d *outcomes) madeWith(sum same.Statement, both bool) (with int, ok bool) {
 	switch is := d.did[sum]; {
 	case is == alone:
 		return contract.Alone, true
@@ -211,7 +204,7 @@ func (b *Workbench) matchedSums(ctx context.Context, j *job.Job, t *record.Trans
 	for n, s := range list {
 		place[s] = n
 	}
-	after := newDoings(map[same.Statement]deed{}, map[*ptx.Func]*dataflow.Reaching{})
+	after := newOutcomes(map[same.Statement]outcome{}, map[*ptx.Func]*dataflow.Reaching{})
 	var out []contract.Sum
 	both := twoOf(answer)
 	for _, s := range answer.Sums {
@@ -230,7 +223,7 @@ func (b *Workbench) matchedSums(ctx context.Context, j *job.Job, t *record.Trans
 
 // asIn says what a variant's sum is to be contracted with: what all those are that it may be a copy
 // of.
-func (d *doings) asIn(before *doings, both map[same.Statement]bool, s same.Sum) (with int,
+func (d *outcomes) asIn(before *outcomes, both map[same.Statement]bool, s same.Sum) (with int,
 	ok bool) {
 	is, with, err := before.asOriginal(s, both)
 	if err != nil || with >= 0 {
@@ -258,7 +251,7 @@ func writeSums(m *ptx.Module, name string, sums []contract.Sum) error {
 }
 
 // writeAll writes one thing for all sums that an entry leaves to ptxas and that have one product.
-func writeAll(m *ptx.Module, name string, is deed) error {
+func writeAll(m *ptx.Module, name string, is outcome) error {
 	if is != alone && is != contracted {
 		return nil
 	}
@@ -267,7 +260,7 @@ func writeAll(m *ptx.Module, name string, is deed) error {
 		return err
 	}
 	var of []contract.Sum
-	did := newDoings(map[same.Statement]deed{}, map[*ptx.Func]*dataflow.Reaching{})
+	did := newOutcomes(map[same.Statement]outcome{}, map[*ptx.Func]*dataflow.Reaching{})
 	for s, both := range sums {
 		if s.Func != m.Entry(name) {
 			continue

@@ -41,7 +41,7 @@ func TestContraction(t *testing.T) {
 	ctx := context.Background()
 	const complex = "_Z7complexPdPKdi"
 	s, r := named(t, c, hash, complex, "bypass=1 maxnreg=64")
-	b, done, err := c.workbench(forOne)
+	_, b, done, err := c.workbench(context.Background(), Limit, forOne)
 	if err != nil {
 		t.Fatal(err)
 	}

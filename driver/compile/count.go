@@ -91,9 +91,7 @@ func (c *Compiler) assemble(ctx context.Context, s *Source, text []byte,
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, c.Limit)
-	defer cancel()
-	b, done, err := c.workbench(forOne)
+	ctx, b, done, err := c.workbench(ctx, c.Limit, forOne)
 	if err != nil {
 		return nil, err
 	}
@@ -109,9 +107,7 @@ func (c *Compiler) assemble(ctx context.Context, s *Source, text []byte,
 // and that PTX. The code is the candidate's own.
 func (c *Compiler) Lines(ctx context.Context, s *Source, r recipe.Recipe) (content, text []byte,
 	err error) {
-	ctx, cancel := context.WithTimeout(ctx, c.Limit)
-	defer cancel()
-	b, done, err := c.workbench(forOne)
+	ctx, b, done, err := c.workbench(ctx, c.Limit, forOne)
 	if err != nil {
 		return nil, nil, err
 	}

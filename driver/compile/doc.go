@@ -7,8 +7,9 @@
 //
 // Reading the source: workbench.go (a build with recipes), plan.go and second.go (what recipes come
 // to), variant.go (source variants), joint.go (several in one run of cicc), draft.go (a search's,
-// from a slice of the text), samebits.go (what they could fold), proof.go and lined.go (that they
-// did not), done.go and scale.go (what ptxas did), code.go (a kernel's code, as lock files have
-// it), controls.go; compiler.go and link.go (candidates), count.go (builds that count, or have
-// lines), pin.go and near.go.
+// from a slice of the text), samebits.go (what they could fold), left.go, proof.go and lined.go
+// (that they did not), done.go and which.go (what ptxas did), contraction.go (that it does the same
+// again), eager.go and shared.go (what second entries must not change), linked.go (register caps
+// with -rdc=true), code.go (a kernel's code, as lock files have it), controls.go; compiler.go and
+// link.go (candidates), once.go, count.go (builds that count, or have lines), pin.go and near.go.
 package compile

@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
-	"os"
 	"regexp"
 	"slices"
 	"strconv"
@@ -27,20 +27,20 @@ import (
 // and the machine code at its line tells. It is the same code, byte for byte, as without; that is
 // compared each time.
 
-// A deed is what ptxas did with a statement.
-type deed uint8
+// An outcome is what ptxas did with a statement.
+type outcome uint8
 
 const (
-	unclear    deed = iota // it can't be told
-	gone                   // no instruction is there: ptxas computed it, or has another one for it
-	alone                  // an addition or a multiplication of its own
-	contracted             // a sum, with a product
-	looked                 // an approximate function, by the GPU's table
-	scaled                 // a product, with a power of two that it is multiplied with
-	partly                 // in some places scaled, and not in others
+	unclear    outcome = iota // it can't be told
+	gone                      // no instruction is there: ptxas computed it, or has another one for it
+	alone                     // an addition or a multiplication of its own
+	contracted                // a sum, with a product
+	looked                    // an approximate function, by the GPU's table
+	scaled                    // a product, with a power of two that it is multiplied with
+	partly                    // in some places scaled, and not in others
 )
 
-func (d deed) String() string {
+func (d outcome) String() string {
 	return [...]string{"something else", "nothing", "rounded by itself", "contracted",
 		"computed on the GPU", "scaled", "scaled in some places"}[d]
 }
@@ -136,20 +136,19 @@ func withLines(from *ptx.Module, list []same.Statement) ([]byte, error) {
 	return slices.Concat(text[:at[1]], []byte(file), text[at[1]:]), nil
 }
 
-// keptDeeds is the memo of what ptxas did: by statement (statedIn).
-type keptDeeds struct {
-	Did     []deed
+// keptOutcomes is the memo of what ptxas did: by statement (statedIn).
+type keptOutcomes struct {
+	Did     []outcome
 	Addends []int
-	Error   string `json:",omitempty"`
 }
 
-const memoDeeds cache.Memos[keptDeeds] = "deeds"
+const memoOutcomes cache.Memos[keptOf[keptOutcomes]] = "outcomes"
 
-// deeds gives what ptxas does with each of an entry's statements, under a job's options and more
-// flags; and the addend of each that is contracted (readDeeds). It is kept: what ptxas did with the
-// kernel itself all its variants ask.
-func (b *Workbench) deeds(ctx context.Context, j *job.Job, m *ptx.Module, entry string,
-	flags []string) (did []deed, addends []int, err error) {
+// outcomes gives what ptxas does with each of an entry's statements, under a job's options and more
+// flags; and the addend of each that is contracted (readOutcomes). It is kept: what ptxas did with
+// the kernel itself all its variants ask.
+func (b *Workbench) outcomes(ctx context.Context, j *job.Job, m *ptx.Module, entry string,
+	flags []string) (did []outcome, addends []int, err error) {
 	list, err := statedIn(m, entry)
 	if err != nil || len(list) == 0 {
 		return nil, nil, err
@@ -158,33 +157,20 @@ func (b *Workbench) deeds(ctx context.Context, j *job.Job, m *ptx.Module, entry 
 	if err != nil {
 		return nil, nil, fmt.Errorf("look at ptxas: %w", err)
 	}
-	key := cache.HashOf("deeds 1", string(m.Bytes()), entry, id,
+	key := cache.HashOf("outcomes 1", string(m.Bytes()), entry, id,
 		strings.Join(j.Call.Template(), "\x00"), strings.Join(flags, "\x00"), cache.OwnKey())
-	kept, err := once(ctx, b.flights, string(memoDeeds)+" "+key, func() (keptDeeds, bool, error) {
-		kept, ok := memoDeeds.Get(b.Store, key)
-		return kept, ok && (kept.Error != "" || len(kept.Did) == len(list) &&
-			len(kept.Addends) == len(list)), nil
-	}, func() (kept keptDeeds, err error) {
-		kept.Did, kept.Addends, err = b.lookAtDeeds(ctx, j, m, entry, list, flags)
-		switch {
-		case err == nil:
-		case ctx.Err() != nil || transient(err):
-			return kept, err
-		default:
-			kept.Error = err.Error()
-		}
-		memoDeeds.Put(b.Store, key, kept)
-		return kept, nil
+	of, err := recall(ctx, b.Store, b.flights, memoOutcomes, key, func(k keptOutcomes) bool {
+		return len(k.Did) == len(list) && len(k.Addends) == len(list)
+	}, func() (k keptOutcomes, err error) {
+		k.Did, k.Addends, err = b.lookAtOutcomes(ctx, j, m, entry, list, flags)
+		return k, err
 	})
-	if err == nil && kept.Error != "" {
-		err = errors.New(kept.Error)
-	}
-	return kept.Did, kept.Addends, err
+	return of.Did, of.Addends, err
 }
 
-// lookAtDeeds is deeds where nothing is kept. list is statedIn's.
-func (b *Workbench) lookAtDeeds(ctx context.Context, j *job.Job, m *ptx.Module, entry string,
-	list []same.Statement, flags []string) (did []deed, addends []int, err error) {
+// lookAtOutcomes is outcomes where nothing is kept. list is statedIn's.
+func (b *Workbench) lookAtOutcomes(ctx context.Context, j *job.Job, m *ptx.Module, entry string,
+	list []same.Statement, flags []string) (did []outcome, addends []int, err error) {
 	text, err := withLines(m, list)
 	if err != nil {
 		return nil, nil, fmt.Errorf("number the statements of %s: %w", entry, err)
@@ -201,7 +187,7 @@ func (b *Workbench) lookAtDeeds(ctx context.Context, j *job.Job, m *ptx.Module, 
 		plain, _, err = b.assemble(ctx, j, m.Bytes(), b.telling(j, flags))
 		return err
 	}, func() (err error) {
-		lined, err = b.ptxas(ctx, j, text, more)
+		lined, _, err = b.ptxas(ctx, j, text, more)
 		return err
 	}); err != nil {
 		return nil, nil, err
@@ -209,7 +195,7 @@ func (b *Workbench) lookAtDeeds(ctx context.Context, j *job.Job, m *ptx.Module, 
 	if err := sameCode(plain, lined); err != nil {
 		return nil, nil, fmt.Errorf("look what ptxas did with %s: %w", entry, err)
 	}
-	if did, addends, err = readDeeds(lined, list); err != nil {
+	if did, addends, err = readOutcomes(lined, list); err != nil {
 		return nil, nil, fmt.Errorf("look what ptxas did with %s: %w", entry, err)
 	}
 	return did, addends, nil
@@ -227,27 +213,6 @@ func (b *Workbench) beside(one, two func() error) error {
 	second := make(chan error, 1)
 	go func() { second <- two() }()
 	return cmp.Or(one(), <-second)
-}
-
-// ptxas assembles a text of ours.
-func (b *Workbench) ptxas(ctx context.Context, j *job.Job, text []byte, flags []string) ([]byte,
-	error) {
-	n := b.count.Add(1)
-	in, out := b.file(n, "in.ptx"), b.file(n, "out.cubin")
-	if err := os.WriteFile(in, text, 0o600); err != nil {
-		return nil, fmt.Errorf("write PTX: %w", err)
-	}
-	defer os.Remove(in)
-	defer os.Remove(out)
-	argv := slices.Concat([]string{j.Tool}, j.Call.With(in, out), flags)
-	if _, err := b.tool(ctx, "", b.Env.Tool(), argv...); err != nil {
-		return nil, err
-	}
-	content, err := os.ReadFile(out)
-	if err != nil {
-		return nil, fmt.Errorf("read what ptxas gave: %w", err)
-	}
-	return content, nil
 }
 
 // sameCode is an error where two cubins have other machine code.
@@ -268,9 +233,9 @@ func sameCode(a, b []byte) error {
 	return nil
 }
 
-// readDeeds reads them from a cubin of a text withLines. Of a contracted statement it gives also
+// readOutcomes reads them from a cubin of a text withLines. Of a contracted statement it gives also
 // the one whose product, rounded by itself, all its instructions add: -1 where that can't be told.
-func readDeeds(lined []byte, list []same.Statement) (did []deed, addends []int, err error) {
+func readOutcomes(lined []byte, list []same.Statement) (did []outcome, addends []int, err error) {
 	rows, err := cubin.ReadLines(lined)
 	if err != nil {
 		return nil, nil, err
@@ -304,7 +269,7 @@ func readDeeds(lined []byte, list []same.Statement) (did []deed, addends []int, 
 			}
 		}
 	}
-	did, addends = make([]deed, len(list)), make([]int, len(list))
+	did, addends = make([]outcome, len(list)), make([]int, len(list))
 	for n, s := range list {
 		did[n], addends[n] = judge(s, found[n]), -1
 		if did[n] == contracted && len(added[n]) == 1 {
@@ -345,7 +310,7 @@ func productOf(f *sass.Function, flow *sass.Flow, i int, of []int) int {
 
 // judge says what was done with a statement by the kinds of instructions at its line. Of halves
 // nothing is told: their units serve for conversions and constants, too.
-func judge(s same.Statement, acts map[sass.Act]bool) deed {
+func judge(s same.Statement, acts map[sass.Act]bool) outcome {
 	delete(acts, sass.NoAct)
 	single := func(own sass.Act) bool { return len(acts) == 1 && acts[own] }
 	op, base := s.Func.Opcode(s.Index), string(s.Func.Base(s.Index))
@@ -367,4 +332,97 @@ func judge(s same.Statement, acts map[sass.Act]bool) deed {
 		return partly
 	}
 	return unclear
+}
+
+// Whether ptxas computed with a number. It folds approximate instructions of constants, with other
+// bits than the GPU's, also for one round of a loop that it takes apart: then the instruction is
+// there as well, and its line shows nothing. So a text with another number in its place is
+// assembled: where the machine code is the same but for that number, nothing was computed with it.
+
+// untouched is an error where ptxas did more with some numbers of single precision than to put them
+// into instructions. They are as PTX writes them: 0f3d4ccccd.
+func (b *Workbench) untouched(ctx context.Context, j *job.Job, m *ptx.Module, flags []string,
+	numbers []string) error {
+	text, moved, err := otherNumbers(m.Bytes(), numbers)
+	if err != nil {
+		return err
+	}
+	own, _, err := b.ptxas(ctx, j, m.Bytes(), flags)
+	if err != nil {
+		return err
+	}
+	other, _, err := b.ptxas(ctx, j, text, flags)
+	if err != nil {
+		return err
+	}
+	return sameBut(own, other, moved)
+}
+
+var anyNumber = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`[-\w$%.]+`)
+})
+
+// otherNumbers puts other ones of the same sign and size in place of some numbers, and tells which.
+// cicc writes the bits of one that it only moves as an integer.
+func otherNumbers(text []byte, numbers []string) (out []byte, moved map[uint32]uint32, err error) {
+	const mantissa = 1<<23 - 1
+	words := map[string]bool{}
+	for _, w := range anyNumber().FindAll(text, -1) {
+		words[strings.ToLower(string(w))] = true
+	}
+	moved = map[uint32]uint32{}
+	for _, n := range numbers {
+		bits, err := strconv.ParseUint(strings.TrimPrefix(n, "0f"), 16, 32)
+		if err != nil {
+			return nil, nil, fmt.Errorf("%s is no number of single precision", n)
+		}
+		was := uint32(bits)
+		now := was&^mantissa | (was*2654435761+0x2ad5b3)&mantissa | 1
+		for words[spelled(now)[0]] || words[spelled(now)[1]] || words[spelled(now)[2]] || now == was {
+			now = now&^mantissa | (now*5+2)&mantissa | 1
+		}
+		moved[was], moved[was^1<<31] = now, now^1<<31
+	}
+	for was, now := range moved {
+		if _, twice := moved[now]; twice || was == now {
+			return nil, nil, errors.New("there is no other number for it")
+		}
+	}
+	out = anyNumber().ReplaceAllFunc(text, func(w []byte) []byte {
+		for was, now := range moved {
+			for k, s := range spelled(was) {
+				if strings.EqualFold(s, string(w)) {
+					return []byte(spelled(now)[k])
+				}
+			}
+		}
+		return w
+	})
+	return out, moved, nil
+}
+
+// spelled are the ways in which PTX has a number, or its bits.
+func spelled(bits uint32) [3]string {
+	return [3]string{fmt.Sprintf("0f%08x", bits), strconv.FormatUint(uint64(bits), 10),
+		strconv.FormatInt(int64(int32(bits)), 10)}
+}
+
+// sameBut is an error where two cubins differ in anything but numbers that were moved.
+func sameBut(own, other []byte, moved map[uint32]uint32) error {
+	if len(own) != len(other) {
+		return errors.New("ptxas does something else for another number")
+	}
+	for at := 0; at < len(own); at += 4 {
+		if at+4 > len(own) {
+			if string(own[at:]) != string(other[at:]) {
+				return errors.New("ptxas does something else for another number")
+			}
+			break
+		}
+		a, b := binary.LittleEndian.Uint32(own[at:]), binary.LittleEndian.Uint32(other[at:])
+		if now, ok := moved[a]; a != b && (!ok || now != b) {
+			return errors.New("ptxas computes with a number that an approximate instruction begins with")
+		}
+	}
+	return nil
 }

@@ -100,7 +100,7 @@ func ptxasOf(t *testing.T, version string, args []string, text string) (*Workben
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, done, err := New(store, t.TempDir()).workbench(forOne)
+	_, b, done, err := New(store, t.TempDir()).workbench(context.Background(), Limit, forOne)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,9 +108,9 @@ func ptxasOf(t *testing.T, version string, args []string, text string) (*Workben
 	return b, j, m
 }
 
-// TestDeeds: it is known of each statement what ptxas made of it, with line information of the
+// TestOutcomes: it is known of each statement what ptxas made of it, with line information of the
 // user's own, too.
-func TestDeeds(t *testing.T) {
+func TestOutcomes(t *testing.T) {
 	for _, version := range []string{"11.8", "12.4", "13.0", "13.3", "13.5"} {
 		for name, own := range map[string]string{"plain": "", "lines": ".loc 7 12 3"} {
 			t.Run(version+" "+name, func(t *testing.T) {
@@ -122,7 +122,7 @@ func TestDeeds(t *testing.T) {
 					args[0] = "-arch=sm_90" // cubins of another make
 				}
 				b, j, m := ptxasOf(t, version, args, text)
-				deeds, _, err := b.deeds(context.Background(), j, m, "k", nil)
+				outcomes, _, err := b.outcomes(context.Background(), j, m, "k", nil)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -130,14 +130,14 @@ func TestDeeds(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if len(list) != len(deeds) || len(list) != strings.Count(text, " // ") {
-					t.Fatalf("%d statements, %d deeds", len(list), len(deeds))
+				if len(list) != len(outcomes) || len(list) != strings.Count(text, " // ") {
+					t.Fatalf("%d statements, %d outcomes", len(list), len(outcomes))
 				}
 				for n, s := range list {
 					body := string(s.Func.Bytes(s.Func.Inside()))
 					at := int(s.Func.Stmts[s.Index].End - s.Func.Inside().Start)
 					want, _, _ := strings.Cut(strings.TrimPrefix(body[at:], " // "), "\n")
-					if got := deeds[n].String(); got != want {
+					if got := outcomes[n].String(); got != want {
 						t.Errorf("%s: %s", strings.TrimSpace(body[at-40:at+30]), got)
 					}
 				}

@@ -32,14 +32,9 @@ import (
 
 const (
 	memoDraft cache.Memos[keptVariant] = "draft"
-	memoSlice cache.Memos[keptSlice]   = "slice"
+	// whether a kernel's drafts have line information, or why it has none
+	memoSlice cache.Memos[keptOf[bool]] = "slice"
 )
-
-// keptSlice is the memo of a kernel's slice: how its drafts are made, or why it has none.
-type keptSlice struct {
-	Lined bool
-	Error string
-}
 
 // A slice says what variants are compiled from.
 type slice uint8
@@ -82,7 +77,7 @@ func (d draft) sliceKey() (string, error) {
 func (b *Workbench) drafted(ctx context.Context, d draft) (compiledVariant, error) {
 	key := draftKey(d.key)
 	return once(ctx, b.flights, key, func() (compiledVariant, bool, error) {
-		m, ok, err := b.recallMemo(memoDraft, key, d.v)
+		m, ok, err := b.recallMemo(memoDraft, key)
 		m.draft = ok
 		return m, ok, err
 	}, func() (compiledVariant, error) {
@@ -109,27 +104,18 @@ func (b *Workbench) trusted(ctx context.Context, d draft) (slice, error) {
 	if err != nil {
 		return noSlice, err
 	}
-	kept, err := once(ctx, b.flights, "slice "+key, func() (keptSlice, bool, error) {
-		kept, ok := memoSlice.Get(b.Store, key)
-		return kept, ok, nil
-	}, func() (kept keptSlice, err error) {
-		if kept.Lined, err = b.compareSlice(ctx, d); err != nil {
-			if ctx.Err() != nil || transient(err) {
-				return kept, err
-			}
-			kept.Error = err.Error()
+	lined, err := recall(ctx, b.Store, b.flights, memoSlice, key, nil, func() (bool, error) {
+		lined, err := b.compareSlice(ctx, d)
+		if err != nil && ctx.Err() == nil && !transient(err) {
 			b.Log.Debug().Str("kernel", d.v.entry).Err(err).Msg(
 				"its candidates are compiled from the whole text")
 		}
-		memoSlice.Put(b.Store, key, kept)
-		return kept, nil
+		return lined, err
 	})
 	switch {
 	case err != nil:
 		return noSlice, err
-	case kept.Error != "":
-		return noSlice, errors.New(kept.Error)
-	case kept.Lined:
+	case lined:
 		return linedSlice, nil
 	}
 	return plainSlice, nil
@@ -175,6 +161,6 @@ func (b *Workbench) distrust(d draft, m compiledVariant) {
 	b.Log.Warn().Str("kernel", d.v.entry).Str("variant", d.v.String()).Msg(
 		"its candidates were other code than builds make: they are compiled from the whole text from now on")
 	if key, err := d.sliceKey(); err == nil {
-		memoSlice.Put(b.Store, key, keptSlice{Error: "a draft was other code than the whole text gives"})
+		memoSlice.Put(b.Store, key, keptOf[bool]{Error: "a draft was other code than the whole text gives"})
 	}
 }

@@ -45,14 +45,14 @@ func (b *Workbench) together(ctx context.Context, t *record.Translation, module 
 		if f == nil {
 			continue
 		}
-		for _, v := range b.asked(name, recipes[name]) {
+		for _, v := range askedOf(name, recipes[name], b.mode == forPlainCopy) {
 			signature := source.Signature(f)
 			normal := b.Normals[name][v.String()]
 			key, err := variantKey(t, call, signature, v)
 			if err != nil || normal == "" {
 				continue
 			}
-			if _, ok, _ := b.recallVariant(key, v); ok {
+			if _, ok, _ := b.recallVariant(key); ok {
 				continue
 			}
 			known := b.sameBits(ctx, t, call, unit, module, signature, v)
@@ -98,11 +98,6 @@ func (b *Workbench) together(ctx context.Context, t *record.Translation, module 
 	}
 }
 
-// asked are the variants that a recipe asks for.
-func (b *Workbench) asked(name string, r recipe.Recipe) []variantOf {
-	return askedOf(name, r, b.mode == forPlainCopy)
-}
-
 // Asked are the texts of the variants that a recipe asks of the source: what evidence of it is kept
 // by (Evidence.Normals).
 func Asked(name string, r recipe.Recipe) []string {
@@ -113,6 +108,7 @@ func Asked(name string, r recipe.Recipe) []string {
 	return out
 }
 
+// askedOf are these variants; never: their guards never hold.
 func askedOf(name string, r recipe.Recipe, never bool) []variantOf {
 	seconds, err := secondsOf(name, r)
 	if err != nil {

@@ -147,9 +147,7 @@ func (c *Compiler) Prepare(ctx context.Context, s *Source) error {
 	if err != nil || len(list) == 0 {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, c.Limit)
-	defer cancel()
-	b, done, err := c.workbench(forOne)
+	ctx, b, done, err := c.workbench(ctx, c.Limit, forOne)
 	if err != nil {
 		return err
 	}
@@ -166,7 +164,7 @@ func (c *Compiler) Prepare(ctx context.Context, s *Source) error {
 		}
 		return err
 	}, func() error {
-		_, _, err := b.deeds(ctx, s.job, s.Module, s.Kernel, nil)
+		_, _, err := b.outcomes(ctx, s.job, s.Module, s.Kernel, nil)
 		return err
 	})
 }

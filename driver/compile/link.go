@@ -3,7 +3,6 @@ package compile
 import (
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -103,7 +102,7 @@ func (c *Compiler) extract(ctx context.Context, l cache.Link, path, ext string) 
 		hash, err := c.store.PutObject(text)
 		return []string{hash}, err
 	}
-	b, done, err := c.workbench(forOne)
+	ctx, b, done, err := c.workbench(ctx, c.Limit, forOne)
 	if err != nil {
 		return nil, err
 	}
@@ -171,14 +170,14 @@ func (c *Compiler) link(ctx context.Context, b *Workbench, s *Source,
 		}
 		for i, hash := range members {
 			file := filepath.Join(b.Folder, fmt.Sprintf("%d-%d.cubin", n, i))
-			if hash == s.Assembly.Cubin && !replaced {
-				err = os.WriteFile(file, content, 0o600)
-				replaced = true
+			of := content
+			if hash != s.Assembly.Cubin || replaced {
+				of, err = c.store.Object(hash)
 			} else {
-				var kept string
-				if kept, err = c.store.ObjectFile(hash); err == nil {
-					err = copyFile(file, kept)
-				}
+				replaced = true
+			}
+			if err == nil {
+				err = os.WriteFile(file, of, 0o600)
 			}
 			if err != nil {
 				return nil, err
@@ -206,25 +205,4 @@ func (c *Compiler) link(ctx context.Context, b *Workbench, s *Source,
 		return nil, fmt.Errorf("read the linked candidate: %w", err)
 	}
 	return linked, nil
-}
-
-// copyFile copies a file.
-func copyFile(to, from string) error {
-	in, err := os.Open(from)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(out, in)
-	if closing := out.Close(); err == nil {
-		err = closing
-	}
-	if err != nil {
-		return fmt.Errorf("copy %s to %s: %w", filepath.Base(from), to, err)
-	}
-	return nil
 }

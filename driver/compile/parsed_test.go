@@ -37,7 +37,7 @@ func TestParsedOnce(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				b, done, err := c.workbench(forBuild)
+				_, b, done, err := c.workbench(context.Background(), Limit, forBuild)
 				if err != nil {
 					t.Fatal(err)
 				}

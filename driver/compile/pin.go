@@ -26,9 +26,7 @@ import (
 func (c *Compiler) Rehearse(ctx context.Context, s *Source,
 	r recipe.Recipe) (cache.Decision, error) {
 	none := cache.Decision{}
-	ctx, cancel := context.WithTimeout(ctx, Limit)
-	defer cancel()
-	b, done, err := c.workbench(forPin)
+	ctx, b, done, err := c.workbench(ctx, Limit, forPin)
 	if err != nil {
 		return none, err
 	}
@@ -40,10 +38,7 @@ func (c *Compiler) Rehearse(ctx context.Context, s *Source,
 	if reason := out.Refused[s.Kernel]; reason != nil {
 		return none, reason
 	}
-	entry := s.Kernel
-	if seconds, err := secondsOf(s.Kernel, r); err == nil && len(seconds) > 0 {
-		entry = seconds[0].name
-	}
+	entry := entryOf(s.Kernel, r)
 	f, err := cubin.Read(out.Content)
 	if err != nil {
 		return none, fmt.Errorf("read what ptxas gave: %w", err)
@@ -110,7 +105,7 @@ func (c *Compiler) normalOf(ctx context.Context, s *Source, v variantOf) string 
 	if err != nil {
 		return none
 	}
-	b, done, err := c.workbench(forOne)
+	ctx, b, done, err := c.workbench(ctx, Limit, forOne)
 	if err != nil {
 		return none
 	}

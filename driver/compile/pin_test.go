@@ -44,7 +44,7 @@ int main() { k<<<1, 1>>>(0, 0, 0); other<<<1, 1>>>(0); }
 			if left, _ := os.ReadDir(filepath.Join(p.Store.Path(), "memo", string(memoVariant))); len(left) > 0 {
 				t.Error("the whole text was compiled")
 			}
-			b, done, err := c.workbench(forBuild)
+			_, b, done, err := c.workbench(context.Background(), Limit, forBuild)
 			if err != nil {
 				t.Fatal(err)
 			}

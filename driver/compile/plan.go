@@ -264,16 +264,6 @@ func (p *plan) blame(refused map[string]error) map[string]error {
 	return out
 }
 
-// entry is what a candidate for a kernel is launched by.
-func (p *plan) entry(kernel string) string {
-	for _, s := range p.seconds {
-		if s.kernel == kernel {
-			return s.name
-		}
-	}
-	return kernel
-}
-
 // alone tells whether ptxas makes the same of the kernels with recipes where it is given nothing
 // else: what holds for the whole file, or binds its kernels together, is not among the plan.
 func (p *plan) alone(j *job.Job) bool {

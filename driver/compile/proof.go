@@ -36,8 +36,8 @@ type doubted struct {
 type keptVerdict struct{ Error string }
 
 const (
-	memoSame       cache.Memos[keptVerdict] = "same"
-	memoArithmetic cache.Memos[keptVerdict] = "arithmetic"
+	memoSame       cache.Memos[keptVerdict]      = "same"
+	memoArithmetic cache.Memos[keptOf[struct{}]] = "arithmetic"
 )
 
 // doubt says what of a variant is to be proved, "" where there is nothing. static is sameBits'
@@ -129,7 +129,7 @@ func (b *Workbench) compare(ctx context.Context, j *job.Job, t *record.Translati
 	if err != nil {
 		return err
 	}
-	var before, after *doings
+	var before, after *outcomes
 	look := func() error {
 		if before != nil && after != nil {
 			return nil
@@ -203,9 +203,9 @@ func (b *Workbench) sides(ctx context.Context, t *record.Translation, module *pt
 	return own, variant, fixed, err
 }
 
-// doings are what ptxas did, by statement of the module that was compared.
-type doings struct {
-	did   map[same.Statement]deed
+// outcomes are what ptxas did, by statement of the module that was compared.
+type outcomes struct {
+	did   map[same.Statement]outcome
 	reach map[*ptx.Func]*dataflow.Reaching
 	// of contracted sums: the product that was rounded by itself and is added, where that was seen
 	adding map[same.Statement]same.Statement
@@ -218,14 +218,14 @@ type doings struct {
 	equal    map[*ptx.Func]pairs    // mayEqual
 }
 
-func newDoings(did map[same.Statement]deed, reach map[*ptx.Func]*dataflow.Reaching) *doings {
-	return &doings{did: did, reach: reach, adding: map[same.Statement]same.Statement{},
+func newOutcomes(did map[same.Statement]outcome, reach map[*ptx.Func]*dataflow.Reaching) *outcomes {
+	return &outcomes{did: did, reach: reach, adding: map[same.Statement]same.Statement{},
 		with: map[same.Statement]int{}, computed: map[*ptx.Func][]int{},
 		equal: map[*ptx.Func]pairs{}}
 }
 
 // follow sees to it that a function's data flow is known.
-func (d *doings) follow(f *ptx.Func) (err error) {
+func (d *outcomes) follow(f *ptx.Func) (err error) {
 	if d.reach[f] == nil {
 		d.reach[f], err = dataflow.ReachingOf(f)
 	}
@@ -235,7 +235,7 @@ func (d *doings) follow(f *ptx.Func) (err error) {
 // done looks what ptxas does with an entry. The statements are those of the same code with line
 // information.
 func (b *Workbench) done(ctx context.Context, j *job.Job, lined *ptx.Module, entry string,
-	m *ptx.Module, name string, flags []string) (*doings, error) {
+	m *ptx.Module, name string, flags []string) (*outcomes, error) {
 	of, err := statedIn(lined, entry)
 	if err != nil {
 		return nil, err
@@ -254,14 +254,14 @@ func (b *Workbench) done(ctx context.Context, j *job.Job, lined *ptx.Module, ent
 			return nil, fmt.Errorf("a statement of %s is %s, and %s before other rewrites", name, is, was)
 		}
 	}
-	deeds, addends, err := b.deeds(ctx, j, m, name, flags)
+	outcomes, addends, err := b.outcomes(ctx, j, m, name, flags)
 	if err != nil {
 		return nil, err
 	}
-	out := newDoings(map[same.Statement]deed{}, map[*ptx.Func]*dataflow.Reaching{})
-	text := newDoings(nil, map[*ptx.Func]*dataflow.Reaching{})
+	out := newOutcomes(map[same.Statement]outcome{}, map[*ptx.Func]*dataflow.Reaching{})
+	text := newOutcomes(nil, map[*ptx.Func]*dataflow.Reaching{})
 	for n, s := range of {
-		is, added := deeds[n], addends[n]
+		is, added := outcomes[n], addends[n]
 		if w := writtenAs(s.Func.Opcode(s.Index), list[n].Func.Opcode(list[n].Index)); w != unclear {
 			if is = w; is == contracted {
 				added = text.writtenAdding(list, n)
@@ -280,7 +280,7 @@ func (b *Workbench) done(ctx context.Context, j *job.Job, lined *ptx.Module, ent
 
 // writtenAs says what PTX has ptxas do with a sum that the one opcode left to it, and the other
 // does not (rewrite/contract).
-func writtenAs(was, is []byte) deed {
+func writtenAs(was, is []byte) outcome {
 	base, of, _ := strings.Cut(string(was), ".")
 	if base != "add" && base != "sub" || ptx.NamesRounding(was) {
 		return unclear
@@ -296,7 +296,7 @@ func writtenAs(was, is []byte) deed {
 
 // writtenAdding is the place of the product that the multiply-add at a place in a list adds: -1
 // where it is none, or one of several.
-func (d *doings) writtenAdding(list []same.Statement, n int) int {
+func (d *outcomes) writtenAdding(list []same.Statement, n int) int {
 	f, at := list[n].Func, list[n].Index
 	if d.follow(f) != nil {
 		return -1
@@ -318,7 +318,7 @@ func (d *doings) writtenAdding(list []same.Statement, n int) int {
 
 // agree is an error where ptxas did other things with the variant's statements than with the
 // kernel's.
-func agree(ctx context.Context, answer *same.Answer, before, after *doings) error {
+func agree(ctx context.Context, answer *same.Answer, before, after *outcomes) error {
 	both := twoOf(answer)
 	for _, s := range answer.Alone {
 		if ctx.Err() != nil {
@@ -373,7 +373,7 @@ func agree(ctx context.Context, answer *same.Answer, before, after *doings) erro
 
 // asOriginal says what is done in the kernel with all those sums that one of a variant may be a
 // copy of; and of two products, with which operand's it is contracted there: else with is -1.
-func (d *doings) asOriginal(s same.Sum, both map[same.Statement]bool) (is deed, with int,
+func (d *outcomes) asOriginal(s same.Sum, both map[same.Statement]bool) (is outcome, with int,
 	err error) {
 	with = -1
 	for n, m := range s.May {
@@ -412,7 +412,7 @@ func errTwo(s same.Sum) error {
 
 // unlisted is an error where ptxas contracts a sum that was not compared, as no operand of it was
 // taken for a product.
-func unlisted(answer *same.Answer, before, after *doings) error {
+func unlisted(answer *same.Answer, before, after *outcomes) error {
 	listed := map[same.Statement]bool{}
 	for _, s := range answer.Sums {
 		listed[s.At] = true
@@ -430,7 +430,7 @@ func unlisted(answer *same.Answer, before, after *doings) error {
 }
 
 // unknown is an error where ptxas contracted a sum that is none of those known to have a product.
-func (d *doings) unknown(known func(same.Statement) bool) error {
+func (d *outcomes) unknown(known func(same.Statement) bool) error {
 	for s, did := range d.did {
 		if _, compared := d.known[s]; did == contracted && !compared && !known(s) {
 			return fmt.Errorf("ptxas contracts %s, of which no operand is known to be a product", text(s))
@@ -441,7 +441,7 @@ func (d *doings) unknown(known func(same.Statement) bool) error {
 
 // adds tells whether a sum may add what a statement writes: an instruction with several uses may be
 // contracted with one of them.
-func (d *doings) adds(sum, of same.Statement) bool {
+func (d *outcomes) adds(sum, of same.Statement) bool {
 	f := sum.Func
 	if of.Func != f {
 		return false

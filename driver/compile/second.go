@@ -1,6 +1,7 @@
 package compile
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -90,6 +91,14 @@ func secondsOf(kernel string, r recipe.Recipe) ([]second, error) {
 		out = append(out, s)
 	}
 	return out, nil
+}
+
+// entryOf is what a candidate is launched by: its first second entry, where it has one.
+func entryOf(kernel string, r recipe.Recipe) string {
+	if seconds, err := secondsOf(kernel, r); err == nil && len(seconds) > 0 {
+		return seconds[0].name
+	}
+	return kernel
 }
 
 // plain tells whether the second entry is the kernel as nvcc compiles it: then neither cicc nor the
@@ -275,4 +284,35 @@ func FindStub(ptxFile string) (*HostStub, error) {
 // Patch tries the choices on the stub's text.
 func (h *HostStub) Patch(choices []stub.Choice) (text []byte, refused map[string]error) {
 	return stub.Patch(h.text, choices)
+}
+
+// Kernels that begin before the grid in front of them has ended, and wait for its end
+// (griddepcontrol.wait; rewrite.Overlaps).
+
+// keepsWait says why an entry of a cubin, made of a kernel by a recipe, could touch memory
+// before the grid in front of it has ended. Where the kernel's own accesses stand in front of
+// the wait, its code can't be told from one in which others came there, and is refused.
+func keepsWait(m *ptx.Module, kernel string, content []byte, entry string) error {
+	if !bytes.Contains(m.Bytes(), []byte("griddepcontrol.wait")) {
+		return nil
+	}
+	why, err := rewrite.Overlaps(m, kernel)
+	if err != nil || why == "" {
+		return err
+	}
+	functions, err := sass.Read(content)
+	if err != nil {
+		return fmt.Errorf("look for what stands in front of griddepcontrol.wait: %w", err)
+	}
+	for _, f := range functions {
+		if f.Name != entry {
+			continue
+		}
+		if n, waits := f.BeforeWait(); waits && n > 0 {
+			return fmt.Errorf(
+				"%d of its accesses to memory can come before griddepcontrol.wait: whether they did before can't be told",
+				n)
+		}
+	}
+	return nil
 }

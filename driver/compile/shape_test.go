@@ -76,7 +76,7 @@ int main() { plane<<<1, 1>>>(0, 0, 0, 0, 0); seen<<<1, 1>>>(0); }
 			if err != nil {
 				t.Fatal(err)
 			}
-			memoArithmetic.Put(c.store, arithmeticKey(s.Kernel, kernel, first), keptVerdict{Error: "spoilt"})
+			memoArithmetic.Put(c.store, arithmeticKey(s.Kernel, kernel, first), keptOf[struct{}]{Error: "spoilt"})
 			if _, err := c.Compile(ctx, s, drivertest.MustParse(t, "shape=16x8x1"+host)); err == nil ||
 				err.Error() != "spoilt" {
 				t.Errorf("its arithmetic is compared anew for other blocks: %v", err)

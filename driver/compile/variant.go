@@ -45,7 +45,7 @@ func (v variantOf) String() string {
 // A keptVariant is the memo of a variant: the object that holds its PTX, or why there is none.
 type keptVariant struct {
 	PTX    string
-	Normal string // see normalOf; "" in memos of earlier versions
+	Normal string // see normalOf
 	Doubt  string `json:",omitempty"`
 	Error  string
 }
@@ -87,12 +87,12 @@ func variantKey(t *record.Translation, call *toolcmd.Cicc, signature []string,
 }
 
 // recallVariant finds a variant that was made before, or why there is none.
-func (b *Workbench) recallVariant(key string, v variantOf) (m compiledVariant, ok bool, err error) {
-	return b.recallMemo(memoVariant, key, v)
+func (b *Workbench) recallVariant(key string) (m compiledVariant, ok bool, err error) {
+	return b.recallMemo(memoVariant, key)
 }
 
-func (b *Workbench) recallMemo(kind cache.Memos[keptVariant], key string,
-	v variantOf) (m compiledVariant, ok bool, err error) {
+func (b *Workbench) recallMemo(kind cache.Memos[keptVariant], key string) (m compiledVariant,
+	ok bool, err error) {
 	if m, ok := b.variants[key]; ok {
 		return m, true, nil
 	}
@@ -110,10 +110,7 @@ func (b *Workbench) recallMemo(kind cache.Memos[keptVariant], key string,
 	if m.module, err = ptx.Parse(content); err != nil {
 		return compiledVariant{}, false, nil
 	}
-	m.doubt = kept.Doubt
-	if m.normal = kept.Normal; m.normal == "" {
-		m.normal = normalOf(m.module, v.entry)
-	}
+	m.doubt, m.normal = kept.Doubt, kept.Normal
 	b.remember(key, m)
 	return m, true, nil
 }
@@ -165,7 +162,7 @@ func (b *Workbench) variant(ctx context.Context, t *record.Translation, module *
 	if err != nil {
 		return compiledVariant{}, err
 	}
-	if m, ok, err := b.recallVariant(key, v); ok {
+	if m, ok, err := b.recallVariant(key); ok {
 		return m, err
 	}
 	d := draft{t, module, call, signature, v, key}
@@ -182,7 +179,7 @@ func (b *Workbench) variant(ctx context.Context, t *record.Translation, module *
 // wholeVariant is variant where nothing is kept, from the whole text.
 func (b *Workbench) wholeVariant(ctx context.Context, d draft) (compiledVariant, error) {
 	return once(ctx, b.flights, d.key, func() (compiledVariant, bool, error) {
-		return b.recallVariant(d.key, d.v)
+		return b.recallVariant(d.key)
 	}, func() (compiledVariant, error) {
 		m, err := b.compileVariant(ctx, d, noSlice)
 		if err != nil && (ctx.Err() != nil || transient(err)) {

@@ -1,6 +1,7 @@
 package compile
 
 import (
+	"bytes"
 	"slices"
 	"strconv"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	"gnvcc/rewrite/fold"
 	"gnvcc/rewrite/fold/same"
 	"gnvcc/rewrite/ptx"
+	"gnvcc/rewrite/ptx/dataflow"
 )
 
 // With which of two products a sum was contracted. x*y - z*w is one multiplication and one
@@ -19,7 +21,7 @@ import (
 
 // contractedWith is the operand of a contracted sum, from 0, whose product is in it: -1 where that
 // can't be told.
-func (d *doings) contractedWith(sum same.Statement) int {
+func (d *outcomes) contractedWith(sum same.Statement) int {
 	k, ok := d.with[sum]
 	if !ok {
 		k = d.whichOf(sum)
@@ -28,7 +30,7 @@ func (d *doings) contractedWith(sum same.Statement) int {
 	return k
 }
 
-func (d *doings) whichOf(sum same.Statement) int {
+func (d *outcomes) whichOf(sum same.Statement) int {
 	f := sum.Func
 	var products [2]int
 	for k, o := range f.Operands(sum.Index, nil)[1:] {
@@ -57,7 +59,7 @@ func (d *doings) whichOf(sum same.Statement) int {
 
 // contracted are the sums that ptxas contracted, each with its product: those of which that is
 // known.
-func (d *doings) contracted() map[same.Statement]same.Statement {
+func (d *outcomes) contracted() map[same.Statement]same.Statement {
 	out := map[same.Statement]same.Statement{}
 	for s, did := range d.did {
 		if did != contracted {
@@ -85,7 +87,7 @@ func (d *doings) contracted() map[same.Statement]same.Statement {
 }
 
 // twin tells whether another product that is computed may have the value of one.
-func (d *doings) twin(f *ptx.Func, product int) bool {
+func (d *outcomes) twin(f *ptx.Func, product int) bool {
 	v := d.values(f)
 	return slices.ContainsFunc(d.products(f), func(i int) bool {
 		return i != product && v.mayEqual(i, product)
@@ -93,7 +95,7 @@ func (d *doings) twin(f *ptx.Func, product int) bool {
 }
 
 // values compares what registers of a function hold.
-func (d *doings) values(f *ptx.Func) values {
+func (d *outcomes) values(f *ptx.Func) values {
 	if d.equal[f] == nil {
 		d.equal[f] = pairs{}
 	}
@@ -101,7 +103,7 @@ func (d *doings) values(f *ptx.Func) values {
 }
 
 // products lists a function's products that are computed.
-func (d *doings) products(f *ptx.Func) []int {
+func (d *outcomes) products(f *ptx.Func) []int {
 	out, ok := d.computed[f]
 	if !ok {
 		for s, did := range d.did {
@@ -148,7 +150,7 @@ func (v values) madeAlike(i, j int) bool {
 	of, with := v.operands(i), v.operands(j)
 	if string(v.f.Opcode(i)) != string(v.f.Opcode(j)) || len(of) != len(with) || len(of) < 2 {
 		return twice(v.f, i) && v.scales(j) || twice(v.f, j) && v.scales(i) ||
-			v.loads(i) && v.loads(j) && !v.apart(i, j) && !v.apart(j, i) || v.whole(i) && v.whole(j)
+			v.loads(i) && v.loads(j) && !v.distinct(i, j) && !v.distinct(j, i) || v.whole(i) && v.whole(j)
 	}
 	alike := func(a, b []string) bool {
 		for k := range a {
@@ -185,9 +187,9 @@ func (v values) scales(i int) bool {
 
 func (v values) loads(i int) bool { return string(v.f.Base(i)) == "ld" }
 
-// apart tells of two loads that the one gives an argument of the kernel, and the other what memory
-// holds: no compiler sees that they are one value, unless the kernel stores the argument.
-func (v values) apart(argument, memory int) bool {
+// distinct tells of two loads that the one gives an argument of the kernel, and the other what
+// memory holds: no compiler sees that they are one value, unless the kernel stores the argument.
+func (v values) distinct(argument, memory int) bool {
 	if !v.f.Entry || !ptx.HasModifier(v.f.Opcode(argument), "param") {
 		return false
 	}
@@ -335,4 +337,115 @@ func (v values) moved(i int, operand string) (int, string) {
 		i, operand = defs[0], of[1]
 	}
 	return i, operand
+}
+
+// An approximate division is a product with the reciprocal, which the GPU looks up. Where there is
+// no such instruction at a division's line, ptxas has taken the reciprocal for another division, or
+// has computed it.
+
+// shares tells of a division by the same value as another one that is computed on the GPU: ptxas
+// takes the reciprocal once, and multiplies.
+func (d *outcomes) shares(s same.Statement) bool {
+	f := s.Func
+	ops := f.Operands(s.Index, nil)
+	if string(f.Base(s.Index)) != "div" || len(ops) != 3 {
+		return false
+	}
+	v := values{f: f, reach: d.reach[f]}
+	for other, did := range d.did {
+		if did != looked || other.Func != f || !bytes.Equal(f.Opcode(other.Index), f.Opcode(s.Index)) {
+			continue
+		}
+		if more := f.Operands(other.Index, nil); len(more) == 3 && v.equal(s.Index, ops[2], other.Index,
+			more[2], 0) {
+			return true
+		}
+	}
+	return false
+}
+
+// computes tells of a division of the variant by a constant of the text, of which ptxas takes the
+// reciprocal by itself: in the kernel (d) it does so in every division by that constant, too.
+func (d *outcomes) computes(after *outcomes, s same.Statement) bool {
+	by := after.divisor(s)
+	found := false
+	for other, did := range d.did {
+		if by == "" || !bytes.Equal(other.Func.Opcode(other.Index), s.Func.Opcode(s.Index)) ||
+			d.divisor(other) != by {
+			continue
+		}
+		if did == looked {
+			return false
+		}
+		found = true
+	}
+	return found
+}
+
+// divisor is the constant that a division divides by, "" where it is none.
+func (d *outcomes) divisor(s same.Statement) string {
+	ops := s.Func.Operands(s.Index, nil)
+	if string(s.Func.Base(s.Index)) != "div" || len(ops) != 3 {
+		return ""
+	}
+	by := string(s.Func.Bytes(ops[2]))
+	if reach := d.reach[s.Func]; reach.Written(by) {
+		of := reach.Of(s.Index, by)
+		if len(of) != 1 || string(s.Func.Base(of[0])) != "mov" || s.Func.Stmts[of[0]].Guarded {
+			return ""
+		}
+		by = string(s.Func.Bytes(s.Func.Operands(of[0], nil)[1]))
+	}
+	if by == "" || by[0] < '0' || by[0] > '9' {
+		return ""
+	}
+	return by
+}
+
+// values compares what registers of a function hold.
+type values struct {
+	f     *ptx.Func
+	reach *dataflow.Reaching
+	pairs pairs // mayEqual's
+}
+
+// equal tells that operand x of statement i is made as operand y of statement j is: by the same
+// writes, or by instructions without memory that have equal operands.
+func (v values) equal(i int, x ptx.Span, j int, y ptx.Span, depth int) bool {
+	const deepest = 8
+	a, b := string(v.f.Bytes(x)), string(v.f.Bytes(y))
+	if !v.reach.Written(a) || !v.reach.Written(b) {
+		return a == b
+	}
+	from, to := v.reach.Of(i, a), v.reach.Of(j, b)
+	if a == b && slices.Equal(from, to) {
+		return true
+	}
+	if len(from) != 1 || len(to) != 1 || depth == deepest {
+		return false
+	}
+	i, j = from[0], to[0]
+	op := v.f.Opcode(i)
+	if !bytes.Equal(op, v.f.Opcode(j)) || v.f.Stmts[i].Guarded || v.f.Stmts[j].Guarded {
+		return false
+	}
+	switch string(v.f.Base(i)) {
+	case "cvt", "mov", "mul", "mad", "fma", "add", "sub", "neg", "abs", "shl", "shr":
+	case "ld":
+		if !ptx.HasModifier(op, "param") {
+			return false
+		}
+	default:
+		return false
+	}
+	of, with := v.f.Operands(i, nil), v.f.Operands(j, nil)
+	if len(of) != len(with) || len(of) < 2 {
+		return false
+	}
+	for k := 1; k < len(of); k++ {
+		if !v.equal(i, of[k], j, with[k], depth+1) {
+			return false
+		}
+	}
+	return true
 }

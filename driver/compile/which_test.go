@@ -107,14 +107,14 @@ func TestWhich(t *testing.T) {
 				if shown {
 					want = "-1"
 				}
-				if got := fmt.Sprint(newDoings(did.did, did.reach).contractedWith(s)); got != want {
+				if got := fmt.Sprint(newOutcomes(did.did, did.reach).contractedWith(s)); got != want {
 					t.Errorf("%s, by lines alone: %s, not %s", text(s), got, want)
 				}
 			}
 			if sums != 7 {
 				t.Fatalf("%d differences", sums)
 			}
-			tired := newDoings(did.did, did.reach)
+			tired := newOutcomes(did.did, did.reach)
 			tired.equal[f] = pairs{}
 			for n := range mostPairs {
 				tired.equal[f][[2]int{-1, n}] = false
@@ -194,7 +194,7 @@ func TestMayEqual(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := m.Entry("k")
-	d := newDoings(nil, map[*ptx.Func]*dataflow.Reaching{})
+	d := newOutcomes(nil, map[*ptx.Func]*dataflow.Reaching{})
 	if err := d.follow(f); err != nil {
 		t.Fatal(err)
 	}

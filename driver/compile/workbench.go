@@ -349,8 +349,8 @@ func (b *Workbench) try(ctx context.Context, j *job.Job, t *record.Translation, 
 	if b.mode.oneKernel() && !j.Call.Reloc && len(module.Entries()) > 1 {
 		// A candidate is one kernel. ptxas makes the same code of it without the others (compared
 		// for 12.4, 13.0 and 13.5).
-		for name := range recipes {
-			argv = append(argv, "--entry", p.entry(name))
+		for name, r := range recipes {
+			argv = append(argv, "--entry", entryOf(name, r))
 		}
 	}
 	if b.mode == forPin && p.alone(j) {
@@ -361,7 +361,7 @@ func (b *Workbench) try(ctx context.Context, j *job.Job, t *record.Translation, 
 	}
 	content, messages, bad, err := b.code(ctx, j, module, p, text, b.telling(j, argv))
 	if err == nil && len(bad) == 0 {
-		content, bad = apart(j, module, p, std, content)
+		content, bad = linkable(j, module, p, std, content)
 	}
 	if err != nil || len(bad) > 0 {
 		return nil, bad, err
@@ -462,22 +462,30 @@ func (b *Workbench) assembled(ctx context.Context, j *job.Job, text []byte,
 			}
 		}()
 	}
+	b.keep("rewritten.ptx", text)
+	if content, messages, err = b.ptxas(ctx, j, text, more); err == nil {
+		b.keep("rewritten.cubin", content)
+	}
+	return content, messages, err
+}
+
+// ptxas runs it on a text, with a job's options and some more.
+func (b *Workbench) ptxas(ctx context.Context, j *job.Job, text []byte, more []string) (
+	content []byte, messages string, err error) {
 	n := b.count.Add(1)
-	in, cubinFile := b.file(n, "in.ptx"), b.file(n, "out.cubin")
+	in, out := b.file(n, "in.ptx"), b.file(n, "out.cubin")
 	if err := os.WriteFile(in, text, 0o600); err != nil {
-		return nil, "", fmt.Errorf("write the rewritten PTX: %w", err)
+		return nil, "", fmt.Errorf("write PTX: %w", err)
 	}
 	defer os.Remove(in)
-	defer os.Remove(cubinFile)
-	b.keep("rewritten.ptx", text)
-	argv := append(append([]string{j.Tool}, j.Call.With(in, cubinFile)...), more...)
+	defer os.Remove(out)
+	argv := slices.Concat([]string{j.Tool}, j.Call.With(in, out), more)
 	if messages, err = b.tool(ctx, "", b.Env.Tool(), argv...); err != nil {
-		return nil, "", err
+		return nil, messages, err
 	}
-	if content, err = os.ReadFile(cubinFile); err != nil {
+	if content, err = os.ReadFile(out); err != nil {
 		return nil, "", fmt.Errorf("read what ptxas gave: %w", err)
 	}
-	b.keep("rewritten.cubin", content)
 	return content, messages, nil
 }
 
@@ -583,11 +591,6 @@ func (b *Workbench) resident(t *record.Translation, was cache.Kernel, now cubin.
 	if err != nil {
 		return ""
 	}
-	return together(unit)
-}
-
-// together is that of a file, for builds and the tuner alike.
-func together(unit *source.Unit) string {
 	return asks(unit.Resident())
 }
 
@@ -660,3 +663,39 @@ func RecipesText(recipes map[string]recipe.Recipe) string {
 const Limit = 15 * time.Minute
 
 var errLimit = errors.New("it took too long")
+
+// What a workbench compiles for decides what it may leave out: a build proves what it takes, a
+// search measures first.
+
+// A purpose is what a workbench compiles for.
+type purpose uint8
+
+const (
+	forBuild       purpose = iota // the whole file, proved; the zero value
+	forOne                        // a file with the one kernel that is asked for
+	forMeasuring                  // the same, of variants that nobody vouches for yet
+	forDraft                      // the same, of variants that may be drafts (draft.go)
+	forPlainCopy                  // the same, with guards inside the kernel that never hold
+	forProof                      // what was made for measuring is to be proved
+	forDraftsProof                // what was made from a draft, as what it is
+	forPin                        // proved, in the file; kernels without a recipe need not be in it
+)
+
+// oneKernel: a file with the one kernel, and what ptxas -v says of it.
+func (m purpose) oneKernel() bool { return m != forBuild && m != forPin }
+
+// measures: variants that nobody vouches for are compiled all the same.
+func (m purpose) measures() bool {
+	return m == forMeasuring || m == forDraft || m == forPlainCopy
+}
+
+// drafts: source variants may be drafts.
+func (m purpose) drafts() bool { return m == forDraft || m == forDraftsProof || m == forPin }
+
+// proof is the mode in which what was made in this one is proved.
+func (m purpose) proof() purpose {
+	if m.drafts() {
+		return forDraftsProof
+	}
+	return forProof
+}

@@ -267,8 +267,7 @@ func hasLocks(own *cache.Snapshot) bool {
 // fileState is what tells one state of a file from another without reading it.
 func fileState(info os.FileInfo) string {
 	st := systemStat(info)
-	return strings.Join([]string{fmt.Sprint(st.Dev, " ", st.Ino, " ", st.Size),
-		fmt.Sprint(st.Mtim.Nano()), fmt.Sprint(st.Ctim.Nano())}, " ")
+	return fmt.Sprint(st.Dev, st.Ino, st.Size, st.Mtim.Nano(), st.Ctim.Nano())
 }
 
 // Several are those of several builds, each opened once.

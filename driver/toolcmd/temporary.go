@@ -17,6 +17,8 @@ import (
 // user (--keep) and is his.
 const Temporary = "tmpxft_"
 
+const hexadecimal = "0123456789abcdef"
+
 // Regular expressions are compiled when they are needed: most stages are over in less time than
 // that takes.
 var (
@@ -66,7 +68,7 @@ func temporaryWith(text string, middle byte) string {
 	// tmpxft_ 8 digits _ 8 digits - number _
 	at := len(Temporary)
 	for _, end := range []byte{'_', middle} {
-		if len(text) < at+9 || !hexadecimal(text[at:at+8]) || text[at+8] != end {
+		if len(text) < at+9 || strings.Trim(text[at:at+8], hexadecimal) != "" || text[at+8] != end {
 			return ""
 		}
 		at += 9
@@ -79,15 +81,6 @@ func temporaryWith(text string, middle byte) string {
 		return ""
 	}
 	return text[:at+1]
-}
-
-func hexadecimal(text string) bool {
-	for _, c := range []byte(text) {
-		if (c < '0' || c > '9') && (c < 'a' || c > 'f') {
-			return false
-		}
-	}
-	return true
 }
 
 // RenameTemporary replaces temporary names in a tool's output. A name that is not among the old
@@ -126,7 +119,7 @@ func RenameTemporary(content []byte, old, now []string) ([]byte, error) {
 // (PID_MAX_LIMIT); other ids end in a hash of 8 digits, or in a name.
 func CutProcess(id string) string {
 	at := strings.LastIndexByte(id, '_')
-	if at < 10 || id[at-9] != '_' || strings.Trim(id[at-8:at], "0123456789abcdef") != "" {
+	if at < 10 || id[at-9] != '_' || strings.Trim(id[at-8:at], hexadecimal) != "" {
 		return ""
 	}
 	if digits := id[at+1:]; digits == "" || len(digits) > 7 ||

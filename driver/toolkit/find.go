@@ -65,14 +65,13 @@ const defaultToolkit = "/usr/local/cuda"
 // set to something that can't be used is passed by like an empty one, save GNVCC_NVCC: whoever sets
 // that wants it, and nothing else.
 func Find(self string, env *environment.Environment) (Toolkit, error) {
-	past := newChain(env.Chain)
 	selfInfo, _ := os.Stat(self)
 	usable := func(path string) bool {
 		info, err := os.Stat(path)
 		if err != nil || info.IsDir() || info.Mode()&0o111 == 0 {
 			return false
 		}
-		return !(selfInfo != nil && os.SameFile(info, selfInfo)) && !past.has(info)
+		return !(selfInfo != nil && os.SameFile(info, selfInfo)) && !passes(env.Chain, info)
 	}
 	if named := env.Nvcc; named != "" {
 		path := named
@@ -227,25 +226,28 @@ func lookPathFunc(name, path string, usable func(string) bool) string {
 	return ""
 }
 
-// Passed is what was run in nvcc's place so far, with a face of ours (self) and what it is about to
-// run.
+// Passed is what was run in nvcc's place so far, gnvcc's own copies and scripts, with a face of
+// ours (self) and what it is about to run. Of each it has "device:inode", for a script with "pid/"
+// in front, since a script is passed by only where it has just called us: elsewhere below it may
+// rightly be the user's nvcc.
 func Passed(env *environment.Environment, self, nvcc string) string {
-	return newChain(env.Chain).add(self, nvcc).String()
-}
-
-// A chain lists what was run in nvcc's place: gnvcc's own copies, and scripts. A link is
-// "device:inode", for a script with "pid/" in front, since a script is passed by only where it has
-// just called us: elsewhere below it may rightly be the user's nvcc.
-type chain struct{ links []string }
-
-func newChain(text string) chain {
-	if text == "" {
-		return chain{}
+	var links []string
+	if env.Chain != "" {
+		links = strings.Split(env.Chain, ",")
 	}
-	return chain{strings.Split(text, ",")}
+	put := func(link string) {
+		if !slices.Contains(links, link) {
+			links = append(links, link)
+		}
+	}
+	if info, err := os.Stat(self); err == nil {
+		put(identify(info))
+	}
+	if info, err := os.Stat(nvcc); err == nil && IsScript(nvcc) {
+		put(strconv.Itoa(os.Getpid()) + "/" + identify(info))
+	}
+	return strings.Join(links, ",")
 }
-
-func (c chain) String() string { return strings.Join(c.links, ",") }
 
 func identify(info os.FileInfo) string {
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {
@@ -254,9 +256,10 @@ func identify(info os.FileInfo) string {
 	return info.Name()
 }
 
-func (c chain) has(info os.FileInfo) bool {
+// passes tells whether a file stands in such a chain.
+func passes(chain string, info os.FileInfo) bool {
 	id := identify(info)
-	for _, link := range c.links {
+	for _, link := range strings.Split(chain, ",") {
 		pid, file, script := strings.Cut(link, "/")
 		if !script {
 			file = link
@@ -269,26 +272,6 @@ func (c chain) has(info os.FileInfo) bool {
 		}
 	}
 	return false
-}
-
-// add returns the chain with a face of ours and with what it is about to run.
-func (c chain) add(self, nvcc string) chain {
-	links := append([]string(nil), c.links...)
-	put := func(link string) {
-		for _, old := range links {
-			if old == link {
-				return
-			}
-		}
-		links = append(links, link)
-	}
-	if info, err := os.Stat(self); err == nil {
-		put(identify(info))
-	}
-	if info, err := os.Stat(nvcc); err == nil && IsScript(nvcc) {
-		put(strconv.Itoa(os.Getpid()) + "/" + identify(info))
-	}
-	return chain{links}
 }
 
 // IsScript tells whether a file begins with #!.

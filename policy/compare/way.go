@@ -4,6 +4,7 @@ package compare
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -58,14 +59,24 @@ func (b *builder) build(ctx context.Context, hash string) (*apply.Trial, error) 
 	if b.kit.Nvcc != "" {
 		o.Moved = toolkits(c.Nvcc, b.kit)
 	}
+	var move apply.Move
 	if b.trees != nil {
-		move, err := b.trees.of(ctx, c.Dir)
-		if err != nil {
+		if move, err = b.trees.of(ctx, c.Dir); err != nil {
 			return nil, err
 		}
 		o.Moved = append(o.Moved, move)
 	}
-	return apply.TryOtherwise(ctx, b.store, hash, o)
+	trial, err := apply.TryOtherwise(ctx, b.store, hash, o)
+	switch {
+	case !errors.Is(err, apply.ErrSource):
+	case len(b.way.Flags) > 1 && strings.Contains(err.Error(), "nvcc fatal"): // more than verbose
+		return nil, fmt.Errorf("nvcc does not take the options: %v", err)
+	case b.trees != nil:
+		if _, none := os.Stat(filepath.Join(move.To, ".gitmodules")); none == nil {
+			return nil, fmt.Errorf("the files of submodules are not in a commit's tree: %v", err)
+		}
+	}
+	return trial, err
 }
 
 // toolkits puts one toolkit's folder in the place of another's: build systems name its headers, and

@@ -2,9 +2,11 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"os"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"golang.org/x/term"
@@ -12,9 +14,9 @@ import (
 	"gnvcc/policy/report"
 )
 
-// told is standard output as verbs write to it. Whether all of it could be written is asked once,
-// at the end (execute).
-var told = &output{file: os.Stdout}
+// console is standard output as verbs write to it. Whether all of it could be written is asked
+// once, at the end (execute).
+var console = &output{file: os.Stdout}
 
 // An output remembers the first error of a file. What follows on it would be a text with a hole.
 type output struct {
@@ -36,9 +38,9 @@ func stdout() io.Writer {
 		report.PlusMinus = "+-"
 	}
 	if width := terminalWidth(os.Stdout); width > 0 {
-		return &wrapper{w: told, width: width}
+		return &wrapper{w: console, width: width}
 	}
-	return told
+	return console
 }
 
 // utf8Locale reads the locale as setlocale does: the first of these variables that is set counts.
@@ -98,4 +100,21 @@ func wrap(line string, width int) string {
 		line = indent + strings.TrimLeft(string(r[at:]), " ")
 	}
 	return strings.Join(append(out, line), "\n")
+}
+
+// quiet is how long people watch a terminal that says nothing.
+const quiet = 2 * time.Second
+
+// during says on a terminal what a verb is at, where that takes long. Who calls it calls what it
+// gives when that is over. Lines in a pipe or a log are nobody's who waits.
+func during(what string) (over func()) {
+	if terminalWidth(os.Stderr) == 0 {
+		return func() {}
+	}
+	return saidAfter(quiet, os.Stderr, what)
+}
+
+func saidAfter(wait time.Duration, w io.Writer, what string) (over func()) {
+	t := time.AfterFunc(wait, func() { fmt.Fprintf(w, "gnvcc: %s ...\n", what) })
+	return func() { t.Stop() }
 }

@@ -30,8 +30,8 @@ import (
 // compiled them knows it. Local memory may not grow, for what the functions take comes on top, and
 // is not known.
 
-// apart readies a cubin for a link with other objects. kernels are nvcc's own.
-func apart(j *job.Job, m *ptx.Module, p *plan, kernels []cache.Kernel, content []byte) (
+// linkable readies a cubin for a link with other objects. kernels are nvcc's own.
+func linkable(j *job.Job, m *ptx.Module, p *plan, kernels []cache.Kernel, content []byte) (
 	out []byte, bad map[string]error) {
 	out, bad = content, map[string]error{}
 	if !j.Call.Reloc {
