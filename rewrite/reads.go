@@ -57,6 +57,37 @@ func Reads(f *ptx.Func) map[Pointer]Numbers {
 	return out
 }
 
+// Touched are the pointer arguments that a kernel reads and writes through. whole: these are all
+// that it reads, as far as its own text tells; what others are, is for a check alone, as in Reads.
+func Touched(f *ptx.Func) (read, written [][2]int, whole bool) {
+	trace := tracer{f: f, origins: dataflow.OriginsOf(f), found: map[string]string{}}
+	for i := range f.Stmts {
+		op := f.Opcode(i)
+		if string(f.Base(i)) == "call" || string(f.Base(i)) == "cp" {
+			return nil, nil, false
+		}
+		if space := ptx.Space(op); space != "" && space != "global" {
+			continue
+		}
+		for _, o := range f.Operands(i, nil) {
+			base, _, ok := f.Address(o)
+			if !ok {
+				continue
+			}
+			p, ok := pointer(trace.origin(string(base), map[string]bool{}))
+			switch {
+			case !ok && string(f.Base(i)) != "st":
+				return nil, nil, false
+			case ok && string(f.Base(i)) == "st":
+				written = append(written, [2]int{p.Index, p.Offset})
+			case ok:
+				read = append(read, [2]int{p.Index, p.Offset})
+			}
+		}
+	}
+	return read, written, true
+}
+
 // evidence is what uses of a value say about it.
 type evidence uint8
 
