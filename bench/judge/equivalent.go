@@ -9,6 +9,8 @@ type reason struct{ kernel, line, why string }
 var equivalent = []reason{
 	{"exchange/exchange", "line 11: < -> <=",
 		"three comparisons: the example launches side threads in each dimension, none beyond"},
+	{"potential/potential", "line 14: c.y - y -> y - c.y",
+		"the difference is squared alone, and its sign is all that changes"},
 	{"wavefront/barriers", "line 83: + 1 -> + 2",
 		"more turns, in which no warp has a part left: the comparison below says so"},
 	{"wavefront/barriers", "line 83: < -> <=",

@@ -140,6 +140,23 @@ func TestJudgeVerb(t *testing.T) {
 			}
 		}
 	}
+	// A command that keeps files between its steps: its edits are judged, and none is kept.
+	keeping := strings.Replace(judgedFile, "* 3 + 1", "* 3 + 2", 1) // else one PTX would have two sources
+	kept := write("kept/k.cu", strings.Replace(keeping, "f.h", "../src/f.h", 1))
+	if out, code := run("", "-arch=sm_90", "-c", "--keep", "--keep-dir", "kept", "-o", "kept/k.o", kept); code != 0 {
+		t.Fatalf("build: %s", out)
+	}
+	before, _ := os.ReadDir(filepath.Join(dir, "kept"))
+	write("kept.cu", strings.Replace(strings.Replace(keeping, "f.h", "src/f.h", 1), second, "", 1))
+	if out, code := run("", "judge", "--of", "kept/k.cu", "kept.cu"); code != 0 ||
+		!strings.Contains(out, "slow: the same bytes on") {
+		t.Errorf("--keep: exit code %d: %s", code, out)
+	}
+	if after, _ := os.ReadDir(filepath.Join(dir, "kept")); len(before) < 5 || len(after) != len(before) {
+		t.Errorf("--keep: %d files, and %d before", len(after), len(before))
+	}
+	os.RemoveAll(filepath.Join(dir, "kept"))
+	os.Remove(filepath.Join(dir, "kept.cu"))
 	begun := time.Now()
 	out, code := run(`{"file": "edits/barrier.cu", "of": "src/k.cu"}
 {"file": "edits/faster.cu", "of": "src/k.cu", "kernel": "slow"}

@@ -78,9 +78,6 @@ var (
 // Overrule gives the arguments with more options, before which those go that say otherwise, and
 // those that keep files between the steps, which would be the user's.
 func Overrule(args, more []string) []string {
-	if len(more) == 0 {
-		return args
-	}
 	given, _ := lineTable().read(more) // the table is lax: there is no error
 	gone := func(name string) bool {
 		return slices.ContainsFunc(given, func(w word) bool {

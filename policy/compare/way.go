@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -66,6 +67,22 @@ func (b *builder) build(ctx context.Context, hash string) (*apply.Trial, error) 
 		o.Moved = append(o.Moved, move)
 	}
 	return apply.TryOtherwise(ctx, b.store, hash, o)
+}
+
+// quoted is what a tool's message about its command line names.
+var quoted = regexp.MustCompile(`(?:nvcc|ptxas) fatal *:.*'-*([^']+)'`)
+
+// misused is the option of the way's that a tool refuses, as it says where a build failed; "": it
+// is something else that failed.
+func (b *builder) misused(failed error) string {
+	m := quoted.FindStringSubmatch(failed.Error())
+	n := slices.IndexFunc(b.way.Flags, func(word string) bool {
+		return m != nil && strings.Contains(word, m[1])
+	})
+	if n < 0 {
+		return ""
+	}
+	return b.way.Flags[n]
 }
 
 // toolkits puts one toolkit's folder in the place of another's: build systems name its headers, and
