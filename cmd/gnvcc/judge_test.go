@@ -231,6 +231,16 @@ func TestJudgeReplays(t *testing.T) {
 		k.Low > k.Ratio || k.High < k.Ratio {
 		t.Errorf("%s", out)
 	}
+	// It leaves the right bits where memory has them already, and not where that is overwritten before.
+	measured, err := os.ReadFile(filepath.Join(w.tmp, "measured"))
+	w.must(err)
+	words := strings.Fields(string(measured))
+	w.must(os.WriteFile(filepath.Join(w.tmp, "measured.other."+words[len(words)-1]+".overwritten"), nil,
+		0o600))
+	if out, err := w.gnvcc("judge", "--of", filepath.Join(w.Dir, "many.cu"), file); err == nil ||
+		!strings.Contains(out, "NOT EQUAL: 2 words differ") || !strings.Contains(out, "with data varied") {
+		t.Errorf("where ranges are overwritten: %v: %s", err, out)
+	}
 	w.must(os.RemoveAll(filepath.Join(w.Store, "captures", "launches")))
 	if out, err := w.gnvcc("judge", "--of", filepath.Join(w.Dir, "many.cu"), file); err == nil ||
 		!strings.Contains(out, "no launch of the original is captured") {

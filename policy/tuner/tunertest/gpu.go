@@ -73,12 +73,10 @@ func (g GPU) Replay(ctx context.Context, o replay.Options, u *replay.Unpacked, h
 			h.Tune(ctx, l, on)
 		}
 	}
-	for _, r := range m.Ranges {
-		if r.Numbers == "bytes" {
-			on.asked = append(on.asked, ".overwritten")
-		}
-	}
 	for _, v := range variations {
+		if slices.ContainsFunc(m.Ranges, func(r capture.Range) bool { return r.Numbers == "bytes" }) {
+			on.asked = []string{"", ".overwritten"}
+		}
 		if !o.Vary(ctx, v, l, on) {
 			break
 		}
