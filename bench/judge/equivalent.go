@@ -11,6 +11,8 @@ var equivalent = []reason{
 		"three comparisons: the example launches side threads in each dimension, none beyond"},
 	{"potential/potential", "line 14: c.y - y -> y - c.y",
 		"the difference is squared alone, and its sign is all that changes"},
+	{"potential/potential", "line 14: c.x - x -> x - c.x",
+		"the difference is squared alone, and its sign is all that changes"},
 	{"wavefront/barriers", "line 83: + 1 -> + 2",
 		"more turns, in which no warp has a part left: the comparison below says so"},
 	{"wavefront/barriers", "line 83: < -> <=",
