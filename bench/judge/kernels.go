@@ -16,7 +16,7 @@ var kernels = []kernel{
 	{file: "blocksize", name: "product", set: []string{"n=16"}, grid: [3]int{2, 2, 1},
 		block: [3]int{8, 8, 1}, dynamic: 512},
 	{file: "cancel", name: "zeros", set: []string{"n=250", "turns=5"}},
-	{file: "exchange", name: "exchange", grid: [3]int{9, 2, 2}, block: [3]int{32, 4, 2},
+	{file: "exchange", name: "exchange", grid: [3]int{8, 2, 2}, block: [3]int{32, 4, 2},
 		bufferSize: 1 << 21},
 	{file: "hotregisters", name: "products", set: []string{"n=128", "depth=6"},
 		grid: [3]int{2, 2, 1}, block: [3]int{64, 1, 1}},

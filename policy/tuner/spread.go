@@ -417,15 +417,13 @@ func (s *spreading) take(t *task, done *Done) error {
 		result.Alone = append(result.Alone, decide.Alone{Reason: reason})
 	}
 	for _, d := range done.Decisions {
-		if d.Identity != t.kernel.Identity {
-			return fmt.Errorf("%s has decided on another kernel", done.Host)
+		if d.Identity != t.kernel.Identity || d.Pinned || d.Approximate() {
+			return fmt.Errorf("%s has decided on another kernel, or otherwise than it was ordered", done.Host)
 		}
 		if err := s.Decide(d); err != nil {
 			return err
 		}
-		if result.Decision == nil || !d.Approximate() {
-			result.Decision = &d
-		}
+		result.Decision = &d
 	}
 	s.results = append(s.results, result)
 	for _, j := range t.jobs {
