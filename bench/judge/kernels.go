@@ -1,7 +1,8 @@
 package main
 
 // The kernels of the examples that the emulator runs, with launches small enough for it: sizes that
-// are no multiple of the block, so that bounds matter.
+// are no multiple of the block, so that bounds matter; and so few threads to spare that an index
+// which goes backwards (- threadIdx.x) does not reach all elements, too.
 
 // A kernel is one of them.
 type kernel struct {
