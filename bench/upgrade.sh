@@ -6,10 +6,10 @@
 #
 #   OPENVM      a checkout of openvm-org/openvm at b880665cf2~1, before pull request 2124 (58 to 80 registers with 13.0)
 #   STARK       one of openvm-org/stark-backend at v1.2.0, which that includes
-#   UNIQUE      bench/upgrade, built with CUB as 13.3 has it (issue 9815 of NVIDIA/cccl: slower since 13.4 on sm_100)
+#   UNIQUE      yes: upgrade/unique.cu, built with CUB as 13.3 has it (issue 9815 of NVIDIA/cccl: slower since 13.4 on sm_100)
 #   AIRBENDER   a checkout of matter-labs/zksync-airbender at 97dbacf, before pull request 95 (spills on 8.9 since 13.0)
 set -euo pipefail
-gnvcc=$(realpath "$1") toolkits=$(realpath "$2")
+here=$(realpath "$(dirname "$0")") gnvcc=$(realpath "$1") toolkits=$(realpath "$2")
 mkdir -p "$3"
 out=$(realpath "$3")
 export GNVCC_STORE=$out/store
@@ -49,7 +49,8 @@ if [ -n "${OPENVM:-}" ]; then
 fi
 if [ -n "${UNIQUE:-}" ]; then
   rm -rf "$GNVCC_STORE"
-  cp -r "$UNIQUE" "$toolkits/13.3/include/cccl" "$out" && cd "$out/$(basename "$UNIQUE")"
+  cp -r "$here/upgrade/unique.cu" "$toolkits/13.3/include/cccl" "$out"
+  cd "$out"
   built 13.3 -std=c++17 -arch=sm_100 -I"$out/cccl" -c unique.cu -o "$out/unique.o"
   against cccl 13.3 13.5
   rm -rf "$out/cccl"

@@ -112,7 +112,7 @@ func handOut(t *testing.T, workers int, e sleepingEngine) time.Duration {
 	}
 	s := &spreading{folder: t.TempDir(), begun: time.Now(),
 		Spread: Spread{On: e, Store: store, Options: policy.Defaults()},
-		w: &ReplaySearch{Captures: captures, Budget: time.Hour, Say: func(string, ...any) {}}}
+		w:      &ReplaySearch{Captures: captures, Budget: time.Hour, Say: func(string, ...any) {}}}
 	var tasks []*task
 	var sum float64
 	for name, seconds := range e.seconds {
