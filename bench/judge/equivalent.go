@@ -1,8 +1,8 @@
 package main
 
 // Edits that look wrong and are not, though their machine code is another: each was read, and is
-// told here why nothing can come of it. They are left out before anything is judged; most were seen to
-// be so since judge had called them equal.
+// told here why nothing can come of it. They are left out before anything is judged; most were seen
+// to be so since judge had called them equal.
 
 // A reason is for an edit of a kernel, as main prints it.
 type reason struct{ kernel, line, why string }

@@ -253,7 +253,7 @@ func TestJudgeReplays(t *testing.T) {
 		k.Low > k.Ratio || k.High < k.Ratio {
 		t.Errorf("%s", out)
 	}
-	// It leaves the right bits where memory has them already, and not where that is overwritten before.
+	// It leaves the right bits where memory has them already, and not where that is overwritten.
 	measured, err := os.ReadFile(filepath.Join(w.tmp, "measured"))
 	w.must(err)
 	words := strings.Fields(string(measured))

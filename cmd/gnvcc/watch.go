@@ -139,7 +139,8 @@ func watchFor(store *cache.Store, place watchPlace, o watchOptions, run []string
 	files := edits.New(edits.Options{Polls: o.polls})
 	defer files.Close()
 	_ = os.Remove(place.file("status.json")) // it is another watch's
-	world, err := retune.New(ctx, retune.Options{Store: store, Files: files, Folders: o.folders, On: on,
+	world, err := retune.New(ctx, retune.Options{Store: store, Files: files, Folders: o.folders,
+		On:       on,
 		Profiles: o.profiles, Run: run,
 		Budget: time.Duration(o.budget), Version: ownVersion(), Debug: log.debug,
 		Machine: watchMachine, GPU: gpu, Tools: watchTools, Search: watchSearch})

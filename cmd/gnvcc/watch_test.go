@@ -456,8 +456,8 @@ func TestWatchUpgrade(t *testing.T) {
 	w.must(w.Stop())
 }
 
-// TestWatchOn: edited kernels are searched by workers of this machine, and by Slurm's from a machine
-// without a GPU; between searches there is no allocation.
+// TestWatchOn: edited kernels are searched by workers of this machine, and by Slurm's from a
+// machine without a GPU; the shared folder is empty afterwards.
 func TestWatchOn(t *testing.T) {
 	t.Log("the GPU is simulated; Slurm is not")
 	w := newWatched(t, "ld")

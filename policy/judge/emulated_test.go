@@ -123,7 +123,8 @@ func TestReplayedCheats(t *testing.T) {
 				t.Fatal(err)
 			}
 			e := &emulated{t: t, start: m, launch: emulate.Launch{Grid: [3]int{2, 1, 1},
-				Block: [3]int{64, 1, 1}, Params: params}, code: []Code{code}, memory: []*emulate.Memory{m.Clone()}}
+				Block: [3]int{64, 1, 1}, Params: params}, code: []Code{code},
+				memory: []*emulate.Memory{m.Clone()}}
 			e.start = e.run(profile.Original) // it was launched before
 			e.start = trimmed(e.start, len(m.Buffers()))
 			on := &Replayed{Path: path, Kernel: "k", Variables: []cubin.Global{{Name: "done", Size: 4}}}
