@@ -375,8 +375,9 @@ func TestJudge(t *testing.T) {
 	}
 	var b bytes.Buffer
 	none := func(Chunk) ([]byte, error) { return nil, nil }
-	if err := m.Overwritten(nil, arguments(0)).write(&b, make([]byte, 16), none); err != nil || !bytes.Contains(b.Bytes(), append(append(u64(uint64(recNumbers)), u64(12)...),
-		append(u64(0x1000), u32(3)...)...)) {
+	err := m.Overwritten(nil, arguments(0)).write(&b, make([]byte, 16), none)
+	told := slices.Concat(u64(uint64(recNumbers)), u64(12), u64(0x1000), u32(3))
+	if err != nil || !bytes.Contains(b.Bytes(), told) {
 		t.Errorf("the replayer is not told: %v", err)
 	}
 }
