@@ -51,7 +51,7 @@ func critical(w io.Writer, kernels []kernel) {
 				}
 			}
 		}
-		ours := k.trials[pick(k.ours(), 0)].ratio
+		ours := k.trials[way{of: kernel.ours}.pick(k)].ratio
 		fmt.Fprintf(w,
 			"%-44.44s %3d caps with other code, %d to %d registers: best %.3f, critical points %.3f, ours picks %.3f\n",
 			k.program+" "+k.name, len(ratio), low, high, all, points, ours)

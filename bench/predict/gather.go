@@ -34,6 +34,7 @@ import (
 type trial struct {
 	recipe   string
 	ratio    float64 // measured, over the default's
+	told     predict.Ranked
 	run      predict.Run
 	estimate predict.Estimate
 	row      forest.Row
@@ -54,6 +55,7 @@ type gatherer struct {
 	machine         *units.Machine
 	least           float64 // nanoseconds
 	alone           bool    // recipes of one lever only
+	registers       bool    // recipes for registers only
 	counted         bool    // how often code runs, and what memory does, as counted where it was
 	jobs            int
 	say             io.Writer
@@ -170,8 +172,12 @@ func (b *builder) kernel(ctx context.Context, d cache.Decision) (kernel, error) 
 	seen := map[string]bool{}
 	for _, t := range ev.Tried {
 		r, err := recipe.Parse(t.Recipe)
-		if t.Ratio <= 0 || err != nil || rewrite.ExactnessOf(r) != rewrite.ByConstruction ||
-			seen[t.Recipe] || b.g.alone && lever.Of(r) == "" {
+		worst := rewrite.ByConstruction
+		if b.g.registers { // demotion is exact as checked
+			worst = rewrite.Checked
+		}
+		if t.Ratio <= 0 || err != nil || rewrite.ExactnessOf(r) > worst ||
+			seen[t.Recipe] || b.g.alone && lever.Of(r) == "" || b.g.registers && !lever.OnRegisters(r) {
 			k.left++
 			continue
 		}
@@ -181,7 +187,7 @@ func (b *builder) kernel(ctx context.Context, d cache.Decision) (kernel, error) 
 			return k, ctx.Err()
 		}
 		// then it could not be taken without being run
-		if err != nil || sass.SameFloats(plain, code, d.Kernel) != nil {
+		if err != nil || sass.SameEntries(plain, d.Kernel, code, made.run.Function.Name) != nil {
 			k.left++
 			continue
 		}
@@ -191,7 +197,7 @@ func (b *builder) kernel(ctx context.Context, d cache.Decision) (kernel, error) 
 				t.Recipe)}
 		k.trials = append(k.trials, made)
 	}
-	if len(k.trials) < 4 {
+	if len(k.trials) < 2 || len(k.trials) < 4 && !b.g.registers {
 		return k, fmt.Errorf("only %d of %d trials are exact by construction", len(k.trials)-1,
 			len(ev.Tried))
 	}
@@ -199,7 +205,22 @@ func (b *builder) kernel(ctx context.Context, d cache.Decision) (kernel, error) 
 	sort.SliceStable(k.trials[1:], func(i, j int) bool {
 		return k.trials[i+1].recipe < k.trials[j+1].recipe
 	})
-	return k, nil
+	return k, k.rank()
+}
+
+// rank foretells all trials as gnvcc predict does.
+func (k *kernel) rank() error {
+	var list []predict.Candidate
+	at := map[string]int{}
+	for n, t := range k.trials {
+		at[t.recipe] = n
+		list = append(list, predict.Candidate{Recipe: t.recipe, Run: t.run})
+	}
+	ranked, err := predict.Rank(list[0], list, nil)
+	for _, r := range ranked {
+		k.trials[at[r.Recipe]].told = r
+	}
+	return err
 }
 
 func volume(v [3]int) int { return v[0] * v[1] * v[2] }

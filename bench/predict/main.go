@@ -35,6 +35,12 @@ func run(ctx context.Context, args []string, w io.Writer) error {
 	least := flags.Float64("least", 2, "leave out kernels whose launch takes less, microseconds")
 	alone := flags.Bool("alone", false,
 		"only recipes of one lever: what joins several was tried since the parts were fast, which is no news to a predictor")
+	registers := flags.Bool("registers", false,
+		"only recipes for registers: caps, smemspill, demote, and what joins them")
+	from := flags.String("from", "",
+		"in place of -reports: files that -rows wrote, with commas between; needs no toolkit")
+	spaces := flags.String("space", "",
+		"only count the register counts and critical points of the kernels of -from, compiled from -stores, and write a line a kernel to this file")
 	counted := flags.Bool("counted", false,
 		"use what was counted of launches: how often code runs, which sectors come from where")
 	rows := flags.String("rows", "", "write one line a trial, with what was measured and foretold")
@@ -50,16 +56,25 @@ func run(ctx context.Context, args []string, w io.Writer) error {
 		return fmt.Errorf("-half %q: a or b", *half)
 	}
 	g := gatherer{reports: *reports, stores: *stores, least: *least * 1000, alone: *alone, jobs: *jobs,
-		say: w, counted: *counted}
+		say: w, counted: *counted, registers: *registers}
 	if *machine != "" {
 		var err error
 		if g.machine, err = decisions.Machine(*machine); err != nil {
 			return err
 		}
 	}
-	kernels, err := g.gather(ctx, *half)
+	var kernels []kernel
+	var err error
+	if *from != "" {
+		kernels, err = read(*from, *registers)
+	} else {
+		kernels, err = g.gather(ctx, *half)
+	}
 	if err != nil {
 		return err
+	}
+	if *spaces != "" {
+		return g.spaces(ctx, w, kernels, *spaces)
 	}
 	if len(kernels) < 2 {
 		return fmt.Errorf("%d kernels of the reports could be built again, two are needed", len(kernels))
@@ -100,19 +115,20 @@ type line struct {
 	Ours, Paper                     float64 // foretold, over the default's
 	Registers, Warps                int
 	Spills                          float64
-	Counted                         bool
+	Counted, Stacks                 bool    // see predict.Ranked
 	Sectors, Memory                 float64 // of a warp: sectors of 32 bytes, those of memory
 }
 
 func lines(kernels []kernel) (out []line) {
 	for _, k := range kernels {
-		for n, t := range k.trials {
+		for _, t := range k.trials {
 			out = append(out, line{Program: k.program, Kernel: k.name, Device: k.device,
 				Recipe: t.recipe, Ratio: t.ratio,
 				Registers: t.run.Registers,
 				Launch:    [3]int{t.run.Shape.Threads, k.dynamic, t.run.Shape.Blocks},
 				Warps:     t.estimate.Occupancy.Warps,
-				Ours:      k.ours()[n] / k.ours()[0], Paper: k.paper()[n] / k.paper()[0],
+				Stacks:    t.told.Stacks,
+				Ours:      t.told.Time, Paper: t.told.Paper,
 				Spills: t.estimate.Spills, Counted: t.estimate.Counted, Sectors: t.estimate.Sectors,
 				Memory: t.estimate.Memory})
 		}

@@ -29,7 +29,7 @@ func TestScore(t *testing.T) {
 	}
 	kernels := []kernel{k(1, 0.5, 1.2, 0.9), k(1, 1.1, 1.3, 1.05)}
 	// takes the third trial always
-	x := way{"x", 0, func(k kernel) []float64 { return []float64{1, 0.9, 0.8, 0.95} }}
+	x := way{"x", 0, func(k kernel) []float64 { return []float64{1, 0.9, 0.8, 0.95} }, nil}
 	r := score(kernels, x)
 	if r.picks != 2 || r.lose != 2 || math.Abs(r.gain+math.Log(1.2)+math.Log(1.3)) > 1e-12 {
 		t.Errorf("%+v", r)
@@ -44,7 +44,7 @@ func TestScore(t *testing.T) {
 			out = append(out, t.ratio)
 		}
 		return out
-	}}
+	}, nil}
 	if r := score(kernels, oracle); r.picks != 1 || r.lose != 0 ||
 		math.Abs(r.gain-math.Log(2)) > 1e-12 || r.third != 1 {
 		t.Errorf("%+v", r)
@@ -162,8 +162,9 @@ func TestToday(t *testing.T) {
 func TestCritical(t *testing.T) {
 	d, _ := sim.Lookup(90)
 	k := kernel{program: "p", name: "k",
-		trials: []trial{{ratio: 1, run: predict.Run{Registers: 40, Device: d,
-			Shape: sim.Shape{Threads: 256}}}}}
+		trials: []trial{{ratio: 1, told: predict.Ranked{Time: 1, Paper: 1},
+			run: predict.Run{Registers: 40, Device: d,
+				Shape: sim.Shape{Threads: 256}}}}}
 	for n := 24; n <= 64; n++ {
 		ratio := 1.0
 		switch n {
@@ -173,7 +174,7 @@ func TestCritical(t *testing.T) {
 			ratio = 0.8
 		}
 		x := trial{recipe: fmt.Sprintf("maxnreg=%d", n), ratio: ratio, run: predict.Run{Registers: n}}
-		x.estimate.Cycles = float64(100 - n) // ours takes the most registers
+		x.told = predict.Ranked{Time: float64(100-n) / 60, Paper: 1} // ours takes the most registers
 		k.trials = append(k.trials, x)
 	}
 	var out bytes.Buffer
@@ -181,6 +182,51 @@ func TestCritical(t *testing.T) {
 	for _, want := range []string{"41 caps with other code, 24 to 64 registers: best 0.800, critical points 0.900, ours picks", "1 kernels with every register count", "critical points take 12.50 % more"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in\n%s", want, out.String())
+		}
+	}
+}
+
+// What gnvcc predict prints of trials foretold alike is what the rows say, and its picks are what
+// docs/papers.md says of them: no goal of these is to be lost unseen.
+func TestRecorded(t *testing.T) {
+	folder := "../results/2026-11-22-predict/"
+	both := folder + "hecbench-a.jsonl," + folder + "hecbench-b.jsonl"
+	examples := "../results/2026-11-23-papers/examples.jsonl"
+	all, err := read(both+","+examples, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	from := 0.0
+	for _, below := range predict.ChanceBounds() {
+		if got, want := chance(all, from, below), predict.ChanceOf(from); got != want {
+			t.Errorf("foretold %g to %g: %v, the table says %v", from, below, got, want)
+		}
+		from = below
+	}
+	for files, want := range map[string]struct {
+		picks, lose int
+		share       float64
+	}{
+		folder + "hecbench-a.jsonl": {16, 0, 0.78},
+		folder + "hecbench-b.jsonl": {17, 1, 0.90},
+		examples:                    {8, 2, 0.94},
+	} {
+		kernels, err := read(files, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var ours, oracle result
+		for _, x := range ways(nil) {
+			switch x.name {
+			case "ours":
+				ours = score(kernels, x)
+			case "oracle":
+				oracle = score(kernels, x)
+			}
+		}
+		if share := ours.gain / oracle.gain; ours.picks != want.picks || ours.lose != want.lose ||
+			math.Abs(share-want.share) > 0.005 {
+			t.Errorf("%s: %d picks, %d lose, %.3f of the oracle's gain", files, ours.picks, ours.lose, share)
 		}
 	}
 }

@@ -22,6 +22,8 @@ type way struct {
 	name   string
 	margin float64 // a pick must be foretold to gain more than that
 	of     func(k kernel) []float64
+	// what a pick is foretold to take, where that is not what orders; nil: it is
+	by func(t trial) float64
 }
 
 func (k kernel) each(of func(t trial) float64) []float64 {
@@ -32,20 +34,17 @@ func (k kernel) each(of func(t trial) float64) []float64 {
 	return out
 }
 
+// ours are the times as they are ranked: in steps of what the models tell apart, and RegDem's where
+// that is nothing.
 func (k kernel) ours() []float64 {
 	return k.each(func(t trial) float64 {
-		return t.estimate.Cycles
+		step := math.Round(math.Log(t.told.By()) / predict.Resolution)
+		return math.Exp(step*predict.Resolution) * (1 + 1e-6*min(t.told.Paper, 100))
 	})
 }
 
 func (k kernel) paper() []float64 {
-	most := 0.0
-	for _, t := range k.trials {
-		most = max(most, t.estimate.Fraction)
-	}
-	return k.each(func(t trial) float64 {
-		return t.run.Slower(&t.estimate, most)
-	})
+	return k.each(func(t trial) float64 { return t.told.Paper })
 }
 
 // naive is the sum of stall counts.
@@ -96,11 +95,9 @@ func (k kernel) turns() []float64 { return inTurn(k.today(), k.today()) }
 // oursInTurn takes one value of each lever in turn, each lever's in the order that ours foretells,
 // as far as that tells values apart.
 func (k kernel) oursInTurn() []float64 {
-	within := k.ours()
-	for n, t := range within {
-		within[n] = math.Round(100 * math.Log(t/k.trials[0].estimate.Cycles))
-	}
-	return inTurn(k.today(), within)
+	return inTurn(k.today(), k.each(func(t trial) float64 {
+		return math.Round(100 * math.Log(t.told.Time))
+	}))
 }
 
 // inTurn takes one of each lever in turn; order tells the levers and, where within does not, their
@@ -132,26 +129,32 @@ func sorted(x []float64) []int {
 	return out
 }
 
+// ways are the predictors; naive and the forest look at machine code, which rows don't have.
 func ways(byKernel map[string][]float64) []way {
 	forestOf := func(k kernel) []float64 { return append([]float64{1}, byKernel[k.key()]...) }
-	return []way{
-		{"paper (Fig. 5, Eq. 3)", 0, kernel.paper},
-		{"paper, margin 5 %", predict.Margin, kernel.paper},
-		{"naive stalls", 0, kernel.naive},
-		{"ours", predict.Resolution, kernel.ours},
-		{"ours, margin 5 %", predict.Margin, kernel.ours},
-		{"forest", 0, forestOf},
-		{"forest, margin 2 %", 0.02, forestOf},
-		{"forest, margin 5 %", predict.Margin, forestOf},
-		{"today's order", 1, kernel.today},
-		{"today's, by turns", 1, kernel.turns},
-		{"ours, by turns", 1, kernel.oursInTurn},
+	by := func(t trial) float64 { return t.told.By() }
+	out := []way{
+		{"paper (Fig. 5, Eq. 3)", 0, kernel.paper, nil},
+		{"paper, margin 5 %", 0.05, kernel.paper, nil},
+		{"ours", predict.Resolution, kernel.ours, by},
+		{"ours, margin 5 %", 0.05, kernel.ours, by},
+		{"ours, margin 10 %", predict.Margin, kernel.ours, by},
+	}
+	if byKernel != nil {
+		out = append(out, way{"naive stalls", 0, kernel.naive, nil},
+			way{"forest", 0, forestOf, nil}, way{"forest, margin 2 %", 0.02, forestOf, nil},
+			way{"forest, margin 5 %", 0.05, forestOf, nil})
+	}
+	return append(out, []way{
+		{"today's order", 1, kernel.today, nil},
+		{"today's, by turns", 1, kernel.turns, nil},
+		{"ours, by turns", 1, kernel.oursInTurn, nil},
 		{"oracle", 0, func(k kernel) []float64 {
 			return k.each(func(t trial) float64 {
 				return t.ratio
 			})
-		}},
-	}
+		}, nil},
+	}...)
 }
 
 func (k kernel) key() string {
@@ -161,37 +164,25 @@ func (k kernel) key() string {
 // tell prints, for each predictor, what its picks gain of what could be gained, and how well it
 // orders. Without a forest one is grown for each program on the others.
 func tell(w io.Writer, kernels []kernel, grown *forest.Forest, seed uint64) error {
-	rows := rowsOf(kernels)
-	foretold := make([]float64, len(rows))
-	if grown == nil {
-		var err error
-		if foretold, err = forest.Validate(predict.Features, rows, forest.Options{Seed: seed},
-			0); err != nil {
-			return err
-		}
-	} else {
-		for n, r := range rows {
-			foretold[n] = grown.Predict(r.X)
-		}
+	byKernel, rms, err := grow(kernels, grown, seed)
+	if err != nil {
+		return err
 	}
-	byKernel := map[string][]float64{}
-	trials, left, at := 0, 0, 0
+	trials, left := 0, 0
 	programs := map[string]bool{}
 	for _, k := range kernels {
-		for range k.trials[1:] {
-			byKernel[k.key()] = append(byKernel[k.key()], math.Exp(foretold[at]))
-			at++
-		}
 		trials += len(k.trials) - 1
 		left += k.left
 		programs[k.program] = true
 	}
 	fmt.Fprintf(w,
-		"%d kernels of %d programs, %d trials exact by construction (%d others left out), one device: %s; rates: %s\n", len(kernels),
+		"%d kernels of %d programs, %d trials (%d others left out), one device: %s; rates: %s\n", len(kernels),
 		len(programs), trials, left, kernels[0].device, kernels[0].trials[0].run.Units.Source)
-	fmt.Fprintf(w,
-		"the forest's error on programs that it has not seen: %.3f (root mean square of log time)\n\n",
-		forest.RMS(rows, foretold))
+	if byKernel != nil {
+		fmt.Fprintf(w,
+			"the forest's error on programs that it has not seen: %.3f (root mean square of log time)\n", rms)
+	}
+	fmt.Fprintln(w)
 	fmt.Fprintf(w, "%-24s %6s %7s %12s %14s %12s %20s\n", "picks by", "picks", "gain", "of oracle's",
 		"lose over 1 %", "worst pick", "with a third, of best")
 	oracle := 0.0
@@ -205,19 +196,80 @@ func tell(w io.Writer, kernels []kernel, grown *forest.Forest, seed uint64) erro
 			100*(math.Exp(s.gain/float64(len(kernels)))-1),
 			100*s.gain/oracle, s.lose, s.worst, 100*s.third)
 	}
-	fmt.Fprintln(w)
+	chances(w, kernels)
 	for _, k := range kernels {
 		text := fmt.Sprintf("%-44.44s %3d trials", k.program+" "+k.name, len(k.trials)-1)
 		for _, x := range list {
 			if x.margin == 1 || strings.Contains(x.name, "margin") {
 				continue
 			}
-			t := k.trials[pick(x.of(k), x.margin)]
+			t := k.trials[x.pick(k)]
 			text += fmt.Sprintf("  %s: %.3f (%s)", strings.Fields(x.name)[0], t.ratio, orDefault(t.recipe))
 		}
 		fmt.Fprintln(w, text)
 	}
 	return nil
+}
+
+// grow gives a forest's times of each kernel's trials, and its error; none where trials were read,
+// which have no machine code.
+func grow(kernels []kernel, grown *forest.Forest, seed uint64) (byKernel map[string][]float64,
+	rms float64, err error) {
+	rows := rowsOf(kernels)
+	if len(rows) == 0 || len(rows[0].X) == 0 {
+		return nil, 0, nil
+	}
+	foretold := make([]float64, len(rows))
+	if grown == nil {
+		if foretold, err = forest.Validate(predict.Features, rows, forest.Options{Seed: seed},
+			0); err != nil {
+			return nil, 0, err
+		}
+	} else {
+		for n, r := range rows {
+			foretold[n] = grown.Predict(r.X)
+		}
+	}
+	byKernel, at := map[string][]float64{}, 0
+	for _, k := range kernels {
+		for range k.trials[1:] {
+			byKernel[k.key()] = append(byKernel[k.key()], math.Exp(foretold[at]))
+			at++
+		}
+	}
+	return byKernel, forest.RMS(rows, foretold), nil
+}
+
+// chances prints what became of trials, by what was foretold of them: predict.ChanceOf's table.
+func chances(w io.Writer, kernels []kernel) {
+	fmt.Fprintf(w, "\n%-24s %6s %8s %8s  (by 1 %% and more)\n", "foretold, over default's", "trials",
+		"faster", "slower")
+	from := 0.0
+	for _, below := range predict.ChanceBounds() {
+		c := chance(kernels, from, below)
+		fmt.Fprintf(w, "%-24s %6d %8d %8d\n", fmt.Sprintf("%.3f to %.3f", from, below), c.Of, c.Faster,
+			c.Slower)
+		from = below
+	}
+	fmt.Fprintln(w)
+}
+
+func chance(kernels []kernel, from, below float64) (c predict.Chance) {
+	for _, k := range kernels {
+		for _, t := range k.trials[1:] {
+			if time := t.told.By(); time < from || time >= below {
+				continue
+			}
+			c.Of++
+			switch {
+			case t.ratio < 0.99:
+				c.Faster++
+			case t.ratio > 1.01:
+				c.Slower++
+			}
+		}
+	}
+	return c
 }
 
 func orDefault(s string) string {
@@ -245,14 +297,18 @@ type result struct {
 
 // pick is the trial with the least foretold time, or the default where that does not gain the
 // margin.
-func pick(times []float64, margin float64) int {
-	best := 0
+func (x way) pick(k kernel) int {
+	times, best := x.of(k), 0
 	for n, t := range times {
 		if t < times[best] {
 			best = n
 		}
 	}
-	if times[best] >= times[0]*(1-margin) {
+	time := times[best] / times[0]
+	if x.by != nil {
+		time = x.by(k.trials[best])
+	}
+	if best == 0 || time >= 1-x.margin {
 		return 0
 	}
 	return best
@@ -261,8 +317,7 @@ func pick(times []float64, margin float64) int {
 func score(kernels []kernel, x way) result {
 	r := result{worst: 1}
 	for _, k := range kernels {
-		times := x.of(k)
-		n := pick(times, x.margin)
+		n := x.pick(k)
 		if n > 0 {
 			r.picks++
 		}
@@ -271,7 +326,7 @@ func score(kernels []kernel, x way) result {
 		}
 		r.worst = max(r.worst, k.trials[n].ratio)
 		r.gain -= math.Log(k.trials[n].ratio)
-		r.third += math.Log(k.best() / k.early(times))
+		r.third += math.Log(k.best() / k.early(x.of(k)))
 	}
 	r.third = math.Exp(r.third / float64(len(kernels)))
 	return r

@@ -49,8 +49,9 @@ type row struct {
 type fitted struct {
 	Points      int
 	Alpha, Beta float64
-	RMS, Flat   float64 // typical error of log time: with locality; if nothing mattered
-	Foretold    float64 // throughput by this model
+	// typical error of log time: with locality; if nothing mattered; with the locality by counts
+	RMS, Flat, Counted float64
+	Foretold           float64 // throughput by this model
 }
 
 func (r row) accuracy() float64 { return max(0, 1-math.Abs(r.Foretold-r.Measured)/r.Measured) }
@@ -140,16 +141,18 @@ func (b *builder) kernel(ctx context.Context, c *compile.Compiler, was record.Bu
 		out.Share = c.Share
 	}
 	out.Bound = t.Point.Bound.String() + ", " + t.Pipe
-	if m, ok := run.Cached(t); ok && b.fits {
-		out.Fit = fit(m, t, d.Evidence.Tried, run.Shape.WarpsPerBlock())
+	if m, ok := run.Cached(t); ok {
+		out.Fit = fit(m, t, d.Evidence.Tried, run.Shape.WarpsPerBlock(), b.fits)
 	}
 	return out, nil
 }
 
-// fit finds the locality by the times of bypassed and throttled candidates.
-func fit(m xmodel.Model, t predict.Throughput, tried []cache.Trial, warps int) *fitted {
+// fit holds the times of bypassed and throttled candidates against what the model says with the
+// locality by counts, and finds the one by which they come out best, where that is wanted.
+func fit(m xmodel.Model, t predict.Throughput, tried []cache.Trial, warps int,
+	find bool) *fitted {
 	var seen []xmodel.Seen
-	flat := 0.0
+	flat, counted := 0.0, 0.0
 	for _, x := range tried {
 		r, err := recipe.Parse(x.Recipe)
 		if err != nil || x.Ratio <= 0 {
@@ -172,14 +175,22 @@ func fit(m xmodel.Model, t predict.Throughput, tried []cache.Trial, warps int) *
 			continue
 		}
 		seen = append(seen, xmodel.Seen{Change: c, Time: x.Ratio})
+		e, ok := m.What(c)
+		if !ok {
+			e.Time = 1
+		}
 		flat += math.Pow(math.Log(x.Ratio), 2)
+		counted += math.Pow(math.Log(e.Time/x.Ratio), 2)
 	}
-	f := &fitted{Points: len(seen)}
+	n := float64(max(1, len(seen)))
+	f := &fitted{Points: len(seen), Flat: math.Sqrt(flat / n), Counted: math.Sqrt(counted / n)}
+	if !find {
+		return f
+	}
 	var err error
 	if f.Alpha, f.Beta, f.RMS, err = m.Fit(seen); err != nil {
 		return nil
 	}
-	f.Flat = math.Sqrt(flat / float64(len(seen)))
 	m.Alpha, m.Beta = f.Alpha, f.Beta
 	if p, ok := m.Settled(); ok {
 		f.Foretold = p.Rate * t.Rate / t.Point.Rate // the launch's tail as before

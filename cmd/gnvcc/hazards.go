@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -9,19 +10,26 @@ import (
 	"gnvcc/cache"
 	"gnvcc/driver/record"
 	"gnvcc/policy"
+	"gnvcc/policy/tuner"
 	"gnvcc/rewrite/hazard"
 	"gnvcc/rewrite/ptx"
 )
 
 // What a report says of locks and barriers: worked out anew from the PTX that builds have kept, so
 // that it needs no tuning, and for the blocks of the launches that were seen, where there are any.
+// Hints carry what was measured of them on the GPU that the kernel was tuned on, or that doctor has
+// measured; where that is nothing, there are none.
 
 // hazards prints what there is to say, nothing where there is nothing. meant are the kernels'
 // identities, nil: all.
 func hazards(w io.Writer, store *cache.Store, mine *scope, decisions []cache.Decision,
 	meant map[string]bool) error {
-	shapes := make(map[string][][3]int)
+	shapes, devices, device := make(map[string][][3]int), make(map[string]string), ""
+	if m := tuner.Machine(store); m != nil {
+		device = m.Device
+	}
 	for _, d := range decisions {
+		devices[d.Identity] = d.Evidence.Device
 		for _, l := range d.Evidence.Launches {
 			shapes[d.Identity] = append(shapes[d.Identity], l.Block)
 		}
@@ -58,7 +66,7 @@ func hazards(w io.Writer, store *cache.Store, mine *scope, decisions []cache.Dec
 			if err != nil {
 				continue
 			}
-			for _, f := range found {
+			for _, f := range hazard.On(cmp.Or(devices[k.identity], device), found) {
 				line := fmt.Sprintf("  %s: %s", policy.ShortName(k.name), f)
 				if told[line] { // for another target
 					continue

@@ -39,7 +39,7 @@ var rooms = map[string]map[string][]string{
 		"policy":    {"stats"},
 		"lever":     {"policy"},
 		"decide":    {"policy", "stats", "lever"},
-		"foretell":  {"policy"},
+		"foretell":  {"policy", "lever"},
 		"report":    {"policy", "lever"},
 		"search":    {"policy", "stats", "lever", "decide"},
 		"page":      {"policy", "report", "foretell"},

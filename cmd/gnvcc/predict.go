@@ -18,9 +18,9 @@ import (
 // predictVerb ranks builds of kernels from their machine code, without a GPU.
 func predictVerb() *cobra.Command {
 	c := newVerb("predict [--adopt] [KERNEL]",
-		"what limits kernels, and which register caps to measure first; needs no GPU",
-		"What limits the kernels that were built, and which register caps are worth a measurement, read from their machine\n"+
-			"code. Nothing is run: gnvcc tune measures.\n"+kernelUsage, arguments(0, 1))
+		"what limits kernels, and which recipes for registers to measure first; needs no GPU",
+		"What limits the kernels that were built, and which recipes for their registers are worth a measurement (caps, and values kept\n"+
+			"in shared memory), read from their machine code. Nothing is run: gnvcc tune measures.\n"+kernelUsage, arguments(0, 1))
 	adopt := c.Flags().Bool("adopt", false,
 		"keep what is predicted to be fastest of each kernel that nothing was decided for: only builds with GNVCC_PREDICT=1 take it, and no build once the kernel was measured")
 	completesKernels(c, builtNames, false)

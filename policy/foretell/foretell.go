@@ -1,13 +1,19 @@
 package foretell
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
+	"reflect"
+	"slices"
 
 	"gnvcc/cache"
 	"gnvcc/policy"
+	"gnvcc/policy/lever"
+	"gnvcc/profile"
 	"gnvcc/profile/units"
+	"gnvcc/rewrite"
 	"gnvcc/rewrite/recipe"
 	"gnvcc/sim"
 	"gnvcc/sim/predict"
@@ -24,7 +30,7 @@ const mostCaps = 12
 type Kernel struct {
 	Kernel  *policy.Kernel
 	Picture predict.Picture
-	Ranked  []predict.Ranked // register caps, what is foretold to be fastest first
+	Ranked  []predict.Ranked // recipes for registers, what is foretold to be fastest first
 	// Same says of each recipe of Ranked why it can't be taken without being run, nil where its
 	// floating-point instructions are nvcc's own.
 	Same   map[string]error
@@ -33,11 +39,14 @@ type Kernel struct {
 	Uncounted error
 }
 
-// Best is the recipe that is foretold to gain most, with nvcc's own floating-point instructions and
-// by more than models are usually wrong; ok is false where the default should stay.
+// Best is the recipe that is foretold to gain most, exact by construction, with nvcc's own
+// floating-point instructions, and by more than models are usually wrong; ok is false where the
+// default should stay. A second entry for a block that is only assumed is none.
 func (k *Kernel) Best() (r predict.Ranked, ok bool) {
 	for _, r := range k.Ranked {
-		if k.Same[r.Recipe] == nil {
+		x, err := recipe.Parse(r.Recipe)
+		if k.Same[r.Recipe] == nil && err == nil && rewrite.ExactnessOf(x) == rewrite.ByConstruction &&
+			(len(k.Picture.Assumed) == 0 || !x.HasSecond()) {
 			return predict.Pick([]predict.Ranked{r})
 		}
 	}
@@ -62,68 +71,106 @@ func Look(ctx context.Context, c policy.Compiler, k *policy.Kernel, decided *cac
 		device.SMs = machine.SMs
 	}
 	shape, counts, assumed := shapeOf(k, decided)
-	out := &Kernel{Kernel: k, Same: map[string]error{}, Failed: map[string]error{}}
-	made := func(r recipe.Recipe) (run predict.Run, code []byte, err error) {
-		cand, err := c.Compile(ctx, k, r, false)
-		if err != nil {
-			return run, nil, err
-		}
-		if code, err = os.ReadFile(cand.Path); err != nil {
-			return run, nil, fmt.Errorf("read the candidate: %w", err)
-		}
-		name := k.Name
-		if cand.Entry != "" {
-			name = cand.Entry
-		}
-		run, err = predict.NewRun(code, name, device, shape, rates)
-		if err == nil && counts != nil {
-			run.Recorded, err = recorded(ctx, c, k, r, counts, shape)
-			if err != nil { // then guesses do
-				out.Uncounted, err = err, nil
-			}
-		}
-		return run, code, err
-	}
-	base, plain, err := made(recipe.Recipe{})
+	l := look{ctx: ctx, c: c, shape: shape, counts: counts, device: device, rates: rates,
+		out: &Kernel{Kernel: k, Same: map[string]error{}, Failed: map[string]error{}}}
+	base, plain, err := l.made(recipe.Recipe{})
 	if err != nil {
 		return nil, fmt.Errorf("predict %s: nvcc's own build: %w", k.Short, err)
 	}
-	var candidates []predict.Candidate
-	var runs []predict.Run
+	l.plain = plain
+	l.caps(base)
+	for _, r := range toShared(k, shape, device) {
+		l.add(r, func(run predict.Run) bool { // nothing was spilled, say
+			return slices.ContainsFunc(l.candidates, func(c predict.Candidate) bool {
+				return run.Shape == c.Run.Shape && reflect.DeepEqual(run.Function.Insts, c.Run.Function.Insts)
+			})
+		})
+	}
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	err = l.out.rank(base, l.capped, l.candidates, measured(decided), assumed)
+	if err != nil {
+		return nil, err
+	}
+	return l.out, nil
+}
+
+// A look is one kernel that is looked at.
+type look struct {
+	ctx        context.Context
+	c          policy.Compiler
+	shape      policy.Shape
+	counts     *cache.Counts
+	device     sim.Device
+	rates      predict.Units
+	out        *Kernel
+	plain      []byte // nvcc's own build
+	candidates []predict.Candidate
+	capped     []predict.Run // of them those that are register caps
+}
+
+// made builds one candidate.
+func (l *look) made(r recipe.Recipe) (run predict.Run, code []byte, err error) {
+	k := l.out.Kernel
+	cand, err := l.c.Compile(l.ctx, k, r, false)
+	if err != nil {
+		return run, nil, err
+	}
+	if code, err = os.ReadFile(cand.Path); err != nil {
+		return run, nil, fmt.Errorf("read the candidate: %w", err)
+	}
+	launch := l.shape.Sim(cache.Build{Shared: cand.Manner.Reserve.Dynamic})
+	run, err = predict.NewRun(code, cmp.Or(cand.Entry, k.Name), l.device, launch, l.rates)
+	if err == nil && l.counts != nil {
+		run.Recorded, err = recorded(l.ctx, l.c, k, r, l.counts, launch)
+		if err != nil { // then guesses do
+			l.out.Uncounted, err = err, nil
+		}
+	}
+	return run, code, err
+}
+
+// add makes a recipe a candidate, where its code is not known yet.
+func (l *look) add(r recipe.Recipe, known func(predict.Run) bool) (run predict.Run, isNew bool) {
+	if l.ctx.Err() != nil {
+		return run, false
+	}
+	run, code, err := l.made(r)
+	if err != nil {
+		l.out.Failed[r.String()] = err
+		return run, false
+	}
+	if known(run) {
+		return run, false
+	}
+	l.candidates = append(l.candidates, predict.Candidate{Recipe: r.String(), Run: run})
+	l.out.Same[r.String()] = sass.SameEntries(l.plain, l.out.Kernel.Name, code, run.Function.Name)
+	return run, true
+}
+
+// caps adds register caps at the critical points.
+func (l *look) caps(base predict.Run) {
 	seen := map[int]bool{base.Registers: true}
 	try := func(limit int) (registers int) {
-		r := recipe.Recipe{}.With(recipe.Term{Lever: "maxnreg", Value: fmt.Sprint(limit)})
-		run, code, err := made(r)
-		if err != nil {
-			out.Failed[r.String()] = err
-			return 0
-		}
-		if !seen[run.Registers] {
+		run, isNew := l.add(lever.Term("maxnreg", fmt.Sprint(limit)), func(run predict.Run) bool {
+			return seen[run.Registers]
+		})
+		if isNew {
 			seen[run.Registers] = true
-			candidates = append(candidates, predict.Candidate{Recipe: r.String(), Run: run})
-			runs = append(runs, run)
-			out.Same[r.String()] = sass.SameFloats(plain, code, k.Name)
+			l.capped = append(l.capped, run)
 		}
 		return run.Registers
 	}
 	low, high := try(sim.Floor), try(255)
-	if low > 0 && high > 0 {
-		region := device.Region(low, max(high, base.Registers))
-		points := device.CriticalPoints(base.Shape, region.Min, region.Max)
-		for n, point := range points {
-			if n == mostCaps {
-				break
-			}
-			if ctx.Err() != nil {
-				return nil, ctx.Err()
-			}
-			try(point)
-		}
+	if low == 0 || high == 0 {
+		return
 	}
-	if err := out.rank(base, runs, candidates, measured(decided), assumed); err != nil {
-		return nil, err
+	region := l.device.Region(low, max(high, base.Registers))
+	points := l.device.CriticalPoints(base.Shape, region.Min, region.Max)
+	for _, point := range points[:min(len(points), mostCaps)] {
+		try(point)
 	}
-	return out, nil
 }
 
 // rank draws the picture and orders the candidates. By what was counted the model ranks worse than
@@ -150,8 +197,16 @@ func (k *Kernel) rank(base predict.Run, runs []predict.Run, candidates []predict
 	return err
 }
 
+// toShared are the recipes that keep values in shared memory in launches of a shape.
+func toShared(k *policy.Kernel, shape policy.Shape, device sim.Device) []recipe.Recipe {
+	o := policy.Defaults()
+	launch := profile.Launch{Grid: shape.Grid, Block: shape.Block, Dynamic: shape.Dynamic}
+	return lever.ToShared(&lever.Situation{Kernel: k, Shape: shape, Device: device, Known: true,
+		Values: policy.Values(k, &launch), Options: &o, Largest: max(k.MaxThreads, shape.Threads())})
+}
+
 // shapeOf is the launch that takes most time, or what is assumed of it.
-func shapeOf(k *policy.Kernel, decided *cache.Decision) (sim.Shape, *cache.Counts, []string) {
+func shapeOf(k *policy.Kernel, decided *cache.Decision) (policy.Shape, *cache.Counts, []string) {
 	if decided != nil && len(decided.Evidence.Launches) > 0 {
 		best := decided.Evidence.Launches[0]
 		for _, l := range decided.Evidence.Launches[1:] {
@@ -159,8 +214,7 @@ func shapeOf(k *policy.Kernel, decided *cache.Decision) (sim.Shape, *cache.Count
 				best = l
 			}
 		}
-		s := policy.Shape{Grid: best.Grid, Block: best.Block, Dynamic: best.Dynamic}
-		return sim.Shape{Threads: s.Threads(), Shared: s.Dynamic, Blocks: s.Blocks()}, best.Counts, nil
+		return policy.Shape{Grid: best.Grid, Block: best.Block, Dynamic: best.Dynamic}, best.Counts, nil
 	}
 	threads := assumedThreads
 	if k.MaxThreads > 0 && k.MaxThreads < threads {
@@ -170,7 +224,7 @@ func shapeOf(k *policy.Kernel, decided *cache.Decision) (sim.Shape, *cache.Count
 	if k.Dynamic {
 		assumed = append(assumed, "no dynamic shared memory")
 	}
-	return sim.Shape{Threads: threads}, nil, assumed
+	return policy.Shape{Block: [3]int{threads, 1, 1}}, nil, assumed
 }
 
 // measured collects times over the default's by register count, of caps alone.

@@ -14,15 +14,27 @@ import (
 type Change struct {
 	Name string // "twice the warps"
 	xmodel.Change
+	Model xmodel.Model
 }
 
-// Changes are these questions.
-func Changes(m xmodel.Model) []Change {
-	return []Change{
-		{"twice the warps", xmodel.Change{Warps: 2 * m.Warps}},
-		{"half the warps", xmodel.Change{Warps: m.Warps / 2}},
-		{"half the memory traffic", xmodel.Change{Intensity: 2 * m.Intensity}},
+// Changes are these questions. What the caches do can be asked only where accesses were counted.
+func Changes(p *predict.Picture) []Change {
+	m := p.Graph.Model
+	less := m // fewer warps leave more of the cache to each
+	if p.Cached.Warps > 0 {
+		less = p.Cached
 	}
+	out := []Change{
+		{"twice the warps", xmodel.Change{Warps: 2 * m.Warps}, m},
+		{"half the warps", xmodel.Change{Warps: less.Warps / 2}, less},
+		{"half the memory traffic", xmodel.Change{Intensity: 2 * m.Intensity}, m},
+		{"twice as many independent instructions", xmodel.Change{Pace: min(2*m.Pace, 1)}, m},
+	}
+	if c := p.Cached; c.Warps > 0 {
+		out = append(out, Change{"twice the L1 cache", xmodel.Change{Cache: 2 * c.Cache}, c},
+			Change{"half the warps past the L1 cache", xmodel.Change{Bypass: 0.5}, c})
+	}
+	return out
 }
 
 // Note is what people should know of one cap, "" for nothing.
@@ -30,7 +42,7 @@ func (k *Kernel) Note(r predict.Ranked) string {
 	switch same := k.Same[r.Recipe]; {
 	case same != nil:
 		return "must be measured: " + same.Error()
-	case r.Err == nil && !r.Better() && r.By() < 1:
+	case r.Err == nil && !r.Better() && r.By() <= 1:
 		return "as fast as nvcc's own, as far as can be told"
 	}
 	return ""
@@ -84,32 +96,32 @@ func (k *Kernel) Print(w io.Writer) error {
 		if k.Uncounted != nil {
 			fmt.Fprintf(w, "  what was counted is not used: %v\n", k.Uncounted)
 		}
-		for _, x := range Changes(p.Graph.Model) {
-			if f, ok := p.Graph.Model.What(x.Change); ok {
+		for _, x := range Changes(p) {
+			if f, ok := x.Model.What(x.Change); ok {
 				fmt.Fprintf(w, "    with %s: %.2f of the time\n", x.Name, f.Time)
 			}
 		}
 	}
 	if len(k.Ranked) == 0 {
-		_, err := fmt.Fprintf(w, "  no register cap gives another build\n")
+		_, err := fmt.Fprintf(w, "  no recipe for registers gives another build\n")
 		return err
 	}
 	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(t, "  recipe\tpredicted time\tRegDem's\twarps\tspill accesses\t")
-	fmt.Fprintf(t, "  nvcc's own\t1.00\t1.00\t%d\t%.0f\t\n", e.Occupancy.Warps, e.Spills)
+	fmt.Fprintln(t, "  recipe\tpredicted time\tRegDem's\twarps\tspill accesses\tfaster, slower\t")
+	fmt.Fprintf(t, "  nvcc's own\t1.00\t1.00\t%d\t%.0f\t\t\n", e.Occupancy.Warps, e.Spills)
 	for _, r := range k.Ranked {
 		if r.Err != nil {
-			fmt.Fprintf(t, "  %s\t-\t-\t-\t-\t%s\n", r.Recipe, r.Err)
+			fmt.Fprintf(t, "  %s\t-\t-\t-\t-\t-\t%s\n", r.Recipe, r.Err)
 			continue
 		}
 		note := k.Note(r)
-		fmt.Fprintf(t, "  %s\t%.2f\t%.2f\t%d\t%.0f\t%s\n", r.Recipe, r.Time, r.Paper,
-			r.Estimate.Occupancy.Warps, r.Estimate.Spills, note)
+		fmt.Fprintf(t, "  %s\t%.2f\t%.2f\t%d\t%.0f\t%s\t%s\n", r.Recipe, r.By(), r.Paper,
+			r.Estimate.Occupancy.Warps, r.Estimate.Spills, predict.ChanceOf(r.By()), note)
 	}
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintln(w,
+	_, err := fmt.Fprintln(w, "  faster, slower: by 1 % and more, of trials on an H200 that were predicted alike\n"+
 		"  gnvcc tune measures; builds take predictions only after gnvcc predict --adopt, with GNVCC_PREDICT=1")
 	return err
 }

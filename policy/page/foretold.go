@@ -53,12 +53,13 @@ func newForetold(f *Foretold) *foretold {
 			out.Pictures = append(out.Pictures, x)
 		}
 	}
+	out.Pictures = append(out.Pictures, whatPictures(p)...)
 	for _, r := range f.Kernel.Ranked {
 		row := rankedRow{Recipe: r.Recipe, Time: "-", Paper: "-", Spills: "-"}
 		if r.Err != nil {
 			row.Note = r.Err.Error()
 		} else {
-			row.Time, row.Paper = fmt.Sprintf("%.2f", r.Time), fmt.Sprintf("%.2f", r.Paper)
+			row.Time, row.Paper = fmt.Sprintf("%.2f", r.By()), fmt.Sprintf("%.2f", r.Paper)
 			row.Warps, row.Spills = r.Estimate.Occupancy.Warps, fmt.Sprintf("%.0f", r.Estimate.Spills)
 			row.Note = f.Kernel.Note(r)
 		}
@@ -130,37 +131,12 @@ func xPicture(p *predict.Picture) (picture, bool) {
 	if len(g.K) == 0 {
 		return picture{}, false
 	}
-	most := 0.0
-	for i := range g.K {
-		most = math.Max(most, math.Max(g.Supply[i], g.Demand[i]))
-	}
-	if !(most > 0) || math.IsInf(most, 0) {
+	s := &svg{}
+	x, y, ok := xAxes(s, g)
+	if !ok {
 		return picture{}, false
 	}
-	// Demand may stand far above what memory can deliver: then that is what matters, and demand is cut
-	// off.
-	highest := 0.0
-	for _, v := range g.Supply {
-		highest = math.Max(highest, v)
-	}
-	most = math.Min(most, 2.5*highest)
-	x := scale{0, g.K[len(g.K)-1], left, width - right}
-	y := scale{0, most, height - bottom, top}
-	s := &svg{}
-	axes(s, "warps of an SM that wait for memory", "sectors a cycle", x, y)
-	curve := func(class string, values []float64) {
-		s.add(`<path class="%s" d="`, class)
-		for i, v := range values {
-			command := "L"
-			if i == 0 {
-				command = "M"
-			}
-			s.add("%s%.1f %.1f", command, x.at(g.K[i]), y.at(math.Min(v, most)))
-		}
-		s.add(`"/>`)
-	}
-	curve("curve", g.Supply)
-	curve("demand", g.Demand)
+	xCurves(s, g, x, y, "")
 	for _, e := range g.Points {
 		class, name := "won", "stable"
 		if !e.Stable {
@@ -168,7 +144,7 @@ func xPicture(p *predict.Picture) (picture, bool) {
 		}
 		s.add(
 			`<circle class="%s" cx="%.1f" cy="%.1f" r="5"><title>%s: %.1f warps wait, %.2f instructions a cycle, bound by %s</title></circle>`,
-			class, x.at(e.Waiting), y.at(math.Min(e.Sectors, most)), name, e.Waiting, e.Rate,
+			class, x.at(e.Waiting), y.at(math.Min(e.Sectors, y.high)), name, e.Waiting, e.Rate,
 			html.EscapeString(fmt.Sprint(e.Bound)))
 	}
 	caption :=
@@ -178,12 +154,76 @@ func xPicture(p *predict.Picture) (picture, bool) {
 		caption += fmt.Sprintf(" Here: %.1f of %.0f warps wait, %.2f instructions a cycle, bound by %s.",
 			b.Waiting, g.Model.Warps, b.Rate, b.Bound)
 	}
-	for _, c := range foretell.Changes(g.Model) {
-		if f, ok := g.Model.What(c.Change); ok {
-			caption += fmt.Sprintf(" With %s: %.2f of the time.", c.Name, f.Time)
+	return s.picture(caption, caption), true
+}
+
+// xAxes are the axes on which graphs can be drawn. Demand may stand far above what memory can
+// deliver: then that is what matters, and demand is cut off.
+func xAxes(s *svg, graphs ...*predict.Graph) (x, y scale, ok bool) {
+	most, highest, warps := 0.0, 0.0, 0.0
+	for _, g := range graphs {
+		for i := range g.K {
+			most = math.Max(most, math.Max(g.Supply[i], g.Demand[i]))
+			highest = math.Max(highest, g.Supply[i])
+			warps = math.Max(warps, g.K[i])
 		}
 	}
-	return s.picture(caption, caption), true
+	if !(most > 0) || math.IsInf(most, 0) {
+		return x, y, false
+	}
+	x = scale{0, warps, left, width - right}
+	y = scale{0, math.Min(most, 2.5*highest), height - bottom, top}
+	axes(s, "warps of an SM that wait for memory", "sectors a cycle", x, y)
+	return x, y, true
+}
+
+// xCurves draws a graph's curves; class is for both.
+func xCurves(s *svg, g *predict.Graph, x, y scale, class string) {
+	curve := func(name string, values []float64) {
+		s.add(`<path class="%s" d="`, strings.TrimSpace(name+" "+class))
+		for i, v := range values {
+			command := "L"
+			if i == 0 {
+				command = "M"
+			}
+			s.add("%s%.1f %.1f", command, x.at(g.K[i]), y.at(math.Min(v, y.high)))
+		}
+		s.add(`"/>`)
+	}
+	curve("curve", g.Supply)
+	curve("demand", g.Demand)
+}
+
+// whatPictures draw what would be if the kernel or the machine were different (thesis, section
+// 3.6): the X-graph as it is, dashed, and as it would be, with the point before and after.
+func whatPictures(p *predict.Picture) []picture {
+	var out []picture
+	for _, c := range foretell.Changes(p) {
+		f, ok := c.Model.What(c.Change)
+		if !ok {
+			continue
+		}
+		before, s := predict.NewGraph(c.Model), &svg{}
+		var after predict.Graph
+		after.Curves(f.Warps, f.Supply, f.Demand)
+		x, y, ok := xAxes(s, &before, &after)
+		if !ok {
+			continue
+		}
+		xCurves(s, &before, x, y, "old")
+		xCurves(s, &after, x, y, "")
+		dot := func(class, name string, waiting, sectors, rate float64) {
+			s.add(
+				`<circle class="%s" cx="%.1f" cy="%.1f" r="5"><title>%s: %.1f warps wait, %.2f instructions a cycle</title></circle>`,
+				class, x.at(waiting), y.at(math.Min(sectors, y.high)), name, waiting, rate)
+		}
+		dot("refused", "before", f.Before.Waiting, f.Before.Sectors, f.Before.Rate)
+		dot("won", "after", f.After.Waiting, f.After.Sectors, f.After.Rate)
+		caption := fmt.Sprintf("With %s: %.2f of the time. %.1f of %.0f warps wait in place of %.1f of %.0f.",
+			c.Name, f.Time, f.After.Waiting, f.Warps, f.Before.Waiting, c.Model.Warps)
+		out = append(out, s.picture(caption, caption))
+	}
+	return out
 }
 
 // loopPicture draws the cycles of one round of the hottest loop.

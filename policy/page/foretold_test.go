@@ -34,6 +34,7 @@ func TestForetold(t *testing.T) {
 		Times: []predict.TimePoint{{Registers: 24, Predicted: 0.8, Paper: 1.1, Measured: 0.9},
 			{Registers: 32, Predicted: 1, Paper: 1, Default: true}},
 		Graph:   predict.NewGraph(m),
+		Cached:  m,
 		Hottest: predict.Loop{Offset: 64, Cycles: 100, Issue: 40, Wait: 60, Insts: 9, Share: 0.5},
 	}
 	odd := good
@@ -41,6 +42,8 @@ func TestForetold(t *testing.T) {
 		{Registers: 24, Measured: -1}}
 	odd.Graph.Supply, odd.Graph.Demand = []float64{0, 0}, []float64{math.NaN(), 0}
 	odd.Graph.K, odd.Graph.Points = []float64{0, 0}, nil
+	odd.Graph.Model, odd.Cached = xmodel.Model{}, xmodel.Model{}
+	odd.Cached.Warps = math.Inf(1)
 	odd.Hottest = predict.Loop{Offset: 1, Cycles: math.Inf(1), Issue: math.NaN()}
 	for name, c := range map[string]struct {
 		f    *Foretold
@@ -49,7 +52,10 @@ func TestForetold(t *testing.T) {
 	}{
 		"good": {foretoldOf(good), []string{"Rates: a &lt;table&gt;",
 			"registers</td><td class=\"n\">3 (binds)", "measured, 24 registers: 0.900", "unstable: ",
-			"&lt;b&gt;other&lt;/b&gt; floats", "no launch", "issues 40", "critical point 32"},
+			"&lt;b&gt;other&lt;/b&gt; floats", "no launch", "issues 40", "critical point 32",
+			"With twice the warps: ", "With half the warps: ", "With half the memory traffic: ",
+			"With twice as many independent instructions: ", "With twice the L1 cache: ",
+			"With half the warps past the L1 cache: ", "before: ", "after: ", `class="curve old"`},
 			[]string{"critical point 500", "<b>other"}},
 		"odd": {foretoldOf(odd), []string{"maxnreg=24"}, []string{"NaN", "Inf"}},
 		"no loop": {foretoldOf(predict.Picture{Hottest: predict.Loop{Offset: -1}}),

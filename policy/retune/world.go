@@ -373,7 +373,7 @@ func (w *World) Foretell(ctx context.Context, j watch.Job) string {
 	if best, ok := seen.Best(); ok {
 		return fmt.Sprintf("predicted: %s, %.2f times as fast", best.Recipe, 1/best.By())
 	}
-	return "predicted: no register cap makes it faster"
+	return "predicted: nothing that acts on registers makes it clearly faster"
 }
 
 // know lets the compiler find a module that no build has recorded.

@@ -70,7 +70,7 @@ func (p *Predictor) Recipe(ctx context.Context, b record.BuiltKernel) (*cache.De
 	best, ok := seen.Best()
 	if !ok {
 		return nil, fmt.Sprintf(
-			"no register cap with nvcc's own floating-point instructions is predicted to gain %.0f %% and more", 100*predictor.Margin)
+			"nothing exact by construction is predicted to gain %.0f %% and more", 100*predictor.Margin)
 	}
 	r, err := recipe.Parse(best.Recipe)
 	if err == nil && rewrite.ExactnessOf(r) != rewrite.ByConstruction {

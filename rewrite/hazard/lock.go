@@ -315,7 +315,7 @@ func (k *kernelView) handover(s dataflow.Spin) {
 		if strings.Contains(string(k.Opcode(i)), ".exch.") {
 			k.tell(s.Atom, Named, "one thread of a warp waits here for what another thread hands over"+
 				at(k.line(i))+", and who waits for whom follows from their indexes alone",
-				"whole warps can wait for whole warps at named barriers, without spinning (barrier.sync and barrier.arrive for two warps, as in examples/wavefront); measure whether that is faster")
+				"whole warps can wait for whole warps at named barriers, without spinning (barrier.sync and barrier.arrive for two warps, as in examples/wavefront)")
 			return
 		}
 	}

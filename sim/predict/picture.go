@@ -19,6 +19,9 @@ type Picture struct {
 	Levels  []sim.Level // one a critical point, most registers first
 	Times   []TimePoint // by registers, ascending
 	Graph   Graph
+	// the X-model with L1 in it, where accesses were counted: what is asked of caches is asked of it;
+	// Warps 0: there is none
+	Cached  xmodel.Model
 	Hottest Loop
 	Default Estimate
 	Unknown int // instructions that could not be decoded
@@ -57,14 +60,19 @@ func NewGraph(m xmodel.Model) Graph {
 	if m.Check() != nil {
 		return g
 	}
-	for s := 0; s <= graphSteps; s++ {
-		k := m.Warps * float64(s) / graphSteps
-		g.K = append(g.K, k)
-		g.Supply = append(g.Supply, m.Supply(k))
-		g.Demand = append(g.Demand, m.Demand(m.Warps-k))
-	}
+	g.Curves(m.Warps, m.Supply, func(k float64) float64 { return m.Demand(m.Warps - k) })
 	g.Points = m.Equilibria()
 	return g
+}
+
+// Curves puts two curves over k into a graph.
+func (g *Graph) Curves(warps float64, supply, demand func(k float64) float64) {
+	for s := 0; s <= graphSteps; s++ {
+		k := warps * float64(s) / graphSteps
+		g.K = append(g.K, k)
+		g.Supply = append(g.Supply, supply(k))
+		g.Demand = append(g.Demand, demand(k))
+	}
 }
 
 // NewPicture makes the picture of a kernel: base is nvcc's own build, others are builds under
@@ -79,6 +87,11 @@ func NewPicture(kernel string, base Run, others []Run, measured map[int]float64,
 		Assumed: assumed, Default: e,
 		Hottest: e.Hottest, Graph: NewGraph(e.Model), Unknown: base.Function.Unknown,
 		Limits: limits(base)}
+	if t, err := base.Throughput(); err == nil {
+		if m, ok := base.Cached(t); ok && m.Alpha > 0 {
+			p.Cached = m
+		}
+	}
 	p.Region = sim.Region{Min: base.Registers, Max: base.Registers}
 	seen := map[int]*TimePoint{}
 	at := func(registers int) *TimePoint {

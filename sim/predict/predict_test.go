@@ -336,3 +336,31 @@ func TestReal(t *testing.T) {
 		t.Errorf("decoding and predicting takes %v", best)
 	}
 }
+
+// What is foretold to gain or lose a little counts for nothing where the model is known to be off.
+func TestBy(t *testing.T) {
+	for _, c := range []struct {
+		r    Ranked
+		want float64
+	}{
+		{Ranked{Time: 0.97}, 0.97},
+		{Ranked{Time: 0.97, More: true}, 1},
+		{Ranked{Time: 0.94, More: true}, 0.94},
+		{Ranked{Time: 1.2, More: true}, 1.2},
+		{Ranked{Time: 1.03}, 1.03},
+		{Ranked{Time: 1.03, Stacks: true}, 1},
+		{Ranked{Time: 1.06, Stacks: true}, 1.06},
+		{Ranked{Time: 0.97, Stacks: true}, 0.97},
+	} {
+		if got := c.r.By(); got != c.want {
+			t.Errorf("%+v: %g, want %g", c.r, got, c.want)
+		}
+	}
+	good, bad := ChanceOf(0.5), ChanceOf(7)
+	if good.Slower != 0 || good.Faster > good.Of || bad.Faster > bad.Slower {
+		t.Errorf("%v, %v", good, bad)
+	}
+	if _, ok := Pick([]Ranked{{Time: 0.93}}); ok {
+		t.Error("7 % foretold are enough to be picked")
+	}
+}

@@ -77,7 +77,9 @@ func (r *Run) Throughput() (t Throughput, err error) {
 }
 
 // Cached is the model of a launch with L1 in it (Eq. 3.5): sectors that L1 has take one latency,
-// others another. Its locality is not set: Fit finds it. ok is false where nothing was counted.
+// others another. Its locality is such that as many hit as were counted; as one count gives one of
+// Eq. 3.3's two parameters, alpha is taken as 2, by which a working set as large as the cache is
+// served in half. Fit finds both, by times. ok is false where nothing was counted.
 func (r *Run) Cached(t Throughput) (m xmodel.Model, ok bool) {
 	e, err := r.Estimate()
 	if err != nil || !e.Counted || e.L2 <= 0 {
@@ -92,6 +94,9 @@ func (r *Run) Cached(t Throughput) (m xmodel.Model, ok bool) {
 	m.Cache = max(float64(r.Device.Shared-r.Shape.Shared*e.Occupancy.Blocks), 16<<10)
 	// where no sector is in L1, L2 gives all of them
 	m.Rate *= e.L2 / max(e.Sectors, 1e-3)
+	if hits := 1 - e.L2/max(e.Sectors, 1e-3); hits > 0 && t.Point.Waiting > 0 {
+		m.Alpha, m.Beta = 2, m.Cache*(1-hits)/(hits*t.Point.Waiting)
+	}
 	return m, true
 }
 

@@ -16,6 +16,9 @@ type Change struct {
 type Effect struct {
 	Before, After Point
 	Time          float64 // after over before, for the same work
+	// the curves afterwards, over the warps that wait, of so many
+	Warps          float64
+	Supply, Demand func(k float64) float64
 }
 
 // What answers. ok is false where one of the two has no stable equilibrium.
@@ -38,8 +41,11 @@ func (m Model) What(c Change) (e Effect, ok bool) {
 		n.Pace = c.Pace
 	}
 	after, ok := n.Settled()
+	supply := n.Supply
 	if c.Bypass > 0 {
-		after, ok = n.bypassed(min(c.Bypass, 1))
+		split := splitModel{n, min(c.Bypass, 1)}
+		after, ok = split.settled()
+		supply = split.supply
 	}
 	if !ok || after.Sectors <= 0 {
 		return e, false
@@ -50,15 +56,12 @@ func (m Model) What(c Change) (e Effect, ok bool) {
 	if c.Intensity > 0 {
 		t = before.Rate / after.Rate
 	}
-	return Effect{before, after, t}, true
+	return Effect{Before: before, After: after, Time: t, Warps: n.Warps, Supply: supply,
+		Demand: func(k float64) float64 { return n.Demand(n.Warps - k) }}, true
 }
 
-// bypassed has a share of the waiting warps go to memory directly. The cache is left to the others.
-func (m Model) bypassed(share float64) (Point, bool) {
-	return splitModel{m, share}.settled()
-}
-
-// A splitModel is a model of two kinds of warps behind one memory.
+// A splitModel is a model of two kinds of warps behind one memory: a share of those that wait go to
+// it directly, and leave the cache to the others.
 type splitModel struct {
 	Model
 	share float64

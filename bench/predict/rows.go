@@ -1,0 +1,65 @@
+// Trials as this program wrote them before (-rows): what was measured and what was predicted.
+
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"gnvcc/bench/jsonl"
+	"gnvcc/policy/lever"
+	"gnvcc/rewrite/recipe"
+	"gnvcc/sim"
+	"gnvcc/sim/predict"
+)
+
+// rowsOn is the architecture of the GPUs that rows were measured on so far: H200.
+const rowsOn = 90
+
+// read gives the kernels of files of rows, with commas between; of registers alone: those that
+// have a recipe for registers, with no others.
+func read(files string, registers bool) ([]kernel, error) {
+	device, _ := sim.Lookup(rowsOn)
+	var out []kernel
+	for _, file := range strings.Split(files, ",") {
+		count := 0
+		all, err := jsonl.Read(file, func(line) string { count++; return fmt.Sprint(count) })
+		if err != nil {
+			return nil, err
+		}
+		if len(all) == 0 || all[0].Recipe != "" {
+			return nil, fmt.Errorf("%s: rows of kernels, each beginning with its default, were expected", file)
+		}
+		base := all[0]
+		for _, l := range all {
+			if l.Recipe == "" {
+				base = l
+				out = append(out, kernel{program: l.Program, name: l.Kernel, device: l.Device,
+					dynamic: l.Launch[1]})
+			}
+			r, err := recipe.Parse(l.Recipe)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", file, err)
+			}
+			k := &out[len(out)-1]
+			if registers && l.Recipe != "" && !lever.OnRegisters(r) {
+				k.left++
+				continue
+			}
+			t := trial{recipe: l.Recipe, ratio: l.Ratio, told: predict.Ranked{Recipe: l.Recipe,
+				Time: l.Ours, Paper: l.Paper, More: l.Spills > base.Spills+0.5,
+				Stacks: l.Stacks}}
+			t.run = predict.Run{Registers: l.Registers, Device: device,
+				Shape: sim.Shape{Threads: l.Launch[0], Shared: l.Launch[1], Blocks: l.Launch[2]}}
+			t.estimate.Occupancy.Warps = l.Warps
+			k.trials = append(k.trials, t)
+		}
+	}
+	kept := out[:0]
+	for _, k := range out {
+		if len(k.trials) > 1 {
+			kept = append(kept, k)
+		}
+	}
+	return kept, nil
+}
