@@ -56,6 +56,39 @@ func Reads(f *ptx.Func) map[Pointer]Numbers {
 	return out
 }
 
+// Touched are the pointer arguments that a kernel reads and writes through. whole: these are all
+// that it reads, as far as its own text tells; what others are, is for a check alone, as in Reads.
+func Touched(f *ptx.Func) (read, written [][2]int, whole bool) {
+	origins := dataflow.OriginsOf(f)
+	for i := range f.Stmts {
+		op := f.Opcode(i)
+		if string(f.Base(i)) == "call" || string(f.Base(i)) == "cp" {
+			return nil, nil, false
+		}
+		if space := ptx.Space(op); space != "" && space != "global" {
+			continue
+		}
+		for _, o := range f.Operands(i, nil) {
+			base, _, ok := f.Address(o)
+			if !ok {
+				continue
+			}
+			index, offset, ok := origins.Parameter(string(base))
+			n, _ := strconv.Atoi(index)
+			at, _ := strconv.Atoi(offset)
+			switch {
+			case !ok && string(f.Base(i)) != "st":
+				return nil, nil, false
+			case ok && string(f.Base(i)) == "st":
+				written = append(written, [2]int{n, at})
+			case ok:
+				read = append(read, [2]int{n, at})
+			}
+		}
+	}
+	return read, written, true
+}
+
 // evidence is what uses of a value say about it.
 type evidence uint8
 

@@ -1,6 +1,8 @@
 package rewrite
 
 import (
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -37,6 +39,13 @@ func TestReadsReal(t *testing.T) {
 					if got[p] != n {
 						t.Errorf("%s: %s: %v is %d, want %d", kit.Version, name, p, got[p], n)
 					}
+				}
+				if read, written, whole := Touched(f); name == "tile" && (!whole || !reflect.DeepEqual(written,
+					[][2]int{{0, 0}}) || slices.Contains(read, [2]int{0, 0})) || name == "others" && (!whole ||
+					!slices.Contains(read, [2]int{4, 0}) || slices.Contains(written, [2]int{4, 0}) ||
+					!slices.Contains(written, [2]int{0, 0}) || slices.Contains(read, [2]int{0, 0})) ||
+					name == "mixed" && whole && !slices.Contains(read, [2]int{0, 0}) {
+					t.Errorf("%s: %s reads %v, and writes %v; all: %v", kit.Version, name, read, written, whole)
 				}
 				if len(got) > len(pointers) {
 					t.Errorf("%s: %s: %v", kit.Version, name, got)

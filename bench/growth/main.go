@@ -15,6 +15,8 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"gnvcc/bench/command"
 	"gnvcc/cache"
 	"gnvcc/cache/remote"
@@ -30,6 +32,10 @@ type Row struct {
 	Processor float64 `json:",omitempty"` // seconds of it, of the process that did it
 	Median    float64 `json:",omitempty"` // of single operations, microseconds
 	P99       float64 `json:",omitempty"`
+	Working   float64 `json:",omitempty"` // the same of the processor's time of the thread: the median,
+	Working99 float64 `json:",omitempty"` // and the 99th percentile
+	Switched  int64   `json:",omitempty"` // how often the thread had to make room for others meanwhile
+	Waited    int64   `json:",omitempty"` // and how often it waited: for the disk
 	Memory    int64   `json:",omitempty"` // largest resident set of the process, bytes
 	Said      string  `json:",omitempty"`
 
@@ -124,21 +130,50 @@ func snapshot(dir string, n int) {
 	sn, err := cache.OtherSnapshot(dir)
 	check(err)
 	defer sn.Close()
-	var times []float64
+	lookUp(sn, Row{What: "look a kernel up", Decisions: n, Bytes: info.Size()})
+	f, err := os.Open(filepath.Join(dir, "decisions.snapshot"))
+	check(err)
+	defer f.Close()
+	check(f.Sync())
+	check(unix.Fadvise(int(f.Fd()), 0, 0, unix.FADV_DONTNEED))
+	lookUp(sn, Row{What: "look a kernel up, file not in memory at first", Decisions: n,
+		Bytes: info.Size()})
+}
+
+// lookUp looks 5000 kernels up, each once.
+func lookUp(sn *cache.Snapshot, row Row) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	var times, working []float64
 	found := 0
-	begun = time.Now()
+	var before, after syscall.Rusage
+	check(syscall.Getrusage(unix.RUSAGE_THREAD, &before))
+	begun := time.Now()
 	for i := range 5000 {
-		id := cache.Hash(fmt.Append(nil, "kernel ", (i*7919)%n))
-		at := time.Now()
+		id := cache.Hash(fmt.Append(nil, "kernel ", (i*7919)%row.Decisions))
+		worked, at := threadTime(), time.Now()
 		check(sn.EachDecision(id, func([]byte) error { found++; return nil }))
 		times = append(times, float64(time.Since(at).Nanoseconds())/1000)
+		working = append(working, (threadTime()-worked)*1e6)
 	}
+	row.Seconds = time.Since(begun).Seconds()
+	check(syscall.Getrusage(unix.RUSAGE_THREAD, &after))
 	if found != 5000 {
 		log.Fatalf("%d of 5000 were found", found)
 	}
 	slices.Sort(times)
-	tell(Row{What: "look a kernel up", Decisions: n, Bytes: info.Size(),
-		Seconds: time.Since(begun).Seconds(), Median: times[2500], P99: times[4950]})
+	slices.Sort(working)
+	row.Median, row.P99, row.Working, row.Working99 = times[2500], times[4950], working[2500],
+		working[4950]
+	row.Switched, row.Waited = after.Nivcsw-before.Nivcsw, after.Nvcsw-before.Nvcsw
+	tell(row)
+}
+
+// threadTime is what this thread has used of the processor, seconds.
+func threadTime() float64 {
+	var t unix.Timespec
+	check(unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t))
+	return float64(t.Nano()) / 1e9
 }
 
 // memory is this process' largest resident set so far.

@@ -1,7 +1,8 @@
 package main
 
 // The kernels of the examples that the emulator runs, with launches small enough for it: sizes that
-// are no multiple of the block, so that bounds matter.
+// are no multiple of the block, so that bounds matter; and so few threads to spare that an index
+// which goes backwards (- threadIdx.x) does not reach all elements, too.
 
 // A kernel is one of them.
 type kernel struct {
@@ -16,15 +17,15 @@ var kernels = []kernel{
 	{file: "blocksize", name: "product", set: []string{"n=16"}, grid: [3]int{2, 2, 1},
 		block: [3]int{8, 8, 1}, dynamic: 512},
 	{file: "cancel", name: "zeros", set: []string{"n=250", "turns=5"}},
-	{file: "exchange", name: "exchange", grid: [3]int{9, 2, 2}, block: [3]int{32, 4, 2},
+	{file: "exchange", name: "exchange", grid: [3]int{8, 2, 2}, block: [3]int{32, 4, 2},
 		bufferSize: 1 << 21},
 	{file: "hotregisters", name: "products", set: []string{"n=128", "depth=6"},
 		grid: [3]int{2, 2, 1}, block: [3]int{64, 1, 1}},
-	{file: "membrane", name: "swing", set: []string{"nx=16", "ny=14"}, grid: [3]int{2, 4, 1},
+	{file: "membrane", name: "swing", set: []string{"nx=16", "ny=15"}, grid: [3]int{2, 4, 1},
 		block: [3]int{8, 4, 1}},
 	{file: "occupancy", name: "walk", set: []string{"count=5"}},
 	{file: "pairs", name: "pairs", grid: [3]int{2, 2, 1}, block: [3]int{128, 1, 1}},
-	{file: "periodogram", name: "relax", set: []string{"width=15", "height=14"},
+	{file: "periodogram", name: "relax", set: []string{"width=15", "height=15"},
 		grid: [3]int{2, 4, 1}, block: [3]int{8, 4, 1}},
 	{file: "phases", name: "mix", set: []string{"channels=7", "samples=250"}},
 	{file: "planes", name: "add", grid: [3]int{2, 2, 2}, block: [3]int{8, 4, 2},

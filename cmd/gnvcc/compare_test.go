@@ -248,8 +248,9 @@ func TestCompareBad(t *testing.T) {
 		{"--flags -O1 --adopt --static", "--static"},
 		{"--flags -O1 --json --markdown", "can't be combined"},
 		{"--toolkit=", "empty"},
-		{"--flags --nosuch", "nvcc does not take the options: "},
-		{"--arch sm_1", "nvcc does not take the options: "},
+		{"--flags --nosuch", `nvcc does not take "--nosuch": `},
+		{"--flags -Xptxas=-nosuch", `nvcc does not take "-Xptxas=-nosuch": `},
+		{"--arch sm_1", `nvcc does not take "-arch=sm_1": `},
 	} {
 		out, code := u.gnvcc(append([]string{"compare"}, strings.Fields(c.args)...)...)
 		u.ends(out, code, 2, c.words)
@@ -269,11 +270,12 @@ func TestCompareCommit(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("SKIPPED: no git here")
 	}
+	inside := filepath.Join(u.dir, "src")
 	git := func(args ...string) {
 		t.Helper()
 		cmd := exec.Command("git", append([]string{"-c", "user.name=a", "-c", "user.email=a@b",
 			"-c", "init.defaultBranch=main"}, args...)...)
-		cmd.Dir = filepath.Join(u.dir, "src")
+		cmd.Dir = inside
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("git %v: %v\n%s", args, err, out)
 		}
@@ -301,13 +303,30 @@ func TestCompareCommit(t *testing.T) {
 	if after, _ := exec.Command("find", u.dir+"/src", "-newer", u.dir+"/src/k.cubin").Output(); string(after) != string(before) {
 		t.Errorf("the user's tree has changed: %s", after)
 	}
-	u.write("src/.gitmodules", "[submodule \"lib\"]\n\tpath = lib\n\turl = ../lib\n")
-	u.write("src/k.cu", "#include \"lib/lib.h\"\n"+edited)
-	git("add", "k.cu", ".gitmodules")
-	git("commit", "-qm", "two")
-	u.write("src/k.cu", edited)
+	u.env = u.env[:len(u.env)-1]
+	// A submodule, of which the commit takes an earlier state than the present tree has.
+	inside = filepath.Join(u.dir, "sub")
+	os.Mkdir(inside, 0o700)
+	u.write("sub/turn.h", "#define TURN 32\n")
+	git("init", "-q")
+	git("add", "turn.h")
+	git("commit", "-qm", "sub")
+	inside = filepath.Join(u.dir, "src")
+	u.write("src/k.cu", strings.Replace(edited, "made.h", "sub/turn.h", 1))
+	git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", u.dir+"/sub", "sub")
+	git("add", "k.cu")
+	git("commit", "-qm", "with a submodule")
+	inside = filepath.Join(u.dir, "src", "sub")
+	u.write("src/sub/turn.h", "#define TURN 64\n")
+	git("commit", "-qam", "another turn")
+	u.must(u.gnvcc("-arch=sm_90", "-cubin", "-o", "k.cubin", "k.cu"))
 	out, code = u.gnvcc("compare", "--commit", "HEAD")
-	u.ends(out, code, 2, "the files of submodules are not in a commit's tree")
+	u.ends(out, code, 0, "2 kernels in both: 1 of other code, not run, 1 the same code")
+	git("update-ref", "-d", "HEAD")
+	os.RemoveAll(filepath.Join(u.dir, "src", ".git", "modules", "sub", "objects"))
+	os.MkdirAll(filepath.Join(u.dir, "src", ".git", "modules", "sub", "objects"), 0o700)
+	out, code = u.gnvcc("compare", "--commit", "HEAD")
+	u.ends(out, code, 2, "the submodule sub at ")
 }
 
 // TestCompareReplay: captured launches are replayed by both builds in turn; what lost is searched

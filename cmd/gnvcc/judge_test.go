@@ -144,6 +144,23 @@ func TestJudgeVerb(t *testing.T) {
 			}
 		}
 	}
+	// A command that keeps files between its steps: its edits are judged, and none is kept.
+	keeping := strings.Replace(judgedFile, "* 3 + 1", "* 3 + 2", 1) // else one PTX would have two sources
+	kept := write("kept/k.cu", strings.Replace(keeping, "f.h", "../src/f.h", 1))
+	if out, code := run("", "-arch=sm_90", "-c", "--keep", "--keep-dir", "kept", "-o", "kept/k.o", kept); code != 0 {
+		t.Fatalf("build: %s", out)
+	}
+	before, _ := os.ReadDir(filepath.Join(dir, "kept"))
+	write("kept.cu", strings.Replace(strings.Replace(keeping, "f.h", "src/f.h", 1), second, "", 1))
+	if out, code := run("", "judge", "--of", "kept/k.cu", "kept.cu"); code != 0 ||
+		!strings.Contains(out, "slow: the same bytes on") {
+		t.Errorf("--keep: exit code %d: %s", code, out)
+	}
+	if after, _ := os.ReadDir(filepath.Join(dir, "kept")); len(before) < 5 || len(after) != len(before) {
+		t.Errorf("--keep: %d files, and %d before", len(after), len(before))
+	}
+	os.RemoveAll(filepath.Join(dir, "kept"))
+	os.Remove(filepath.Join(dir, "kept.cu"))
 	// Of two sources of one command the edit has the other one's name. From here on k.cu has a copy,
 	// which gives the same PTX.
 	if out, code := run("", "-arch=sm_90", "-c", "-o", "src/copy.o", write("src/copy.cu", judgedFile)); code != 0 {
@@ -235,6 +252,16 @@ func TestJudgeReplays(t *testing.T) {
 	if k := got.Kernels[0]; k.Emulated || k.Predicted || k.Ratio < 0.69 || k.Ratio > 1.01 ||
 		k.Low > k.Ratio || k.High < k.Ratio {
 		t.Errorf("%s", out)
+	}
+	// It leaves the right bits where memory has them already, and not where that is overwritten.
+	measured, err := os.ReadFile(filepath.Join(w.tmp, "measured"))
+	w.must(err)
+	words := strings.Fields(string(measured))
+	w.must(os.WriteFile(filepath.Join(w.tmp, "measured.other."+words[len(words)-1]+".overwritten"), nil,
+		0o600))
+	if out, err := w.gnvcc("judge", "--of", filepath.Join(w.Dir, "many.cu"), file); err == nil ||
+		!strings.Contains(out, "NOT EQUAL: 2 words differ") || !strings.Contains(out, "with data varied") {
+		t.Errorf("where ranges are overwritten: %v: %s", err, out)
 	}
 	w.must(os.RemoveAll(filepath.Join(w.Store, "captures", "launches")))
 	if out, err := w.gnvcc("judge", "--of", filepath.Join(w.Dir, "many.cu"), file); err == nil ||

@@ -23,6 +23,7 @@ import (
 	"gnvcc/policy"
 	"gnvcc/policy/edits"
 	"gnvcc/policy/retune"
+	"gnvcc/policy/tuner"
 	"gnvcc/policy/watch"
 )
 
@@ -37,7 +38,7 @@ users of the GPU go first, and rests while the machine runs on battery.`
 // watchOptions are what the user may say.
 type watchOptions struct {
 	folders             []string
-	run, profiles       string
+	run, profiles, on   string
 	budget              seconds
 	status, stop, quiet bool
 	asJSON, polls       bool
@@ -51,6 +52,7 @@ func watchVerb() *cobra.Command {
 	fs.StringVar(&o.run, "run", "", "run this `command` after a build in which kernels have new names or parameters, and tune them on its launches (words as a shell has them; no shell runs)")
 	fs.StringVar(&o.profiles, "profiles", "", "the `folder` of profiles: what gnvcc profile --json, nsys or ncu wrote there makes decisions on other shapes or shares stale (default STORE/watch/profiles)")
 	fs.Var(&o.budget, "budget", "longest `time` for one kernel's search, in seconds or as 1m30s (default 20s)")
+	fs.StringVar(&o.on, "on", "", "have these `workers` search: local:gpus=1, or slurm:n=1,dir=FOLDER and options of salloc (partition=gpu, ...), from a machine without a GPU as well; there is an allocation for each kernel, and none between")
 	fs.BoolVar(&o.status, "status", false, "say what the running watch does, what waits, and what it has found")
 	fs.BoolVar(&o.asJSON, "json", false, "with --status: as JSON")
 	fs.BoolVar(&o.stop, "stop", false, "end the running watch")
@@ -97,12 +99,19 @@ func watchMain(o watchOptions) error {
 	} else if o.profiles, err = realFolder(o.profiles); err != nil {
 		return err
 	}
+	on, err := engineOf(o.on)
+	if err != nil {
+		return err
+	}
+	if strings.HasPrefix(o.on, "k8s") {
+		return errors.New("--on k8s takes all its work at once, and a watch's comes bit by bit: local or slurm")
+	}
 	held, err := place.hold()
 	if err != nil {
 		return err
 	}
 	defer held.Close()
-	return watchFor(store, place, o, run)
+	return watchFor(store, place, o, run, on)
 }
 
 // commandWords cuts a command that was given as one text into its words.
@@ -125,7 +134,8 @@ var (
 )
 
 // watchFor watches until a signal ends it.
-func watchFor(store *cache.Store, place watchPlace, o watchOptions, run []string) error {
+func watchFor(store *cache.Store, place watchPlace, o watchOptions, run []string,
+	on tuner.Engine) error {
 	retune.LowerPriority()
 	ctx, stop := ended(context.Background())
 	defer stop()
@@ -134,8 +144,9 @@ func watchFor(store *cache.Store, place watchPlace, o watchOptions, run []string
 	defer files.Close()
 	_ = os.Remove(place.file("status.json")) // it is another watch's
 	world, err := retune.New(ctx, retune.Options{Store: store, Files: files, Folders: o.folders,
+		On:       on,
 		Profiles: o.profiles, Run: run,
-		Budget: time.Duration(o.budget), Version: version, Debug: log.debug,
+		Budget: time.Duration(o.budget), Version: ownVersion(), Debug: log.debug,
 		Machine: watchMachine, GPU: gpu, Tools: watchTools, Search: watchSearch})
 	if ctx.Err() != nil {
 		return nil

@@ -455,3 +455,56 @@ func TestWatchUpgrade(t *testing.T) {
 	}
 	w.must(w.Stop())
 }
+
+// TestWatchOn: edited kernels are searched by workers of this machine, and by Slurm's from a
+// machine without a GPU; the shared folder is empty afterwards.
+func TestWatchOn(t *testing.T) {
+	t.Log("the GPU is simulated; Slurm is not")
+	w := newWatched(t, "ld")
+	w.Env = append(w.Env, "TEST_WORKER=Simulated H200/580.1")
+	for _, on := range []string{"k8s:n=1,image=i,claim=c,dir=/d", "local:n=1"} {
+		if out, err := w.gnvcc("watch", "--on", on); err == nil || !strings.Contains(out, "--on ") {
+			t.Errorf("--on %s: %v: %s", on, err, out)
+		}
+	}
+	searches := func(t *testing.T, on string, kernel int) {
+		w.Watch = []string{"--on", on}
+		w.must(w.Start())
+		r, err := w.Do(script.Constant(kernel, 7))
+		if e := w.Stop(); err == nil {
+			err = e
+		}
+		log, _ := os.ReadFile(filepath.Join(w.Store, "watch", "log"))
+		if err != nil || r.Wrong != "" {
+			t.Fatalf("%v: %s\n%s\n%s", err, r.Wrong, w.Output(), log)
+		}
+		if simLog(w.tmp)[script.Name(kernel)] == 0 || strings.Contains(string(log), "on this machine") {
+			t.Errorf("no worker has searched:\n%s\n%s", w.Output(), log)
+		}
+		store, err := cache.Open(w.Store)
+		w.must(err)
+		sn, err := store.Snapshot()
+		w.must(err)
+		defer sn.Close()
+		all, err := sn.AllDecisions()
+		w.must(err)
+		if !slices.ContainsFunc(all, func(d cache.Decision) bool {
+			return d.Kernel == script.Name(kernel) &&
+				strings.Contains(d.Evidence.Note, "captured before the kernel was edited")
+		}) {
+			t.Errorf("there is no decision on %s: %+v\n%s", script.Name(kernel), all, log)
+		}
+	}
+	t.Run("local", func(t *testing.T) { searches(t, "local:gpus=1", 3) })
+	t.Run("Slurm", func(t *testing.T) {
+		c := startCluster(t)
+		shared := filepath.Join(w.tmp, "shared")
+		w.must(os.Mkdir(shared, 0o700))
+		w.must(os.MkdirAll(filepath.Join(w.Store, "agent"), 0o700)) // nobody builds one for the simulated GPU
+		w.Env = append(w.Env, "PATH="+c.bin+":"+os.Getenv("PATH"), "TEST_NO_GPU=but workers")
+		searches(t, "slurm:n=1,partition=gpu,dir="+shared, 5)
+		if left, _ := os.ReadDir(shared); len(left) > 0 {
+			t.Errorf("%v are left in the shared folder", left)
+		}
+	})
+}

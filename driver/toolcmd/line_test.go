@@ -248,6 +248,7 @@ func TestOverrule(t *testing.T) {
 		{"-maxrregcount=64 -Xptxas -v k.cu", "--maxrregcount 32 -Xptxas -O1",
 			"-Xptxas -v k.cu --maxrregcount 32 -Xptxas -O1"},
 		{"--keep --keep-dir d -save-temps -c k.cu", "-O1", "-c k.cu -O1"},
+		{"--keep -O2 --keep-dir=d -c k.cu", "", "-O2 -c k.cu"},
 	} {
 		got := strings.Join(Overrule(strings.Fields(c.args), strings.Fields(c.more)), " ")
 		if got != c.want {

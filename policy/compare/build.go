@@ -280,6 +280,9 @@ func (x one) build(ctx context.Context, ways [2]*builder) ([]*Kernel, *Failure, 
 			if i > 0 && !errors.Is(err, apply.ErrSource) {
 				return nil, nil, err
 			}
+			if word := way.misused(err); word != "" {
+				return nil, nil, fmt.Errorf("nvcc does not take %q: %s", word, policy.FirstLine(err))
+			}
 			f := &Failure{Command: x.Name, Before: i == 0, Why: policy.FirstLine(err)}
 			for _, u := range x.Units {
 				for _, k := range u.Kernels {

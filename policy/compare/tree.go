@@ -47,7 +47,7 @@ func (t *trees) of(ctx context.Context, dir string) (apply.Move, error) {
 		return m, t.within(m, dir)
 	}
 	m.To = filepath.Join(t.scratch, fmt.Sprintf("tree%d", len(t.made)))
-	if err := t.make(ctx, m); err != nil {
+	if err := fill(ctx, m, t.commit); err != nil {
 		return m, fmt.Errorf("the tree of %s: %w", t.commit, err)
 	}
 	if t.made == nil {
@@ -66,15 +66,16 @@ func (t *trees) within(m apply.Move, dir string) error {
 	return os.MkdirAll(filepath.Join(m.To, rel), 0o700)
 }
 
-// make fills it.
-func (t *trees) make(ctx context.Context, m apply.Move) error {
+// fill puts a commit's files into the folder, those of submodules as well that are in the present
+// tree, as the commit has them.
+func fill(ctx context.Context, m apply.Move, commit string) error {
 	// ^{commit}: a name, and not an option or a file
 	hash, err := git(ctx, m.From, []string{"rev-parse", "--verify", "--end-of-options",
-		t.commit + "^{commit}"})
+		commit + "^{commit}"})
 	if err != nil {
 		return err
 	}
-	if err := os.Mkdir(m.To, 0o700); err != nil {
+	if err := os.MkdirAll(m.To, 0o700); err != nil {
 		return err
 	}
 	// not git archive, which leaves out what .gitattributes says (export-ignore); with an index of our
@@ -86,6 +87,25 @@ func (t *trees) make(ctx context.Context, m apply.Move) error {
 			"-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"}, args)
 		if _, err := git(ctx, m.From, args, "GIT_INDEX_FILE="+index); err != nil {
 			return err
+		}
+	}
+	entries, err := git(ctx, m.From, []string{"ls-files", "-z", "--stage"}, "GIT_INDEX_FILE="+index)
+	if err != nil {
+		return err
+	}
+	for _, entry := range strings.Split(entries, "\x00") {
+		about, path, _ := strings.Cut(entry, "\t") // "160000 HASH 0", PATH
+		words := strings.Fields(about)
+		if len(words) < 2 || words[0] != submodule {
+			continue
+		}
+		from := filepath.Join(m.From, path)
+		if _, err := os.Stat(filepath.Join(from, ".git")); err != nil {
+			continue // the present tree does without it
+		}
+		if err := fill(ctx, apply.Move{From: from, To: filepath.Join(m.To, path)}, words[1]); err != nil {
+			return fmt.Errorf("the submodule %s at %.12s, which the commit takes (git fetch in it may get that): %w",
+				path, words[1], err)
 		}
 	}
 	others, err := git(ctx, m.From, []string{"ls-files", "-z", "--others"})
@@ -106,6 +126,9 @@ func (t *trees) make(ctx context.Context, m apply.Move) error {
 	}
 	return nil
 }
+
+// submodule is the mode of one in an index.
+const submodule = "160000"
 
 // copyNew copies a regular file to where none is.
 func copyNew(root *os.Root, from, name string) error {

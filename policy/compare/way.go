@@ -4,10 +4,10 @@ package compare
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -59,24 +59,30 @@ func (b *builder) build(ctx context.Context, hash string) (*apply.Trial, error) 
 	if b.kit.Nvcc != "" {
 		o.Moved = toolkits(c.Nvcc, b.kit)
 	}
-	var move apply.Move
 	if b.trees != nil {
-		if move, err = b.trees.of(ctx, c.Dir); err != nil {
+		move, err := b.trees.of(ctx, c.Dir)
+		if err != nil {
 			return nil, err
 		}
 		o.Moved = append(o.Moved, move)
 	}
-	trial, err := apply.TryOtherwise(ctx, b.store, hash, o)
-	switch {
-	case !errors.Is(err, apply.ErrSource):
-	case len(b.way.Flags) > 1 && strings.Contains(err.Error(), "nvcc fatal"): // more than verbose
-		return nil, fmt.Errorf("nvcc does not take the options: %v", err)
-	case b.trees != nil:
-		if _, none := os.Stat(filepath.Join(move.To, ".gitmodules")); none == nil {
-			return nil, fmt.Errorf("the files of submodules are not in a commit's tree: %v", err)
-		}
+	return apply.TryOtherwise(ctx, b.store, hash, o)
+}
+
+// quoted is what a tool's message about its command line names.
+var quoted = regexp.MustCompile(`(?:nvcc|ptxas) fatal *:.*'-*([^']+)'`)
+
+// misused is the option of the way's that a tool refuses, as it says where a build failed; "": it
+// is something else that failed.
+func (b *builder) misused(failed error) string {
+	m := quoted.FindStringSubmatch(failed.Error())
+	n := slices.IndexFunc(b.way.Flags, func(word string) bool {
+		return m != nil && strings.Contains(word, m[1])
+	})
+	if n < 0 {
+		return ""
 	}
-	return trial, err
+	return b.way.Flags[n]
 }
 
 // toolkits puts one toolkit's folder in the place of another's: build systems name its headers, and

@@ -8,7 +8,7 @@ import (
 )
 
 // Kinds of numbers that buffers hold: those that rounding, signs and comparisons tell apart.
-const Kinds = 8
+const Kinds = 10
 
 // number is one of a kind.
 func number(r *rand.Rand, kind int, before float64, tiny, wide float64) float64 {
@@ -51,13 +51,19 @@ func number(r *rand.Rand, kind int, before float64, tiny, wide float64) float64 
 			return -before * (1 + 1e-7)
 		}
 		return v * math.Pow(10, 3*r.Float64())
+	case 8, 9: // few of them, from 0 to 1: what a comparison does with equal ones shows
+		steps := 8 + 56*(kind%Kinds-8)
+		return float64(r.Intn(steps+1)) / float64(steps)
 	}
 	return v
 }
 
 // integer is one of a kind: an index, or in some kinds one at an edge.
 func integer(r *rand.Rand, kind int) uint64 {
-	if kind%Kinds >= 4 && r.Intn(8) == 0 {
+	switch kind %= Kinds; {
+	case kind >= 8:
+		return uint64(r.Intn(4))
+	case kind >= 4 && r.Intn(8) == 0:
 		edges := []int64{-1, math.MinInt32, math.MaxInt32, math.MinInt64, 1 << 32, -2}
 		return uint64(edges[r.Intn(len(edges))])
 	}

@@ -150,3 +150,20 @@ extern "C" __global__ void k(int *p) { p[threadIdx.x] = table[threadIdx.x & 3]; 
 		t.Error("other launch bounds are the same")
 	}
 }
+
+// TestTies: equal numbers, on which a comparison that is almost the same decides otherwise.
+func TestTies(t *testing.T) {
+	const text = `extern "C" __global__ void k(int *p, const float *q) {
+  int i = blockIdx.x * 64 + threadIdx.x;
+  p[i] = q[i] < 0.25f;
+}`
+	b, err := NewBench(compiled(t, text), Signature{Types: []string{"int*", "float*"}}, Shape{
+		Grid: [3]int{4, 1, 1}, Block: [3]int{64, 1, 1}, Bytes: 1 << 12, Rounds: Kinds, Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := b.Judge(context.Background(), compiled(t, strings.Replace(text, "<", "<=", 1)), Within{})
+	if err != nil || v.How != Different {
+		t.Errorf("%+v, %v", v, err)
+	}
+}

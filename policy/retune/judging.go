@@ -24,6 +24,7 @@ import (
 	"gnvcc/policy/tuner"
 	"gnvcc/profile/capture"
 	"gnvcc/profile/replay"
+	"gnvcc/rewrite"
 	"gnvcc/rewrite/recipe"
 	"gnvcc/sim"
 	"gnvcc/sim/cubin"
@@ -474,6 +475,10 @@ func (j *Judging) replay(ctx context.Context, k *JudgedKernel, o *original, code
 	}
 	best := stats.Comparison{}
 	untold := true
+	read, written, whole := rewrite.Touched(o.source.Entry)
+	if !whole {
+		written = nil
+	}
 	for n, m := range o.list {
 		r := &judge.Replayed{Path: path, Kernel: k.Kernel, Within: j.o.Within, Timed: n == 0}
 		for _, g := range f.Globals {
@@ -483,7 +488,7 @@ func (j *Judging) replay(ctx context.Context, k *JudgedKernel, o *original, code
 			}
 		}
 		r.Numbers = numbersOf(m)
-		u, err := replay.Unpack(j.captures, m, j.compiler.Folder())
+		u, err := replay.Unpack(j.captures, m.Overwritten(read, written), j.compiler.Folder())
 		if err != nil {
 			return err
 		}

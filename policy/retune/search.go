@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"gnvcc/cache"
+	"gnvcc/driver/record"
 	"gnvcc/policy"
 	"gnvcc/policy/decide"
 	"gnvcc/policy/search"
@@ -51,8 +52,14 @@ func (w *World) Tune(ctx context.Context, j watch.Job) (watch.Outcome, error) {
 	if p, _ := w.profile(j.Kernel.Name); p != nil {
 		t.Profile = &tuner.ByProfile{Profile: p.Profile}
 	}
-	t.Search(ctx, t.Jobs(list, total))
+	var elsewhere []decide.Result
+	if w.o.On == nil {
+		t.Search(ctx, t.Jobs(list, total))
+	} else if elsewhere, err = s.spread(ctx, t, o, t.Jobs(list, total)); err != nil {
+		return watch.Outcome{}, err
+	}
 	results, err := run.Finish()
+	results = append(results, elsewhere...)
 	if err == nil {
 		err = ctx.Err()
 	}
@@ -63,6 +70,28 @@ func (w *World) Tune(ctx context.Context, j watch.Job) (watch.Outcome, error) {
 		return watch.Outcome{}, err
 	}
 	return s.outcome(results), nil
+}
+
+// spread has workers search.
+func (s *editedSearch) spread(ctx context.Context, t *tuner.ReplaySearch, o policy.Options,
+	jobs []tuner.Job) ([]decide.Result, error) {
+	w, k := s.world, s.job.Kernel
+	x := tuner.Spread{On: w.o.On, Store: w.store, Options: o, Decide: s.Decide,
+		NoGPU: !w.o.Machine.HasDriver()}
+	if s.job.Again == "" {
+		code, err := w.compiler.Captured(k.Cubin, k.Name)
+		if err != nil {
+			return nil, err
+		}
+		w.mu.Lock()
+		unit, tried := w.units[k.Cubin]
+		w.mu.Unlock()
+		if !tried {
+			unit.Assembly, _ = record.Read(w.store).Assembly(k.Cubin)
+		}
+		x.Edited = &tuner.Edited{Code: code, Assembly: unit.Assembly, First: s.first()}
+	}
+	return x.Search(ctx, t, jobs), nil
 }
 
 // repeatable gives the job's captures, with the kernel as it is now in them, and what they weigh
@@ -117,17 +146,23 @@ func (s *editedSearch) Kernel(module, kernel string) (*policy.Kernel, error) {
 	if err != nil {
 		return nil, err
 	}
+	k.First = append(k.First, s.first()...)
+	return k, nil
+}
+
+// first is what stood before the edit.
+func (s *editedSearch) first() (out []recipe.Recipe) {
 	for _, identity := range s.job.Before {
 		for _, d := range s.world.decisions.Known(identity) {
 			if r, err := recipe.Parse(d.Recipe); err == nil && !r.IsDefault() && !d.Approximate() &&
 				len(d.For) == 0 {
 				if entries, err := r.Entries(); err == nil {
-					k.First = append(k.First, entries...)
+					out = append(out, entries...)
 				}
 			}
 		}
 	}
-	return k, nil
+	return out
 }
 
 func (s *editedSearch) Compile(ctx context.Context, k *policy.Kernel, r recipe.Recipe,

@@ -22,7 +22,7 @@ import (
 func (s *spreading) bundle(t *task, shared string) (*bundle, error) {
 	b := &bundle{Objects: filepath.Join(shared, "objects"), Agent: filepath.Join(shared, "agent"),
 		Notebooks: map[string][]byte{}}
-	store := s.r.Store
+	store := s.Store
 	if err := os.MkdirAll(b.Objects, 0o700); err != nil {
 		return nil, fmt.Errorf("make the folder for workers: %w", err)
 	}
@@ -56,7 +56,9 @@ func (s *spreading) bundle(t *task, shared string) (*bundle, error) {
 		}
 		cubins[j.Capture.Cubin] = true
 		var err error
-		if a, ok := ix.Assembly(j.Capture.Cubin); ok {
+		if s.Edited != nil {
+			err = b.assembly(store, s.Edited.Assembly, j.Capture.Cubin, object)
+		} else if a, ok := ix.Assembly(j.Capture.Cubin); ok {
 			err = b.assembly(store, a, j.Capture.Cubin, object)
 		} else if l, ok := ix.Link(j.Capture.Cubin); ok {
 			err = b.link(store, ix, l, j.Capture.Cubin, object)
@@ -65,7 +67,7 @@ func (s *spreading) bundle(t *task, shared string) (*bundle, error) {
 			return nil, err
 		}
 	}
-	for _, hash := range s.r.Options.Controls {
+	for _, hash := range s.Options.Controls {
 		if err := object(hash); err != nil {
 			return nil, err
 		}

@@ -28,6 +28,7 @@ type Compiler struct {
 	scratch *scratch.Folder
 	store   *cache.Store
 	askers  askers
+	first   []recipe.Recipe // to be tried before others (policy.Kernel.First)
 }
 
 // askers say whom decisions are for.
@@ -77,6 +78,7 @@ func (c *Compiler) Kernel(module, kernel string) (*policy.Kernel, error) {
 		k.Banned = standing.Banned(sn, k.Name, k.Identity)
 		sn.Close()
 	}
+	k.First = append(k.First, c.first...)
 	if k.For, err = c.askers.builds(s); err != nil && k.Alone == "" {
 		k.Alone = err.Error()
 	}

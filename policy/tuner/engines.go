@@ -117,6 +117,7 @@ type localEngine struct {
 }
 
 func (e *localEngine) Open(context.Context) (int, error) {
+	e.devices = nil
 	for i := range e.n {
 		e.devices = append(e.devices, strconv.Itoa(i))
 	}

@@ -110,9 +110,9 @@ func handOut(t *testing.T, workers int, e sleepingEngine) time.Duration {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &spreading{engine: e, folder: t.TempDir(), begun: time.Now(),
-		r: &run{Request: Request{Store: store, Options: policy.Defaults()}},
-		w: &ReplaySearch{Captures: captures, Budget: time.Hour, Say: func(string, ...any) {}}}
+	s := &spreading{folder: t.TempDir(), begun: time.Now(),
+		Spread: Spread{On: e, Store: store, Options: policy.Defaults()},
+		w:      &ReplaySearch{Captures: captures, Budget: time.Hour, Say: func(string, ...any) {}}}
 	var tasks []*task
 	var sum float64
 	for name, seconds := range e.seconds {

@@ -177,7 +177,10 @@ func (r *run) search() (tuner *search.Tuner, exit profile.Exit, err error) {
 		Limits: capture.Usual.Within(r.Store.Path(), r.CaptureLimit), Budget: r.Budget,
 		Say: r.note, At: r.At, Profile: r.Profile, memory: memory}
 	if r.On != nil {
-		w.spread = r.spread
+		w.spread = func(ctx context.Context, w *ReplaySearch, list []Job) {
+			r.spreadResults = Spread{On: r.On, Store: r.Store, Options: r.Options,
+				Decide: r.decisions.Decide, NoGPU: r.NoGPU}.Search(ctx, w, list)
+		}
 	}
 	r.started, r.replays = true, w
 	if r.Profile != nil {

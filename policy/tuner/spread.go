@@ -68,11 +68,20 @@ var errNowhere = errors.New("no worker is left, and this machine has no GPU")
 // margin is what an order may take beyond its budget: to start, to compile, to end what it began.
 const margin = 2 * time.Minute
 
+// A Spread is a search that workers do, and who keeps what they find.
+type Spread struct {
+	On      Engine
+	Store   *cache.Store
+	Options policy.Options
+	Decide  func(cache.Decision) error
+	NoGPU   bool    // this machine has none: what no worker searches is not searched
+	Edited  *Edited // of the one kernel that is searched; nil: the launches are of what was captured
+}
+
 // A spreading is one search with an engine.
 type spreading struct {
-	r       *run
+	Spread
 	w       *ReplaySearch
-	engine  Engine
 	folder  string
 	mu      sync.Mutex
 	machine *WorkMachine // that of the first worker
@@ -106,17 +115,17 @@ type task struct {
 	number int
 }
 
-// spread searches with the engine, in the place of ReplaySearch.pass.
-func (r *run) spread(ctx context.Context, w *ReplaySearch, list []Job) {
-	s := &spreading{r: r, w: w, engine: r.On, begun: time.Now()}
+// Search searches with the engine, in the place of ReplaySearch.pass.
+func (x Spread) Search(ctx context.Context, w *ReplaySearch, list []Job) []decide.Result {
+	s := &spreading{Spread: x, w: w, begun: time.Now()}
 	tasks := s.tasks(list)
 	workers, err := s.open(ctx)
 	if err != nil {
 		w.Say("%v: %s", err, s.where())
 		s.here(ctx, tasks)
 	} else {
-		defer s.engine.Close()
-		if s.folder != s.engine.Folder() {
+		defer s.On.Close()
+		if s.folder != s.On.Folder() {
 			defer os.RemoveAll(s.folder)
 		}
 		var sum float64
@@ -129,7 +138,7 @@ func (r *run) spread(ctx context.Context, w *ReplaySearch, list []Job) {
 		}
 		w.Say("%d kernels for %d workers", len(tasks), workers)
 		hand := s.dispatch
-		if q, ok := s.engine.(queue); ok {
+		if q, ok := s.On.(queue); ok {
 			hand = func(ctx context.Context, tasks []*task, workers int, sum float64) []*task {
 				return s.submit(ctx, q, tasks, workers, sum)
 			}
@@ -140,7 +149,7 @@ func (r *run) spread(ctx context.Context, w *ReplaySearch, list []Job) {
 			s.here(ctx, left)
 		}
 	}
-	r.spreadResults = s.results
+	return s.results
 }
 
 // tasks are the captures by kernel, the heaviest first.
@@ -176,16 +185,16 @@ func heaviestFirst(all []*task) {
 
 // open gets workers, and a folder for orders.
 func (s *spreading) open(ctx context.Context) (n int, err error) {
-	if n, err = s.engine.Open(ctx); err != nil {
+	if n, err = s.On.Open(ctx); err != nil {
 		return 0, err
 	}
-	if shared := s.engine.Folder(); shared != "" {
+	if shared := s.On.Folder(); shared != "" {
 		s.folder = shared
 		return n, nil
 	}
 	s.folder, err = os.MkdirTemp(s.w.Scratch, "orders-")
 	if err != nil {
-		s.engine.Close()
+		s.On.Close()
 	}
 	return n, err
 }
@@ -312,7 +321,7 @@ func (s *spreading) lost(queue []*task, t *task, worker int, budget time.Duratio
 func (s *spreading) ended(budget time.Duration) {
 	s.state.done++
 	s.state.left -= budget
-	if _, ok := s.engine.(queue); ok || s.state.done == s.state.of {
+	if _, ok := s.On.(queue); ok || s.state.done == s.state.of {
 		s.w.Say("%v", s.state)
 	}
 }
@@ -350,7 +359,7 @@ func (s *spreading) do(ctx context.Context, worker int, t *task, budget time.Dur
 	s.mu.Unlock()
 	limited, cancel := context.WithTimeout(ctx, budget+margin)
 	defer cancel()
-	if err := s.engine.Run(limited, worker, order, out); err != nil {
+	if err := s.On.Run(limited, worker, order, out); err != nil {
 		if _, missing := os.Stat(out + Begun); missing != nil {
 			err = fmt.Errorf("%w: %w", errNotBegun, err)
 		}
@@ -399,7 +408,7 @@ func (s *spreading) take(t *task, done *Done) error {
 			done.Host, m.Device, m.Driver, s.host, s.machine.Device, s.machine.Driver)
 	}
 	for key, b := range done.Notebook {
-		if err := s.r.Store.PutMemo(policy.Notebooks, key, b); err != nil {
+		if err := s.Store.PutMemo(policy.Notebooks, key, b); err != nil {
 			return err
 		}
 	}
@@ -408,15 +417,13 @@ func (s *spreading) take(t *task, done *Done) error {
 		result.Alone = append(result.Alone, decide.Alone{Reason: reason})
 	}
 	for _, d := range done.Decisions {
-		if d.Identity != t.kernel.Identity {
-			return fmt.Errorf("%s has decided on another kernel", done.Host)
+		if d.Identity != t.kernel.Identity || d.Pinned || d.Approximate() {
+			return fmt.Errorf("%s has decided on another kernel, or otherwise than it was ordered", done.Host)
 		}
-		if err := s.r.decisions.Decide(d); err != nil {
+		if err := s.Decide(d); err != nil {
 			return err
 		}
-		if result.Decision == nil || !d.Approximate() {
-			result.Decision = &d
-		}
+		result.Decision = &d
 	}
 	s.results = append(s.results, result)
 	for _, j := range t.jobs {
@@ -427,9 +434,9 @@ func (s *spreading) take(t *task, done *Done) error {
 
 // order is the text of a task's order: the same for the same input.
 func (s *spreading) order(t *task, budget time.Duration) ([]byte, error) {
-	o := order{Format: orderFormat, Gnvcc: s.r.Options.Version, Kernel: t.kernel.Short,
-		Identity: t.kernel.Identity, Budget: budget, Options: s.r.Options, Device: t.device,
-		Captures: s.w.Captures.Path()}
+	o := order{Format: orderFormat, Gnvcc: s.Options.Version, Kernel: t.kernel.Short,
+		Identity: t.kernel.Identity, Budget: budget, Options: s.Options, Device: t.device,
+		Captures: s.w.Captures.Path(), Edited: s.Edited}
 	for _, j := range t.jobs {
 		job := orderJob{Capture: j.Capture.ID, Share: j.Share}
 		if j.Leader != nil {
@@ -440,7 +447,7 @@ func (s *spreading) order(t *task, budget time.Duration) ([]byte, error) {
 		}
 		o.Jobs = append(o.Jobs, job)
 	}
-	if shared := s.engine.Folder(); shared != "" {
+	if shared := s.On.Folder(); shared != "" {
 		var err error
 		if o.Bundle, err = s.bundle(t, shared); err != nil {
 			return nil, err
@@ -452,7 +459,7 @@ func (s *spreading) order(t *task, budget time.Duration) ([]byte, error) {
 
 // where says what becomes of tasks without a worker.
 func (s *spreading) where() string {
-	if s.r.NoGPU {
+	if s.NoGPU {
 		return "they are not searched, since this machine has no GPU"
 	}
 	return "the search is done on this machine"
@@ -460,7 +467,7 @@ func (s *spreading) where() string {
 
 // here does tasks in this process, one after the other: what a worker does, without one.
 func (s *spreading) here(ctx context.Context, tasks []*task) {
-	if s.r.NoGPU {
+	if s.NoGPU {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		for _, t := range tasks {

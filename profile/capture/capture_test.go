@@ -354,4 +354,30 @@ func TestJudge(t *testing.T) {
 			t.Errorf("%v: %v, want %s", kinds, got, want)
 		}
 	}
+	// Ranges that are written and not read hold any bytes under variations; the manifest stays.
+	m := &Manifest{Settings: head, Ranges: ranges}
+	arguments := func(list ...int) (out [][2]int) {
+		for _, i := range list {
+			out = append(out, [2]int{i, 0})
+		}
+		return out
+	}
+	for _, c := range []struct {
+		read, written []int
+		want          string
+	}{{nil, []int{0}, "bytes float"}, {[]int{0}, []int{0, 1}, "zero bytes"},
+		{[]int{2}, []int{0, 1, 3, 9}, "bytes float"}, {[]int{1}, nil, "zero float"}} {
+		got := m.Overwritten(arguments(c.read...), arguments(c.written...)).Ranges
+		if text := got[0].Numbers + " " + got[1].Numbers; text != c.want || ranges[0].Numbers != "zero" ||
+			got[2].Numbers != "double" {
+			t.Errorf("%+v: %s", c, text)
+		}
+	}
+	var b bytes.Buffer
+	none := func(Chunk) ([]byte, error) { return nil, nil }
+	err := m.Overwritten(nil, arguments(0)).write(&b, make([]byte, 16), none)
+	told := slices.Concat(u64(uint64(recNumbers)), u64(12), u64(0x1000), u32(3))
+	if err != nil || !bytes.Contains(b.Bytes(), told) {
+		t.Errorf("the replayer is not told: %v", err)
+	}
 }

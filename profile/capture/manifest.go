@@ -206,6 +206,29 @@ func (m *Manifest) Judge(through func(yield func(index, offset int, kind string)
 	}
 }
 
+// overwritten is what a range holds in which nobody reads: any bytes will do.
+const overwritten = "bytes"
+
+// Overwritten is the capture with any bytes, under variations, in ranges that the kernel writes to
+// and does not read, by the arguments that it reads and writes through. Who is to leave there what
+// it left in the program has to store it, also where the program had it there before.
+func (m *Manifest) Overwritten(read, written [][2]int) *Manifest {
+	out := *m
+	out.Ranges = slices.Clone(m.Ranges)
+	at := func(argument [2]int) int {
+		p := m.pointer(argument[0], argument[1])
+		return slices.IndexFunc(m.Ranges, func(r Range) bool {
+			return p >= r.Base && p < r.Base+uint64(r.Size)
+		})
+	}
+	for _, w := range written {
+		if n := at(w); n >= 0 && !slices.ContainsFunc(read, func(r [2]int) bool { return at(r) == n }) {
+			out.Ranges[n].Numbers = overwritten
+		}
+	}
+	return &out
+}
+
 // settings checks the record of the kernel and gives its name.
 func settings(body []byte) (string, error) {
 	name, _, _, err := settingsOf(body)
@@ -319,7 +342,7 @@ func (m *Manifest) write(w io.Writer, uuid []byte, get func(Chunk) ([]byte, erro
 				return err
 			}
 		}
-		if n := map[string]uint32{"float": 1, "double": 2}[r.Numbers]; n != 0 {
+		if n := map[string]uint32{"float": 1, "double": 2, overwritten: 3}[r.Numbers]; n != 0 {
 			if err := writeRecord(w, recNumbers, u64(r.Base), u32(n)); err != nil {
 				return err
 			}

@@ -27,7 +27,7 @@ const (
 	recEnd
 	recCubin   // content
 	recDevice  // str name, 16 bytes UUID
-	recNumbers // u64 range's base, u32 1: floats, 2: doubles; a variation may put others there
+	recNumbers // u64 range's base, u32 1: floats, 2: doubles, 3: bytes; variations put others there
 )
 
 const (

@@ -31,18 +31,18 @@ static CUresult dtod(CUdeviceptr to, CUdeviceptr p, size_t n) { memcpy((void *)t
 static CUresult set(CUdeviceptr p, unsigned char v, size_t n) { memset((void *)p, v, n); return CUDA_SUCCESS; }
 static CUresult idle(void) { return CUDA_SUCCESS; }
 #define MIB ((uint64_t)1 << 20)
-enum { N = 4 };
-static uint64_t sizes[N] = {70 * MIB + 4, 3 * MIB, 1000, 40 * MIB};
+enum { N = 5 };
+static uint64_t sizes[N] = {70 * MIB + 4, 3 * MIB, 1000, 40 * MIB, 33 * MIB + 3};
 int main(void) {
   cu.MemcpyHtoD = htod, cu.MemcpyDtoD = dtod, cu.MemsetD8 = set, cu.CtxSynchronize = idle;
-  struct range r[N] = {{.size = sizes[0], .numbers = FLOATS}, {.size = sizes[1]}, {.size = sizes[2], .numbers = DOUBLES, .on_host = true}, {.size = sizes[3], .numbers = FLOATS}};
+  struct range r[N] = {{.size = sizes[0], .numbers = FLOATS}, {.size = sizes[1]}, {.size = sizes[2], .numbers = DOUBLES, .on_host = true}, {.size = sizes[3], .numbers = FLOATS}, {.size = sizes[4], .numbers = BYTES}};
   struct data d[200];
   struct capture c = {.range = r, .ranges = N, .data = d};
   uint64_t all = 0, at = 0;
   for (int i = 0; i < N; i++) all += sizes[i] + 4096;
   uint8_t *base = malloc(all), *first = malloc(all);
   for (int i = 0; i < N; i++) r[i].base = (uint64_t)base + at, at += (sizes[i] + 4095) / 4096 * 4096;
-  for (int i = 0; i < 3; i++) // the last range is zero
+  for (int i = 0; i < 3; i++) // the last ranges are zero
     for (uint64_t k = 0; k < sizes[i]; k += MIB) {
       uint64_t n = sizes[i] - k < MIB ? sizes[i] - k : MIB;
       float *p = malloc(n);
@@ -59,6 +59,9 @@ int main(void) {
     CHECK(memcmp((void *)r[1].base, d[71].p, 3) == 0 && memcmp((void *)(r[1].base + 2 * MIB), d[73].p, MIB) == 0);
     uint32_t *a = (void *)r[0].base, *z = (void *)r[3].base;
     bool captured = v == 0;
+    uint64_t none = 0;
+    for (uint64_t j = 0; j < sizes[4]; j++) none += ((uint8_t *)r[4].base)[j] == 0;
+    CHECK(captured ? none == sizes[4] : none < sizes[4] / 128); // one byte in 256 is 0
     uint64_t same = 0, zeros = 0;
     for (uint64_t j = 0; j < sizes[0] / 4; j++) { float f = (float)(j % (MIB / 4) % 1000 + 1); same += memcmp(&f, a + j, 4) == 0; }
     for (uint64_t j = 0; j < sizes[3] / 4; j++) zeros += z[j] == 0;

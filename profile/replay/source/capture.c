@@ -176,7 +176,8 @@ void capture_read(struct capture *c, const char *path) {
       uint64_t base = take64(&v);
       struct range *r = range_of(c, base, 1);
       if (!r) stop(1, "the capture is damaged: numbers for no range");
-      r->numbers = take32(&v) == DOUBLES ? DOUBLES : FLOATS;
+      uint32_t is = take32(&v);
+      r->numbers = is == DOUBLES || is == BYTES ? (enum numbers)is : FLOATS;
       break;
     }
     case REC_END: whole = true; break;

@@ -197,7 +197,8 @@ static void *make(void *of) {
   struct making *m = of;
   for (unsigned k; (k = atomic_fetch_add(&m->next, 1)) < m->n;) {
     uint64_t n = chunk_size(m->r, m->at[k]);
-    if (m->r->numbers == DOUBLES) vary_doubles(m->chunk + k * CHUNK, n / 8, m->variation, m->at[k]);
+    if (m->r->numbers == BYTES) vary_bytes(m->chunk + k * CHUNK, n, m->variation, m->at[k]);
+    else if (m->r->numbers == DOUBLES) vary_doubles(m->chunk + k * CHUNK, n / 8, m->variation, m->at[k]);
     else vary_floats(m->chunk + k * CHUNK, n / 4, m->variation, m->at[k]);
   }
   return NULL;
@@ -215,7 +216,7 @@ static void make_all(struct making *m) {
 // Other numbers in a range. Those that change places were captured there, and memory holds them.
 static void vary(const struct capture *c, const struct range *r, unsigned variation) {
   static uint8_t *room;
-  bool turned = vary_turns(variation);
+  bool turned = vary_turns(variation) && r->numbers != BYTES;
   uint64_t most = turned ? TURNED : FRESH;
   if (!room && !(room = malloc(TURNED * CHUNK))) stop(1, "out of memory");
   struct making m = {.r = r, .variation = variation, .chunk = room};

@@ -52,7 +52,7 @@ extern struct driver cu;
 
 #define MOST_PARAMETERS 4096
 
-enum numbers { NO_NUMBERS, FLOATS, DOUBLES }; // what a variation may fill a range with
+enum numbers { NO_NUMBERS, FLOATS, DOUBLES, BYTES }; // what a variation may fill a range with; BYTES: nobody reads it
 
 struct range {
   uint64_t base, size;

@@ -72,4 +72,12 @@ FAST void vary(const struct format *f, uint8_t *p, uint64_t n, unsigned variatio
 void vary_floats(uint8_t *p, uint64_t n, unsigned variation, uint64_t seed) { vary(&f32, p, n, variation, seed); }
 void vary_doubles(uint8_t *p, uint64_t n, unsigned variation, uint64_t seed) { vary(&f64, p, n, variation, seed); }
 
+void vary_bytes(uint8_t *p, uint64_t n, unsigned variation, uint64_t seed) {
+  uint64_t state = seed * 0x9e3779b97f4a7c15ull ^ variation;
+  for (uint64_t i = 0; i < n; i += 8) {
+    uint64_t v = mix(&state);
+    memcpy(p + i, &v, n - i < 8 ? n - i : 8);
+  }
+}
+
 bool vary_turns(unsigned variation) { return (variation - 1) % KINDS == TURNED; }

@@ -7,6 +7,7 @@
 // Each gives n numbers at p other values: the same ones for the same variation (1, 2, ...) and seed.
 void vary_floats(uint8_t *p, uint64_t n, unsigned variation, uint64_t seed);
 void vary_doubles(uint8_t *p, uint64_t n, unsigned variation, uint64_t seed);
+void vary_bytes(uint8_t *p, uint64_t n, unsigned variation, uint64_t seed); // any bytes
 bool vary_turns(unsigned variation); // it only gives numbers other places
 
 #endif
