@@ -10,6 +10,7 @@ import (
 	"gnvcc/rewrite/early"
 	"gnvcc/rewrite/pass"
 	"gnvcc/rewrite/recipe"
+	"gnvcc/rewrite/repeat"
 	"gnvcc/rewrite/tile"
 )
 
@@ -47,6 +48,8 @@ var passes = []Pass{
 		Doc: "cache policy of loads from global memory"},
 	{Lever: "st", Stage: PTX, Exact: ByConstruction, Sites: true, apply: cacheStores,
 		Doc: "cache policy of stores to global memory"},
+	{Lever: "repeat", Stage: PTX, Exact: Checked, Sites: true, apply: repeat.Apply,
+		Doc: "so many turns of a loop stand in a row, in PTX"},
 	{Lever: "coarsen", Stage: PTX, launch: true, Exact: Checked, apply: coarsen.Apply,
 		Doc: "each block of a second entry does the work of so many neighbouring blocks, whose threads are jammed"},
 	{Lever: "tile", Stage: PTX, Exact: Checked, Sites: true, Block: true, apply: tile.Apply,
