@@ -25,6 +25,7 @@ type Pass struct {
 	Block bool   // its code is for one size of blocks, where that is known
 	Doc   string // one sentence, for people
 
+	knows  bool // ptxas knows more numbers than of the kernel itself (driver/compile, contraction)
 	launch bool // says how a second entry is launched (MannerOf)
 
 	// apply carries out all terms of the lever together; PTX stage only.
@@ -48,7 +49,7 @@ var passes = []Pass{
 		Doc: "cache policy of loads from global memory"},
 	{Lever: "st", Stage: PTX, Exact: ByConstruction, Sites: true, apply: cacheStores,
 		Doc: "cache policy of stores to global memory"},
-	{Lever: "repeat", Stage: PTX, Exact: Checked, Sites: true, apply: repeat.Apply,
+	{Lever: "repeat", Stage: PTX, Exact: Checked, Sites: true, knows: true, apply: repeat.Apply,
 		Doc: "so many turns of a loop stand in a row, in PTX"},
 	{Lever: "coarsen", Stage: PTX, launch: true, Exact: Checked, apply: coarsen.Apply,
 		Doc: "each block of a second entry does the work of so many neighbouring blocks, whose threads are jammed"},

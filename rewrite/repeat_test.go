@@ -21,7 +21,7 @@ func repeatKernel(rng *rand.Rand) (text []byte, values map[string]uint64) {
 	var b bytes.Buffer
 	line := func(format string, args ...any) { fmt.Fprintf(&b, "\t"+format+"\n", args...) }
 	b.WriteString(".version 8.0\n.target sm_80\n.address_size 64\n" +
-		".visible .entry k(.param .u64 p, .param .u64 from, .param .u64 to, .param .u64 from2, .param .u64 to2)\n{\n")
+		".visible .entry k(.param .u64 p, .param .u64 from, .param .u64 to, .param .u64 from2, .param .u64 to2, .param .u64 by)\n{\n")
 	line(".reg .pred %%p<20>;")
 	line(".reg .b32 %%r<40>;")
 	line(".reg .b64 %%rd<40>;")
@@ -62,6 +62,17 @@ func repeatKernel(rng *rand.Rand) (text []byte, values map[string]uint64) {
 		if how != "ne" && (step > 0) == (how == "gt" || how == "ge") && rng.Intn(8) > 0 {
 			step = -step
 		}
+		by := ""
+		if bits == "32" && rng.Intn(3) == 0 {
+			by = fmt.Sprintf("%%r%d", reg+3)
+			if known, ok := values["by"]; ok {
+				step = int(int32(known))
+			} else if rng.Intn(6) == 0 {
+				step = anyOf(rng, 0, 1<<30, 3<<29)
+			}
+			values["by"] = uint64(step)
+			line("ld.param.u32 %s, [by];", by)
+		}
 		edge := anyOf[uint64](rng, 0, 1<<31, 1<<32, 1<<63, 1000, uint64(rng.Int63()))
 		turns := rng.Intn(14) - 2
 		values[from] = edge - uint64(rng.Intn(5)*rng.Intn(200))
@@ -71,7 +82,11 @@ func repeatKernel(rng *rand.Rand) (text []byte, values map[string]uint64) {
 		leaves := map[string]string{"lt": "ge", "le": "gt", "gt": "le", "ge": "lt", "ne": "eq"}[how]
 		swap := map[string]string{"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "ne": "ne", "eq": "eq"}
 		counted := x
+		again := rng.Intn(4) == 0
 		test := func(back string) {
+			if again {
+				line("ld.param.u%s %s, [%s];", bits, end, to)
+			}
 			y, z, word := counted, end, how
 			out := rng.Intn(2) == 0 || back == ""
 			if out {
@@ -98,6 +113,20 @@ func repeatKernel(rng *rand.Rand) (text []byte, values map[string]uint64) {
 			p = strings.TrimPrefix(p, "!")
 		}
 		add := func() {
+			if by != "" {
+				switch rng.Intn(3) {
+				case 0:
+					line("add.s32 %s, %s, %s;", x, by, x)
+				case 1:
+					line("cvt.u64.u32 %%rd2, %s;", x)
+					line("cvt.u32.u64 %s, %%rd2;", next)
+					line("add.u32 %s, %s, %s;", x, next, by)
+				default:
+					line("add.s32 %s, %s, %s;", next, x, by)
+					line("mov.u32 %s, %s;", x, next)
+				}
+				return
+			}
 			switch rng.Intn(4) {
 			case 0:
 				line("add.s%s %s, %s, %d;", bits, next, x, step)
@@ -174,7 +203,7 @@ var theTest = regexp.MustCompile(`(@!%gnvcc_t\d+_p\d bra [^;]*;)`)
 func TestRepeatComputesTheSame(t *testing.T) {
 	rng := rand.New(rand.NewSource(5))
 	done, counted, rows, needed := 0, 0, 0, 0
-	for range 500 {
+	for range 600 {
 		seed := rng.Int63()
 		one := rand.New(rand.NewSource(seed))
 		text, params := repeatKernel(one)

@@ -13,6 +13,7 @@ import (
 	"gnvcc/driver/record"
 	"gnvcc/rewrite"
 	"gnvcc/rewrite/contract"
+	"gnvcc/rewrite/fold"
 	"gnvcc/rewrite/fold/same"
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/ptx/dataflow"
@@ -32,6 +33,8 @@ type ownSums struct {
 	All deed
 	// Scaled: it scaled a product with a power of two.
 	Scaled bool
+	// Odd is a sum with no product in the PTX that ptxas contracted, or may have; "": there is none.
+	Odd string
 }
 
 const memoContracted cache.Memos[ownSums] = "contracted"
@@ -41,12 +44,13 @@ const memoContracted cache.Memos[ownSums] = "contracted"
 const asRewritten = "which products are contracted with their sums is left to ptxas, and the code " +
 	"near them is rewritten"
 
-// contractedOf reads what ptxas did in nvcc's own build of an entry.
+// contractedOf reads what ptxas did in nvcc's own build of an entry: with the sums that were left to
+// it, or with all that name no rounding.
 func (b *Workbench) contractedOf(ctx context.Context, j *job.Job, module *ptx.Module,
-	entry string) (ownSums, error) {
+	entry string, all bool) (ownSums, error) {
 	var none ownSums
 	sums, err := leftIn(module, entry)
-	if err != nil || len(sums) == 0 && !scales(module, entry) {
+	if err != nil || len(sums) == 0 && !scales(module, entry) && !all {
 		return none, err
 	}
 	id, err := cache.FileKey(j.Tool)
@@ -57,13 +61,13 @@ func (b *Workbench) contractedOf(ctx context.Context, j *job.Job, module *ptx.Mo
 	if err != nil {
 		return none, err
 	}
-	key := cache.HashOf("contracted 2", code.String(), id, strings.Join(j.Call.Template(), "\x00"),
+	key := cache.HashOf("contracted 3", fmt.Sprint(all), code.String(), id, strings.Join(j.Call.Template(), "\x00"),
 		cache.OwnKey())
 	return once(ctx, b.flights, string(memoContracted)+" "+key, func() (ownSums, bool, error) {
 		kept, ok := memoContracted.Get(b.Store, key)
 		return kept, ok, nil
 	}, func() (ownSums, error) {
-		out, err := b.readContracted(ctx, j, module, entry, sums)
+		out, err := b.readContracted(ctx, j, module, entry, sums, all)
 		if err == nil {
 			memoContracted.Put(b.Store, key, out)
 		}
@@ -73,7 +77,7 @@ func (b *Workbench) contractedOf(ctx context.Context, j *job.Job, module *ptx.Mo
 
 // readContracted is contractedOf where nothing is kept. sums are leftIn's.
 func (b *Workbench) readContracted(ctx context.Context, j *job.Job, module *ptx.Module,
-	entry string, sums map[same.Statement]bool) (out ownSums, err error) {
+	entry string, sums map[same.Statement]bool, all bool) (out ownSums, err error) {
 	list, err := statedIn(module, entry)
 	if err != nil {
 		return out, err
@@ -85,11 +89,14 @@ func (b *Workbench) readContracted(ctx context.Context, j *job.Job, module *ptx.
 	out.Scaled = did.scaledAny()
 	first := true
 	for n, s := range list {
+		is := did.did[s]
 		both, left := sums[s]
 		if !left {
+			if all && fold.FreeSum(s.Func, s.Index) {
+				out.alone(n, s, is)
+			}
 			continue
 		}
-		is := did.did[s]
 		if s.Func.Entry {
 			if with, ok := did.madeWith(s, both); ok {
 				out.Sums = append(out.Sums, contract.Sum{Stmt: n, With: with})
@@ -103,6 +110,16 @@ func (b *Workbench) readContracted(ctx context.Context, j *job.Job, module *ptx.
 		}
 	}
 	return out, nil
+}
+
+// alone notes a sum that no product goes into: it is rounded by itself, also where a factor or a
+// divisor becomes a number that makes a product of something.
+func (o *ownSums) alone(n int, s same.Statement, is deed) {
+	if is != alone && is != gone || !s.Func.Entry {
+		o.Odd = cmp.Or(o.Odd, text(s))
+	} else {
+		o.Sums = append(o.Sums, contract.Sum{Stmt: n, With: contract.Alone})
+	}
 }
 
 // madeWith says what a sum is contracted with, as rewrite/contract has it.
@@ -145,7 +162,9 @@ func (b *Workbench) contract(ctx context.Context, j *job.Job, t *record.Translat
 			continue
 		}
 		kernel, _ := kernelOf(name)
-		own, err := b.contractedOf(ctx, j, module, kernel)
+		// numbers that are known make other products of the kernel's statements
+		knows := !sources[name] && rewrite.Knows(p.passes[name])
+		own, err := b.contractedOf(ctx, j, module, kernel, knows)
 		if err != nil && (ctx.Err() != nil || transient(err)) {
 			return nil, err
 		}
@@ -154,7 +173,8 @@ func (b *Workbench) contract(ctx context.Context, j *job.Job, t *record.Translat
 		}
 		switch {
 		case !sources[name]:
-			if err = writeSums(out, name, own.Sums); err == nil && leaves(out, name) {
+			if err = writeSums(out, name, own.Sums); err == nil && (leaves(out, name) ||
+				own.Odd != "") {
 				p.doubted = append(p.doubted, doubted{variantOf{entry: kernel},
 					compiledVariant{doubt: asRewritten}, kernel, name})
 			}
@@ -169,7 +189,7 @@ func (b *Workbench) contract(ctx context.Context, j *job.Job, t *record.Translat
 				err = nil
 			}
 		}
-		if err == nil && scales(out, name) {
+		if err == nil && (knows || scales(out, name)) {
 			switch left := leaves(out, name); {
 			case !own.Scaled && !left:
 				err = writeProducts(out, name)

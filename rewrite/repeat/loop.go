@@ -46,9 +46,12 @@ type loop struct {
 type trip struct {
 	block  int    // whose last instruction is the test
 	reg    string // what grows, at a turn's beginning
-	offset int64  // added to that: w
+	offset int64  // added to that, less by: w
 	step   int64
+	by     string // the register that is added in place of a number, "": none
+	less   bool   // w is by less
 	bound  string // register or number
+	load   string // how the bound is loaded, "": it is there
 	stay   string // the comparison under which the loop goes on
 	kind   string // its type
 }
@@ -229,23 +232,25 @@ func (l *loop) counted(b, last int) *trip {
 		relation = negations[relation]
 	}
 	grows, bound := string(f.Bytes(ops[1])), string(f.Bytes(ops[2]))
-	if !l.stays(d, bound) {
+	if t.load, ok = l.stays(d, bound); !ok {
 		grows, bound, relation = bound, grows, mirrored[relation]
-		if !l.stays(d, bound) {
+		if t.load, ok = l.stays(d, bound); !ok {
 			return nil
 		}
 	}
-	var offset int64
-	if t.reg, offset, ok = l.linear(d, grows, bits, 0); !ok || !strings.HasPrefix(t.reg, "%") {
+	at, ok := l.linear(d, grows, bits, 0)
+	if !ok {
 		return nil
 	}
-	if t.step, ok = l.step(t.reg, bits); !ok {
+	step, ok := l.step(at.reg, bits)
+	if !ok || at.by != "" && at.by != step.by {
 		return nil
 	}
-	t.offset, t.bound, t.stay = offset-t.step, bound, relation
-	up := t.step > 0
+	t.reg, t.step, t.by, t.bound, t.stay = at.reg, step.number, step.by, bound, relation
+	t.offset, t.less = at.number-step.number, step.by != "" && at.by == ""
+	up := t.step > 0 || t.by != ""
 	if relation == "eq" || (relation == "lt" || relation == "le") && !up ||
-		(relation == "gt" || relation == "ge") && up {
+		(relation == "gt" || relation == "ge") && up || t.by != "" && bits != 32 {
 		return nil
 	}
 	return t
@@ -267,13 +272,29 @@ func (l *loop) made(i int, reg string) int {
 	return defs[0]
 }
 
-// stays tells of an operand that is the same in all turns: a number, or a register that is not
-// written in the loop.
-func (l *loop) stays(i int, operand string) bool {
+// stays tells of an operand that is the same in all turns: a number, a register that is not written
+// in the loop, or an argument, which the loop loads in each turn: then load does so in front of it.
+func (l *loop) stays(i int, operand string) (load string, ok bool) {
 	if _, err := strconv.ParseInt(operand, 0, 64); err == nil {
-		return true
+		return "", true
 	}
-	return strings.HasPrefix(operand, "%") && l.reach.Written(operand) && !l.written(operand)
+	if !strings.HasPrefix(operand, "%") || !l.reach.Written(operand) {
+		return "", false
+	}
+	if !l.written(operand) {
+		return "", true
+	}
+	d := l.made(i, operand)
+	if d < 0 || string(l.f.Base(d)) != "ld" || ptx.Space(l.f.Opcode(d)) != "param" {
+		return "", false
+	}
+	ops := l.f.Operands(d, nil)
+	name, _, ok := l.f.Address(ops[1])
+	if len(ops) != 2 || !ok || string(l.f.Bytes(ops[0])) != operand ||
+		!slices.ContainsFunc(l.f.Params, func(p ptx.Variable) bool { return p.Name == string(name) }) {
+		return "", false
+	}
+	return string(l.f.Opcode(d)) + " %s, " + string(l.f.Bytes(ops[1])) + ";", true
 }
 
 // written tells whether the loop writes a register.
@@ -286,10 +307,17 @@ const (
 	widest  = 1 << 20 // of a step, and of what is added to it
 )
 
-// linear reads an operand of statement i as a register's value at the turn's beginning and a number.
-func (l *loop) linear(i int, operand string, bits, deep int) (reg string, offset int64, ok bool) {
+// A linear is a register's value at the turn's beginning, with a number and perhaps another register
+// added.
+type linear struct {
+	reg, by string
+	number  int64
+}
+
+// linear reads an operand of statement i as such a sum.
+func (l *loop) linear(i int, operand string, bits, deep int) (out linear, ok bool) {
 	if deep > deepest || !strings.HasPrefix(operand, "%") {
-		return "", 0, false
+		return out, false
 	}
 	if d := l.made(i, operand); d >= 0 {
 		return l.sum(d, bits, deep+1)
@@ -297,66 +325,82 @@ func (l *loop) linear(i int, operand string, bits, deep int) (reg string, offset
 	// as it was at the beginning: what writes it in the loop does so behind i, in the same turn
 	for _, d := range l.reach.Of(-1, operand) {
 		if l.in[l.of[d]] && l.leads(d, i) {
-			return "", 0, false
+			return out, false
 		}
 	}
-	return operand, 0, l.written(operand)
+	return linear{reg: operand}, l.written(operand)
 }
 
 // sum reads what a statement makes in that way.
-func (l *loop) sum(d, bits, deep int) (reg string, offset int64, ok bool) {
+func (l *loop) sum(d, bits, deep int) (out linear, ok bool) {
 	f := l.f
 	op, ops := string(f.Opcode(d)), f.Operands(d, nil)
+	text := func(k int) string { return string(f.Bytes(ops[k])) }
+	if op == "cvt.u32.u64" && bits == 32 && len(ops) == 2 { // there and back
+		if wide := l.made(d, text(1)); wide >= 0 {
+			if op := string(f.Opcode(wide)); op == "cvt.u64.u32" || op == "cvt.s64.s32" {
+				return l.linear(wide, string(f.Bytes(f.Operands(wide, nil)[1])), bits, deep)
+			}
+		}
+		return out, false
+	}
 	base, kind, _ := strings.Cut(op, ".")
 	width := strings.TrimLeft(kind, "bus")
 	if width != strconv.Itoa(bits) || len(kind) != len(width)+1 {
-		return "", 0, false
+		return out, false
 	}
-	text := func(k int) string { return string(f.Bytes(ops[k])) }
-	var number int64
-	from := text(1)
-	switch {
-	case base == "mov" && len(ops) == 2:
-	case (base == "add" || base == "sub") && len(ops) == 3:
-		n, err := strconv.ParseInt(text(2), 0, 64)
-		if err != nil && base == "add" {
-			from = text(2)
-			n, err = strconv.ParseInt(text(1), 0, 64)
-		}
-		if err != nil || n > widest || n < -widest {
-			return "", 0, false
-		}
-		if number = n; base == "sub" {
-			number = -n
-		}
-	default:
-		return "", 0, false
+	if base == "mov" && len(ops) == 2 {
+		return l.linear(d, text(1), bits, deep)
 	}
-	reg, offset, ok = l.linear(d, from, bits, deep)
-	return reg, offset + number, ok
+	if base != "add" && base != "sub" || len(ops) != 3 {
+		return out, false
+	}
+	from, other := text(1), text(2)
+	if base == "add" {
+		if _, ok := l.linear(d, from, bits, deep); !ok {
+			from, other = other, from
+		}
+	}
+	if out, ok = l.linear(d, from, bits, deep); !ok {
+		return out, false
+	}
+	n, err := strconv.ParseInt(other, 0, 64)
+	if err != nil {
+		load, still := l.stays(d, other)
+		if !still || load != "" || base == "sub" || out.by != "" {
+			return out, false
+		}
+		out.by = other
+		return out, true
+	}
+	if base == "sub" {
+		n = -n
+	}
+	out.number += n
+	return out, out.number <= widest && out.number >= -widest
 }
 
-// step is what a register grows by in each turn.
-func (l *loop) step(reg string, bits int) (int64, bool) {
+// step is what a register grows by in each turn: a number, or a register.
+func (l *loop) step(reg string, bits int) (out linear, ok bool) {
 	at := -1
 	for _, d := range l.reach.Of(-1, reg) {
 		if !l.in[l.of[d]] {
 			continue
 		}
 		if at >= 0 || l.f.Stmts[d].Guarded || !l.everyTurn(l.of[d]) {
-			return 0, false
+			return out, false
 		}
 		at = d
 	}
 	if at < 0 {
-		return 0, false
+		return out, false
 	}
 	ops := l.f.Operands(at, nil)
 	if len(ops) == 0 || string(l.f.Bytes(ops[0])) != reg {
-		return 0, false
+		return out, false
 	}
-	from, by, ok := l.sum(at, bits, 0)
-	return by, ok && from == reg && by != 0 && by <= widest && by >= -widest
+	out, ok = l.sum(at, bits, 0)
+	return out, ok && out.reg == reg && (out.number == 0) == (out.by != "")
 }
 
 // leads tells whether a way leads from statement d to statement u within one turn.

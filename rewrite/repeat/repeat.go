@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"gnvcc/rewrite/fold"
 	"gnvcc/rewrite/pass"
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/recipe"
@@ -64,9 +63,6 @@ func Apply(k *pass.Kernel, terms []recipe.Term) error {
 	if strings.Contains(string(k.Text()), mark) {
 		return fmt.Errorf("the kernel has names with %s already", mark)
 	}
-	if err := Folds(k.Module, k.Name); err != nil {
-		return err
-	}
 	// the last first: what is written in front of a loop leaves the numbers of those before it
 	for _, n := range backwards(by) {
 		loops, err := read(k.Module, k.Func)
@@ -83,6 +79,10 @@ func Apply(k *pass.Kernel, terms []recipe.Term) error {
 		if size := l.statements() * by[n]; size > mostCopied {
 			return fmt.Errorf("%d turns of it would be %d statements, and %d are the most", by[n], size,
 				mostCopied)
+		}
+		l.count()
+		if err := l.folds(); err != nil {
+			return err
 		}
 		l.write(n, by[n])
 		if err := k.Commit(); err != nil {
@@ -107,12 +107,6 @@ const (
 	mark       = "gnvcc_t"
 )
 
-// Folds says where ptxas could compute an approximate instruction of an entry by itself, if it told a
-// loop's turns apart.
-func Folds(m *ptx.Module, entry string) error {
-	return fold.Check(m, entry, fold.Fixed{}, func(string) bool { return true })
-}
-
 // A Loop is one that may be repeated.
 type Loop struct {
 	Number  int
@@ -133,15 +127,19 @@ func Loops(m *ptx.Module, kernel string) (out []Loop, err error) {
 	}
 	why := errors.New("it has no loop")
 	for n, l := range loops {
-		if err := l.whole(); err != nil {
+		l.count()
+		err := l.whole()
+		if err == nil {
+			err = l.folds()
+		}
+		if err != nil {
 			why = err
 			continue
 		}
-		l.count()
 		out = append(out, Loop{Number: n + 1, Counted: l.trip != nil, Inner: l.inner, Size: l.statements()})
 	}
 	if len(out) == 0 {
 		return nil, why
 	}
-	return out, Folds(m, kernel)
+	return out, nil
 }

@@ -22,7 +22,6 @@ type writer struct {
 
 // write notes the edits for so many turns.
 func (l *loop) write(number, turns int) {
-	l.count()
 	f, blocks := l.f, l.reach.Blocks
 	w := &writer{loop: l, number: number, turns: turns, outside: map[int]string{}}
 	first := blocks[l.head].First
@@ -74,31 +73,42 @@ func (w *writer) line(format string, args ...any) {
 	w.text = append(w.text, fmt.Sprintf(format, args...))
 }
 
-// register names one of ours: r for numbers, p for predicates.
+// register names one of ours: r for numbers, d for wide ones, p for predicates.
 func (w *writer) register(kind string, n int) string {
 	return fmt.Sprintf("%%%s%d_%s%d", mark, w.number, kind, n)
 }
 
 func (w *writer) declared() string {
-	return fmt.Sprintf(".reg .b%s %%%s%d_r<2>;\n\t.reg .pred %%%s%d_p<2>;", w.trip.kind[1:], mark,
-		w.number, mark, w.number)
+	out := fmt.Sprintf(".reg .b%s %%%s%d_r<3>;\n\t.reg .pred %%%s%d_p<2>;", w.trip.kind[1:], mark, w.number,
+		mark, w.number)
+	if w.trip.by != "" {
+		out += fmt.Sprintf("\n\t.reg .b64 %%%s%d_d<2>;", mark, w.number)
+	}
+	return out
 }
 
 // test goes to the loop itself where not so many turns are left as stand in a row.
 func (w *writer) test(head string) {
 	t := w.trip
 	bits := t.kind[1:]
-	last, distance := w.register("r", 0), w.register("r", 1)
-	if t.offset == 0 {
-		last = t.reg
-	} else {
-		w.line("add.s%s %s, %s, %d;", bits, last, t.reg, t.offset)
+	last, distance, bound := t.reg, w.register("r", 1), t.bound
+	if t.load != "" {
+		bound = w.register("r", 2)
+		w.line(t.load, bound)
+	}
+	if own := w.register("r", 0); t.less {
+		w.line("sub.s%s %s, %s, %s;", bits, own, last, t.by)
+		last = own
+	}
+	if own := w.register("r", 0); t.offset != 0 {
+		w.line("add.s%s %s, %s, %d;", bits, own, last, t.offset)
+		last = own
 	}
 	least := int64(w.turns-1) * t.step
-	if t.step > 0 {
-		w.line("sub.s%s %s, %s, %s;", bits, distance, t.bound, last)
+	if t.step >= 0 {
+		w.line("sub.s%s %s, %s, %s;", bits, distance, bound, last)
 	} else {
-		w.line("sub.s%s %s, %s, %s;", bits, distance, last, t.bound)
+		w.line("sub.s%s %s, %s, %s;", bits, distance, last, bound)
 		least = -least
 	}
 	far, goes := w.register("p", 0), w.register("p", 1)
@@ -106,11 +116,18 @@ func (w *writer) test(head string) {
 	if t.stay == "le" || t.stay == "ge" {
 		how = "ge"
 	}
-	w.line("setp.%s.u%s %s, %s, %d;", how, bits, far, distance, least)
+	if t.by == "" {
+		w.line("setp.%s.u%s %s, %s, %d;", how, bits, far, distance, least)
+	} else { // without a sign, so that a step down is too far
+		wide, all := w.register("d", 0), w.register("d", 1)
+		w.line("cvt.u64.u32 %s, %s;", wide, distance)
+		w.line("mul.wide.u32 %s, %s, %d;", all, t.by, w.turns-1)
+		w.line("setp.%s.u64 %s, %s, %s;", how, far, wide, all)
+	}
 	if t.stay == "ne" {
 		goes = far
 	} else {
-		w.line("setp.%s.and.%s %s, %s, %s, %s;", t.stay, t.kind, goes, last, t.bound, far)
+		w.line("setp.%s.and.%s %s, %s, %s, %s;", t.stay, t.kind, goes, last, bound, far)
 	}
 	w.line("@!%s bra %s;", goes, head)
 }
