@@ -1,6 +1,7 @@
 package compile
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -61,7 +62,7 @@ func (b *Workbench) contractedOf(ctx context.Context, j *job.Job, module *ptx.Mo
 	if err != nil {
 		return none, err
 	}
-	key := cache.HashOf("contracted 3", fmt.Sprint(all), code.String(), id, strings.Join(j.Call.Template(), "\x00"),
+	key := cache.HashOf("contracted 4", fmt.Sprint(all), code.String(), id, strings.Join(j.Call.Template(), "\x00"),
 		cache.OwnKey())
 	return once(ctx, b.flights, string(memoContracted)+" "+key, func() (ownSums, bool, error) {
 		kept, ok := memoContracted.Get(b.Store, key)
@@ -88,6 +89,7 @@ func (b *Workbench) readContracted(ctx context.Context, j *job.Job, module *ptx.
 	}
 	out.Scaled = did.scaledAny()
 	first := true
+	var open []int
 	for n, s := range list {
 		is := did.did[s]
 		both, left := sums[s]
@@ -100,6 +102,8 @@ func (b *Workbench) readContracted(ctx context.Context, j *job.Job, module *ptx.
 		if s.Func.Entry {
 			if with, ok := did.madeWith(s, both); ok {
 				out.Sums = append(out.Sums, contract.Sum{Stmt: n, With: with})
+			} else if both && is == contracted {
+				open = append(open, n)
 			}
 		}
 		switch {
@@ -109,7 +113,43 @@ func (b *Workbench) readContracted(ctx context.Context, j *job.Job, module *ptx.
 			out.All, first = is, false
 		}
 	}
+	if len(open) > 0 && len(open) <= mostOpen {
+		more, err := b.tried(ctx, j, module, entry, open)
+		if err != nil && (ctx.Err() != nil || transient(err)) {
+			return out, err
+		}
+		out.Sums = append(out.Sums, more...)
+	}
 	return out, nil
+}
+
+// mostOpen bounds the sums that are tried.
+const mostOpen = 8
+
+// tried finds with which of its products each of some sums is contracted, where the machine code does
+// not show it: written into nvcc's own PTX, the right one gives nvcc's own machine code, byte for
+// byte. Sums of which none does are left out.
+func (b *Workbench) tried(ctx context.Context, j *job.Job, module *ptx.Module, entry string,
+	open []int) (found []contract.Sum, err error) {
+	var flags []string
+	if !j.Call.Reloc && len(module.Entries()) > 1 {
+		flags = []string{"--entry", entry}
+	}
+	own, err := b.ptxas(ctx, j, module.Bytes(), flags)
+	for n := 0; err == nil && n < 2*len(open); n++ {
+		sum := contract.Sum{Stmt: open[n/2], With: n % 2}
+		m := module.Clone()
+		if err := writeSums(m, entry, []contract.Sum{sum}); err != nil {
+			return nil, err
+		}
+		var code []byte
+		if code, err = b.ptxas(ctx, j, m.Bytes(), flags); err == nil && !bytes.Equal(m.Bytes(),
+			module.Bytes()) && sameCode(own, code) == nil {
+			found = append(found, sum)
+			n |= 1 // the other one need not be asked
+		}
+	}
+	return found, err
 }
 
 // alone notes a sum that no product goes into: it is rounded by itself, also where a factor or a
@@ -321,13 +361,21 @@ func (b *Workbench) likeOwn(ctx context.Context, j *job.Job, module *ptx.Module,
 	if err != nil {
 		return err
 	}
-	if len(was) != len(now) {
-		return fmt.Errorf("%s has %d floating-point statements, and %d before it is rewritten", name,
-			len(now), len(was))
-	}
 	before, err := b.done(ctx, j, module, kernel, module, kernel, nil)
 	if err != nil {
 		return err
+	}
+	if len(was) != len(now) { // statements were copied: all has to be in the PTX
+		for _, s := range was {
+			if is := before.did[s]; fold.FreeSum(s.Func, s.Index) && is != alone && is != gone {
+				if _, ok := before.madeWith(s, true); !ok {
+					return fmt.Errorf("%s is, in nvcc's own build, %s, and with which product can't be told",
+						text(s), is)
+				}
+			}
+		}
+		return fmt.Errorf("%s has %d floating-point statements, and %d before it is rewritten", name,
+			len(now), len(was))
 	}
 	after, err := b.done(ctx, j, whole, name, whole, name, flags)
 	if err != nil {
