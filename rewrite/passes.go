@@ -88,12 +88,23 @@ const (
 	doubles  = "for a degree approx doubles the body, with all that the others did; accesses are numbered as nvcc gave them"
 	chosen   = "what is demoted is chosen by the kernel as nvcc gave it"
 	numbered = "accesses are numbered as nvcc gave them"
+	inOrder  = "loops are numbered as nvcc gave them"
 	oneText  = "both begin with registers of their own at the entry, and one recipe is to give one text"
 )
 
 // order are the rules of the list. Where two passes have none, either order gives the same text
 // (TestOrder).
 var order = []rule{
+	{"ld", "repeat", numbered},
+	{"st", "repeat", numbered},
+	{"repeat", "coarsen", inOrder},
+	{"repeat", "tile", inOrder},
+	{"repeat", "demote", "a loop with slots, which are volatile, is not repeated"},
+	{"repeat", "early", "several turns in a row are one block for early"},
+	{"repeat", "bypass", oneText},
+	{"repeat", "nounroll", "the copies have pragmas of their own"},
+	{"repeat", "spin", oneText},
+	{"repeat", "approx", doubles},
 	{"ld", "coarsen", numbered},
 	{"st", "coarsen", numbered},
 	{"coarsen", "tile", "of the array and the barriers that tile brings in one is enough for all turns"},

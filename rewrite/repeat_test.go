@@ -197,7 +197,7 @@ func repeatKernel(rng *rand.Rand) (text []byte, values map[string]uint64) {
 	return b.Bytes(), values
 }
 
-var theTest = regexp.MustCompile(`(@!%gnvcc_t\d+_p\d bra [^;]*;)`)
+var theTest = regexp.MustCompile(`(@!%gnvcc_n\d+_p\d bra [^;]*;)`)
 
 // TestRepeatComputesTheSame runs random loops before and after, in the interpreter.
 func TestRepeatComputesTheSame(t *testing.T) {
@@ -242,7 +242,7 @@ func TestRepeatComputesTheSame(t *testing.T) {
 			t.Fatalf("seed %d, %s, %v: it stores other things\n%s\nwas\n%s", seed, r, params, out, text)
 		}
 		done++
-		if bytes.Contains(out, []byte("$gnvcc_turns")) {
+		if bytes.Contains(out, []byte("_turns:")) {
 			// are there turns in a row, and would more of them be wrong?
 			if !maps.Equal(was, run(theTest.ReplaceAll(out, []byte("$1\n\tst.global.u32 [%rd0+16384], %r0;")))) {
 				rows++

@@ -25,9 +25,17 @@ type lesson struct {
 	known  []bool // it may be a number
 	news   []bool // and perhaps is none in the kernel
 	told   *fold.Told
-	stores map[int]bool // of what may be a number
-	parts  bool         // a branch in the loop that may be known, as it is not in the kernel
+	stores map[int]bool  // of what may be a number
+	left   map[look]bool // carried
+	bound  bool          // where the loop ends may be known, and so which turns are the last
+	parts  bool          // a branch in the loop that may be known, as it is not in the kernel
 	grown  bool
+}
+
+// A look is at a register by a statement.
+type look struct {
+	stmt int
+	reg  string
 }
 
 // folds says where ptxas could compute an approximate instruction of a copy by itself.
@@ -42,10 +50,10 @@ func (l *loop) folds() error {
 		return false
 	})
 	if l.trip == nil || calls {
-		return fold.Check(l.m, l.f.Name, fold.Fixed{}, func(string) bool { return true })
+		return l.anywhere()
 	}
 	s := &lesson{loop: l, known: make([]bool, len(l.f.Stmts)), news: make([]bool, len(l.f.Stmts)),
-		stores: map[int]bool{}}
+		stores: map[int]bool{}, left: map[look]bool{}}
 	s.told = fold.NewTold(l.f, l.reach, func(i int, operand string) bool {
 		known, _ := s.operand(i, operand)
 		return !known
@@ -53,6 +61,9 @@ func (l *loop) folds() error {
 	s.told.Ignored = func(i int) bool { return !l.in[l.of[i]] }
 	for s.grown = true; s.grown; {
 		s.grown = false
+		if known, _ := s.operand(l.trip.at, l.trip.bound); known && !s.bound {
+			s.bound, s.grown = true, true
+		}
 		for i := range l.f.Stmts {
 			s.look(i)
 		}
@@ -108,6 +119,9 @@ func (s *lesson) operand(i int, text string) (known, news bool) {
 	}
 	defs := s.reach.Of(i, text)
 	within := s.in[s.of[i]]
+	if s.bound && within && text == s.trip.reg {
+		return true, true
+	}
 	for _, d := range defs {
 		k, n := s.known[d], s.news[d]
 		if s.told.Held(d) {
@@ -123,6 +137,16 @@ func (s *lesson) operand(i int, text string) (known, news bool) {
 
 // carried tells whether a statement may read what the turn before has left in a register.
 func (s *lesson) carried(i int, reg string) bool {
+	key := look{i, reg}
+	out, ok := s.left[key]
+	if !ok {
+		out = s.leftOver(i, reg)
+		s.left[key] = out
+	}
+	return out
+}
+
+func (s *lesson) leftOver(i int, reg string) bool {
 	writes := make([]int, len(s.after)) // the first one in each block, and 1
 	for _, d := range s.reach.Of(-1, reg) {
 		if b := s.of[d]; !s.f.Stmts[d].Guarded && (writes[b] == 0 || d < writes[b]-1) {
@@ -178,7 +202,7 @@ func (s *lesson) look(i int) {
 	}
 	known := all
 	switch base {
-	case "st", "red":
+	case "st", "red", "atom":
 		if any && ptx.Space(op) != "param" && !s.stores[i] {
 			s.stores[i], s.grown = true, true
 		}
@@ -191,12 +215,13 @@ func (s *lesson) look(i int) {
 			known = !slices.ContainsFunc(f.Params, func(p ptx.Variable) bool { return p.Name == string(name) })
 			news = false
 		}
-		if ptx.HasModifier(op, "nc") || ptx.HasModifier(op, "volatile") {
-			known = false
-		}
-	case "atom", "tex", "tld4", "suld", "shfl", "vote", "match", "activemask":
+	case "tex", "tld4", "suld", "shfl", "vote", "match", "activemask":
 		known = false
-	case "mov", "cvt", "cvta", "neg", "abs", "not", "setp", "set":
+	case "mov", "cvt", "cvta", "neg", "abs", "not":
+	case "setp", "set":
+		if !fold.Float(op) && old && !all { // one may be the other
+			known, news = true, true
+		}
 	case "selp", "slct":
 		known = any
 	default:
@@ -204,7 +229,7 @@ func (s *lesson) look(i int) {
 		case fold.Float(op):
 		case base == "add" || base == "mad":
 			known = all || base == "mad" && some
-		case (base == "sub" || base == "xor") && old: // one may be the other
+		case (base == "sub" || base == "xor" || base == "div" || base == "rem") && old:
 			known, news = true, true
 		default: // 0 times, and 0, ...
 			known = all || some

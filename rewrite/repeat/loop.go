@@ -5,8 +5,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"gnvcc/graph"
+	"gnvcc/rewrite/fold"
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/ptx/dataflow"
 )
@@ -39,12 +41,15 @@ type loop struct {
 	own    []bool // by block: in no loop inside this one
 	inner  bool
 	labels map[string]int // the blocks that they begin
-	trip   *trip
+	// says where ptxas could compute something by itself if it told the turns of any loop apart
+	anywhere func() error
+	trip     *trip
 }
 
 // A trip is how a loop's turns are counted.
 type trip struct {
 	block  int    // whose last instruction is the test
+	at     int    // the comparison
 	reg    string // what grows, at a turn's beginning
 	offset int64  // added to that, less by: w
 	step   int64
@@ -66,6 +71,9 @@ func read(m *ptx.Module, f *ptx.Func) ([]*loop, error) {
 	after := dataflow.Successors(blocks)
 	base := loop{m: m, f: f, reach: reach, after: after, before: graph.Reverse(after),
 		idom: graph.Dominators(after, 0), of: make([]int, len(f.Stmts)), labels: map[string]int{}}
+	base.anywhere = sync.OnceValue(func() error {
+		return fold.Check(m, f.Name, fold.Fixed{}, func(string) bool { return true })
+	})
 	for b, at := range blocks {
 		for i := at.First; i < at.Last; i++ {
 			base.of[i] = b
@@ -222,7 +230,7 @@ func (l *loop) counted(b, last int) *trip {
 	if len(words) != 3 || len(ops) != 3 || string(f.Bytes(ops[0])) != string(guard) {
 		return nil
 	}
-	t := &trip{block: b, kind: words[2]}
+	t := &trip{block: b, at: d, kind: words[2]}
 	bits := map[string]int{"s32": 32, "u32": 32, "b32": 32, "s64": 64, "u64": 64, "b64": 64}[t.kind]
 	relation, known := relations[words[1]]
 	if bits == 0 || !known {

@@ -17,17 +17,17 @@ import (
 // Where a loop's turns are counted (loop.go), four turns without tests in between are done as long as
 // four are left, and the rest by the loop as it was:
 //
-//	                                   $gnvcc_turns1:
+//	                                   $gnvcc_n1_turns:
 //	                                       .pragma "nounroll";
-//	                                       sub.s32 %gnvcc_t1_r1, %r9, %r12;
-//	                                       setp.gt.u32 %gnvcc_t1_p0, %gnvcc_t1_r1, 3;
-//	                                       setp.lt.and.s32 %gnvcc_t1_p1, %r12, %r9, %gnvcc_t1_p0;
-//	                                       @!%gnvcc_t1_p1 bra $L__BB0_2;
+//	                                       sub.s32 %gnvcc_n1_r1, %r9, %r12;
+//	                                       setp.gt.u32 %gnvcc_n1_p0, %gnvcc_n1_r1, 3;
+//	                                       setp.lt.and.s32 %gnvcc_n1_p1, %r12, %r9, %gnvcc_n1_p0;
+//	                                       @!%gnvcc_n1_p1 bra $L__BB0_2;
 //	                                       ld.global.f32 ...          (three turns without the branch)
 //	                                       add.s32 %r12, %r12, 1;
 //	                                       setp.lt.s32 %p3, %r12, %r9;
-//	                                       @%p3 bra $gnvcc_turns1;
-//	                                       bra $gnvcc_left1_4;
+//	                                       @%p3 bra $gnvcc_n1_turns;
+//	                                       bra $gnvcc_n1_left4;
 //	$L__BB0_2:                         $L__BB0_2:                     (as it was)
 //	    ld.global.f32 ...                  ld.global.f32 ...
 //	    add.s32 %r12, %r12, 1;             add.s32 %r12, %r12, 1;
@@ -104,7 +104,7 @@ const (
 	Most       = 16      // turns
 	most       = 1 << 20 // loops
 	mostCopied = 40_000  // statements
-	mark       = "gnvcc_t"
+	mark       = "gnvcc_n"
 )
 
 // A Loop is one that may be repeated.

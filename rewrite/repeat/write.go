@@ -29,7 +29,7 @@ func (l *loop) write(number, turns int) {
 	w.ends = head
 	from := 1 // the loop itself is the first turn
 	if l.trip != nil {
-		from, w.ends = 0, fmt.Sprintf("$%surns%d", mark, number)
+		from, w.ends = 0, fmt.Sprintf("$%s%d_turns", mark, number)
 		w.line("%s:", w.ends)
 		w.line(nounroll)
 		w.test(head)
@@ -133,7 +133,7 @@ func (w *writer) test(head string) {
 }
 
 func (w *writer) label(turn, block int) string {
-	return fmt.Sprintf("$%surn%d_%d_%d", mark, w.number, turn, block)
+	return fmt.Sprintf("$%s%d_turn%d_%d", mark, w.number, turn, block)
 }
 
 // to is the label of a block as a turn comes to it.
@@ -150,7 +150,7 @@ func (w *writer) to(turn, block int) string {
 		return string(w.f.Opcode(s))
 	}
 	if w.outside[block] == "" {
-		w.outside[block] = fmt.Sprintf("$%sleft%d_%d", mark, w.number, block)
+		w.outside[block] = fmt.Sprintf("$%s%d_left%d", mark, w.number, block)
 	}
 	return w.outside[block]
 }
