@@ -54,7 +54,7 @@ chmod +x "$out"
     echo '"f<int, 3>",faster,2000.0,1000.0,2.0000,23,32,64,construction,maxnreg=64,NVIDIA H200,sm_90,,/x/separate/separate.cu,'
     echo 'walk,faster,2000.0,1000.0,2.0000,23,32,64,checked,unroll=4,NVIDIA H200,sm_90,it is refused,/x/separate/separate.cu,'; exit; }
     echo "report $2"; exit ;;
-  predict) echo "f<int> (sm_90): foretold from machine code"; echo "wave (sm_90): foretold from machine code"; echo "  recipe ranked caps"; exit ;;
+  predict) echo "f<int> (sm_90): predicted from machine code"; echo "wave (sm_90): predicted from machine code"; echo "  recipe ranked caps"; exit ;;
   explain) echo "explained: $2 $3"; exit ;;
 esac
 `+strings.ReplaceAll(compile, "COMPILER", "gnvcc"))

@@ -47,7 +47,7 @@ var wrong = map[string][]struct{ line, says string }{
 	"judge": {{"", "which file?"}, {"a.cu b.cu", `unexpected argument "b.cu"`},
 		{"--serve a.cu", "--serve reads"}, {"--timeout 0 a.cu", "--timeout"},
 		{"--within 1 a.cu", "ABS,REL"}, {"--grid 4xx a.cu", "--grid"}, {"--block 0 a.cu", "--block"},
-		{"nosuch.cu", "no build of"}},
+		{"nosuch.cu", "no such file"}},
 	"lock": {{"a b", `unexpected argument "b"`}, {"nosuch", "nosuch"}, {".", "directory"},
 		{"--for .", "which lock file"}, {"--off", "go by no lock file"}, {"--off nosuch", "nosuch"},
 		{"--off --for a b", "folder as its argument"}},

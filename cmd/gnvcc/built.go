@@ -88,7 +88,7 @@ func buildNow(verb string, args []string, aim apply.Aim) (err error) {
 func statusVerb() *cobra.Command {
 	c := newVerb("status [--json] [FOLDER | FILE]",
 		"show what is built with which recipe, and what is pending",
-		`Tells what is built with which recipe, and what gnvcc apply would build again: in and below a folder, the present one if
+		`Shows what is built with which recipe, and what gnvcc apply would build again: in and below a folder, the present one if
 none is named, or in a file (a program or a library, say). It looks at the device code in the files and runs nothing: whether
 the rest of a file is still what its command wrote is seen by gnvcc apply only.`, arguments(0, 1))
 	asJSON := c.Flags().Bool("json", false, "as JSON")

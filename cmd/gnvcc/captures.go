@@ -26,7 +26,7 @@ import (
 const capturesAbout = `Without an argument: lists the launches that gnvcc tune has captured.
   drop ID... | drop all    remove some
   export ID FOLDER         write one as a folder that runs by itself: make run
-  shrink FOLDER            copy the smallest of each kernel that tells builds apart as its heaviest does (measured): for gnvcc bench`
+  shrink FOLDER            copy of each kernel the smallest that ranks builds as its heaviest does (measured): for gnvcc bench`
 
 // capturesVerb lists, drops and exports captures.
 func capturesVerb() *cobra.Command {

@@ -22,7 +22,7 @@ or above it (below your home, where you are there), your own ~/.config/gnvcc/gnv
   predict = true
 Paths are relative to the file's folder. The project's file may have what its builds depend on (lock, device, predict, off,
 verify, strict), your own all. A build passes a file by that is wrong (GNVCC_LOG says so, GNVCC_STRICT=1 makes it an error);
-exit code 1 tells of one here.`, none)
+exit code 1: one here is wrong.`, none)
 	return tries(c, 2, func([]string) error { return showConfig() })
 }
 

@@ -41,7 +41,7 @@ func judgeVerb() *cobra.Command {
 	c := newVerb("judge [OPTIONS] FILE.cu", "is an edited kernel still the original, and is it faster? For people and programs that edit kernels", judgeAbout, arguments(0, 1))
 	fs := c.Flags()
 	fs.StringVar(&o.of, "of", "", "the recorded `source` that FILE.cu is an edit of (default: FILE.cu itself, or the recorded file of its name)")
-	fs.StringVar(&o.kernel, "kernel", "", "judge this `kernel` alone (default: all that are others now)")
+	fs.StringVar(&o.kernel, "kernel", "", "judge this `kernel` alone (default: all that differ)")
 	fs.StringVar(&o.within, "within", "", "numbers may differ by `ABS,REL`: one of both is enough")
 	fs.BoolVar(&o.emulate, "emulate", false, "run both in the emulator, though there may be a GPU")
 	fs.StringVar(&o.grid, "grid", "", "of launches that are made up, as `4x1x1`")

@@ -56,9 +56,12 @@ type judged struct {
 }
 
 // TestJudgeVerb: edits judged without a GPU, by the recorded command, by exit code, as JSON and in
-// one process; nothing of the user's is written.
+// one process; nothing of the user's is written. All of it in a folder that a link leads to.
 func TestJudgeVerb(t *testing.T) {
-	kit, dir, store := kits.Any(t), t.TempDir(), t.TempDir()
+	kit, dir, store := kits.Any(t), filepath.Join(t.TempDir(), "link"), t.TempDir()
+	if err := os.Symlink(t.TempDir(), dir); err != nil {
+		t.Fatal(err)
+	}
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -82,7 +85,8 @@ func TestJudgeVerb(t *testing.T) {
 		t.Helper()
 		cmd := exec.Command(gnvcc, args...)
 		cmd.Dir = dir
-		cmd.Env = append(os.Environ(), "GNVCC_STORE="+store, "GNVCC_NVCC="+kit.Nvcc(), "GNVCC_STRICT=1")
+		cmd.Env = append(os.Environ(), "GNVCC_STORE="+store, "GNVCC_NVCC="+kit.Nvcc(), "GNVCC_STRICT=1",
+			"PWD="+dir)
 		cmd.Stdin = strings.NewReader(input)
 		out, err := cmd.CombinedOutput()
 		if err != nil && cmd.ProcessState == nil {
@@ -114,7 +118,7 @@ func TestJudgeVerb(t *testing.T) {
 		want           []string
 	}{
 		{"barrier.cu", "__syncthreads();", "", nil, 1, []string{"turn: NOT EQUAL: #0[", "run in the emulator"}},
-		{"comment.cu", "__shared__", "/* tile */ __shared__", nil, 1, []string{"no kernel is another one"}},
+		{"comment.cu", "__shared__", "/* tile */ __shared__", nil, 1, []string{"no kernel differs"}},
 		{"faster.cu", second, "", nil, 0, []string{"slow: the same bytes on", "nobody has measured"}},
 		{"only.cu", "__syncthreads();", "", []string{"--kernel", "slow"}, 1,
 			[]string{"slow: the same machine code"}},
@@ -140,6 +144,21 @@ func TestJudgeVerb(t *testing.T) {
 			}
 		}
 	}
+	// Of two sources of one command the edit has the other one's name. From here on k.cu has a copy,
+	// which gives the same PTX.
+	if out, code := run("", "-arch=sm_90", "-c", "-o", "src/copy.o", write("src/copy.cu", judgedFile)); code != 0 {
+		t.Fatalf("build: %s", out)
+	}
+	write("src/one.cu", strings.Replace(judgedFile, "* 3 + 1", "* 7 + 1", 1))
+	write("src/other.cu", "__global__ void other() {}\n")
+	if out, code := run("", "-arch=sm_90", "-lib", "-o", "src/two.a", "src/one.cu", "src/other.cu"); code != 0 {
+		t.Fatalf("build: %s", out)
+	}
+	edit("other.cu", "__syncthreads();", "")
+	if out, code := run("", "judge", "--of", "src/one.cu", "edits/other.cu"); code != 1 ||
+		!strings.Contains(out, "turn: NOT EQUAL") {
+		t.Errorf("of two sources: exit code %d: %s", code, out)
+	}
 	begun := time.Now()
 	out, code := run(`{"file": "edits/barrier.cu", "of": "src/k.cu"}
 {"file": "edits/faster.cu", "of": "src/k.cu", "kernel": "slow"}
@@ -158,6 +177,9 @@ func TestJudgeVerb(t *testing.T) {
 		if err := json.Unmarshal([]byte(line), &got[i]); err != nil || got[i].Format != "gnvcc-judge" {
 			t.Errorf("%v: %s", err, line)
 		}
+	}
+	if len(got[0].Kernels) == 0 || len(got[1].Kernels) == 0 {
+		t.Fatalf("--serve: %s", out)
 	}
 	if d := got[0].Kernels[0].Verdict.Difference; d == nil || d.Argument != "#0" || d.Type != "int" ||
 		got[0].Equal {

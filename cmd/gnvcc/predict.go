@@ -82,7 +82,7 @@ func (p *prediction) print(ctx context.Context, list []record.BuiltKernel) {
 			err = seen.Print(stdout())
 		}
 		if err != nil {
-			fmt.Fprintf(told, "%s (%s): nothing can be foretold: %v\n", policy.ShortName(b.Name),
+			fmt.Fprintf(told, "%s (%s): nothing can be predicted: %v\n", policy.ShortName(b.Name),
 				b.Assembly.Target, err)
 		}
 	}

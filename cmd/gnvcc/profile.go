@@ -19,7 +19,7 @@ import (
 	"gnvcc/profile/capture"
 )
 
-const profileAbout = `Runs a program and notes what it does on the GPU; with --show: tells what is known, of PROGRAM or of the one observed last.
+const profileAbout = `Runs a program and notes what it does on the GPU; with --show: shows what is known, of PROGRAM or of the one observed last.
 Counts, configurations and times of launches, the sets of argument values that have weight, how far other streams' kernels run
 beside, and the most memory, over all runs observed; gnvcc tune observes, too. Some launches are timed: the first four with
 the same values, then one of 64, and now and then 32 in a row.`

@@ -296,7 +296,8 @@ func (m *model) applied(e expected, own bool) heldFile {
 		if x := e.kernels[i].as; x.task == j {
 			was.recipe = x.recipe
 		}
-		if !m.same(was, f.codes[i]) {
+		// An object has PTX and host code beside the machine code, and so shows any edit.
+		if !m.same(was, f.codes[i]) || f.object && j != f.codes[i].task {
 			return f // left alone: the source is another one now
 		}
 	}

@@ -23,7 +23,7 @@ import (
 )
 
 const watchAbout = `Watches the sources of what was built with gnvcc. When a file's content changes, the recorded compile commands that
-read it are run again in a scratch folder, up to the host compiler; kernels that have become others are tuned on the launches
+read it are run again in a scratch folder, up to the host compiler; kernels that have changed are tuned on the launches
 that are captured of them, and nothing else is. A profile that comes into the folder of profiles, another GPU or another driver make
 decisions stale: these kernels are tuned again, the heaviest by the profile first, or wait for a run of the program. Your next build takes what was found. Nothing of yours is written.
 
@@ -305,8 +305,13 @@ func printStatus(s watch.Status) {
 	for _, f := range s.Failing {
 		fmt.Fprintf(told, "%s can't be run again now: %s\n", f.Command, f.Why)
 	}
+	folder, _ := os.Getwd()
+	if real, err := filepath.EvalSymlinks(folder); err == nil {
+		folder = real
+	}
+	here := &scope{folder: folder, real: map[string]string{}}
 	for _, x := range s.Waiting {
-		fmt.Fprintf(told, "%s (%s): %s", policy.ShortName(x.Kernel), filepath.Base(x.Source), x.Why)
+		fmt.Fprintf(told, "%s (%s): %s", policy.ShortName(x.Kernel), here.short(x.Source), x.Why)
 		if x.Run {
 			fmt.Fprint(told, "; it waits for the next run (gnvcc tune -- ./app, or gnvcc watch --run)")
 		}
@@ -314,7 +319,7 @@ func printStatus(s watch.Status) {
 	}
 	for _, u := range s.Unobserved {
 		fmt.Fprintf(told, "%s: of its %s no launch is captured: it waits for a first run (gnvcc tune -- ./app)\n",
-			filepath.Base(u.Source), counted(u.Kernels, "kernel"))
+			here.short(u.Source), counted(u.Kernels, "kernel"))
 	}
 	for _, d := range s.Done {
 		what := "best as it is"

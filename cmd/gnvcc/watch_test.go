@@ -313,7 +313,7 @@ func TestWatchRun(t *testing.T) {
 	w.must(w.Start())
 	w.must(w.Replace("many.cu", "float sum = 4.0f;", "float sum = 4.5f;"))
 	s, err := w.Until(func(s script.Status) bool {
-		return len(s.Waiting) == 1 && strings.Contains(s.Waiting[0].Why, "foretold: ")
+		return len(s.Waiting) == 1 && strings.Contains(s.Waiting[0].Why, "predicted: ")
 	})
 	w.must(err)
 	if !strings.HasPrefix(s.Waiting[0].Why, "there is no NVIDIA driver here") ||

@@ -29,9 +29,9 @@ func TestPrintStatus(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"new.cu: of its 1 kernel no launch is captured: it waits for a first run (gnvcc tune -- ./app)\n",
+		"/p/new.cu: of its 1 kernel no launch is captured: it waits for a first run (gnvcc tune -- ./app)\n",
 		"b.cu: of its 7 kernels no launch is captured: it waits for a first run",
-		"k (a.cu): no launch of a kernel of this name is captured; it waits for the next run",
+		"k (/p/a.cu): no launch of a kernel of this name is captured; it waits for the next run",
 	} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("%s\nhas no %q", text, want)

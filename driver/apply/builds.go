@@ -78,7 +78,14 @@ func (b *Builds) Commands(folders []string) []Built {
 			files[toolcmd.Inside(c.Dir, in)] = true
 		}
 		for _, a := range units {
-			x.Units = append(x.Units, b.unit(c.Dir, a, files, tools))
+			u := b.unit(c.Dir, a, files, tools)
+			// A PTX is on record with the source that gave it last, which may be another file's copy.
+			if in := r.line().Inputs; len(in) == 1 && u.Source != "" {
+				if own := toolcmd.Inside(c.Dir, in[0]); !Same(u.Source, own) {
+					u.Source = own
+				}
+			}
+			x.Units = append(x.Units, u)
 		}
 		x.Files, x.Tools = b.sorted(files), b.sorted(tools)
 		x.Stale = slices.ContainsFunc(x.Units, b.stale)

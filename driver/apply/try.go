@@ -167,11 +167,22 @@ func firstError(said string) string {
 	return strings.TrimSpace(lines[0])
 }
 
+// Same tells whether two paths lead to one file: a build may have been started in a folder that a
+// link leads to, while nvcc's tools know the folder itself.
+func Same(a, b string) bool {
+	real, err := filepath.EvalSymlinks(a)
+	if err != nil || a == b {
+		return a == b
+	}
+	other, err := filepath.EvalSymlinks(b)
+	return err == nil && real == other
+}
+
 // with is a command's words with another input.
 func with(c cache.Command, o Otherwise) ([]string, error) {
 	words := slices.Clone(c.Args)
 	at := slices.IndexFunc(words, func(w string) bool {
-		return !strings.HasPrefix(w, "-") && toolcmd.Inside(c.Dir, w) == o.Input
+		return !strings.HasPrefix(w, "-") && Same(toolcmd.Inside(c.Dir, w), o.Input)
 	})
 	if at < 0 {
 		return nil, fmt.Errorf("%s is no input of its recorded command", o.Input)

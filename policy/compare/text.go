@@ -140,7 +140,7 @@ func (p *Pair) legend() string {
 		parts = append(parts, "time: measured, later over earlier, on captured launches.")
 	}
 	if foretold {
-		parts = append(parts, "~: foretold from machine code, not run.")
+		parts = append(parts, "~: predicted from machine code, not run.")
 	}
 	if assumed {
 		parts = append(parts, "Kernels of which no launch was seen are taken to run in blocks of 256.")

@@ -51,7 +51,7 @@ func Basis(p *predict.Picture) string {
 func (k *Kernel) Print(w io.Writer) error {
 	p := &k.Picture
 	e := &p.Default
-	fmt.Fprintf(w, "%s (%s): foretold from machine code, nothing was run\n", k.Kernel.Short,
+	fmt.Fprintf(w, "%s (%s): predicted from machine code, nothing was run\n", k.Kernel.Short,
 		k.Kernel.Target)
 	fmt.Fprintf(w, "  rates: %s\n", p.Units.Source)
 	if len(p.Assumed) > 0 {
@@ -95,7 +95,7 @@ func (k *Kernel) Print(w io.Writer) error {
 		return err
 	}
 	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(t, "  recipe\tforetold time\tRegDem's\twarps\tspill accesses\t")
+	fmt.Fprintln(t, "  recipe\tpredicted time\tRegDem's\twarps\tspill accesses\t")
 	fmt.Fprintf(t, "  nvcc's own\t1.00\t1.00\t%d\t%.0f\t\n", e.Occupancy.Warps, e.Spills)
 	for _, r := range k.Ranked {
 		if r.Err != nil {
@@ -110,6 +110,6 @@ func (k *Kernel) Print(w io.Writer) error {
 		return err
 	}
 	_, err := fmt.Fprintln(w,
-		"  gnvcc tune measures; no build takes what is foretold unless it is told to (gnvcc predict --adopt)")
+		"  gnvcc tune measures; builds take predictions only after gnvcc predict --adopt, with GNVCC_PREDICT=1")
 	return err
 }

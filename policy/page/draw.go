@@ -158,7 +158,7 @@ func residencyPicture(e report.Entry) (picture, bool) {
 	mark := func(class, text string, registers int, raised float64) {
 		px, py := x.at(float64(registers)), y.at(float64(dev.Occupancy(registers, shape).Warps))
 		s.add(`<circle class="%s" cx="%.1f" cy="%.1f" r="5"/>`, class, px, py)
-		s.label(px, py-6-raised, fmt.Sprintf("%s %d", text, registers))
+		s.label(px, py, raised, fmt.Sprintf("%s %d", text, registers))
 	}
 	own, chosen := d.Evidence.Default.Registers, d.Evidence.Chosen.Registers
 	switch {
@@ -182,13 +182,13 @@ func residencyPicture(e report.Entry) (picture, bool) {
 // labelWidth is how far apart two labels stand at least that may be at one height.
 const labelWidth = 90.0
 
-// label writes a text to the right of a place, or to its left where the picture ends.
-func (s *svg) label(x, y float64, text string) {
-	y = math.Max(y, top+8)
+// label writes a text above and to the right of a place, or where the picture ends below and to its
+// left, since a falling curve is above there.
+func (s *svg) label(x, y, raised float64, text string) {
 	if x > width-right-labelWidth {
-		s.text(x-8, y, "end", text)
+		s.text(x-8, y+14+raised, "end", text)
 	} else {
-		s.text(x+8, y, "start", text)
+		s.text(x+8, math.Max(y-6-raised, top+8), "start", text)
 	}
 }
 
@@ -203,11 +203,14 @@ func searchPicture(e report.Entry) (picture, bool) {
 		class  string
 	}
 	var points []point
-	steps, least := 1, 1.0
+	steps, least, edge := 1, 1.0, ""
 	for _, t := range e.Decision.Evidence.Tried {
 		r, err := recipe.Parse(t.Recipe)
 		if err != nil || t.Ratio <= 0 {
 			continue
+		}
+		if t.Ratio > most {
+			edge = " At the upper edge: slower still."
 		}
 		p := point{max(1, len(r.Terms)), math.Min(t.Ratio, most), t.Recipe, "try"}
 		switch {
@@ -241,7 +244,8 @@ func searchPicture(e report.Entry) (picture, bool) {
 			y.at(p.ratio), radius, html.EscapeString(p.recipe), p.ratio)
 	}
 	caption := fmt.Sprintf(
-		"%d candidates, by the number of levers that they combine. Large: adopted; hollow: refused; dashed line: nvcc's own.", len(points))
+		"%d candidates, by the number of levers that they combine. Large: adopted; hollow: refused; dashed line: nvcc's own.",
+		len(points)) + edge
 	return s.picture(caption, caption), true
 }
 

@@ -115,10 +115,10 @@ func timesPicture(p *predict.Picture) (picture, bool) {
 		}
 	}
 	dots("paper", "RegDem's predictor", 3, func(t predict.TimePoint) float64 { return t.Paper })
-	dots("try", "foretold", 4, func(t predict.TimePoint) float64 { return t.Predicted })
+	dots("try", "predicted", 4, func(t predict.TimePoint) float64 { return t.Predicted })
 	dots("won", "measured", 5, func(t predict.TimePoint) float64 { return t.Measured })
 	caption :=
-		"Time by registers a thread, of builds under a cap: foretold by our model (blue) and by RegDem's predictor (hollow)" +
+		"Time by registers a thread, of builds under a cap: predicted by our model (blue) and by RegDem's predictor (hollow)" +
 			", dashed upright lines: critical points. What was measured stands in green; where there is none, nothing was."
 	return s.picture(caption, caption), true
 }

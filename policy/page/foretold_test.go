@@ -55,7 +55,7 @@ func TestForetold(t *testing.T) {
 		"no loop": {foretoldOf(predict.Picture{Hottest: predict.Loop{Offset: -1}}),
 			[]string{"maxnreg=24"}, []string{"hottest loop", "X-graph"}},
 		"none": {&Foretold{Err: errors.New("sm_999 is not in the <table>")},
-			[]string{"Nothing can be foretold: sm_999 is not in the &lt;table&gt;"}, []string{"RegDem"}},
+			[]string{"Nothing can be predicted: sm_999 is not in the &lt;table&gt;"}, []string{"RegDem"}},
 	} {
 		var out bytes.Buffer
 		in := Input{Made: time.Unix(0, 0), Foretold: func(cache.Decision) *Foretold {

@@ -220,7 +220,7 @@ func summary(in Input, e report.Entry) kernel {
 	k := kernel{Name: e.Kernel, Mangled: d.Kernel, State: state(e), Recipe: e.Recipe, Words: e.Words,
 		Note: ev.Note, Untaken: e.Untaken, Imported: d.Imported,
 		Device: ev.Device, Date: d.Time.Format("2006-01-02 15:04"), Total: e.Total(), ratio: e.Ratio,
-		Launches: e.Launches, Why: Why(e), Place: report.Place{File: e.File, Program: e.Program}.String(),
+		Launches: e.Launches, Why: Why(e), Place: e.Where(),
 		Time: report.Duration(e.Total()), Before: "-", After: "-", SpeedUp: "-"}
 	if in.Toolkit != nil {
 		k.Toolkit = in.Toolkit(*d)

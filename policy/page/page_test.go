@@ -288,7 +288,7 @@ func TestTable(t *testing.T) {
 		}}
 	text := html.UnescapeString(made(t, in))
 	for _, want := range []string{`data-is="share">50 %<`, `<code class="soft">maxnreg=64</code>`,
-		">sub/k.cu, app<", ">k.cu<", ">" + why + "<", "<title>gnvcc explain paths</title>"} {
+		">in sub/k.cu, app<", ">in k.cu<", ">" + why + "<", "<title>gnvcc explain paths</title>"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page has no %s", want)
 		}

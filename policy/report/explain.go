@@ -24,6 +24,9 @@ func Explain(w io.Writer, e Entry) {
 	if e.Kernel != d.Kernel {
 		p.line("  mangled     %s", d.Kernel)
 	}
+	if place := e.place.String(); place != "" {
+		p.line("  built in    %s", place)
+	}
 	p.line("  target      %s, on %s, driver %s", d.Target, or(d.Evidence.Device, "no GPU"),
 		or(d.Evidence.Driver, "unknown"))
 	p.line("  decided     %s, by gnvcc %s", d.Time.Format("2006-01-02 15:04"), or(d.Evidence.Version,
@@ -56,7 +59,7 @@ func Explain(w io.Writer, e Entry) {
 		p.line("  note        %s", d.Evidence.Note)
 	}
 	if len(d.Evidence.Outvoted) > 0 {
-		p.line("  outvoted    %s", outvoted(e))
+		p.line("  overrides   %s", outvoted(e))
 	}
 	p.line("  build       %s", build(d.Evidence.Default))
 	if e.Recipe != "" {

@@ -58,6 +58,15 @@ func (o Options) Entry(d cache.Decision) Entry {
 	return e
 }
 
+// Where tells kernels of one name apart: by file and program, else by a word for gnvcc explain.
+func (e Entry) Where() string {
+	if place := e.place.String(); place != "" {
+		return "in " + place
+	}
+	id := e.Decision.Identity
+	return "not built here: identity " + id[:min(8, len(id))]
+}
+
 // An Entry is one kernel of a report.
 type Entry struct {
 	Kernel string `json:"kernel"` // as people write it

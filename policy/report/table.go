@@ -75,7 +75,7 @@ func (p *printer) faster(list []Entry, several map[string]bool, before float64) 
 		p.line(row, padded(shorten(e.Kernel, nameWidth), nameWidth), Duration(e.total),
 			Share(e.total, before), Duration(e.gained()), fmt.Sprintf("%.2fx", e.SpeedUp), registersOf(e))
 		if several[e.Kernel] {
-			p.filled("    ", "in "+or(e.place.String(), e.Decision.Target+", file not known"))
+			p.filled("    ", e.Where())
 		}
 		p.filled("    ", e.Words)
 		p.filled("    ", measuredText(e))
@@ -289,7 +289,7 @@ func (p *printer) outvoted(entries []Entry) {
 		if !begun {
 			begun = true
 			p.line("")
-			p.line("Wishes that were outvoted:")
+			p.line("Hints in the source that recipes override:")
 		}
 		p.line("  %s: %s", e.Kernel, outvoted(e))
 	}

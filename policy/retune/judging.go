@@ -139,6 +139,9 @@ func (j *Judging) Close() {
 // Judge compiles a file and judges its kernels; of names the recorded file that it is an edit of,
 // "" where its own name tells that. An error: it can't be judged.
 func (j *Judging) Judge(ctx context.Context, file, of, kernel string) (*Judgement, error) {
+	if _, err := os.Stat(file); err != nil {
+		return nil, err
+	}
 	command, of, err := j.command(file, of)
 	if err != nil {
 		return nil, err
@@ -184,7 +187,7 @@ func (j *Judging) Judge(ctx context.Context, file, of, kernel string) (*Judgemen
 		out.Faster, slower = out.Faster || k.Faster, slower || k.Slower
 	}
 	if len(pairs) == 0 {
-		out.Notes = append(out.Notes, "no kernel is another one: the same PTX as the original's")
+		out.Notes = append(out.Notes, "no kernel differs from the original: their PTX is the same")
 	}
 	out.Faster = out.Faster && !slower && out.Equal
 	out.Ran = time.Since(begun).Seconds()
@@ -195,7 +198,9 @@ func (j *Judging) Judge(ctx context.Context, file, of, kernel string) (*Judgemen
 func (j *Judging) command(file, of string) (apply.Built, string, error) {
 	var found []apply.Built
 	var source string
-	look := func(same func(source string) bool) {
+	var same func(source string) bool
+	look := func(as func(source string) bool) {
+		same = as
 		for _, c := range j.commands {
 			for _, u := range c.Units {
 				if u.Source != "" && same(u.Source) &&
@@ -205,19 +210,16 @@ func (j *Judging) command(file, of string) (apply.Built, string, error) {
 			}
 		}
 	}
-	switch {
-	case of != "":
-		look(func(s string) bool { return s == of })
-	default:
-		look(func(s string) bool { return s == file })
-		if len(found) == 0 {
-			look(func(s string) bool { return filepath.Base(s) == filepath.Base(file) })
-		}
+	look(func(s string) bool { return apply.Same(s, cmp.Or(of, file)) })
+	if len(found) == 0 && of == "" {
+		look(func(s string) bool { return filepath.Base(s) == filepath.Base(file) })
 	}
 	switch {
+	case len(found) == 0 && of != "":
+		return apply.Built{}, "", fmt.Errorf("no build of %s is known: build it with gnvcc", of)
 	case len(found) == 0:
 		return apply.Built{}, "", fmt.Errorf(
-			"no build of %s is known: build it with gnvcc, or say --of SOURCE", cmp.Or(of, file))
+			"no build of %s is known: build it with gnvcc, or say --of SOURCE", file)
 	case len(found) > 1:
 		slices.SortFunc(found, func(x, y apply.Built) int { return newest(y).Compare(newest(x)) })
 		if newest(found[0]).IsZero() || source == "" {
@@ -225,7 +227,7 @@ func (j *Judging) command(file, of string) (apply.Built, string, error) {
 		}
 	}
 	for _, u := range found[0].Units {
-		if u.Source == of || filepath.Base(u.Source) == filepath.Base(file) {
+		if u.Source != "" && same(u.Source) {
 			source = u.Source
 		}
 	}

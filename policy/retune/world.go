@@ -364,12 +364,12 @@ func (w *World) Foretell(ctx context.Context, j watch.Job) string {
 	}
 	seen, err := foretell.Look(ctx, w.compiler, k, &heaviest, tuner.Machine(w.store))
 	if err != nil {
-		return "nothing can be foretold: " + policy.FirstLine(err)
+		return "nothing can be predicted: " + policy.FirstLine(err)
 	}
 	if best, ok := seen.Best(); ok {
-		return fmt.Sprintf("foretold: %s, %.2f times as fast", best.Recipe, 1/best.By())
+		return fmt.Sprintf("predicted: %s, %.2f times as fast", best.Recipe, 1/best.By())
 	}
-	return "foretold: no register cap makes it faster"
+	return "predicted: no register cap makes it faster"
 }
 
 // know lets the compiler find a module that no build has recorded.

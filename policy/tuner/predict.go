@@ -65,12 +65,12 @@ func (p *Predictor) Recipe(ctx context.Context, b record.BuiltKernel) (*cache.De
 	}
 	seen, err := p.Predict(ctx, b)
 	if err != nil {
-		return nil, "nothing can be foretold: " + err.Error()
+		return nil, "nothing can be predicted: " + err.Error()
 	}
 	best, ok := seen.Best()
 	if !ok {
 		return nil, fmt.Sprintf(
-			"no register cap with nvcc's own floating-point instructions is foretold to gain %.0f %% and more", 100*predictor.Margin)
+			"no register cap with nvcc's own floating-point instructions is predicted to gain %.0f %% and more", 100*predictor.Margin)
 	}
 	r, err := recipe.Parse(best.Recipe)
 	if err == nil && rewrite.ExactnessOf(r) != rewrite.ByConstruction {
@@ -85,7 +85,7 @@ func (p *Predictor) Recipe(ctx context.Context, b record.BuiltKernel) (*cache.De
 	}
 	if err != nil {
 		return nil, fmt.Sprintf(
-			"%s is foretold to take %.2f of the time, but a build would not take it: %v", best.Recipe,
+			"%s is predicted to take %.2f of the time, but a build would not take it: %v", best.Recipe,
 			best.Time, err)
 	}
 	d.Pinned, d.Predicted = false, true
@@ -94,7 +94,7 @@ func (p *Predictor) Recipe(ctx context.Context, b record.BuiltKernel) (*cache.De
 	if a := seen.Picture.Assumed; len(a) > 0 {
 		d.Evidence.Note += "; assumed: " + strings.Join(a, ", ")
 	}
-	return &d, fmt.Sprintf("%s, foretold to take %.2f of the time; %d registers, nvcc's own has %d",
+	return &d, fmt.Sprintf("%s, predicted to take %.2f of the time; %d registers, nvcc's own has %d",
 		d.Recipe, best.By(),
 		d.Evidence.Chosen.Registers, d.Evidence.Default.Registers)
 }
