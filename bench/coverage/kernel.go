@@ -85,7 +85,8 @@ func choose(all []question, each int) []question {
 }
 
 // usual are the levers that are asked for; others can be named.
-var usual = []string{"maxnreg", "ld", "st", "unroll", "repeat", "spec", "coarsen", "shape", "throttle"}
+var usual = []string{"maxnreg", "ld", "st", "unroll", "repeat", "spec", "coarsen", "shape",
+	"throttle"}
 
 // recipes are what is asked for of a lever; none where the kernel has nothing for it.
 func (q question) recipes(lever string) []string {

@@ -42,11 +42,11 @@ const memoContracted cache.Memos[ownSums] = "contracted"
 
 // asRewritten is the doubt of an entry whose PTX is rewritten, and of which something is left to
 // ptxas that PTX has no words for.
-const asRewritten = "which products are contracted with their sums is left to ptxas, and the code " +
-	"near them is rewritten"
+const asRewritten = "which products are contracted with their sums is left to ptxas, and the " +
+	"code near them is rewritten"
 
-// contractedOf reads what ptxas did in nvcc's own build of an entry: with the sums that were left to
-// it, or with all that name no rounding.
+// contractedOf reads what ptxas did in nvcc's own build of an entry: with the sums that were left
+// to it, or with all that name no rounding.
 func (b *Workbench) contractedOf(ctx context.Context, j *job.Job, module *ptx.Module,
 	entry string, all bool) (ownSums, error) {
 	var none ownSums
@@ -62,7 +62,8 @@ func (b *Workbench) contractedOf(ctx context.Context, j *job.Job, module *ptx.Mo
 	if err != nil {
 		return none, err
 	}
-	key := cache.HashOf("contracted 4", fmt.Sprint(all), code.String(), id, strings.Join(j.Call.Template(), "\x00"),
+	key := cache.HashOf("contracted 4", fmt.Sprint(all), code.String(), id,
+		strings.Join(j.Call.Template(), "\x00"),
 		cache.OwnKey())
 	return once(ctx, b.flights, string(memoContracted)+" "+key, func() (ownSums, bool, error) {
 		kept, ok := memoContracted.Get(b.Store, key)
@@ -126,8 +127,8 @@ func (b *Workbench) readContracted(ctx context.Context, j *job.Job, module *ptx.
 // mostOpen bounds the sums that are tried.
 const mostOpen = 8
 
-// tried finds with which of its products each of some sums is contracted, where the machine code does
-// not show it: written into nvcc's own PTX, the right one gives nvcc's own machine code, byte for
+// tried finds with which of its products each of some sums is contracted, where the machine code
+// does not show it: written into nvcc's own PTX, the right one gives nvcc's own machine code, byte for
 // byte. Sums of which none does are left out.
 func (b *Workbench) tried(ctx context.Context, j *job.Job, module *ptx.Module, entry string,
 	open []int) (found []contract.Sum, err error) {

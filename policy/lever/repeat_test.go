@@ -30,7 +30,8 @@ func TestRepeat(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got, want := texts(l.Around(s, policy.Trial{Recipe: best})), []string{"maxnreg=64 repeat@5=16",
-		"maxnreg=64 repeat@2=4 repeat@5=8", "maxnreg=64 repeat@1=4 repeat@5=8"}; !slices.Equal(got, want) {
+		"maxnreg=64 repeat@2=4 repeat@5=8",
+		"maxnreg=64 repeat@1=4 repeat@5=8"}; !slices.Equal(got, want) {
 		t.Errorf("around it %q, want %q", got, want)
 	}
 	none := &Situation{Kernel: &policy.Kernel{NoRepeat: "it has no loop"}}

@@ -138,8 +138,8 @@ func kindOf(modifiers string) int {
 	return -1
 }
 
-// product finds the one multiplication that an operand holds, with its sign or the other, and that a
-// sum with these modifiers can be contracted with; -1: there is none.
+// product finds the one multiplication that an operand holds, with its sign or the other, and that
+// a sum with these modifiers can be contracted with; -1: there is none.
 func (w *writer) product(sum int, operand, modifiers string) (at int, minus bool) {
 	for at = sum; ; {
 		defs := w.reach.Of(at, operand)

@@ -69,8 +69,8 @@ func Own(f *ptx.Func, i int) bool {
 	return float(op) && (approximate(base, op) || chooses(base))
 }
 
-// OnlyWhole tells of such a statement that no compiler computes in part: one that is no division, root
-// or function, of which nothing is left where one operand is a number.
+// OnlyWhole tells of such a statement that no compiler computes in part: one that is no division,
+// root or function, of which nothing is left where one operand is a number.
 func OnlyWhole(f *ptx.Func, i int) bool {
 	base := string(f.Base(i))
 	return chooses(base) || base == "setp" || base == "set"

@@ -9,15 +9,16 @@ import (
 	"gnvcc/rewrite/ptx"
 )
 
-// What ptxas could learn. It computes approximate instructions of constants by itself, with other bits
-// than the GPU. In a turn that stands behind another one it may know more than in any turn of the loop:
+// What ptxas could learn. It computes approximate instructions of constants by itself, with other
+// bits than the GPU. In a turn that stands behind another one it may know more than in any turn
+// of the loop:
 //
 //	x = 1; loop { y = sin(x); x = load; x = 2 }     the second turn's x is 2
 //
 // So what is new in a copy comes over from the turn before: by a register that is read before the
-// turn has written it, by memory that a turn stores to and the next one reads, or as a comparison in
-// the turn before has told of a value that stays. Where none of these can be a number, nothing in the
-// copy can be one that was none in the kernel.
+// turn has written it, by memory that a turn stores to and the next one reads, or as a comparison
+// in the turn before has told of a value that stays. Where none of these can be a number, nothing
+// in the copy can be one that was none in the kernel.
 
 // A lesson is what may be known of each statement's result, in some turn.
 type lesson struct {
@@ -72,8 +73,8 @@ func (l *loop) folds() error {
 	for _, b := range l.body {
 		for i := l.reach.Blocks[b].First; i < l.reach.Blocks[b].Last; i++ {
 			if s.doubt(i) {
-				return fmt.Errorf("its %s may become constant in some turn, and ptxas' constant has other bits "+
-					"than the GPU's", l.f.Opcode(i))
+				return fmt.Errorf("its %s may become constant in some turn, and ptxas' constant has other "+
+					"bits than the GPU's", l.f.Opcode(i))
 			}
 		}
 	}
@@ -212,7 +213,9 @@ func (s *lesson) look(i int) {
 		known = known || ptx.Space(op) == "const"
 		if ptx.Space(op) == "param" {
 			name, _, _ := f.Address(ops[1])
-			known = !slices.ContainsFunc(f.Params, func(p ptx.Variable) bool { return p.Name == string(name) })
+			known = !slices.ContainsFunc(f.Params, func(p ptx.Variable) bool {
+				return p.Name == string(name)
+			})
 			news = false
 		}
 	case "tex", "tld4", "suld", "shfl", "vote", "match", "activemask":

@@ -13,18 +13,18 @@ import (
 	"gnvcc/rewrite/ptx/dataflow"
 )
 
-// Loops, and how their turns are counted. A turn is counted where one branch, which each turn comes
-// to, goes on by comparing an integer that grows by the same number from turn to turn with one that
-// stays:
+// Loops, and how their turns are counted. A turn is counted where one branch, which each turn
+// comes to, goes on by comparing an integer that grows by the same number from turn to turn with
+// one that stays:
 //
 //	add.s32 %r12, %r12, 2;
 //	setp.lt.s32 %p3, %r12, %r9;
 //	@%p3 bra $L__BB0_2;
 //
-// Let w be what the turn before would have compared: its tests see w+s, w+2s, ... With the distance
-// d = b-w, without a sign, and w < b, that is how far apart they really are, so that d > (n-1)*s says
-// that the next n-1 tests go on, and that none of the sums overflows. Where the loop goes on as long
-// as the two differ, d > (n-1)*s alone says it: no k*s up to there is d.
+// Let w be what the turn before would have compared: its tests see w+s, w+2s, ... With the
+// distance d = b-w, without a sign, and w < b, that is how far apart they really are, so that d >
+// (n-1)*s says that the next n-1 tests go on, and that none of the sums overflows. Where the loop
+// goes on as long as the two differ, d > (n-1)*s alone says it: no k*s up to there is d.
 
 // A loop is one of a kernel's.
 type loop struct {
@@ -168,8 +168,8 @@ func (l *loop) falls(b int) bool {
 	return s.Kind != ptx.Inst || s.Guarded || !l.f.Leaves(last)
 }
 
-// sure tells whether every turn that comes to statement u has been at statement d before, in the same
-// turn.
+// sure tells whether every turn that comes to statement u has been at statement d before, in the
+// same turn.
 func (l *loop) sure(d, u int) bool {
 	if l.of[d] == l.of[u] {
 		return d < u
@@ -264,14 +264,17 @@ func (l *loop) counted(b, last int) *trip {
 	return t
 }
 
-// relations are the comparisons of integers, those without a sign under the names of the others: the
-// type tells.
-var relations = map[string]string{"eq": "eq", "ne": "ne", "lt": "lt", "le": "le", "gt": "gt", "ge": "ge"}
-var negations = map[string]string{"eq": "ne", "ne": "eq", "lt": "ge", "le": "gt", "gt": "le", "ge": "lt"}
-var mirrored = map[string]string{"eq": "eq", "ne": "ne", "lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
+// relations are the comparisons of integers, those without a sign under the names of the others:
+// the type tells.
+var relations = map[string]string{"eq": "eq", "ne": "ne", "lt": "lt", "le": "le", "gt": "gt",
+	"ge": "ge"}
+var negations = map[string]string{"eq": "ne", "ne": "eq", "lt": "ge", "le": "gt", "gt": "le",
+	"ge": "lt"}
+var mirrored = map[string]string{"eq": "eq", "ne": "ne", "lt": "gt", "le": "ge", "gt": "lt",
+	"ge": "le"}
 
-// made is the one statement of the same turn that gives a register the value that statement i reads,
-// -1: none.
+// made is the one statement of the same turn that gives a register the value that statement i
+// reads, -1: none.
 func (l *loop) made(i int, reg string) int {
 	defs := l.reach.Of(i, reg)
 	if len(defs) != 1 || !l.in[l.of[defs[0]]] || l.f.Stmts[defs[0]].Guarded || !l.sure(defs[0], i) {
@@ -280,8 +283,9 @@ func (l *loop) made(i int, reg string) int {
 	return defs[0]
 }
 
-// stays tells of an operand that is the same in all turns: a number, a register that is not written
-// in the loop, or an argument, which the loop loads in each turn: then load does so in front of it.
+// stays tells of an operand that is the same in all turns: a number, a register that is not
+// written in the loop, or an argument, which the loop loads in each turn: then load does so in
+// front of it.
 func (l *loop) stays(i int, operand string) (load string, ok bool) {
 	if _, err := strconv.ParseInt(operand, 0, 64); err == nil {
 		return "", true
@@ -315,8 +319,8 @@ const (
 	widest  = 1 << 20 // of a step, and of what is added to it
 )
 
-// A linear is a register's value at the turn's beginning, with a number and perhaps another register
-// added.
+// A linear is a register's value at the turn's beginning, with a number and perhaps another
+// register added.
 type linear struct {
 	reg, by string
 	number  int64

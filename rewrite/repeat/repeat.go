@@ -11,11 +11,11 @@ import (
 	"gnvcc/rewrite/recipe"
 )
 
-// repeat@2=4 writes four turns of the kernel's second loop in a row: what unroll does in the source,
-// done on nvcc's own PTX. Loops are counted in the order of the text, from 1.
+// repeat@2=4 writes four turns of the kernel's second loop in a row: what unroll does in the
+// source, done on nvcc's own PTX. Loops are counted in the order of the text, from 1.
 //
-// Where a loop's turns are counted (loop.go), four turns without tests in between are done as long as
-// four are left, and the rest by the loop as it was:
+// Where a loop's turns are counted (loop.go), four turns without tests in between are done as
+// long as four are left, and the rest by the loop as it was:
 //
 //	                                   $gnvcc_n1_turns:
 //	                                       .pragma "nounroll";
@@ -23,7 +23,7 @@ import (
 //	                                       setp.gt.u32 %gnvcc_n1_p0, %gnvcc_n1_r1, 3;
 //	                                       setp.lt.and.s32 %gnvcc_n1_p1, %r12, %r9, %gnvcc_n1_p0;
 //	                                       @!%gnvcc_n1_p1 bra $L__BB0_2;
-//	                                       ld.global.f32 ...          (three turns without the branch)
+//	                                       ld.global.f32 ...        (three turns without the branch)
 //	                                       add.s32 %r12, %r12, 1;
 //	                                       setp.lt.s32 %p3, %r12, %r9;
 //	                                       @%p3 bra $gnvcc_n1_turns;
@@ -34,21 +34,23 @@ import (
 //	    setp.lt.s32 %p3, %r12, %r9;        setp.lt.s32 %p3, %r12, %r9;
 //	    @%p3 bra $L__BB0_2;                @%p3 bra $L__BB0_2;
 //
-// Any other loop's turns stand one behind the other with all their tests: each branch back leads to
-// the next copy, the last one's to the loop itself.
+// Any other loop's turns stand one behind the other with all their tests: each branch back leads
+// to the next copy, the last one's to the loop itself.
 //
-// Allowed: loops that are entered at one place, whose blocks hold no tables of branches and no scopes
-// that branches cross. Instructions that a warp's threads carry out together (barriers, shuffles,
-// matrices) only where all of a block's threads take the same ways in the loop (together.go).
+// Allowed: loops that are entered at one place, whose blocks hold no tables of branches and no
+// scopes that branches cross. Instructions that a warp's threads carry out together (barriers,
+// shuffles, matrices) only where all of a block's threads take the same ways in the loop
+// (together.go).
 //
 // Safe: a copy is the loop's own statements, in their order, with the same registers: a thread
-// carries out exactly the statements that it would have, in the same order, but for branches that are
-// known to go on. Floating-point statements are copied as they stand: nothing is compiled from the
-// source again, so that no contraction is chosen and no function folded anew but by ptxas. What that
-// contracted in the kernel is written into its PTX before (rewrite/contract), and a kernel is refused
-// where ptxas, knowing which turn it is in, could compute an approximate instruction by itself, which
-// it does with other bits than the GPU (rewrite/fold). Everything that is rounded as IEEE says it
-// computes alike. Exact as checked: ptxas compiles the arithmetic anew.
+// carries out exactly the statements that it would have, in the same order, but for branches that
+// are known to go on. Floating-point statements are copied as they stand: nothing is compiled
+// from the source again, so that no contraction is chosen and no function folded anew but by
+// ptxas. What that contracted in the kernel is written into its PTX before (rewrite/contract),
+// and a kernel is refused where ptxas, knowing which turn it is in, could compute an approximate
+// instruction by itself, which it does with other bits than the GPU (rewrite/fold). Everything
+// that is rounded as IEEE says it computes alike. Exact as checked: ptxas compiles the arithmetic
+// anew.
 func Apply(k *pass.Kernel, terms []recipe.Term) error {
 	by := map[int]int{}
 	for _, t := range terms {
@@ -136,7 +138,8 @@ func Loops(m *ptx.Module, kernel string) (out []Loop, err error) {
 			why = err
 			continue
 		}
-		out = append(out, Loop{Number: n + 1, Counted: l.trip != nil, Inner: l.inner, Size: l.statements()})
+		out = append(out, Loop{Number: n + 1, Counted: l.trip != nil, Inner: l.inner,
+			Size: l.statements()})
 	}
 	if len(out) == 0 {
 		return nil, why

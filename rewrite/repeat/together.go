@@ -8,16 +8,17 @@ import (
 	"gnvcc/rewrite/ptx"
 )
 
-// What a warp's threads carry out together. Two threads that are in different copies of a turn are at
-// different instructions: a shuffle of the one does not see the other, and a barrier does not count
-// it. So where such an instruction stands in a loop, no thread may be in another turn than the others.
+// What a warp's threads carry out together. Two threads that are in different copies of a turn
+// are at different instructions: a shuffle of the one does not see the other, and a barrier does
+// not count it. So where such an instruction stands in a loop, no thread may be in another turn
+// than the others.
 
 // collective are the instructions in which several threads take part.
 var collective = strings.Fields(`bar barrier shfl vote match redux activemask elect mma wmma wgmma
 	ldmatrix stmatrix movmatrix tcgen05 setmaxnreg mbarrier griddepcontrol`)
 
-// isCollective tells of such an instruction, and of accesses by which threads that go in step see what
-// others left.
+// isCollective tells of such an instruction, and of accesses by which threads that go in step see
+// what others left.
 func isCollective(f *ptx.Func, i int) bool {
 	return f.Stmts[i].Kind == ptx.Inst && (slices.Contains(collective, string(f.Base(i))) ||
 		ptx.HasModifier(f.Opcode(i), "volatile"))

@@ -79,7 +79,8 @@ func (w *writer) register(kind string, n int) string {
 }
 
 func (w *writer) declared() string {
-	out := fmt.Sprintf(".reg .b%s %%%s%d_r<3>;\n\t.reg .pred %%%s%d_p<2>;", w.trip.kind[1:], mark, w.number,
+	out := fmt.Sprintf(".reg .b%s %%%s%d_r<3>;\n\t.reg .pred %%%s%d_p<2>;", w.trip.kind[1:],
+		mark, w.number,
 		mark, w.number)
 	if w.trip.by != "" {
 		out += fmt.Sprintf("\n\t.reg .b64 %%%s%d_d<2>;", mark, w.number)
