@@ -21,7 +21,8 @@ func repeatKernel(rng *rand.Rand) (text []byte, values map[string]uint64) {
 	k := &repeatMaker{rng: rng, values: map[string]uint64{"p": 1 << 20}, reg: 1,
 		limit: 20 + rng.Intn(30)}
 	k.b.WriteString(".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(" +
-		".param .u64 p, .param .u64 from, .param .u64 to, .param .u64 from2, .param .u64 to2, .param .u64 by)\n{\n")
+		".param .u64 p, .param .u64 from, .param .u64 to, " +
+		".param .u64 from2, .param .u64 to2, .param .u64 by)\n{\n")
 	k.line(".reg .pred %%p<20>;")
 	k.line(".reg .b32 %%r<40>;")
 	k.line(".reg .b64 %%rd<40>;")

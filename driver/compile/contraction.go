@@ -128,8 +128,8 @@ func (b *Workbench) readContracted(ctx context.Context, j *job.Job, module *ptx.
 const mostOpen = 8
 
 // tried finds with which of its products each of some sums is contracted, where the machine code
-// does not show it: written into nvcc's own PTX, the right one gives nvcc's own machine code, byte for
-// byte. Sums of which none does are left out.
+// does not show it: written into nvcc's own PTX, the right one gives nvcc's own machine code, byte
+// for byte. Sums of which none does are left out.
 func (b *Workbench) tried(ctx context.Context, j *job.Job, module *ptx.Module, entry string,
 	open []int) (found []contract.Sum, err error) {
 	var flags []string
