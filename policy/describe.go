@@ -15,6 +15,7 @@ import (
 	"gnvcc/rewrite/ptx/await"
 	"gnvcc/rewrite/ptx/dataflow"
 	"gnvcc/rewrite/recipe"
+	"gnvcc/rewrite/repeat"
 	"gnvcc/rewrite/source"
 	"gnvcc/rewrite/tile"
 )
@@ -65,6 +66,9 @@ func (k *Kernel) ReadPTX(m *ptx.Module) error {
 	k.Loads, k.Stores = rewrite.Accesses(f)
 	k.Ordered = rewrite.Ordered(f)
 	k.Early, k.EarlyTurns = early.Loads(f, m.AddressSize)
+	if k.Repeats, err = repeat.Loops(m, k.Name); err != nil {
+		k.Repeats, k.NoRepeat = nil, err.Error()
+	}
 	for _, s := range f.Stmts {
 		if bytes.Contains(f.Bytes(ptx.Span{Start: s.Start, End: s.End}), []byte(`"nounroll"`)) {
 			k.NoUnrolls++

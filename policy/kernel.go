@@ -11,6 +11,7 @@ import (
 	"gnvcc/rewrite/counters"
 	"gnvcc/rewrite/manner"
 	"gnvcc/rewrite/recipe"
+	"gnvcc/rewrite/repeat"
 	"gnvcc/rewrite/source"
 	"gnvcc/rewrite/tile"
 	"gnvcc/sim"
@@ -84,14 +85,17 @@ type Kernel struct {
 	Loads, Stores int  // accesses to global memory in its PTX that a hint can be given to
 	Early         int  // loads that the lever early does in front of stores
 	EarlyTurns    bool // and it can do so for several turns of a loop at once
-	Ordered       int  // loads from global memory that the lever inorder keeps in their order
-	Calls         bool // real calls
-	Functions     bool // some of other functions than the driver's (printf, assert, malloc)
-	Dynamic       bool // uses dynamic shared memory
-	SharedStatic  bool // uses static shared memory
-	Reloc         bool // -rdc=true: assembled with -c, linked later
-	Spins         int  // spin loops on shared memory
-	NoUnrolls     int  // pragmas by which cicc tells ptxas not to unroll
+	// the loops whose turns can stand in a row in PTX (repeat); NoRepeat says why none can
+	Repeats      []repeat.Loop
+	NoRepeat     string
+	Ordered      int  // loads from global memory that the lever inorder keeps in their order
+	Calls        bool // real calls
+	Functions    bool // some of other functions than the driver's (printf, assert, malloc)
+	Dynamic      bool // uses dynamic shared memory
+	SharedStatic bool // uses static shared memory
+	Reloc        bool // -rdc=true: assembled with -c, linked later
+	Spins        int  // spin loops on shared memory
+	NoUnrolls    int  // pragmas by which cicc tells ptxas not to unroll
 
 	Writes string         // what it stores to global memory: "f32" or "f64" if nothing else, else ""
 	SFU    map[string]int // what the lever approx could replace (rewrite.SFU)

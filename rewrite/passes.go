@@ -10,6 +10,7 @@ import (
 	"gnvcc/rewrite/early"
 	"gnvcc/rewrite/pass"
 	"gnvcc/rewrite/recipe"
+	"gnvcc/rewrite/repeat"
 	"gnvcc/rewrite/tile"
 )
 
@@ -24,6 +25,7 @@ type Pass struct {
 	Block bool   // its code is for one size of blocks, where that is known
 	Doc   string // one sentence, for people
 
+	knows  bool // ptxas knows more numbers than of the kernel itself (driver/compile, contraction)
 	launch bool // says how a second entry is launched (MannerOf)
 
 	// apply carries out all terms of the lever together; PTX stage only.
@@ -47,6 +49,8 @@ var passes = []Pass{
 		Doc: "cache policy of loads from global memory"},
 	{Lever: "st", Stage: PTX, Exact: ByConstruction, Sites: true, apply: cacheStores,
 		Doc: "cache policy of stores to global memory"},
+	{Lever: "repeat", Stage: PTX, Exact: Checked, Sites: true, knows: true, apply: repeat.Apply,
+		Doc: "so many turns of a loop stand in a row, in PTX"},
 	{Lever: "coarsen", Stage: PTX, launch: true, Exact: Checked, apply: coarsen.Apply,
 		Doc: "each block of a second entry does the work of so many neighbouring blocks, whose threads are jammed"},
 	{Lever: "tile", Stage: PTX, Exact: Checked, Sites: true, Block: true, apply: tile.Apply,
@@ -84,12 +88,23 @@ const (
 	doubles  = "for a degree approx doubles the body, with all that the others did; accesses are numbered as nvcc gave them"
 	chosen   = "what is demoted is chosen by the kernel as nvcc gave it"
 	numbered = "accesses are numbered as nvcc gave them"
+	inOrder  = "loops are numbered as nvcc gave them"
 	oneText  = "both begin with registers of their own at the entry, and one recipe is to give one text"
 )
 
 // order are the rules of the list. Where two passes have none, either order gives the same text
 // (TestOrder).
 var order = []rule{
+	{"ld", "repeat", numbered},
+	{"st", "repeat", numbered},
+	{"repeat", "coarsen", inOrder},
+	{"repeat", "tile", inOrder},
+	{"repeat", "demote", "a loop with slots, which are volatile, is not repeated"},
+	{"repeat", "early", "several turns in a row are one block for early"},
+	{"repeat", "bypass", oneText},
+	{"repeat", "nounroll", "the copies have pragmas of their own"},
+	{"repeat", "spin", oneText},
+	{"repeat", "approx", doubles},
 	{"ld", "coarsen", numbered},
 	{"st", "coarsen", numbered},
 	{"coarsen", "tile", "of the array and the barriers that tile brings in one is enough for all turns"},

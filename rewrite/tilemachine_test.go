@@ -597,8 +597,11 @@ func (m *tileMachine) compute(t *tileThread, s *tileInst) error {
 		if compares(s.words[1], kind[0] == 's', v[0], v[1]) {
 			x = 1
 		}
-		if len(s.words) == 4 && s.words[2] == "or" {
+		switch {
+		case len(s.words) == 4 && s.words[2] == "or":
 			x |= v[2]
+		case len(s.words) == 4 && s.words[2] == "and":
+			x &= v[2]
 		}
 		t.set(s.args[0].reg, x)
 		return nil

@@ -85,7 +85,8 @@ func choose(all []question, each int) []question {
 }
 
 // usual are the levers that are asked for; others can be named.
-var usual = []string{"maxnreg", "ld", "st", "unroll", "spec", "coarsen", "shape", "throttle"}
+var usual = []string{"maxnreg", "ld", "st", "unroll", "repeat", "spec", "coarsen", "shape",
+	"throttle"}
 
 // recipes are what is asked for of a lever; none where the kernel has nothing for it.
 func (q question) recipes(lever string) []string {
@@ -109,6 +110,8 @@ func (q question) recipes(lever string) []string {
 			}
 		}
 		return out
+	case "repeat":
+		return q.repeats()
 	case "spec":
 		return q.values()
 	case "coarsen":
@@ -129,6 +132,21 @@ func (q question) recipes(lever string) []string {
 		return when(k.Default.Spill > 0, host+" smemspill=on")
 	}
 	return nil
+}
+
+// repeats are four turns in a row of counted loops, and of one that is not.
+func (q question) repeats() (out []string) {
+	for _, counted := range []bool{true, false} {
+		for n, l := range q.kernel.Repeats {
+			if l.Counted == counted && len(out) < 3 && (counted || len(out) == 0 || n == 0) {
+				out = append(out, fmt.Sprintf("repeat@%d=4", l.Number))
+			}
+		}
+	}
+	if out == nil {
+		return when(q.loops, "repeat@1=4")
+	}
+	return out
 }
 
 func when(is bool, text string) []string {

@@ -295,7 +295,7 @@ __global__ void {bound} k{n}(T *{r}out, const T *{r}x, int m, int w, int flag, {
             'maxnreg=%d' % r.choice([24, 32, 40, 64, 128, 255]),
             'ld=%s' % r.choice(['cs', 'L1::no_allocate', 'L2::128B', 'L2::256B', 'L1::evict_last']),
             'st=%s' % r.choice(['cs', 'L1::no_allocate']), 'bypass=%d' % r.choice([1, 4]), 'inorder=on',
-            'early=%s' % r.choice(['on', 'on', 2, 4])])
+            'repeat@%d=%d' % (r.choice([1, 1, 2, 3]), r.choice([2, 3, 4, 8])), 'early=%s' % r.choice(['on', 'on', 2, 4])])
 
 
 MAIN = '''

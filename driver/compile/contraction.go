@@ -1,6 +1,7 @@
 package compile
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"gnvcc/driver/record"
 	"gnvcc/rewrite"
 	"gnvcc/rewrite/contract"
+	"gnvcc/rewrite/fold"
 	"gnvcc/rewrite/fold/same"
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/ptx/dataflow"
@@ -32,21 +34,24 @@ type ownSums struct {
 	All outcome
 	// Scaled: it scaled a product with a power of two.
 	Scaled bool
+	// Odd is a sum with no product in the PTX that ptxas contracted, or may have; "": there is none.
+	Odd string
 }
 
 const memoContracted cache.Memos[keptOf[ownSums]] = "contracted"
 
 // asRewritten is the doubt of an entry whose PTX is rewritten, and of which something is left to
 // ptxas that PTX has no words for.
-const asRewritten = "which products are contracted with their sums is left to ptxas, and the code " +
-	"near them is rewritten"
+const asRewritten = "which products are contracted with their sums is left to ptxas, and the " +
+	"code near them is rewritten"
 
-// contractedOf reads what ptxas did in nvcc's own build of an entry.
+// contractedOf reads what ptxas did in nvcc's own build of an entry: with the sums that were left
+// to it, or with all that name no rounding.
 func (b *Workbench) contractedOf(ctx context.Context, j *job.Job, module *ptx.Module,
-	entry string) (ownSums, error) {
+	entry string, all bool) (ownSums, error) {
 	var none ownSums
 	sums, err := leftIn(module, entry)
-	if err != nil || len(sums) == 0 && !scales(module, entry) {
+	if err != nil || len(sums) == 0 && !scales(module, entry) && !all {
 		return none, err
 	}
 	id, err := cache.FileKey(j.Tool)
@@ -57,16 +62,17 @@ func (b *Workbench) contractedOf(ctx context.Context, j *job.Job, module *ptx.Mo
 	if err != nil {
 		return none, err
 	}
-	key := cache.HashOf("contracted 2", code.String(), id, strings.Join(j.Call.Template(), "\x00"),
+	key := cache.HashOf("contracted 4", fmt.Sprint(all), code.String(), id,
+		strings.Join(j.Call.Template(), "\x00"),
 		cache.OwnKey())
 	return recall(ctx, b.Store, b.flights, memoContracted, key, nil, func() (ownSums, error) {
-		return b.readContracted(ctx, j, module, entry, sums)
+		return b.readContracted(ctx, j, module, entry, sums, all)
 	})
 }
 
 // readContracted is contractedOf where nothing is kept. sums are leftIn's.
 func (b *Workbench) readContracted(ctx context.Context, j *job.Job, module *ptx.Module,
-	entry string, sums map[same.Statement]bool) (out ownSums, err error) {
+	entry string, sums map[same.Statement]bool, all bool) (out ownSums, err error) {
 	list, err := statedIn(module, entry)
 	if err != nil {
 		return out, err
@@ -77,15 +83,21 @@ func (b *Workbench) readContracted(ctx context.Context, j *job.Job, module *ptx.
 	}
 	out.Scaled = did.scaledAny()
 	first := true
+	var open []int
 	for n, s := range list {
+		is := did.did[s]
 		both, left := sums[s]
 		if !left {
+			if all && fold.FreeSum(s.Func, s.Index) {
+				out.alone(n, s, is)
+			}
 			continue
 		}
-		is := did.did[s]
 		if s.Func.Entry {
 			if with, ok := did.madeWith(s, both); ok {
 				out.Sums = append(out.Sums, contract.Sum{Stmt: n, With: with})
+			} else if both && is == contracted {
+				open = append(open, n)
 			}
 		}
 		switch {
@@ -95,7 +107,53 @@ func (b *Workbench) readContracted(ctx context.Context, j *job.Job, module *ptx.
 			out.All, first = is, false
 		}
 	}
+	if len(open) > 0 && len(open) <= mostOpen {
+		more, err := b.tried(ctx, j, module, entry, open)
+		if err != nil && (ctx.Err() != nil || transient(err)) {
+			return out, err
+		}
+		out.Sums = append(out.Sums, more...)
+	}
 	return out, nil
+}
+
+// mostOpen bounds the sums that are tried.
+const mostOpen = 8
+
+// tried finds with which of its products each of some sums is contracted, where the machine code
+// does not show it: written into nvcc's own PTX, the right one gives nvcc's own machine code, byte
+// for byte. Sums of which none does are left out.
+func (b *Workbench) tried(ctx context.Context, j *job.Job, module *ptx.Module, entry string,
+	open []int) (found []contract.Sum, err error) {
+	var flags []string
+	if !j.Call.Reloc && len(module.Entries()) > 1 {
+		flags = []string{"--entry", entry}
+	}
+	own, _, err := b.ptxas(ctx, j, module.Bytes(), flags)
+	for n := 0; err == nil && n < 2*len(open); n++ {
+		sum := contract.Sum{Stmt: open[n/2], With: n % 2}
+		m := module.Clone()
+		if err := writeSums(m, entry, []contract.Sum{sum}); err != nil {
+			return nil, err
+		}
+		var code []byte
+		if code, _, err = b.ptxas(ctx, j, m.Bytes(), flags); err == nil && !bytes.Equal(m.Bytes(),
+			module.Bytes()) && sameCode(own, code) == nil {
+			found = append(found, sum)
+			n |= 1 // the other one need not be asked
+		}
+	}
+	return found, err
+}
+
+// alone notes a sum that no product goes into: it is rounded by itself, also where a factor or a
+// divisor becomes a number that makes a product of something.
+func (o *ownSums) alone(n int, s same.Statement, is outcome) {
+	if is != alone && is != gone || !s.Func.Entry {
+		o.Odd = cmp.Or(o.Odd, text(s))
+	} else {
+		o.Sums = append(o.Sums, contract.Sum{Stmt: n, With: contract.Alone})
+	}
 }
 
 // madeWith says what a sum is contracted with, as rewrite/contract has it.
@@ -138,7 +196,9 @@ func (b *Workbench) contract(ctx context.Context, j *job.Job, t *record.Translat
 			continue
 		}
 		kernel, _ := kernelOf(name)
-		own, err := b.contractedOf(ctx, j, module, kernel)
+		// numbers that are known make other products of the kernel's statements
+		knows := !sources[name] && rewrite.Knows(p.passes[name])
+		own, err := b.contractedOf(ctx, j, module, kernel, knows)
 		if err != nil && (ctx.Err() != nil || transient(err)) {
 			return nil, err
 		}
@@ -147,7 +207,8 @@ func (b *Workbench) contract(ctx context.Context, j *job.Job, t *record.Translat
 		}
 		switch {
 		case !sources[name]:
-			if err = writeSums(out, name, own.Sums); err == nil && leaves(out, name) {
+			if err = writeSums(out, name, own.Sums); err == nil && (leaves(out, name) ||
+				own.Odd != "") {
 				p.doubted = append(p.doubted, doubted{variantOf{entry: kernel},
 					compiledVariant{doubt: asRewritten}, kernel, name})
 			}
@@ -162,7 +223,7 @@ func (b *Workbench) contract(ctx context.Context, j *job.Job, t *record.Translat
 				err = nil
 			}
 		}
-		if err == nil && scales(out, name) {
+		if err == nil && (knows || scales(out, name)) {
 			switch left := leaves(out, name); {
 			case !own.Scaled && !left:
 				err = writeProducts(out, name)
@@ -294,13 +355,21 @@ func (b *Workbench) likeOwn(ctx context.Context, j *job.Job, module *ptx.Module,
 	if err != nil {
 		return err
 	}
-	if len(was) != len(now) {
-		return fmt.Errorf("%s has %d floating-point statements, and %d before it is rewritten", name,
-			len(now), len(was))
-	}
 	before, err := b.done(ctx, j, module, kernel, module, kernel, nil)
 	if err != nil {
 		return err
+	}
+	if len(was) != len(now) { // statements were copied: all has to be in the PTX
+		for _, s := range was {
+			if is := before.did[s]; fold.FreeSum(s.Func, s.Index) && is != alone && is != gone {
+				if _, ok := before.madeWith(s, true); !ok {
+					return fmt.Errorf("%s is, in nvcc's own build, %s, and with which product can't be told",
+						text(s), is)
+				}
+			}
+		}
+		return fmt.Errorf("%s has %d floating-point statements, and %d before it is rewritten", name,
+			len(now), len(was))
 	}
 	after, err := b.done(ctx, j, whole, name, whole, name, flags)
 	if err != nil {

@@ -35,6 +35,9 @@ func (d *outcomes) whichOf(sum same.Statement) int {
 	var products [2]int
 	for k, o := range f.Operands(sum.Index, nil)[1:] {
 		defs := d.reach[f].Of(sum.Index, string(f.Bytes(o)))
+		for len(defs) == 1 && !f.Stmts[defs[0]].Guarded && string(f.Base(defs[0])) == "neg" {
+			defs = d.reach[f].Of(defs[0], string(f.Bytes(f.Operands(defs[0], nil)[1])))
+		}
 		if k > 1 || len(defs) != 1 || f.Stmts[defs[0]].Guarded || string(f.Base(defs[0])) != "mul" ||
 			!fold.FreeProduct(f, defs[0]) {
 			return -1

@@ -65,13 +65,13 @@ type writer struct {
 	copies    map[int][2]string // of a product's factors, by its statement
 }
 
-// declare declares as many registers as the sums can take: two factors and a sign each.
+// declare declares as many registers as the sums can take: two factors and two signs each.
 func (w *writer) declare(sums []Sum) {
 	var most [len(kinds)]int
 	for _, s := range sums {
 		_, modifiers, _ := strings.Cut(string(w.f.Opcode(s.Stmt)), ".")
 		if kind := kindOf(modifiers); kind >= 0 && s.With != Alone {
-			most[kind] += 3
+			most[kind] += 4
 		}
 	}
 	for kind, n := range most {
@@ -99,23 +99,24 @@ func (w *writer) sum(s Sum) bool {
 	if len(o) != 3 || kind < 0 {
 		return false
 	}
-	product := w.product(s.Stmt, string(f.Bytes(o[1+s.With])), modifiers)
+	product, minus := w.product(s.Stmt, string(f.Bytes(o[1+s.With])), modifiers)
 	if product < 0 {
 		return false
 	}
 	x, y := w.factors(product, kind)
 	other := string(f.Bytes(o[2-s.With]))
-	// a sign that the fma has to change, in a register of its own in front of it
+	// signs that the fma has to change, in registers of their own in front of it
 	negated := ""
-	if base == "sub" {
-		negated = w.register(kind)
-		from := other
-		if s.With == 1 { // c - x*y
-			from, x = x, negated
-		} else { // x*y - c
-			other = negated
-		}
-		negated = fmt.Sprintf("neg.%s %s, %s;\n\t", kinds[kind], negated, from)
+	negate := func(from string) string {
+		to := w.register(kind)
+		negated += fmt.Sprintf("neg.%s %s, %s;\n\t", kinds[kind], to, from)
+		return to
+	}
+	if base == "sub" && s.With == 0 { // x*y - c
+		other = negate(other)
+	}
+	if minus != (base == "sub" && s.With == 1) { // c - x*y
+		x = negate(x)
 	}
 	stmt := f.Stmts[s.Stmt]
 	guard := strings.TrimSpace(string(f.Bytes(ptx.Span{Start: stmt.Start, End: stmt.Op})))
@@ -137,18 +138,28 @@ func kindOf(modifiers string) int {
 	return -1
 }
 
-// product finds the one multiplication that an operand holds, and that a sum with these modifiers
-// can be contracted with; -1: there is none.
-func (w *writer) product(sum int, operand, modifiers string) int {
-	defs := w.reach.Of(sum, operand)
-	if len(defs) != 1 || w.f.Stmts[defs[0]].Guarded {
-		return -1
+// product finds the one multiplication that an operand holds, with its sign or the other, and that
+// a sum with these modifiers can be contracted with; -1: there is none.
+func (w *writer) product(sum int, operand, modifiers string) (at int, minus bool) {
+	for at = sum; ; {
+		defs := w.reach.Of(at, operand)
+		if len(defs) != 1 || w.f.Stmts[defs[0]].Guarded {
+			return -1, false
+		}
+		at = defs[0]
+		base, of, _ := strings.Cut(string(w.f.Opcode(at)), ".")
+		if of != strings.ReplaceAll(modifiers, "sat.", "") {
+			return -1, false
+		}
+		switch base {
+		case "mul":
+			return at, minus
+		case "neg":
+			operand, minus = string(w.f.Bytes(w.f.Operands(at, nil)[1])), !minus
+		default:
+			return -1, false
+		}
 	}
-	base, of, _ := strings.Cut(string(w.f.Opcode(defs[0])), ".")
-	if base != "mul" || of != strings.ReplaceAll(modifiers, "sat.", "") {
-		return -1
-	}
-	return defs[0]
 }
 
 // factors are registers with a product's factors.
