@@ -52,17 +52,7 @@ func (k *Kernel) ReadPTX(m *ptx.Module) error {
 	k.Allocates = t.Malloc
 	k.Dynamic = t.SharedDynamic
 	k.SharedStatic = t.SharedStatic > 0
-	k.MaxThreads = 1024
-	for _, d := range f.Directives {
-		switch d.Name {
-		case ".maxntid", ".reqntid":
-			k.MaxThreads = product(d.Args)
-		case ".maxnreg":
-			k.Bounds = "__maxnreg__(" + d.Args + ")"
-		case ".minnctapersm":
-			k.Bounds = fmt.Sprintf("__launch_bounds__(..., %s)", d.Args)
-		}
-	}
+	k.readBounds(f)
 	k.Loads, k.Stores = rewrite.Accesses(f)
 	k.Ordered = rewrite.Ordered(f)
 	k.Early, k.EarlyTurns = early.Loads(f, m.AddressSize)
@@ -104,6 +94,21 @@ func (k *Kernel) ReadPTX(m *ptx.Module) error {
 	k.Reads = shapeReads(reach.Funcs)
 	k.Short = ShortName(k.Name)
 	return nil
+}
+
+// readBounds reads the directives that bound its blocks and registers.
+func (k *Kernel) readBounds(f *ptx.Func) {
+	k.MaxThreads = 1024
+	for _, d := range f.Directives {
+		switch d.Name {
+		case ".maxntid", ".reqntid":
+			k.MaxThreads = product(d.Args)
+		case ".maxnreg":
+			k.Bounds = "__maxnreg__(" + d.Args + ")"
+		case ".minnctapersm":
+			k.Bounds = fmt.Sprintf("__launch_bounds__(..., %s)", d.Args)
+		}
+	}
 }
 
 // readManners fills in how it may be launched otherwise.

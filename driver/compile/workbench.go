@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"sort"
 	"strings"
@@ -29,7 +28,6 @@ import (
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/ptx/await"
 	"gnvcc/rewrite/recipe"
-	"gnvcc/rewrite/source"
 	"gnvcc/rewrite/stub"
 	"gnvcc/sim/cubin"
 )
@@ -577,53 +575,6 @@ func shrinks(m *ptx.Module, kernel string, was cache.Kernel, now cubin.Kernel,
 		rewrite.Code{Registers: now.Registers, Shared: now.Shared, Threads: now.MaxThreads,
 			Stack: now.Stack})
 }
-
-// resident says why an entry that takes more than nvcc's own code could make a launch of its file
-// fail, "" where it takes no more, or none of the file's launches needs many blocks at a time.
-func (b *Workbench) resident(t *record.Translation, was cache.Kernel, now cubin.Kernel) string {
-	if now.Registers <= was.Registers && now.Shared <= was.Shared {
-		return ""
-	}
-	if b.Asked != "" || t == nil {
-		return b.Asked
-	}
-	unit, err := b.unit(t.Input)
-	if err != nil {
-		return ""
-	}
-	return asks(unit.Resident())
-}
-
-func asks(name string) string {
-	if name == "" {
-		return ""
-	}
-	return "the file asks for launches whose blocks are all resident: " + name
-}
-
-// HostAsks says, by the host code that belongs to a PTX, why launches of its file need many
-// resident blocks. It is there in builds from CUDA 12 on, where cudafe++ runs before ptxas; "": it
-// is not, or asks for none.
-func HostAsks(ptxFile string) string {
-	dir, name := filepath.Split(strings.TrimSuffix(ptxFile, ".ptx"))
-	name = numbered.ReplaceAllString(targeted.ReplaceAllString(name, ""), "$1*_")
-	files, _ := filepath.Glob(dir + name + "*.cudafe1.cpp")
-	for _, file := range files {
-		if text, err := os.ReadFile(file); err == nil {
-			if why := asks(source.Asked(text)); why != "" {
-				return why
-			}
-		}
-	}
-	return ""
-}
-
-// In nvcc's names of its files (tmpxft_1_2-7_k.compute_80.ptx) only the unit's is common to all
-// targets.
-var (
-	numbered = regexp.MustCompile(`^(tmpxft_\w+-)\d+_`)
-	targeted = regexp.MustCompile(`\.compute_\w+$`)
-)
 
 // file names a scratch file.
 func (b *Workbench) file(n int64, name string) string {
