@@ -152,9 +152,31 @@ func (w *walk) settle(e expected, f heldFile) {
 		return
 	}
 	if e.unsure {
-		f = w.observed(e.path, w.files[e.path], f)
+		f = w.observed(e.path, append(w.otherwise(e), w.files[e.path], f)...)
 	}
 	w.files[e.path] = f
+}
+
+// otherwise is what an apply or a revert gives by another record of the same machine code than the
+// newest: of a build that was killed nobody knows whether it was noted.
+func (w *walk) otherwise(e expected) (may []heldFile) {
+	now := w.files[e.path]
+	for n := 0; e.by != nil && len(e.kernels) == len(now.codes); n++ {
+		f, more := now, false
+		f.codes = slices.Clone(now.codes)
+		for i, x := range e.kernels {
+			list := w.holding(x.holds, func(c cmdline) bool { return c == *e.by })
+			if n < len(list) {
+				more = true
+				f.codes[i] = code{list[n].task, w.wants(e.by.folder, list[n].task)}
+			}
+		}
+		if !more {
+			break
+		}
+		may = append(may, f)
+	}
+	return may
 }
 
 // observed is which of several contents a file has.
