@@ -278,7 +278,7 @@ func (c *contraction) operand(i int, text string, fixed Fixed) shape {
 		}
 		return all
 	}
-	if text[0] != '%' {
+	if text[0] != '%' && !c.reach.Written(text) { // inline assembly's registers need no %
 		switch digits := strings.TrimPrefix(text, "-"); {
 		case zero(text) && strings.ContainsAny(digits[2:3], "89"):
 			return neutral | below

@@ -180,7 +180,7 @@ func (h *Told) defs(i int, operand string) map[int]bool {
 func (h *Told) slice(i int, operand string, out map[int]bool) bool {
 	operand = strings.TrimSpace(operand)
 	some := !h.firm(i, operand)
-	if !strings.HasPrefix(operand, "%") || !h.reach.Written(operand) {
+	if !h.reach.Written(operand) {
 		return some
 	}
 	for _, d := range h.reach.Of(i, operand) {
@@ -264,11 +264,8 @@ func toFloat(op []byte) bool {
 // counted tells of an operand that is a thread's or block's number, which begins with 0.
 func (h *Told) counted(i int, operand string) bool {
 	for range 10 {
-		if !strings.HasPrefix(operand, "%") {
-			return false
-		}
 		if !h.reach.Written(operand) {
-			return true
+			return strings.HasPrefix(operand, "%")
 		}
 		defs := h.reach.Of(i, operand)
 		if len(defs) != 1 {
@@ -351,7 +348,9 @@ func unsigned(op []byte) bool {
 }
 
 // literal tells of a number in the code.
-func literal(operand string) bool { return !strings.HasPrefix(operand, "%") }
+func literal(operand string) bool {
+	return operand != "" && (operand[0] >= '0' && operand[0] <= '9' || operand[0] == '-')
+}
 
 // zero tells of a floating-point zero in the code.
 func zero(operand string) bool {

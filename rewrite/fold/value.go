@@ -58,7 +58,7 @@ func (a *analysis) operand(f *state, i int, text string) value {
 			all = join(all, a.operand(f, i, part))
 		}
 		return all
-	case text[0] != '%':
+	case text[0] != '%' && !f.reach.Written(text): // inline assembly's registers need no %
 		if c := text[0]; c >= '0' && c <= '9' || c == '-' {
 			return given
 		}

@@ -21,7 +21,7 @@ const (
 // depend returns what an operand depends on, over all its definitions; which way the control flow
 // took is not counted.
 func (k *kernelView) depend(operand string) depends {
-	if operand == "" || operand[0] != '%' {
+	if operand == "" || operand[0] != '%' && len(k.walk.Origins.Defs(operand)) == 0 {
 		return 0
 	}
 	if k.dependence == nil {
@@ -68,7 +68,8 @@ func (k *kernelView) spread() {
 
 // slice collects the registers that an operand is computed from.
 func (k *kernelView) slice(operand string, into map[string]bool) {
-	if operand == "" || operand[0] != '%' || into[operand] || len(into) > 300 {
+	if operand == "" || operand[0] != '%' && len(k.walk.Origins.Defs(operand)) == 0 ||
+		into[operand] || len(into) > 300 {
 		return
 	}
 	into[operand] = true

@@ -25,6 +25,8 @@ type lesson struct {
 	*loop
 	known  []bool // it may be a number
 	news   []bool // and perhaps is none in the kernel
+	stale  []bool // it is made of what the turn before left
+	minus  []bool // it is made of something with the other sign
 	told   *fold.Told
 	stores map[int]bool  // of what may be a number
 	left   map[look]bool // carried
@@ -54,6 +56,7 @@ func (l *loop) folds() error {
 		return l.anywhere()
 	}
 	s := &lesson{loop: l, known: make([]bool, len(l.f.Stmts)), news: make([]bool, len(l.f.Stmts)),
+		stale: make([]bool, len(l.f.Stmts)), minus: make([]bool, len(l.f.Stmts)),
 		stores: map[int]bool{}, left: map[look]bool{}}
 	s.told = fold.NewTold(l.f, l.reach, func(i int, operand string) bool {
 		known, _ := s.operand(i, operand)
@@ -62,6 +65,9 @@ func (l *loop) folds() error {
 	s.told.Ignored = func(i int) bool { return !l.in[l.of[i]] }
 	for s.grown = true; s.grown; {
 		s.grown = false
+		for i := range l.f.Stmts {
+			s.descend(i)
+		}
 		if known, _ := s.operand(l.trip.at, l.trip.bound); known && !s.bound {
 			s.bound, s.grown = true, true
 		}
@@ -109,14 +115,11 @@ func (s *lesson) operand(i int, text string) (known, news bool) {
 		return known, news
 	}
 	text = strings.TrimPrefix(text, "!")
-	if text[0] == '-' && strings.HasPrefix(text[1:], "%") {
+	if text[0] == '-' && !s.reach.Written(text) {
 		text = text[1:]
 	}
-	if !strings.HasPrefix(text, "%") {
-		return true, false
-	}
-	if !s.reach.Written(text) {
-		return false, false
+	if !s.reach.Written(text) { // inline assembly's registers need no %
+		return !strings.HasPrefix(text, "%"), false
 	}
 	defs := s.reach.Of(i, text)
 	within := s.in[s.of[i]]
@@ -192,14 +195,14 @@ func (s *lesson) look(i int) {
 		return
 	}
 	op, base := f.Opcode(i), string(f.Base(i))
-	all, some, any, news, old := true, false, false, false, false
+	all, some, any, news := true, false, false, false
+	old := within && s.stale[i]
 	for _, o := range ops[1:] {
 		text := string(f.Bytes(o))
 		k, n := s.operand(i, text)
-		register := strings.HasPrefix(text, "%")
+		register := len(s.read(text)) > 0
 		all, any, news = all && k, any || k, news || n
 		some = some || k && register
-		old = old || register && within && s.carried(i, text)
 	}
 	known := all
 	switch base {
@@ -232,7 +235,10 @@ func (s *lesson) look(i int) {
 		case fold.Float(op):
 		case base == "add" || base == "mad":
 			known = all || base == "mad" && some
-		case (base == "sub" || base == "xor" || base == "div" || base == "rem") && old:
+			if old && !all && s.cancels(i) {
+				known, news = true, true
+			}
+		case old && s.registers(i) > 1 || old && (base == "div" || base == "rem"):
 			known, news = true, true
 		default: // 0 times, and 0, ...
 			known = all || some

@@ -192,7 +192,7 @@ func (o *Origins) begins(text string) root {
 	switch {
 	case text == "" || number || text[0] == '{' || text[0] == '%' && len(o.defs[text]) == 0:
 		return root{others: true, plain: true}
-	case text[0] != '%':
+	case text[0] != '%' && len(o.defs[text]) == 0: // inline assembly's registers need no %
 		return root{name: text, plain: true}
 	}
 	return o.roots[text]

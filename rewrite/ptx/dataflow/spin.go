@@ -280,7 +280,7 @@ func (w *Walker) compared(reg string) []int64 {
 // is computed anew of things that do not change is no change.
 func (w *Walker) changes(blocks []int, operand string, depth int) bool {
 	f := w.f
-	if operand == "" || operand[0] != '%' {
+	if operand == "" {
 		return false
 	}
 	written := false
