@@ -1,5 +1,5 @@
-// Package report tells people what was decided and why, and how far a run is. It reads decisions and
-// decides nothing.
+// Package report tells people what was decided and why, and how far a run is. It reads decisions
+// and decides nothing.
 //
 // cmd/gnvcc calls it; nobody else.
 //
