@@ -22,8 +22,8 @@ func (b *Workbench) resident(t *record.Translation, was cache.Kernel, now cubin.
 	if now.Registers <= was.Registers && now.Shared <= was.Shared {
 		return ""
 	}
-	if b.Asked != "" || t == nil {
-		return b.Asked
+	if b.AllResident != "" || t == nil {
+		return b.AllResident
 	}
 	unit, err := b.unit(t.Input)
 	if err != nil {
@@ -40,16 +40,16 @@ func asks(name string) string {
 	return "the file asks for launches whose blocks are all resident: " + name
 }
 
-// HostAsks says, by the host code that belongs to a PTX, why launches of its file need many
-// resident blocks. It is there in builds from CUDA 12 on, where cudafe++ runs before ptxas; "": it
-// is not, or asks for none.
-func HostAsks(ptxFile string) string {
+// HostResident says, by the host code that belongs to a PTX, why launches of its file need many
+// resident blocks. That code is there in builds from CUDA 12 on, where cudafe++ runs before ptxas;
+// "": it is not, or asks for none.
+func HostResident(ptxFile string) string {
 	dir, name := filepath.Split(strings.TrimSuffix(ptxFile, ".ptx"))
 	name = numbered().ReplaceAllString(targeted().ReplaceAllString(name, ""), "$1*_")
 	files, _ := filepath.Glob(dir + name + "*.cudafe1.cpp")
 	for _, file := range files {
 		if text, err := os.ReadFile(file); err == nil {
-			if why := asks(source.Asked(text)); why != "" {
+			if why := asks(source.HostResident(text)); why != "" {
 				return why
 			}
 		}

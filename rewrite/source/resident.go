@@ -37,9 +37,9 @@ func (u *Unit) Resident() string {
 	return ""
 }
 
-// Asked is Resident for host code as cudafe++ writes it, headers of all kinds included. What stands
-// in the toolkit's own headers, beside cuda_runtime_api.h and below, asks for nothing.
-func Asked(text []byte) string {
+// HostResident is Resident for host code as cudafe++ writes it, headers of all kinds included. What
+// stands in the toolkit's own headers, beside cuda_runtime_api.h and below, asks for nothing.
+func HostResident(text []byte) string {
 	own := ""
 	if at := bytes.Index(text, []byte("/cuda_runtime_api.h\"")); at >= 0 {
 		if file := fileAt(text, at+len("/cuda_runtime_api.h\"")); file != "" {
