@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 
 	"gnvcc/cache"
 	"gnvcc/driver/record"
@@ -44,7 +45,7 @@ func asks(name string) string {
 // is not, or asks for none.
 func HostAsks(ptxFile string) string {
 	dir, name := filepath.Split(strings.TrimSuffix(ptxFile, ".ptx"))
-	name = numbered.ReplaceAllString(targeted.ReplaceAllString(name, ""), "$1*_")
+	name = numbered().ReplaceAllString(targeted().ReplaceAllString(name, ""), "$1*_")
 	files, _ := filepath.Glob(dir + name + "*.cudafe1.cpp")
 	for _, file := range files {
 		if text, err := os.ReadFile(file); err == nil {
@@ -59,6 +60,10 @@ func HostAsks(ptxFile string) string {
 // In nvcc's names of its files (tmpxft_1_2-7_k.compute_80.ptx) only the unit's is common to all
 // targets.
 var (
-	numbered = regexp.MustCompile(`^(tmpxft_\w+-)\d+_`)
-	targeted = regexp.MustCompile(`\.compute_\w+$`)
+	numbered = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^(tmpxft_\w+-)\d+_`)
+	})
+	targeted = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`\.compute_\w+$`)
+	})
 )
