@@ -44,7 +44,8 @@ func asks(name string) string {
 // resident blocks. That code is there in builds from CUDA 12 on, where cudafe++ runs before ptxas;
 // "": it is not, or asks for none.
 func HostResident(ptxFile string) string {
-	dir, name := filepath.Split(strings.TrimSuffix(ptxFile, ".ptx"))
+	literal := strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`) // for Glob
+	dir, name := filepath.Split(literal.Replace(strings.TrimSuffix(ptxFile, ".ptx")))
 	name = numbered().ReplaceAllString(targeted().ReplaceAllString(name, ""), "$1*_")
 	files, _ := filepath.Glob(dir + name + "*.cudafe1.cpp")
 	for _, file := range files {
