@@ -112,10 +112,10 @@ func filesOf(t *testing.T, dir string) map[string]string {
 	return files
 }
 
-// TestAlike compares on the toolkit of the demo; with GNVCC_TEST_FULL=1 on all that are installed,
+// TestAlike compares on the toolkit of the demo; with GNVCC_TESTS=longer on all that are installed,
 // each line three times.
 func TestAlike(t *testing.T) {
-	full := os.Getenv("GNVCC_TEST_FULL") != ""
+	full := kits.Longer()
 	versions := []string{"13.0"}
 	if full {
 		versions = drivertest.Toolkits
@@ -286,7 +286,7 @@ func decideAll(t *testing.T, dir, recipe string) bool {
 	return any
 }
 
-// matrixFile is the table of what was compared, made by GNVCC_TEST_FULL=1 go test -run TestAlike
+// matrixFile is the table of what was compared, made by GNVCC_TESTS=longer go test -run TestAlike
 // ./driver.
 const matrixFile = "MATRIX.md"
 
@@ -294,7 +294,7 @@ func writeMatrix(t *testing.T, tried, failed map[string]bool) {
 	t.Helper()
 	var b strings.Builder
 	b.WriteString("# Command lines on which gnvcc was compared with nvcc\n\n" +
-		"Made by `GNVCC_TEST_FULL=1 go test -run TestAlike ./driver`: exit code, messages and all files left are nvcc's own, on the first build, on the second, and\n" +
+		"Made by `GNVCC_TESTS=longer go test -run TestAlike ./driver`: exit code, messages and all files left are nvcc's own, on the first build, on the second, and\n" +
 		"(contents of device code aside) with a recipe for every kernel.\n\n| command line |")
 	var versions []string
 	for _, v := range drivertest.Toolkits {
@@ -328,7 +328,7 @@ func TestMatrixIsWhole(t *testing.T) {
 	}
 	for _, line := range alike {
 		if !strings.Contains(string(text), "`` "+strings.ReplaceAll(line, "|", "\\|")+" ``") {
-			t.Errorf("%s has no row for %q: make it anew with GNVCC_TEST_FULL=1", matrixFile, line)
+			t.Errorf("%s has no row for %q: make it anew with GNVCC_TESTS=longer", matrixFile, line)
 		}
 	}
 	if strings.Contains(string(text), "differs") {

@@ -12,11 +12,12 @@ import (
 	"time"
 
 	"gnvcc/driver/drivertest"
+	"gnvcc/install/kits"
 )
 
 // TestKillApply ends gnvcc apply by kill -9 at random moments. Whenever that is, each object is
 // whole, the old one or the new one; no file of ours stays when the next apply is through; and that
-// one does what is left to be done. GNVCC_LONG=1: 400 rounds.
+// one does what is left to be done. GNVCC_TESTS=longer: 400 rounds.
 func TestKillApply(t *testing.T) {
 	kit := drivertest.Toolkit(t, "13.0")
 	self, err := os.Executable()
@@ -67,7 +68,7 @@ func TestKillApply(t *testing.T) {
 	}
 	random := rand.New(rand.NewPCG(11, uint64(time.Now().UnixNano())))
 	rounds := 16
-	if os.Getenv("GNVCC_LONG") != "" {
+	if kits.Longer() {
 		rounds = 400
 	}
 	killed, between := 0, 0

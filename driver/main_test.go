@@ -19,6 +19,7 @@ import (
 	"gnvcc/driver/drivertest"
 	"gnvcc/driver/record"
 	"gnvcc/driver/stage"
+	"gnvcc/install/kits"
 	"gnvcc/sim/cubin"
 )
 
@@ -55,7 +56,7 @@ func mainOf(args []string) int {
 }
 
 // TestScripts runs the scripts on the toolkit that the demo uses; those that begin with all_ on
-// every one that is installed, because what they see differs by toolkit. GNVCC_TEST_FULL=1: all on
+// every one that is installed, because what they see differs by toolkit. GNVCC_TESTS=longer: all on
 // all.
 func TestScripts(t *testing.T) {
 	for _, version := range drivertest.Toolkits {
@@ -83,7 +84,7 @@ func TestScripts(t *testing.T) {
 					"alikeobjects": alikeObjects,
 				},
 			}
-			if version != "13.0" && os.Getenv("GNVCC_TEST_FULL") == "" {
+			if version != "13.0" && !kits.Longer() {
 				params.Dir = ""
 				params.Files, _ = filepath.Glob("testdata/script/all_*.txtar")
 			}

@@ -152,7 +152,7 @@ func TestCMake(t *testing.T) {
 }
 
 // Every toolkit that is here compiles every example: the language that they use is the oldest
-// one's, which builds whole programs. Of the newest (GNVCC_TEST_FULL=1: of all others) the front
+// one's, which builds whole programs. Of the newest (GNVCC_TESTS=longer: of all others) the front
 // ends have to agree, which read all of a file on the way to PTX.
 func TestToolkits(t *testing.T) {
 	if testing.Short() {
@@ -167,7 +167,7 @@ func TestToolkits(t *testing.T) {
 		t.Fatalf("%d files: %v", len(files), err)
 	}
 	versions := []string{"13.5"}
-	if os.Getenv("GNVCC_TEST_FULL") != "" {
+	if kits.Longer() {
 		versions = []string{"12.4", "13.3", "13.5"}
 	}
 	for _, version := range versions {

@@ -78,7 +78,7 @@ func TestDist(t *testing.T) {
 		output(t, "sh", "-c", "rpm2archive - <"+file+" | tar -C "+root+" -xz")
 		system(t, root)
 	})
-	if os.Getenv("GNVCC_LONG") != "" {
+	if kits.Longer() {
 		if again := make(); again != first {
 			t.Errorf("a second run gives other bytes:\n%s%s", first, again)
 		}

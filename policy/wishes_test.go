@@ -20,6 +20,7 @@ func TestOutvoted(t *testing.T) {
 		"unroll=4 unroll@1=8 ld=cs": nil,
 		"unroll@2=1":                {loop},
 		"nounroll=off maxnreg=40":   {loop, bounds},
+		"repeat@1=4":                {loop},
 		"spec{#1=4|unroll@2=1}":     {loop},
 	} {
 		r, err := recipe.Parse(text)

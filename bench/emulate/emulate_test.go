@@ -93,14 +93,14 @@ __global__ void __launch_bounds__(48) bounded(double *p, const double *q) { p[th
 }
 
 // TestFuzz: random kernels and recipes, each with the bits of nvcc's own; a thousand with
-// GNVCC_LONG.
+// GNVCC_TESTS=longer.
 func TestFuzz(t *testing.T) {
 	kit := kits.Any(t)
 	if _, err := exec.LookPath("python3"); err != nil {
 		t.Skip("SKIPPED: no python3, in which the generators of kernels are written")
 	}
 	n := 4
-	if os.Getenv("GNVCC_LONG") != "" {
+	if kits.Longer() {
 		n = 250
 	}
 	generators, err := filepath.Abs("../rounding")

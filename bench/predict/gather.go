@@ -198,7 +198,7 @@ func (b *builder) kernel(ctx context.Context, d cache.Decision) (kernel, error) 
 		k.trials = append(k.trials, made)
 	}
 	if len(k.trials) < 2 || len(k.trials) < 4 && !b.g.registers {
-		return k, fmt.Errorf("only %d of %d trials are exact by construction", len(k.trials)-1,
+		return k, fmt.Errorf("only %d of %d trials are of the kind that is asked for", len(k.trials)-1,
 			len(ev.Tried))
 	}
 	// The report has them by what was measured, which no predictor may know.

@@ -179,8 +179,8 @@ func TestSlurm(t *testing.T) {
 	}
 	w.alike("nodes without the toolkit", said)
 
-	if os.Getenv("GNVCC_LONG") == "" {
-		t.Log("GNVCC_LONG=1 also stops the controller")
+	if !kits.Longer() {
+		t.Log("GNVCC_TESTS=longer also stops the controller")
 		return
 	}
 	w.fresh()

@@ -27,12 +27,12 @@ import (
 // CUDA, with a main, and is built now and then, to an object and to a program. What the code of
 // each recipe is was found out before, in a store of its own (nvcc's own by nvcc).
 //
-// GNVCC_LONG=1 goes on for longer (GNVCC_STEPS, by default 10,000), with another seed each time
-// (GNVCC_SEED repeats one).
+// GNVCC_TESTS=longer goes on for longer (GNVCC_STEPS, by default 10,000), with another seed each
+// time (GNVCC_SEED repeats one).
 func TestWalk(t *testing.T) {
 	kit := kits.Any(t)
 	steps, seed := 100, uint64(1)
-	if os.Getenv("GNVCC_LONG") != "" {
+	if kits.Longer() {
 		steps, seed = 10000, uint64(time.Now().UnixNano())
 	}
 	fmt.Sscan(os.Getenv("GNVCC_STEPS"), &steps)

@@ -3,7 +3,7 @@
 // 13.0 and on the gnvcc binary as users have it, and asks for the same thing: the build's result is
 // nvcc's (or the recipe's), nobody hears of us, and no decision that was confirmed is lost.
 //
-// GNVCC_LONG=1 does the same for long: 500 translation units, 1000 rounds of kills (several
+// GNVCC_TESTS=longer does the same for long: 500 translation units, 1000 rounds of kills (several
 // processes each), 200 signals; what comes near -timeout stops by itself and says how far it came.
 //
 // # Foreign bytes

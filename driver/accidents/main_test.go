@@ -32,7 +32,7 @@ var (
 	gnvcc string // the binary
 	kit   string // the toolkit, "" where there is none
 	short string // a folder with a short cuda_runtime.h
-	long  = os.Getenv("GNVCC_LONG") != ""
+	long  = kits.Longer()
 )
 
 func TestMain(m *testing.M) {

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 
 	"gnvcc/cache"
 	"gnvcc/driver/record"
@@ -21,8 +22,8 @@ func (b *Workbench) resident(t *record.Translation, was cache.Kernel, now cubin.
 	if now.Registers <= was.Registers && now.Shared <= was.Shared {
 		return ""
 	}
-	if b.Asked != "" || t == nil {
-		return b.Asked
+	if b.AllResident != "" || t == nil {
+		return b.AllResident
 	}
 	unit, err := b.unit(t.Input)
 	if err != nil {
@@ -39,16 +40,17 @@ func asks(name string) string {
 	return "the file asks for launches whose blocks are all resident: " + name
 }
 
-// HostAsks says, by the host code that belongs to a PTX, why launches of its file need many
-// resident blocks. It is there in builds from CUDA 12 on, where cudafe++ runs before ptxas; "": it
-// is not, or asks for none.
-func HostAsks(ptxFile string) string {
-	dir, name := filepath.Split(strings.TrimSuffix(ptxFile, ".ptx"))
-	name = numbered.ReplaceAllString(targeted.ReplaceAllString(name, ""), "$1*_")
+// HostResident says, by the host code that belongs to a PTX, why launches of its file need many
+// resident blocks. That code is there in builds from CUDA 12 on, where cudafe++ runs before ptxas;
+// "": it is not, or asks for none.
+func HostResident(ptxFile string) string {
+	literal := strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`) // for Glob
+	dir, name := filepath.Split(literal.Replace(strings.TrimSuffix(ptxFile, ".ptx")))
+	name = numbered().ReplaceAllString(targeted().ReplaceAllString(name, ""), "$1*_")
 	files, _ := filepath.Glob(dir + name + "*.cudafe1.cpp")
 	for _, file := range files {
 		if text, err := os.ReadFile(file); err == nil {
-			if why := asks(source.Asked(text)); why != "" {
+			if why := asks(source.HostResident(text)); why != "" {
 				return why
 			}
 		}
@@ -59,6 +61,10 @@ func HostAsks(ptxFile string) string {
 // In nvcc's names of its files (tmpxft_1_2-7_k.compute_80.ptx) only the unit's is common to all
 // targets.
 var (
-	numbered = regexp.MustCompile(`^(tmpxft_\w+-)\d+_`)
-	targeted = regexp.MustCompile(`\.compute_\w+$`)
+	numbered = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^(tmpxft_\w+-)\d+_`)
+	})
+	targeted = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`\.compute_\w+$`)
+	})
 )

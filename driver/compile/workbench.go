@@ -46,7 +46,8 @@ type Workbench struct {
 	launcher *launcher // what the tools of a tuner's candidates are run by; nil: nothing
 	mode     purpose
 	Stub     func() (*HostStub, error) // the build's host stub; nil: there need be none
-	Asked    string                    // why launches of its file need many resident blocks (HostAsks)
+	// why launches of its file need many resident blocks (HostResident); "": nobody knows of any
+	AllResident string
 	// what recipes for the source must give (joint.go); nil: whatever they give
 	Normals map[string]map[string]string
 	count   atomic.Int64 // for names of files

@@ -353,7 +353,7 @@ func (s *stage) buildKey(j *job.Job, recipes map[string]recipe.Recipe,
 		t = &found
 		depends = append(depends, t.Input, t.Module)
 	}
-	if asked := compile.HostAsks(j.Call.Input()); asked != "" {
+	if asked := compile.HostResident(j.Call.Input()); asked != "" {
 		depends = append(depends, asked)
 	}
 	for _, r := range recipes {
@@ -474,7 +474,7 @@ func (s *stage) compile(j *job.Job, t *record.Translation, recipes map[string]re
 	if err != nil {
 		return nil, err
 	}
-	b.Stub, b.Normals, b.Asked = host, s.normals, compile.HostAsks(j.Call.Input())
+	b.Stub, b.Normals, b.AllResident = host, s.normals, compile.HostResident(j.Call.Input())
 	ctx, cancel := context.WithTimeout(context.Background(), compile.Limit)
 	defer cancel()
 	return b.Build(ctx, j, t, recipes, std)

@@ -1,7 +1,7 @@
 package buildsystems
 
 // The table of build systems and toolkits, SYSTEMS.md. Every test here is a row of it.
-// GNVCC_TEST_FULL=1 tries all toolkits and writes the table; an ordinary run tries one, and fails
+// GNVCC_TESTS=longer tries all toolkits and writes the table; an ordinary run tries one, and fails
 // where the table says otherwise than what it found.
 
 import (
@@ -73,7 +73,7 @@ func ways() [][2]string {
 	}...)
 }
 
-func full() bool { return os.Getenv("GNVCC_TEST_FULL") != "" }
+func full() bool { return kits.Longer() }
 
 var (
 	foundLock sync.Mutex
@@ -115,7 +115,7 @@ func onKits(t *testing.T, way string, try func(s *site)) {
 				}
 				if was := readTable()[cell(way, version)]; !full() && got != was && got != absent &&
 					was != absent && was != untried {
-					t.Errorf("%s says %q of %s with %s, and it is %q: make it anew with GNVCC_TEST_FULL=1",
+					t.Errorf("%s says %q of %s with %s, and it is %q: make it anew with GNVCC_TESTS=longer",
 						tableFile, was, way, version, got)
 				}
 			}()
@@ -153,7 +153,7 @@ func readTable() map[string]string {
 func writeTable() error {
 	var b strings.Builder
 	b.WriteString("# Build systems in which gnvcc was put in nvcc's place\n\n" +
-		"Made by `GNVCC_TEST_FULL=1 go test ./examples/buildsystems`; an ordinary run tries " + mainKit +
+		"Made by `GNVCC_TESTS=longer go test ./examples/buildsystems`; an ordinary run tries " + mainKit +
 		" and fails where this table is not true. `alike`: the cubins are nvcc's own, byte for byte, and nothing is built that nvcc would\n" +
 		"not have built. Beside 13.0 a toolkit is tried for shorter: configured and built. Command lines by themselves are in [driver/MATRIX.md](../../driver/MATRIX.md).\n\n| build system | " + strings.Join(toolkits, " | ") + " | what is done |\n|---" + strings.Repeat("|---", len(toolkits)+1) + "|\n")
 	before := readTable()        // of what this run did not try
@@ -224,7 +224,7 @@ func TestTable(t *testing.T) {
 					t.Errorf("%s with %s: nvcc itself fails, and no note says why", row[0], v)
 				}
 			case "":
-				t.Errorf("%s has no cell for %s with %s: make it anew with GNVCC_TEST_FULL=1", tableFile,
+				t.Errorf("%s has no cell for %s with %s: make it anew with GNVCC_TESTS=longer", tableFile,
 					row[0], v)
 			default:
 				t.Errorf("%s with %s: %s", row[0], v, cells[cell(row[0], v)])

@@ -54,12 +54,12 @@ func own(nvcc string) []Kit {
 	return []Kit{{filepath.Base(dir), dir}}
 }
 
-// Every tells whether all tests are to run, with every toolkit, as in CI: GNVCC_TESTS=all, or a
-// variable that asks for more (CONTRIBUTING.md).
-func Every() bool {
-	return os.Getenv("GNVCC_TESTS") == "all" || os.Getenv("GNVCC_TEST_FULL") != "" ||
-		os.Getenv("GNVCC_LONG") != ""
-}
+// Every tells whether all tests are to run, with every toolkit, as in CI: GNVCC_TESTS=all, or
+// longer.
+func Every() bool { return os.Getenv("GNVCC_TESTS") == "all" || Longer() }
+
+// Longer tells whether they are to go on for longer than CI has time for: GNVCC_TESTS=longer.
+func Longer() bool { return os.Getenv("GNVCC_TESTS") == "longer" }
 
 // Long skips a test that takes long, unless every one is to run. why says what the shorter tests
 // see of the same.

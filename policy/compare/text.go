@@ -4,9 +4,10 @@ package compare
 
 import (
 	"fmt"
-	"gnvcc/policy"
 	"io"
 	"strings"
+
+	"gnvcc/policy"
 )
 
 // A comparison as people read it: what lost stands first in each part, the heaviest before others;

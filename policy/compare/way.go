@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"gnvcc/cache"
 	"gnvcc/driver/apply"
@@ -70,12 +71,14 @@ func (b *builder) build(ctx context.Context, hash string) (*apply.Trial, error) 
 }
 
 // quoted is what a tool's message about its command line names.
-var quoted = regexp.MustCompile(`(?:nvcc|ptxas) fatal *:.*'-*([^']+)'`)
+var quoted = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?:nvcc|ptxas) fatal *:.*'-*([^']+)'`)
+})
 
 // misused is the option of the way's that a tool refuses, as it says where a build failed; "": it
 // is something else that failed.
 func (b *builder) misused(failed error) string {
-	m := quoted.FindStringSubmatch(failed.Error())
+	m := quoted().FindStringSubmatch(failed.Error())
 	n := slices.IndexFunc(b.way.Flags, func(word string) bool {
 		return m != nil && strings.Contains(word, m[1])
 	})

@@ -207,14 +207,10 @@ func toShared(k *policy.Kernel, shape policy.Shape, device sim.Device) []recipe.
 
 // shapeOf is the launch that takes most time, or what is assumed of it.
 func shapeOf(k *policy.Kernel, decided *cache.Decision) (policy.Shape, *cache.Counts, []string) {
-	if decided != nil && len(decided.Evidence.Launches) > 0 {
-		best := decided.Evidence.Launches[0]
-		for _, l := range decided.Evidence.Launches[1:] {
-			if float64(l.Count)*l.Before.Median > float64(best.Count)*best.Before.Median {
-				best = l
-			}
+	if decided != nil {
+		if most, ok := decided.Evidence.Heaviest(); ok {
+			return policy.Shape{Grid: most.Grid, Block: most.Block, Dynamic: most.Dynamic}, most.Counts, nil
 		}
-		return policy.Shape{Grid: best.Grid, Block: best.Block, Dynamic: best.Dynamic}, best.Counts, nil
 	}
 	threads := assumedThreads
 	if k.MaxThreads > 0 && k.MaxThreads < threads {

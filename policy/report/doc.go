@@ -1,9 +1,9 @@
-// Package report tells people what was decided and why, how far a run is, and what can be said of a
-// kernel without a GPU. It reads decisions and decides nothing.
+// Package report tells people what was decided and why, and how far a run is. It reads decisions
+// and decides nothing.
 //
 // cmd/gnvcc calls it; nobody else.
 //
 // Files: report.go the table, explain.go one kernel in full, single.go each lever by itself,
-// class.go how a kernel takes to L1, curve.go what degrees of approximation cost, predict.go
-// without a GPU, lines.go while a run goes on, text.go numbers and lines.
+// class.go how a kernel takes to L1, curve.go what degrees of approximation cost, lines.go while a
+// run goes on, text.go numbers and lines.
 package report

@@ -446,8 +446,6 @@ func passedEarly(f *ptx.Func, i int) bool {
 	case "mov":
 		return !bytes.Contains(f.Text()[s.OpEnd:s.End], []byte("%clock")) &&
 			!bytes.Contains(f.Text()[s.OpEnd:s.End], []byte("%globaltimer"))
-	default:
-		return dataflow.Computes(base) || dataflow.Carries(f.Opcode(i), base)
 	case "ld":
 		return plainWords(f.Opcode(i))
 	case "st":
@@ -459,6 +457,8 @@ func passedEarly(f *ptx.Func, i int) bool {
 		}
 		return ptx.HasModifier(op, "shared") || ptx.HasModifier(op, "local") ||
 			ptx.HasModifier(op, "global") && a.read(f, i, ops[0])
+	default:
+		return dataflow.Computes(base) || dataflow.Carries(f.Opcode(i), base)
 	}
 }
 

@@ -321,12 +321,12 @@ func TestTraits(t *testing.T) {
 		{"mov.u32 %r1, tile;", ptx.Traits{SharedStatic: 100}},
 		{".shared .align 8 .b8 own[24]; .local .b8 depot[8];", ptx.Traits{SharedStatic: 24, Local: 8}},
 		{"ld.global.u32 %r1, [%rd1];", ptx.Traits{}},
-		{"call.uni (%r1), vprintf, (%rd1, %rd2);", ptx.Traits{Calls: true, Printf: true}},
+		{"call.uni (%r1), vprintf, (%rd1, %rd2);", ptx.Traits{Calls: true}},
 		{"call.uni free, (%rd1);", ptx.Traits{Calls: true, Malloc: true}},
 		{"call.uni __assertfail, (%rd1);", ptx.Traits{Calls: true}},
-		{"call.uni outer;", ptx.Traits{Calls: true}},
-		{"mov.u64 %rd1, table;", ptx.Traits{Calls: true}},
-		{"call %rd1, (), proto;", ptx.Traits{Calls: true, Indirect: true}},
+		{"call.uni outer;", ptx.Traits{Calls: true, Functions: true}},
+		{"mov.u64 %rd1, table;", ptx.Traits{Calls: true, Functions: true}},
+		{"call %rd1, (), proto;", ptx.Traits{Calls: true, Functions: true, Indirect: true}},
 		{"mov.u64 %rd1, child;", ptx.Traits{DeviceLaunch: true}},
 	} {
 		m, err := ptx.Parse([]byte(head + c.body + "\nret;\n}\n"))

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"gnvcc/install/kits"
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/recipe"
 )
@@ -40,13 +41,13 @@ func sample(v Value) string {
 	return "align(" + v.Name + ")=16"
 }
 
-// TestPrograms takes the oldest toolkit, the demo's and the newest; with GNVCC_TEST_FULL=1 those
+// TestPrograms takes the oldest toolkit, the demo's and the newest; with GNVCC_TESTS=longer those
 // between them, too.
 func TestPrograms(t *testing.T) {
 	eachToolkit(t, func(t *testing.T, tk toolkit) {
 		t.Parallel()
-		if os.Getenv("GNVCC_TEST_FULL") == "" && (tk.version == "12.4" || tk.version == "13.3") {
-			t.Skip("SKIPPED: for time's sake; GNVCC_TEST_FULL=1 takes this toolkit, too")
+		if !kits.Longer() && (tk.version == "12.4" || tk.version == "13.3") {
+			t.Skip("SKIPPED: for time's sake; GNVCC_TESTS=longer takes this toolkit, too")
 		}
 		for _, name := range []string{"basics", "templates", "odd", "policies", "legacy"} {
 			t.Run(name, func(t *testing.T) { testProgram(t, tk, name) })

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Launches that fail where too few blocks are resident at a time: cooperative ones, which need the
@@ -36,9 +37,9 @@ func (u *Unit) Resident() string {
 	return ""
 }
 
-// Asked is Resident for host code as cudafe++ writes it, headers of all kinds included. What stands
-// in the toolkit's own headers, beside cuda_runtime_api.h and below, asks for nothing.
-func Asked(text []byte) string {
+// HostResident is Resident for host code as cudafe++ writes it, headers of all kinds included. What
+// stands in the toolkit's own headers, beside cuda_runtime_api.h and below, asks for nothing.
+func HostResident(text []byte) string {
 	own := ""
 	if at := bytes.Index(text, []byte("/cuda_runtime_api.h\"")); at >= 0 {
 		if file := fileAt(text, at+len("/cuda_runtime_api.h\"")); file != "" {
@@ -62,7 +63,9 @@ func Asked(text []byte) string {
 	return ""
 }
 
-var fileMark = regexp.MustCompile(`^# \d+ "([^"]*)"`)
+var fileMark = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^# \d+ "([^"]*)"`)
+})
 
 // fileAt is the file that a place of preprocessed text comes from, "" where no line says so.
 func fileAt(text []byte, at int) string {
@@ -70,7 +73,7 @@ func fileAt(text []byte, at int) string {
 		if at = bytes.LastIndex(text[:at], []byte("# ")); at < 0 {
 			return ""
 		}
-		if m := fileMark.FindSubmatch(text[at:min(len(text), at+4096)]); m != nil &&
+		if m := fileMark().FindSubmatch(text[at:min(len(text), at+4096)]); m != nil &&
 			(at == 0 || text[at-1] == '\n') {
 			return filepath.Clean(string(m[1]))
 		}

@@ -24,7 +24,7 @@ func TestResident(t *testing.T) {
 }
 
 // TestAsked: in host code what any header but the toolkit's own asks for is found, and where.
-func TestAsked(t *testing.T) {
+func TestHostResident(t *testing.T) {
 	header := "# 1 \"/cuda/bin/../include/cuda_runtime_api.h\" 1 3\nextern int cudaLaunchCooperativeKernel(const void *f);\n" +
 		"# 9 \"/cuda/include/cooperative_groups/x.h\"\nint y = cudaLaunchAttributeCooperative;\n"
 	for text, want := range map[string]string{
@@ -33,11 +33,11 @@ func TestAsked(t *testing.T) {
 		"# 7 \"/usr/lib/sys.h\" 1 3\nint g() { return cudaLaunchAttributeClusterDimension; }\n":     "cudaLaunchAttributeClusterDimension",
 		"# 7 \"/cudas/sys.h\"\nint my_cudaLaunchCooperativeKernel, cudaLaunchCooperativeKernel2;\n": "",
 	} {
-		if got := Asked([]byte(header + text)); got != want {
+		if got := HostResident([]byte(header + text)); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 	}
-	if got := Asked([]byte("int x = cudaLaunchCooperativeKernel(k);\n")); got == "" {
+	if got := HostResident([]byte("int x = cudaLaunchCooperativeKernel(k);\n")); got == "" {
 		t.Error("without a line that names its file it is nobody's")
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// lined is a cubin of 13.0 with line information: kernel k of driver/compile's TestDeeds.
+// lined is a cubin of 13.0 with line information: kernel k of driver/compile's TestOutcomes.
 func lined(t testing.TB) []byte {
 	t.Helper()
 	b, err := os.ReadFile("testdata/lines.bin")

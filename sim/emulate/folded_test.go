@@ -105,7 +105,7 @@ func tuples(types string) [][]uint64 {
 // other bits where the compilers compute them: cicc takes the first of two zeros.
 func TestFolded(t *testing.T) {
 	list := []kits.Kit{kits.Any(t)}
-	if os.Getenv("GNVCC_LONG") != "" {
+	if kits.Longer() {
 		list = kits.All(t)
 	}
 	for _, kit := range list {

@@ -297,13 +297,14 @@ func values(r *rand.Rand) (f, d, n []byte) {
 	return f, d, n
 }
 
-// TestHost compares with gcc: some programs with every toolkit, many with GNVCC_LONG.
+// TestHost compares with gcc: some programs with every toolkit, many with
+// GNVCC_TESTS=longer.
 func TestHost(t *testing.T) {
 	if _, err := exec.LookPath("gcc"); err != nil {
 		t.Skip("SKIPPED: no gcc")
 	}
 	kernels, seeds := 8, 1
-	if os.Getenv("GNVCC_LONG") != "" {
+	if kits.Longer() {
 		kernels, seeds = 40, 6
 	}
 	for _, kit := range kits.All(t) {

@@ -14,10 +14,10 @@ import (
 
 // TestEach: what is taken out of objects, archives and programs, compressed or not, is what ptxas
 // wrote. (A program holds a cubin more, of an empty device link.) 12.4 packs by LZ4, 13.0 by
-// Zstandard. GNVCC_TEST_FULL=1: of every toolkit.
+// Zstandard. GNVCC_TESTS=longer: of every toolkit.
 func TestEach(t *testing.T) {
 	for _, kit := range kits.All(t) {
-		if kit.Version != "12.4" && kit.Version != "13.0" && os.Getenv("GNVCC_TEST_FULL") == "" {
+		if kit.Version != "12.4" && kit.Version != "13.0" && !kits.Longer() {
 			continue
 		}
 		t.Run(kit.Version, func(t *testing.T) {

@@ -8,5 +8,6 @@
 // Files: regdem.go the paper's algorithm, units.go rates and latencies by class, ours.go our model,
 // counted.go how often code runs by what was counted, throughput.go the X-model of a launch,
 // chip.go what all SMs share, feature.go what a forest sees of a candidate, rank.go candidates in
-// order, picture.go the values that an explanation of a kernel draws.
+// order, chance.go how often such predictions came true, picture.go the values that an explanation
+// of a kernel draws.
 package predict
