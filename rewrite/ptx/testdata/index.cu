@@ -55,8 +55,8 @@ __device__ int (*pointer)(int) = plus;
 __global__ void seen_pointer(int *a) { a[I(x)] = pointer(a[I(x)]); }
 __global__ void seen_called(int *a) { a[I(x)] = other(a[I(x)]); }
 __global__ void seen_clock(long long *a) { a[I(x)] = clock64(); }
-__global__ void seen_print(int *a) { if (a[I(x)] < 0) printf("%d\n", I(x)); }
-__global__ void seen_assert(int *a) { assert(a[I(x)] >= 0); }
+__global__ void free_100_print(int *a) { if (a[I(x)] < 0) printf("%d\n", I(x)); }
+__global__ void free_100_assert(int *a) { assert(a[I(x)] >= 0); }
 __global__ void seen_count(int *a) { if (threadIdx.x == 0) atomicAdd(a, 1); }
 __global__ void seen_blocks(int *a) { a[I(x)] = gridDim.x; }
 }
