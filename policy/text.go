@@ -13,10 +13,13 @@ func FirstLine(err error) string {
 	return line
 }
 
-// Count is "1 kernel", "2 kernels".
+// Count is "1 kernel", "2 kernels", "2 launches".
 func Count(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
+	}
+	if strings.HasSuffix(what, "ch") {
+		what += "e"
 	}
 	return fmt.Sprintf("%d %ss", n, what)
 }

@@ -7,8 +7,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
-
-	"gnvcc/cache"
 )
 
 // A logged is the line of a tuning run in GNVCC_LOG.
@@ -53,13 +51,7 @@ func TestReplayExhaustive(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 	}
-	store, err := cache.Open(w.Store)
-	w.must(err)
-	sn, err := store.Snapshot()
-	w.must(err)
-	defer sn.Close()
-	all, err := sn.AllDecisions()
-	w.must(err)
+	all := w.decisions()
 	pairs := 0
 	for _, d := range all {
 		for _, l := range d.Evidence.Launches {

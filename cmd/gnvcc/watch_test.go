@@ -80,6 +80,19 @@ func (w *watched) must(err error) {
 	}
 }
 
+// decisions are all that its store has.
+func (w *watched) decisions() []cache.Decision {
+	w.t.Helper()
+	store, err := cache.Open(w.Store)
+	w.must(err)
+	sn, err := store.Snapshot()
+	w.must(err)
+	defer sn.Close()
+	all, err := sn.AllDecisions()
+	w.must(err)
+	return all
+}
+
 // capture makes up a launch of each kernel that a program has; kernel n takes n seconds of the run.
 func (w *watched) capture(program string, seconds float64) {
 	w.t.Helper()
@@ -181,13 +194,7 @@ func TestWatchScript(t *testing.T) {
 		}
 	}
 	w.must(w.Stop())
-	store, err := cache.Open(w.Store)
-	w.must(err)
-	sn, err := store.Snapshot()
-	w.must(err)
-	defer sn.Close()
-	all, err := sn.AllDecisions()
-	w.must(err)
+	all := w.decisions()
 	for _, d := range all {
 		if !strings.Contains(d.Evidence.Note, "captured before the kernel was edited") ||
 			d.Evidence.Device != "Simulated H200" {
@@ -481,13 +488,7 @@ func TestWatchOn(t *testing.T) {
 		if simLog(w.tmp)[script.Name(kernel)] == 0 || strings.Contains(string(log), "on this machine") {
 			t.Errorf("no worker has searched:\n%s\n%s", w.Output(), log)
 		}
-		store, err := cache.Open(w.Store)
-		w.must(err)
-		sn, err := store.Snapshot()
-		w.must(err)
-		defer sn.Close()
-		all, err := sn.AllDecisions()
-		w.must(err)
+		all := w.decisions()
 		if !slices.ContainsFunc(all, func(d cache.Decision) bool {
 			return d.Kernel == script.Name(kernel) &&
 				strings.Contains(d.Evidence.Note, "captured before the kernel was edited")

@@ -288,6 +288,7 @@ func (s *stage) tuned(own *atWork, j *job.Job, std *job.Default, kernels []cache
 	// From here on nvcc's own result is there, or will be by becoming ptxas.
 	s.env.Keep(group, "recipes", []byte(compile.RecipesText(recipes)+"\n"))
 	host := s.stubOf(j)
+	s.allResident = compile.HostResident(j.Call.Input())
 	key, t := s.buildKey(j, recipes, host)
 	content, kept, ok := s.loadBuild(key, j, host)
 	if ok && s.env.Strict { // kept by a build that was not
@@ -353,8 +354,8 @@ func (s *stage) buildKey(j *job.Job, recipes map[string]recipe.Recipe,
 		t = &found
 		depends = append(depends, t.Input, t.Module)
 	}
-	if asked := compile.HostResident(j.Call.Input()); asked != "" {
-		depends = append(depends, asked)
+	if s.allResident != "" {
+		depends = append(depends, s.allResident)
 	}
 	for _, r := range recipes {
 		if r.HasSecond() {
@@ -474,7 +475,7 @@ func (s *stage) compile(j *job.Job, t *record.Translation, recipes map[string]re
 	if err != nil {
 		return nil, err
 	}
-	b.Stub, b.Normals, b.AllResident = host, s.normals, compile.HostResident(j.Call.Input())
+	b.Stub, b.Normals, b.AllResident = host, s.normals, s.allResident
 	ctx, cancel := context.WithTimeout(context.Background(), compile.Limit)
 	defer cancel()
 	return b.Build(ctx, j, t, recipes, std)

@@ -40,6 +40,8 @@ type stage struct {
 	outcome string                       // for gnvcc stats, where count can't tell by itself
 	normals map[string]map[string]string // of the decisions (driver/standing)
 	lock    string                       // the lock file that this build goes by, "" for none
+	// why launches of the file need many resident blocks (compile.HostResident), "": none does
+	allResident string
 }
 
 // Run is the stage of a name. It returns only where the process did not become the tool, with the

@@ -312,7 +312,7 @@ func CheckedText(e Entry) string { return checked(e) }
 
 // checked says how sure it is that the results are the same.
 func checked(e Entry) string {
-	on := launches(e.Checked)
+	on := policy.Count(e.Checked, "launch")
 	if e.Varied > 0 {
 		on += fmt.Sprintf(" and %d with varied data", e.Varied)
 	}
@@ -329,11 +329,4 @@ func checked(e Entry) string {
 		return "proved by what the compilers did; same bits on " + on
 	}
 	return "same bits on " + on
-}
-
-func launches(n int) string {
-	if n == 1 {
-		return "1 launch"
-	}
-	return fmt.Sprintf("%d launches", n)
 }

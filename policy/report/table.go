@@ -91,7 +91,7 @@ func measuredText(e Entry) string {
 		one := func(i int) string {
 			return fmt.Sprintf("%s %s%.1f%%", Duration(e.Time[i]), PlusMinus, 100*e.Spread[i])
 		}
-		text = fmt.Sprintf("%s -> %s a launch, %s; ", one(0), one(1), launches(e.Launches)) + text
+		text = fmt.Sprintf("%s -> %s a launch, %s; ", one(0), one(1), policy.Count(e.Launches, "launch")) + text
 	}
 	if a, b := percent(e.Occupancy[0]), percent(e.Occupancy[1]); a != b {
 		text += fmt.Sprintf("; occupancy %s -> %s", a, b)

@@ -551,9 +551,9 @@ func (k *JudgedKernel) Sentence() string {
 	case k.SameCode:
 		text = "the same machine code"
 	case k.How == judge.Same:
-		text = fmt.Sprintf("the same bytes on %s", launches(k.Launches))
+		text = fmt.Sprintf("the same bytes on %s", policy.Count(k.Launches, "launch"))
 	case k.How == judge.Near:
-		text = fmt.Sprintf("within what is allowed on %s", launches(k.Launches))
+		text = fmt.Sprintf("within what is allowed on %s", policy.Count(k.Launches, "launch"))
 	case k.How == judge.Different:
 		text = "NOT EQUAL: " + k.Why
 	case k.How == judge.Hangs:
@@ -572,13 +572,6 @@ func (k *JudgedKernel) Sentence() string {
 		text += fmt.Sprintf("; %.3f times as fast (%.3f to %.3f)", 1/k.Ratio, 1/k.High, 1/k.Low)
 	}
 	return text
-}
-
-func launches(n int) string {
-	if n == 1 {
-		return "1 launch"
-	}
-	return fmt.Sprintf("%d launches", n)
 }
 
 // Lines are what else there is to say.

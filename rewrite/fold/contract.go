@@ -368,7 +368,7 @@ func (c *contraction) result(at int, base string, op []byte, ops []string, fixed
 	for _, s := range in {
 		// Of data nothing is known; nor, in integers, of data or 0: the start of a loop that runs.
 		if s&(neutral|number|chosen|fixable) == 0 ||
-			s&^(unit|above|below|among) == data|neutral && !float(op) {
+			s&^(unit|above|below|among) == data|neutral && !Float(op) {
 			known = 0
 		}
 	}
@@ -404,7 +404,7 @@ func exposes(base string, op []byte, in []shape) (out shape) {
 			}
 		}
 		out |= product
-	case base == "div" && len(in) == 2 && float(op) && (in[1].may(unit) || in[1]&chosen != 0):
+	case base == "div" && len(in) == 2 && Float(op) && (in[1].may(unit) || in[1]&chosen != 0):
 		out |= exposed // by a power of two
 	case (base == "add" || base == "sub") && len(in) == 2 && contractible(op):
 		for i := range in { // and 0
@@ -416,9 +416,9 @@ func exposes(base string, op []byte, in []shape) (out shape) {
 				out |= exposed
 			}
 		}
-	case base == "fma" && len(in) == 3 && float(op) && in[2].may(below):
+	case base == "fma" && len(in) == 3 && Float(op) && in[2].may(below):
 		out |= exposed
-	case (base == "min" || base == "max") && float(op) && all&product != 0 &&
+	case (base == "min" || base == "max") && Float(op) && all&product != 0 &&
 		all&(fixable|chosen) != 0: // and no number
 		out |= exposed
 	}
@@ -429,7 +429,7 @@ func exposes(base string, op []byte, in []shape) (out shape) {
 func (c *contraction) check() error {
 	f := c.f
 	for i, st := range f.Stmts {
-		if st.Kind != ptx.Inst || !float(f.Opcode(i)) {
+		if st.Kind != ptx.Inst || !Float(f.Opcode(i)) {
 			continue
 		}
 		var ops []string

@@ -166,7 +166,7 @@ func (a *analysis) pass(s *state, check bool) error {
 			out = a.load(s, i, op, ops[1], results)
 		case len(ops) > 1:
 			out = a.result(s, i, base, op, ops[1:])
-			if check && float(op) && (approximate(base, op) && !a.kept(s, i, base, ops[1:]) ||
+			if check && Float(op) && (approximate(base, op) && !a.kept(s, i, base, ops[1:]) ||
 				chooses(base) && a.both(s, i, ops[1:])) {
 				return fmt.Errorf(
 					"its %s may become constant, and the compiler's constant has other bits than the GPU's",

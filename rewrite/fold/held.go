@@ -98,7 +98,7 @@ func (h *Told) comparison(i int, a, b string) {
 	some := h.slice(i, a, defs)
 	some = h.slice(i, b, defs) || some
 	op := h.f.Opcode(i)
-	if !float(op) && !equality(op) {
+	if !Float(op) && !equality(op) {
 		for d := range defs {
 			h.ordered[d] = true
 		}
@@ -107,7 +107,7 @@ func (h *Told) comparison(i int, a, b string) {
 		return // of data with data
 	}
 	switch {
-	case float(op) && equality(op):
+	case Float(op) && equality(op):
 		if !zero(a) && !zero(b) {
 			h.mark(defs)
 		}
@@ -122,7 +122,7 @@ func (h *Told) comparison(i int, a, b string) {
 // isCut tells of an operation on integers whose result an order of an operand tells: its least or
 // most, its absolute value, its sign.
 func (h *Told) isCut(i int, base string) bool {
-	if float(h.f.Opcode(i)) {
+	if Float(h.f.Opcode(i)) {
 		return false
 	}
 	switch base {
@@ -138,7 +138,7 @@ func (h *Told) isCut(i int, base string) bool {
 // order notes one of an operand with another: below says that equal ones are on the upper side. Of
 // floats two with one number tell, of integers two that cut at different places.
 func (h *Told) order(i int, operand, other string, below bool) {
-	whole := !float(h.f.Opcode(i))
+	whole := !Float(h.f.Opcode(i))
 	key := other
 	if k, err := strconv.ParseInt(other, 0, 64); err == nil && whole && !below {
 		key = fmt.Sprint(k + 1) // x > 2 cuts where x < 3 does
@@ -211,9 +211,9 @@ func (h *Told) solves(d int) bool {
 	case "mov", "selp", "neg":
 		return true
 	case "cvt": // of an integer, or to a float
-		return !float(op) || toFloat(op)
+		return !Float(op) || toFloat(op)
 	case "add", "sub", "mul", "mad", "shl", "xor", "not":
-		return !float(op)
+		return !Float(op)
 	}
 	return false
 }
@@ -258,7 +258,7 @@ func (h *Told) mask(d int) (some bool) {
 // toFloat tells of a conversion that gives a float.
 func toFloat(op []byte) bool {
 	words := strings.Split(string(op), ".")
-	return float([]byte("cvt." + words[len(words)-2]))
+	return Float([]byte("cvt." + words[len(words)-2]))
 }
 
 // counted tells of an operand that is a thread's or block's number, which begins with 0.

@@ -66,7 +66,7 @@ func approximate(base string, op []byte) bool {
 // Own tells of a statement that has bits of its own on the GPU, where the compiler computes it.
 func Own(f *ptx.Func, i int) bool {
 	op, base := f.Opcode(i), string(f.Base(i))
-	return float(op) && (approximate(base, op) || chooses(base))
+	return Float(op) && (approximate(base, op) || chooses(base))
 }
 
 // OnlyWhole tells of such a statement that no compiler computes in part: one that is no division,
@@ -75,9 +75,6 @@ func OnlyWhole(f *ptx.Func, i int) bool {
 	base := string(f.Base(i))
 	return chooses(base) || base == "setp" || base == "set"
 }
-
-// Float tells of an instruction that computes in floating point.
-func Float(op []byte) bool { return float(op) }
 
 var constants = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\b0(?:[fF]([0-9a-fA-F]{8})|[dD]([0-9a-fA-F]{16}))\b`)

@@ -11,7 +11,7 @@ import (
 
 // contractible tells of instructions that cicc lets ptxas contract: those that don't name their
 // rounding.
-func contractible(op []byte) bool { return !ptx.NamesRounding(op) && float(op) }
+func contractible(op []byte) bool { return !ptx.NamesRounding(op) && Float(op) }
 
 // FreeSum tells of an addition that ptxas may contract with a product.
 func FreeSum(f *ptx.Func, i int) bool {

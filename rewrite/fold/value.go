@@ -35,8 +35,8 @@ func join(a, b value) value {
 // firm tells of an argument that is the same constant in every variant, or a constant in none.
 func (v value) firm() bool { return v == given || v == never || v == none }
 
-// float tells whether an instruction computes in floating point, by its last type.
-func float(op []byte) bool {
+// Float tells whether an instruction computes in floating point, by its last type.
+func Float(op []byte) bool {
 	for _, t := range []string{"f32", "f64", "f16", "f16x2", "bf16", "bf16x2", "f32x2"} {
 		if ptx.HasModifier(op, t) {
 			return true
@@ -126,7 +126,7 @@ func (a *analysis) result(f *state, at int, base string, op []byte, ops []string
 	case "add", "sub", "mul", "fma", "div", "sqrt", "rsqrt", "rcp", "abs", "ex2", "lg2", "sin", "cos",
 		"tanh", "copysign":
 		switch {
-		case float(op) && some: // x*0 and x-x are no constants there
+		case Float(op) && some: // x*0 and x-x are no constants there
 			return never
 		case (base == "add" || base == "sub") && some && low <= known:
 			// of two that are not known, one may be the other
@@ -135,12 +135,12 @@ func (a *analysis) result(f *state, at int, base string, op []byte, ops []string
 			return never
 		}
 	case "mad":
-		if float(op) && some {
+		if Float(op) && some {
 			return never
 		}
 		return one // ctaid * ntid + tid
 	case "min", "max":
-		if float(op) && some && high == never && low != known {
+		if Float(op) && some && high == never && low != known {
 			return never
 		}
 	case "selp":

@@ -61,16 +61,8 @@ func (s *lesson) descend(i int) {
 
 // storesTo tells whether the loop stores to a space.
 func (s *lesson) storesTo(space string) bool {
-	return slices.ContainsFunc(s.body, func(b int) bool {
-		for i := s.reach.Blocks[b].First; i < s.reach.Blocks[b].Last; i++ {
-			if s.f.Stmts[i].Kind != ptx.Inst || string(s.f.Base(i)) != "st" {
-				continue
-			}
-			if to := ptx.Space(s.f.Opcode(i)); to == space || to == "" || space == "" && to != "param" {
-				return true
-			}
-		}
-		return false
+	return slices.ContainsFunc(s.stored, func(to string) bool {
+		return to == space || to == "" || space == "" && to != "param"
 	})
 }
 

@@ -28,6 +28,7 @@ type lesson struct {
 	stale  []bool // it is made of what the turn before left
 	minus  []bool // it is made of something with the other sign
 	told   *fold.Told
+	stored []string      // the spaces that the loop stores to
 	stores map[int]bool  // of what may be a number
 	left   map[look]bool // carried
 	bound  bool          // where the loop ends may be known, and so which turns are the last
@@ -43,19 +44,22 @@ type look struct {
 
 // folds says where ptxas could compute an approximate instruction of a copy by itself.
 func (l *loop) folds() error {
-	calls := slices.ContainsFunc(l.body, func(b int) bool {
-		at := l.reach.Blocks[b]
-		for i := at.First; i < at.Last; i++ {
-			if l.f.Stmts[i].Kind == ptx.Inst && string(l.f.Base(i)) == "call" {
-				return true
-			}
+	var stored []string
+	for i := range l.all {
+		if l.f.Stmts[i].Kind != ptx.Inst {
+			continue
 		}
-		return false
-	})
-	if l.trip == nil || calls {
+		switch string(l.f.Base(i)) {
+		case "call":
+			return l.anywhere()
+		case "st":
+			stored = append(stored, ptx.Space(l.f.Opcode(i)))
+		}
+	}
+	if l.trip == nil {
 		return l.anywhere()
 	}
-	s := &lesson{loop: l, known: make([]bool, len(l.f.Stmts)), news: make([]bool, len(l.f.Stmts)),
+	s := &lesson{stored: stored, loop: l, known: make([]bool, len(l.f.Stmts)), news: make([]bool, len(l.f.Stmts)),
 		stale: make([]bool, len(l.f.Stmts)), minus: make([]bool, len(l.f.Stmts)),
 		stores: map[int]bool{}, left: map[look]bool{}}
 	s.told = fold.NewTold(l.f, l.reach, func(i int, operand string) bool {
@@ -76,12 +80,10 @@ func (l *loop) folds() error {
 		}
 		s.grown = s.told.Look() || s.grown
 	}
-	for _, b := range l.body {
-		for i := l.reach.Blocks[b].First; i < l.reach.Blocks[b].Last; i++ {
-			if s.doubt(i) {
-				return fmt.Errorf("its %s may become constant in some turn, and ptxas' constant has other "+
-					"bits than the GPU's", l.f.Opcode(i))
-			}
+	for i := range l.all {
+		if s.doubt(i) {
+			return fmt.Errorf("its %s may become constant in some turn, and ptxas' constant has other "+
+				"bits than the GPU's", l.f.Opcode(i))
 		}
 	}
 	return nil
@@ -157,25 +159,9 @@ func (s *lesson) leftOver(i int, reg string) bool {
 			writes[b] = d + 1
 		}
 	}
-	seen := make([]bool, len(s.after))
-	seen[s.head] = true
-	for todo := []int{s.head}; len(todo) > 0; {
-		b := todo[len(todo)-1]
-		todo = todo[:len(todo)-1]
-		if b == s.of[i] && (writes[b] == 0 || writes[b] > i) {
-			return true
-		}
-		if writes[b] > 0 {
-			continue
-		}
-		for _, next := range s.after[b] {
-			if s.in[next] && !seen[next] {
-				seen[next] = true
-				todo = append(todo, next)
-			}
-		}
-	}
-	return false
+	b := s.of[i]
+	return s.in[b] && (writes[b] == 0 || writes[b] > i) && ptx.Onward(s.reach.Blocks, []int{s.head},
+		func(at int) bool { return writes[at] > 0 || !s.in[at] })[b]
 }
 
 // look works out what may be known of a statement's result.

@@ -106,10 +106,21 @@ func read(m *ptx.Module, f *ptx.Func) ([]*loop, error) {
 }
 
 func (l *loop) statements() (n int) {
-	for _, b := range l.body {
-		n += l.reach.Blocks[b].Last - l.reach.Blocks[b].First
+	for range l.all {
+		n++
 	}
 	return n
+}
+
+// all goes through its statements, in the order of the text.
+func (l *loop) all(yield func(i int) bool) {
+	for _, b := range l.body {
+		for i := l.reach.Blocks[b].First; i < l.reach.Blocks[b].Last; i++ {
+			if !yield(i) {
+				return
+			}
+		}
+	}
 }
 
 // whole says why the loop can't be copied, nil where it can.
@@ -232,12 +243,13 @@ func (l *loop) counted(b, last int) *trip {
 	}
 	t := &trip{block: b, at: d, kind: words[2]}
 	bits := map[string]int{"s32": 32, "u32": 32, "b32": 32, "s64": 64, "u64": 64, "b64": 64}[t.kind]
-	relation, known := relations[words[1]]
+	relation := words[1]
+	negation, known := negations[relation]
 	if bits == 0 || !known {
 		return nil
 	}
 	if l.in[to] == negated { // goes on where the comparison does not hold
-		relation = negations[relation]
+		relation = negation
 	}
 	grows, bound := string(f.Bytes(ops[1])), string(f.Bytes(ops[2]))
 	if t.load, ok = l.stays(d, bound); !ok {
@@ -264,10 +276,8 @@ func (l *loop) counted(b, last int) *trip {
 	return t
 }
 
-// relations are the comparisons of integers, those without a sign under the names of the others:
-// the type tells.
-var relations = map[string]string{"eq": "eq", "ne": "ne", "lt": "lt", "le": "le", "gt": "gt",
-	"ge": "ge"}
+// negations are those of the comparisons of integers, those without a sign under the names of the
+// others: the type tells.
 var negations = map[string]string{"eq": "ne", "ne": "eq", "lt": "ge", "le": "gt", "gt": "le",
 	"ge": "lt"}
 var mirrored = map[string]string{"eq": "eq", "ne": "ne", "lt": "gt", "le": "ge", "gt": "lt",
@@ -417,23 +427,7 @@ func (l *loop) step(reg string, bits int) (out linear, ok bool) {
 
 // leads tells whether a way leads from statement d to statement u within one turn.
 func (l *loop) leads(d, u int) bool {
-	if l.of[d] == l.of[u] && d < u {
-		return true
-	}
-	seen := make([]bool, len(l.after))
-	for todo := []int{l.of[d]}; len(todo) > 0; {
-		b := todo[len(todo)-1]
-		todo = todo[:len(todo)-1]
-		for _, next := range l.after[b] {
-			if next == l.head || !l.in[next] || seen[next] {
-				continue
-			}
-			if next == l.of[u] {
-				return true
-			}
-			seen[next] = true
-			todo = append(todo, next)
-		}
-	}
-	return false
+	to := l.of[u]
+	return l.of[d] == to && d < u || to != l.head && l.in[to] && ptx.Onward(l.reach.Blocks,
+		l.after[l.of[d]], func(b int) bool { return b == l.head || !l.in[b] })[to]
 }

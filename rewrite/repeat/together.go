@@ -26,15 +26,13 @@ func isCollective(f *ptx.Func, i int) bool {
 
 // together is an error where copies would part threads that have to be together.
 func (l *loop) together() error {
-	for _, b := range l.body {
-		for i := l.reach.Blocks[b].First; i < l.reach.Blocks[b].Last; i++ {
-			if isCollective(l.f, i) {
-				return fmt.Errorf("%s stands in it, which threads carry out together", l.f.Opcode(i))
-			}
-			if l.f.Stmts[i].Kind == ptx.Inst && string(l.f.Base(i)) == "call" {
-				if err := l.callees(); err != nil {
-					return err
-				}
+	for i := range l.all {
+		if isCollective(l.f, i) {
+			return fmt.Errorf("%s stands in it, which threads carry out together", l.f.Opcode(i))
+		}
+		if l.f.Stmts[i].Kind == ptx.Inst && string(l.f.Base(i)) == "call" {
+			if err := l.callees(); err != nil {
+				return err
 			}
 		}
 	}
