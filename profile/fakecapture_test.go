@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -39,6 +40,24 @@ func (h *capturing) LeftAlone(l *Launch, reason string) Verdict {
 	defer h.mu.Unlock()
 	h.why = append(h.why, reason)
 	return Verdict{}
+}
+
+// TestBesideOthers: what a kernel takes is not what it waits for the blocks of other streams; a
+// launch is captured though the device has work for a second yet.
+func TestBesideOthers(t *testing.T) {
+	f := newFakeDriver(t)
+	for what, want := range map[string]float64{"streams": 0.5e-3, "times": 8e-3} {
+		h := &capturing{}
+		h.verdict.Capture, h.verdict.Limit = filepath.Join(t.TempDir(), "capture"), 1<<30
+		exit, log := f.run(t, h, what, true, "BESIDE=1", "BUSY=1000")
+		if exit.Code != 7 || len(h.got) != 1 || len(h.sums) == 0 {
+			t.Fatalf("%s: %+v, %s, %q, %+v", what, exit, log, h.why, h.sums)
+		}
+		k := h.sums[len(h.sums)-1].Kernels[0]
+		if each := k.Seconds / float64(k.Sampled); k.Sampled < 2 || math.Abs(each-want) > want/10 {
+			t.Errorf("%s: %d launches of %g s, want %g", what, k.Sampled, each, want)
+		}
+	}
 }
 
 // TestLargeCapture: what is written while the next piece is read is what the memory held, in order,

@@ -174,7 +174,7 @@ func TestBusy(t *testing.T) {
 	f := newFakeDriver(t)
 	h := &scripted{}
 	begun := time.Now()
-	exit, log := f.run(t, h, "three grids", false, "BUSY=1")
+	exit, log := f.run(t, h, "three grids", false, "BUSY=60000")
 	took := time.Since(begun)
 	events := strings.Join(h.events, "\n")
 	if exit.Code != 7 || strings.Count(events, "left alone: the device is busy with work that waits") != 3 ||

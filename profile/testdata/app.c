@@ -41,9 +41,10 @@ static void compute(const void *p) {
   if (l->f == FAKE_KERNEL && !fake_capturing) fake_compute(*(CUdeviceptr *)l->kernelParams[0]);
 }
 
+static CUstream stream; // of launches
 static void launch(CUfunction f, unsigned grid, CUdeviceptr p) {
   void *params[] = {&p};
-  cuLaunchKernel_params l = {.f = f, .gridDimX = grid, .gridDimY = 1, .gridDimZ = 1, .blockDimX = 32, .blockDimY = 1, .blockDimZ = 1, .kernelParams = params};
+  cuLaunchKernel_params l = {.f = f, .hStream = stream, .gridDimX = grid, .gridDimY = 1, .gridDimZ = 1, .blockDimX = 32, .blockDimY = 1, .blockDimZ = 1, .kernelParams = params};
   CALL(cuLaunchKernel, &l, compute);
 }
 
@@ -118,6 +119,10 @@ int main(int n, char **argv) {
   }
   if (strcmp(what, "times") == 0) {
     for (int i = 0; i < 6; i++) launch(FAKE_KERNEL, 8, p);
+    return 7;
+  }
+  if (strcmp(what, "streams") == 0) {
+    for (int i = 0; i < 6; i++) stream = i % 2 ? FAKE_STREAM : NULL, launch(FAKE_KERNEL, 8, p);
     return 7;
   }
   if (strcmp(what, "sets") == 0) { // sizes in turns, buffers in turns, a step in time

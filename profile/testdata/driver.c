@@ -4,9 +4,11 @@
 #include "driver.h"
 #include "fake.h"
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 atomic_int fake_capturing, fake_harm;
@@ -90,13 +92,22 @@ static CUresult attribute_of_theirs(void *v, CUpointer_attribute a) {
   }
 }
 DO(cuPointerGetAttribute, (void *v, CUpointer_attribute a, CUdeviceptr p), return p >= (CUdeviceptr)fake_theirs && p < (CUdeviceptr)fake_theirs + sizeof fake_theirs ? attribute_of_theirs(v, a) : CUDA_ERROR_INVALID_VALUE)
-DO(cuEventCreate, (CUevent * e, unsigned flags), UNSAFE; *e = malloc(1))
-DO(cuEventRecord, (CUevent e, CUstream s), )
+static int kernels, ran; // launched by the agent; by the application
+DO(cuEventCreate, (CUevent * e, unsigned flags), UNSAFE; *e = malloc(sizeof(int)))
+DO(cuEventRecord, (CUevent e, CUstream s), *(int *)e = ran)
 DO(cuEventQuery, (CUevent e), UNSAFE)
 DO(cuEventDestroy_v2, (CUevent e), free(e))
-// A kernel takes 500 us. In a session, whose tools run, events take 3 us themselves, and an empty kernel 1.
-DO(cuEventElapsedTime, (float *ms, CUevent a, CUevent b), UNSAFE; *ms = last == FAKE_TOOL ? 0.004f : tools ? 0.5033f : 0.5f)
-DO(cuStreamQuery, (CUstream s), UNSAFE; if (getenv("BUSY")) return CUDA_ERROR_NOT_READY)
+// A kernel takes 500 us; where streams run BESIDE each other, all but the first one wait for others' blocks. In a session, whose tools run,
+// events take 3 us themselves, and an empty kernel 1.
+DO(cuEventElapsedTime, (float *ms, CUevent a, CUevent b), UNSAFE; *ms = getenv("BESIDE") ? (*(int *)a > 0 ? 8.0f : 0.5f) : last == FAKE_TOOL ? 0.004f : tools ? 0.5033f : 0.5f)
+static bool busy(void) { // for BUSY ms from the first question on
+  static struct timespec begin;
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  if (!begin.tv_sec) begin = now;
+  return getenv("BUSY") && (now.tv_sec - begin.tv_sec) * 1000 + (now.tv_nsec - begin.tv_nsec) / 1000000 < atoi(getenv("BUSY"));
+}
+DO(cuStreamQuery, (CUstream s), UNSAFE; if (busy()) return CUDA_ERROR_NOT_READY)
 DO(cuStreamSynchronize, (CUstream s), UNSAFE)
 DO(cuStreamGetCtx, (CUstream s, CUcontext *c), *c = FAKE_CONTEXT)
 DO(cuStreamGetId, (CUstream s, unsigned long long *id), *id = (uintptr_t)s)
@@ -105,7 +116,7 @@ DO(cuStreamWaitEvent, (CUstream s, CUevent e, unsigned flags), fake_waits++)
 DO(cuStreamIsCapturing, (CUstream s, CUstreamCaptureStatus *status), *status = atomic_load(&fake_capturing) ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE)
 DO(cuThreadExchangeStreamCaptureMode, (CUstreamCaptureMode * m), CUstreamCaptureMode was = mode; mode = *m; *m = was)
 DO(cuLaunchKernel, (CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, CUstream s, void **params, void **extra),
-   static int kernels; if (f == FAKE_KERNEL && getenv("LAUNCHES") && ++kernels > atoi(getenv("LAUNCHES"))) return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
+   if (f == FAKE_KERNEL && ++kernels > (getenv("LAUNCHES") ? atoi(getenv("LAUNCHES")) : INT_MAX)) return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
    fake_strays += s == FAKE_STREAM; if (shared > most[(uintptr_t)f]) return CUDA_ERROR_INVALID_VALUE; last = f; if (f == FAKE_TOOL) tools = true; if (f == FAKE_KERNEL || f == FAKE_LOADED) compute(f, shared, *(CUdeviceptr *)params[0]); if (f == FAKE_COMPARE) compare(params))
 DO(cuLaunchKernelEx, (const CUlaunchConfig *c, CUfunction f, void **params, void **extra), )
 DO(cuModuleLoad, (CUmodule * m, const char *path), *m = FAKE_MODULE)
@@ -184,6 +195,6 @@ static int *runs_on(CUdeviceptr p) {
 int fake_runs(CUdeviceptr p) { return *runs_on(p); }
 
 void fake_compute(CUdeviceptr p) {
-  ++*runs_on(p);
+  ++*runs_on(p), ++ran;
   for (int i = 0; i < FAKE_BYTES; i++) ((unsigned char *)p)[i] += 1;
 }

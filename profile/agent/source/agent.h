@@ -237,7 +237,7 @@ void sample_end(bool launched); // the launch has returned
 void samples_collect(CUcontext context); // takes the times that are there, of one context; NULL: of all
 void samples_drop(CUcontext context);
 // launch.c
-void shape_timed(struct shape *s, bool first, const uint32_t *args, double seconds);
+void shape_timed(struct shape *s, bool first, bool alone, const uint32_t *args, double seconds); // alone on the device
 void shape_watched(struct shape *s, double seconds, double beside); // of these, another stream's kernel ran beside it
 
 // ---- region.c

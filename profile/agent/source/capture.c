@@ -27,7 +27,8 @@ enum record { REC_KERNEL = 1, REC_ATTRIBUTE, REC_RANGE, REC_DATA, REC_VARIABLE, 
 enum place { ON_DEVICE, ON_HOST };
 
 #define PIECE ((uint64_t)16 << 20) // bytes that are copied at a time, while those before are written
-#define PATIENCE 0.25              // seconds that other threads and earlier work get to come to rest
+#define PATIENCE 0.25              // seconds that other threads get to leave their calls
+#define EARLIER 2.0                // seconds that earlier work gets to end: a program may have queued that much
 #define HOST_RESTS_US 2000         // a thread that writes all the time has done so by then
 #define LONGEST 10.0               // seconds for reading memory
 #define LONGEST_LAUNCH 1.0         // seconds for the launch itself, while other threads are held
@@ -374,7 +375,7 @@ bool capture_before(const struct launch *l, const struct kernel *k, const char *
   cu.ThreadExchangeStreamCaptureMode(&mode);
   if (!closed) give_up(c, "other threads stay in CUDA calls");
   else if (atomic_load(&captures) > 0) give_up(c, "a stream is being captured into a graph"); // begun since it was looked at
-  else if (!streams_idle(l->context, PATIENCE, false, &error))
+  else if (!streams_idle(l->context, EARLIER, false, &error))
     give_up(c, error == CUDA_ERROR_NOT_READY || error == CUDA_SUCCESS ? "the device is busy" : "the program's earlier work has failed");
   else before(c, v, nv);
   cu.ThreadExchangeStreamCaptureMode(&mode);

@@ -17,6 +17,7 @@ struct sample {
   CUstream stream;
   struct shape *shape;
   bool first;     // launch of its configuration: the driver may load the kernel between the events
+  bool alone;     // it is captured, and has the device to itself
   uint32_t *args; // of its set of values: room for so many words
   uint32_t room;
   uint32_t burst; // number of the burst that it is part of, 0: none
@@ -156,6 +157,7 @@ void sample_begin(struct shape *s, bool first, const uint32_t *args, uint32_t wo
   if (ready && cu.EventRecord(x->start, stream) == CUDA_SUCCESS) {
     x->shape = s;
     x->first = first;
+    x->alone = capture_pending();
     current = x;
   } else if (x) {
     burst_leave(x);
@@ -206,7 +208,7 @@ void samples_collect(CUcontext context) {
     list = x->next;
     float ms = 0;
     CUresult r = relaxed ? cu.EventQuery(x->end) : CUDA_ERROR_NOT_READY;
-    if (r == CUDA_SUCCESS && (r = cu.EventElapsedTime(&ms, x->start, x->end)) == CUDA_SUCCESS) shape_timed(x->shape, x->first, x->args, (double)ms * 1e-3);
+    if (r == CUDA_SUCCESS && (r = cu.EventElapsedTime(&ms, x->start, x->end)) == CUDA_SUCCESS) shape_timed(x->shape, x->first, x->alone, x->args, (double)ms * 1e-3);
     if (r != CUDA_SUCCESS && r != CUDA_ERROR_NOT_READY) failed = r;
     if (x->burst && r != CUDA_ERROR_NOT_READY) burst_collect(x);
     pthread_mutex_lock(&lock);

@@ -58,6 +58,7 @@ static void join(struct set *to, const struct set *from) {
   to->seconds += from->seconds;
   to->timed += from->timed;
   if (from->first_seconds > 0) to->first_seconds = from->first_seconds;
+  if (from->alone > 0) to->alone = from->alone;
   to->again = ask ? to->count + 1 : 0;
 }
 

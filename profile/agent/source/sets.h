@@ -12,6 +12,7 @@ struct set {
   uint64_t count, again;         // launches; ask at this count, 0: not
   double seconds, first_seconds; // of those that were timed; of the configuration's first launch
   uint64_t timed;
+  double alone; // seconds of a launch that had the device to itself; 0: none was timed so
 };
 
 // Where a word takes ever new values (a time step), it stops to tell sets apart, and what it kept apart is one set again: so a table stays small,
