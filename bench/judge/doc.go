@@ -19,6 +19,7 @@
 //	-seed 1                   which of all that there are
 //	-kernel TEXT              only kernels whose names hold it
 //	-out FILE                 raw results, a JSON value a line
+//	-gpu GNVCC                judge on a GPU, on the launches of the examples, which that gnvcc captures
 //	-nvcc NVCC                the real nvcc (default: that of GNVCC_NVCC, else of PATH)
 //
 // The exit code is 1 where one verdict is wrong.

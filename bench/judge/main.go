@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"math/rand"
@@ -51,6 +52,7 @@ type result struct {
 // A benchmark is what is asked for, and what came of it so far.
 type benchmark struct {
 	nvcc, work, examples string
+	gnvcc                string // whose tune captures launches on a GPU; empty: the emulator judges
 	only                 string
 	wrong, harmless      int
 	random               *rand.Rand
@@ -69,11 +71,16 @@ func run(ctx context.Context, args []string) error {
 	set.StringVar(&b.only, "kernel", "", "only kernels whose names hold this")
 	set.StringVar(&b.examples, "examples", "examples", "folder of the examples")
 	out := set.String("out", "", "file of raw results")
+	set.StringVar(&b.gnvcc, "gpu", "", "judge on a GPU, on launches that this gnvcc captures")
 	set.StringVar(&b.nvcc, "nvcc", cmp.Or(os.Getenv("GNVCC_NVCC"), "nvcc"), "the real nvcc")
 	if err := set.Parse(args); err != nil {
 		return err
 	}
-	if err := command.Programs(&b.nvcc); err != nil {
+	programs := []*string{&b.nvcc}
+	if b.gnvcc != "" {
+		programs = append(programs, &b.gnvcc)
+	}
+	if err := command.Programs(programs...); err != nil {
 		return err
 	}
 	b.random = rand.New(rand.NewSource(*seed))
@@ -174,12 +181,24 @@ func (b *benchmark) bench(ctx context.Context, k kernel) (*bench, error) {
 		return nil, err
 	}
 	place := filepath.Join(dir, "store")
-	cmd := exec.CommandContext(ctx, self, "-arch=sm_90", "-w", "-std=c++17", "-I"+filepath.Join(filepath.Dir(folder), "common"), "-c",
-		"-o", filepath.Join(dir, "k.o"), x.source)
-	cmd.Args[0] = "gnvcc"
-	cmd.Env = append(os.Environ(), "GNVCC_STORE="+place, "GNVCC_NVCC="+b.nvcc)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("build: %w\n%s", err, out)
+	gnvcc := func(words ...string) error {
+		cmd := exec.CommandContext(ctx, cmp.Or(b.gnvcc, self), words...)
+		cmd.Args[0], cmd.Dir = "gnvcc", dir
+		cmd.Env = append(os.Environ(), "GNVCC_STORE="+place, "GNVCC_NVCC="+b.nvcc)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return fmt.Errorf("gnvcc %s: %w\n%s", words[0], err, out)
+		}
+		return nil
+	}
+	if err := gnvcc("-arch=sm_90", "-w", "-std=c++17",
+		"-I"+filepath.Join(filepath.Dir(folder), "common"), "-c", "-o", "k.o", x.source); err != nil {
+		return nil, err
+	}
+	if b.gnvcc != "" { // a search of a second: what counts is what is captured
+		if err := errors.Join(gnvcc("-arch=sm_90", "-o", "k", "k.o"),
+			gnvcc("tune", "--budget", "1s", "--", "./k")); err != nil {
+			return nil, err
+		}
 	}
 	store, err := cache.Open(place)
 	if err != nil {
@@ -193,7 +212,7 @@ func (b *benchmark) bench(ctx context.Context, k kernel) (*bench, error) {
 		shape.Block = k.block
 	}
 	shape.Dynamic, shape.Bytes = k.dynamic, max(k.bufferSize, shape.Bytes)
-	if x.judging, err = retune.NewJudging(ctx, retune.JudgeOptions{Store: store, Emulate: true,
+	if x.judging, err = retune.NewJudging(ctx, retune.JudgeOptions{Store: store, Emulate: b.gnvcc == "",
 		Set: k.set, Shape: shape}); err != nil {
 		return nil, err
 	}
