@@ -4,6 +4,7 @@
 //            and more are asked for at a multiple of 32 MiB, in a place that was free when the driver started (measured: H200, driver
 //            580; smaller ones come from the driver's own stock). So whole windows are reserved, and slabs of 2 MiB mapped in them.
 //            Where something of ours is in the way, the process begins anew: the kernel of the operating system then gives other addresses.
+//   textures the objects are made anew over memory and over arrays of the same kind, under their old handles where the driver gives them
 //   launch   the recorded cubin, attributes, limits, variables, arguments.
 //   check    the first launch must leave what it left in the application, chunk by chunk; else nothing more is done.
 //
@@ -149,7 +150,13 @@ static void hash_all(struct capture *c) {
   for (size_t i = 0; i < c->afters; i++) {
     const struct after *a = &c->after[i];
     uint64_t address = a->address, size = a->size;
-    if (a->on_host)
+    uint8_t *row = a->array ? malloc(size) : NULL;
+    if (a->array) {
+      if (!row) stop(1, "out of memory");
+      array_read(a->array, row);
+      address = (uint64_t)row;
+    }
+    if (a->on_host || a->array)
       for (uint64_t k = 0; k < a->chunks; k++) {
         uint64_t n = size - k * HASH_CHUNK < HASH_CHUNK ? size - k * HASH_CHUNK : HASH_CHUNK;
         hash_host((const uint8_t *)address + k * HASH_CHUNK, n, have + 2 * k);
@@ -163,7 +170,9 @@ static void hash_all(struct capture *c) {
     }
     for (uint64_t k = 0; k < a->chunks; k++)
       if (memcmp(have + 2 * k, a->sums + 16 * k, 16) != 0)
-        stop(4, "%s %#llx, MiB %llu: not what the launch left in the program", a->variable ? "variable" : "memory at", (unsigned long long)address, (unsigned long long)k);
+        stop(4, "%s %#llx, MiB %llu: not what the launch left in the program", a->variable ? "variable" : a->array ? "array" : "memory at",
+             (unsigned long long)(a->array ? a->address : address), (unsigned long long)k);
+    free(row);
   }
   cu.MemFree(sums);
   cu.ModuleUnload(m);
@@ -238,6 +247,7 @@ int main(int argc, char **argv) {
   if (c.stack) need(cu.CtxSetLimit(CU_LIMIT_STACK_SIZE, c.stack), "setting the stack's size");
   if (c.cache) need(cu.CtxSetCacheConfig((CUfunc_cache)c.cache), "setting the cache configuration");
   memory_map(&c, device);
+  textures_make(&c);
   over("map");
   load_kernel(&c);
   over("load");
