@@ -51,11 +51,12 @@ func TestDriverFails(t *testing.T) {
 	if err := os.WriteFile(content, packed(t, raw), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	run := func(fail string) (int, string) {
+	run := func(fail string, env ...string) (int, string) {
 		status := filepath.Join(dir, "status")
 		os.Remove(status)
 		cmd := exec.Command(program, content, status, "1", "1")
 		cmd.Env = append(os.Environ(), "LD_LIBRARY_PATH="+dir, "FAIL="+fail)
+		cmd.Env = append(cmd.Env, env...)
 		if out, _ := cmd.CombinedOutput(); len(out) > 0 {
 			t.Errorf("what kernels print is shown: %q", out) // the driver prints whenever it is waited for
 		}
@@ -66,11 +67,16 @@ func TestDriverFails(t *testing.T) {
 		!strings.Contains(text, "varied 1\n") || !strings.HasSuffix(text, "done\n") {
 		t.Fatalf("nothing fails: exit code %d\n%s", code, text)
 	}
+	if code, text := run("", "STUCK=1"); code != 4 || strings.Contains(text, "same\n") ||
+		!strings.Contains(text, "may wait for what the CPU writes there") {
+		t.Errorf("a launch does not end: exit code %d\n%s", code, text)
+	}
 	// What may fail without a word, and why.
 	harmless := map[string]string{
 		"cuGetErrorString": "the error has its number",
 		"cuMemFree_v2":     "what is left goes with the process", "cuModuleUnload": "so",
 		"cuMemAddressFree": "of an address that was not the one",
+		"cuStreamQuery":    "the same error comes behind it",
 		"cuLaunchKernelEx": "for launches with attributes", "cuMemcpyDtoD_v2": "for longer ranges",
 	}
 	table, err := os.ReadFile("source/replay.h")

@@ -12,7 +12,7 @@
 // Each VARIATION (a number) is one more launch, with other floating-point numbers in the ranges that the capture names for that.
 //
 // STATUS gets one line for each step. Exit codes: 0 done; 1 no GPU, or a capture that can't be read; 3 not here (another device, addresses that can't be
-// had); 4 the launch left other bits; 5 the launch, or the driver, failed.
+// had); 4 the launch left other bits, or did not end; 5 the launch, or the driver, failed.
 #define _GNU_SOURCE
 #include "embed.h"
 #include "hash.h"
@@ -32,7 +32,8 @@
 
 EMBED(gnvcc_hash_ptx, "hash.ptx");
 
-#define TRIES 16 // processes that are begun for one replay
+#define TRIES 16    // processes that are begun for one replay
+#define LONGEST 5.0 // seconds for a launch, of which the program's took one at most
 
 struct driver cu;
 static FILE *status;
@@ -133,6 +134,24 @@ static CUresult launch(const struct capture *c) {
   return cu.LaunchKernel(function, c->grid[0], c->grid[1], c->grid[2], c->block[0], c->block[1], c->block[2], c->dynamic, NULL, params, NULL);
 }
 
+static double now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+// Waits for a launch. One that does not end can't be stopped, and nothing of the driver's is called any more: it would wait, too.
+static void finish(const struct capture *c) {
+  double begin = now();
+  while (cu.StreamQuery(NULL) == CUDA_ERROR_NOT_READY) {
+    if (now() - begin > 1e-3) usleep(50);
+    if (now() - begin < LONGEST) continue;
+    tell("stop the launch does not end%s", c->hosts ? ": it reaches host memory, and may wait for what the CPU writes there" : " here, as it did in the program");
+    _exit(4);
+  }
+  need(cu.CtxSynchronize(), "running");
+}
+
 // ---- What it left.
 
 static void hash_all(struct capture *c) {
@@ -170,7 +189,7 @@ static void hash_all(struct capture *c) {
     }
     for (uint64_t k = 0; k < a->chunks; k++)
       if (memcmp(have + 2 * k, a->sums + 16 * k, 16) != 0)
-        stop(4, "%s %#llx, MiB %llu: not what the launch left in the program", a->variable ? "variable" : a->array ? "array" : "memory at",
+        stop(4, "%s %#llx, MiB %llu: not what the launch left in the program", a->variable ? "variable" : a->array ? "array" : a->on_host ? "host memory, which the CPU may write meanwhile, at" : "memory at",
              (unsigned long long)(a->array ? a->address : address), (unsigned long long)k);
     free(row);
   }
@@ -254,7 +273,7 @@ int main(int argc, char **argv) {
   memory_fill(&c, 0);
   over("fill");
   need(launch(&c), "launching");
-  need(cu.CtxSynchronize(), "running");
+  finish(&c);
   over("launch");
   hash_all(&c);
   tell("same");
@@ -264,7 +283,7 @@ int main(int argc, char **argv) {
     memory_fill(&c, 0);
     over("fill");
     need(launch(&c), "launching");
-    need(cu.CtxSynchronize(), "running");
+    finish(&c);
     tell("launched %d", i + 1);
     over("search");
   }
@@ -275,7 +294,7 @@ int main(int argc, char **argv) {
     over("vary");
     tell("variation %s", argv[i]);
     need(launch(&c), "launching");
-    need(cu.CtxSynchronize(), "running");
+    finish(&c);
     tell("varied %s", argv[i]);
     over("check");
   }

@@ -30,6 +30,7 @@
   X(FuncSetCacheConfig, cuFuncSetCacheConfig, "cuFuncSetCacheConfig", 1) \
   X(LaunchKernel, cuLaunchKernel, "cuLaunchKernel", 1) \
   X(LaunchKernelEx, cuLaunchKernelEx, "cuLaunchKernelEx", 0) \
+  X(StreamQuery, cuStreamQuery, "cuStreamQuery", 1) \
   X(MemAlloc, cuMemAlloc, "cuMemAlloc_v2", 1) \
   X(MemFree, cuMemFree, "cuMemFree_v2", 1) \
   X(MemcpyHtoD, cuMemcpyHtoD, "cuMemcpyHtoD_v2", 1) \
