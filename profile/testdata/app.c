@@ -339,11 +339,13 @@ int main(int n, char **argv) {
     launch(FAKE_KERNEL, 8, (CUdeviceptr)q);
     return 7;
   }
-  if (strcmp(what, "busy host") == 0 || strcmp(what, "quiet host") == 0) { // a thread writes registered memory, or rests
+  if (strcmp(what, "busy host") == 0 || strcmp(what, "quiet host") == 0 || strcmp(what, "pinned host") == 0) { // a thread writes registered memory, or rests
     pthread_t other;
     unsigned char *q = calloc(1, 1 << 21);
     cuMemHostRegister_v2_params r = {.p = q, .bytesize = 1 << 21};
-    CALL(cuMemHostRegister_v2, &r, NULL);
+    cuMemHostAlloc_params h = {.pp = (void **)&q, .bytesize = 1 << 21, .Flags = CU_MEMHOSTALLOC_DEVICEMAP};
+    if (what[0] == 'p') CALL(cuMemHostAlloc, &h, NULL);
+    else CALL(cuMemHostRegister_v2, &r, NULL);
     if (what[0] == 'b') pthread_create(&other, NULL, writes, q + (1 << 20));
     launch(FAKE_KERNEL, 8, (CUdeviceptr)q);
     _exit(7);
