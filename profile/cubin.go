@@ -1,9 +1,10 @@
 package profile
 
 // What a session has to know of a cubin: the variables that a candidate must share with the
-// original, and whether the kernel does what can't be repeated unseen (print, allocate, launch).
-// Read from the ELF file's symbols and from .nv.callgraph, which has pairs of symbols: who calls
-// whom (looked at in cubins of 13.0 and 13.5, linked and not).
+// original, whether the kernel does what can't be repeated unseen (print, allocate, launch), and
+// whether it reads textures or accesses surfaces.
+// Read from the ELF file's symbols, from .nv.callgraph, which has pairs of symbols: who calls
+// whom (looked at in cubins of 13.0 and 13.5, linked and not), and from the code's operations.
 
 import (
 	"bytes"
@@ -24,6 +25,7 @@ type contents struct {
 	managed   bool                // it has __managed__ variables
 	calls     map[string][]string // who calls whom; "" in it: by a pointer
 	defined   map[string]bool     // functions with code
+	textures  map[string]bool     // functions with an access to a texture or surface
 }
 
 // otherManaged is the flag in a symbol's st_other that marks a __managed__ variable.
@@ -34,7 +36,8 @@ func readCubin(b []byte) (*contents, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading a cubin: %w", err)
 	}
-	c := &contents{calls: map[string][]string{}, defined: map[string]bool{}}
+	c := &contents{calls: map[string][]string{}, defined: map[string]bool{},
+		textures: map[string]bool{}}
 	symbols, err := f.Symbols()
 	if err != nil {
 		return nil, fmt.Errorf("reading a cubin's symbols: %w", err)
@@ -62,6 +65,15 @@ func readCubin(b []byte) (*contents, error) {
 				continue
 			}
 			c.variables = append(c.variables, variable{s.Name, s.Size, constant})
+		}
+	}
+	for _, s := range f.Sections {
+		if name, ok := strings.CutPrefix(s.Name, ".text."); ok && s.Type == elf.SHT_PROGBITS {
+			code, err := s.Data()
+			if err != nil {
+				return nil, fmt.Errorf("reading a cubin's code: %w", err)
+			}
+			c.textures[name] = samples(code)
 		}
 	}
 	if g := f.Section(".nv.callgraph"); g != nil {
@@ -93,13 +105,7 @@ func (c *contents) unrepeatable(kernel string, replay bool) (why, allocates stri
 	if c.managed {
 		return "its module has managed variables", ""
 	}
-	seen := map[string]bool{}
-	var visit func(string)
-	visit = func(f string) {
-		if seen[f] {
-			return
-		}
-		seen[f] = true
+	for f := range c.reached(kernel) {
 		if !c.defined[f] {
 			says := external(f)
 			switch {
@@ -110,6 +116,19 @@ func (c *contents) unrepeatable(kernel string, replay bool) (why, allocates stri
 				why = says
 			}
 		}
+	}
+	return why, allocates
+}
+
+// reached are the functions that a kernel may come to, itself included.
+func (c *contents) reached(kernel string) map[string]bool {
+	seen := map[string]bool{}
+	var visit func(string)
+	visit = func(f string) {
+		if seen[f] {
+			return
+		}
+		seen[f] = true
 		for _, to := range c.calls[f] {
 			if to != "" {
 				visit(to)
@@ -121,7 +140,30 @@ func (c *contents) unrepeatable(kernel string, replay bool) (why, allocates stri
 		}
 	}
 	visit(kernel)
-	return why, allocates
+	return seen
+}
+
+// samples tells whether a kernel reads textures or accesses surfaces.
+func (c *contents) samples(kernel string) bool {
+	for f := range c.reached(kernel) {
+		if c.textures[f] {
+			return true
+		}
+	}
+	return false
+}
+
+// samples tells whether code has an operation on a texture or a surface. From sm_70 on an
+// instruction is 16 bytes, of which the lowest 9 bits are the operation.
+func samples(code []byte) bool {
+	for ; len(code) >= 16; code = code[16:] {
+		// TEX, TLD4, TLD, TMML, TXD, TXQ; SULD, SUST, SURED, each by constants or by registers
+		op := binary.LittleEndian.Uint16(code) & 0x1ff
+		if op >= 0x160 && op <= 0x170 || op >= 0x198 && op <= 0x19f {
+			return true
+		}
+	}
+	return false
 }
 
 // allocates tells whether any of its functions takes memory from the device's heap, or gives it

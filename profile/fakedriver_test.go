@@ -78,8 +78,8 @@ func buildFakeDriver(root string) (f fakeDriver, err error) {
 
 // options are for a run of the application.
 func (f fakeDriver) options(what string, observe bool, env ...string) Options {
-	env = append(os.Environ(), append(env, "CUBIN="+filepath.Join(f.dir, "cubin"), "LD_PRELOAD="+
-		filepath.Join(f.dir, "libfake.so"))...)
+	env = append(append(os.Environ(), "CUBIN="+filepath.Join(f.dir, "cubin"), "LD_PRELOAD="+
+		filepath.Join(f.dir, "libfake.so")), env...)
 	return Options{Argv: []string{filepath.Join(f.dir, "app"), what}, Agent: f.agent, Env: env,
 		Observe: observe}
 }
@@ -158,6 +158,7 @@ func TestDriverFails(t *testing.T) {
 		"cuGraphNodeGetEnabled":             "so",
 		"cuGraphKernelNodeGetAttribute":     "so",
 		"cuStreamWaitEvent":                 "so",
+		"cuMemcpy3DAsync_v2":                "no array here",
 	}
 	session := func(fail string) (string, Exit) {
 		h := &scripted{}

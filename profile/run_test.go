@@ -43,7 +43,7 @@ func TestMain(m *testing.M) {
 
 // smallELF is the least that passes for a cubin: a symbol table with a kernel, a variable and a
 // constant.
-func smallELF() []byte {
+func smallELF(code ...byte) []byte {
 	names := "\x00k\x00v\x00c\x00"
 	shnames := "\x00.text.k\x00.nv.global\x00.nv.constant3\x00.symtab\x00.strtab\x00.shstrtab\x00"
 	at := func(s string) uint32 { return uint32(strings.Index(shnames, s+"\x00")) }
@@ -53,7 +53,7 @@ func smallELF() []byte {
 			Shndx: 3, Size: 16}}
 	var sym bytes.Buffer
 	binary.Write(&sym, binary.LittleEndian, symbols)
-	data := [][]byte{nil, {0}, nil, make([]byte, 16), sym.Bytes(), []byte(names), []byte(shnames)}
+	data := [][]byte{nil, append(code, 0), nil, make([]byte, 16), sym.Bytes(), []byte(names), []byte(shnames)}
 	headers := []elf.Section64{{}, {Name: at(".text.k"), Type: uint32(elf.SHT_PROGBITS)},
 		{Name: at(".nv.global"), Type: uint32(elf.SHT_NOBITS), Size: 40},
 		{Name: at(".nv.constant3"), Type: uint32(elf.SHT_PROGBITS)},

@@ -38,6 +38,8 @@ type Manifest struct {
 	Prior      []byte     `json:"prior,omitempty"`
 	Attributes [][]byte   `json:"attributes,omitempty"`
 	Ranges     []Range    `json:"ranges,omitempty"`
+	Arrays     []Array    `json:"arrays,omitempty"`
+	Objects    [][]byte   `json:"objects,omitempty"` // textures and surfaces, as the agent wrote them
 	Variables  []Variable `json:"variables,omitempty"`
 	After      []After    `json:"after,omitempty"`
 	Code       Chunk      `json:"code"` // the cubin
@@ -67,6 +69,13 @@ type Range struct {
 	Chunks []Chunk `json:"chunks,omitempty"` // those that are not zero
 	// "float" or "double": what it holds and nothing else (Judge); "zero": nothing but zeros
 	Numbers string `json:"numbers,omitempty"`
+}
+
+// An Array is one that a texture or surface is over.
+type Array struct {
+	Head   []byte  `json:"head"` // the record, as the agent wrote it
+	Size   int64   `json:"size"`
+	Chunks []Chunk `json:"chunks,omitempty"` // those that are not zero
 }
 
 // A Variable is one of the kernel's module.
@@ -155,10 +164,13 @@ func (m *Manifest) check() error {
 			return damaged("a range of %d bytes at %#x", r.Size, r.Base)
 		}
 		last = r.Base + uint64(r.Size)
-		for _, c := range r.Chunks {
-			if c.At < 0 || c.Size <= 0 || c.Size > chunkSize || c.At > r.Size-c.Size {
-				return damaged("a chunk of %d bytes at %d of %d", c.Size, c.At, r.Size)
-			}
+		if err := within(r.Chunks, r.Size); err != nil {
+			return err
+		}
+	}
+	for _, a := range m.Arrays {
+		if err := within(a.Chunks, a.Size); err != nil {
+			return err
 		}
 	}
 	for _, a := range m.Attributes {
@@ -168,6 +180,16 @@ func (m *Manifest) check() error {
 	}
 	if len(m.Settings) == 0 || m.Code.Hash == "" || len(m.UUID) != 32 {
 		return damaged("it has no kernel, cubin or device")
+	}
+	return nil
+}
+
+// within refuses chunks that do not lie in what has a size.
+func within(list []Chunk, size int64) error {
+	for _, c := range list {
+		if c.At < 0 || c.Size <= 0 || c.Size > chunkSize || c.At > size-c.Size {
+			return damaged("a chunk of %d bytes at %d of %d", c.Size, c.At, size)
+		}
 	}
 	return nil
 }
@@ -346,6 +368,21 @@ func (m *Manifest) write(w io.Writer, uuid []byte, get func(Chunk) ([]byte, erro
 			if err := writeRecord(w, recNumbers, u64(r.Base), u32(n)); err != nil {
 				return err
 			}
+		}
+	}
+	for _, a := range m.Arrays {
+		if err := writeRecord(w, recArray, a.Head); err != nil {
+			return err
+		}
+		for _, c := range a.Chunks {
+			if err := chunk(recData, c, u64(uint64(c.At))); err != nil {
+				return err
+			}
+		}
+	}
+	for _, o := range m.Objects {
+		if err := writeRecord(w, recObject, o); err != nil {
+			return err
 		}
 	}
 	for _, v := range m.Variables {

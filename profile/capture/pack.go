@@ -17,11 +17,13 @@ type packer struct {
 	room  chan struct{}
 	wait  sync.WaitGroup
 	list  []*piece // in the order of the file
+	array bool     // the last record with data was an array's
 }
 
-// A piece is a chunk of a range.
+// A piece is a chunk of a range, or of an array.
 type piece struct {
-	of    int // range
+	of    int // which one
+	array bool
 	at    int64
 	chunk Chunk
 	kind  numbers
@@ -36,7 +38,7 @@ func (s *Store) packer() *packer {
 
 // put keeps a chunk, while the next ones are read.
 func (p *packer) put(of int, at int64, content []byte) {
-	x := &piece{of: of, at: at}
+	x := &piece{of: of, at: at, array: p.array}
 	p.list = append(p.list, x)
 	p.room <- struct{}{}
 	p.wait.Add(1)
@@ -57,6 +59,10 @@ func (p *packer) finish(m *Manifest) error {
 			return x.err
 		}
 		x.chunk.At = x.at
+		if x.array {
+			m.Arrays[x.of].Chunks = append(m.Arrays[x.of].Chunks, x.chunk)
+			continue
+		}
 		m.Ranges[x.of].Chunks = append(m.Ranges[x.of].Chunks, x.chunk)
 		kinds[x.of].join(x.kind)
 	}
@@ -85,14 +91,31 @@ func (p *packer) record(m *Manifest, t recordType, body []byte) error {
 		}
 		m.Ranges = append(m.Ranges, r)
 		m.Bytes += r.Size
+		p.array = false
+	case recArray:
+		c.u64()
+		a := Array{Head: body, Size: int64(c.u64())}
+		if c.bad {
+			return damaged("an array")
+		}
+		m.Arrays = append(m.Arrays, a)
+		m.Bytes += a.Size
+		p.array = true
+	case recObject:
+		m.Objects = append(m.Objects, body)
 	case recData:
-		if len(m.Ranges) == 0 || len(body) > 8+chunkSize {
+		of, at := len(m.Arrays)-1, c.u64()
+		if !p.array {
+			if of = len(m.Ranges) - 1; of >= 0 {
+				at -= m.Ranges[of].Base
+			}
+		}
+		if of < 0 || len(body) > 8+chunkSize {
 			return damaged("data for no range")
 		}
-		at := int64(c.u64() - m.Ranges[len(m.Ranges)-1].Base)
 		content := c.rest()
 		m.Filled += int64(len(content))
-		p.put(len(m.Ranges)-1, at, content)
+		p.put(of, int64(at), content)
 	case recVariable:
 		v := Variable{Name: c.str(), Constant: c.u8() != 0}
 		content := c.rest()

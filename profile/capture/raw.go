@@ -20,14 +20,20 @@ const (
 	recKernel    recordType = 1 + iota // see Launch
 	recAttribute                       // u32 CUlaunchAttributeID, 64 bytes of value
 	recRange                           // u64 base, u64 size, u32 0: on the device, 1: on the host
-	// u64 address within the last range, up to 1 MiB; what is left out is zero
+	// u64 address within the last range, or place in the last array, up to 1 MiB; what is left out is
+	// zero
 	recData
 	recVariable // str name, u8 constant, content
-	recAfter    // str variable's name or "", u64 range's base, 16 bytes of hash for each MiB
+	// str variable's name or "", u64 range's base or array's number, 16 bytes of hash for each MiB
+	recAfter
 	recEnd
 	recCubin   // content
 	recDevice  // str name, 16 bytes UUID
 	recNumbers // u64 range's base, u32 1: floats, 2: doubles, 3: bytes; variations put others there
+	recArray   // u64 number, below any address, u64 bytes, CUDA_ARRAY3D_DESCRIPTOR
+	// of a texture or surface: u64 handle, u32 surface, u32 with a view, u64 its array's number or 0,
+	// CUDA_RESOURCE_DESC and CUDA_TEXTURE_DESC with a length in front, CUDA_RESOURCE_VIEW_DESC
+	recObject
 )
 
 const (

@@ -372,6 +372,9 @@ func (m *Manifest) chunks() []Chunk {
 	for _, r := range m.Ranges {
 		out = append(out, r.Chunks...)
 	}
+	for _, a := range m.Arrays {
+		out = append(out, a.Chunks...)
+	}
 	for _, v := range m.Variables {
 		out = append(out, v.Content)
 	}

@@ -38,22 +38,25 @@ func fakeDriver(t *testing.T) string {
 func TestDriverFails(t *testing.T) {
 	program := built(t)
 	dir := fakeDriver(t)
-	// As agentFile's, with settings that differ from what the driver has, and memory of the host.
+	// As agentFile's, with settings that differ from what the driver has, memory of the host, and
+	// objects whose handles are not the first ones.
 	const base, host = 0x7e0000000000, 0x7d0000000000
 	raw := bytes.TrimSuffix(agentFile(base), record(7))
 	raw = append(raw, bytes.Join([][]byte{record(3, u64(host), u64(4096), u32(1)),
-		record(4, u64(host), []byte{1, 2, 3}), record(7)}, nil)...)
+		record(4, u64(host), []byte{1, 2, 3}), array(1, []byte("some")), object(3, false, 1),
+		object(6, true, 1), record(7)}, nil)...)
 	kernel := record(1, kernelRecord(base, 49152, 50, 1, 1)...)
 	raw = append(kernel, raw[len(record(1, kernelRecord(base, 49152, 0xffffffff, 0, 255)...)):]...)
 	content := filepath.Join(dir, "capture")
 	if err := os.WriteFile(content, packed(t, raw), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	run := func(fail string) (int, string) {
+	run := func(fail string, env ...string) (int, string) {
 		status := filepath.Join(dir, "status")
 		os.Remove(status)
 		cmd := exec.Command(program, content, status, "1", "1")
 		cmd.Env = append(os.Environ(), "LD_LIBRARY_PATH="+dir, "FAIL="+fail)
+		cmd.Env = append(cmd.Env, env...)
 		if out, _ := cmd.CombinedOutput(); len(out) > 0 {
 			t.Errorf("what kernels print is shown: %q", out) // the driver prints whenever it is waited for
 		}
@@ -64,11 +67,16 @@ func TestDriverFails(t *testing.T) {
 		!strings.Contains(text, "varied 1\n") || !strings.HasSuffix(text, "done\n") {
 		t.Fatalf("nothing fails: exit code %d\n%s", code, text)
 	}
+	if code, text := run("", "STUCK=1"); code != 4 || strings.Contains(text, "same\n") ||
+		!strings.Contains(text, "may wait for what the CPU writes there") {
+		t.Errorf("a launch does not end: exit code %d\n%s", code, text)
+	}
 	// What may fail without a word, and why.
 	harmless := map[string]string{
 		"cuGetErrorString": "the error has its number",
 		"cuMemFree_v2":     "what is left goes with the process", "cuModuleUnload": "so",
 		"cuMemAddressFree": "of an address that was not the one",
+		"cuStreamQuery":    "the same error comes behind it",
 		"cuLaunchKernelEx": "for launches with attributes", "cuMemcpyDtoD_v2": "for longer ranges",
 	}
 	table, err := os.ReadFile("source/replay.h")

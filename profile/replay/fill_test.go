@@ -26,6 +26,7 @@ static int failed;
 #define CHECK(x) do { if (!(x)) { printf("line %d: variation %u: %s\n", __LINE__, v, #x); failed = 1; } } while (0)
 void stop(int code, const char *format, ...) { va_list a; va_start(a, format); vprintf(format, a); exit(code); }
 void need(CUresult r, const char *doing) { if (r) stop(9, "%s", doing); }
+void textures_fill(const struct capture *c) {}
 static CUresult htod(CUdeviceptr to, const void *p, size_t n) { memcpy((void *)to, p, n); return CUDA_SUCCESS; }
 static CUresult dtod(CUdeviceptr to, CUdeviceptr p, size_t n) { memcpy((void *)to, (void *)p, n); return CUDA_SUCCESS; }
 static CUresult set(CUdeviceptr p, unsigned char v, size_t n) { memset((void *)p, v, n); return CUDA_SUCCESS; }

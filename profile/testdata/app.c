@@ -86,12 +86,51 @@ static void *launches(void *p) {
   return NULL;
 }
 
+// An array of 100 x 3 x 2 bytes, and an object with a handle over it or over memory.
+static CUarray array(unsigned flags) {
+  struct fake_array *a = malloc(sizeof *a);
+  CUDA_ARRAY3D_DESCRIPTOR d = {.Width = 25, .Height = 3, .Depth = 2, .Format = CU_AD_FORMAT_FLOAT, .NumChannels = 1, .Flags = flags};
+  *a = (struct fake_array){100, 6, malloc(600)};
+  for (int i = 0; i < 600; i++) a->bytes[i] = (unsigned char)(i * 5 + 1);
+  cuArray3DCreate_v2_params p = {.pHandle = (CUarray *)&a, .pAllocateArray = &d};
+  CALL(cuArray3DCreate_v2, &p, NULL);
+  return (CUarray)a;
+}
+
+static void object(CUtexObject handle, CUresourcetype type, void *over, bool surface) {
+  CUDA_RESOURCE_DESC of = {.resType = type};
+  CUDA_TEXTURE_DESC how = {.maxAnisotropy = 3};
+  cuTexObjectCreate_params t = {.pTexObject = &handle, .pResDesc = &of, .pTexDesc = &how};
+  cuSurfObjectCreate_params s = {.pSurfObject = &handle, .pResDesc = &of};
+  if (type == CU_RESOURCE_TYPE_LINEAR) of.res.linear.devPtr = (CUdeviceptr)over, of.res.linear.sizeInBytes = 4096;
+  else of.res.array.hArray = (CUarray)over;
+  if (surface) CALL(cuSurfObjectCreate, &s, NULL);
+  else CALL(cuTexObjectCreate, &t, NULL);
+}
+
+// A launch with an object's handle as its argument, or in its memory.
+static void launch_textured(const char *what, CUdeviceptr p) {
+  bool is(const char *word) { return strstr(what, word) != NULL; }
+  CUarray a = array(is("sparse") ? CUDA_ARRAY3D_SPARSE : CUDA_ARRAY3D_SURFACE_LDST);
+  uint64_t handle = 5;
+  object(4, CU_RESOURCE_TYPE_ARRAY, array(0), false); // another one's
+  object(5, is("linear") ? CU_RESOURCE_TYPE_LINEAR : is("mipmapped") ? CU_RESOURCE_TYPE_MIPMAPPED_ARRAY : CU_RESOURCE_TYPE_ARRAY,
+         is("nowhere") ? what : is("linear") ? (void *)p : a, is("surface"));
+  if (is("both")) object(5, CU_RESOURCE_TYPE_ARRAY, a, true);
+  cuTexObjectDestroy_params t = {.texObject = 5};
+  cuArrayDestroy_params d = {.hArray = a};
+  if (is("destroyed")) CALL(cuTexObjectDestroy, &t, NULL);
+  if (is("gone")) CALL(cuArrayDestroy, &d, NULL);
+  if (is("memory")) *(uint64_t *)(p + 64) = handle;
+  launch_set(is("memory") ? p : handle, 1, 1);
+}
+
 static void *writes(void *p) {
   for (unsigned char n = 0;; n++) *(volatile unsigned char *)p = n;
 }
 
 int main(int n, char **argv) {
-  if (n > 1 && strcmp(argv[1], "replay") == 0 && !prints_keep()) return 3; // as a replayer does
+  if (n > 1 && strncmp(argv[1], "replay", 6) == 0 && !prints_keep()) return 3; // as a replayer does
   void *agent = dlopen(getenv("CUDA_INJECTION64_PATH"), RTLD_NOW);
   int (*start)(void) = agent ? (int (*)(void))dlsym(agent, "InitializeInjection") : 0;
   const char *what = n > 1 ? argv[1] : "";
@@ -104,6 +143,18 @@ int main(int n, char **argv) {
   if (strcmp(what, "launch") == 0 || strcmp(what, "replay") == 0) {
     launch(FAKE_KERNEL, 8, p);
     return *(unsigned char *)p == (unsigned char)(first + 1) ? 7 : 4; // one launch, whatever was repeated
+  }
+  if (strcmp(what, "replay surfaces") == 0 || strcmp(what, "surfaces here") == 0) {
+    fake_written = (struct fake_array *)array(CUDA_ARRAY3D_SURFACE_LDST);
+    object(5, CU_RESOURCE_TYPE_ARRAY, fake_written, true);
+    launch(FAKE_KERNEL, 8, p);
+    for (int i = 0; i < 600; i++)
+      if (fake_written->bytes[i] != (unsigned char)(i * 5 + 1)) return 4; // the program's own launch leaves arrays alone here
+    return 7;
+  }
+  if (strncmp(what, "textures", 8) == 0) {
+    launch_textured(what, p);
+    return 7;
   }
   if (strcmp(what, "schedules") == 0) {
     launch(FAKE_KERNEL, 8, p);
@@ -293,11 +344,13 @@ int main(int n, char **argv) {
     launch(FAKE_KERNEL, 8, (CUdeviceptr)q);
     return 7;
   }
-  if (strcmp(what, "busy host") == 0 || strcmp(what, "quiet host") == 0) { // a thread writes registered memory, or rests
+  if (strcmp(what, "busy host") == 0 || strcmp(what, "quiet host") == 0 || strcmp(what, "pinned host") == 0) { // a thread writes registered memory, or rests
     pthread_t other;
     unsigned char *q = calloc(1, 1 << 21);
     cuMemHostRegister_v2_params r = {.p = q, .bytesize = 1 << 21};
-    CALL(cuMemHostRegister_v2, &r, NULL);
+    cuMemHostAlloc_params h = {.pp = (void **)&q, .bytesize = 1 << 21, .Flags = CU_MEMHOSTALLOC_DEVICEMAP};
+    if (what[0] == 'p') CALL(cuMemHostAlloc, &h, NULL);
+    else CALL(cuMemHostRegister_v2, &r, NULL);
     if (what[0] == 'b') pthread_create(&other, NULL, writes, q + (1 << 20));
     launch(FAKE_KERNEL, 8, (CUdeviceptr)q);
     _exit(7);

@@ -44,6 +44,8 @@ int fake_most(CUfunction f) { return most[(uintptr_t)f]; }
 static char printed[64];
 static void compute(CUfunction f, unsigned shared, CUdeviceptr p) {
   fake_compute(p);
+  for (size_t i = 0; fake_written && i < fake_written->row * fake_written->rows; i++)
+    fake_written->bytes[i] += f == FAKE_LOADED && getenv("SURFACE") ? atoi(getenv("SURFACE")) : 1;
   if (getenv("PRINTS")) strcpy(printed, f == FAKE_LOADED ? getenv("PRINTS") : "one\ntwo\ntwo\n");
   if (shared > 2048) ((unsigned char *)p)[5] ^= 0x40;
 }
@@ -76,6 +78,11 @@ DO(cuMemFree_v2, (CUdeviceptr p), free((void *)p))
 DO(cuMemcpyDtoDAsync_v2, (CUdeviceptr to, CUdeviceptr from, size_t n, CUstream s), memcpy((void *)to, (void *)from, n))
 DO(cuMemcpyDtoH_v2, (void *to, CUdeviceptr from, size_t n), UNSAFE; memcpy(to, (void *)from, n))
 DO(cuMemcpyHtoD_v2, (CUdeviceptr to, const void *from, size_t n), UNSAFE; memcpy((void *)to, from, n))
+struct fake_array *fake_written;
+DO(cuMemcpy3DAsync_v2, (const CUDA_MEMCPY3D *m, CUstream s),
+   struct fake_array *a = (struct fake_array *)(m->srcArray ? m->srcArray : m->dstArray);
+   if (m->WidthInBytes != a->row || m->Height * m->Depth != a->rows || (m->srcArray ? m->dstPitch : m->srcPitch) != a->row) return CUDA_ERROR_INVALID_VALUE;
+   if (m->srcArray) memcpy((void *)m->dstDevice, a->bytes, a->row * a->rows); else memcpy(a->bytes, (void *)m->srcDevice, a->row * a->rows))
 DO(cuMemsetD8Async, (CUdeviceptr p, unsigned char v, size_t n, CUstream s), memset((void *)p, v, n))
 // Another module has a variable, of which BAD_VARIABLE says what is not as it should be.
 unsigned char fake_theirs[2 * FAKE_BYTES] __attribute__((aligned(256)));

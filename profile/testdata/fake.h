@@ -28,4 +28,10 @@ extern int fake_waits, fake_strays;   // for events, and kernels on FAKE_STREAM
 extern int fake_graph_launches;       // the agent's
 int fake_runs(CUdeviceptr p); // of kernels that were given it
 
+struct fake_array { // a CUarray is one of these
+  size_t row, rows;
+  unsigned char *bytes;
+};
+extern struct fake_array *fake_written; // by kernels, as a surface: each byte is 1 more, by a candidate SURFACE more
+
 extern CUpti_CallbackFunc fake_callback; // the agent's

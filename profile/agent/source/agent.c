@@ -94,7 +94,7 @@ void gate_open(void) {
 enum action {
   NOTHING, GATE, WAIT, LAUNCH, LAUNCH_EX, COOPERATIVE, GRAPH, GRAPH_CHANGE, ALLOC, ALLOC_ASYNC, ALLOC_PITCH, ALLOC_MANAGED, ALLOC_FOREIGN,
   HOST_ALLOC, HOST_REGISTER, MAP, UNMAP, FREE, LOAD, LIBRARY, LIBRARY_MANAGED, KERNEL_FUNCTION, CAPTURE_BEGIN, CAPTURE_END,
-  SURFACE, SURFACE_END, PEER, PEER_END, CACHE_CONFIG, ASK, EXPORT,
+  ARRAY_NEW, ARRAY_NEW_3D, ARRAY_END, TEXTURE, TEXTURE_END, SURFACE, SURFACE_END, PEER, PEER_END, CACHE_CONFIG, ASK, EXPORT,
 };
 static const struct {
   const char *name;
@@ -146,6 +146,11 @@ static const struct {
     {"cuKernelGetFunction", KERNEL_FUNCTION},
     {"cuStreamBeginCapture*", CAPTURE_BEGIN},
     {"cuStreamEndCapture", CAPTURE_END},
+    {"cuArrayCreate_v2", ARRAY_NEW},
+    {"cuArray3DCreate_v2", ARRAY_NEW_3D},
+    {"cuArrayDestroy", ARRAY_END},
+    {"cuTexObjectCreate", TEXTURE},
+    {"cuTexObjectDestroy", TEXTURE_END},
     {"cuSurfObjectCreate", SURFACE},
     {"cuSurfObjectDestroy", SURFACE_END},
     {"cuCtxEnablePeerAccess", PEER},
@@ -308,7 +313,9 @@ static void on_enter(enum action a, const CUpti_CallbackData *c, bool own) {
   case GRAPH: on_graph_launch(c, stream_of(((const cuGraphLaunch_params *)c->functionParams)->hStream, own)); break;
   case GRAPH_CHANGE: on_graph_enter(c->functionName, c->functionParams); break;
   case LOAD: case LIBRARY: case LIBRARY_MANAGED: case KERNEL_FUNCTION: module_forget(); break;
-  case SURFACE_END: atomic_fetch_sub(&surfaces, 1); break;
+  case ARRAY_END: array_removed(((const cuArrayDestroy_params *)c->functionParams)->hArray); break;
+  case TEXTURE_END: object_removed(((const cuTexObjectDestroy_params *)c->functionParams)->texObject, false); break;
+  case SURFACE_END: object_removed(((const cuSurfObjectDestroy_params *)c->functionParams)->surfObject, true); break;
   case PEER_END: atomic_fetch_sub(&peers, 1); break;
   default: break;
   }
@@ -366,7 +373,27 @@ static void on_success(enum action a, const CUpti_CallbackData *c) {
     break;
   }
   case CAPTURE_BEGIN: atomic_fetch_add(&captures, 1); break;
-  case SURFACE: atomic_fetch_add(&surfaces, 1); break;
+  case ARRAY_NEW: {
+    const cuArrayCreate_v2_params *p = params;
+    const CUDA_ARRAY_DESCRIPTOR *d = p->pAllocateArray;
+    array_added(*p->pHandle, &(CUDA_ARRAY3D_DESCRIPTOR){.Width = d->Width, .Height = d->Height, .Format = d->Format, .NumChannels = d->NumChannels}, c->context);
+    break;
+  }
+  case ARRAY_NEW_3D: {
+    const cuArray3DCreate_v2_params *p = params;
+    array_added(*p->pHandle, p->pAllocateArray, c->context);
+    break;
+  }
+  case TEXTURE: {
+    const cuTexObjectCreate_params *p = params;
+    object_added(*p->pTexObject, false, c->context, p->pResDesc, p->pTexDesc, p->pResViewDesc);
+    break;
+  }
+  case SURFACE: {
+    const cuSurfObjectCreate_params *p = params;
+    object_added(*p->pSurfObject, true, c->context, p->pResDesc, NULL, NULL);
+    break;
+  }
   case PEER: atomic_fetch_add(&peers, 1); break;
   case EXPORT: atomic_store(&exported, true); break;
   case CACHE_CONFIG: { // cuKernelSetCacheConfig begins with the same fields
@@ -408,6 +435,7 @@ static void on_resource(CUpti_CallbackId id, const CUpti_ResourceData *r) {
     kernels_drop(r->context, NULL);
     modules_drop(r->context);
     allocs_drop(r->context);
+    textures_drop(r->context);
     streams_drop(r->context);
     compare_drop(r->context);
     samples_drop(r->context);

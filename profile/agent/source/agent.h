@@ -4,6 +4,7 @@
 //   socket.c   frames to and from gnvcc
 //   module.c   the cubins that were loaded, and which one a launched function belongs to
 //   alloc.c    memory that the application has allocated
+//   texture.c  texture and surface objects, and their arrays
 //   launch.c   launches: configurations, counts, arguments that stay the same, and the question to gnvcc
 //   measure.c  a session: save memory, run candidates, put memory back
 //   region.c   saved memory: the copies, and putting them back
@@ -29,7 +30,7 @@
 #include <stdint.h>
 
 // The protocol's version; profile/frame.go has the same number, and the same frame types.
-#define PROTOCOL 12
+#define PROTOCOL 13
 
 enum frame {
   // agent -> gnvcc
@@ -49,7 +50,7 @@ enum frame {
   FRAME_CAPTURED,    // str why it was given up ("": it was not), u64 bytes written, f64 seconds before the launch, f64 seconds from its return; answered by FRAME_VERDICT
   // gnvcc -> agent
   // u8 0: go on, 1: tune, 2: capture; u64 again after n launches with these values (0: never for this configuration), u32 number of variables, each str name, u8 constant;
-  // for a capture str path, u64 most bytes
+  // for a capture str path, u64 most bytes, u8 the kernel reads textures or accesses surfaces
   FRAME_VERDICT = 64,
   FRAME_LOAD,         // str path, str entry ("": the kernel's name), u32 reserve bytes, u32 carveout % and one more (0: as seen), 3 u32 grid and 3 u32 block (0: as seen) -> u32 candidate, attributes
   FRAME_UNLOAD,       // u32 candidate
@@ -126,7 +127,7 @@ void modules_drop(CUcontext context);
 
 // ---- alloc.c
 
-enum kind { DEVICE, ASYNC, MAPPED, PINNED, REGISTERED, MANAGED, FOREIGN, FOUND, VARIABLE };
+enum kind { DEVICE, ASYNC, MAPPED, PINNED, REGISTERED, MANAGED, FOREIGN, FOUND, VARIABLE, ARRAY };
 struct alloc {
   struct alloc *next;
   uint64_t base, size;
@@ -149,7 +150,35 @@ bool alloc_holds(uint64_t p); // one of them has this address, or ends there; sl
 uint64_t allocs_peak(void);   // the most bytes of the device's memory that there were at a time
 const char *kind_name(enum kind kind);
 extern atomic_bool exported; // memory was given out to other processes or interfaces
-extern atomic_int surfaces, peers; // live surface objects; contexts that may reach another GPU's memory
+extern atomic_int peers;     // contexts that may reach another GPU's memory
+
+// ---- texture.c
+
+struct array {
+  struct array *next;
+  CUarray handle;
+  CUcontext context;
+  CUDA_ARRAY3D_DESCRIPTOR is;
+  uint64_t row, size; // bytes, of what it holds in memory
+};
+struct object {
+  struct object *next;
+  uint64_t handle;
+  bool surface, viewed; // viewed: it has a view
+  CUcontext context;
+  CUDA_RESOURCE_DESC of;
+  CUDA_TEXTURE_DESC how;
+  CUDA_RESOURCE_VIEW_DESC view;
+};
+void array_added(CUarray handle, const CUDA_ARRAY3D_DESCRIPTOR *d, CUcontext context);
+void array_removed(CUarray handle);
+bool array_find(CUarray handle, CUcontext context, struct array *found);
+CUresult array_copy(const struct array *a, CUdeviceptr memory, bool back, CUstream stream); // back: from memory into the array
+void object_added(uint64_t handle, bool surface, CUcontext context, const CUDA_RESOURCE_DESC *of, const CUDA_TEXTURE_DESC *how, const CUDA_RESOURCE_VIEW_DESC *view);
+void object_removed(uint64_t handle, bool surface);
+struct object *objects_copy(CUcontext context, size_t *n); // an array, allocated, sorted by handle
+void textures_drop(CUcontext context);
+extern atomic_int surfaces; // live surface objects
 
 // ---- launch.c
 
@@ -209,7 +238,7 @@ bool session(const struct launch *l, const struct kernel *k, const struct variab
 
 // ---- capture.c
 
-bool capture_before(const struct launch *l, const struct kernel *k, const char *path, uint64_t limit, const struct variable *v, uint32_t nv, char *why, size_t n);
+bool capture_before(const struct launch *l, const struct kernel *k, const char *path, uint64_t limit, bool textures, const struct variable *v, uint32_t nv, char *why, size_t n);
 bool capture_pending(void);        // this thread is between the two
 void capture_after(bool launched); // opens the gate and tells gnvcc
 
@@ -258,6 +287,7 @@ struct region {
   uint8_t *saved_host;
   uint64_t first;      // number of its first chunk among all chunks
   uint64_t chunks;
+  struct array array;  // what it is a copy of, where that has a handle: each run has it in the array
 };
 struct store {
   struct region *r;
@@ -279,6 +309,7 @@ struct store {
 bool store_save(struct store *s);     // copies all regions aside
 const char *host_closed(const struct region *r, size_t n); // why those on the host can't be read and written here, NULL: they can
 bool host_quiet(const struct region *r, size_t n);         // nobody writes to those on the host: they are as they were saved
+bool store_take(struct store *s);     // queues the copies of arrays
 bool store_restore(struct store *s);  // queues the copies that put dirty chunks back
 bool store_keep(struct store *s);     // keeps the content of all written chunks as golden
 void store_free(struct store *s);
@@ -303,6 +334,7 @@ bool compare_all(struct store *s, bool golden, struct found *found);
 
 // ---- prints.c
 void prints_open(void);
+bool prints_kept(void);           // this process is a replay's
 bool prints_clear(void);          // drops what kernels have printed
 void prints_trim(void);           // drops it where it is much
 bool prints_sum(uint64_t sum[2]); // a sum over the lines since then; zeros but in a replay

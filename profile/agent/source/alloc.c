@@ -8,7 +8,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct alloc *buckets[BUCKETS];
 static uint64_t count; // live ones
 static uint64_t device_bytes, device_peak; // of what takes the device's memory
-atomic_int surfaces, peers;
+atomic_int peers;
 atomic_bool exported;
 
 // Allocations are aligned to 256 bytes at least, most to 512.
@@ -158,6 +158,7 @@ const char *kind_name(enum kind kind) {
       [DEVICE] = "device memory",      [ASYNC] = "stream-ordered device memory", [MAPPED] = "mapped device memory",
       [PINNED] = "pinned host memory", [REGISTERED] = "registered host memory",  [MANAGED] = "managed memory",
       [FOREIGN] = "shared memory",     [FOUND] = "device memory",                [VARIABLE] = "variable",
+      [ARRAY] = "array",
   };
   return names[kind];
 }

@@ -23,7 +23,7 @@
 
 EMBED(gnvcc_hash_ptx, "hash.ptx");
 
-enum record { REC_KERNEL = 1, REC_ATTRIBUTE, REC_RANGE, REC_DATA, REC_VARIABLE, REC_AFTER, REC_END };
+enum record { REC_KERNEL = 1, REC_ATTRIBUTE, REC_RANGE, REC_DATA, REC_VARIABLE, REC_AFTER, REC_END, REC_ARRAY = 11, REC_OBJECT };
 enum place { ON_DEVICE, ON_HOST };
 
 #define PIECE ((uint64_t)16 << 20) // bytes that are copied at a time, while those before are written
@@ -37,7 +37,8 @@ struct item { // an allocation, a variable of the kernel's module, or (FOUND) me
   uint64_t base, size;
   enum kind kind;
   char *name; // a copy: the verdict's is gone when the launch returns
-  bool constant, reached;
+  bool constant, reached; // constant: kernels can't write it
+  struct array array;     // of an ARRAY, whose base is that of a copy in memory while there is one
 };
 
 struct capture {
@@ -51,6 +52,10 @@ struct capture {
   struct item *items; // allocations sorted by address, then variables, then what was found
   size_t allocs, n;    // n may grow with the arguments
   size_t *queue, queued, done;
+  bool textures;          // the kernel has such accesses
+  struct object *objects; // all that there are, if so; those that it reaches are marked
+  size_t objects_n, objects_reached;
+  bool *object_reached;
   uint8_t *piece, *other; // what is copied next, and what is written meanwhile
   struct behind writer;
   struct { uint64_t address, n; const uint8_t *p; } data; // for the writer
@@ -111,7 +116,7 @@ static struct item *item_of(struct capture *c, uint64_t p) {
   }
   if (lo < c->allocs && p >= c->items[lo].base) return &c->items[lo];
   for (size_t i = c->allocs; i < c->n; i++)
-    if (p >= c->items[i].base && p < c->items[i].base + c->items[i].size) return &c->items[i];
+    if (c->items[i].kind != ARRAY && p >= c->items[i].base && p < c->items[i].base + c->items[i].size) return &c->items[i];
   return NULL;
 }
 
@@ -130,6 +135,47 @@ static void reach(struct capture *c, struct item *x) {
   for (struct item *y = x; y < last && y[1].kind == MAPPED && y->base + y->size == y[1].base; y++) reach_one(c, y + 1);
 }
 
+// What a texture or surface object stands for.
+static bool reach_object(struct capture *c, size_t i) {
+  const struct object *o = &c->objects[i];
+  if (c->object_reached[i]) return true;
+  c->object_reached[i] = true;
+  c->objects_reached++;
+  if (o->of.resType == CU_RESOURCE_TYPE_LINEAR || o->of.resType == CU_RESOURCE_TYPE_PITCH2D) { // both begin with the address
+    struct item *x = item_of(c, o->of.res.linear.devPtr);
+    if (!x || x->name) return give_up(c, "a texture is over memory that is not known, or over a variable");
+    reach(c, x);
+    return true;
+  }
+  if (o->of.resType != CU_RESOURCE_TYPE_ARRAY) return give_up(c, "a texture is over a mipmapped array");
+  struct item *x = c->items + c->allocs, *end = c->items + c->n;
+  while (x < end && (x->kind != ARRAY || x->array.handle != o->of.res.array.hArray)) x++;
+  if (x == end) {
+    *x = (struct item){.kind = ARRAY, .constant = true};
+    if (!array_find(o->of.res.array.hArray, o->context, &x->array))
+      return give_up(c, "a texture or surface is over an array that can't be copied (of another interface, sparse, a level of another one, or gone)");
+    x->size = x->array.size;
+    for (size_t k = 0; k < c->objects_n; k++)
+      if (c->objects[k].surface && c->objects[k].of.resType == CU_RESOURCE_TYPE_ARRAY && c->objects[k].of.res.array.hArray == x->array.handle) x->constant = false;
+    c->n++;
+  }
+  reach_one(c, x);
+  return true;
+}
+
+// A word that may be an object's handle: a texture's and a surface's may be the same.
+static bool scan_handle(struct capture *c, uint64_t v) {
+  size_t lo = 0, hi = c->objects_n;
+  while (lo < hi) {
+    size_t mid = (lo + hi) / 2;
+    if (c->objects[mid].handle < v) lo = mid + 1;
+    else hi = mid;
+  }
+  for (; lo < c->objects_n && c->objects[lo].handle == v; lo++)
+    if (!reach_object(c, lo)) return false;
+  return true;
+}
+
 // Looks for addresses in words. False: one points to a variable, whose address can't be had again.
 static bool scan(struct capture *c, const uint8_t *p, size_t n) {
   uint64_t low = UINT64_MAX, high = 0;
@@ -140,6 +186,7 @@ static bool scan(struct capture *c, const uint8_t *p, size_t n) {
   for (size_t at = 0; at + 8 <= n; at += 8) {
     uint64_t v;
     memcpy(&v, p + at, 8);
+    if (c->objects_n > 0 && !scan_handle(c, v)) return false;
     if (v < low || v >= high) continue;
     struct item *x = item_of(c, v);
     if (!x) continue;
@@ -152,12 +199,14 @@ static bool scan(struct capture *c, const uint8_t *p, size_t n) {
 static bool list_items(struct capture *c, const struct variable *v, uint32_t nv) {
   size_t n = 0;
   struct alloc *a = allocs_copy(&n);
-  size_t most = n + nv + c->k->bytes / 8 + 1; // each word of the arguments may lead to one more
+  if (c->textures && !(c->objects = objects_copy(c->l->context, &c->objects_n))) return give_up(c, "out of memory");
+  c->object_reached = calloc(c->objects_n + 1, sizeof *c->object_reached);
+  size_t most = n + nv + c->k->bytes / 8 + c->objects_n + 2; // each word of the arguments may lead to one more
   c->items = calloc(most, sizeof *c->items);
   c->queue = calloc(most, sizeof *c->queue);
   c->piece = malloc(PIECE);
   c->other = malloc(PIECE);
-  if (!a || !c->items || !c->queue || !c->piece || !c->other) {
+  if (!a || !c->items || !c->queue || !c->object_reached || !c->piece || !c->other) {
     free(a);
     return give_up(c, "out of memory");
   }
@@ -201,7 +250,7 @@ static bool add_found(struct capture *c, uint64_t p) {
       cu.PointerGetAttribute(&size, CU_POINTER_ATTRIBUTE_RANGE_SIZE, p) != CUDA_SUCCESS || base > p || p - base >= size || base % 8)
     return give_up(c, "the driver does not report the extent of memory that an argument points to");
   for (size_t i = 0; i < c->n; i++)
-    if (base < c->items[i].base + c->items[i].size && c->items[i].base < base + size) return give_up(c, "an argument points to memory that is known only in part");
+    if (c->items[i].kind != ARRAY && base < c->items[i].base + c->items[i].size && c->items[i].base < base + size) return give_up(c, "an argument points to memory that is known only in part");
   c->items[c->n] = (struct item){.base = base, .size = size, .kind = FOUND};
   reach(c, &c->items[c->n++]);
   return true;
@@ -214,6 +263,7 @@ static bool from_arguments(struct capture *c, const uint8_t *args) {
       uint64_t p;
       unsigned type = 0;
       memcpy(&p, args + c->k->offset[i] + at, 8);
+      if (!scan_handle(c, p)) return false;
       if (p < 1 << 16) continue;
       struct item *x = item_of(c, p);
       if (x && x->name) return give_up(c, "an argument is the address of a variable, which is another one in another process");
@@ -294,7 +344,27 @@ static void write_data(void *of) {
   }
 }
 
-static bool write_item(struct capture *c, const struct item *x) {
+// Copies an array into memory, to be read there like any other; unfold ends that.
+static bool unfold(struct capture *c, struct item *x) {
+  CUdeviceptr p = 0;
+  if (x->kind != ARRAY) return true;
+  if (cu.MemAlloc(&p, x->size) != CUDA_SUCCESS) return give_up(c, "no room on the device for a copy of an array");
+  if (array_copy(&x->array, p, false, c->stream) == CUDA_SUCCESS && cu.StreamSynchronize(c->stream) == CUDA_SUCCESS) {
+    x->base = p;
+    return true;
+  }
+  cu.MemFree(p);
+  return give_up(c, "an array that the launch reaches can't be read");
+}
+
+static void fold(struct item *x) {
+  if (x->kind == ARRAY && x->base) cu.MemFree(x->base), x->base = 0;
+}
+
+// In the file an array has a small number in an address' stead: no memory begins there.
+static uint64_t number(const struct capture *c, const struct item *x) { return (uint64_t)(x - c->items) - c->allocs + 1; }
+
+static bool write_item(struct capture *c, struct item *x) {
   struct buffer b = {0};
   if (x->kind == FOREIGN) return give_up(c, "the launch reaches memory that is shared with another process or interface");
   // Of managed memory there may be more than the device has, and what is read comes into being (H200: a program that asked for 141 GB and used
@@ -310,10 +380,10 @@ static bool write_item(struct capture *c, const struct item *x) {
   unsigned flags = 0;
   if (x->kind == PINNED && cu.MemHostGetFlags && cu.MemHostGetFlags(&flags, (void *)x->base) == CUDA_SUCCESS && flags & CU_MEMHOSTALLOC_WRITECOMBINED && x->size > HASH_CHUNK)
     return give_up(c, "the launch reaches write-combined memory, which is very slow to read");
-  put_u64(&b, x->base);
+  put_u64(&b, x->kind == ARRAY ? number(c, x) : x->base);
   put_u64(&b, x->size);
-  put_u32(&b, on_host(x->kind) ? ON_HOST : ON_DEVICE);
-  if (!record(c, REC_RANGE, &b, NULL, 0)) return false;
+  if (x->kind != ARRAY) put_u32(&b, on_host(x->kind) ? ON_HOST : ON_DEVICE);
+  if (!(x->kind == ARRAY ? record(c, REC_ARRAY, &b, &x->array.is, sizeof x->array.is) : record(c, REC_RANGE, &b, NULL, 0)) || !unfold(c, x)) return false;
   bool ok = true, much = x->size > PIECE; // else a thread is not worth it
   if (much && !c->writer.work) behind_begin(&c->writer, write_data, c);
   for (uint64_t at = 0; ok && at < x->size; at += PIECE) {
@@ -323,13 +393,34 @@ static bool write_item(struct capture *c, const struct item *x) {
     behind_wait(&c->writer);
     if (!ok || c->why) break;
     uint8_t *full = c->piece;
-    c->data.address = x->base + at, c->data.n = n, c->data.p = full;
+    c->data.address = (x->kind == ARRAY ? 0 : x->base) + at, c->data.n = n, c->data.p = full;
     c->piece = c->other, c->other = full;
     if (much) behind_go(&c->writer);
     else write_data(c);
   }
   behind_wait(&c->writer);
+  fold(x);
   return ok && !c->why;
+}
+
+static bool write_objects(struct capture *c) {
+  if (c->textures && c->objects_reached == 0) return give_up(c, "the kernel reads textures or surfaces, and no handle of one is among its arguments or in memory that it reaches");
+  for (size_t i = 0; i < c->objects_n; i++) {
+    const struct object *o = &c->objects[i];
+    struct buffer b = {0};
+    uint64_t array = 0;
+    if (!c->object_reached[i]) continue;
+    for (struct item *x = c->items + c->allocs; x < c->items + c->n && o->of.resType == CU_RESOURCE_TYPE_ARRAY; x++)
+      if (x->kind == ARRAY && x->array.handle == o->of.res.array.hArray) array = number(c, x);
+    put_u64(&b, o->handle);
+    put_u32(&b, o->surface);
+    put_u32(&b, o->viewed);
+    put_u64(&b, array);
+    put_bytes(&b, &o->of, sizeof o->of);
+    put_bytes(&b, &o->how, sizeof o->how);
+    if (!record(c, REC_OBJECT, &b, &o->view, sizeof o->view)) return false;
+  }
+  return true;
 }
 
 static void drop(struct capture *c) {
@@ -340,6 +431,8 @@ static void drop(struct capture *c) {
   for (size_t i = 0; c->items && i < c->n; i++) free(c->items[i].name);
   free(c->items);
   free(c->queue);
+  free(c->objects);
+  free(c->object_reached);
   free(c->piece);
   free(c->other);
   free(c);
@@ -355,6 +448,7 @@ static bool before(struct capture *c, const struct variable *v, uint32_t nv) {
   if (!ok && !c->why) give_up(c, "the launch's arguments can't be read");
   free(args);
   while (ok && c->done < c->queued) ok = write_item(c, &c->items[c->queue[c->done++]]);
+  ok = ok && write_objects(c);
   behind_end(&c->writer);
   c->before = now() - c->begin;
   return ok;
@@ -362,14 +456,14 @@ static bool before(struct capture *c, const struct variable *v, uint32_t nv) {
 
 // Begins a capture: the caller holds talk, and its own count at the gate is given back. True: memory was read, the gate is closed,
 // and capture_after must follow when the launch returns. False: nothing is held, and why.
-bool capture_before(const struct launch *l, const struct kernel *k, const char *path, uint64_t limit, const struct variable *v, uint32_t nv, char *why, size_t n) {
+bool capture_before(const struct launch *l, const struct kernel *k, const char *path, uint64_t limit, bool textures, const struct variable *v, uint32_t nv, char *why, size_t n) {
   struct capture *c = calloc(1, sizeof *c);
   CUresult error = CUDA_SUCCESS;
   if (!c) {
     snprintf(why, n, "out of memory");
     return false;
   }
-  *c = (struct capture){.l = l, .k = k, .fd = -1, .path = strdup(path), .limit = limit, .begin = now(), .stream = l->stream};
+  *c = (struct capture){.l = l, .k = k, .fd = -1, .path = strdup(path), .limit = limit, .textures = textures, .begin = now(), .stream = l->stream};
   bool closed = c->path && gate_close(PATIENCE);
   CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
   cu.ThreadExchangeStreamCaptureMode(&mode);
@@ -439,7 +533,7 @@ static bool write_after(struct capture *c) {
     give_up(c, "the tools for a capture can't be loaded");
   for (size_t i = 0; !c->why && i < c->queued; i++) {
     struct item *x = &c->items[c->queue[i]];
-    if (x->name && x->constant) continue; // kernels can't write it
+    if (x->constant || !unfold(c, x)) continue; // kernels can't write it
     uint64_t chunks = (x->size + HASH_CHUNK - 1) / HASH_CHUNK;
     if (of_both(x->kind)) { // pages of managed memory stay where they are
       hash_chunks(c, x, chunks, list);
@@ -451,8 +545,9 @@ static bool write_after(struct capture *c) {
         give_up(c, "what the launch left can't be hashed");
     }
     struct buffer b = {0};
+    fold(x);
     put_str(&b, x->name);
-    put_u64(&b, x->name ? 0 : x->base);
+    put_u64(&b, x->name ? 0 : x->kind == ARRAY ? number(c, x) : x->base);
     if (!c->why) record(c, REC_AFTER, &b, list, 16 * chunks);
     buffer_free(&b);
   }

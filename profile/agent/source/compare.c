@@ -168,7 +168,7 @@ bool compare_one(struct store *s, const struct region *r, uint64_t with, bool *s
 
 bool compare_all(struct store *s, bool golden, struct found *found) {
   uint64_t n = s->chunks;
-  if (!clear(s, n)) return false;
+  if (!clear(s, n) || !store_take(s)) return false;
   // What lies on the host is entered after the device's results have come.
   for (int pass = 0; pass < 2; pass++) {
     for (size_t i = 0; i < s->n; i++) {

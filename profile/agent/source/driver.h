@@ -37,6 +37,7 @@ CUresult cuLibraryGetModule(CUmodule *, CUlibrary);
   X(MemcpyDtoDAsync, cuMemcpyDtoDAsync, "cuMemcpyDtoDAsync_v2", 1) \
   X(MemcpyDtoH, cuMemcpyDtoH, "cuMemcpyDtoH_v2", 1) \
   X(MemcpyHtoD, cuMemcpyHtoD, "cuMemcpyHtoD_v2", 1) \
+  X(Memcpy3DAsync, cuMemcpy3DAsync, "cuMemcpy3DAsync_v2", 0) \
   X(MemsetD8Async, cuMemsetD8Async, "cuMemsetD8Async", 1) \
   X(PointerGetAttribute, cuPointerGetAttribute, "cuPointerGetAttribute", 1) \
   X(EventCreate, cuEventCreate, "cuEventCreate", 1) \

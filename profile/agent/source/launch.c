@@ -368,7 +368,7 @@ static bool leave_alone(const struct launch *l, const struct shape *s, CUdevice 
   else if (all->others) snprintf(text, n, "the process has memory in another CUDA context, too");
   else if (atomic_load(&exported)) snprintf(text, n, "the process has given memory out to another process, or to an interface");
   else if (all->foreign) snprintf(text, n, "the process shares memory with another process, or with a graphics or an external interface");
-  else if (atomic_load(&surfaces) > 0) snprintf(text, n, "the process has surface objects, and writes to arrays are not saved");
+  else if (atomic_load(&surfaces) > 0 && !prints_kept()) snprintf(text, n, "the process has surface objects, and writes to arrays are not saved");
   else if (atomic_load(&peers) > 0) snprintf(text, n, "the GPU can reach another GPU's memory");
   else if ((p = host_pointer(s, device))) {
     snprintf(text, n, "parameter %u points to host memory that CUDA did not allocate", p - 1);
@@ -384,6 +384,7 @@ struct verdict {
   uint32_t nv;
   char *path; // of a capture
   uint64_t limit;
+  bool textures; // the kernel has such accesses
 };
 
 static void verdict_free(struct verdict *d) {
@@ -409,6 +410,7 @@ static bool verdict_receive(struct verdict *d) {
   if (d->what == CAPTURE) {
     d->path = get_str(&b);
     d->limit = get_u64(&b);
+    d->textures = get_u8(&b) != 0;
   }
   bool ok = type == FRAME_VERDICT && !b.bad && d->v && d->what <= CAPTURE;
   buffer_free(&b);
@@ -537,7 +539,7 @@ static void ask(struct shape *s, const struct launch *l, uint32_t *values) {
   if (d.what == TUNE) tune(l, k, &d);
   if (d.what == CAPTURE) {
     char trouble[256] = "";
-    if (capture_before(l, k, d.path, d.limit, d.v, d.nv, trouble, sizeof trouble)) {
+    if (capture_before(l, k, d.path, d.limit, d.textures, d.v, d.nv, trouble, sizeof trouble)) {
       captured.shape = s; // talk stays locked and the gate closed until the launch has returned
       captured.values = values;
       verdict_free(&d);

@@ -93,6 +93,26 @@ static const char *find_pointed(struct session *x, CUdevice device) {
   return why;
 }
 
+// The arrays that surfaces may write, each with memory to hold a copy.
+static const char *list_arrays(struct session *x) {
+  size_t n = 0;
+  struct object *o = objects_copy(x->l->context, &n);
+  const char *why = o ? NULL : "out of memory";
+  for (size_t i = 0; !why && i < n; i++) {
+    struct array a;
+    CUdeviceptr p = 0;
+    bool has = false;
+    for (size_t k = 0; k < x->s.n; k++) has |= o[i].surface && x->s.r[k].array.handle == o[i].of.res.array.hArray;
+    if (!o[i].surface || has) continue;
+    if (!array_find(o[i].of.res.array.hArray, x->l->context, &a)) why = "a surface's array is not known";
+    else if (cu.MemAlloc(&p, a.size) != CUDA_SUCCESS) why = "no room on the device for a copy of an array";
+    else if (!add_region(x, p, a.size, ARRAY, NULL)) why = "out of memory", cu.MemFree(p);
+    else x->s.r[x->s.n - 1].array = a;
+  }
+  free(o);
+  return why;
+}
+
 static const char *list_regions(struct session *x) {
   CUdevice device = 0;
   if (cu.CtxGetDevice(&device) != CUDA_SUCCESS) return "the current device is not known";
@@ -123,7 +143,8 @@ static const char *list_regions(struct session *x) {
     // Constants can't be written by kernels.
     if (!x->v[i].constant && !add_region(x, x->variables[i], x->variable_sizes[i], VARIABLE, x->v[i].name)) return "out of memory";
   }
-  return find_pointed(x, device);
+  const char *open = find_pointed(x, device);
+  return open ? open : list_arrays(x);
 }
 
 // ---- Answers.

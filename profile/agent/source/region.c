@@ -66,6 +66,8 @@ bool store_save(struct store *s) {
   }
   if (on_host > host_room()) return store_fail(s, CUDA_ERROR_OUT_OF_MEMORY, "no room for a copy of the program's memory, neither on the device nor on the host");
 
+  if (!store_take(s)) return false;
+  TRY(cu.StreamSynchronize(s->stream), "copying an array");
   uint64_t at = 0;
   for (size_t i = 0; i < s->n; i++) {
     struct region *r = &s->r[i];
@@ -108,9 +110,18 @@ static bool put_back(struct store *s, const struct region *r, uint64_t at, uint6
   return true;
 }
 
-bool store_restore(struct store *s) {
+bool store_take(struct store *s) {
   for (size_t i = 0; i < s->n; i++)
-    if (!runs(s, &s->r[i], s->dirty, put_back)) return false;
+    if (s->r[i].array.handle) TRY(array_copy(&s->r[i].array, s->r[i].base, false, s->stream), "copying an array");
+  return true;
+}
+
+bool store_restore(struct store *s) {
+  for (size_t i = 0; i < s->n; i++) {
+    const struct region *r = &s->r[i];
+    if (!runs(s, r, s->dirty, put_back)) return false;
+    if (r->array.handle && memchr(s->dirty + r->first, 1, r->chunks)) TRY(array_copy(&r->array, r->base, true, s->stream), "putting an array back");
+  }
   return true;
 }
 
@@ -148,7 +159,10 @@ bool store_keep(struct store *s) {
 }
 
 void store_free(struct store *s) {
-  for (size_t i = 0; i < s->n; i++) free(s->r[i].saved_host);
+  for (size_t i = 0; i < s->n; i++) {
+    free(s->r[i].saved_host);
+    if (s->r[i].array.handle) cu.MemFree(s->r[i].base);
+  }
   if (s->area) cu.MemFree(s->area);
   if (s->golden) cu.MemFree(s->golden);
   if (s->staging) cu.MemFree(s->staging);

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 // profile/capture/raw.go has the same numbers.
-enum record { REC_KERNEL = 1, REC_ATTRIBUTE, REC_RANGE, REC_DATA, REC_VARIABLE, REC_AFTER, REC_END, REC_CUBIN, REC_DEVICE, REC_NUMBERS };
+enum record { REC_KERNEL = 1, REC_ATTRIBUTE, REC_RANGE, REC_DATA, REC_VARIABLE, REC_AFTER, REC_END, REC_CUBIN, REC_DEVICE, REC_NUMBERS, REC_ARRAY, REC_OBJECT };
 static const char magic[16] = "gnvcc capture 1";
 
 struct view {
@@ -73,8 +73,9 @@ static void read_kernel(struct capture *c, struct view *v) {
     c->offset[i] = take32(v);
     c->size[i] = take32(v);
   }
-  uint32_t n = take32(v);
-  c->arguments = take(v, n);
+  uint32_t n = c->arguments_size = take32(v);
+  if (!(c->arguments = malloc((size_t)n + 1))) stop(1, "out of memory");
+  memcpy(c->arguments, take(v, n), n);
   for (uint32_t i = 0; i < c->parameters; i++)
     if (c->offset[i] > n || c->size[i] > n - c->offset[i]) stop(1, "the capture is damaged: parameter %u lies outside of the arguments", i);
 }
@@ -100,6 +101,46 @@ static void read_data(struct capture *c, struct view *v) {
   if (d.size == 0 || !range_of(c, d.address, d.size)) stop(1, "the capture is damaged: data for no range");
   c->data = grow(c->data, c->datas, sizeof *c->data);
   c->data[c->datas++] = d;
+}
+
+// How much of memory a descriptor's array takes up must be what the file says: the driver copies by the descriptor.
+static void read_array(struct capture *c, struct view *v) {
+  struct array a = {.number = take64(v), .size = take64(v)};
+  memcpy(&a.is, take(v, sizeof a.is), sizeof a.is);
+  uint64_t rows = (a.is.Height ? a.is.Height : 1), layers = (a.is.Depth ? a.is.Depth : 1), most = (uint64_t)1 << 20;
+  if (a.number == 0 || a.number >= 4096 || array_of(c, a.number) || a.is.Width > most || rows > most || layers > most || a.size == 0 || a.size > (uint64_t)1 << 40 ||
+      a.size % (rows * layers) != 0 || a.is.NumChannels > 4 || a.size / (rows * layers) > 16 * a.is.Width)
+    stop(1, "the capture is damaged: array %llu", (unsigned long long)a.number);
+  a.row = a.size / (rows * layers);
+  if (!(a.content = calloc(1, a.size))) stop(1, "out of memory");
+  c->array = grow(c->array, c->arrays, sizeof *c->array);
+  c->array[c->arrays++] = a;
+}
+
+static void read_array_data(struct array *a, struct view *v) {
+  uint64_t at = take64(v), n = v->n;
+  if (at > a->size || n > a->size - at) stop(1, "the capture is damaged: data for no array");
+  memcpy(a->content + at, take(v, n), n);
+}
+
+static void take_struct(struct view *v, void *into, uint32_t size) {
+  if (take32(v) != size) stop(1, "the capture is damaged: a texture's descriptor has another size");
+  memcpy(into, take(v, size), size);
+}
+
+static void read_object(struct capture *c, struct view *v) {
+  struct object o = {.handle = take64(v), .surface = take32(v) != 0};
+  o.viewed = take32(v) != 0;
+  o.array = take64(v);
+  take_struct(v, &o.of, sizeof o.of);
+  take_struct(v, &o.how, sizeof o.how);
+  memcpy(&o.view, take(v, sizeof o.view), sizeof o.view);
+  bool in_array = o.of.resType == CU_RESOURCE_TYPE_ARRAY;
+  if (in_array != (o.array != 0) || (in_array && !array_of(c, o.array)) ||
+      (!in_array && o.of.resType != CU_RESOURCE_TYPE_LINEAR && o.of.resType != CU_RESOURCE_TYPE_PITCH2D))
+    stop(1, "the capture is damaged: a texture over nothing");
+  c->object = grow(c->object, c->objects, sizeof *c->object);
+  c->object[c->objects++] = o;
 }
 
 static void read_variable(struct capture *c, struct view *v) {
@@ -128,6 +169,8 @@ static void settle_after(struct capture *c, struct after *a, const char *name) {
       if (strcmp(c->variable[i].name, name) == 0) a->variable = &c->variable[i];
     if (!a->variable) stop(1, "the capture is damaged: hashes of no variable");
     a->size = a->variable->size;
+  } else if ((a->array = array_of(c, a->address))) {
+    a->size = a->array->size;
   } else {
     struct range *r = range_of(c, a->address, 1);
     if (!r || r->base != a->address) stop(1, "the capture is damaged: hashes of no range");
@@ -147,7 +190,7 @@ void capture_read(struct capture *c, const char *path) {
   if (all.p == MAP_FAILED) stop(1, "%s can't be mapped", path);
   if (memcmp(take(&all, sizeof magic), magic, sizeof magic) != 0) stop(1, "%s is no capture of this version", path);
   const char **names = NULL;
-  bool whole = false;
+  bool whole = false, array = false; // what data is of
   while (!whole) {
     uint32_t type = take32(&all);
     take32(&all);
@@ -160,8 +203,19 @@ void capture_read(struct capture *c, const char *path) {
       c->attribute[c->attributes].id = (CUlaunchAttributeID)take32(&v);
       memcpy(&c->attribute[c->attributes++].value, take(&v, sizeof(CUlaunchAttributeValue)), sizeof(CUlaunchAttributeValue));
       break;
-    case REC_RANGE: read_range(c, &v); break;
-    case REC_DATA: read_data(c, &v); break;
+    case REC_RANGE:
+      read_range(c, &v);
+      array = false;
+      break;
+    case REC_ARRAY:
+      read_array(c, &v);
+      array = true;
+      break;
+    case REC_OBJECT: read_object(c, &v); break;
+    case REC_DATA:
+      if (array) read_array_data(&c->array[c->arrays - 1], &v);
+      else read_data(c, &v);
+      break;
     case REC_VARIABLE: read_variable(c, &v); break;
     case REC_AFTER:
       names = grow(names, c->afters, sizeof *names);

@@ -248,5 +248,6 @@ void memory_fill(struct capture *c, unsigned variation) {
   for (size_t i = 0; i < c->variables; i++) need(cu.MemcpyHtoD(c->variable[i].address, c->variable[i].p, c->variable[i].size), "filling variables");
   for (size_t i = 0; variation && i < c->ranges; i++)
     if (c->range[i].numbers != NO_NUMBERS) vary(c, &c->range[i], variation);
+  textures_fill(c);
   need(cu.CtxSynchronize(), "filling memory");
 }

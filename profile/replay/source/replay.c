@@ -4,6 +4,7 @@
 //            and more are asked for at a multiple of 32 MiB, in a place that was free when the driver started (measured: H200, driver
 //            580; smaller ones come from the driver's own stock). So whole windows are reserved, and slabs of 2 MiB mapped in them.
 //            Where something of ours is in the way, the process begins anew: the kernel of the operating system then gives other addresses.
+//   textures the objects are made anew over memory and over arrays of the same kind, under their old handles where the driver gives them
 //   launch   the recorded cubin, attributes, limits, variables, arguments.
 //   check    the first launch must leave what it left in the application, chunk by chunk; else nothing more is done.
 //
@@ -11,7 +12,7 @@
 // Each VARIATION (a number) is one more launch, with other floating-point numbers in the ranges that the capture names for that.
 //
 // STATUS gets one line for each step. Exit codes: 0 done; 1 no GPU, or a capture that can't be read; 3 not here (another device, addresses that can't be
-// had); 4 the launch left other bits; 5 the launch, or the driver, failed.
+// had); 4 the launch left other bits, or did not end; 5 the launch, or the driver, failed.
 #define _GNU_SOURCE
 #include "embed.h"
 #include "hash.h"
@@ -31,7 +32,8 @@
 
 EMBED(gnvcc_hash_ptx, "hash.ptx");
 
-#define TRIES 16 // processes that are begun for one replay
+#define TRIES 16    // processes that are begun for one replay
+#define LONGEST 5.0 // seconds for a launch, of which the program's took one at most
 
 struct driver cu;
 static FILE *status;
@@ -132,6 +134,24 @@ static CUresult launch(const struct capture *c) {
   return cu.LaunchKernel(function, c->grid[0], c->grid[1], c->grid[2], c->block[0], c->block[1], c->block[2], c->dynamic, NULL, params, NULL);
 }
 
+static double now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+// Waits for a launch. One that does not end can't be stopped, and nothing of the driver's is called any more: it would wait, too.
+static void finish(const struct capture *c) {
+  double begin = now();
+  while (cu.StreamQuery(NULL) == CUDA_ERROR_NOT_READY) {
+    if (now() - begin > 1e-3) usleep(50);
+    if (now() - begin < LONGEST) continue;
+    tell("stop the launch does not end%s", c->hosts ? ": it reaches host memory, and may wait for what the CPU writes there" : " here, as it did in the program");
+    _exit(4);
+  }
+  need(cu.CtxSynchronize(), "running");
+}
+
 // ---- What it left.
 
 static void hash_all(struct capture *c) {
@@ -149,7 +169,13 @@ static void hash_all(struct capture *c) {
   for (size_t i = 0; i < c->afters; i++) {
     const struct after *a = &c->after[i];
     uint64_t address = a->address, size = a->size;
-    if (a->on_host)
+    uint8_t *row = a->array ? malloc(size) : NULL;
+    if (a->array) {
+      if (!row) stop(1, "out of memory");
+      array_read(a->array, row);
+      address = (uint64_t)row;
+    }
+    if (a->on_host || a->array)
       for (uint64_t k = 0; k < a->chunks; k++) {
         uint64_t n = size - k * HASH_CHUNK < HASH_CHUNK ? size - k * HASH_CHUNK : HASH_CHUNK;
         hash_host((const uint8_t *)address + k * HASH_CHUNK, n, have + 2 * k);
@@ -163,7 +189,9 @@ static void hash_all(struct capture *c) {
     }
     for (uint64_t k = 0; k < a->chunks; k++)
       if (memcmp(have + 2 * k, a->sums + 16 * k, 16) != 0)
-        stop(4, "%s %#llx, MiB %llu: not what the launch left in the program", a->variable ? "variable" : "memory at", (unsigned long long)address, (unsigned long long)k);
+        stop(4, "%s %#llx, MiB %llu: not what the launch left in the program", a->variable ? "variable" : a->array ? "array" : a->on_host ? "host memory, which the CPU may write meanwhile, at" : "memory at",
+             (unsigned long long)(a->array ? a->address : address), (unsigned long long)k);
+    free(row);
   }
   cu.MemFree(sums);
   cu.ModuleUnload(m);
@@ -238,13 +266,14 @@ int main(int argc, char **argv) {
   if (c.stack) need(cu.CtxSetLimit(CU_LIMIT_STACK_SIZE, c.stack), "setting the stack's size");
   if (c.cache) need(cu.CtxSetCacheConfig((CUfunc_cache)c.cache), "setting the cache configuration");
   memory_map(&c, device);
+  textures_make(&c);
   over("map");
   load_kernel(&c);
   over("load");
   memory_fill(&c, 0);
   over("fill");
   need(launch(&c), "launching");
-  need(cu.CtxSynchronize(), "running");
+  finish(&c);
   over("launch");
   hash_all(&c);
   tell("same");
@@ -254,7 +283,7 @@ int main(int argc, char **argv) {
     memory_fill(&c, 0);
     over("fill");
     need(launch(&c), "launching");
-    need(cu.CtxSynchronize(), "running");
+    finish(&c);
     tell("launched %d", i + 1);
     over("search");
   }
@@ -265,7 +294,7 @@ int main(int argc, char **argv) {
     over("vary");
     tell("variation %s", argv[i]);
     need(launch(&c), "launching");
-    need(cu.CtxSynchronize(), "running");
+    finish(&c);
     tell("varied %s", argv[i]);
     over("check");
   }

@@ -1,4 +1,5 @@
-// What the parts of the replayer know of each other: replay.c (the way through), capture.c (reads the file), memory.c (addresses and contents).
+// What the parts of the replayer know of each other: replay.c (the way through), capture.c (reads the file),
+// memory.c (addresses and contents), texture.c (textures, surfaces and their arrays).
 #ifndef GNVCC_REPLAY_H
 #define GNVCC_REPLAY_H
 #include <cuda.h>
@@ -29,6 +30,7 @@
   X(FuncSetCacheConfig, cuFuncSetCacheConfig, "cuFuncSetCacheConfig", 1) \
   X(LaunchKernel, cuLaunchKernel, "cuLaunchKernel", 1) \
   X(LaunchKernelEx, cuLaunchKernelEx, "cuLaunchKernelEx", 0) \
+  X(StreamQuery, cuStreamQuery, "cuStreamQuery", 1) \
   X(MemAlloc, cuMemAlloc, "cuMemAlloc_v2", 1) \
   X(MemFree, cuMemFree, "cuMemFree_v2", 1) \
   X(MemcpyHtoD, cuMemcpyHtoD, "cuMemcpyHtoD_v2", 1) \
@@ -40,6 +42,12 @@
   X(MemCreate, cuMemCreate, "cuMemCreate", 1) \
   X(MemMap, cuMemMap, "cuMemMap", 1) \
   X(MemSetAccess, cuMemSetAccess, "cuMemSetAccess", 1) \
+  X(Memcpy3D, cuMemcpy3D, "cuMemcpy3D_v2", 1) \
+  X(Array3DCreate, cuArray3DCreate, "cuArray3DCreate_v2", 1) \
+  X(TexObjectCreate, cuTexObjectCreate, "cuTexObjectCreate", 1) \
+  X(TexObjectDestroy, cuTexObjectDestroy, "cuTexObjectDestroy", 1) \
+  X(SurfObjectCreate, cuSurfObjectCreate, "cuSurfObjectCreate", 1) \
+  X(SurfObjectDestroy, cuSurfObjectDestroy, "cuSurfObjectDestroy", 1) \
   X(MemHostRegister, cuMemHostRegister, "cuMemHostRegister_v2", 1) \
   X(MemHostGetDevicePointer, cuMemHostGetDevicePointer, "cuMemHostGetDevicePointer_v2", 1)
 
@@ -63,6 +71,20 @@ struct data {
   uint64_t address, size;
   const uint8_t *p;
 };
+struct array {
+  uint64_t number, size, row; // bytes
+  CUDA_ARRAY3D_DESCRIPTOR is;
+  uint8_t *content; // in a row
+  CUarray made;
+};
+struct object { // a texture's or a surface's
+  uint64_t handle;
+  bool surface, viewed;
+  uint64_t array; // its number, 0: it is over memory
+  CUDA_RESOURCE_DESC of;
+  CUDA_TEXTURE_DESC how;
+  CUDA_RESOURCE_VIEW_DESC view;
+};
 struct variable {
   const char *name;
   bool constant;
@@ -74,6 +96,7 @@ struct after { // hashes of what the launch left in a range or a variable
   uint64_t address, size, chunks;
   bool on_host;
   const struct variable *variable; // NULL: a range
+  const struct array *array;       // NULL: not one
   const uint8_t *sums;             // 16 bytes a chunk
 };
 struct span {
@@ -87,13 +110,17 @@ struct capture {
   uint32_t grid[3], block[3], dynamic, most, carveout, cache, own_cache, parameters, attributes;
   uint64_t stack;
   uint32_t offset[MOST_PARAMETERS], size[MOST_PARAMETERS];
-  const uint8_t *arguments, *cubin;
+  const uint8_t *cubin;
+  uint8_t *arguments;
+  uint32_t arguments_size;
   CUlaunchAttribute attribute[64];
   struct range *range;
   struct data *data;
   struct variable *variable;
   struct after *after;
-  size_t ranges, datas, variables, afters;
+  struct array *array;
+  struct object *object;
+  size_t ranges, datas, variables, afters, arrays, objects;
   struct span *window, *slab, *host; // addresses to reserve, to map, and to register
   size_t windows, slabs, hosts;
 };
@@ -109,5 +136,10 @@ const char *memory_plan(struct capture *c, bool driver); // what is in the way, 
 const char *memory_reserve(struct capture *c);           // the same
 void memory_map(struct capture *c, CUdevice device);
 void memory_fill(struct capture *c, unsigned variation); // 0: as captured
+
+struct array *array_of(const struct capture *c, uint64_t number);
+void textures_make(struct capture *c);       // the arrays and objects
+void textures_fill(const struct capture *c); // what the arrays hold
+void array_read(const struct array *a, uint8_t *into);
 
 #endif

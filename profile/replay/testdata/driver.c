@@ -34,6 +34,7 @@ DO(cuDeviceGetName, (char *name, int n, CUdevice d), strcpy(name, "GPU"))
 DO(cuDevicePrimaryCtxRetain, (CUcontext * c, CUdevice d), *c = (CUcontext)1)
 DO(cuCtxSetCurrent, (CUcontext c), )
 DO(cuCtxSynchronize, (void), puts("printed"); fputs("asserted\n", stderr))
+DO(cuStreamQuery, (CUstream s), if (getenv("STUCK")) return CUDA_ERROR_NOT_READY)
 DO(cuCtxSetLimit, (CUlimit l, size_t n), )
 DO(cuCtxSetCacheConfig, (CUfunc_cache c), )
 DO(cuModuleLoadData, (CUmodule * m, const void *image), *m = (CUmodule)2)
@@ -43,7 +44,9 @@ DO(cuModuleGetGlobal_v2, (CUdeviceptr * p, size_t *n, CUmodule m, const char *na
 DO(cuFuncGetAttribute, (int *v, CUfunction_attribute a, CUfunction f), *v = 0)
 DO(cuFuncSetAttribute, (CUfunction f, CUfunction_attribute a, int v), )
 DO(cuFuncSetCacheConfig, (CUfunction f, CUfunc_cache c), )
-DO(cuLaunchKernel, (CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, CUstream s, void **params, void **extra), )
+// A launch is told with its first argument in the file that LAUNCHED names.
+DO(cuLaunchKernel, (CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, CUstream s, void **params, void **extra),
+   FILE *told = getenv("LAUNCHED") ? fopen(getenv("LAUNCHED"), "a") : NULL; if (told) { fprintf(told, "%llu\n", *(unsigned long long *)params[0]); fclose(told); })
 DO(cuLaunchKernelEx, (const CUlaunchConfig *c, CUfunction f, void **params, void **extra), )
 DO(cuMemAlloc_v2, (CUdeviceptr * p, size_t n), *p = (CUdeviceptr)calloc(1, n))
 DO(cuMemFree_v2, (CUdeviceptr p), free((void *)p))
@@ -51,6 +54,22 @@ DO(cuMemcpyHtoD_v2, (CUdeviceptr to, const void *from, size_t n), memcpy((void *
 DO(cuMemcpyDtoH_v2, (void *to, CUdeviceptr from, size_t n), memcpy(to, (void *)from, n))
 DO(cuMemcpyDtoD_v2, (CUdeviceptr to, CUdeviceptr from, size_t n), memmove((void *)to, (void *)from, n))
 DO(cuMemsetD8_v2, (CUdeviceptr p, unsigned char v, size_t n), memset((void *)p, v, n))
+// An array is a block of memory, whose shape is that of the copies. Objects have the lowest handle that is free, from HANDLES on; textures and surfaces
+// together.
+DO(cuArray3DCreate_v2, (CUarray * a, const CUDA_ARRAY3D_DESCRIPTOR *d), *a = calloc(1, 1 << 20))
+DO(cuMemcpy3D_v2, (const CUDA_MEMCPY3D *m),
+   size_t n = m->WidthInBytes * m->Height * m->Depth; if (m->srcArray) memcpy(m->dstHost, m->srcArray, n); else memcpy(m->dstArray, m->srcHost, n))
+static bool used[1 << 17];
+static unsigned long long handle(void) {
+  unsigned long long h = getenv("HANDLES") ? strtoull(getenv("HANDLES"), NULL, 10) : 1;
+  while (used[h]) h++;
+  used[h] = true;
+  return h;
+}
+DO(cuTexObjectCreate, (CUtexObject * o, const CUDA_RESOURCE_DESC *of, const CUDA_TEXTURE_DESC *how, const CUDA_RESOURCE_VIEW_DESC *view), if (!of->res.array.hArray) return CUDA_ERROR_INVALID_VALUE; *o = handle())
+DO(cuTexObjectDestroy, (CUtexObject o), used[o] = false)
+DO(cuSurfObjectCreate, (CUsurfObject * o, const CUDA_RESOURCE_DESC *of), if (!of->res.array.hArray) return CUDA_ERROR_INVALID_VALUE; *o = handle())
+DO(cuSurfObjectDestroy, (CUsurfObject o), used[o] = false)
 DO(cuMemAddressReserve, (CUdeviceptr * p, size_t n, size_t a, CUdeviceptr hint, unsigned long long flags),
    *p = (CUdeviceptr)mmap((void *)hint, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0))
 DO(cuMemAddressFree, (CUdeviceptr p, size_t n), munmap((void *)p, n))
