@@ -45,6 +45,8 @@ var passes = []Pass{
 		Doc: "a second entry for values that launches have, chosen by the host; the recipe is for that entry alone"},
 	{Lever: "unroll", Stage: Source, Exact: Checked, Sites: true, Doc: "unroll loops by a factor"},
 
+	{Lever: recipe.Known, Stage: PTX, Exact: Checked, Block: true, knows: true, apply: known,
+		Doc: "a second entry for values that launches have, put into nvcc's own PTX"},
 	{Lever: "ld", Stage: PTX, Exact: ByConstruction, Sites: true, apply: cacheLoads,
 		Doc: "cache policy of loads from global memory"},
 	{Lever: "st", Stage: PTX, Exact: ByConstruction, Sites: true, apply: cacheStores,
