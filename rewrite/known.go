@@ -52,7 +52,8 @@ func known(k *pass.Kernel, terms []recipe.Term) error {
 	if v.args, err = Arguments(k.Func, g); err != nil {
 		return err
 	}
-	fixed := fold.Fixed{Params: map[int]bool{}, Dims: map[string]bool{}, Integers: map[string]int64{}}
+	fixed := fold.Fixed{Params: map[int]bool{}, Dims: map[string]bool{}, Integers: map[string]int64{},
+		Ways: true}
 	for _, a := range v.args {
 		fixed.Params[a.Index] = true
 		fixed.Integers[fmt.Sprintf("%d+%d", a.Index, a.Offset)] = int64(number(a.Bytes))
