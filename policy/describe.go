@@ -177,7 +177,7 @@ func (k *Kernel) ReadSource(u *source.Unit, signature []string) {
 	k.Together = u.Resident()
 	found, err := u.Kernel(k.Name)
 	if err != nil {
-		k.NoUnroll, k.NoSpec = FirstLine(err), FirstLine(err)
+		k.Unread(FirstLine(err), signature)
 		return
 	}
 	k.Loops, k.NoUnroll, k.NoSpec = found.Loops, found.NoUnroll, found.NoSpec
@@ -188,6 +188,14 @@ func (k *Kernel) ReadSource(u *source.Unit, signature []string) {
 			k.NoSpec = FirstLine(err)
 		}
 	}
+	if k.NoSpec != "" {
+		k.Values = source.Scalars(signature)
+	}
+}
+
+// Unread says why there is no source. Of its values PTX tells enough for known.
+func (k *Kernel) Unread(why string, signature []string) {
+	k.NoUnroll, k.NoSpec, k.Values = why, why, source.Scalars(signature)
 }
 
 // ShortName is a mangled name as people write it: template arguments, no return type, no

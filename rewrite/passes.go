@@ -45,6 +45,8 @@ var passes = []Pass{
 		Doc: "a second entry for values that launches have, chosen by the host; the recipe is for that entry alone"},
 	{Lever: "unroll", Stage: Source, Exact: Checked, Sites: true, Doc: "unroll loops by a factor"},
 
+	{Lever: recipe.Known, Stage: PTX, Exact: Checked, Block: true, knows: true, apply: known,
+		Doc: "a second entry for values that launches have, put into nvcc's own PTX"},
 	{Lever: "ld", Stage: PTX, Exact: ByConstruction, Sites: true, apply: cacheLoads,
 		Doc: "cache policy of loads from global memory"},
 	{Lever: "st", Stage: PTX, Exact: ByConstruction, Sites: true, apply: cacheStores,
@@ -89,12 +91,20 @@ const (
 	chosen   = "what is demoted is chosen by the kernel as nvcc gave it"
 	numbered = "accesses are numbered as nvcc gave them"
 	inOrder  = "loops are numbered as nvcc gave them"
+	numbers  = "what it reads of arguments and sizes is a number by then"
 	oneText  = "both begin with registers of their own at the entry, and one recipe is to give one text"
 )
 
 // order are the rules of the list. Where two passes have none, either order gives the same text
 // (TestOrder).
 var order = []rule{
+	{recipe.Known, "repeat", "what ptxas could compute of a copy is told with all numbers that it knows"},
+	{recipe.Known, "coarsen", numbers},
+	{recipe.Known, "tile", numbers},
+	{recipe.Known, "demote", numbers},
+	{recipe.Known, "early", numbers},
+	{recipe.Known, "bypass", oneText},
+	{recipe.Known, "approx", doubles},
 	{"ld", "repeat", numbered},
 	{"st", "repeat", numbered},
 	{"repeat", "coarsen", inOrder},

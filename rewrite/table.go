@@ -146,6 +146,8 @@ func Check(r recipe.Recipe) error {
 		}
 	} else if len(entries) == 1 && entries[0].String() != r.String() {
 		return Check(entries[0])
+	} else if s := At(r, Source); Uses(r, recipe.Known) && !s.IsDefault() {
+		return fmt.Errorf("recipe %q: known is for nvcc's own PTX; with %s it is spec that can stand", r, s)
 	} else if err := checkThrottle(r); err != nil {
 		return err
 	} else if err := coarsen.Check(r); err != nil {

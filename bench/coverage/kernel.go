@@ -85,8 +85,8 @@ func choose(all []question, each int) []question {
 }
 
 // usual are the levers that are asked for; others can be named.
-var usual = []string{"maxnreg", "ld", "st", "unroll", "repeat", "spec", "coarsen", "shape",
-	"throttle"}
+var usual = []string{"maxnreg", "ld", "st", "unroll", "repeat", "spec", "known",
+	"coarsen", "shape", "throttle"}
 
 // recipes are what is asked for of a lever; none where the kernel has nothing for it.
 func (q question) recipes(lever string) []string {
@@ -114,6 +114,8 @@ func (q question) recipes(lever string) []string {
 		return q.repeats()
 	case "spec":
 		return q.values()
+	case recipe.Known:
+		return when(q.kernel.NoSecond == "", q.known()...)
 	case "coarsen":
 		return []string{host + " coarsen=1x2x1", host + " coarsen=2x1x1"}
 	case "shape":
@@ -149,11 +151,21 @@ func (q question) repeats() (out []string) {
 	return out
 }
 
-func when(is bool, text string) []string {
+func when(is bool, texts ...string) []string {
 	if is {
-		return []string{text}
+		return texts
 	}
 	return nil
+}
+
+// known are the second entries of values, in PTX.
+func (q question) known() (out []string) {
+	for _, text := range q.values() {
+		if rest, ok := strings.CutPrefix(text, "spec{"); ok {
+			out = append(out, "known{"+rest)
+		}
+	}
+	return out
 }
 
 // block is one that the kernel can be launched with.

@@ -158,7 +158,11 @@ func (b *Workbench) planSeconds(ctx context.Context, j *job.Job, t *record.Trans
 			others = append(others, s)
 			continue
 		}
-		p.add(merge.Variant{Entry: kernel, Second: s.name, Module: module}, s, s.hostChoice())
+		choice, err := s.plainChoice(f)
+		if err != nil {
+			return fmt.Errorf("%s: %w", s.term, err)
+		}
+		p.add(merge.Variant{Entry: kernel, Second: s.name, Module: module}, s, choice)
 	}
 	if len(others) == 0 {
 		return nil
@@ -223,7 +227,7 @@ func (p *plan) took(v variantOf, m compiledVariant, name string) {
 // add puts a second entry into the plan.
 func (p *plan) add(v merge.Variant, s second, c stub.Choice) {
 	p.variants = append(p.variants, v)
-	p.passes[s.name] = rewrite.At(s.rest, rewrite.PTX)
+	p.passes[s.name] = rewrite.At(s.rest.With(s.term), rewrite.PTX)
 	p.blocks[s.name], p.grids[s.name] = s.manner.In(c.Block), c.Grid
 	if by := s.manner.Coarse; by != [3]int{} {
 		p.coarse[s.name] = by

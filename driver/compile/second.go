@@ -101,18 +101,22 @@ func entryOf(kernel string, r recipe.Recipe) string {
 	return kernel
 }
 
-// plain tells whether the second entry is the kernel as nvcc compiles it: then neither cicc nor the
-// source is needed.
-func (s second) plain() bool { return s.guard.HostOnly() && len(sourceTerms(s.rest)) == 0 }
+// plain tells whether the second entry is made of nvcc's own PTX: then neither cicc nor the source
+// is needed.
+func (s second) plain() bool {
+	return (s.guard.HostOnly() || s.term.Lever == recipe.Known) && len(sourceTerms(s.rest)) == 0
+}
 
-// hostChoice is choice for conditions that the host alone looks at.
-func (s second) hostChoice() stub.Choice {
+// plainChoice is choice for such an entry; f is the kernel.
+func (s second) plainChoice(f *ptx.Func) (stub.Choice, error) {
 	out := stub.Choice{Entry: s.kernel, Second: s.name, Block: s.guard.Block(), Grid: s.guard.Grid(),
 		Manner: s.manner}
 	if bytes, ok := s.guard.Dynamic(); ok {
 		out.Dynamic = &bytes
 	}
-	return out
+	var err error
+	out.Args, err = rewrite.Arguments(f, s.guard)
+	return out, err
 }
 
 // variant is what cicc has to compile for it.
@@ -215,7 +219,7 @@ func (s second) ownArithmetic(was, is []byte, entry string) error {
 // comparable tells whether a second entry in other blocks is to have the kernel's own
 // floating-point instructions. Others were compared on launches.
 func (s second) comparable() bool {
-	return s.manner.Block != [3]int{} && s.plain() &&
+	return s.manner.Block != [3]int{} && s.plain() && s.guard.HostOnly() &&
 		rewrite.ExactnessOf(s.rest) <= rewrite.ByConstruction
 }
 

@@ -107,8 +107,12 @@ func merged(winners []recipe.Recipe) []recipe.Recipe {
 
 // conditionsOf is the text of a single entry's guard, "" if it has none.
 func conditionsOf(r recipe.Recipe) string {
-	text, _ := r.Get(recipe.Second, "")
-	return text
+	for _, t := range r.Terms {
+		if t.IsSecond() {
+			return t.Value
+		}
+	}
+	return ""
 }
 
 // figure is what is known of a recipe on a configuration. Of several second entries it is the first

@@ -77,6 +77,12 @@ func Join(a, b recipe.Recipe) recipe.Recipe {
 		return r
 	}
 	for _, t := range b.Terms {
+		switch t.Lever { // one copy, in one of the two ways
+		case recipe.Second:
+			a = a.Without(recipe.Known)
+		case recipe.Known:
+			a = a.Without(recipe.Second)
+		}
 		a = a.With(t)
 	}
 	return a
@@ -151,7 +157,7 @@ func joinSpecs(a, b recipe.Recipe) (recipe.Recipe, bool) {
 	if len(host) == 0 {
 		return recipe.Recipe{}, false
 	}
-	out := Join(a.Without(recipe.Second), b.Without(recipe.Second))
+	out := Join(a.Without(recipe.Second, recipe.Known), b.Without(recipe.Second, recipe.Known))
 	if len(values) == 0 {
 		return out.With(host[len(host)-1]), true
 	}
@@ -159,7 +165,7 @@ func joinSpecs(a, b recipe.Recipe) (recipe.Recipe, bool) {
 		g, err := t.Guard()
 		more, hostErr := host[len(host)-1].Guard()
 		if err == nil && hostErr == nil && !slices.ContainsFunc(g.Conditions, recipe.Condition.Host) {
-			t = g.And(more).Term(recipe.Second)
+			t = g.And(more).Term(t.Lever)
 		}
 		out = out.With(t)
 	}

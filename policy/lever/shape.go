@@ -181,7 +181,7 @@ func shapesAround(s *Situation, best policy.Trial) []recipe.Recipe {
 // withoutBlock returns a recipe for one copy that is compiled for a block or a grid, and for other
 // values too, without the former; false for any other recipe.
 func withoutBlock(r recipe.Recipe) (recipe.Recipe, bool) {
-	out, found := r.Without(recipe.Second), false
+	out, found := r.Without(recipe.Second, recipe.Known), false
 	for _, t := range r.Terms {
 		g, err := t.Guard()
 		if !t.IsSecond() {
@@ -197,7 +197,7 @@ func withoutBlock(r recipe.Recipe) (recipe.Recipe, bool) {
 		if len(left) == 0 || len(left) == len(g.Conditions) {
 			return r, false
 		}
-		out = out.With(recipe.Guard{Conditions: left, Own: g.Own}.Term(recipe.Second))
+		out = out.With(recipe.Guard{Conditions: left, Own: g.Own}.Term(t.Lever))
 	}
 	return out, found
 }

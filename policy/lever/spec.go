@@ -42,18 +42,24 @@ var _ = register(Lever{
 		}
 		return specsAround(s, best, recipe.Second)
 	},
-	Words: func(k *policy.Kernel, t recipe.Term) string {
-		g, err := t.Guard()
-		if err != nil {
-			return "a second entry"
-		}
-		text := "a second entry for launches with " + conditions(k, g)
-		if !g.Own.IsDefault() {
-			text += " (" + Words(k, g.Own) + ")"
-		}
-		return text
-	},
+	Words: copyWords,
 })
+
+// copyWords says for which launches a second entry is.
+func copyWords(k *policy.Kernel, t recipe.Term) string {
+	g, err := t.Guard()
+	if err != nil {
+		return "a second entry"
+	}
+	text := "a second entry for launches with " + conditions(k, g)
+	if t.Lever == recipe.Known {
+		text += ", known to ptxas"
+	}
+	if !g.Own.IsDefault() {
+		text += " (" + Words(k, g.Own) + ")"
+	}
+	return text
+}
 
 // conditions are a guard's in words, with the names of the parameters where the kernel is known.
 func conditions(k *policy.Kernel, g recipe.Guard) string {
@@ -105,7 +111,7 @@ func specs(s *Situation, lever string) []recipe.Recipe {
 	// nothing, and registers that the largest block could not have are allowed behind it. A guard
 	// inside has as few conditions as possible.
 	always := []policy.Value(nil)
-	if lever == recipe.Second {
+	if lever != recipe.Inside {
 		always = ofKind(s.Values, policy.BlockDim)
 		block = always
 	}
@@ -113,13 +119,13 @@ func specs(s *Situation, lever string) []recipe.Recipe {
 	if whole := integers(s.Kernel, scalars); len(whole) > 0 && len(whole) < len(scalars) {
 		add(whole, block)
 	}
-	if lever != recipe.Second {
+	if lever == recipe.Inside {
 		add(scalars)
 	}
 	add(block)
 	add(scalars, block, grid)
 	add(block, grid)
-	if len(aligned) > 0 {
+	if len(aligned) > 0 && lever != recipe.Known {
 		add(always, aligned)
 		add(scalars, block, aligned)
 	}
@@ -169,7 +175,7 @@ func specsAround(s *Situation, best policy.Trial, lever string) []recipe.Recipe 
 	}
 	for _, r := range unrolls("", 4, 1, 2, 8) {
 		if tr := s.Trial(r.String()); tr != nil && tr.Refused == "" && tr.Ratio < Combinable &&
-			!Has(best.Recipe, "unroll") {
+			!Has(best.Recipe, "unroll") && lever != recipe.Known {
 			out = append(out, Join(best.Recipe, r))
 		}
 	}

@@ -390,10 +390,10 @@ func (s *search) values(l *lever.Lever) (out []recipe.Recipe) {
 }
 
 // together tells whether two recipes can be one: flags of ptxas, which are the whole file's, would
-// change the plain kernel beside a second entry.
+// change the plain kernel beside a second entry, and some levers exclude each other.
 func together(a, b recipe.Recipe) bool {
 	r := lever.Join(a, b)
-	return !r.HasSecond() || !lever.HasStage(r, rewrite.Flag)
+	return (!r.HasSecond() || !lever.HasStage(r, rewrite.Flag)) && rewrite.Check(r) == nil
 }
 
 // copied returns the best recipe that has a copy for values and is no more than a tenth slower than

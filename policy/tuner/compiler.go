@@ -136,7 +136,7 @@ func describe(s *compile.Source) (*policy.Kernel, error) {
 		return nil, err
 	}
 	if s.Unit == nil || s.Code == nil {
-		k.NoUnroll, k.NoSpec = s.NoSource, s.NoSource
+		k.Unread(s.NoSource, s.Signature)
 	} else {
 		k.ReadSource(s.Unit, s.Signature)
 	}

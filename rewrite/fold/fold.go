@@ -17,6 +17,8 @@ type Fixed struct {
 	// What integers are fixed to, for Undefined: those of parameters by index and bytes into it
 	// ("2+0"), sizes as in Dims.
 	Integers map[string]int64
+	// Ways: a branch that Integers decide is gone (ways.go).
+	Ways bool
 }
 
 // A state is what is known of a function at present.
@@ -34,6 +36,9 @@ type state struct {
 	writes bool
 	dirty  bool
 	told   *Told // what comparisons may tell
+	// where ways are closed: what reaches what on all of them, and which statements stand on none
+	whole *dataflow.Reaching
+	dead  []bool
 }
 
 type analysis struct {
@@ -102,10 +107,14 @@ func (a *analysis) state(f *ptx.Func) (*state, error) {
 	s := &state{f: f, reach: reach, rounds: RoundsOf(f, reach.Blocks),
 		made:   make([]value, len(f.Stmts)),
 		params: map[string]value{}, loads: map[int]bool{}, calls: map[int]*state{}}
-	s.told = NewTold(f, reach, func(i int, operand string) bool {
+	if a.fixed.Ways && f.Entry {
+		s.narrow(a.fixed)
+	}
+	s.told = NewTold(f, s.reach, func(i int, operand string) bool {
 		v := a.operand(s, i, operand)
 		return v == never || v == none
 	})
+	s.told.Ignored = func(i int) bool { return s.dead != nil && s.dead[i] }
 	for k := range f.Params {
 		s.params[f.Params[k].Name] = none
 	}
@@ -126,7 +135,7 @@ func (a *analysis) pass(s *state, check bool) error {
 	ret := none
 	var stores []int
 	for i, st := range f.Stmts {
-		if st.Kind != ptx.Inst {
+		if st.Kind != ptx.Inst || s.dead != nil && s.dead[i] {
 			continue
 		}
 		op, base := f.Opcode(i), string(f.Base(i))

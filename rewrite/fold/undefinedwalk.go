@@ -77,15 +77,7 @@ func digest(known map[string]int64) (sum uint64) {
 // onward are the ways out of a block.
 func (c computation) onward(blocks []ptx.Block, w walk) (out []walk) {
 	b := blocks[w.block]
-	succs := b.Succs
-	if last := b.Last - 1; len(succs) == 2 && c.f.Stmts[last].Guarded {
-		if runs, told := c.runs(last, w.known); told {
-			succs = succs[:1]
-			if !runs {
-				succs = b.Succs[1:]
-			}
-		}
-	}
+	succs := c.ways(b, w.known)
 	for k, to := range succs {
 		next := walk{block: to, known: maps.Clone(w.known), left: maps.Clone(w.left)}
 		if len(succs) > 1 {
@@ -102,6 +94,18 @@ func (c computation) onward(blocks []ptx.Block, w walk) (out []walk) {
 		out = append(out, next)
 	}
 	return out
+}
+
+// ways are the blocks behind one with which it may go on.
+func (c computation) ways(b ptx.Block, known map[string]int64) []int {
+	if last := b.Last - 1; len(b.Succs) == 2 && c.f.Stmts[last].Guarded {
+		if runs, told := c.runs(last, known); told && runs {
+			return b.Succs[:1]
+		} else if told {
+			return b.Succs[1:]
+		}
+	}
+	return b.Succs
 }
 
 // runs tells whether statement i is carried out, where its predicate is known.

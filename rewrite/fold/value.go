@@ -71,6 +71,9 @@ func (a *analysis) operand(f *state, i int, text string) value {
 			all = join(all, f.made[d])
 			plain, data = plain && f.made[d].firm(), data || f.made[d] == never
 		}
+		if all == given && f.fewer(i, text, defs) {
+			return known
+		}
 		if len(defs) < 2 || all != given && !(plain && data) {
 			return all
 		}

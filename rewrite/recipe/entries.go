@@ -34,7 +34,7 @@ func (r Recipe) Entries() ([]Recipe, error) {
 			e = e.With(own)
 		}
 		g.Own = Recipe{}
-		out = append(out, e.With(g.Term(Second)))
+		out = append(out, e.With(g.Term(t.Lever)))
 	}
 	return out, nil
 }

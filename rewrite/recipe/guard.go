@@ -11,6 +11,7 @@ import (
 // Levers whose terms have braces: a copy of the kernel for launches that fulfil conditions.
 const (
 	Second = "spec"  // a second entry beside the kernel, chosen by the host
+	Known  = "known" // the same, with the values put into nvcc's own PTX
 	Inside = "guard" // both copies in the kernel, behind a guard
 )
 
@@ -395,15 +396,16 @@ func (g Guard) Named() string {
 func (g Guard) Term(lever string) Term { return Term{Lever: lever, Value: g.String(), Brace: true} }
 
 // IsCopy tells whether a term asks for a copy for some launches, in either form.
-func (t Term) IsCopy() bool { return t.Lever == Second || t.Lever == Inside }
+func (t Term) IsCopy() bool { return t.IsSecond() || t.Lever == Inside }
 
 // IsSecond tells whether it asks for a second entry.
-func (t Term) IsSecond() bool { return t.Lever == Second }
+func (t Term) IsSecond() bool { return t.Lever == Second || t.Lever == Known }
 
 // Guard reads the braces of a term that asks for a copy.
 func (t Term) Guard() (Guard, error) {
 	if !t.IsCopy() || !t.Brace || t.Site != "" {
-		return Guard{}, fmt.Errorf("%s: a copy is %s{conditions} or %s{conditions}", t, Second, Inside)
+		return Guard{}, fmt.Errorf("%s: a copy is %s{conditions}, %s{conditions} or %s{conditions}",
+			t, Second, Known, Inside)
 	}
 	g, err := ParseGuard(t.Value)
 	if err != nil {
@@ -415,7 +417,7 @@ func (t Term) Guard() (Guard, error) {
 // HostOnly tells whether a term is for a second entry that is the kernel's own code: what the host
 // alone looks at.
 func (t Term) HostOnly() bool {
-	if !t.IsSecond() || !t.Brace {
+	if t.Lever != Second || !t.Brace {
 		return false
 	}
 	g, err := t.Guard()

@@ -2,6 +2,7 @@ package recipe
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 )
@@ -142,11 +143,11 @@ func (r Recipe) With(t Term) Recipe {
 	return out
 }
 
-// Without returns the recipe less a lever's terms.
-func (r Recipe) Without(lever string) Recipe {
+// Without returns the recipe less some levers' terms.
+func (r Recipe) Without(levers ...string) Recipe {
 	var out Recipe
 	for _, t := range r.Terms {
-		if t.Lever != lever {
+		if !slices.Contains(levers, t.Lever) {
 			out.Terms = append(out.Terms, t)
 		}
 	}

@@ -19,3 +19,15 @@ func Signature(entry *ptx.Func) []string {
 	}
 	return sig
 }
+
+// Scalars are the values that a signature tells of by itself: numbers that can be no pointers.
+func Scalars(signature []string) (out []Value) {
+	for i, sig := range signature {
+		s, _, err := fromPTX(sig)
+		if err == nil && (s.class == Float || s.class == Integer && s.bits <= 32) && s.bits >= 8 {
+			out = append(out, Value{Name: fmt.Sprintf("#%d", i), Argument: i, Bits: s.bits,
+				Class: s.class})
+		}
+	}
+	return out
+}

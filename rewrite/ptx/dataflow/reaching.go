@@ -30,6 +30,11 @@ func ReachingOf(f *ptx.Func) (*Reaching, error) {
 	if err != nil {
 		return nil, err
 	}
+	return ReachingIn(f, blocks), nil
+}
+
+// ReachingIn is ReachingOf where not all ways between a body's blocks are open.
+func ReachingIn(f *ptx.Func, blocks []ptx.Block) *Reaching {
 	r := &Reaching{Blocks: blocks, defs: map[string][]int{}, uses: map[use][]int{}}
 	for i := range f.Stmts {
 		f.Effects(i, func(n ptx.Span, _, write bool) {
@@ -79,7 +84,7 @@ func ReachingOf(f *ptx.Func) (*Reaching, error) {
 		}
 	}
 	if words == 0 {
-		return r, nil
+		return r
 	}
 	spread(blocks, in, func(b int) []uint64 {
 		walk(b, nil)
@@ -97,7 +102,7 @@ func ReachingOf(f *ptx.Func) (*Reaching, error) {
 			r.uses[use{i, name}] = slices.Compact(found)
 		})
 	}
-	return r, nil
+	return r
 }
 
 // spread hands on what reaches the end of each block, as leaving tells it, until nothing is added
