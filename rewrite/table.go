@@ -148,6 +148,8 @@ func Check(r recipe.Recipe) error {
 		return Check(entries[0])
 	} else if err := checkThrottle(r); err != nil {
 		return err
+	} else if err := checkName(r); err != nil {
+		return err
 	} else if err := coarsen.Check(r); err != nil {
 		return err
 	} else {
