@@ -150,6 +150,8 @@ func Check(r recipe.Recipe) error {
 		return fmt.Errorf("recipe %q: known is for nvcc's own PTX; with %s it is spec that can stand", r, s)
 	} else if err := checkThrottle(r); err != nil {
 		return err
+	} else if err := checkName(r); err != nil {
+		return err
 	} else if err := coarsen.Check(r); err != nil {
 		return err
 	} else {

@@ -122,6 +122,8 @@ func (q question) recipes(lever string) []string {
 		return []string{fmt.Sprintf("%s shape=%dx1x1", host, max(q.block()/2, 1))}
 	case "throttle":
 		return []string{host + " throttle=4"}
+	case "name":
+		return []string{host + " name=cutlass"}
 	case "nounroll":
 		return when(k.NoUnrolls > 0, "nounroll=off")
 	case "bypass":

@@ -118,7 +118,7 @@ func (b *Workbench) readContracted(ctx context.Context, j *job.Job, module *ptx.
 }
 
 // mostOpen bounds the sums that are tried.
-const mostOpen = 8
+const mostOpen = 16
 
 // tried finds with which of its products each of some sums is contracted, where the machine code
 // does not show it: written into nvcc's own PTX, the right one gives nvcc's own machine code, byte
@@ -192,10 +192,15 @@ func (b *Workbench) contract(ctx context.Context, j *job.Job, t *record.Translat
 		if sources[name] {
 			changed = doubtful && !d.approximate()
 		}
+		kernel, _ := kernelOf(name)
+		if !changed && !sources[name] && rewrite.Read(name) != rewrite.Read(kernel) &&
+			(leaves(out, name) || scales(out, name)) { // its text stays
+			p.doubted = append(p.doubted, doubted{variantOf{entry: kernel},
+				compiledVariant{doubt: asRewritten}, kernel, name})
+		}
 		if !changed || exact == rewrite.Approximate {
 			continue
 		}
-		kernel, _ := kernelOf(name)
 		// numbers that are known make other products of the kernel's statements
 		knows := !sources[name] && rewrite.Knows(p.passes[name])
 		own, err := b.contractedOf(ctx, j, module, kernel, knows)

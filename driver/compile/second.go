@@ -49,19 +49,21 @@ const tunedMark = "__tuned_"
 
 // secondName names the second entry of a kernel for a spec term. Its code may be for the way in
 // which it is launched, and another target's stub would launch it in another way: so the name holds
-// that, too.
-func secondName(kernel string, t recipe.Term, m manner.Manner) string {
+// that, too. What ptxas reads in it stands behind.
+func secondName(kernel string, t recipe.Term, m manner.Manner, suffix string) string {
 	text := t.String()
 	if !m.Own() {
 		text += fmt.Sprintf(" %+v", m)
 	}
-	return kernel + tunedMark + cache.Hash([]byte(text))[:8]
+	return kernel + tunedMark + cache.Hash([]byte(text))[:8] + suffix
 }
 
 // kernelOf gives the name of the kernel beside which an entry stands, and whether it is a second
 // entry.
 func kernelOf(entry string) (string, bool) {
-	if i := strings.LastIndex(entry, tunedMark); i > 0 && len(entry)-i == len(tunedMark)+8 {
+	i := strings.LastIndex(entry, tunedMark)
+	if end := i + len(tunedMark) + 8; i > 0 && end <= len(entry) &&
+		(entry[end:] == "" || entry[end:] == rewrite.Named) {
 		return entry[:i], true
 	}
 	return entry, false
@@ -87,7 +89,7 @@ func secondsOf(kernel string, r recipe.Recipe) ([]second, error) {
 			return nil, err
 		}
 		s.blocks, s.manner = rewrite.Throttle(e), rewrite.MannerOf(e)
-		s.name = secondName(kernel, s.term, s.manner)
+		s.name = secondName(kernel, s.term, s.manner, rewrite.Suffix(e))
 		out = append(out, s)
 	}
 	return out, nil

@@ -14,7 +14,7 @@ func TestWatched(t *testing.T) {
 	const text = `
 #include <cstdio>
 __global__ void first(const float *__restrict__ x, float *o, int n) {
-  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  long i = (blockIdx.x * (long)blockDim.x + threadIdx.x) / n; // a function of ptxas' own
   asm volatile("griddepcontrol.wait;" ::: "memory");
   float s = 0;
   for (int j = 0; j < n; j++) s += x[i + j * 64];

@@ -120,20 +120,19 @@ func floatsOf(cubin []byte, kernel string) (floats, error) {
 func (f *Function) leaves() bool {
 	for n := range f.Insts {
 		i := &f.Insts[n]
-		if i.op == nil {
+		if i.op == nil || i.Name() == "CALL" && !f.within(i) {
 			return true
-		}
-		switch i.op.code {
-		case 0x143: // CALL.ABS, through a register
-			return true
-		case 0x144:
-			// A call of another section is relocated: until then it points to itself or nowhere.
-			if i.Target < 0 || i.Target >= len(f.Insts)*wordBytes || !f.starts(i.Target) {
-				return true
-			}
 		}
 	}
 	return false
+}
+
+// within reports whether an instruction calls a function of the section: ptxas' own divisions stand
+// there. A call of another section is relocated: until then it points to itself or nowhere; one by
+// CALL.ABS goes through a register.
+func (f *Function) within(i *Inst) bool {
+	return i.op != nil && i.op.code == 0x144 && i.Target >= 0 &&
+		i.Target < len(f.Insts)*wordBytes && f.starts(i.Target)
 }
 
 // starts reports whether a function of the section begins at an offset.

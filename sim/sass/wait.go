@@ -36,7 +36,9 @@ func (f *Function) BeforeWait() (accesses int, waits bool) {
 		for n := first[b][0]; n < first[b][1] && !waited; n++ {
 			i := &f.Insts[n]
 			waited = i.Name() == "ACQBULK" && i.unguarded()
-			if i.reachesOut() {
+			if f.within(i) {
+				todo = append(todo, flow.Block(i.Target/wordBytes))
+			} else if i.reachesOut() {
 				accesses++
 			}
 		}
@@ -47,8 +49,8 @@ func (f *Function) BeforeWait() (accesses int, waits bool) {
 	return accesses, true
 }
 
-// reachesOut tells of an instruction that may access memory of other grids: a called function may,
-// and one that is not known.
+// reachesOut tells of an instruction that may access memory of other grids: a called function of
+// another section may, and one that is not known.
 func (i *Inst) reachesOut() bool {
 	switch i.Class() {
 	case Unknown, Texture:
