@@ -30,18 +30,19 @@ func TestTextures(t *testing.T) {
 		arrays, objects, ranges, hashed int
 		why                             string
 	}{
-		"textures":                {1, 1, 0, 0, ""},
-		"textures in memory":      {1, 1, 1, 1, ""},
-		"textures linear":         {0, 1, 1, 1, ""},
-		"textures surface":        {1, 1, 0, 1, ""},
-		"textures both":           {1, 2, 0, 1, ""},
-		"textures linear nowhere": {why: "over memory that is not known"},
-		"textures mipmapped":      {why: "over a mipmapped array"},
-		"textures gone":           {why: "over an array that can't be copied"},
-		"textures sparse":         {why: "over an array that can't be copied"},
-		"textures destroyed":      {why: "no handle of one is among its arguments"},
-		"textures not read":       {},
-		"textures unread":         {why: "array that the launch reaches can't be read"},
+		"textures":                          {1, 1, 0, 0, ""},
+		"textures in memory":                {1, 1, 1, 1, ""},
+		"textures linear":                   {0, 1, 1, 1, ""},
+		"textures surface":                  {1, 1, 0, 1, ""},
+		"textures both":                     {1, 2, 0, 1, ""},
+		"textures linear nowhere":           {why: "over memory that is not known"},
+		"textures linear nowhere in memory": {why: "no handle of one is among its arguments"},
+		"textures mipmapped":                {why: "over a mipmapped array"},
+		"textures gone":                     {why: "no handle of one is among its arguments"},
+		"textures sparse":                   {why: "over an array that can't be copied"},
+		"textures destroyed":                {why: "no handle of one is among its arguments"},
+		"textures not read":                 {},
+		"textures unread":                   {why: "array that the launch reaches can't be read"},
 	} {
 		h := &capturing{}
 		h.verdict.Capture, h.verdict.Limit = filepath.Join(t.TempDir(), "capture"), 1<<30

@@ -1,6 +1,7 @@
 package capture
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -169,8 +170,8 @@ func (m *Manifest) check() error {
 		}
 	}
 	for _, a := range m.Arrays {
-		if err := within(a.Chunks, a.Size); err != nil {
-			return err
+		if err := within(a.Chunks, a.Size); err != nil || a.Size <= 0 {
+			return cmp.Or(err, damaged("an array of %d bytes", a.Size))
 		}
 	}
 	for _, a := range m.Attributes {

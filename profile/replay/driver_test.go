@@ -38,13 +38,11 @@ func fakeDriver(t *testing.T) string {
 func TestDriverFails(t *testing.T) {
 	program := built(t)
 	dir := fakeDriver(t)
-	// As agentFile's, with settings that differ from what the driver has, memory of the host, and
-	// objects whose handles are not the first ones.
+	// As agentFile's, with settings that differ from what the driver has, and memory of the host.
 	const base, host = 0x7e0000000000, 0x7d0000000000
 	raw := bytes.TrimSuffix(agentFile(base), record(7))
 	raw = append(raw, bytes.Join([][]byte{record(3, u64(host), u64(4096), u32(1)),
-		record(4, u64(host), []byte{1, 2, 3}), array(1, []byte("some")), object(3, false, 1),
-		object(6, true, 1), record(7)}, nil)...)
+		record(4, u64(host), []byte{1, 2, 3}), record(7)}, nil)...)
 	kernel := record(1, kernelRecord(base, 49152, 50, 1, 1)...)
 	raw = append(kernel, raw[len(record(1, kernelRecord(base, 49152, 0xffffffff, 0, 255)...)):]...)
 	content := filepath.Join(dir, "capture")

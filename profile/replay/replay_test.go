@@ -45,7 +45,8 @@ func kernelRecord(base uint64, settings ...uint32) [][]byte {
 	return append(kernel, u64(1024), u32(1), u32(0), u32(8), u32(8), u64(base))
 }
 
-// agentFile is what the agent writes of k<<<8,128>>>(p) with memory at base, and two variables.
+// agentFile is what the agent writes of k<<<8,128>>>(p) with memory at base, two variables, and a
+// texture and a surface over an array.
 func agentFile(base uint64) []byte {
 	return bytes.Join([][]byte{
 		record(1, kernelRecord(base, 49152, 0xffffffff, 0, 255)...),
@@ -53,6 +54,7 @@ func agentFile(base uint64) []byte {
 		record(5, str("scale"), []byte{1}, make([]byte, 16)),
 		record(3, u64(base), u64(1<<20+8), u32(0)),
 		record(4, u64(base), bytes.Repeat(u32(0x3f800000), 100)),
+		array(1, []byte("some")), object(3, false, 1), object(6, true, 1), // not the first handles
 		record(6, str("counter"), u64(0), make([]byte, 16)),
 		record(6, str(""), u64(base), make([]byte, 32)),
 		record(7),

@@ -115,7 +115,7 @@ static void launch_textured(const char *what, CUdeviceptr p) {
   uint64_t handle = 5;
   object(4, CU_RESOURCE_TYPE_ARRAY, array(0), false); // another one's
   object(5, is("linear") ? CU_RESOURCE_TYPE_LINEAR : is("mipmapped") ? CU_RESOURCE_TYPE_MIPMAPPED_ARRAY : CU_RESOURCE_TYPE_ARRAY,
-         is("nowhere") ? what : is("linear") ? (void *)p : a, is("surface"));
+         is("nowhere") ? (void *)what : is("linear") ? (void *)p : a, is("surface"));
   if (is("both")) object(5, CU_RESOURCE_TYPE_ARRAY, a, true);
   cuTexObjectDestroy_params t = {.texObject = 5};
   cuArrayDestroy_params d = {.hArray = a};

@@ -135,15 +135,17 @@ static void reach(struct capture *c, struct item *x) {
   for (struct item *y = x; y < last && y[1].kind == MAPPED && y->base + y->size == y[1].base; y++) reach_one(c, y + 1);
 }
 
-// What a texture or surface object stands for.
-static bool reach_object(struct capture *c, size_t i) {
+// What a texture or surface object stands for. Words of memory are often as small as handles are: where nothing is known of what such an object
+// is over, it may be gone.
+static bool reach_object(struct capture *c, size_t i, bool argument) {
   const struct object *o = &c->objects[i];
   if (c->object_reached[i]) return true;
   c->object_reached[i] = true;
-  c->objects_reached++;
   if (o->of.resType == CU_RESOURCE_TYPE_LINEAR || o->of.resType == CU_RESOURCE_TYPE_PITCH2D) { // both begin with the address
     struct item *x = item_of(c, o->of.res.linear.devPtr);
+    if (!x && !argument) return !(c->object_reached[i] = false);
     if (!x || x->name) return give_up(c, "a texture is over memory that is not known, or over a variable");
+    c->objects_reached++;
     reach(c, x);
     return true;
   }
@@ -159,20 +161,22 @@ static bool reach_object(struct capture *c, size_t i) {
       if (c->objects[k].surface && c->objects[k].of.resType == CU_RESOURCE_TYPE_ARRAY && c->objects[k].of.res.array.hArray == x->array.handle) x->constant = false;
     c->n++;
   }
+  c->objects_reached++;
   reach_one(c, x);
   return true;
 }
 
 // A word that may be an object's handle: a texture's and a surface's may be the same.
-static bool scan_handle(struct capture *c, uint64_t v) {
+static bool scan_handle(struct capture *c, uint64_t v, bool argument) {
   size_t lo = 0, hi = c->objects_n;
+  if (hi == 0 || v < c->objects[0].handle || v > c->objects[hi - 1].handle) return true; // nearly all
   while (lo < hi) {
     size_t mid = (lo + hi) / 2;
     if (c->objects[mid].handle < v) lo = mid + 1;
     else hi = mid;
   }
   for (; lo < c->objects_n && c->objects[lo].handle == v; lo++)
-    if (!reach_object(c, lo)) return false;
+    if (!reach_object(c, lo, argument)) return false;
   return true;
 }
 
@@ -186,7 +190,7 @@ static bool scan(struct capture *c, const uint8_t *p, size_t n) {
   for (size_t at = 0; at + 8 <= n; at += 8) {
     uint64_t v;
     memcpy(&v, p + at, 8);
-    if (c->objects_n > 0 && !scan_handle(c, v)) return false;
+    if (!scan_handle(c, v, false)) return false;
     if (v < low || v >= high) continue;
     struct item *x = item_of(c, v);
     if (!x) continue;
@@ -263,7 +267,7 @@ static bool from_arguments(struct capture *c, const uint8_t *args) {
       uint64_t p;
       unsigned type = 0;
       memcpy(&p, args + c->k->offset[i] + at, 8);
-      if (!scan_handle(c, p)) return false;
+      if (!scan_handle(c, p, true)) return false;
       if (p < 1 << 16) continue;
       struct item *x = item_of(c, p);
       if (x && x->name) return give_up(c, "an argument is the address of a variable, which is another one in another process");

@@ -57,7 +57,11 @@ void object_added(uint64_t handle, bool surface, CUcontext context, const CUDA_R
     pthread_mutex_unlock(&lock); \
   } while (0)
 
-void array_removed(CUarray handle) { DROP(arrays, x->handle == handle); }
+// Objects that outlive their array are of no use to a kernel, and the next array may be called the same.
+void array_removed(CUarray handle) {
+  DROP(arrays, x->handle == handle);
+  DROP(objects, x->of.resType == CU_RESOURCE_TYPE_ARRAY && x->of.res.array.hArray == handle);
+}
 
 void object_removed(uint64_t handle, bool surface) {
   if (surface) atomic_fetch_sub(&surfaces, 1);
