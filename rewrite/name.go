@@ -9,7 +9,7 @@ import (
 
 // name=cutlass gives a second entry a name with that word in it.
 //
-//	spec{host(block)=256x1x1,host(dynamic)=0} name=cutlass        wave  ->  wave__tuned_0123abcd_cutlass
+//	spec{host(block)=256x1x1,host(dynamic)=0} name=cutlass    k  ->  k__tuned_0123abcd_cutlass
 //
 // ptxas reads the names of entries: where cutlass stands in one, it orders instructions otherwise
 // and takes other registers, of the same PTX. That is meant for NVIDIA's library, and

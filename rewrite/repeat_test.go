@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math/rand"
 	"regexp"
+	"strings"
 	"testing"
 
 	"gnvcc/rewrite/ptx"
@@ -275,5 +276,78 @@ func TestRepeatComputesTheSame(t *testing.T) {
 		rows, needed)
 	if counted < done/2 || rows < done/5 || needed < done/8 {
 		t.Error("the kernels show too little")
+	}
+}
+
+// repeatExchange is a loop in which threads hand values on.
+const repeatExchange = `.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 p, .param .u32 n) {
+	.shared .align 4 .b8 near[128];
+	.reg .pred %p<9>;
+	.reg .b32 %r<20>;
+	.reg .b64 %rd<9>;
+	ld.param.u64 %rd0, [p];
+	ld.param.u32 %r9, [n];
+	mov.u32 %r1, %tid.x;
+	mov.u32 %r3, near;
+	shl.b32 %r4, %r1, 2;
+	add.s32 %r5, %r3, %r4;
+	xor.b32 %r6, %r4, 12;
+	add.s32 %r6, %r3, %r6;
+	setp.lt.u32 %p2, %r1, 4;
+	mov.u32 %r7, %r1;
+	FROM
+LOOP:
+	st.shared.u32 [%r5], %r7;
+	BARRIER
+	ld.shared.u32 %r8, [%r6];
+	mad.lo.u32 %r7, %r7, 3, %r8;
+	bar.sync 0;
+	add.s32 %r2, %r2, 1;
+	setp.lt.s32 %p1, %r2, %r10;
+	@%p1 bra LOOP;
+	mul.wide.u32 %rd1, %r1, 4;
+	add.s64 %rd1, %rd0, %rd1;
+	st.global.u32 [%rd1], %r7;
+	ret;
+}
+`
+
+// TestRepeatBarriers: a loop with barriers is repeated where all threads have as many turns.
+func TestRepeatBarriers(t *testing.T) {
+	const bound = "add.s32 %r10, %r9, 1;"
+	for _, c := range []struct {
+		from, barrier string
+		taken         bool
+	}{
+		{"mov.u32 %r2, 0;" + bound, "bar.sync 0;", true},
+		{"mov.u32 %r11, %ctaid.x; shl.b32 %r2, %r11, 1;" + bound, "bar.sync 0;", true},
+		{"mov.u32 %r2, 0; mov.u32 %r10, %ntid.x;", "bar.sync 0;", true},
+		{"mov.u32 %r2, %r1;" + bound, "bar.sync 0;", false},
+		{"mov.u32 %r2, 0; add.s32 %r10, %r9, %r1;", "bar.sync 0;", false},
+		{"mov.u32 %r2, 0; ld.global.u32 %r10, [%rd0];", "bar.sync 0;", false},
+		{"mov.u32 %r2, 0; @%p2 mov.u32 %r2, 1;" + bound, "bar.sync 0;", false},
+		{"mov.u32 %r2, 0; selp.b32 %r10, %r9, 7, %p2;", "bar.sync 0;", false},
+		{"mov.u32 %r2, 0;" + bound, "@%p2 bar.sync 1;", false},
+		{"mov.u32 %r2, 0;" + bound, "@%p2 bra OVER; bar.sync 1; OVER:", false},
+		{"mov.u32 %r2, 0;" + bound, "barrier.sync 0;", false},
+		{"mov.u32 %r2, 0;" + bound, "shfl.sync.idx.b32 %r12, %r7, 0, 31, -1;", false},
+	} {
+		text := []byte(strings.NewReplacer("FROM", c.from, "BARRIER", c.barrier).Replace(repeatExchange))
+		out, refused, err := Apply(text, map[string]recipe.Recipe{"k": mustRecipe(t, "repeat@1=4")})
+		if err != nil || (refused["k"] == nil) != c.taken {
+			t.Fatalf("%s %s: %v %v", c.from, c.barrier, err, refused)
+		}
+		for n := uint64(0); n < 11 && c.taken; n++ {
+			k := tileKernel{block: [3]int{32, 1, 1}, grid: [3]int{3, 1, 1}}
+			params := map[string]uint64{"p": 1 << 20, "n": n}
+			was, err := k.run(text, params)
+			now, failed := k.run(out, params)
+			if err != nil || failed != nil || !maps.Equal(was.stored, now.stored) {
+				t.Errorf("%s, %d: it stores other things (%v, %v)", c.from, n, err, failed)
+			}
+		}
 	}
 }

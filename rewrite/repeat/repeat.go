@@ -38,8 +38,8 @@ import (
 // to the next copy, the last one's to the loop itself.
 //
 // Allowed: loops that are entered at one place, whose blocks hold no tables of branches and no
-// scopes that branches cross. Instructions that a warp's threads carry out together (barriers,
-// shuffles, matrices) only where all of a block's threads take the same ways in the loop
+// scopes that branches cross. Of instructions that a warp's threads carry out together (barriers,
+// shuffles, matrices) bar.sync alone, in loops of as many turns for all threads of a block
 // (together.go).
 //
 // Safe: a copy is the loop's own statements, in their order, with the same registers: a thread
