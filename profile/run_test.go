@@ -499,7 +499,7 @@ func TestLeftAlone(t *testing.T) {
 func TestBadAgents(t *testing.T) {
 	for script, want := range map[string]string{
 		"nothing":       "",
-		"protocol":      "the agent speaks protocol 13, not 12",
+		"protocol":      fmt.Sprintf("the agent speaks protocol %d, not %d", protocol+1, protocol),
 		"garbage":       "no greeting",
 		"garbage later": "no frame",
 		"short":         "shorter than its fields",
