@@ -53,7 +53,8 @@ func smallELF(code ...byte) []byte {
 			Shndx: 3, Size: 16}}
 	var sym bytes.Buffer
 	binary.Write(&sym, binary.LittleEndian, symbols)
-	data := [][]byte{nil, append(code, 0), nil, make([]byte, 16), sym.Bytes(), []byte(names), []byte(shnames)}
+	data := [][]byte{nil, append(code, 0), nil, make([]byte, 16), sym.Bytes(), []byte(names),
+		[]byte(shnames)}
 	headers := []elf.Section64{{}, {Name: at(".text.k"), Type: uint32(elf.SHT_PROGBITS)},
 		{Name: at(".nv.global"), Type: uint32(elf.SHT_NOBITS), Size: 40},
 		{Name: at(".nv.constant3"), Type: uint32(elf.SHT_PROGBITS)},
@@ -498,7 +499,7 @@ func TestLeftAlone(t *testing.T) {
 func TestBadAgents(t *testing.T) {
 	for script, want := range map[string]string{
 		"nothing":       "",
-		"protocol":      "the agent speaks protocol 13, not 12",
+		"protocol":      fmt.Sprintf("the agent speaks protocol %d, not %d", protocol+1, protocol),
 		"garbage":       "no greeting",
 		"garbage later": "no frame",
 		"short":         "shorter than its fields",

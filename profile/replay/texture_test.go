@@ -47,9 +47,9 @@ func hash(b []byte) []byte {
 }
 
 // TestTextures: objects get their old handles where the driver gives them, whatever else it gives
-// before; where it does not, the launch is given the new ones, and where an old one is not among the
-// arguments it is not replayed. What the launch leaves in an array is looked at. The driver is the
-// test's own.
+// before; where it does not, the launch is given the new ones, and where an old one is not among
+// the arguments it is not replayed. What the launch leaves in an array is looked at. The driver is
+// the test's own.
 func TestTextures(t *testing.T) {
 	program, dir := built(t), fakeDriver(t)
 	holds := bytes.Repeat([]byte{1, 2, 3, 4}, 100)

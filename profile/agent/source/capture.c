@@ -31,6 +31,7 @@ enum place { ON_DEVICE, ON_HOST };
 #define EARLIER 2.0                // seconds that earlier work gets to end: a program may have queued that much
 #define HOST_RESTS_US 2000         // a thread that writes all the time has done so by then
 #define LONGEST 10.0               // seconds for reading memory
+#define MOST_NUMBERED 4000         // arrays; the replayer takes less than 4096
 #define LONGEST_LAUNCH 1.0         // seconds for the launch itself, while other threads are held
 
 struct item { // an allocation, a variable of the kernel's module, or (FOUND) memory of the driver's own
@@ -153,6 +154,7 @@ static bool reach_object(struct capture *c, size_t i, bool argument) {
   struct item *x = c->items + c->allocs, *end = c->items + c->n;
   while (x < end && (x->kind != ARRAY || x->array.handle != o->of.res.array.hArray)) x++;
   if (x == end) {
+    if (c->n - c->allocs > MOST_NUMBERED) return give_up(c, "the launch reaches more than 4,000 arrays and variables");
     *x = (struct item){.kind = ARRAY, .constant = true};
     if (!array_find(o->of.res.array.hArray, o->context, &x->array))
       return give_up(c, "a texture or surface is over an array that can't be copied (of another interface, sparse, a level of another one, or gone)");
@@ -365,7 +367,7 @@ static void fold(struct item *x) {
   if (x->kind == ARRAY && x->base) cu.MemFree(x->base), x->base = 0;
 }
 
-// In the file an array has a small number in an address' stead: no memory begins there.
+// In the file an array has a number of at most MOST_NUMBERED + 1 in an address' stead: no memory begins there.
 static uint64_t number(const struct capture *c, const struct item *x) { return (uint64_t)(x - c->items) - c->allocs + 1; }
 
 static bool write_item(struct capture *c, struct item *x) {
@@ -407,8 +409,12 @@ static bool write_item(struct capture *c, struct item *x) {
   return ok && !c->why;
 }
 
+static bool some_object(struct capture *c, size_t n) {
+  return !c->textures || n > 0 || give_up(c, "the kernel reads textures or surfaces, and no handle of one is among its arguments or in memory that it reaches");
+}
+
 static bool write_objects(struct capture *c) {
-  if (c->textures && c->objects_reached == 0) return give_up(c, "the kernel reads textures or surfaces, and no handle of one is among its arguments or in memory that it reaches");
+  if (!some_object(c, c->objects_reached)) return false;
   for (size_t i = 0; i < c->objects_n; i++) {
     const struct object *o = &c->objects[i];
     struct buffer b = {0};
@@ -451,6 +457,7 @@ static bool before(struct capture *c, const struct variable *v, uint32_t nv) {
   bool ok = args && launch_gather(c->l, c->k, args) && list_items(c, v, nv) && from_arguments(c, args) && write_kernel(c, args);
   if (!ok && !c->why) give_up(c, "the launch's arguments can't be read");
   free(args);
+  ok = ok && some_object(c, c->objects_n); // a look at the memory would be for nothing
   while (ok && c->done < c->queued) ok = write_item(c, &c->items[c->queue[c->done++]]);
   ok = ok && write_objects(c);
   behind_end(&c->writer);
