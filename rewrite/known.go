@@ -53,7 +53,7 @@ func known(k *pass.Kernel, terms []recipe.Term) error {
 		return err
 	}
 	fixed := fold.Fixed{Params: map[int]bool{}, Dims: map[string]bool{}, Integers: map[string]int64{},
-		Ways: true}
+		PTX: true}
 	for _, a := range v.args {
 		fixed.Params[a.Index] = true
 		fixed.Integers[fmt.Sprintf("%d+%d", a.Index, a.Offset)] = int64(number(a.Bytes))

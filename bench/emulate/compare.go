@@ -13,6 +13,7 @@ type verdict struct {
 	why         string
 	approximate bool // the special function units were asked, whose results are not known
 	launches    int
+	steps       [2]int // instructions of warps in all launches, by both builds
 }
 
 // worse orders verdicts.
@@ -36,14 +37,14 @@ func (p *pair) compare(o options) (out verdict) {
 			}
 		}
 		v.approximate = v.approximate || out.approximate
-		v.launches = out.launches
+		v.launches, v.steps[0], v.steps[1] = out.launches, v.steps[0]+out.steps[0], v.steps[1]+out.steps[1]
 		if v.what != "can't" {
 			v.launches++
 		}
 		if v.worse(out) {
 			out = v
 		}
-		out.launches, out.approximate = v.launches, v.approximate
+		out.launches, out.approximate, out.steps = v.launches, v.approximate, v.steps
 		if out.what == "OTHER" || out.what == "FAULT" {
 			break
 		}
@@ -70,6 +71,7 @@ func (t *trial) run() verdict {
 	}
 	v := t.difference(a, b)
 	v.approximate = first.Approximate || second.Approximate
+	v.steps = [2]int{first.Steps, second.Steps}
 	return v
 }
 

@@ -116,7 +116,8 @@ func file(ctx context.Context, nvcc, name, kernel string, recipes, flags []strin
 			if v.approximate {
 				note = " (with special functions, modelled)"
 			}
-			fmt.Printf("%-7s %s %s: %d launches%s %s\n", v.what, k, text, v.launches, note, v.why)
+			fmt.Printf("%-7s %s %s: %d launches, %d instructions in place of %d%s %s\n", v.what, k, text,
+				v.launches, v.steps[1], v.steps[0], note, v.why)
 			if v.what == "OTHER" || v.what == "FAULT" {
 				bad++
 			}

@@ -287,7 +287,8 @@ __global__ void {bound} k{n}(T *{r}out, const T *{r}x, int m, int w, int flag, {
                 if o.split('=')[0] not in seen:
                     seen.add(o.split('=')[0])
                     out.append(o)
-        return ' '.join(out)
+        out = ' '.join(out)
+        return out.replace('spec{', 'known{') if r.random() < .5 and 'unroll' not in out and 'align' not in out else out
 
     def lever(self):
         pragma = ['nounroll=off'] * 3 if 'unroll 1' in self.body else []

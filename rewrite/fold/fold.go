@@ -17,8 +17,9 @@ type Fixed struct {
 	// What integers are fixed to, for Undefined: those of parameters by index and bytes into it
 	// ("2+0"), sizes as in Dims.
 	Integers map[string]int64
-	// Ways: a branch that Integers decide is gone (ways.go).
-	Ways bool
+	// PTX: the values are put into the PTX, and ptxas alone computes with them; a branch that Integers
+	// decide is gone (ways.go).
+	PTX bool
 }
 
 // A state is what is known of a function at present.
@@ -107,7 +108,7 @@ func (a *analysis) state(f *ptx.Func) (*state, error) {
 	s := &state{f: f, reach: reach, rounds: RoundsOf(f, reach.Blocks),
 		made:   make([]value, len(f.Stmts)),
 		params: map[string]value{}, loads: map[int]bool{}, calls: map[int]*state{}}
-	if a.fixed.Ways && f.Entry {
+	if a.fixed.PTX && f.Entry {
 		s.narrow(a.fixed)
 	}
 	s.told = NewTold(f, s.reach, func(i int, operand string) bool {
@@ -175,8 +176,9 @@ func (a *analysis) pass(s *state, check bool) error {
 			out = a.load(s, i, op, ops[1], results)
 		case len(ops) > 1:
 			out = a.result(s, i, base, op, ops[1:])
-			if check && Float(op) && (approximate(base, op) && !a.kept(s, i, base, ops[1:]) ||
-				chooses(base) && a.both(s, i, ops[1:])) {
+			whole := chooses(base) && !approximate(base, op) || a.fixed.PTX && OnlyWhole(f, i)
+			if check && Own(f, i) && (!whole && !a.kept(s, i, base, ops[1:]) ||
+				whole && a.both(s, i, ops[1:])) {
 				return fmt.Errorf(
 					"its %s may become constant, and the compiler's constant has other bits than the GPU's",
 					strings.TrimSpace(string(op)))

@@ -69,11 +69,16 @@ func Own(f *ptx.Func, i int) bool {
 	return Float(op) && (approximate(base, op) || chooses(base))
 }
 
-// OnlyWhole tells of such a statement that no compiler computes in part: one that is no division,
-// root or function, of which nothing is left where one operand is a number.
+// OnlyWhole tells of such a statement that ptxas computes as the GPU does where not all operands are
+// numbers: one that is no division, root or function. Sums and products that flush are compared by
+// TestPartly of sim/emulate.
 func OnlyWhole(f *ptx.Func, i int) bool {
-	base := string(f.Base(i))
-	return chooses(base) || base == "setp" || base == "set"
+	switch base := string(f.Base(i)); base {
+	case "add", "sub", "mul", "fma", "mad":
+		return !approximates(f.Opcode(i)) && ptx.HasModifier(f.Opcode(i), "f32")
+	default:
+		return chooses(base) || base == "setp" || base == "set"
+	}
 }
 
 var constants = sync.OnceValue(func() *regexp.Regexp {

@@ -65,7 +65,7 @@ func TestWays(t *testing.T) {
 		if Check(m, "k", fixed, own) == nil {
 			t.Error("the kernel passes with all its ways: nothing is shown here")
 		}
-		fixed.Ways = true
+		fixed.PTX = true
 		if err = Check(m, "k", fixed, own); (err == nil) != c.ok {
 			t.Errorf("%q, n=%d: %v", c.scope, c.n, err)
 		}
