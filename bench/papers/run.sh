@@ -93,6 +93,6 @@ left=$((END - $(date +%s)))
 [ $left -gt 0 ] || exit 0
 "$SUITE" -compiler "$compiler" -set "ARCH=$arch" -set "COMMON=$common" -folder "$folder" -programs "$programs" \
 	-runs 2 -alone 0 -pairs 0 -budget "${left}s" -run-limit 30s -tune-limit 90s -threshold 0 -kernels -levers -retry \
-	-tune "$tune --budget ${SEARCH:-8}s --jobs $(nproc) --capture-limit 1G" ${COMMIT:+-commit "$COMMIT"} \
+	-tune "$tune --budget ${SEARCH:-8}s --capture-limit 2G" ${COMMIT:+-commit "$COMMIT"} \
 	-claim "$out/claims-$table" -gpu-lock "$out/gpu" -work "$out/work-$table" -results "$out/$table.jsonl" \
 	-nvcc "$NVCC" -gnvcc "$GNVCC" "$source" | tee "$out/$table.txt"
