@@ -1,6 +1,6 @@
 // What the forms of a function cost in machine code: registers and instructions, read without a GPU
-// from the program that measures them (measure.cu's kernel one, which reads arguments, computes once
-// and writes).
+// from the program that measures them (measure.cu's kernel one, which reads arguments, computes
+// once and writes).
 
 package units
 
