@@ -20,9 +20,9 @@ type Code struct {
 	SFU, FP32, FP64         int // instructions of these units
 }
 
-// Count reads off the program that Build built what each kernel has, by its number in the program.
+// counts reads off the program that Build built what each kernel has, by its number in the program.
 // That of copy moves arguments and computes nothing.
-func Count(program string) (map[string]Code, error) {
+func counts(program string) (map[string]Code, error) {
 	f, err := os.Open(program)
 	if err != nil {
 		return nil, fmt.Errorf("count instructions: %w", err)

@@ -30,7 +30,7 @@ type Row struct {
 	Type     string // "float", "double"
 	Form     string // "accurate", "approx", "approx.ftz", "full", "f64", "f64+1"
 	Range    string // of the arguments
-	Kernel   string // its name in the program, as Count has it
+	Kernel   string // its name in the program, as counts has it
 	// 10^9 operations per second, all multiprocessors, the loop's two additions included
 	Rate float64
 	ULPs float64 // largest error, in units of the last place
@@ -87,7 +87,7 @@ func Measure(ctx context.Context, program string) (*Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	codes, err := Count(program)
+	codes, err := counts(program)
 	if err != nil {
 		return nil, err
 	}

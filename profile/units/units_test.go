@@ -81,7 +81,7 @@ func TestBuild(t *testing.T) {
 // counted holds instructions against what the functions are: an approximation is one or two of the
 // special function units', with few others around it; an accurate form has more.
 func counted(t *testing.T, program string) {
-	codes, err := Count(program)
+	codes, err := counts(program)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,10 +114,10 @@ func counted(t *testing.T, program string) {
 	if want := (Code{codes["rcp2"].Registers, codes["rcp2"].Instructions, 1, 0, 0}); codes["rcp2"] != want {
 		t.Errorf("a reciprocal in one instruction: %+v", codes["rcp2"])
 	}
-	if _, err := Count("source/measure.cu"); err != nil {
+	if _, err := counts("source/measure.cu"); err != nil {
 		t.Error("a file without device code has none:", err)
 	}
-	if _, err := Count("nosuch"); err == nil {
+	if _, err := counts("nosuch"); err == nil {
 		t.Error("a file that is not there was counted")
 	}
 	for _, name := range slices.Sorted(maps.Keys(codes)) {
