@@ -52,6 +52,9 @@ echo "size $1"; if [ "$FAST" ]; then row k 10 500000 50000 50000; else row k 10 
 				if _, err := os.Stat(filepath.Join("../../examples", name, "Makefile")); err != nil {
 					t.Error(err)
 				}
+				folder := filepath.Join(dir, "examples", name)
+				write(t, filepath.Join(folder, "Makefile"), strings.ReplaceAll(string(makefile), "CC", "NVCC"))
+				write(t, filepath.Join(folder, "main.cu"), better)
 			case "HeCBench":
 				folder := filepath.Join(dir, "HeCBench/src", name+"-cuda")
 				write(t, filepath.Join(folder, "Makefile"), string(makefile))
@@ -89,10 +92,59 @@ echo "size $1"; if [ "$FAST" ]; then row k 10 500000 50000 50000; else row k 10 
 		}
 	}
 	script(t, env, run, "sizes", out)
-	if found, _ := filepath.Glob(filepath.Join(out, "sizes-*.jsonl")); len(found) != 5 {
-		t.Errorf("sizes: %v", found)
+	results, err = readResults(filepath.Join(out, "sizes.jsonl"))
+	if err != nil || len(results) != 5 || results[4].Program != "polybench16384" {
+		t.Errorf("sizes: %v, %+v", err, results)
 	}
+	packed(t, papers, env, dir)
 	if out, err := exec.Command("sh", run, "nosuch", out).CombinedOutput(); err == nil {
 		t.Errorf("a table that there is not: %s", out)
+	}
+}
+
+// packed takes what a machine without the clones needs, with a program and a list of the user's
+// own, and runs all tables from it, twice.
+func packed(t *testing.T, papers string, env []string, dir string) {
+	write(t, filepath.Join(dir, "examples/common/example.h"), "")
+	more := filepath.Join(dir, "more")
+	write(t, filepath.Join(more, "mine-cuda/Makefile"), `main: main.cu
+	$(CC) -arch=$(ARCH) -o $@ main.cu
+clean:
+	rm -f main
+run: main
+	./main 5
+`)
+	write(t, filepath.Join(more, "mine-cuda/main.cu"), "echo mine\n")
+	write(t, filepath.Join(more, "bypass.txt"), "mine    # ours\nbtree # HeCBench\n")
+	pack, out := filepath.Join(dir, "pack"), filepath.Join(dir, "packed")
+	env = append(env, "MORE="+more)
+	script(t, env, filepath.Join(papers, "run.sh"), "pack", pack)
+	for path, want := range map[string]bool{"HeCBench/src/qtclustering-cuda": true,
+		"HeCBench/src/particlefilter-cuda": false, "HeCBench/src/spilling-cuda": false,
+		"more/mine-cuda": true, "examples/wavefront": true} {
+		if _, err := os.Stat(filepath.Join(pack, path)); (err == nil) != want {
+			t.Errorf("%s in the pack: %v", path, err)
+		}
+	}
+	env = append(env, "MORE="+filepath.Join(pack, "more"),
+		"HECBENCH="+filepath.Join(pack, "HeCBench"), "SEARCH=3")
+	for range 2 {
+		script(t, env, filepath.Join(pack, "bench/papers/run.sh"), "all", out)
+		for table, want := range map[string]int{"regdem": 4, "functions": 5, "bypass": 2,
+			"registers": 7, "sync": 3, "sizes": 5} {
+			results, err := readResults(filepath.Join(out, table+".jsonl"))
+			if err != nil || len(results) != want {
+				t.Errorf("%s: %v, %d results", table, err, len(results))
+			}
+		}
+	}
+	if text, err := os.ReadFile(filepath.Join(out, "doctor.txt")); err != nil || string(text) != "measured\n" {
+		t.Errorf("doctor: %q, %v", text, err)
+	}
+	again := append(env, "BUDGET=0") // the time is up: nothing is begun
+	said := script(t, again, filepath.Join(pack, "bench/papers/run.sh"), "regdem",
+		filepath.Join(dir, "late"))
+	if said != "" {
+		t.Errorf("without time: %s", said)
 	}
 }

@@ -34,7 +34,7 @@ func doctorVerb() *cobra.Command {
 	fs := c.Flags()
 	deep := fs.Bool("deep", false, "read every file in the store and check its hash")
 	measure := fs.Bool("measure", false,
-		"measure this GPU: rate and error of every function that can be approximated, latencies, and rates of memory (takes some seconds)")
+		"measure this GPU: rate, error and code of every function that can be approximated, latencies, and rates of memory (takes some seconds)")
 	oneOf(c, "deep", "measure")
 	return tries(c, 1, func([]string) error {
 		switch {

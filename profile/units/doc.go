@@ -4,5 +4,5 @@
 // predictions rest on. The programs that measure are CUDA, stand in source/ and are built by the
 // user's nvcc. Callers: gnvcc doctor -measure, policy/foretell (for the type).
 //
-// Files: units.go functions, machine.go the multiprocessor.
+// Files: units.go functions, code.go their machine code, machine.go the multiprocessor.
 package units

@@ -30,11 +30,13 @@ type Row struct {
 	Type     string // "float", "double"
 	Form     string // "accurate", "approx", "approx.ftz", "full", "f64", "f64+1"
 	Range    string // of the arguments
+	Kernel   string // its name in the program, as counts has it
 	// 10^9 operations per second, all multiprocessors, the loop's two additions included
 	Rate float64
 	ULPs float64 // largest error, in units of the last place
 	Max  float64 // largest relative error
 	Mean float64 // mean relative error
+	Code Code
 }
 
 // An Odd is a special value for which a form gives another kind of result (zero, number, infinity,
@@ -51,6 +53,7 @@ type Table struct {
 	SMs    int
 	Rows   []Row
 	Odd    []Odd
+	Copy   Code // of a kernel that computes nothing
 }
 
 // Build builds the program with nvcc, for the GPU of this machine, into a folder, and gives its
@@ -73,13 +76,30 @@ func build(ctx context.Context, nvcc, dir, name string, text []byte) (string, er
 	return out, nil
 }
 
-// Measure runs the program. It takes some seconds. Without a GPU: ErrNoGPU.
+// Measure runs the program, and counts its kernels' instructions. It takes some seconds. Without a
+// GPU: ErrNoGPU.
 func Measure(ctx context.Context, program string) (*Table, error) {
 	out, err := output(ctx, program)
 	if err != nil {
 		return nil, err
 	}
-	return read(out)
+	t, err := read(out)
+	if err != nil {
+		return nil, err
+	}
+	codes, err := counts(program)
+	if err != nil {
+		return nil, err
+	}
+	t.Copy = codes["copy"]
+	for i := range t.Rows {
+		r := &t.Rows[i]
+		var ok bool
+		if r.Code, ok = codes[r.Kernel]; !ok {
+			return nil, fmt.Errorf("the program that measures has no kernel %q", r.Kernel)
+		}
+	}
+	return t, nil
 }
 
 // output runs a program that measures and gives what it prints.
@@ -112,10 +132,10 @@ func read(text []byte) (*Table, error) {
 				return nil, bad
 			}
 			t.Device, t.SMs = f[1], n
-		case f[0] == "row" && len(f) == 9:
-			r := Row{Function: f[1], Type: f[2], Form: f[3], Range: f[4]}
+		case f[0] == "row" && len(f) == 10:
+			r := Row{Function: f[1], Type: f[2], Form: f[3], Range: f[4], Kernel: f[5]}
 			for i, to := range []*float64{&r.Rate, &r.ULPs, &r.Max, &r.Mean} {
-				v, err := strconv.ParseFloat(f[5+i], 64)
+				v, err := strconv.ParseFloat(f[6+i], 64)
 				if err != nil {
 					return nil, bad
 				}
@@ -137,9 +157,10 @@ func read(text []byte) (*Table, error) {
 // Print writes the table for people. What a form gains is its rate over that of the accurate form
 // in the same range.
 func (t *Table) Print(w io.Writer) error {
-	fmt.Fprintf(w, "%s, %d multiprocessors; errors over 262,144 arguments\n\n", t.Device, t.SMs)
+	fmt.Fprintf(w, "%s, %d multiprocessors; errors over 262,144 arguments; registers and instructions\nof a kernel that reads arguments, computes once and writes, in the code, not as they ran (one that only copies: %d, %d)\n\n",
+		t.Device, t.SMs, t.Copy.Registers, t.Copy.Instructions)
 	tab := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(tab, "function\ttype\tform\targuments\tGop/s\tgain\tulps\tlargest error\tmean error")
+	fmt.Fprintln(tab, "function\ttype\tform\targuments\tGop/s\tgain\tulps\tlargest error\tmean error\tregisters\tinstructions\tSFU/f32/f64")
 	accurate := map[string]float64{}
 	for _, r := range t.Rows {
 		key := r.Function + " " + r.Type + " " + r.Range
@@ -149,8 +170,9 @@ func (t *Table) Print(w io.Writer) error {
 		} else if base := accurate[key]; base > 0 {
 			gain = fmt.Sprintf("%.2fx", r.Rate/base)
 		}
-		fmt.Fprintf(tab, "%s\t%s\t%s\t%s\t%.0f\t%s\t%.3g\t%.2g\t%.2g\n", r.Function, typeName(r.Type),
-			r.Form, r.Range, r.Rate, gain, r.ULPs, r.Max, r.Mean)
+		fmt.Fprintf(tab, "%s\t%s\t%s\t%s\t%.0f\t%s\t%.3g\t%.2g\t%.2g\t%d\t%d\t%d/%d/%d\n", r.Function,
+			typeName(r.Type), r.Form, r.Range, r.Rate, gain, r.ULPs, r.Max, r.Mean,
+			r.Code.Registers, r.Code.Instructions, r.Code.SFU, r.Code.FP32, r.Code.FP64)
 	}
 	if err := tab.Flush(); err != nil {
 		return err

@@ -1,6 +1,6 @@
 // Throughput and error of functions, accurate and by the special function units. Prints one line per function, form and range:
 //
-//   row  FUNCTION  TYPE  FORM  RANGE  Gop/s  largest-ulps  largest-relative-error  mean-relative-error
+//   row  FUNCTION  TYPE  FORM  RANGE  KERNEL  Gop/s  largest-ulps  largest-relative-error  mean-relative-error
 //   odd  FUNCTION  TYPE  FORM  x  y  accurate  this            (a special value with another kind of result)
 //
 // The forms are those of rewrite/approx.go and rewrite/source/fastmath.go. f32 is compared with f64 computed on the device, f64 with the accurate form,
@@ -179,7 +179,16 @@ static const char *kind(double v) {
   return "number";
 }
 
-template <typename F> static void measure(const char *name, const char *type, const char *form, double xl, double xh, double yl, double yh, int sms) {
+// one of each form, and one that computes nothing: gnvcc counts their instructions.
+struct copy {
+  using Type = float;
+  static __device__ __forceinline__ float f(float x, float) { return x; }
+};
+#define ONE(id, ...) template __global__ void one<id>(const id::Type *, const id::Type *, id::Type *, int);
+FORMS(ONE)
+ONE(copy)
+
+template <typename F> static void measure(const char *id, const char *name, const char *type, const char *form, double xl, double xh, double yl, double yh, int sms) {
   using T = typename F::Type;
   const int block = 256, blocks = sms * 8;
   Device<T> out((size_t)block * blocks);
@@ -209,7 +218,7 @@ template <typename F> static void measure(const char *name, const char *type, co
   for (const Found &f : found.get(threads)) all.ulps = std::max(all.ulps, f.ulps), all.relative = std::max(all.relative, f.relative), all.sum += f.sum;
   std::printf("row\t%s\t%s\t%s\t%g to %g", name, type, form, xl, xh);
   if (yl != yh) std::printf(", %g to %g", yl, yh);
-  std::printf("\t%.1f\t%.3g\t%.3g\t%.3g\n", (double)block * blocks * turns * lanes / best / 1e6, all.ulps, all.relative, all.sum / n);
+  std::printf("\t%s\t%.1f\t%.3g\t%.3g\t%.3g\n", id, (double)block * blocks * turns * lanes / best / 1e6, all.ulps, all.relative, all.sum / n);
   CUDA(cudaEventDestroy(start));
   CUDA(cudaEventDestroy(stop));
 }
@@ -247,7 +256,7 @@ int main() {
   cudaDeviceProp p;
   CUDA(cudaGetDeviceProperties(&p, 0));
   std::printf("device\t%s\t%d\n", p.name, p.multiProcessorCount);
-#define MEASURE(id, name, T, form, ref, code, xl, xh, yl, yh) measure<id>(name, #T, form, xl, xh, yl, yh, p.multiProcessorCount);
+#define MEASURE(id, name, T, form, ref, code, xl, xh, yl, yh) measure<id>(#id, name, #T, form, xl, xh, yl, yh, p.multiProcessorCount);
   FORMS(MEASURE)
   odd<div0, div1>("div", "float", "full");
   odd<div0, div2>("div", "float", "approx");
