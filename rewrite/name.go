@@ -12,16 +12,15 @@ import (
 //	spec{host(block)=256x1x1,host(dynamic)=0} name=cutlass    k  ->  k__tuned_0123abcd_cutlass
 //
 // ptxas reads the names of entries: where cutlass stands in one, it orders instructions otherwise
-// and takes other registers, of the same PTX. That is meant for NVIDIA's library, and
-// nothing that is promised; a second entry is free to have any name.
+// and takes other registers, of the same PTX. Nobody documents that, and another ptxas may do
+// without it; a second entry is free to have any name.
 //
 // Allowed in a second entry only: the program, and whoever looks at it, knows the kernel by its own
 // name.
 //
 // Safe: as a flag of ptxas for that entry alone. Which sums are contracted is written into the PTX
 // as in nvcc's own build, or the machine code is compared (driver/compile, contraction.go); the
-// bits are compared on launches. A ptxas for which the word says nothing gives the kernel's own
-// code.
+// bits are compared on launches.
 //
 // From: users of CUTLASS and Triton, who found kernels to become faster by it.
 

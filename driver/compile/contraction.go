@@ -187,16 +187,12 @@ func (b *Workbench) contract(ctx context.Context, j *job.Job, t *record.Translat
 	out := whole
 	for _, name := range slices.Sorted(maps.Keys(p.passes)) {
 		exact := rewrite.ExactnessOf(p.passes[name])
-		changed := exact == rewrite.Checked || len(p.flags) > 0
+		kernel, _ := kernelOf(name)
+		changed := exact == rewrite.Checked || len(p.flags) > 0 ||
+			rewrite.Read(name) != rewrite.Read(kernel)
 		d, doubtful := doubts[name]
 		if sources[name] {
 			changed = doubtful && !d.approximate()
-		}
-		kernel, _ := kernelOf(name)
-		if !changed && !sources[name] && rewrite.Read(name) != rewrite.Read(kernel) &&
-			(leaves(out, name) || scales(out, name)) { // its text stays
-			p.doubted = append(p.doubted, doubted{variantOf{entry: kernel},
-				compiledVariant{doubt: asRewritten}, kernel, name})
 		}
 		if !changed || exact == rewrite.Approximate {
 			continue

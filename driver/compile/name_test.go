@@ -6,10 +6,11 @@ import (
 	"testing"
 
 	"gnvcc/driver/drivertest"
+	"gnvcc/rewrite/recipe"
 )
 
-// TestName: with the word in its name ptxas compiles an entry otherwise, and what is left to it is
-// compared with nvcc's own build.
+// TestName: with the word in its name ptxas compiles an entry otherwise; which sums are contracted
+// is written into it before.
 func TestName(t *testing.T) {
 	const host = "spec{host(block)=64x1x1,host(dynamic)=0}"
 	ctx := context.Background()
@@ -32,15 +33,24 @@ func TestName(t *testing.T) {
 					!strings.HasSuffix(cand.Entry, "_cutlass") {
 					t.Errorf("the entry %s is %s's", cand.Entry, of)
 				}
-				if plain.Build.Registers == cand.Build.Registers {
+				if !left && plain.Build.Registers == cand.Build.Registers { // its text is the kernel's own
 					t.Errorf("%s: the name changes nothing", kernel)
 				}
-				if (cand.Prove != nil) != left {
-					t.Errorf("%s: of what is left to ptxas (%t) the proof is %t", kernel, left, cand.Prove != nil)
-				} else if left {
-					if err := cand.Prove(ctx); err != nil {
-						t.Error(err)
-					}
+				_, b, done, err := c.workbench(ctx, Limit, forOne)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer done()
+				_, whole, bad, err := b.rewritten(ctx, s.job, s.translation, s.Module,
+					map[string]recipe.Recipe{kernel: r}, s.std)
+				if err != nil || len(bad) > 0 {
+					t.Fatal(err, bad)
+				}
+				if leaves(s.Module, kernel) != left || leaves(whole, cand.Entry) && cand.Prove == nil {
+					t.Errorf("%s: which sums are contracted is left to ptxas, and nobody looks", kernel)
+				}
+				if err := b.likeOwn(ctx, s.job, s.Module, kernel, whole, cand.Entry, nil); err != nil {
+					t.Error(err)
 				}
 			}
 		})

@@ -61,8 +61,8 @@ func (l *loop) inStep() bool {
 	return len(begins) == 1 && l.makesAlike(begins[0], 0)
 }
 
-// alike tells of an operand that has one value in the whole block, at all times: it is made once, of
-// numbers, arguments, and what the block is.
+// alike tells of an operand that has one value in the whole block, at all times: it is made in one
+// place, of numbers, arguments, and what the block is.
 func (l *loop) alike(operand string, deep int) bool {
 	if _, err := strconv.ParseInt(operand, 0, 64); err == nil {
 		return true
