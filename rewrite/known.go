@@ -22,9 +22,10 @@ import (
 //	ld.param.u32 %r2, [k_param_1];      mov.u32 %r2, 64;
 //	mov.u32 %r3, %ntid.x;               mov.u32 %r3, 256;
 //
-// ptxas does the rest: it computes with the numbers, leaves out branches that are not taken, divides
-// by multiplying, and unrolls loops whose turns it can count; repeat, behind it, writes turns in a
-// row whose tests ptxas then finds known.
+// ptxas does the rest: it computes with the numbers, leaves out branches that are not taken, and
+// unrolls loops whose turns it can count; repeat, behind it, writes turns in a row whose tests
+// ptxas then finds known. What cicc alone does it lacks: multiplying in place of a division by a
+// number (ptxas divides on, and knows the divisor's reciprocal), a thread's array in registers.
 //
 // It has a word of its own beside spec, which compiles edited source: the same word for other
 // machine code would be other code than recorded recipes were measured with. With levers on the

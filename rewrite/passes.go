@@ -101,7 +101,6 @@ const (
 // (TestOrder).
 var order = []rule{
 	{recipe.Known, "repeat", "what ptxas could compute of a copy is told with all numbers that it knows"},
-	{recipe.Known, "coarsen", numbers},
 	{recipe.Known, "tile", numbers},
 	{recipe.Known, "demote", numbers},
 	{recipe.Known, "early", numbers},

@@ -37,7 +37,8 @@ func (p *pair) compare(o options) (out verdict) {
 			}
 		}
 		v.approximate = v.approximate || out.approximate
-		v.launches, v.steps[0], v.steps[1] = out.launches, v.steps[0]+out.steps[0], v.steps[1]+out.steps[1]
+		v.launches = out.launches
+		v.steps = [2]int{v.steps[0] + out.steps[0], v.steps[1] + out.steps[1]}
 		if v.what != "can't" {
 			v.launches++
 		}

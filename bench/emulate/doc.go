@@ -23,8 +23,8 @@
 //	-keep DIR     for files that differ
 //	-nvcc NVCC    the real nvcc (default: that of GNVCC_NVCC, else of PATH)
 //
-// A line a recipe, with the warps' instructions of both builds: same; OTHER with the first bytes that differ; NaN where bits of a NaN alone do;
-// FAULT where the variant alone does what can't be done; refused, with the reason; can't, where the
-// emulator does not know an instruction or the launch is none. The exit code is 1 where something
-// is OTHER or FAULT.
+// A line a recipe, with the warps' instructions of both builds: same; OTHER with the first bytes
+// that differ; NaN where bits of a NaN alone do; FAULT where the variant alone does what can't be
+// done; refused, with the reason; can't, where the emulator does not know an instruction or the
+// launch is none. The exit code is 1 where something is OTHER or FAULT.
 package main

@@ -69,9 +69,9 @@ func Own(f *ptx.Func, i int) bool {
 	return Float(op) && (approximate(base, op) || chooses(base))
 }
 
-// OnlyWhole tells of such a statement that ptxas computes as the GPU does where not all operands are
-// numbers: one that is no division, root or function. Sums and products that flush are compared by
-// TestPartly of sim/emulate.
+// OnlyWhole tells of such a statement that ptxas computes as the GPU does where not all operands
+// are numbers: one that is no division, root or function. Sums and products that flush are compared
+// by TestPartly of sim/emulate.
 func OnlyWhole(f *ptx.Func, i int) bool {
 	switch base := string(f.Base(i)); base {
 	case "add", "sub", "mul", "fma", "mad":

@@ -19,8 +19,8 @@ var flushing = []uint32{0, 1 << 31, 0x3f800000, 0xbf800000, 0x40000000, 0xc00000
 	0x80ffffff}
 
 // What ptxas makes of a sum or product that flushes of which some operands, and not all, are
-// numbers: the same bits as of what it can't know. Package fold rests on it (OnlyWhole). Of a product
-// of two numbers it makes another one (13.0), which shows that there is something to see.
+// numbers: the same bits as of what it can't know. Package fold rests on it (OnlyWhole). Of a
+// product of two numbers it makes another one (13.0), which shows that there is something to see.
 func TestPartly(t *testing.T) {
 	list := []kits.Kit{kits.Any(t)}
 	if kits.Longer() {
@@ -31,15 +31,14 @@ func TestPartly(t *testing.T) {
 	}
 }
 
-func partly(t *testing.T, kit kits.Kit) {
-	var text strings.Builder
-	text.WriteString(".version 7.8\n.target sm_90\n.address_size 64\n")
-	type kernel struct {
-		op      string
-		of, set int // operands, and which of them are numbers, as bits
-		tuples  [][]uint32
-	}
-	var kernels []kernel
+// A partlyKernel computes an operation of which some operands are numbers.
+type partlyKernel struct {
+	op      string
+	of, set int // operands, and which of them are numbers, as bits
+	tuples  [][]uint32
+}
+
+func partlyKernels() (kernels []partlyKernel) {
 	for _, op := range strings.Fields("add.ftz.f32 sub.ftz.f32 mul.ftz.f32 fma.rn.ftz.f32 " +
 		"min.ftz.f32 max.ftz.f32") {
 		of := 2
@@ -47,7 +46,7 @@ func partly(t *testing.T, kit kits.Kit) {
 			of = 3
 		}
 		for set := 1; set < 1<<of-(of-2); set++ { // of two also both
-			k := kernel{op, of, set, [][]uint32{nil}}
+			k := partlyKernel{op, of, set, [][]uint32{nil}}
 			for n := range of {
 				if set>>n&1 == 1 {
 					var more [][]uint32
@@ -62,6 +61,13 @@ func partly(t *testing.T, kit kits.Kit) {
 			kernels = append(kernels, k)
 		}
 	}
+	return kernels
+}
+
+// partlyText has each kernel with its numbers, F, and with all operands from memory, R.
+func partlyText(kernels []partlyKernel) string {
+	var text strings.Builder
+	text.WriteString(".version 7.8\n.target sm_90\n.address_size 64\n")
 	for n, k := range kernels {
 		for _, known := range []bool{true, false} {
 			fmt.Fprintf(&text, ".visible .entry %c%d(.param .u64 o, .param .u64 i, .param .u64 c)\n{\n"+
@@ -90,9 +96,14 @@ func partly(t *testing.T, kit kits.Kit) {
 			text.WriteString("ret;\n}\n")
 		}
 	}
+	return text.String()
+}
+
+func partly(t *testing.T, kit kits.Kit) {
+	kernels := partlyKernels()
 	dir := t.TempDir()
 	path := filepath.Join(dir, "k.ptx")
-	write(t, path, text.String())
+	write(t, path, partlyText(kernels))
 	command(t, nil, kit.Tool("ptxas"), "-arch=sm_90", "-o", path+".cubin", path)
 	file, err := os.ReadFile(path + ".cubin")
 	if err != nil {
@@ -106,29 +117,7 @@ func partly(t *testing.T, kit kits.Kit) {
 	}
 	seen := false
 	for n, k := range kernels {
-		var results [2][]byte
-		for which, name := range "FR" {
-			memory := NewMemory()
-			o := memory.Allocate("out", make([]byte, 4*len(flushing)*len(k.tuples)))
-			var c []byte
-			for _, tuple := range k.tuples {
-				for op := range k.of {
-					c = binary.LittleEndian.AppendUint32(c, tuple[min(op, len(tuple)-1)])
-				}
-			}
-			params := binary.LittleEndian.AppendUint64(nil, o.Address)
-			params = binary.LittleEndian.AppendUint64(params, memory.Allocate("in", in).Address)
-			params = binary.LittleEndian.AppendUint64(params, memory.Allocate("numbers", c).Address)
-			p, err := Load(file, fmt.Sprintf("%c%d", name, n), memory)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, err := p.Run(memory, Launch{Grid: [3]int{1, 1, 1},
-				Block: [3]int{len(flushing), 1, 1}, Params: params}); err != nil {
-				t.Fatal(err)
-			}
-			results[which] = o.Bytes
-		}
+		results := k.run(t, n, file, in)
 		for at := 0; at < len(results[0]); at += 4 {
 			a, b := binary.LittleEndian.Uint32(results[0][at:]), binary.LittleEndian.Uint32(results[1][at:])
 			if a != b && k.of == 2 && k.set == 3 {
@@ -143,8 +132,35 @@ func partly(t *testing.T, kit kits.Kit) {
 		}
 	}
 	if !seen && kit.Version == "13.0" {
-		t.Error("nothing differs where all operands are numbers: the test does not see what ptxas computes")
+		t.Error("nothing differs where all operands are numbers: nothing is shown")
 	}
+}
+
+// run gives what both forms leave.
+func (k partlyKernel) run(t *testing.T, n int, file, in []byte) (results [2][]byte) {
+	for which, name := range "FR" {
+		memory := NewMemory()
+		o := memory.Allocate("out", make([]byte, 4*len(flushing)*len(k.tuples)))
+		var c []byte
+		for _, tuple := range k.tuples {
+			for op := range k.of {
+				c = binary.LittleEndian.AppendUint32(c, tuple[min(op, len(tuple)-1)])
+			}
+		}
+		params := binary.LittleEndian.AppendUint64(nil, o.Address)
+		params = binary.LittleEndian.AppendUint64(params, memory.Allocate("in", in).Address)
+		params = binary.LittleEndian.AppendUint64(params, memory.Allocate("numbers", c).Address)
+		p, err := Load(file, fmt.Sprintf("%c%d", name, n), memory)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := p.Run(memory, Launch{Grid: [3]int{1, 1, 1},
+			Block: [3]int{len(flushing), 1, 1}, Params: params}); err != nil {
+			t.Fatal(err)
+		}
+		results[which] = o.Bytes
+	}
+	return results
 }
 
 func one(is bool) int {
