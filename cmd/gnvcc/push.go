@@ -17,6 +17,7 @@ import (
 	"gnvcc/cache"
 	"gnvcc/cache/remote"
 	"gnvcc/driver/scratch"
+	"gnvcc/driver/standing"
 	"gnvcc/policy"
 )
 
@@ -152,17 +153,14 @@ func publishable(store *cache.Store) (out []cache.Decision, id string, err error
 	if err != nil && !errors.Is(err, cache.ErrNone) {
 		return nil, "", err
 	}
-	defer sn.Close()
-	_, untaken, err := decided()
-	if err != nil {
-		return nil, "", err
-	}
+	known := standing.KnownOf(store, sn) // for the bans
+	defer known.Close()
 	all, err := sn.AllDecisions()
 	if err != nil {
 		return nil, "", err
 	}
 	for _, d := range all {
-		if d.Imported != "" || !portable(d) || untaken(d) != nil {
+		if d.Imported != "" || !portable(d) || known.Untaken(d) != nil {
 			continue
 		}
 		d.For, d.From = nil, "" // paths of this machine
