@@ -19,16 +19,21 @@ import (
 	"gnvcc/driver/scratch"
 	"gnvcc/driver/standing"
 	"gnvcc/policy"
+	"gnvcc/policy/tuner"
 )
 
 func pushVerb() *cobra.Command {
-	c := newVerb("push [--sign KEY] [--merge | --over] oci://HOST/REPOSITORY:TAG",
+	c := newVerb("push [--captures[=FOLDER]] [--sign KEY] [--merge | --over] oci://HOST/REPOSITORY:TAG",
 		"publish what was measured here in a registry, for gnvcc pull",
 		`Puts the decisions that were measured into this store under a tag of an OCI registry, with their evidence: kernels' names,
 GPUs, launch shapes, values of arguments, times. Pins, bans, approximations, what was imported or pulled, captures and compiled
 code do not travel. Only shards that have changed are sent. One publisher has one tag: a tag that another store has pushed to is
 refused, unless --merge adds to what is there (a CI's tag, say) or --over replaces it. Credentials are those of docker login and
-podman login.`, arguments(1, 1))
+podman login.
+
+With --captures captured launches are pushed instead, for replay, bench and judge on other machines, as TAG.captures. They hold
+memory of your programs: whoever may read the repository reads it. After --expires nobody uses them; a registry keeps them until
+somebody deletes them there.`, arguments(1, 1))
 	var p pushing
 	fs := c.Flags()
 	fs.StringVar(&p.sign, "sign", "",
@@ -36,8 +41,15 @@ podman login.`, arguments(1, 1))
 	fs.BoolVar(&p.merge, "merge", false, "keep what the tag has from other stores, and add to it")
 	fs.BoolVar(&p.over, "over", false, "replace what another store has pushed")
 	fs.BoolVarP(&p.dry, "dry-run", "n", false, "only say what would be pushed")
+	fs.StringVar(&p.captures, "captures", "",
+		"push captured launches: the store's, or those in this `folder` (gnvcc captures shrink makes one)")
+	fs.Lookup("captures").NoOptDefVal = ownCaptures
+	p.expires = seconds(30 * 24 * time.Hour)
+	fs.Var(&p.expires, "expires", "with --captures: nobody uses them after this `time`: 30d, 12h (default 30d)")
+	fs.Lookup("expires").DefValue = ""
 	p.options.flags(c)
 	oneOf(c, "merge", "over")
+	oneOf(c, "merge", "captures")
 	return tries(c, 2, func(args []string) error {
 		ctx, stop := ended(context.Background())
 		defer stop()
@@ -57,7 +69,12 @@ type pushing struct {
 	options          registryOptions
 	sign             string
 	merge, over, dry bool
+	captures         string // a folder, or ownCaptures; "": decisions
+	expires          seconds
 }
+
+// ownCaptures stands for the store's: no folder can be called so.
+const ownCaptures = "/"
 
 // A standingTag is what a tag has before a push.
 type standingTag struct {
@@ -75,6 +92,12 @@ func (p *pushing) run(ctx context.Context, word string) error {
 	if err != nil {
 		return err
 	}
+	if p.captures != "" {
+		tag = remote.CapturesTag(tag)
+		reference = reference[:strings.LastIndexByte(reference, ':')+1] + tag
+	} else if remote.IsCaptures(tag) {
+		return fmt.Errorf("%s is for captures (--captures)", tag)
+	}
 	b, err := openDecisions(ctx)
 	if err != nil {
 		return err
@@ -83,7 +106,7 @@ func (p *pushing) run(ctx context.Context, word string) error {
 	if err != nil {
 		return err
 	}
-	if len(own) == 0 {
+	if len(own) == 0 && p.captures == "" {
 		return errors.New(
 			"nothing was measured into this store that can be pushed (gnvcc tune -- ./app; pinned, imported and approximate recipes stay here)")
 	}
@@ -117,7 +140,15 @@ func (p *pushing) run(ctx context.Context, word string) error {
 				theirs.Host, theirs.Time.Local().Format("2006-01-02 15:04"))
 		}
 	}
-	x, blobs, err := remote.Pack(all)
+	var x *remote.Index
+	var blobs map[string][]byte
+	what := func() string { return policy.Count(x.Decisions(), "decision") }
+	if p.captures != "" {
+		x, err = p.packCaptures(b.Store(), filepath.Join(c.work.Path, "push", "shards"))
+		what = func() string { return policy.Count(x.Captures, "captured launch") }
+	} else {
+		x, blobs, err = remote.Pack(all)
+	}
 	if err != nil {
 		return err
 	}
@@ -127,7 +158,7 @@ func (p *pushing) run(ctx context.Context, word string) error {
 	done, changed, err := p.signed(x, was)
 	if err != nil || done {
 		if done {
-			fmt.Fprintf(console, "%s has these %s already\n", word, policy.Count(x.Decisions(), "decision"))
+			fmt.Fprintf(console, "%s has these %s already\n", word, what())
 		}
 		return err
 	}
@@ -137,13 +168,39 @@ func (p *pushing) run(ctx context.Context, word string) error {
 		}
 	}
 	would := map[bool]string{true: "would be pushed", false: "pushed"}[p.dry]
-	fmt.Fprintf(console, "%s: %s %s, %d of %d shards are new", word, policy.Count(x.Decisions(), "decision"),
-		would, changed, remote.Shards)
+	fmt.Fprintf(console, "%s: %s %s, %d of %d shards are new", word, what(), would,
+		changed, remote.Shards)
 	if added > 0 {
 		fmt.Fprintf(console, "; %d of them were there", added)
 	}
 	fmt.Fprintln(console)
+	if p.captures != "" {
+		fmt.Fprintf(console, "they hold memory of your programs, which whoever may read %s reads; used until %s (--expires)\n",
+			reference, x.Expires.Local().Format("2006-01-02 15:04"))
+	}
 	return nil
+}
+
+// packCaptures makes the shards of captures.
+func (p *pushing) packCaptures(store *cache.Store, to string) (*remote.Index, error) {
+	captures, err := tuner.Captures(store)
+	if p.captures != ownCaptures {
+		captures, err = openCaptures(store, p.captures)
+	}
+	if err != nil {
+		return nil, err
+	}
+	names, list := captures.Files()
+	if len(list) == 0 {
+		return nil, errors.New("no launches are captured (gnvcc tune -- ./app captures some)")
+	}
+	x, err := remote.PackFiles(captures.Path(), names, to)
+	if err != nil {
+		return nil, fmt.Errorf("%w (gnvcc captures shrink FOLDER copies small ones, push --captures=FOLDER)", err)
+	}
+	x.Captures = len(list)
+	x.Expires = time.Now().Add(time.Duration(p.expires)).UTC().Truncate(time.Second)
+	return x, nil
 }
 
 // publishable are the decisions that may go to others, and the name of the store that they are
@@ -254,7 +311,8 @@ func (p *pushing) signed(x *remote.Index, was standingTag) (done bool, changed i
 			return false, changed, err
 		}
 	}
-	return changed == 0 && x.Publisher == y.Publisher && signature == was.signature, changed, nil
+	same := changed == 0 && x.Publisher == y.Publisher && signature == was.signature
+	return same && x.Expires.IsZero(), changed, nil // captures: they are to be used for longer
 }
 
 // send writes the artefact down for the carrier.

@@ -124,7 +124,8 @@ func (p *Pair) summary() string {
 		}
 	}
 	if later > 0 {
-		parts = append(parts, policy.Count(later, "command")+" no longer compile")
+		parts = append(parts, policy.Count(later, "command")+
+			map[bool]string{true: " no longer compiles", false: " no longer compile"}[later == 1])
 	}
 	return parts[0] + ": " + strings.Join(parts[1:], ", ")
 }
