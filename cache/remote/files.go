@@ -27,8 +27,10 @@ import (
 
 const capturesMark = ".captures"
 
-// CapturesTag is the tag of captures beside a tag of recipes, IsCaptures what it is told by.
-func CapturesTag(tag string) string    { return strings.TrimSuffix(tag, capturesMark) + capturesMark }
+// CapturesTag is the tag, reference or name of captures beside one of recipes.
+func CapturesTag(tag string) string { return strings.TrimSuffix(tag, capturesMark) + capturesMark }
+
+// IsCaptures tells whether one is of captures.
 func IsCaptures(reference string) bool { return strings.HasSuffix(reference, capturesMark) }
 
 // PackFiles makes the shards of files of a folder, under their hashes in the folder to.

@@ -23,7 +23,7 @@ import (
 )
 
 func pushVerb() *cobra.Command {
-	c := newVerb("push [--captures[=FOLDER]] [--sign KEY] [--merge | --over] oci://HOST/REPOSITORY:TAG",
+	c := newVerb("push [--captures] [--sign KEY] [--merge | --over] oci://HOST/REPOSITORY:TAG",
 		"publish what was measured here in a registry, for gnvcc pull",
 		`Puts the decisions that were measured into this store under a tag of an OCI registry, with their evidence: kernels' names,
 GPUs, launch shapes, values of arguments, times. Pins, bans, approximations, what was imported or pulled, captures and compiled
@@ -41,9 +41,8 @@ somebody deletes them there.`, arguments(1, 1))
 	fs.BoolVar(&p.merge, "merge", false, "keep what the tag has from other stores, and add to it")
 	fs.BoolVar(&p.over, "over", false, "replace what another store has pushed")
 	fs.BoolVarP(&p.dry, "dry-run", "n", false, "only say what would be pushed")
-	fs.StringVar(&p.captures, "captures", "",
-		"push captured launches: the store's, or those in this `folder` (gnvcc captures shrink makes one)")
-	fs.Lookup("captures").NoOptDefVal = ownCaptures
+	fs.BoolVar(&p.captures, "captures", false, "push captured launches, not recipes")
+	fs.StringVar(&p.folder, "folder", "", "with --captures: those in this `folder` (gnvcc captures shrink makes one), not the store's")
 	p.expires = seconds(30 * 24 * time.Hour)
 	fs.Var(&p.expires, "expires", "with --captures: nobody uses them after this `time`: 30d, 12h (default 30d)")
 	fs.Lookup("expires").DefValue = ""
@@ -69,12 +68,10 @@ type pushing struct {
 	options          registryOptions
 	sign             string
 	merge, over, dry bool
-	captures         string // a folder, or ownCaptures; "": decisions
+	captures         bool
+	folder           string // of captures; "": the store's
 	expires          seconds
 }
-
-// ownCaptures stands for the store's: no folder can be called so.
-const ownCaptures = "/"
 
 // A standingTag is what a tag has before a push.
 type standingTag struct {
@@ -92,9 +89,8 @@ func (p *pushing) run(ctx context.Context, word string) error {
 	if err != nil {
 		return err
 	}
-	if p.captures != "" {
-		tag = remote.CapturesTag(tag)
-		reference = reference[:strings.LastIndexByte(reference, ':')+1] + tag
+	if p.captures {
+		tag, reference = remote.CapturesTag(tag), remote.CapturesTag(reference)
 	} else if remote.IsCaptures(tag) {
 		return fmt.Errorf("%s is for captures (--captures)", tag)
 	}
@@ -106,7 +102,7 @@ func (p *pushing) run(ctx context.Context, word string) error {
 	if err != nil {
 		return err
 	}
-	if len(own) == 0 && p.captures == "" {
+	if len(own) == 0 && !p.captures {
 		return errors.New(
 			"nothing was measured into this store that can be pushed (gnvcc tune -- ./app; pinned, imported and approximate recipes stay here)")
 	}
@@ -140,15 +136,7 @@ func (p *pushing) run(ctx context.Context, word string) error {
 				theirs.Host, theirs.Time.Local().Format("2006-01-02 15:04"))
 		}
 	}
-	var x *remote.Index
-	var blobs map[string][]byte
-	what := func() string { return policy.Count(x.Decisions(), "decision") }
-	if p.captures != "" {
-		x, err = p.packCaptures(b.Store(), filepath.Join(c.work.Path, "push", "shards"))
-		what = func() string { return policy.Count(x.Captures, "captured launch") }
-	} else {
-		x, blobs, err = remote.Pack(all)
-	}
+	x, blobs, what, err := p.packed(b.Store(), all, filepath.Join(c.work.Path, "push", "shards"))
 	if err != nil {
 		return err
 	}
@@ -158,7 +146,7 @@ func (p *pushing) run(ctx context.Context, word string) error {
 	done, changed, err := p.signed(x, was)
 	if err != nil || done {
 		if done {
-			fmt.Fprintf(console, "%s has these %s already\n", word, what())
+			fmt.Fprintf(console, "%s has these %s already\n", word, what)
 		}
 		return err
 	}
@@ -167,40 +155,51 @@ func (p *pushing) run(ctx context.Context, word string) error {
 			return err
 		}
 	}
+	p.tell(x, word, what, changed, added)
+	return nil
+}
+
+func (p *pushing) tell(x *remote.Index, word, what string, changed, added int) {
 	would := map[bool]string{true: "would be pushed", false: "pushed"}[p.dry]
-	fmt.Fprintf(console, "%s: %s %s, %d of %d shards are new", word, what(), would,
-		changed, remote.Shards)
+	fmt.Fprintf(console, "%s: %s %s, %d of %d shards are new", word, what, would, changed,
+		remote.Shards)
 	if added > 0 {
 		fmt.Fprintf(console, "; %d of them were there", added)
 	}
 	fmt.Fprintln(console)
-	if p.captures != "" {
-		fmt.Fprintf(console, "they hold memory of your programs, which whoever may read %s reads; used until %s (--expires)\n",
-			reference, x.Expires.Local().Format("2006-01-02 15:04"))
+	if p.captures {
+		fmt.Fprintf(console, "they hold memory of your programs, which whoever may read that repository reads; used until %s (--expires)\n",
+			x.Expires.Local().Format("2006-01-02 15:04"))
 	}
-	return nil
 }
 
-// packCaptures makes the shards of captures.
-func (p *pushing) packCaptures(store *cache.Store, to string) (*remote.Index, error) {
+// packed makes the shards, those of captures in the folder to; what: so many of what.
+func (p *pushing) packed(store *cache.Store, all []cache.Decision, to string) (x *remote.Index,
+	blobs map[string][]byte, what string, err error) {
+	if !p.captures {
+		if x, blobs, err = remote.Pack(all); err == nil {
+			what = policy.Count(x.Decisions(), "decision")
+		}
+		return x, blobs, what, err
+	}
 	captures, err := tuner.Captures(store)
-	if p.captures != ownCaptures {
-		captures, err = openCaptures(store, p.captures)
+	if p.folder != "" {
+		captures, err = openCaptures(store, p.folder)
 	}
 	if err != nil {
-		return nil, err
+		return nil, nil, "", err
 	}
 	names, list := captures.Files()
 	if len(list) == 0 {
-		return nil, errors.New("no launches are captured (gnvcc tune -- ./app captures some)")
+		return nil, nil, "", errors.New("no launches are captured (gnvcc tune -- ./app captures some)")
 	}
-	x, err := remote.PackFiles(captures.Path(), names, to)
-	if err != nil {
-		return nil, fmt.Errorf("%w (gnvcc captures shrink FOLDER copies small ones, push --captures=FOLDER)", err)
+	if x, err = remote.PackFiles(captures.Path(), names, to); err != nil {
+		return nil, nil, "", fmt.Errorf(
+			"%w (gnvcc captures shrink FOLDER copies small ones, push --captures --folder FOLDER)", err)
 	}
 	x.Captures = len(list)
 	x.Expires = time.Now().Add(time.Duration(p.expires)).UTC().Truncate(time.Second)
-	return x, nil
+	return x, nil, policy.Count(len(list), "captured launch"), nil
 }
 
 // publishable are the decisions that may go to others, and the name of the store that they are
