@@ -186,6 +186,9 @@ func (k *Kernel) notes() (out []string) {
 	if k.Why != "" {
 		out = append(out, k.Verdict+": "+k.Why)
 	}
+	if k.Narrower != "" {
+		out = append(out, k.Narrower)
+	}
 	for _, l := range k.Launches {
 		m := l.Measured
 		if m == nil {
