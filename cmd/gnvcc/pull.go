@@ -29,8 +29,9 @@ has not measured itself, as those of stores in GNVCC_STORE, and behind these. No
 until the next pull. What is cut, altered, not signed by a key that is asked for, or older than what was pulled before is
 refused, and what was there stays. Without an address: what was pulled before, again.
 
-With --captures: the captured launches that were pushed beside a tag, for replay, bench and judge --captures NAME. They run their
-publisher's machine code on this GPU: pull them from whom you would run a program of. Those that have expired are not used.`,
+With --captures: the captured launches that were pushed beside a tag, for replay, bench and judge --captures NAME. They are
+replayed with the code that was built here of kernels of their names, never with their publisher's. Those that have expired are
+not used.`,
 		arguments(0, -1))
 	var p pulling
 	fs := c.Flags()
