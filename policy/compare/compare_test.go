@@ -144,6 +144,9 @@ func TestNarrower(t *testing.T) {
 			t.Errorf("%+v: %q", c, text)
 		}
 	}
+	if c := (&Kernel{}).cells(); c.Instructions != "" {
+		t.Errorf("%q instructions of code that was not read", c.Instructions)
+	}
 	one := Pair{Failed: []Failure{{}}}
 	if text := one.summary(); !strings.HasSuffix(text, "1 command no longer compiles") {
 		t.Error(text)

@@ -163,8 +163,10 @@ func (k *Kernel) cells() (c cells) {
 		return fmt.Sprintf("%d->%d", a, b)
 	}
 	c = cells{Registers: arrow(k.Before.Registers, k.After.Registers),
-		Spilled:      arrow(k.Before.Spill, k.After.Spill),
-		Instructions: arrow(k.Before.Instructions, k.After.Instructions)}
+		Spilled: arrow(k.Before.Spill, k.After.Spill)}
+	if k.Before.Instructions > 0 { // else nobody here reads that GPU's machine code
+		c.Instructions = arrow(k.Before.Instructions, k.After.Instructions)
+	}
 	if len(k.Launches) > 0 {
 		l := k.Launches[0]
 		c.Occupancy = fmt.Sprintf("%.0f%%", 100*l.Before.Part)
