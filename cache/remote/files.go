@@ -4,6 +4,7 @@ package remote
 
 import (
 	"archive/tar"
+	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
@@ -128,7 +129,7 @@ func (x *Index) unpackShard(i int, at, to string, sound func(string, []byte) err
 	case int64(len(b)) != x.Shards[i].Size || cache.Hash(b) != x.Shards[i].Digest:
 		return errors.New("its content has another hash than the index says")
 	}
-	in := tar.NewReader(strings.NewReader(string(b)))
+	in := tar.NewReader(bytes.NewReader(b))
 	n, last := 0, ""
 	for {
 		h, err := in.Next()

@@ -52,6 +52,12 @@ somebody deletes them there.`, arguments(1, 1))
 	return tries(c, 2, func(args []string) error {
 		ctx, stop := ended(context.Background())
 		defer stop()
+		switch {
+		case p.folder != "" && !p.captures:
+			return errors.New("--folder is for --captures")
+		case p.expires <= 0:
+			return errors.New("--expires must be more than 0")
+		}
 		return p.run(ctx, args[0])
 	})
 }
