@@ -26,6 +26,7 @@ import (
 //	remotes/NAME/shards/<sha256>     shards as they came
 //	remotes/NAME/decisions.snapshot  all of them merged; what builds read
 //	remotes/NAME/recipes             for compiler caches
+//	remotes/NAME/captures/           of captures: their folder, in the place of the three before
 //	remotes/NAME/lock                flock: one pull at a time
 //
 // The snapshot is put into place by one rename, and remote.json after it: a pull that is killed in
@@ -45,6 +46,11 @@ type Remote struct {
 	Keys      string // file with the keys that have to have signed, "" for none
 	Pulled    time.Time
 	Tags      map[string]Tag
+	// what is wrong with a file of captures that has come, and with all of them in a folder
+	Sound struct {
+		File  func(name string, content []byte) error
+		Whole func(folder string, captures int) error
+	} `json:"-"`
 
 	dir   string
 	lock  *os.File
@@ -181,7 +187,8 @@ func (r *Remote) Newest() (t time.Time) {
 }
 
 // Check looks at an artefact that has arrived under a tag, its shards in ShardsDir: may it take
-// the place of what was pulled last? keys, where there are any, have to have signed.
+// the place of what was pulled last? keys, where there are any, have to have signed. Captures are
+// then put into their place.
 func (r *Remote) Check(tag string, index []byte, signature string, keys Keys, older bool) (
 	*Index, string, error) {
 	x, err := ReadIndex(index, tag)
@@ -201,10 +208,14 @@ func (r *Remote) Check(tag string, index []byte, signature string, keys Keys, ol
 				x.Time.Format(time.RFC3339), y.Time.Format(time.RFC3339))
 		}
 	}
-	err = eachShard(func(i int) error {
-		_, err := r.unpack(x, i)
-		return err
-	})
+	if err = x.expired(); err == nil && IsCaptures(tag) {
+		err = r.unpackFiles(x)
+	} else if err == nil {
+		err = eachShard(func(i int) error {
+			_, err := r.unpack(x, i)
+			return err
+		})
+	}
 	if err != nil {
 		return nil, "", err
 	}

@@ -12,12 +12,15 @@ import (
 )
 
 // What an artefact is to a registry: a manifest with the index as its config, the shards as its
-// layers, and the signature as an annotation.
+// layers, and signature and last day as annotations.
 const (
 	artefactType  = "application/vnd.gnvcc.recipes.v1"
+	capturesType  = "application/vnd.gnvcc.captures.v1"
 	indexType     = "application/vnd.gnvcc.index.v1+json"
 	shardType     = "application/vnd.gnvcc.shard.v1+zstd"
+	filesType     = "application/vnd.gnvcc.files.v1+tar"
 	signatureNote = "gnvcc.signature"
+	expiresNote   = "gnvcc.expires" // for whoever cleans the registry; what counts is in the index
 )
 
 // Names in the folder that gnvcc and this program share.

@@ -61,8 +61,8 @@ func (r *repository) pull(ctx context.Context, work, shards string) error {
 	g.SetLimit(at)
 	for _, tag := range tags {
 		g.Go(func() error {
-			if !remote.IsTag(tag) { // it becomes the name of a file
-				return nil
+			if !remote.IsTag(tag) || r.tag == "" && remote.IsCaptures(tag) {
+				return nil // it becomes the name of a file; captures are for who asks for them
 			}
 			f, err := r.one(ctx, tag, have[tag], work, shards)
 			switch {

@@ -29,15 +29,23 @@ func (r *repository) push(ctx context.Context, dir, expected string) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	var listed struct{ Shards []struct{ Digest string } }
+	var listed struct {
+		Expires string
+		Shards  []struct{ Digest string }
+	}
 	if err := json.Unmarshal(index, &listed); err != nil {
 		return err
 	}
 	config := described(indexType, index)
 	m := v1.Manifest{Versioned: specs.Versioned{SchemaVersion: 2},
 		MediaType: v1.MediaTypeImageManifest, ArtifactType: artefactType, Config: config}
+	shards := shardType
+	m.Annotations = map[string]string{}
 	if len(signature) > 0 {
-		m.Annotations = map[string]string{signatureNote: string(signature)}
+		m.Annotations[signatureNote] = string(signature)
+	}
+	if listed.Expires != "" {
+		m.Annotations[expiresNote], m.ArtifactType, shards = listed.Expires, capturesType, filesType
 	}
 	g, blobs := errgroup.WithContext(ctx)
 	g.SetLimit(8)
@@ -48,7 +56,7 @@ func (r *repository) push(ctx context.Context, dir, expected string) error {
 		if err != nil {
 			return err
 		}
-		d := described(shardType, b)
+		d := described(shards, b)
 		m.Layers = append(m.Layers, d)
 		if !sent[s.Digest] {
 			sent[s.Digest] = true

@@ -9,11 +9,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"gnvcc/cache"
 	"gnvcc/cache/lock"
+	"gnvcc/cache/remote"
 	"gnvcc/driver/standing"
 	"gnvcc/policy/compare"
 	"gnvcc/profile/capture"
@@ -39,8 +41,7 @@ func benchVerb() *cobra.Command {
 	var r benching
 	fs.StringVar(&r.against, "against", "", "compare with this `file`: a baseline that -o wrote, or a lock file")
 	fs.StringVarP(&r.out, "output", "o", "", "write this run as a baseline to a `file`")
-	fs.StringVar(&r.captures, "captures", "",
-		"replay the captures in this `folder` (gnvcc captures shrink makes one), not the store's")
+	fs.StringVar(&r.captures, "captures", "", capturesUsage)
 	fs.BoolVar(&r.all, "all", false, "everything in the store, whatever folder it was built in")
 	fs.BoolVar(&r.json, "json", false, "as JSON")
 	fs.BoolVar(&r.markdown, "markdown", false, "as a Markdown table, for a pull request")
@@ -60,7 +61,7 @@ func (r benching) run(ctx context.Context, store *cache.Store) error {
 	}
 	a := compare.Ask{Store: store, Told: progressLine}
 	if r.captures != "" {
-		if a.Captures, err = openCaptures(r.captures); err != nil {
+		if a.Captures, err = openCaptures(store, r.captures); err != nil {
 			return err
 		}
 	}
@@ -119,10 +120,25 @@ func (r benching) tell(b *compare.Baseline) error {
 	return b.Print(stdout())
 }
 
-// openCaptures opens a folder of captures that somebody else made.
-func openCaptures(folder string) (*capture.Store, error) {
-	if _, err := os.Stat(filepath.Join(folder, "launches")); err != nil {
-		return nil, fmt.Errorf("%s is no folder of captures: %w", folder, err)
+const capturesUsage = "replay the captures in this `folder`, or that gnvcc pull --captures brought under this name, not the store's"
+
+// openCaptures opens captures that somebody else made: a folder, or what was pulled under a name.
+func openCaptures(store *cache.Store, word string) (*capture.Store, error) {
+	folder, err := filepath.Abs(word)
+	if err != nil {
+		return nil, err
+	}
+	name := word
+	if in, err := filepath.Rel(store.RemotesDir(), folder); err == nil && filepath.IsLocal(in) {
+		name, _, _ = strings.Cut(in, "/") // its last day may have passed
+	} else if _, err := os.Stat(filepath.Join(folder, "launches")); err == nil {
+		return capture.Open(folder)
+	}
+	if strings.Contains(name, "/") {
+		return nil, fmt.Errorf("%s is no folder of captures", word)
+	}
+	if folder, err = remote.Captures(store, name); err != nil {
+		return nil, fmt.Errorf("%s is no folder of captures: %w", word, err)
 	}
 	return capture.Open(folder)
 }

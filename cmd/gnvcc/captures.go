@@ -174,6 +174,7 @@ func replayVerb() *cobra.Command {
 	by := fs.String("profile", "", "search by this `file`'s shares of the GPU time (gnvcc tune --help)")
 	fs.BoolVar(&o.Exhaustive, "exhaustive", false, "benchmark the search: measure all pairs of levers too, and say what the search missed")
 	quiet := fs.Bool("quiet", false, "print errors only")
+	folder := fs.String("captures", "", capturesUsage)
 	completesKernels(c, capturedNames, false)
 	on := fs.String("on", "", onUsage)
 	return tries(c, 2, func(args []string) error {
@@ -188,26 +189,35 @@ func replayVerb() *cobra.Command {
 		if budget <= 0 {
 			return errors.New("--budget must be more than 0")
 		}
+		store, err := openStore()
+		if err != nil {
+			return err
+		}
+		var captures *capture.Store // nil: the store's
+		if *folder != "" {
+			if captures, err = openCaptures(store, *folder); err != nil {
+				return err
+			}
+		}
 		if len(args) == 1 {
-			if o.Only, err = capturedKernels(args[0]); err != nil {
+			if o.Only, err = capturedKernels(store, captures, args[0]); err != nil {
 				complain("replay", err)
 				return exit(1)
 			}
 		}
 		return tuneNow("replay", tuner.Request{Mode: tuner.Captured, Options: o, Apply: *applyToo,
-			Budget: time.Duration(budget), Profile: p, On: engine}, *quiet)
+			Budget: time.Duration(budget), Profile: p, On: engine,
+			Captures: captures}, *quiet)
 	})
 }
 
 // capturedKernels is what a word means among the kernels that launches are captured of.
-func capturedKernels(word string) (*regexp.Regexp, error) {
-	store, err := openStore()
-	if err != nil {
-		return nil, err
-	}
-	s, err := tuner.Captures(store)
-	if err != nil {
-		return nil, err
+func capturedKernels(store *cache.Store, s *capture.Store, word string) (*regexp.Regexp, error) {
+	if s == nil {
+		var err error
+		if s, err = tuner.Captures(store); err != nil {
+			return nil, err
+		}
 	}
 	list, _ := s.List()
 	captured := map[string]bool{}

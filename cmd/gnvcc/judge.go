@@ -29,6 +29,7 @@ With --serve it stays, reads JSON lines from its input ({"file": "k.cu", "of": "
 // judgeOptions are what the user may say.
 type judgeOptions struct {
 	of, kernel, within    string
+	captures              string
 	grid, block           string
 	dynamic               int
 	set                   []string
@@ -44,6 +45,7 @@ func judgeVerb() *cobra.Command {
 	fs.StringVar(&o.of, "of", "", "the recorded `source` that FILE.cu is an edit of (default: FILE.cu itself, or the recorded file of its name)")
 	fs.StringVar(&o.kernel, "kernel", "", "judge this `kernel` alone (default: all that differ)")
 	fs.StringVar(&o.within, "within", "", "numbers may differ by `ABS,REL`: one of both is enough")
+	fs.StringVar(&o.captures, "captures", "", capturesUsage)
 	fs.BoolVar(&o.emulate, "emulate", false, "run both in the emulator, though there may be a GPU")
 	fs.StringVar(&o.grid, "grid", "", "of launches that are made up, as `4x1x1`")
 	fs.StringVar(&o.block, "block", "", "of launches that are made up, as `64x1x1`")
@@ -79,6 +81,11 @@ func judgeMain(ctx context.Context, store *cache.Store, o judgeOptions,
 		return fmt.Errorf("--within: %w", err)
 	}
 	options.Shape.Dynamic = o.dynamic
+	if o.captures != "" {
+		if options.Captures, err = openCaptures(store, o.captures); err != nil {
+			return err
+		}
+	}
 	for _, size := range []struct {
 		name, text string
 		to         *[3]int

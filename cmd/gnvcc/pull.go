@@ -17,21 +17,28 @@ import (
 	"gnvcc/cache"
 	"gnvcc/cache/remote"
 	"gnvcc/policy"
+	"gnvcc/profile/capture"
 )
 
 func pullVerb() *cobra.Command {
-	c := newVerb("pull [--as NAME] [--require-signed KEYS] oci://HOST/REPOSITORY[:TAG] | pull [NAME...] | pull --remove NAME",
+	c := newVerb("pull [--captures] [--as NAME] [--require-signed KEYS] oci://HOST/REPOSITORY[:TAG] | pull [NAME...] | pull --remove NAME",
 		"bring what others have measured from a registry; builds read it as a store of others",
 		`Brings the decisions under a tag of an OCI registry, or, without a tag, those of all publishers, merged: of two on one kernel
 and GPU the measured one, then the newer, then the one with more evidence. Builds on this machine take them for kernels that it
 has not measured itself, as those of stores in GNVCC_STORE, and behind these. No build asks the registry: what was pulled counts
 until the next pull. What is cut, altered, not signed by a key that is asked for, or older than what was pulled before is
-refused, and what was there stays. Without an address: what was pulled before, again.`, arguments(0, -1))
+refused, and what was there stays. Without an address: what was pulled before, again.
+
+With --captures: the captured launches that were pushed beside a tag, for replay, bench and judge --captures NAME. They are
+replayed with the code that was built here of kernels of their names, never with their publisher's. Those that have expired are
+not used.`,
+		arguments(0, -1))
 	var p pulling
 	fs := c.Flags()
 	fs.StringVar(&p.name, "as", "", "call it this `name` here (default: the repository's last word, and the tag)")
 	fs.StringVar(&p.keys, "require-signed", "",
 		"take only what one of the ed25519 public keys in this `file` has signed; this pull, and all later ones of it")
+	fs.BoolVar(&p.captures, "captures", false, "bring captured launches, not recipes")
 	fs.BoolVar(&p.older, "older", false, "take what is older than what was pulled before")
 	fs.StringVar(&p.remove, "remove", "", "take the remote of this `name` away")
 	p.options.flags(c)
@@ -42,7 +49,7 @@ refused, and what was there stays. Without an address: what was pulled before, a
 type pulling struct {
 	options            registryOptions
 	name, keys, remove string
-	older              bool
+	older, captures    bool
 }
 
 func (p *pulling) run(ctx context.Context, store *cache.Store, words []string) error {
@@ -60,14 +67,21 @@ func (p *pulling) run(ctx context.Context, store *cache.Store, words []string) e
 		if len(words) > 1 {
 			return fmt.Errorf("unexpected argument %q: one address at a time", words[1])
 		}
-		reference, _, err := referenceOf(words[0])
-		if err != nil {
+		reference, tag, err := referenceOf(words[0])
+		switch {
+		case err != nil:
 			return err
+		case p.captures && tag == "":
+			return fmt.Errorf("which tag? Captures are brought from one: %s:TAG", words[0])
+		case p.captures:
+			reference = remote.CapturesTag(reference)
+		case remote.IsCaptures(reference):
+			return fmt.Errorf("%s has captures (--captures)", tag)
 		}
-		return p.one(ctx, store, cmp.Or(p.name, remote.NameOf(reference)), reference)
+		return p.one(ctx, store, p.named(reference), reference)
 	}
-	if p.name != "" {
-		return errors.New("--as is for an address")
+	if p.name != "" || p.captures {
+		return errors.New("--as and --captures are for an address")
 	}
 	all, err := remote.All(store)
 	names := words
@@ -89,6 +103,14 @@ func (p *pulling) run(ctx context.Context, store *cache.Store, words []string) e
 	return err
 }
 
+// named is what the remote at an address is called here.
+func (p *pulling) named(reference string) string {
+	if p.captures && p.name != "" {
+		return remote.CapturesTag(p.name)
+	}
+	return cmp.Or(p.name, remote.NameOf(reference))
+}
+
 // one pulls a remote; reference "": from where it was pulled before.
 func (p *pulling) one(ctx context.Context, store *cache.Store, name, reference string) error {
 	r, err := remote.Open(store, name, reference)
@@ -108,24 +130,30 @@ func (p *pulling) one(ctx context.Context, store *cache.Store, name, reference s
 			return err
 		}
 	}
+	late := r.Expire()
 	c, err := newCarrier(r.Reference, r.PlainHTTP, p.options.timeout)
 	if err != nil {
-		return err
+		return errors.Join(late, err)
 	}
 	defer c.work.Remove()
-	have := map[string]string{}
+	r.Sound.File, r.Sound.Whole = capture.CheckFile, capture.CheckFolder
+	have, captures := map[string]string{}, remote.IsCaptures(r.Reference)
+	_, gone := os.Stat(r.CapturesDir()) // a pull that was killed
 	for tag, t := range r.Tags {
-		if keys == nil || keys.Has(t.Signed) {
+		if (keys == nil || keys.Has(t.Signed)) && (!captures || gone == nil) {
 			have[tag] = t.Digest
 		}
 	}
 	found, err := c.pull(ctx, have, r.ShardsDir())
 	if err != nil {
-		return err
+		return errors.Join(late, err)
 	}
 	changed, problems := p.take(r, c, keys, have, found)
 	r.Pulled = time.Now().UTC().Truncate(time.Second)
 	n, left := 0, 0
+	if captures {
+		return errors.Join(problems, r.Note(), p.tellCaptures(r))
+	}
 	if changed || !r.Published() {
 		n, left, err = r.Publish(func(d cache.Decision) bool { return portable(d) })
 		err = errors.Join(problems, err)
@@ -179,6 +207,18 @@ func (p *pulling) take(r *remote.Remote, c *carrier, keys remote.Keys, have map[
 	return changed, problems
 }
 
+// tellCaptures says what there is, and takes away what nobody who is believed stands for any more.
+func (p *pulling) tellCaptures(r *remote.Remote) error {
+	x := r.Captured()
+	if x == nil {
+		return os.RemoveAll(r.CapturesDir())
+	}
+	fmt.Fprintf(console, "%s: %s from oci://%s, used until %s; replay, bench and judge take them with --captures %s\n",
+		r.Name, policy.Count(x.Captures, "captured launch"), r.Reference,
+		x.Expires.Local().Format("2006-01-02 15:04"), r.Name)
+	return nil
+}
+
 func (p *pulling) tell(r *remote.Remote, changed bool, n, left int) {
 	if !changed {
 		fmt.Fprintf(console, "%s: nothing new in oci://%s\n", r.Name, r.Reference)
@@ -205,6 +245,9 @@ func sayRemotes(say sayer, store *cache.Store) {
 			if _, err := os.Stat(r.Keys); err != nil {
 				signed += " (which is gone)"
 			}
+		}
+		if x := r.Captured(); x != nil {
+			signed += ", used until " + x.Expires.Local().Format("2006-01-02")
 		}
 		say(cache.Fine, "", "remote %s: oci://%s, %s%s; pulled %s ago, pushed %s ago", r.Name,
 			r.Reference, policy.Count(len(r.Tags), "publisher"), signed, cache.AgeText(r.Pulled),

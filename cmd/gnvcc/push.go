@@ -17,17 +17,23 @@ import (
 	"gnvcc/cache"
 	"gnvcc/cache/remote"
 	"gnvcc/driver/scratch"
+	"gnvcc/driver/standing"
 	"gnvcc/policy"
+	"gnvcc/policy/tuner"
 )
 
 func pushVerb() *cobra.Command {
-	c := newVerb("push [--sign KEY] [--merge | --over] oci://HOST/REPOSITORY:TAG",
+	c := newVerb("push [--captures] [--sign KEY] [--merge | --over] oci://HOST/REPOSITORY:TAG",
 		"publish what was measured here in a registry, for gnvcc pull",
 		`Puts the decisions that were measured into this store under a tag of an OCI registry, with their evidence: kernels' names,
 GPUs, launch shapes, values of arguments, times. Pins, bans, approximations, what was imported or pulled, captures and compiled
 code do not travel. Only shards that have changed are sent. One publisher has one tag: a tag that another store has pushed to is
 refused, unless --merge adds to what is there (a CI's tag, say) or --over replaces it. Credentials are those of docker login and
-podman login.`, arguments(1, 1))
+podman login.
+
+With --captures captured launches are pushed instead, for replay, bench and judge on other machines, as TAG.captures. They hold
+memory of your programs: whoever may read the repository reads it. After --expires nobody uses them; a registry keeps them until
+somebody deletes them there.`, arguments(1, 1))
 	var p pushing
 	fs := c.Flags()
 	fs.StringVar(&p.sign, "sign", "",
@@ -35,11 +41,23 @@ podman login.`, arguments(1, 1))
 	fs.BoolVar(&p.merge, "merge", false, "keep what the tag has from other stores, and add to it")
 	fs.BoolVar(&p.over, "over", false, "replace what another store has pushed")
 	fs.BoolVarP(&p.dry, "dry-run", "n", false, "only say what would be pushed")
+	fs.BoolVar(&p.captures, "captures", false, "push captured launches, not recipes")
+	fs.StringVar(&p.folder, "folder", "", "with --captures: those in this `folder` (gnvcc captures shrink makes one), not the store's")
+	p.expires = seconds(30 * 24 * time.Hour)
+	fs.Var(&p.expires, "expires", "with --captures: nobody uses them after this `time`: 30d, 12h (default 30d)")
+	fs.Lookup("expires").DefValue = ""
 	p.options.flags(c)
 	oneOf(c, "merge", "over")
+	oneOf(c, "merge", "captures")
 	return tries(c, 2, func(args []string) error {
 		ctx, stop := ended(context.Background())
 		defer stop()
+		switch {
+		case p.folder != "" && !p.captures:
+			return errors.New("--folder is for --captures")
+		case p.expires <= 0:
+			return errors.New("--expires must be more than 0")
+		}
 		return p.run(ctx, args[0])
 	})
 }
@@ -56,6 +74,9 @@ type pushing struct {
 	options          registryOptions
 	sign             string
 	merge, over, dry bool
+	captures         bool
+	folder           string // of captures; "": the store's
+	expires          seconds
 }
 
 // A standingTag is what a tag has before a push.
@@ -74,6 +95,11 @@ func (p *pushing) run(ctx context.Context, word string) error {
 	if err != nil {
 		return err
 	}
+	if p.captures {
+		tag, reference = remote.CapturesTag(tag), remote.CapturesTag(reference)
+	} else if remote.IsCaptures(tag) {
+		return fmt.Errorf("%s is for captures (--captures)", tag)
+	}
 	b, err := openDecisions(ctx)
 	if err != nil {
 		return err
@@ -82,7 +108,7 @@ func (p *pushing) run(ctx context.Context, word string) error {
 	if err != nil {
 		return err
 	}
-	if len(own) == 0 {
+	if len(own) == 0 && !p.captures {
 		return errors.New(
 			"nothing was measured into this store that can be pushed (gnvcc tune -- ./app; pinned, imported and approximate recipes stay here)")
 	}
@@ -116,7 +142,7 @@ func (p *pushing) run(ctx context.Context, word string) error {
 				theirs.Host, theirs.Time.Local().Format("2006-01-02 15:04"))
 		}
 	}
-	x, blobs, err := remote.Pack(all)
+	x, blobs, what, err := p.packed(b.Store(), all, filepath.Join(c.work.Path, "push", "shards"))
 	if err != nil {
 		return err
 	}
@@ -126,7 +152,7 @@ func (p *pushing) run(ctx context.Context, word string) error {
 	done, changed, err := p.signed(x, was)
 	if err != nil || done {
 		if done {
-			fmt.Fprintf(console, "%s has these %s already\n", word, policy.Count(x.Decisions(), "decision"))
+			fmt.Fprintf(console, "%s has these %s already\n", word, what)
 		}
 		return err
 	}
@@ -135,14 +161,51 @@ func (p *pushing) run(ctx context.Context, word string) error {
 			return err
 		}
 	}
+	p.tell(x, word, what, changed, added)
+	return nil
+}
+
+func (p *pushing) tell(x *remote.Index, word, what string, changed, added int) {
 	would := map[bool]string{true: "would be pushed", false: "pushed"}[p.dry]
-	fmt.Fprintf(console, "%s: %s %s, %d of %d shards are new", word, policy.Count(x.Decisions(), "decision"),
-		would, changed, remote.Shards)
+	fmt.Fprintf(console, "%s: %s %s, %d of %d shards are new", word, what, would, changed,
+		remote.Shards)
 	if added > 0 {
 		fmt.Fprintf(console, "; %d of them were there", added)
 	}
 	fmt.Fprintln(console)
-	return nil
+	if p.captures {
+		fmt.Fprintf(console, "they hold memory of your programs, which whoever may read that repository reads; used until %s (--expires)\n",
+			x.Expires.Local().Format("2006-01-02 15:04"))
+	}
+}
+
+// packed makes the shards, those of captures in the folder to; what: so many of what.
+func (p *pushing) packed(store *cache.Store, all []cache.Decision, to string) (x *remote.Index,
+	blobs map[string][]byte, what string, err error) {
+	if !p.captures {
+		if x, blobs, err = remote.Pack(all); err == nil {
+			what = policy.Count(x.Decisions(), "decision")
+		}
+		return x, blobs, what, err
+	}
+	captures, err := tuner.Captures(store)
+	if p.folder != "" {
+		captures, err = openCaptures(store, p.folder)
+	}
+	if err != nil {
+		return nil, nil, "", err
+	}
+	names, list := captures.Files()
+	if len(list) == 0 {
+		return nil, nil, "", errors.New("no launches are captured (gnvcc tune -- ./app captures some)")
+	}
+	if x, err = remote.PackFiles(captures.Path(), names, to); err != nil {
+		return nil, nil, "", fmt.Errorf(
+			"%w (gnvcc captures shrink FOLDER copies small ones, push --captures --folder FOLDER)", err)
+	}
+	x.Captures = len(list)
+	x.Expires = time.Now().Add(time.Duration(p.expires)).UTC().Truncate(time.Second)
+	return x, nil, policy.Count(len(list), "captured launch"), nil
 }
 
 // publishable are the decisions that may go to others, and the name of the store that they are
@@ -152,17 +215,14 @@ func publishable(store *cache.Store) (out []cache.Decision, id string, err error
 	if err != nil && !errors.Is(err, cache.ErrNone) {
 		return nil, "", err
 	}
-	defer sn.Close()
-	_, untaken, err := decided()
-	if err != nil {
-		return nil, "", err
-	}
+	known := standing.KnownOf(store, sn) // for the bans
+	defer known.Close()
 	all, err := sn.AllDecisions()
 	if err != nil {
 		return nil, "", err
 	}
 	for _, d := range all {
-		if d.Imported != "" || !portable(d) || untaken(d) != nil {
+		if d.Imported != "" || !portable(d) || known.Untaken(d) != nil {
 			continue
 		}
 		d.For, d.From = nil, "" // paths of this machine
@@ -256,7 +316,8 @@ func (p *pushing) signed(x *remote.Index, was standingTag) (done bool, changed i
 			return false, changed, err
 		}
 	}
-	return changed == 0 && x.Publisher == y.Publisher && signature == was.signature, changed, nil
+	same := changed == 0 && x.Publisher == y.Publisher && signature == was.signature
+	return same && x.Expires.IsZero(), changed, nil // captures: they are to be used for longer
 }
 
 // send writes the artefact down for the carrier.

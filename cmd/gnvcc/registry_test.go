@@ -16,6 +16,9 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"gnvcc/install/kits"
+	"gnvcc/profile/capture"
+	"gnvcc/profile/capture/capturetest"
+	"gnvcc/sim/cubin"
 )
 
 // TestNoNetwork: nothing in gnvcc itself can speak with a registry. A build can't wait for one, and
@@ -140,7 +143,7 @@ func TestRegistry(t *testing.T) {
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"machine": machine, "measured": measured, "edit": edit,
-			"damage": damage, "registry": registryCommand, "quick": quick,
+			"damage": damage, "registry": registryCommand, "quick": quick, "captured": captured,
 		},
 	})
 }
@@ -165,7 +168,26 @@ func registryCommand(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// damage flip|cut: every blob of the registry that is packed (a shard that is not empty).
+// captured CUBIN: a launch of each of its kernels, made up, in the machine's store.
+func captured(ts *testscript.TestScript, neg bool, args []string) {
+	s, err := capture.Open(filepath.Join(ts.Getenv("GNVCC_STORE"), "captures"))
+	ts.Check(err)
+	b, err := os.ReadFile(ts.MkAbs(args[0]))
+	ts.Check(err)
+	f, err := cubin.Read(b)
+	ts.Check(err)
+	for _, k := range f.Kernels {
+		var params [][2]int
+		for _, p := range k.Params {
+			params = append(params, [2]int{p.Offset, p.Size})
+		}
+		_, err := capturetest.Keep(s, capturetest.Launch{Program: "/secret/app", Kernel: k.Name, Cubin: b,
+			Params: params, Grid: 4, Block: 256, Seconds: 1, Made: time.Now()})
+		ts.Check(err)
+	}
+}
+
+// damage flip|cut: every blob of the registry that is a shard and not empty.
 func damage(ts *testscript.TestScript, neg bool, args []string) {
 	n := 0
 	ts.Check(filepath.WalkDir(ts.Getenv("STORAGE"), func(path string, d fs.DirEntry, err error) error {
@@ -173,7 +195,8 @@ func damage(ts *testscript.TestScript, neg bool, args []string) {
 			return err
 		}
 		b, err := os.ReadFile(path)
-		if err != nil || len(b) < 100 || !strings.HasPrefix(string(b), "\x28\xb5\x2f\xfd") {
+		if err != nil || len(b) < 100 || !strings.HasPrefix(string(b), "\x28\xb5\x2f\xfd") &&
+			!strings.HasPrefix(string(b), "chunks/") && !strings.HasPrefix(string(b), "launches/") {
 			return err
 		}
 		n++

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -39,7 +40,8 @@ func simulateGPU(file string) {
 	watchTools = func() (string, string, error) { return "", "", nil }
 	badWorker()
 	gpu = tunertest.GPU{Captures: func() (*capture.Store, error) {
-		return capture.Open(filepath.Join(os.Getenv("GNVCC_STORE"), "captures"))
+		return capture.Open(cmp.Or(os.Getenv("TEST_CAPTURES"),
+			filepath.Join(os.Getenv("GNVCC_STORE"), "captures")))
 	}, Takes: takes(file + ".takes"), Leaves: func(code string) bool {
 		_, err := os.Stat(file + ".other." + code)
 		return err == nil

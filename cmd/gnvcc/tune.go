@@ -48,6 +48,12 @@ func (s *seconds) Set(text string) error {
 		*s = seconds(n * float64(time.Second))
 		return nil
 	}
+	if n, ok := strings.CutSuffix(text, "d"); ok { // days
+		if days, err := strconv.ParseUint(n, 10, 16); err == nil {
+			*s = seconds(time.Duration(days) * 24 * time.Hour)
+			return nil
+		}
+	}
 	d, err := time.ParseDuration(text)
 	if err != nil || d < 0 {
 		return errors.New("expected a number of seconds, or a time such as 1m30s")

@@ -363,7 +363,7 @@ func (b *Baseline) summary() string {
 	for _, t := range b.Kernels {
 		n[t.Verdict]++
 	}
-	parts := []string{fmt.Sprint(len(b.Kernels), " launches")}
+	parts := []string{policy.Count(len(b.Kernels), "launch")}
 	for _, v := range []string{broken, slower, faster, alike} {
 		if n[v] > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n[v], v))

@@ -72,6 +72,7 @@ type Kernel struct {
 
 	Launches []*Launch
 	Assumed  string `json:",omitempty"` // of the launches: none was seen
+	Narrower string `json:",omitempty"` // larger blocks, of which none was seen, can't be launched now
 	// time over the earlier build's by sim/predict; 0: it can't be said, Unforetold may say why
 	Foretold   float64 `json:",omitempty"`
 	Unforetold string  `json:",omitempty"`

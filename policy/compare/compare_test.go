@@ -117,6 +117,42 @@ func TestTurns(t *testing.T) {
 	}
 }
 
+// TestNarrower: where no launch was seen, it is said which can't be done any more. 80 registers
+// don't fit a block of 1024 threads, 64 do.
+func TestNarrower(t *testing.T) {
+	for _, c := range []struct {
+		before, after, most int
+		seen                bool
+		want                string
+	}{
+		{58, 80, 1024, false, "blocks of more than 768 threads fails now, and up to 1024"},
+		{58, 64, 1024, false, ""},
+		{80, 58, 1024, false, ""},
+		{58, 80, 512, false, ""},
+		{58, 80, 1024, true, ""},
+	} {
+		k := &Kernel{Target: "sm_89", Before: Code{Registers: c.before, MaxThreads: c.most},
+			After: Code{Registers: c.after, MaxThreads: c.most}}
+		k.before.unit.Target, k.after.unit.Target = "sm_89", "sm_89"
+		if c.seen {
+			k.add(&Launch{Grid: [3]int{1, 1, 1}, Block: [3]int{256, 1, 1}})
+		}
+		k.seen(nil, nil, nil)
+		k.fit()
+		if text := strings.Join(k.notes(), " "); !strings.Contains(text, c.want) ||
+			(c.want == "") != (k.Narrower == "") {
+			t.Errorf("%+v: %q", c, text)
+		}
+	}
+	if c := (&Kernel{}).cells(); c.Instructions != "" {
+		t.Errorf("%q instructions of code that was not read", c.Instructions)
+	}
+	one := Pair{Failed: []Failure{{}}}
+	if text := one.summary(); !strings.HasSuffix(text, "1 command no longer compiles") {
+		t.Error(text)
+	}
+}
+
 // TestJudge: a kernel's verdict is the worst of its launches', and what lost counts.
 func TestJudge(t *testing.T) {
 	k := func(launches ...*Launch) *Kernel {

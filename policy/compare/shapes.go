@@ -106,6 +106,12 @@ func (k *Kernel) add(l *Launch) {
 func (k *Kernel) fit() {
 	was, known1 := sim.Lookup(ptx.Capability(k.before.unit.Target))
 	is, known2 := sim.Lookup(ptx.Capability(k.Target))
+	if k.Assumed != "" && !k.Gone && known1 && known2 {
+		if now, then := k.After.largest(is), k.Before.largest(was); now < then {
+			k.Narrower = fmt.Sprintf("no launch was seen: one in blocks of more than %d threads fails now, "+
+				"and up to %d were possible", now, then)
+		}
+	}
 	for _, l := range k.Launches {
 		if known1 {
 			l.Before = k.Before.resident(was, l, k.Assumed != "")
@@ -128,6 +134,17 @@ func (k *Kernel) fit() {
 			}
 		}
 	}
+}
+
+// largest is the largest block that can be launched, in whole warps.
+func (c Code) largest(d sim.Device) int {
+	for threads := min(c.MaxThreads, sim.BlockThreads) / 32 * 32; threads > 0; threads -= 32 {
+		l := &Launch{Grid: [3]int{1, 1, 1}, Block: [3]int{threads, 1, 1}}
+		if c.resident(d, l, true).Blocks > 0 {
+			return threads
+		}
+	}
+	return 0
 }
 
 // resident is how a launch fits.

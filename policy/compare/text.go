@@ -124,7 +124,8 @@ func (p *Pair) summary() string {
 		}
 	}
 	if later > 0 {
-		parts = append(parts, policy.Count(later, "command")+" no longer compile")
+		parts = append(parts, policy.Count(later, "command")+
+			map[bool]string{true: " no longer compiles", false: " no longer compile"}[later == 1])
 	}
 	return parts[0] + ": " + strings.Join(parts[1:], ", ")
 }
@@ -162,8 +163,10 @@ func (k *Kernel) cells() (c cells) {
 		return fmt.Sprintf("%d->%d", a, b)
 	}
 	c = cells{Registers: arrow(k.Before.Registers, k.After.Registers),
-		Spilled:      arrow(k.Before.Spill, k.After.Spill),
-		Instructions: arrow(k.Before.Instructions, k.After.Instructions)}
+		Spilled: arrow(k.Before.Spill, k.After.Spill)}
+	if k.Before.Instructions > 0 { // else nobody here reads that GPU's machine code
+		c.Instructions = arrow(k.Before.Instructions, k.After.Instructions)
+	}
 	if len(k.Launches) > 0 {
 		l := k.Launches[0]
 		c.Occupancy = fmt.Sprintf("%.0f%%", 100*l.Before.Part)
@@ -184,6 +187,9 @@ func (k *Kernel) cells() (c cells) {
 func (k *Kernel) notes() (out []string) {
 	if k.Why != "" {
 		out = append(out, k.Verdict+": "+k.Why)
+	}
+	if k.Narrower != "" {
+		out = append(out, k.Narrower)
 	}
 	for _, l := range k.Launches {
 		m := l.Measured

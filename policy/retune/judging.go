@@ -42,6 +42,8 @@ type JudgeOptions struct {
 	Within  judge.Within
 	Shape   judge.Shape // of launches that are made up
 	Set     []string    // NAME=VALUE of their arguments
+	// of another machine; nil: the store's
+	Captures *capture.Store
 	// gives the agent and the replayer; nil: they are built
 	Tools func() (agent, replayer string, err error)
 }
@@ -100,8 +102,10 @@ func NewJudging(ctx context.Context, o JudgeOptions) (*Judging, error) {
 	if err = o.Store.PublishSpooled(ctx); err != nil {
 		return nil, err
 	}
-	if j.captures, err = tuner.Captures(o.Store); err != nil {
-		return nil, err
+	if j.captures = o.Captures; j.captures == nil {
+		if j.captures, err = tuner.Captures(o.Store); err != nil {
+			return nil, err
+		}
 	}
 	if !o.Emulate {
 		if j.agent, j.replayer, err = j.tools(ctx); err != nil {
@@ -329,6 +333,13 @@ func (j *Judging) original(ctx context.Context, p pair) (*original, error) {
 		}
 	}
 	list, _ := j.captures.List()
+	if j.o.Captures != nil {
+		f, err := tuner.NewForeign(j.captures, j.o.Store, j.compiler)
+		if err != nil {
+			return nil, err
+		}
+		list, _ = f.List(ctx)
+	}
 	for _, m := range list {
 		if m.Kernel != p.name || !slices.ContainsFunc(j.builds.Of(m.Cubin, m.Kernel),
 			func(at apply.Place) bool { return at.Identity == s.Identity }) {

@@ -88,11 +88,16 @@ func (c *Compiler) Kernel(module, kernel string) (*policy.Kernel, error) {
 // Captured is the module of a kernel whose cubin is an object, with what a captured launch of an
 // earlier build has to fit.
 func (c *Compiler) Captured(hash, kernel string) (capture.Code, error) {
-	out := capture.Code{Hash: hash}
-	var err error
-	if out.Cubin, err = c.store.Object(hash); err != nil {
-		return out, fmt.Errorf("its cubin is not in the store (the next edit makes it): %w", err)
+	b, err := c.store.Object(hash)
+	if err != nil {
+		return capture.Code{}, fmt.Errorf("its cubin is not in the store (the next edit makes it): %w",
+			err)
 	}
+	return c.fitting(b, hash, kernel)
+}
+
+func (c *Compiler) fitting(b []byte, hash, kernel string) (capture.Code, error) {
+	out := capture.Code{Hash: hash, Cubin: b}
 	f, err := cubin.Read(out.Cubin)
 	if err != nil {
 		return out, err

@@ -196,10 +196,11 @@ func (w *ReplaySearch) searchSeen(r *run, run Observed) (profile.Exit, error) {
 }
 
 // again searches on the captures that there are.
-func (w *ReplaySearch) again(ctx context.Context, o policy.Options) error {
-	all, skipped := w.Captures.List()
+func (w *ReplaySearch) again(ctx context.Context, o policy.Options,
+	known func() ([]*capture.Manifest, int)) error {
+	all, skipped := known()
 	if skipped > 0 {
-		w.Say("%d captures can't be read, and are left out", skipped)
+		w.Say("%d captures can't be used here, and are left out", skipped)
 	}
 	var list []*capture.Manifest
 	var total float64

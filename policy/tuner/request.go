@@ -12,6 +12,7 @@ import (
 	"gnvcc/policy"
 	"gnvcc/policy/decide"
 	"gnvcc/profile"
+	"gnvcc/profile/capture"
 )
 
 // A Mode says where launches are searched on.
@@ -36,12 +37,13 @@ type Request struct {
 	// Advanced Controls Files that ptxas is tried with
 	Controls []string
 
-	Budget       time.Duration // for the run; with InPlace, Options.Budget counts
-	Observe      time.Duration // how long the program is looked at; 0: as long as it runs
-	Rank         int           // of a parallel program's processes; profile.AllRanks: every one
-	CaptureLimit int64         // bytes of one captured launch; 0: the usual
-	Profile      *ByProfile    // what kernels weigh, nil: as observed
-	Folder       string        // builds below it are those that decisions are for; "": the program's
+	Budget       time.Duration  // for the run; with InPlace, Options.Budget counts
+	Observe      time.Duration  // how long the program is looked at; 0: as long as it runs
+	Rank         int            // of a parallel program's processes; profile.AllRanks: every one
+	CaptureLimit int64          // bytes of one captured launch; 0: the usual
+	Captures     *capture.Store // with Captured: of another machine; nil: the store's
+	Profile      *ByProfile     // what kernels weigh, nil: as observed
+	Folder       string         // builds below it are those that decisions are for; "": the program's
 
 	Judge, Link string // commands of the user's (judge.go); "": none
 	Apply       bool   // build with what was found

@@ -163,6 +163,13 @@ func (r *run) search() (tuner *search.Tuner, exit profile.Exit, err error) {
 	o.Crashes, o.Full = MostCrashes, mostFull
 	tuner = search.NewTuner(r.Signals.Rest(), *o, r.compiler, r.decisions, notes, r.Listen)
 	s, err := Captures(r.Store)
+	list := func() ([]*capture.Manifest, int) { return s.List() }
+	if r.Captures != nil && err == nil {
+		s = r.Captures
+		var f *Foreign
+		f, err = NewForeign(s, r.Store, r.compiler)
+		list = func() ([]*capture.Manifest, int) { return f.List(r.Signals.Rest()) }
+	}
 	if err != nil {
 		return tuner, exit, err
 	}
@@ -189,7 +196,7 @@ func (r *run) search() (tuner *search.Tuner, exit profile.Exit, err error) {
 	}
 	if r.Mode == Captured {
 		r.Signals.ProgramEnded()
-		return tuner, exit, w.again(r.Signals.Rest(), *o)
+		return tuner, exit, w.again(r.Signals.Rest(), *o, list)
 	}
 	exit, err = w.observed(r, func(l *profile.Launch) error {
 		if err := r.Profile.refuse(l.Kernel); err != nil {

@@ -109,17 +109,25 @@ func (s *Store) get(c Chunk) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading a capture's content: %w", err)
 	}
-	_, d := coders()
-	if b, err = d.DecodeAll(b, nil); err != nil {
+	if b, err = unpacked(c.Hash, b); err != nil {
 		os.Remove(s.chunkPath(c.Hash))
-		return nil, damaged("a chunk can't be decompressed (%v)", err)
-	}
-	if sum := sha256.Sum256(b); hex.EncodeToString(sum[:]) != c.Hash {
-		os.Remove(s.chunkPath(c.Hash))
-		return nil, damaged("a chunk has other content than its name says")
+		return nil, err
 	}
 	if int64(len(b)) != c.Size { // which is the manifest's fault
 		return nil, damaged("a chunk has %d bytes, not %d", len(b), c.Size)
+	}
+	return b, nil
+}
+
+// unpacked is what a chunk's file holds, if it is what its name says.
+func unpacked(hash string, packed []byte) ([]byte, error) {
+	_, d := coders()
+	b, err := d.DecodeAll(packed, nil)
+	if err != nil {
+		return nil, damaged("a chunk can't be decompressed (%v)", err)
+	}
+	if sum := sha256.Sum256(b); hex.EncodeToString(sum[:]) != hash {
+		return nil, damaged("a chunk has other content than its name says")
 	}
 	return b, nil
 }
