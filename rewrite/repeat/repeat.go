@@ -37,10 +37,9 @@ import (
 // Any other loop's turns stand one behind the other with all their tests: each branch back leads
 // to the next copy, the last one's to the loop itself.
 //
-// Allowed: loops that are entered at one place, whose blocks hold no tables of branches and no
-// scopes that branches cross. Instructions that a warp's threads carry out together (barriers,
-// shuffles, matrices) only where all of a block's threads take the same ways in the loop
-// (together.go).
+// Allowed: loops that are entered at one place, whose blocks hold no tables of branches, no scopes
+// that branches cross, no variables in memory, which copies would have of their own, and nothing
+// that a warp's threads carry out together: barriers, shuffles, matrices (together.go).
 //
 // Safe: a copy is the loop's own statements, in their order, with the same registers: a thread
 // carries out exactly the statements that it would have, in the same order, but for branches that
