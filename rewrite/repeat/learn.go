@@ -61,7 +61,8 @@ func (l *loop) folds() error {
 	if l.trip == nil {
 		return l.anywhere()
 	}
-	s := &lesson{stored: stored, loop: l, known: make([]bool, len(l.f.Stmts)), news: make([]bool, len(l.f.Stmts)),
+	s := &lesson{stored: stored, loop: l,
+		known: make([]bool, len(l.f.Stmts)), news: make([]bool, len(l.f.Stmts)),
 		stale: make([]bool, len(l.f.Stmts)), minus: make([]bool, len(l.f.Stmts)),
 		worn: make([]bool, len(l.f.Stmts)), faded: make([]bool, len(l.f.Stmts)),
 		stores: map[int]bool{}, left: map[look]bool{}}

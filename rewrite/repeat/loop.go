@@ -172,8 +172,8 @@ func (l *loop) whole() error {
 	return l.together()
 }
 
-// perCopy tells of a declaration in a scope that may stand in each copy: a variable in memory is one
-// for all turns.
+// perCopy tells of a declaration in a scope that may stand in each copy: a variable in memory is
+// one for all turns.
 func (l *loop) perCopy(i int) bool {
 	vars, err := l.f.Declared(i)
 	return err == nil && !slices.ContainsFunc(vars, func(v ptx.Variable) bool {

@@ -137,8 +137,8 @@ func last(s []int) int { return s[len(s)-1] }
 // Written tells whether any statement writes the register.
 func (r *Reaching) Written(reg string) bool { return len(r.defs[reg]) > 0 }
 
-// IsRegister tells a register from a number, and from what has an address. Inline assembly's need no
-// % in their names.
+// IsRegister tells a register from a number, and from what has an address. Inline assembly's need
+// no % in their names.
 func (r *Reaching) IsRegister(name string) bool {
 	return strings.HasPrefix(name, "%") || r.Written(name)
 }
