@@ -13,7 +13,7 @@ import (
 const Allocated = "__gnvcc_allocated"
 
 // Heapless gives a module's text in which no thread takes memory from the device's heap, or gives
-// it back: one that would says so, and ends.
+// it back: one that would says so, and ends. free(NULL) is allowed.
 //
 //	.extern .func (.param .b64 r) malloc(.param .b64 n);
 //
@@ -33,11 +33,16 @@ func Heapless(m *ptx.Module) ([]byte, error) {
 			continue
 		}
 		own, ok := bytes.CutPrefix(f.Text(), []byte(".extern"))
-		if f.Body || !ok {
+		if f.Body || !ok || len(f.Params) != 1 {
 			return nil, fmt.Errorf("%s is not the device's own", f.Name)
 		}
 		body := append([]byte(head), bytes.TrimRight(own, "; \t\n")...)
-		body = append(body, "\n{\n\tst.global.u32 \t["+Allocated+"], 1;\n\texit;\n}\n"...)
+		body = append(body, "\n{\n"...)
+		if f.Name == "free" { // free(NULL) gives nothing back
+			body = fmt.Appendf(body, "\t.reg .pred %%p;\n\t.reg .b64 %%a;\n\tld.param.b64 %%a, [%s];\n"+
+				"\tsetp.eq.s64 %%p, %%a, 0;\n\t@%%p ret;\n", f.Params[0].Name)
+		}
+		body = append(body, "\tst.global.u32 \t["+Allocated+"], 1;\n\texit;\n}\n"...)
 		text, head = bytes.Replace(text, f.Text(), body, 1), ""
 	}
 	if head != "" {

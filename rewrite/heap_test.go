@@ -46,6 +46,8 @@ __global__ void f(float *o, int n) { if (n > 3) free(o); o[1] = n; }
 		for _, name := range []string{"malloc", "free"} {
 			if f := now.Func(name); f == nil || !f.Body || !strings.Contains(string(f.Text()), Allocated) {
 				t.Errorf("%s: %s is as before", kit.Dir, name)
+			} else if strings.Contains(string(f.Text()), "ret;") != (name == "free") {
+				t.Errorf("%s: what %s does with NULL: %s", kit.Dir, name, f.Text())
 			}
 		}
 		if strings.Count(string(out), ".u32 "+Allocated+";") != 1 {

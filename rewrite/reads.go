@@ -38,7 +38,7 @@ func Reads(f *ptx.Func) map[Pointer]Numbers {
 	r := reader{f: f, origins: dataflow.OriginsOf(f), uses: map[string][]int{}}
 	for i := range f.Stmts {
 		f.Effects(i, func(name ptx.Span, read, _ bool) {
-			if reg := string(f.Bytes(name)); read && reg[0] == '%' {
+			if reg := string(f.Bytes(name)); read && (reg[0] == '%' || len(r.origins.Defs(reg)) > 0) {
 				r.uses[reg] = append(r.uses[reg], i)
 			}
 		})

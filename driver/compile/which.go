@@ -184,7 +184,7 @@ func twice(f *ptx.Func, i int) bool { return string(f.Base(i)) == "add" && fold.
 func (v values) scales(i int) bool {
 	return string(v.f.Base(i)) == "mul" && slices.ContainsFunc(v.operands(i)[1:], func(o string) bool {
 		_, o = v.moved(i, o)
-		return !strings.HasPrefix(o, "%")
+		return !v.reach.IsRegister(o)
 	})
 }
 

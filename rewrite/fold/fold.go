@@ -413,7 +413,7 @@ func (a *analysis) spread(s *state, i int) bool {
 	}
 	var walk func(i int, operand string, left int) bool
 	walk = func(i int, operand string, left int) bool {
-		if !strings.HasPrefix(operand, "%") || left == 0 {
+		if !s.reach.IsRegister(operand) || left == 0 {
 			return false
 		}
 		if a.operand(s, i, operand) == never {

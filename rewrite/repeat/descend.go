@@ -5,7 +5,9 @@ import (
 	"strconv"
 	"strings"
 
+	"gnvcc/rewrite/fold"
 	"gnvcc/rewrite/ptx"
+	"gnvcc/rewrite/ptx/dataflow"
 )
 
 // What a turn computes of the turn before. Of a counter's value now, and of what was made of it a
@@ -25,7 +27,8 @@ func (s *lesson) descend(i int) {
 		return
 	}
 	within, base, op := s.in[s.of[i]], string(f.Base(i)), f.Opcode(i)
-	var stale, minus bool
+	var stale, minus, faded bool
+	worn := within && s.loses(i)
 	for n, o := range ops[1:] {
 		for _, reg := range s.read(string(f.Bytes(o))) {
 			stale = stale || within && s.carried(i, reg)
@@ -34,6 +37,10 @@ func (s *lesson) descend(i int) {
 			for _, d := range s.reach.Of(i, reg) {
 				stale = stale || within && s.in[s.of[d]] && s.stale[d]
 				minus = minus || s.minus[d]
+				if within && s.in[s.of[d]] {
+					worn = worn || s.worn[d]
+					faded = faded || s.faded[d] || s.worn[d] && s.carried(i, reg)
+				}
 			}
 			if base == "mul" || base == "mad" || base == "mul24" || base == "mad24" {
 				known, _ := s.operand(i, reg)
@@ -49,13 +56,31 @@ func (s *lesson) descend(i int) {
 	case "neg", "not", "xor", "lop3", "div", "rem", "bfe", "prmt", "shf", "fma":
 		minus = true
 	case "ld", "ldu":
-		stale, minus = false, false
+		stale, minus, worn, faded = false, false, false, false
 		if space := ptx.Space(op); within && space != "param" && space != "const" && s.storesTo(space) {
-			stale, minus = true, true // what the turn before has stored
+			stale, minus, worn, faded = true, true, true, true // what the turn before has stored
 		}
 	}
-	if stale && !s.stale[i] || minus && !s.minus[i] {
-		s.stale[i], s.minus[i], s.grown = s.stale[i] || stale, s.minus[i] || minus, true
+	for now, is := range map[*bool]bool{&s.stale[i]: stale, &s.minus[i]: minus, &s.worn[i]: worn,
+		&s.faded[i]: faded} {
+		*now, s.grown = *now || is, s.grown || is && !*now
+	}
+}
+
+// loses tells of an operation on integers whose result has not all bits of its operands: done
+// again and again, as turns do, it may leave none of them. A cvt may be to fewer bits.
+func (s *lesson) loses(i int) bool {
+	switch op := s.f.Opcode(i); string(s.f.Base(i)) {
+	case "add", "sub", "mov", "neg", "not", "cvta", "ld", "ldu", "setp", "set", "selp", "slct":
+		return false
+	case "mul", "mad": // by an odd number is one to one
+		return !fold.Float(op) && !(ptx.HasModifier(op, "lo") && slices.ContainsFunc(
+			s.f.Operands(i, nil)[1:3], func(o ptx.Span) bool {
+				n, ok := dataflow.Literal(string(s.f.Bytes(o)))
+				return ok && n&1 != 0
+			}))
+	default:
+		return !fold.Float(op)
 	}
 }
 
@@ -77,11 +102,11 @@ func (s *lesson) registers(i int) (n int) {
 	return n
 }
 
-// read are the registers in an operand. Inline assembly's need no %.
+// read are the registers in an operand.
 func (s *lesson) read(operand string) (out []string) {
 	for _, part := range strings.Split(strings.Trim(operand, "{}"), ",") {
 		part = strings.TrimPrefix(strings.TrimPrefix(strings.TrimSpace(part), "!"), "-")
-		if strings.HasPrefix(part, "%") || s.reach.Written(part) {
+		if s.reach.IsRegister(part) {
 			out = append(out, part)
 		}
 	}

@@ -27,6 +27,8 @@ type lesson struct {
 	news   []bool // and perhaps is none in the kernel
 	stale  []bool // it is made of what the turn before left
 	minus  []bool // it is made of something with the other sign
+	worn   []bool // bits were lost on its way: x>>16, after some turns 0
+	faded  []bool // it is made of what a turn before has left worn
 	told   *fold.Told
 	stored []string      // the spaces that the loop stores to
 	stores map[int]bool  // of what may be a number
@@ -62,6 +64,7 @@ func (l *loop) folds() error {
 	s := &lesson{stored: stored, loop: l,
 		known: make([]bool, len(l.f.Stmts)), news: make([]bool, len(l.f.Stmts)),
 		stale: make([]bool, len(l.f.Stmts)), minus: make([]bool, len(l.f.Stmts)),
+		worn: make([]bool, len(l.f.Stmts)), faded: make([]bool, len(l.f.Stmts)),
 		stores: map[int]bool{}, left: map[look]bool{}}
 	s.told = fold.NewTold(l.f, l.reach, func(i int, operand string) bool {
 		known, _ := s.operand(i, operand)
@@ -81,7 +84,7 @@ func (l *loop) folds() error {
 		}
 		s.grown = s.told.Look() || s.grown
 	}
-	for i := range l.all {
+	for i := range l.f.Stmts { // behind the loop, too
 		if s.doubt(i) {
 			return fmt.Errorf("its %s may become constant in some turn, and ptxas' constant has other "+
 				"bits than the GPU's", l.f.Opcode(i))
@@ -121,8 +124,8 @@ func (s *lesson) operand(i int, text string) (known, news bool) {
 	if text[0] == '-' && !s.reach.Written(text) {
 		text = text[1:]
 	}
-	if !s.reach.Written(text) { // inline assembly's registers need no %
-		return !strings.HasPrefix(text, "%"), false
+	if !s.reach.Written(text) {
+		return !s.reach.IsRegister(text), false
 	}
 	defs := s.reach.Of(i, text)
 	within := s.in[s.of[i]]
@@ -225,7 +228,7 @@ func (s *lesson) look(i int) {
 			if old && !all && s.cancels(i) {
 				known, news = true, true
 			}
-		case old && s.registers(i) > 1 || old && (base == "div" || base == "rem"):
+		case old && (s.registers(i) > 1 || base == "div" || base == "rem"), s.faded[i] && s.loses(i):
 			known, news = true, true
 		default: // 0 times, and 0, ...
 			known = all || some

@@ -153,7 +153,7 @@ func (l *loop) whole() error {
 			case s.Kind == ptx.Inst && string(f.Base(i)) == "brx":
 				return errors.New("a table of branches stands in it")
 			case s.Kind == ptx.Direction && string(f.Opcode(i)) != ".pragma",
-				s.Kind == ptx.Decl && depth == 0:
+				s.Kind == ptx.Decl && (depth == 0 || !l.perCopy(i)):
 				return errors.New("it has " + string(f.Opcode(i)) + " in it")
 			}
 			if depth < 0 || int(s.Depth) != depth && s.Kind != ptx.Open && s.Kind != ptx.Close {
@@ -170,6 +170,15 @@ func (l *loop) whole() error {
 		}
 	}
 	return l.together()
+}
+
+// perCopy tells of a declaration in a scope that may stand in each copy: a variable in memory is
+// one for all turns.
+func (l *loop) perCopy(i int) bool {
+	vars, err := l.f.Declared(i)
+	return err == nil && !slices.ContainsFunc(vars, func(v ptx.Variable) bool {
+		return v.Space != "reg" && v.Space != "param"
+	})
 }
 
 // falls tells whether a block may run into the next one.
@@ -300,7 +309,7 @@ func (l *loop) stays(i int, operand string) (load string, ok bool) {
 	if _, err := strconv.ParseInt(operand, 0, 64); err == nil {
 		return "", true
 	}
-	if !strings.HasPrefix(operand, "%") || !l.reach.Written(operand) {
+	if !l.reach.Written(operand) {
 		return "", false
 	}
 	if !l.written(operand) {
@@ -338,7 +347,7 @@ type linear struct {
 
 // linear reads an operand of statement i as such a sum.
 func (l *loop) linear(i int, operand string, bits, deep int) (out linear, ok bool) {
-	if deep > deepest || !strings.HasPrefix(operand, "%") {
+	if deep > deepest || !l.reach.IsRegister(operand) {
 		return out, false
 	}
 	if d := l.made(i, operand); d >= 0 {

@@ -37,10 +37,10 @@ import (
 // Any other loop's turns stand one behind the other with all their tests: each branch back leads
 // to the next copy, the last one's to the loop itself.
 //
-// Allowed: loops that are entered at one place, whose blocks hold no tables of branches and no
-// scopes that branches cross. Of instructions that a warp's threads carry out together (barriers,
-// shuffles, matrices) bar.sync alone, in loops of as many turns for all threads of a block
-// (together.go).
+// Allowed: loops that are entered at one place, whose blocks hold no tables of branches, no scopes
+// that branches cross, and no variables in memory, which copies would have of their own. Of
+// instructions that a warp's threads carry out together (barriers, shuffles, matrices) bar.sync
+// alone, in loops of as many turns for all threads of a block (together.go).
 //
 // Safe: a copy is the loop's own statements, in their order, with the same registers: a thread
 // carries out exactly the statements that it would have, in the same order, but for branches that

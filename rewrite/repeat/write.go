@@ -168,7 +168,7 @@ func (w *writer) block(turn, n int) {
 		s := f.Stmts[i]
 		text := string(f.Text()[s.Start:s.End])
 		switch {
-		case s.Kind == ptx.Label || s.Kind == ptx.Empty || isNounroll(f, i):
+		case s.Kind == ptx.Label || s.Kind == ptx.Empty || b == w.head && isNounroll(f, i):
 			continue
 		case s.Kind == ptx.Inst && string(f.Base(i)) == "bra":
 			to := f.Operands(i, nil)[0]

@@ -86,8 +86,8 @@ func i2f(d *decoder, i *inst) {
 		x = d.pair(d.at32(), func(v uint32) uint64 { return uint64(v) << 32 })
 	} else {
 		y, by := d.raw(d.at32()), uint64(0)
-		if from < 2 {
-			by = 8 * d.bits(60, 2)
+		if from < 2 { // a byte, or a half
+			by = 8 << from * d.bits(60, 2)
 		}
 		gap := 64 - 8<<from
 		x = func(w *warp, l int) uint64 {

@@ -56,7 +56,8 @@ func (w *writer) float(depth int) string {
 	case 16:
 		return "(float)(" + w.long(depth-1) + ")"
 	case 17:
-		return "(float)(unsigned)(" + w.integer(depth-1) + ")"
+		return "(float)(" + w.pick("(unsigned)(", "65535u & (", "255u & (") + w.integer(depth-1) + ") >> " +
+			w.pick("0", "16", "8") + ")"
 	case 18:
 		return "copysignf(" + x + ", (float)number(" + y + "))"
 	case 19:

@@ -240,6 +240,7 @@ bool session(const struct launch *l, const struct kernel *k, const struct variab
 
 bool capture_before(const struct launch *l, const struct kernel *k, const char *path, uint64_t limit, bool textures, const struct variable *v, uint32_t nv, char *why, size_t n);
 bool capture_pending(void);        // this thread is between the two
+bool capture_rested(void); // whether the device came to rest before this launch, to capture it; forgets that
 void capture_after(bool launched); // opens the gate and tells gnvcc
 
 // ---- graph.c

@@ -65,6 +65,7 @@ struct capture {
 };
 static struct capture *pending; // of the thread that holds talk, between the launch's two ends
 static __thread bool mine;
+static __thread bool rested; // the device, for the capture of this launch, whatever came of it
 
 static bool give_up(struct capture *c, const char *why) {
   const char *none = NULL;
@@ -482,7 +483,7 @@ bool capture_before(const struct launch *l, const struct kernel *k, const char *
   else if (atomic_load(&captures) > 0) give_up(c, "a stream is being captured into a graph"); // begun since it was looked at
   else if (!streams_idle(l->context, EARLIER, false, &error))
     give_up(c, error == CUDA_ERROR_NOT_READY || error == CUDA_SUCCESS ? "the device is busy" : "the program's earlier work has failed");
-  else before(c, v, nv);
+  else rested = true, before(c, v, nv);
   cu.ThreadExchangeStreamCaptureMode(&mode);
   if (c->why) {
     snprintf(why, n, "%s", c->why);
@@ -570,6 +571,13 @@ static bool write_after(struct capture *c) {
 }
 
 bool capture_pending(void) { return mine; }
+
+// Whether the device came to rest before this launch, to capture it; forgets that.
+bool capture_rested(void) {
+  bool was = rested;
+  rested = false;
+  return was;
+}
 
 void capture_after(bool launched) {
   struct capture *c = pending;

@@ -638,6 +638,7 @@ void on_launch(struct launch *l) {
   if (question) x->again = 0; // another thread that launches the same need not ask
   uint32_t words = s->sets.words, *values = sampled ? values_of(s, x) : NULL, *asked = question ? values_of(s, x) : NULL;
   pthread_mutex_unlock(&lock);
+  capture_rested(); // what is left of a launch that was not timed
   if (question && asked) ask(s, l, asked);
   else if (summary_due() && pthread_mutex_trylock(&talk) == 0) {
     samples_collect(l->context);

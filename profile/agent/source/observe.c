@@ -17,7 +17,7 @@ struct sample {
   CUstream stream;
   struct shape *shape;
   bool first;     // launch of its configuration: the driver may load the kernel between the events
-  bool alone;     // it is captured, and has the device to itself
+  bool alone;     // the device came to rest before it, to capture it
   uint32_t *args; // of its set of values: room for so many words
   uint32_t room;
   uint32_t burst; // number of the burst that it is part of, 0: none
@@ -157,7 +157,7 @@ void sample_begin(struct shape *s, bool first, const uint32_t *args, uint32_t wo
   if (ready && cu.EventRecord(x->start, stream) == CUDA_SUCCESS) {
     x->shape = s;
     x->first = first;
-    x->alone = capture_pending();
+    x->alone = capture_rested();
     current = x;
   } else if (x) {
     burst_leave(x);

@@ -139,7 +139,7 @@ func (g *graph) residues() {
 // it is nodes[8*i+k].
 func (g *graph) indexOf(n *node) *node {
 	name, _ := base(n.text[1])
-	if !strings.HasPrefix(name, "%") {
+	if !g.byName[n.fn.Name].reach.IsRegister(name) {
 		return nil
 	}
 	var index *node
@@ -241,7 +241,7 @@ func (g *graph) placeOf(n *node) residue {
 	name, offset := base(n.text[1])
 	f := g.byName[n.fn.Name]
 	out := residue{}
-	if !strings.HasPrefix(name, "%") {
+	if !f.reach.IsRegister(name) {
 		out = residue{known: true, base: g.object(name)}
 	} else {
 		for _, o := range g.origins(f, n.at, name) {

@@ -237,7 +237,7 @@ func (g *graph) tables() {
 		variables := map[string]bool{}
 		name, _ := base(n.text[1])
 		f := g.byName[n.fn.Name]
-		if !strings.HasPrefix(name, "%") {
+		if !f.reach.IsRegister(name) {
 			variables[name] = true
 		} else {
 			g.variables(g.origins(f, n.at, name), variables, map[int]bool{})

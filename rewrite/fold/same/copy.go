@@ -109,7 +109,7 @@ func (f *function) read(i int) (out []string) {
 	for _, o := range f.sources(i) {
 		name, _ := base(o)
 		for _, p := range append(parts(o), name) {
-			if p = strings.TrimPrefix(p, "!"); strings.HasPrefix(p, "%") {
+			if p = strings.TrimPrefix(p, "!"); f.reach.IsRegister(p) {
 				out = append(out, p)
 			}
 		}

@@ -284,7 +284,7 @@ func (g *graph) roots(f *function, at int, address string) map[int]bool {
 			out[-1] = true
 		}
 	}
-	if !strings.HasPrefix(name, "%") {
+	if !f.reach.IsRegister(name) {
 		return map[int]bool{-1: true}
 	}
 	for _, o := range g.origins(f, at, name) {

@@ -104,7 +104,7 @@ func (f *function) localOffsets(at int, address string) (out []int, ok bool) {
 	for len(todo) > 0 && ok {
 		u := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
-		if !strings.HasPrefix(u.text, "%") {
+		if !f.reach.IsRegister(u.text) {
 			ok = ok && u.text != "" && (u.text[0] >= '0' && u.text[0] <= '9' || u.text[0] == '-')
 			continue
 		}

@@ -168,7 +168,7 @@ func (g *graph) begin(s source) (nodes, from []int) {
 	if text == "" || text == "_" {
 		return nil, nil
 	}
-	if text[0] != '%' && !f.reach.Written(text) { // inline assembly's registers need no %
+	if !f.reach.IsRegister(text) {
 		if c := text[0]; c >= '0' && c <= '9' || c == '-' {
 			return []int{g.leafOf(constant, number(text))}, nil
 		}

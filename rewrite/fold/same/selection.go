@@ -198,7 +198,7 @@ func (f *function) written(i int, above map[int]bool, count *int) string {
 	out := string(op)
 	operands := map[string]bool{}
 	for _, o := range f.ops[i][1:] {
-		if !strings.HasPrefix(o, "%") {
+		if !f.reach.IsRegister(o) {
 			out += " " + o
 			continue
 		}

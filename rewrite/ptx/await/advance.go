@@ -83,7 +83,11 @@ func (a *waiter) added(i int) (int64, bool) {
 		}
 		return n, n != 0
 	}
-	switch a.origins.Expression(string(a.f.Bytes(last))) {
+	text, wide := strings.CutPrefix(a.origins.Expression(string(a.f.Bytes(last))), "cvt.u64.u32(")
+	if wide {
+		text = strings.TrimSuffix(text, ")")
+	}
+	switch text {
 	case "%ntid.x", "%ntid.y", "%ntid.z", "%nctaid.x", "%nctaid.y", "%nctaid.z":
 		return 1, true
 	}

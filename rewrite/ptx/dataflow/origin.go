@@ -132,13 +132,16 @@ func (o *Origins) expression(operand string, depth int) string {
 	}
 	op := string(o.f.Opcode(i))
 	switch base := string(o.f.Base(i)); {
-	case base == "mov", base == "cvta", op == "cvt.u64.u32", op == "cvt.u32.u64", op == "cvt.s64.s32":
+	case base == "mov", base == "cvta":
 		return strings.Join(parts, ",")
-	case base == "add":
+	case sums[op]:
 		return strings.Join(parts, "+")
 	}
 	return op + "(" + strings.Join(parts, ",") + ")"
 }
+
+var sums = map[string]bool{"add.s16": true, "add.u16": true, "add.s32": true, "add.u32": true,
+	"add.s64": true, "add.u64": true}
 
 // Place writes an address with its offset out likewise, "" for other operands.
 func (o *Origins) Place(address ptx.Span) string {

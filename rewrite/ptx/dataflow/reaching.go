@@ -1,7 +1,9 @@
 package dataflow
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 
 	"gnvcc/rewrite/ptx"
 )
@@ -22,10 +24,13 @@ type use struct {
 	reg  string
 }
 
-// ReachingOf works the reaching definitions out. Names are taken as they stand: a register that
-// inline assembly declares again is one with the other of its name. An error means that the body
-// has no control flow that can be followed.
+// ReachingOf works the reaching definitions out. Names are taken as they stand: registers of one
+// name in scopes that stand behind each other are one. An error means that the body has no control
+// flow that can be followed, or that a scope hides a register by one of its own.
 func ReachingOf(f *ptx.Func) (*Reaching, error) {
+	if name := f.Hidden(); name != "" {
+		return nil, fmt.Errorf("a scope declares %s again", name)
+	}
 	blocks, err := f.Blocks()
 	if err != nil {
 		return nil, err
@@ -136,6 +141,12 @@ func last(s []int) int { return s[len(s)-1] }
 
 // Written tells whether any statement writes the register.
 func (r *Reaching) Written(reg string) bool { return len(r.defs[reg]) > 0 }
+
+// IsRegister tells a register from a number, and from what has an address. Inline assembly's need
+// no % in their names.
+func (r *Reaching) IsRegister(name string) bool {
+	return strings.HasPrefix(name, "%") || r.Written(name)
+}
 
 // Of returns the statements, in order, whose write of a register statement i may read. A statement
 // that also writes it reads what was there before.
