@@ -37,7 +37,7 @@ func TestKnownChoice(t *testing.T) {
 	}
 	other := r.Terms[0]
 	other.Lever = recipe.Second
-	if secondName("k", other, seconds[0].manner) == seconds[0].name {
+	if secondName("k", other, seconds[0].manner, "") == seconds[0].name {
 		t.Error("the entry has the name of spec's for the same values")
 	}
 }
