@@ -73,7 +73,7 @@ func readCubin(b []byte) (*contents, error) {
 			if err != nil {
 				return nil, fmt.Errorf("reading a cubin's code: %w", err)
 			}
-			c.textures[name] = samples(code)
+			c.textures[name] = accessesTextures(code)
 		}
 	}
 	if g := f.Section(".nv.callgraph"); g != nil {
@@ -143,8 +143,8 @@ func (c *contents) reached(kernel string) map[string]bool {
 	return seen
 }
 
-// samples tells whether a kernel reads textures or accesses surfaces.
-func (c *contents) samples(kernel string) bool {
+// usesTextures tells whether a kernel reads textures or accesses surfaces.
+func (c *contents) usesTextures(kernel string) bool {
 	for f := range c.reached(kernel) {
 		if c.textures[f] {
 			return true
@@ -153,9 +153,9 @@ func (c *contents) samples(kernel string) bool {
 	return false
 }
 
-// samples tells whether code has an operation on a texture or a surface. From sm_70 on an
+// accessesTextures tells whether code has an operation on a texture or a surface. From sm_70 on an
 // instruction is 16 bytes, of which the lowest 9 bits are the operation.
-func samples(code []byte) bool {
+func accessesTextures(code []byte) bool {
 	for ; len(code) >= 16; code = code[16:] {
 		// TEX, TLD4, TLD, TMML, TXD, TXQ; SULD, SUST, SURED, each by constants or by registers
 		op := binary.LittleEndian.Uint16(code) & 0x1ff

@@ -443,7 +443,7 @@ func (p *process) verdict(l *Launch, v Verdict) error {
 	if v.Capture != "" {
 		w.str(v.Capture)
 		w.u64(uint64(max(v.Limit, 0)))
-		w.bool(l.module != nil && l.module.contents != nil && l.module.contents.samples(l.Kernel))
+		w.bool(l.module != nil && l.module.contents != nil && l.module.contents.usesTextures(l.Kernel))
 	}
 	return writeFrame(p.conn, fVerdict, w.b)
 }

@@ -24,24 +24,25 @@ import (
 //
 // From: users of CUTLASS and Triton, who found kernels to become faster by it.
 
-// Named is what stands behind such an entry's name.
-const Named = "_cutlass"
+// CutlassSuffix is what stands behind such an entry's name.
+const CutlassSuffix = "_cutlass"
 
-// Read tells whether ptxas finds the word in a name.
-func Read(name string) bool { return strings.Contains(name, Named[1:]) }
+// HasCutlass tells whether ptxas finds the word in an entry's name.
+func HasCutlass(name string) bool { return strings.Contains(name, CutlassSuffix[1:]) }
 
-// Suffix is what a recipe for one second entry puts behind its name.
-func Suffix(r recipe.Recipe) string {
+// NameSuffix is what a recipe for one second entry puts behind its name.
+func NameSuffix(r recipe.Recipe) string {
 	if _, ok := r.Get("name", ""); ok {
-		return Named
+		return CutlassSuffix
 	}
 	return ""
 }
 
-// checkName looks at a recipe with one spec term or none.
+// checkName looks at a recipe for one entry.
 func checkName(r recipe.Recipe) error {
-	if value, ok := r.Get("name", ""); ok && (value != Named[1:] || !r.HasSecond()) {
-		return fmt.Errorf("recipe %q: name is for a second entry: spec{...} name=%s", r, Named[1:])
+	if value, ok := r.Get("name", ""); ok && (value != CutlassSuffix[1:] || !r.HasSecond()) {
+		return fmt.Errorf("recipe %q: name is for a second entry: spec{...} name=%s", r,
+			CutlassSuffix[1:])
 	}
 	return nil
 }

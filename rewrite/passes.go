@@ -80,7 +80,7 @@ var passes = []Pass{
 	{Lever: "shape", Stage: HostStub, launch: true, Exact: ByConstruction, // with other warps: Checked (ExactnessOf)
 		Doc: "a second entry is launched in blocks of another size, with as many threads in all"},
 	{Lever: "name", Stage: HostStub, Exact: Checked,
-		Doc: "cutlass: a second entry whose name has this word, which ptxas reads, and compiles it otherwise"},
+		Doc: "cutlass: a second entry whose name has this word, by which ptxas makes other machine code"},
 	{Lever: "throttle", Stage: HostStub, launch: true, Exact: ByConstruction,
 		Doc: "at most so many blocks of a second entry on a multiprocessor, by shared memory that the host reserves"},
 }

@@ -189,7 +189,7 @@ func (b *Workbench) contract(ctx context.Context, j *job.Job, t *record.Translat
 		exact := rewrite.ExactnessOf(p.passes[name])
 		kernel, _ := kernelOf(name)
 		changed := exact == rewrite.Checked || len(p.flags) > 0 ||
-			rewrite.Read(name) != rewrite.Read(kernel)
+			rewrite.HasCutlass(name) != rewrite.HasCutlass(kernel)
 		d, doubtful := doubts[name]
 		if sources[name] {
 			changed = doubtful && !d.approximate()

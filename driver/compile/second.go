@@ -63,7 +63,7 @@ func secondName(kernel string, t recipe.Term, m manner.Manner, suffix string) st
 func kernelOf(entry string) (string, bool) {
 	i := strings.LastIndex(entry, tunedMark)
 	if end := i + len(tunedMark) + 8; i > 0 && end <= len(entry) &&
-		(entry[end:] == "" || entry[end:] == rewrite.Named) {
+		(entry[end:] == "" || entry[end:] == rewrite.CutlassSuffix) {
 		return entry[:i], true
 	}
 	return entry, false
@@ -89,7 +89,7 @@ func secondsOf(kernel string, r recipe.Recipe) ([]second, error) {
 			return nil, err
 		}
 		s.blocks, s.manner = rewrite.Throttle(e), rewrite.MannerOf(e)
-		s.name = secondName(kernel, s.term, s.manner, rewrite.Suffix(e))
+		s.name = secondName(kernel, s.term, s.manner, rewrite.NameSuffix(e))
 		out = append(out, s)
 	}
 	return out, nil

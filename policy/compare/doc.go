@@ -14,5 +14,6 @@
 // Files: way.go a way of building, tree.go a commit's tree, build.go recorded kernels built in two
 // ways, code.go what their machine code says, loop.go their hottest loops, shapes.go which launches
 // were seen, replay.go launches replayed in turn, verdict.go what is said of a kernel, restore.go
-// the search for what restores it, text.go the same for people.
+// the search for what restores it, text.go and page.go the same for people; bench.go captures as a
+// regression suite, shrink.go small ones for it.
 package compare

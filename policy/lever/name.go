@@ -16,7 +16,7 @@ var _ = register(Lever{
 	Try: func(s *Situation) []recipe.Recipe {
 		host := ofKind(s.Values, policy.HostValue)
 		if !slices.Contains(s.Options.Levers, "name") || len(host) == 0 || s.Kernel.NoSecond != "" ||
-			rewrite.Read(s.Kernel.Name) {
+			rewrite.HasCutlass(s.Kernel.Name) {
 			return nil
 		}
 		return []recipe.Recipe{Join(spec(recipe.Second, host), Term("name", "cutlass"))}
@@ -25,7 +25,7 @@ var _ = register(Lever{
 		switch {
 		case s.Kernel.NoSecond != "":
 			return "it needs a second entry: " + s.Kernel.NoSecond
-		case rewrite.Read(s.Kernel.Name):
+		case rewrite.HasCutlass(s.Kernel.Name):
 			return "its own name has the word that ptxas reads"
 		}
 		return "it is tried only where it is asked for: --levers name"

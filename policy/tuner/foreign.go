@@ -34,8 +34,8 @@ func NewForeign(s *capture.Store, store *cache.Store, c *Compiler) (*Foreign, er
 	return &Foreign{s, apply.ReadBuilds(store), built, c, map[string]capture.Code{}}, err
 }
 
-// Of is a capture as one of a build here; an error says why it is none.
-func (f *Foreign) Of(ctx context.Context, m *capture.Manifest) (*capture.Manifest, error) {
+// of is a capture as one of a build here; an error says why it is none.
+func (f *Foreign) of(ctx context.Context, m *capture.Manifest) (*capture.Manifest, error) {
 	if m.Code.Hash == m.Cubin && len(f.builds.Of(m.Cubin, m.Kernel)) > 0 {
 		return m, nil // the very same build, by the content's own hash and not by a word of theirs
 	}
@@ -79,7 +79,7 @@ func (f *Foreign) code(ctx context.Context, k record.BuiltKernel) (capture.Code,
 func (f *Foreign) List(ctx context.Context) (list []*capture.Manifest, left int) {
 	all, left := f.Store.List()
 	for _, m := range all {
-		if m, err := f.Of(ctx, m); err == nil {
+		if m, err := f.of(ctx, m); err == nil {
 			list = append(list, m)
 		} else {
 			left++

@@ -197,8 +197,8 @@ func (w *ReplaySearch) searchSeen(r *run, run Observed) (profile.Exit, error) {
 
 // again searches on the captures that there are.
 func (w *ReplaySearch) again(ctx context.Context, o policy.Options,
-	known func() ([]*capture.Manifest, int)) error {
-	all, skipped := known()
+	captures func() ([]*capture.Manifest, int)) error {
+	all, skipped := captures()
 	if skipped > 0 {
 		w.Say("%d captures can't be used here, and are left out", skipped)
 	}

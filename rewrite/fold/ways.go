@@ -1,8 +1,6 @@
 package fold
 
 import (
-	"cmp"
-	"fmt"
 	"maps"
 	"slices"
 
@@ -17,9 +15,6 @@ import (
 
 // narrow leaves to a function the ways that fixed values leave open, and marks what stands on none.
 func (s *state) narrow(fixed Fixed) {
-	if shadows(s.f) {
-		return
-	}
 	whole := s.reach
 	known, open := computation{f: s.f, reach: whole, fixed: fixed}.everywhere()
 	blocks := slices.Clone(whole.Blocks)
@@ -33,40 +28,9 @@ func (s *state) narrow(fixed Fixed) {
 	s.reach, s.whole = dataflow.ReachingIn(s.f, blocks), whole
 }
 
-// fewer tells of an operand that is one of more registers' values where nothing is fixed.
+// fewer tells of an operand that fewer statements may have written than where all ways are open.
 func (s *state) fewer(i int, reg string, defs []int) bool {
 	return s.whole != nil && len(defs) < len(s.whole.Of(i, reg))
-}
-
-// shadows tells whether one name means two registers at one place: here a name is a register.
-func shadows(f *ptx.Func) bool {
-	var sight ptx.Sight
-	for i, s := range f.Stmts {
-		switch {
-		case s.Kind == ptx.Open:
-			sight.Open()
-		case s.Kind == ptx.Close:
-			sight.Close()
-		case s.Kind == ptx.Decl && string(f.Opcode(i)) == ".reg":
-			vars, err := f.Declared(i)
-			for _, v := range vars {
-				for n := 0; s.Depth > 0 && n < max(v.Count, 1); n++ {
-					name := v.Name
-					if v.Count > 0 {
-						name = fmt.Sprint(name, n)
-					}
-					if _, _, found := sight.Find([]byte(name)); found {
-						return true
-					}
-				}
-				err = cmp.Or(err, sight.Declare(&v, 0))
-			}
-			if err != nil {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // everywhere is what is known at the beginning of each block, nil where no way leads to it, and

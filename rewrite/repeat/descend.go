@@ -13,10 +13,10 @@ import (
 // What a turn computes of the turn before. Of a counter's value now, and of what was made of it a
 // turn ago, the difference is a number: i+7 - (j+7), where j is what i was. In the loop no compiler
 // sees that, in a copy ptxas does; also where the difference is written as a sum with what has the
-// other sign.
+// other sign. And of what each turn shifts or masks again nothing may be left after some.
 
-// descend works out whether a statement's result is made of what the turn before left, and of
-// something with the other sign.
+// descend works out whether a statement's result is made of what the turn before left, of something
+// with the other sign, and of what has lost bits on its way.
 func (s *lesson) descend(i int) {
 	f := s.f
 	if f.Stmts[i].Kind != ptx.Inst {

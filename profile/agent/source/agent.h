@@ -12,9 +12,11 @@
 //   prints.c   what kernels print in a replay
 //   events.c   what events take themselves
 //   observe.c  times of some launches
+//   streams.c  the program's streams, and waiting until they are idle
 //   sets.c     launches of one configuration told apart by their arguments
 //   graph.c    graphs: their kernel nodes counted, and now and then launched one by one
 //   capture.c  a launch written to a file, to be repeated in another process
+//   behind.c   a thread that works beside the caller
 //
 // The agent takes no decision. It runs on the application's threads only, inside CUPTI's callbacks, and touches nothing
 // of the application's outside a session.
@@ -335,7 +337,7 @@ bool compare_all(struct store *s, bool golden, struct found *found);
 
 // ---- prints.c
 void prints_open(void);
-bool prints_kept(void);           // this process is a replay's
+bool in_replay(void);             // this process is a replay's
 bool prints_clear(void);          // drops what kernels have printed
 void prints_trim(void);           // drops it where it is much
 bool prints_sum(uint64_t sum[2]); // a sum over the lines since then; zeros but in a replay

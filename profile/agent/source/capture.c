@@ -351,7 +351,7 @@ static void write_data(void *of) {
   }
 }
 
-// Copies an array into memory, to be read there like any other; unfold ends that.
+// Copies an array into memory, to be read there like any other, until fold.
 static bool unfold(struct capture *c, struct item *x) {
   CUdeviceptr p = 0;
   if (x->kind != ARRAY) return true;
@@ -572,7 +572,6 @@ static bool write_after(struct capture *c) {
 
 bool capture_pending(void) { return mine; }
 
-// Whether the device came to rest before this launch, to capture it; forgets that.
 bool capture_rested(void) {
   bool was = rested;
   rested = false;

@@ -1,5 +1,5 @@
 // What the parts of the replayer know of each other: replay.c (the way through), capture.c (reads the file),
-// memory.c (addresses and contents), texture.c (textures, surfaces and their arrays).
+// memory.c (addresses and contents), vary.c (other numbers), texture.c (textures, surfaces and their arrays).
 #ifndef GNVCC_REPLAY_H
 #define GNVCC_REPLAY_H
 #include <cuda.h>
