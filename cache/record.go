@@ -166,7 +166,7 @@ type Evidence struct {
 	// own evidence.
 	Locked *Locked `json:",omitempty"`
 
-	// Outvoted are the source's wishes that the recipe does not keep: "__launch_bounds__(..., 2)".
+	// Outvoted are the source's hints that the recipe does not keep: "__launch_bounds__(..., 2)".
 	Outvoted []string `json:",omitempty"`
 	// Names are those that the arguments of the recipe's conditions had in the source that was tuned,
 	// by their places ("#1"): for people.

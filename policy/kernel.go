@@ -42,9 +42,9 @@ type Kernel struct {
 	// largest block of nvcc's own compile by its directives: .maxntid or .reqntid, else 1024
 	MaxThreads int
 
-	// Bounds is a limit on registers that the user wishes for, "" for none:
+	// Bounds is a limit on registers that the user asks for, "" for none:
 	// "__launch_bounds__(..., 2)" (a second value; the first one is the largest block, and no
-	// wish), "__maxnreg__(64)", "-maxrregcount=64". Under it Default was compiled.
+	// hint), "__maxnreg__(64)", "-maxrregcount=64". Under it Default was compiled.
 	Bounds string
 
 	Values []source.Value // what of a launch can be put into the source

@@ -25,7 +25,7 @@ type Options struct {
 	Slots  bool // approximation by %warpid may be tried: results differ from run to run
 	// the user's launches stay as they are: the plain copy may pay, the largest block may shrink
 	Bet bool
-	// the source's wishes for speed (wishes.go) are kept, whatever is faster
+	// the source's hints for speed (hints.go) are kept, whatever is faster
 	Keep bool
 
 	Budget time.Duration // for one configuration of a kernel, waiting for compilers included

@@ -110,7 +110,7 @@ func overlaps(reach *ptx.Reach, kernel string) string {
 	return ""
 }
 
-// Bounded tells whether a kernel is compiled under a wish of its own for registers.
+// Bounded tells whether a kernel is compiled under a hint of its own for registers.
 func Bounded(f *ptx.Func) bool {
 	return slices.ContainsFunc(boundDirectives, func(name string) bool {
 		_, ok := f.Directive(name)

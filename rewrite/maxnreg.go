@@ -21,7 +21,7 @@ import (
 //
 // Allowed: N from 24 (ptxas raises less to 24, with a warning) to 255 (the instruction set's
 // limit). Not with setmaxnreg, whose warps trade registers from the count at launch. What the
-// source or the command line wishes for is policy's business: who kept it (tune
+// source or the command line asks for is policy's business: who kept it (tune
 // --keep-directives) has no such recipe.
 //
 // Safe: the instructions' arithmetic is the same. A launch could fail only where a block needs more
@@ -65,5 +65,5 @@ func maxnreg(k *pass.Kernel, terms []recipe.Term) error {
 	return nil
 }
 
-// boundDirectives are wishes for a kernel's registers.
+// boundDirectives are hints for a kernel's registers.
 var boundDirectives = []string{".maxnreg", ".minnctapersm", ".maxnctapersm"}

@@ -30,7 +30,7 @@ import (
 // over the whole grid (dataflow.IndexOnly). Not where blocks may wait for each other, which counts
 // on how many are resident; where the source names its block (__block_size__) or a cluster; nor
 // with more threads than __launch_bounds__ allows. Its second value, a number of the kernel's own
-// blocks, is a wish, and has been heard: it has given the code its registers. Not in a copy that
+// blocks, is a hint, and has been heard: it has given the code its registers. Not in a copy that
 // was compiled for the block's or the grid's size. Its condition names the block,
 // host(block)=XxYxZ: of a launch with another one nobody knows that it is sound, and a launch that
 // fails must go on failing.

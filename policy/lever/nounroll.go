@@ -9,7 +9,7 @@ import (
 )
 
 // cicc's pragmas that keep ptxas from unrolling, taken out: 1.002 alone, so last. The PTX does not
-// tell them from the source's own unroll pragmas, which are wishes.
+// tell them from the source's own unroll pragmas, which are hints.
 
 var _ = register(Lever{
 	Name: "nounroll", Idea: "cicc's .pragma \"nounroll\"", Gain: 1.002,

@@ -10,7 +10,7 @@ import (
 )
 
 // Unrolling: one factor for all loops of the kernel in the user's files that have no pragma, then
-// factors per loop, also for those whose pragma is a wish (policy/wishes.go). 1 wins too: less
+// factors per loop, also for those whose pragma is a hint (policy/hints.go). 1 wins too: less
 // code and fewer registers than LLVM's own choice.
 
 var _ = register(Lever{

@@ -144,7 +144,7 @@ func (p *printer) tried(e Entry, most int) {
 	}
 }
 
-// outvoted names the source's wishes that a recipe does not keep, and what that gains: the time
+// outvoted names the source's hints that a recipe does not keep, and what that gains: the time
 // that it is compared with is that of the kernel with all of them.
 func outvoted(e Entry) string {
 	text := "your " + strings.Join(e.Decision.Evidence.Outvoted, ", your ")

@@ -213,7 +213,7 @@ func TestDuration(t *testing.T) {
 	}
 }
 
-// TestOutvoted: the report names the wishes that a recipe does not keep, and what that gains; of a
+// TestOutvoted: the report names the hints that a recipe does not keep, and what that gains; of a
 // recipe by hand nobody knows a gain.
 func TestOutvoted(t *testing.T) {
 	d := cache.Decision{Kernel: "_Z1kv", Target: "sm_90", Recipe: "maxnreg=64"}

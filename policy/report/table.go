@@ -278,7 +278,7 @@ func padded(s string, n int) string {
 	return s + strings.Repeat(" ", max(0, n-utf8.RuneCountInString(s)))
 }
 
-// outvoted lists the wishes of sources that recipes do not keep.
+// outvoted lists the hints of sources that recipes do not keep.
 func (p *printer) outvoted(entries []Entry) {
 	begun := false
 	for _, e := range entries {

@@ -80,8 +80,8 @@ func (p *Predictor) Recipe(ctx context.Context, b record.BuiltKernel) (*cache.De
 	if err == nil {
 		d, err = p.compiler.Rehearse(ctx, b, r, p.version)
 	}
-	if wishes := d.Evidence.Outvoted; err == nil && len(wishes) > 0 {
-		err = fmt.Errorf("nothing was measured, and so %s stays", strings.Join(wishes, ", "))
+	if hints := d.Evidence.Outvoted; err == nil && len(hints) > 0 {
+		err = fmt.Errorf("nothing was measured, and so %s stays", strings.Join(hints, ", "))
 	}
 	if err != nil {
 		return nil, fmt.Sprintf(

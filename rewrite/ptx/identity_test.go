@@ -147,8 +147,8 @@ func TestIdentityChanges(t *testing.T) {
 		},
 		{
 			{"a constant's values", "{1, 2, 3, 4}", "{1, 2, 3, 5}", "_Z5plainPfi"},
-			// A recipe outvotes a wish that it was measured against, and no other.
-			{"a wish for registers", "__global__ void calls", "__global__ void __maxnreg__(40) calls",
+			// A recipe outvotes a hint that it was measured against, and no other.
+			{"a hint for registers", "__global__ void calls", "__global__ void __maxnreg__(40) calls",
 				"_Z5callsPi"},
 		},
 		{{"a parameter's type", "plain(float *x, int n)", "plain(float *x, unsigned n)", "_Z5plainPfj"}},

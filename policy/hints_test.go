@@ -8,7 +8,7 @@ import (
 	"gnvcc/rewrite/source"
 )
 
-// TestOutvoted: a recipe outvotes the wishes that its terms take the place of, behind a bar too,
+// TestOutvoted: a recipe outvotes the hints that its terms take the place of, behind a bar too,
 // and no others; a block's maximum is none.
 func TestOutvoted(t *testing.T) {
 	bounds, loop := "__launch_bounds__(..., 2)", "#pragma unroll of the loop in line 7"
@@ -34,7 +34,7 @@ func TestOutvoted(t *testing.T) {
 			t.Errorf("%s: %q, want %q", text, got, want)
 		}
 		if got := (&Kernel{MaxThreads: 256}).Outvoted(r); got != nil {
-			t.Errorf("%s: %q of a kernel without wishes", text, got)
+			t.Errorf("%s: %q of a kernel without hints", text, got)
 		}
 	}
 }

@@ -8,19 +8,19 @@ import (
 	"gnvcc/rewrite/source"
 )
 
-// Wishes and meanings. A block's largest size (__launch_bounds__(N)) has a meaning: the program
+// Hints and meanings. A block's largest size (__launch_bounds__(N)) has a meaning: the program
 // is wrong without it, and every recipe keeps it. The second value of __launch_bounds__,
-// __maxnreg__(N), -maxrregcount and #pragma unroll N are wishes: somebody thought, once and for
+// __maxnreg__(N), -maxrregcount and #pragma unroll N are hints: somebody thought, once and for
 // some GPU, that the kernel would be faster with them. What is measured faster on the user's own
-// launches outvotes a wish, unless he says --keep-directives (Options.Keep). The kernel's
-// identity knows them: with another wish it is another kernel, of which nothing was measured.
+// launches outvotes a hint, unless he says --keep-directives (Options.Keep). The kernel's
+// identity knows them: with another hint it is another kernel, of which nothing was measured.
 
-// Outvoted lists the wishes for a kernel that a recipe does not keep.
+// Outvoted lists the hints for a kernel that a recipe does not keep.
 func (k *Kernel) Outvoted(r recipe.Recipe) []string {
 	var out []string
-	add := func(wish string) {
-		if wish != "" && !slices.Contains(out, wish) {
-			out = append(out, wish)
+	add := func(hint string) {
+		if hint != "" && !slices.Contains(out, hint) {
+			out = append(out, hint)
 		}
 	}
 	for _, t := range r.Terms {
@@ -39,8 +39,8 @@ func (k *Kernel) Outvoted(r recipe.Recipe) []string {
 			}
 		}
 		if g, err := t.Guard(); err == nil {
-			for _, wish := range k.Outvoted(g.Own) {
-				add(wish)
+			for _, hint := range k.Outvoted(g.Own) {
+				add(hint)
 			}
 		}
 	}
