@@ -8,8 +8,8 @@ import (
 
 // Specialisation in PTX: spec's sets of values, without those for alignments, for kernels that spec
 // refuses: whose source is not understood, or of which no variant can be proved. Elsewhere spec, in
-// which cicc computes too, is tried in its place: known by itself made one of ten kernels of HeCBench
-// 1.12 times as fast, and two 1.01 and 1.03 (bench/results/2026-11-24-known).
+// which cicc computes too, is tried in its place: known by itself made one of ten kernels of
+// HeCBench 1.12 times as fast, and two 1.01 and 1.03 (bench/results/2026-11-24-known).
 
 var _ = register(Lever{
 	Name: recipe.Known, Idea: "a copy in PTX for", Gain: 1,
