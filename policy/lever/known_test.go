@@ -2,6 +2,7 @@ package lever
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"gnvcc/policy"
@@ -51,6 +52,19 @@ func TestKnown(t *testing.T) {
 		if got := Join(parse(c[0]), parse(c[1])).String(); got != c[2] {
 			t.Errorf("%s with %s is %q, want %q", c[0], c[1], got, c[2])
 		}
+	}
+	k.NoSpec = "" // known is for what spec refuses
+	ld := policy.Trial{Recipe: parse("ld=cs")}
+	if got := l.Around(s, ld); l.Try(s) != nil || got != nil {
+		t.Errorf("spec is not tried yet, and known is %q", texts(got))
+	}
+	s.Trial = func(text string) *policy.Trial {
+		return &policy.Trial{Refused: map[bool]string{true: "no proof"}[strings.HasPrefix(text, "spec{")]}
+	}
+	if got, want := texts(l.Around(s, ld)), []string{"known{#1=64,blockDim.x=256} ld=cs",
+		"known{blockDim.x=256} ld=cs", "known{#1=64,blockDim.x=256} ld=cs",
+		"known{blockDim.x=256} ld=cs"}; !slices.Equal(got, want) {
+		t.Errorf("where spec is refused, around ld=cs %q, want %q", got, want)
 	}
 	k.NoSecond = "no stub"
 	if l.Try(s) != nil || l.Why(s) != "no stub" {

@@ -347,8 +347,8 @@ func TestLargestBlock(t *testing.T) {
 	// In a second entry for blocks of 128 threads only, any count may be had.
 	g := newSim(t, k())
 	results, _ := g.run(simOptions(), one("_Z1aPfi", shape(66, 128)))
-	if d := results[0].Decision; !strings.Contains(d.Recipe, "maxnreg=255") ||
-		!strings.Contains(d.Recipe, "{blockDim.x=128,blockDim.y=1,blockDim.z=1}") {
+	if d :=
+		results[0].Decision; d.Recipe != "maxnreg=255 spec{blockDim.x=128,blockDim.y=1,blockDim.z=1}" {
 		t.Errorf("with a second entry: %q", d.Recipe)
 	}
 	single := k()
