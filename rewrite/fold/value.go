@@ -113,6 +113,9 @@ func (a *analysis) result(f *state, at int, base string, op []byte, ops []string
 	case low == none:
 		return none
 	case len(in) == 1 && (base == "mov" || base == "cvta"):
+		if in[0] == never && !f.keeps(at, op, ops) {
+			return maybe
+		}
 		return in[0]
 	case high <= known:
 		return known
@@ -134,7 +137,7 @@ func (a *analysis) result(f *state, at int, base string, op []byte, ops []string
 		case (base == "add" || base == "sub") && some && low <= known:
 			// of two that are not known, one may be the other
 			return never
-		case base == "mul" && some && nonZero(ops):
+		case base == "mul" && some && nonZero(ops) && f.keeps(at, op, ops):
 			return never
 		}
 	case "mad":

@@ -71,3 +71,56 @@ func TestWays(t *testing.T) {
 		}
 	}
 }
+
+const left = `.version 7.8
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 k_0, .param .u32 k_1)
+{
+	.reg .pred %p<9>;
+	.reg .f32 %f<9>;
+	.reg .b32 %r<9>;
+	.reg .b64 %rd<9>;
+	ld.param.u64 %rd1, [k_0];
+	ld.param.u32 %r1, [k_1];
+	ld.global.u32 %r2, [%rd1];
+	ld.global.u64 %rd2, [%rd1];
+	setp.lt.s32 %p1, %r1, 5;
+	@%p1 bra $few;
+	FIRST
+$few:
+	THEN
+	cvt.rn.f32.s32 %f1, %r2;
+	ex2.approx.f32 %f2, %f1;
+	st.global.f32 [%rd1], %f2;
+	ret;
+}
+`
+
+// Of an integer from memory nothing may be left.
+func TestNothingLeft(t *testing.T) {
+	for _, c := range []struct {
+		first, then string
+		ok          bool
+	}{
+		{"", "mul.lo.s32 %r2, %r2, 196608;", true},
+		{"mul.lo.s32 %r2, %r2, 196608;", "mul.lo.s32 %r2, %r2, 196608;", false},
+		{"mul.lo.s32 %r2, %r2, 3;", "mul.lo.s32 %r2, %r2, 196608;", true},
+		{"mul.lo.s32 %r2, %r2, 196608; add.s32 %r2, %r2, 1;", "mul.lo.s32 %r2, %r2, 196608;", false},
+		{"", "mul.hi.u32 %r2, %r2, 4;", false},
+		{"", "mov.b64 {%r3, %r2}, %rd2;", true},
+		{"cvt.u64.u32 %rd2, %r2;", "mov.b64 {%r3, %r2}, %rd2;", false},
+		{"ld.global.u32 %rd2, [%rd1];", "mov.b64 {%r3, %r2}, %rd2;", false},
+		{"mul.wide.u32 %rd2, %r2, 3;", "mov.b64 {%r3, %r2}, %rd2;", false},
+	} {
+		m, err := ptx.Parse([]byte(strings.NewReplacer("FIRST", c.first, "THEN", c.then).Replace(left)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = Check(m, "k", Fixed{Params: map[int]bool{1: true}, PTX: true,
+			Integers: map[string]int64{"1+0": 9}}, func(string) bool { return true })
+		if (err == nil) != c.ok {
+			t.Errorf("%q, then %q: %v", c.first, c.then, err)
+		}
+	}
+}

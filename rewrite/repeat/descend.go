@@ -56,7 +56,7 @@ func (s *lesson) descend(i int) {
 	case "neg", "not", "xor", "lop3", "div", "rem", "bfe", "prmt", "shf", "fma":
 		minus = true
 	case "ld", "ldu":
-		stale, minus, worn, faded = false, false, false, false
+		stale, minus, worn, faded = false, false, within && widens(op, string(f.Bytes(ops[0]))), false
 		if space := ptx.Space(op); within && space != "param" && space != "const" && s.storesTo(space) {
 			stale, minus, worn, faded = true, true, true, true // what the turn before has stored
 		}
@@ -71,7 +71,11 @@ func (s *lesson) descend(i int) {
 // again and again, as turns do, it may leave none of them. A cvt may be to fewer bits.
 func (s *lesson) loses(i int) bool {
 	switch op := s.f.Opcode(i); string(s.f.Base(i)) {
-	case "add", "sub", "mov", "neg", "not", "cvta", "ld", "ldu", "setp", "set", "selp", "slct":
+	case "mov": // a register's halves, or of several one
+		return slices.ContainsFunc(s.f.Operands(i, nil), func(o ptx.Span) bool {
+			return s.f.Bytes(o)[0] == '{'
+		})
+	case "add", "sub", "neg", "not", "cvta", "ld", "ldu", "setp", "set", "selp", "slct":
 		return false
 	case "mul", "mad": // by an odd number is one to one
 		return !fold.Float(op) && !(ptx.HasModifier(op, "lo") && slices.ContainsFunc(
@@ -82,6 +86,19 @@ func (s *lesson) loses(i int) bool {
 	default:
 		return !fold.Float(op)
 	}
+}
+
+// widens tells of a load that may leave the upper bits of its register 0, by the names that cicc
+// gives to registers of each size.
+func widens(op []byte, to string) bool {
+	name := strings.TrimLeft(strings.TrimLeft(to, "{ "), "%")
+	switch strings.TrimRight(strings.SplitN(name, ",", 2)[0], "0123456789} ") {
+	case "rs", "h":
+		return fold.WidthOf(op) < 16
+	case "r", "f":
+		return fold.WidthOf(op) < 32
+	}
+	return fold.WidthOf(op) < 64
 }
 
 // storesTo tells whether the loop stores to a space.

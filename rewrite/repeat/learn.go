@@ -214,6 +214,9 @@ func (s *lesson) look(i int) {
 	case "tex", "tld4", "suld", "shfl", "vote", "match", "activemask":
 		known = false
 	case "mov", "cvt", "cvta", "neg", "abs", "not":
+		if s.faded[i] && s.loses(i) {
+			known, news = true, true
+		}
 	case "setp", "set":
 		if !fold.Float(op) && old && !all { // one may be the other
 			known, news = true, true
