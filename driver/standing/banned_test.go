@@ -1,6 +1,7 @@
 package standing
 
 import (
+	"errors"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -23,7 +24,7 @@ func TestBanned(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := o.Close(); err != nil {
+	if err := errors.Join(o.Publish(), o.Close()); err != nil {
 		t.Fatal(err)
 	}
 	sn, err := store.Snapshot()
