@@ -17,6 +17,12 @@ import (
 // with.
 const TooLarge = "the launch reaches more memory than a capture may have"
 
+// TooSlow and NoRoom are others, which end when more time or another run is given.
+const (
+	TooSlow = "reading the memory that the launch reaches takes longer than a capture may hold the program up"
+	NoRoom  = "the captures of this run have no more room"
+)
+
 // A Decider takes the decisions for one run of an application. Calls about one process never
 // overlap; calls about two processes of the same application may. While a call lasts, the
 // application's thread that launches waits.
@@ -50,7 +56,10 @@ type Verdict struct {
 	Long time.Duration // with Tune: longest time for one run of the kernel; 0: Options.Limit
 	// a file to make: the launch is written to it (profile/capture); not together with Tune
 	Capture string
-	Limit   int64 // of what a capture may write, bytes
+	Limit   int64 // of the memory that a captured launch may reach, of what is not zero, bytes
+	Room    int64 // of the file, bytes; 0: any
+	// how long the program may stand still while memory is read; 0: as usual
+	Stand time.Duration
 	// ask again at the Again-th launch with these values from now; 0: never again about this
 	// configuration
 	Again int

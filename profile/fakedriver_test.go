@@ -27,7 +27,7 @@ var shared struct {
 	err    error
 }
 
-func newFakeDriver(t *testing.T) fakeDriver {
+func newFakeDriver(t testing.TB) fakeDriver {
 	t.Helper()
 	root := toolkit(t)
 	shared.once.Do(func() { shared.driver, shared.err = buildFakeDriver(root) })
@@ -85,7 +85,7 @@ func (f fakeDriver) options(what string, observe bool, env ...string) Options {
 }
 
 // run runs the application; FAIL and BAD say what fails.
-func (f fakeDriver) run(t *testing.T, h Decider, what string, observe bool,
+func (f fakeDriver) run(t testing.TB, h Decider, what string, observe bool,
 	env ...string) (Exit, string) {
 	t.Helper()
 	var log strings.Builder
@@ -134,6 +134,8 @@ func TestDriverFails(t *testing.T) {
 		"cuGetErrorString":     "the error has its number",
 		"cuDriverGetVersion":   "it is for people",
 		"cuCtxGetCurrent":      "not called",
+		"cuMemHostRegister_v2": "copies are slower then",
+		"cuMemHostUnregister":  "so",
 		"cuMemFree_v2":         "what is left goes with the process",
 		"cuEventDestroy_v2":    "so",
 		"cuModuleUnload":       "so",

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"os"
 	"path/filepath"
@@ -20,6 +21,9 @@ import (
 
 // helloLimit is how long a process may take from connecting to its first frame.
 const helloLimit = 10 * time.Second
+
+// usualStand is how long a program stands still while memory is read for a capture, at the most.
+const usualStand = 10 * time.Second
 
 // answerLimit is what the agent may take for what needs no run of a kernel: copies of all memory,
 // comparisons, loading.
@@ -443,6 +447,8 @@ func (p *process) verdict(l *Launch, v Verdict) error {
 	if v.Capture != "" {
 		w.str(v.Capture)
 		w.u64(uint64(max(v.Limit, 0)))
+		w.u64(uint64(cmp.Or(max(v.Room, 0), math.MaxInt64)))
+		w.u64(math.Float64bits(cmp.Or(v.Stand, usualStand).Seconds()))
 		w.bool(l.module != nil && l.module.contents != nil && l.module.contents.usesTextures(l.Kernel))
 	}
 	return writeFrame(p.conn, fVerdict, w.b)

@@ -43,8 +43,9 @@ type Collector struct {
 	peak     int64
 	stopped  bool // no launch is captured any more
 	notes    []string
-	room     chan struct{} // of packers
+	last     chan struct{} // closed when the last capture so far is packed; nil: there is none
 	pack     sync.WaitGroup
+	have     kept // the packers', which come one after the other
 }
 
 // A shape is a configuration of a kernel: grid, block and dynamic shared memory.
@@ -95,7 +96,7 @@ func NewCollector(s *Store, l Limits, dir string, wanted func(*profile.Launch) e
 	c := &Collector{store: s, limits: l, wanted: wanted, dir: dir, now: time.Now,
 		begins: map[string]bool{}, shapes: map[string]*shape{}, kernels: map[string]*ofKernel{},
 		families: map[string]*family{},
-		room:     make(chan struct{}, 2)}
+		have:     kept{}}
 	c.begun = c.now()
 	c.knows(known)
 	return c
@@ -258,21 +259,26 @@ func (c *Collector) Captured(l *profile.Launch, got profile.Captured) profile.Ve
 	s.why = ""
 	c.pack.Add(1)
 	code, err := os.ReadFile(l.CubinPath) // now: it goes with the run
-	go c.keep(s, next, code, err)
+	before := c.last
+	c.last = make(chan struct{})
+	go c.keep(s, next, code, err, before, c.last)
 	return later(l)
 }
 
-// keep packs a file into the store, while the program runs on.
-func (c *Collector) keep(s *shape, x *taken, code []byte, err error) {
+// keep packs a file into the store, while the program runs on; before is closed when those that it
+// may have content in common with are there, and then done is.
+func (c *Collector) keep(s *shape, x *taken, code []byte, err error, before, done chan struct{}) {
 	defer c.pack.Done()
-	c.room <- struct{}{}
-	defer func() { <-c.room }()
+	defer close(done)
+	if before != nil {
+		<-before
+	}
 	defer os.Remove(x.path)
 	var packed *Manifest
 	if err == nil {
 		var f *os.File
 		if f, err = os.Open(x.path); err == nil {
-			packed, err = c.store.Pack(f, code, *x.m)
+			packed, err = c.store.pack(f, code, *x.m, c.have)
 			f.Close()
 		}
 	}

@@ -1,8 +1,12 @@
 package capture
 
 import (
+	"cmp"
+	"os"
 	"runtime"
+	"slices"
 	"sync"
+	"time"
 )
 
 // Content on its way into the store and out of it: hashing and compressing take longer than the
@@ -18,7 +22,12 @@ type packer struct {
 	wait  sync.WaitGroup
 	list  []*piece // in the order of the file
 	array bool     // the last record with data was an array's
+	known kept     // what earlier captures of the run have
+	sums  []byte   // of the last range: its recBefore
 }
+
+// kept is content that captures of a run have, by the agent's hash of a whole MiB.
+type kept map[[16]byte]*piece
 
 // A piece is a chunk of a range, or of an array.
 type piece struct {
@@ -28,17 +37,21 @@ type piece struct {
 	chunk Chunk
 	kind  numbers
 	err   error
+	sum   [16]byte // zeros: none
 }
 
-// A capture is packed while the program runs, which is to have most of the processors; two are at a
-// time (Collector).
+// A capture is packed while the program runs, which is to have half of the processors at least.
 func (s *Store) packer() *packer {
-	return &packer{store: s, room: make(chan struct{}, max(2, workers()/4))}
+	return &packer{store: s, room: make(chan struct{}, max(2, workers()/2))}
 }
 
 // put keeps a chunk, while the next ones are read.
 func (p *packer) put(of int, at int64, content []byte) {
 	x := &piece{of: of, at: at, array: p.array}
+	if i := int(at / chunkSize); !p.array && len(content) == chunkSize && at%chunkSize == 0 &&
+		(i+1)*beforeSize <= len(p.sums) {
+		copy(x.sum[:], p.sums[i*beforeSize+1:])
+	}
 	p.list = append(p.list, x)
 	p.room <- struct{}{}
 	p.wait.Add(1)
@@ -48,6 +61,34 @@ func (p *packer) put(of int, at int64, content []byte) {
 		x.chunk, x.err = p.store.put(content)
 		<-p.room
 	}()
+}
+
+// beforeSize is what recBefore has for a MiB, bytes.
+const beforeSize = 17
+
+// before takes the hashes of a range, and those of its chunks that an earlier capture has.
+func (p *packer) before(m *Manifest, body []byte) error {
+	of := len(m.Ranges) - 1
+	if of < 0 || p.array || int64(len(body)) != m.Ranges[of].Size/chunkSize*beforeSize {
+		return damaged("hashes of no range")
+	}
+	p.sums = body
+	for i := 0; i*beforeSize < len(body); i++ {
+		b := body[i*beforeSize:]
+		if b[0] == 0 {
+			continue
+		}
+		old := p.known[[16]byte(b[1:beforeSize])]
+		if old == nil {
+			return damaged("an earlier capture could not be kept, and this one has the same content")
+		}
+		now := time.Now()
+		_ = os.Chtimes(p.store.chunkPath(old.chunk.Hash), now, now) // as put does
+		m.Filled += chunkSize
+		p.list = append(p.list, &piece{of: of, at: int64(i) * chunkSize, chunk: old.chunk,
+			kind: old.kind})
+	}
+	return nil
 }
 
 // finish waits for all chunks, and enters them.
@@ -65,8 +106,12 @@ func (p *packer) finish(m *Manifest) error {
 		}
 		m.Ranges[x.of].Chunks = append(m.Ranges[x.of].Chunks, x.chunk)
 		kinds[x.of].join(x.kind)
+		if p.known != nil && x.sum != [16]byte{} {
+			p.known[x.sum] = x
+		}
 	}
 	for i := range m.Ranges {
+		slices.SortFunc(m.Ranges[i].Chunks, func(a, b Chunk) int { return cmp.Compare(a.At, b.At) })
 		m.Ranges[i].Numbers = kinds[i].kind()
 	}
 	return nil
@@ -91,7 +136,9 @@ func (p *packer) record(m *Manifest, t recordType, body []byte) error {
 		}
 		m.Ranges = append(m.Ranges, r)
 		m.Bytes += r.Size
-		p.array = false
+		p.array, p.sums = false, nil
+	case recBefore:
+		return p.before(m, body)
 	case recArray:
 		c.u64()
 		a := Array{Head: body, Size: int64(c.u64())}

@@ -34,6 +34,9 @@ const (
 	// of a texture or surface: u64 handle, u32 surface, u32 with a view, u64 its array's number or 0,
 	// CUDA_RESOURCE_DESC and CUDA_TEXTURE_DESC with a length in front, CUDA_RESOURCE_VIEW_DESC
 	recObject
+	// of the last range, for each whole MiB: u8 1: an earlier capture of this process has it, and no
+	// data comes; 16 bytes of hash
+	recBefore
 )
 
 const (

@@ -159,9 +159,15 @@ func writeAside(path string, b []byte) error {
 
 // Pack takes the agent's file into the store. m has what is known beside it; code is the cubin.
 func (s *Store) Pack(raw io.Reader, code []byte, m Manifest) (*Manifest, error) {
+	return s.pack(raw, code, m, nil)
+}
+
+// pack takes a file of a run that has others, which know of each other's content.
+func (s *Store) pack(raw io.Reader, code []byte, m Manifest, have kept) (*Manifest, error) {
 	m.Version = version
 	r := bufio.NewReaderSize(raw, 1<<20)
 	p := s.packer()
+	p.known = have
 	for whole := false; !whole; {
 		t, body, err := readRecord(r)
 		if err == nil {

@@ -344,6 +344,27 @@ int main(int n, char **argv) {
     launch(FAKE_KERNEL, 8, (CUdeviceptr)q);
     return 7;
   }
+  // ARRAYS: MiB of each; the second MiB of one begins with the address of the next. Numbers, of which HOLES percent of the MiBs are zero. Two launches,
+  // each of which changes the first MiB of the first.
+  if (strcmp(what, "arrays") == 0) {
+    CUdeviceptr first = 0, *link = &first;
+    int holes = getenv("HOLES") ? atoi(getenv("HOLES")) : 0;
+    for (char *list = strdup(getenv("ARRAYS")), *word; (word = strsep(&list, ","));) {
+      size_t n = (size_t)atoi(word) << 20;
+      double *q = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+      cuMemAlloc_v2_params a = {.dptr = (CUdeviceptr *)&q, .bytesize = n};
+      uint64_t x = n;
+      for (size_t m = 0; m < n >> 20; m++)
+        for (size_t i = m << 17; m % 100 >= (size_t)holes && i < (m + 1) << 17; i++) q[i] = 1 + (double)((x = x * 6364136223846793005 + 1442695040888963407) >> 12) / (double)(1ull << 52);
+      CALL(cuMemAlloc_v2, &a, NULL);
+      *link = (CUdeviceptr)q;
+      link = (CUdeviceptr *)(q + (1 << 17));
+    }
+    *link = 0;
+    launch(FAKE_KERNEL, 8, first);
+    launch(FAKE_KERNEL, 16, first);
+    return 7;
+  }
   if (strcmp(what, "busy host") == 0 || strcmp(what, "quiet host") == 0 || strcmp(what, "pinned host") == 0) { // a thread writes registered memory, or rests
     pthread_t other;
     unsigned char *q = calloc(1, 1 << 21);

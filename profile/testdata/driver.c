@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "driver.h"
 #include "fake.h"
+#include "hash.h"
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -63,6 +64,19 @@ static void compare(void **params) {
   }
 }
 
+static void hash(const uint8_t *p, uint64_t size, uint64_t *out) {
+  for (uint64_t at = 0; at < size; at += HASH_CHUNK) hash_host(p + at, size - at < HASH_CHUNK ? size - at : HASH_CHUNK, out + 2 * (at / HASH_CHUNK));
+}
+
+// What was copied from the device, bytes; COPIES names a file for it.
+static size_t copied;
+static void copies_told(void) {
+  FILE *f = getenv("COPIES") ? fopen(getenv("COPIES"), "w") : NULL;
+  if (!f) return;
+  fprintf(f, "%zu", copied);
+  fclose(f);
+}
+
 DO(cuGetErrorString, (CUresult r, const char **text), *text = "so says the test")
 DO(cuDriverGetVersion, (int *v), *v = 13000)
 DO(cuCtxGetCurrent, (CUcontext *c), *c = FAKE_CONTEXT)
@@ -76,7 +90,9 @@ DO(cuMemGetInfo_v2, (size_t *left, size_t *total), *left = *total = (size_t)1 <<
 DO(cuMemAlloc_v2, (CUdeviceptr * p, size_t n), UNSAFE; *p = (CUdeviceptr)calloc(1, n))
 DO(cuMemFree_v2, (CUdeviceptr p), free((void *)p))
 DO(cuMemcpyDtoDAsync_v2, (CUdeviceptr to, CUdeviceptr from, size_t n, CUstream s), memcpy((void *)to, (void *)from, n))
-DO(cuMemcpyDtoH_v2, (void *to, CUdeviceptr from, size_t n), UNSAFE; memcpy(to, (void *)from, n))
+DO(cuMemcpyDtoH_v2, (void *to, CUdeviceptr from, size_t n), UNSAFE; memcpy(to, (void *)from, n); if (!copied) atexit(copies_told); copied += n)
+DO(cuMemHostRegister_v2, (void *p, size_t n, unsigned flags), UNSAFE)
+DO(cuMemHostUnregister, (void *p), UNSAFE)
 DO(cuMemcpyHtoD_v2, (CUdeviceptr to, const void *from, size_t n), UNSAFE; memcpy((void *)to, from, n))
 struct fake_array *fake_written;
 DO(cuMemcpy3DAsync_v2, (const CUDA_MEMCPY3D *m, CUstream s),
@@ -124,12 +140,12 @@ DO(cuStreamIsCapturing, (CUstream s, CUstreamCaptureStatus *status), *status = a
 DO(cuThreadExchangeStreamCaptureMode, (CUstreamCaptureMode * m), CUstreamCaptureMode was = mode; mode = *m; *m = was)
 DO(cuLaunchKernel, (CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, CUstream s, void **params, void **extra),
    if (f == FAKE_KERNEL && ++kernels > (getenv("LAUNCHES") ? atoi(getenv("LAUNCHES")) : INT_MAX)) return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
-   fake_strays += s == FAKE_STREAM; if (shared > most[(uintptr_t)f]) return CUDA_ERROR_INVALID_VALUE; last = f; if (f == FAKE_TOOL) tools = true; if (f == FAKE_KERNEL || f == FAKE_LOADED) compute(f, shared, *(CUdeviceptr *)params[0]); if (f == FAKE_COMPARE) compare(params))
+   fake_strays += s == FAKE_STREAM; if (shared > most[(uintptr_t)f]) return CUDA_ERROR_INVALID_VALUE; last = f; if (f == FAKE_TOOL) tools = true; if (f == FAKE_KERNEL || f == FAKE_LOADED) compute(f, shared, *(CUdeviceptr *)params[0]); if (f == FAKE_COMPARE) compare(params); if (f == FAKE_HASH) hash(*(const uint8_t **)params[0], *(uint64_t *)params[1], *(uint64_t **)params[2]))
 DO(cuLaunchKernelEx, (const CUlaunchConfig *c, CUfunction f, void **params, void **extra), )
 DO(cuModuleLoad, (CUmodule * m, const char *path), *m = FAKE_MODULE)
 DO(cuModuleLoadData, (CUmodule * m, const void *text), UNSAFE; *m = FAKE_TOOLS)
 DO(cuModuleUnload, (CUmodule m), )
-DO(cuModuleGetFunction, (CUfunction * f, CUmodule m, const char *name), *f = m == FAKE_MODULE ? FAKE_LOADED : strcmp(name, "gnvcc_compare") == 0 ? FAKE_COMPARE : FAKE_TOOL)
+DO(cuModuleGetFunction, (CUfunction * f, CUmodule m, const char *name), *f = m == FAKE_MODULE ? FAKE_LOADED : strcmp(name, "gnvcc_compare") == 0 ? FAKE_COMPARE : strcmp(name, "gnvcc_hash") == 0 ? FAKE_HASH : FAKE_TOOL)
 static uint64_t counts[2] = {5, 7};
 // ODD_VARIABLE names one that does not stand at a multiple of 8 bytes.
 DO(cuModuleGetGlobal_v2, (CUdeviceptr * p, size_t *n, CUmodule m, const char *name), if (getenv("ODD_VARIABLE") && strcmp(name, getenv("ODD_VARIABLE")) == 0) { *p = (CUdeviceptr)counts + 4; *n = 8; return CUDA_SUCCESS; } if (strcmp(name, "counts") != 0) return CUDA_ERROR_NOT_FOUND; *p = (CUdeviceptr)counts; *n = sizeof counts)

@@ -10,6 +10,7 @@
 #define FAKE_LOADED ((CUfunction)4) // a candidate
 #define FAKE_TOOL ((CUfunction)5)
 #define FAKE_COMPARE ((CUfunction)8)
+#define FAKE_HASH ((CUfunction)11)
 #define FAKE_SETS ((CUfunction)9)    // k(pointer, int, int)
 #define FAKE_MODULE ((CUmodule)6)
 #define FAKE_TOOLS ((CUmodule)7)

@@ -52,7 +52,7 @@ enum frame {
   FRAME_CAPTURED,    // str why it was given up ("": it was not), u64 bytes written, f64 seconds before the launch, f64 seconds from its return; answered by FRAME_VERDICT
   // gnvcc -> agent
   // u8 0: go on, 1: tune, 2: capture; u64 again after n launches with these values (0: never for this configuration), u32 number of variables, each str name, u8 constant;
-  // for a capture str path, u64 most bytes, u8 the kernel reads textures or accesses surfaces
+  // for a capture str path, struct bounds as u64 memory, u64 file, f64 seconds, u8 the kernel reads textures or accesses surfaces
   FRAME_VERDICT = 64,
   FRAME_LOAD,         // str path, str entry ("": the kernel's name), u32 reserve bytes, u32 carveout % and one more (0: as seen), 3 u32 grid and 3 u32 block (0: as seen) -> u32 candidate, attributes
   FRAME_UNLOAD,       // u32 candidate
@@ -86,6 +86,7 @@ void put_str(struct buffer *b, const char *s);
 uint8_t get_u8(struct buffer *b);
 uint32_t get_u32(struct buffer *b);
 uint64_t get_u64(struct buffer *b);
+double get_f64(struct buffer *b);
 const uint8_t *get_bytes(struct buffer *b, size_t *n); // as long as the buffer is
 char *get_str(struct buffer *b); // allocated; never NULL unless memory ran out
 void buffer_free(struct buffer *b);
@@ -240,7 +241,11 @@ bool session(const struct launch *l, const struct kernel *k, const struct variab
 
 // ---- capture.c
 
-bool capture_before(const struct launch *l, const struct kernel *k, const char *path, uint64_t limit, bool textures, const struct variable *v, uint32_t nv, char *why, size_t n);
+struct bounds {
+  uint64_t memory, file; // bytes: that the launch may reach, of what is not zero; that are written
+  double seconds;        // for reading
+};
+bool capture_before(const struct launch *l, const struct kernel *k, const char *path, const struct bounds *may, bool textures, const struct variable *v, uint32_t nv, char *why, size_t n);
 bool capture_pending(void);        // this thread is between the two
 bool capture_rested(void); // whether the device came to rest before this launch, to capture it; forgets that
 void capture_after(bool launched); // opens the gate and tells gnvcc

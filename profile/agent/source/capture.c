@@ -12,25 +12,26 @@
 #include "behind.h"
 #include "embed.h"
 #include "hash.h"
+#include "known.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/statvfs.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 EMBED(gnvcc_hash_ptx, "hash.ptx");
 
-enum record { REC_KERNEL = 1, REC_ATTRIBUTE, REC_RANGE, REC_DATA, REC_VARIABLE, REC_AFTER, REC_END, REC_ARRAY = 11, REC_OBJECT };
+enum record { REC_KERNEL = 1, REC_ATTRIBUTE, REC_RANGE, REC_DATA, REC_VARIABLE, REC_AFTER, REC_END, REC_ARRAY = 11, REC_OBJECT, REC_BEFORE };
 enum place { ON_DEVICE, ON_HOST };
 
 #define PIECE ((uint64_t)16 << 20) // bytes that are copied at a time, while those before are written
 #define PATIENCE 0.25              // seconds that other threads get to leave their calls
 #define EARLIER 2.0                // seconds that earlier work gets to end: a program may have queued that much
 #define HOST_RESTS_US 2000         // a thread that writes all the time has done so by then
-#define LONGEST 10.0               // seconds for reading memory
 #define MOST_NUMBERED 4000         // arrays; the replayer takes less than 4096
 #define LONGEST_LAUNCH 1.0         // seconds for the launch itself, while other threads are held
 
@@ -47,7 +48,8 @@ struct capture {
   const struct kernel *k;
   int fd;
   char *path;
-  uint64_t written, managed, limit;
+  struct bounds may;
+  uint64_t written, managed, filled; // bytes: of the file; of managed memory; of memory in chunks that are not zero
   uint64_t longest; // file that the process may write: one byte more, and a signal would end it
   double begin, before;
   struct item *items; // allocations sorted by address, then variables, then what was found
@@ -58,6 +60,12 @@ struct capture {
   size_t objects_n, objects_reached;
   bool *object_reached;
   uint8_t *piece, *other; // what is copied next, and what is written meanwhile
+  bool pinned;            // both of them
+  uint64_t *sums;         // of the chunks of the item that is being written, two each; NULL: not known
+  CUmodule tools;
+  CUfunction hash;
+  CUdeviceptr made;       // where it leaves them
+  uint64_t made_room;     // for so many chunks
   struct behind writer;
   struct { uint64_t address, n; const uint8_t *p; } data; // for the writer
   _Atomic(const char *) why;
@@ -73,7 +81,16 @@ static bool give_up(struct capture *c, const char *why) {
   return false;
 }
 
+// Nobody's disk is filled: less than a twentieth of it stays free, of a large one 4 GiB (profile/capture/limits.go has the same).
+static bool roomy(struct capture *c) {
+  struct statvfs fs;
+  if (fstatvfs(c->fd, &fs) != 0) return true; // a write will tell
+  uint64_t keep = (uint64_t)fs.f_blocks * fs.f_frsize / 20, most = (uint64_t)4 << 30;
+  return (uint64_t)fs.f_bavail * fs.f_frsize > (keep < most ? keep : most) + PIECE || give_up(c, "the disk of the capture's file is nearly full");
+}
+
 static bool write_all(struct capture *c, const void *p, size_t n) {
+  if (c->written + n > c->may.file) return give_up(c, "the captures of this run have no more room");
   if (c->written + n > c->longest) return give_up(c, "the program may not write files as large as the capture (RLIMIT_FSIZE)");
   for (const uint8_t *b = p; n > 0;) {
     ssize_t k = write(c->fd, b, n);
@@ -183,6 +200,8 @@ static bool scan_handle(struct capture *c, uint64_t v, bool argument) {
   return true;
 }
 
+#define SCANNED ((size_t)4096) // bytes of which it is seen at once that they hold no address
+
 // Looks for addresses in words. False: one points to a variable, whose address can't be had again.
 static bool scan(struct capture *c, const uint8_t *p, size_t n) {
   uint64_t low = UINT64_MAX, high = 0;
@@ -190,15 +209,22 @@ static bool scan(struct capture *c, const uint8_t *p, size_t n) {
     if (c->items[i].base < low) low = c->items[i].base;
     if (c->items[i].base + c->items[i].size > high) high = c->items[i].base + c->items[i].size;
   }
-  for (size_t at = 0; at + 8 <= n; at += 8) {
-    uint64_t v;
-    memcpy(&v, p + at, 8);
-    if (!scan_handle(c, v, false)) return false;
-    if (v < low || v >= high) continue;
-    struct item *x = item_of(c, v);
-    if (!x) continue;
-    if (x->name) return give_up(c, "memory holds the address of a variable, which is another one in another process");
-    reach(c, x);
+  for (size_t begin = 0, end; begin < n; begin = end) {
+    end = n - begin < SCANNED ? n : begin + SCANNED;
+    uint64_t some = c->objects_n;
+    for (size_t at = begin; at + 8 <= end; at += 8) {
+      uint64_t v;
+      memcpy(&v, p + at, 8);
+      some += v - low < high - low;
+    }
+    for (size_t at = begin; some && at + 8 <= end; at += 8) {
+      uint64_t v;
+      memcpy(&v, p + at, 8);
+      if (!scan_handle(c, v, false)) return false;
+      struct item *x = v - low < high - low ? item_of(c, v) : NULL;
+      if (x && x->name) return give_up(c, "memory holds the address of a variable, which is another one in another process");
+      if (x) reach(c, x);
+    }
   }
   return true;
 }
@@ -335,17 +361,19 @@ static bool copy(struct capture *c, const struct item *x, uint64_t at, uint64_t 
   return cu.MemcpyDtoH(c->piece, x->base + at, n) == CUDA_SUCCESS || give_up(c, "memory that the launch reaches can't be read");
 }
 
+static bool fill(struct capture *c, uint64_t n) {
+  return (c->filled += n) <= c->may.memory || give_up(c, "the launch reaches more memory than a capture may have");
+}
+
 // Writes what was copied last, without what is zero. The writer's: until it is done nobody else writes to the file.
 static void write_data(void *of) {
   struct capture *c = of;
   struct buffer b = {0};
+  if (!roomy(c)) return;
   for (uint64_t i = 0; i < c->data.n; i += HASH_CHUNK) {
     uint64_t k = c->data.n - i < HASH_CHUNK ? c->data.n - i : HASH_CHUNK;
     if (zero(c->data.p + i, k)) continue;
-    if (c->written + k > c->limit) {
-      give_up(c, "the launch reaches more memory than a capture may have");
-      return;
-    }
+    if (!fill(c, k)) return;
     put_u64(&b, c->data.address + i);
     if (!record(c, REC_DATA, &b, c->data.p + i, k)) return;
   }
@@ -371,12 +399,97 @@ static void fold(struct item *x) {
 // In the file an array has a number of at most MOST_NUMBERED + 1 in an address' stead: no memory begins there.
 static uint64_t number(const struct capture *c, const struct item *x) { return (uint64_t)(x - c->items) - c->allocs + 1; }
 
+// ---- Hashes.
+
+static void tools_close(struct capture *c) {
+  if (c->made) cu.MemFree(c->made);
+  if (c->tools) cu.ModuleUnload(c->tools);
+  c->made = c->made_room = 0, c->tools = NULL, c->hash = NULL;
+}
+
+// Has the device hash an item, as the stream's next work. False: it could not.
+static bool hash_item(struct capture *c, const struct item *x, uint64_t chunks, uint64_t *list) {
+  if (!c->hash && (cu.ModuleLoadData(&c->tools, gnvcc_hash_ptx) != CUDA_SUCCESS || cu.ModuleGetFunction(&c->hash, c->tools, "gnvcc_hash") != CUDA_SUCCESS)) return false;
+  if (chunks > c->made_room) {
+    if (c->made) cu.MemFree(c->made);
+    c->made_room = chunks < 4096 ? 4096 : chunks;
+    if (cu.MemAlloc(&c->made, 16 * c->made_room) != CUDA_SUCCESS) return c->made = c->made_room = 0;
+  }
+  uint64_t base = x->base, size = x->size;
+  void *params[] = {&base, &size, &c->made};
+  return cu.LaunchKernel(c->hash, (unsigned)chunks, 1, 1, 256, 1, 1, 0, c->stream, params, NULL) == CUDA_SUCCESS && cu.StreamSynchronize(c->stream) == CUDA_SUCCESS &&
+         cu.MemcpyDtoH(list, c->made, 16 * chunks) == CUDA_SUCCESS;
+}
+
+// Has hashes of an item before it is read: what is zero, or written already, is not. Of memory that is mapped piece by piece nobody knows whether it
+// may be read at all, and a kernel that does so would end the program, where a copy fails; the same of memory that is no longer there.
+static void hash_before(struct capture *c, const struct item *x) {
+  uint64_t word, chunks = x->size / HASH_CHUNK;
+  if ((x->kind != DEVICE && x->kind != ASYNC) || chunks < 2 || x->size % 8 || c->textures || cu.MemcpyDtoH(&word, x->base, 8) != CUDA_SUCCESS ||
+      cu.MemcpyDtoH(&word, x->base + x->size - 8, 8) != CUDA_SUCCESS)
+    return;
+  c->sums = calloc(chunks + 1, 16);
+  if (c->sums && !hash_item(c, x, (x->size + HASH_CHUNK - 1) / HASH_CHUNK, c->sums)) free(c->sums), c->sums = NULL;
+}
+
+enum { COPIED, ZERO, WRITTEN };
+static int chunk_is(const struct capture *c, const struct item *x, uint64_t at) {
+  static uint64_t zeros[2];
+  const uint64_t *sum = c->sums + 2 * (at / HASH_CHUNK);
+  if (!c->sums || x->size - at < HASH_CHUNK) return COPIED;
+  if (!zeros[0]) {
+    uint8_t *none = calloc(1, HASH_CHUNK);
+    if (!none) return COPIED;
+    hash_host(none, HASH_CHUNK, zeros);
+    free(none);
+  }
+  return memcmp(sum, zeros, sizeof zeros) == 0 ? ZERO : known_has(sum) ? WRITTEN : COPIED;
+}
+
+// Names the chunks that are written already: what is not zero and has no data has its hash alone. The others are so known to the next capture.
+static bool write_before(struct capture *c, const struct item *x) {
+  struct buffer b = {0};
+  bool ok = true;
+  for (uint64_t at = 0; ok && at + HASH_CHUNK <= x->size; at += HASH_CHUNK) {
+    int is = chunk_is(c, x, at);
+    put_u8(&b, is == WRITTEN);
+    put_u64(&b, c->sums[2 * (at / HASH_CHUNK)]);
+    put_u64(&b, c->sums[2 * (at / HASH_CHUNK) + 1]);
+    ok = is != WRITTEN || fill(c, HASH_CHUNK);
+  }
+  if (ok) return record(c, REC_BEFORE, &b, NULL, 0);
+  buffer_free(&b);
+  return false;
+}
+
+// Of what was copied, chunks in which no word can be an address, whatever is allocated later, need not be looked through again.
+static void note_known(const struct capture *c, uint64_t from, uint64_t n) {
+  for (uint64_t at = 0; c->sums && at + HASH_CHUNK <= n; at += HASH_CHUNK) {
+    uint64_t some = 0, v;
+    for (uint64_t i = 0; i < HASH_CHUNK; i += 8) {
+      memcpy(&v, c->piece + at + i, 8);
+      some += v - ((uint64_t)1 << 16) < ((uint64_t)1 << 48) - ((uint64_t)1 << 16);
+    }
+    if (!some) known_add(c->sums + 2 * ((from + at) / HASH_CHUNK));
+  }
+}
+
+// While pages are pinned the device copies into them by itself.
+static void pin(struct capture *c, bool on) {
+  if (!cu.MemHostRegister || !cu.MemHostUnregister || c->pinned == on) return;
+  c->pinned = on;
+  for (int i = 0; i < 2; i++) {
+    uint8_t *p = i ? c->other : c->piece;
+    if (on ? cu.MemHostRegister(p, PIECE, CU_MEMHOSTREGISTER_PORTABLE) != CUDA_SUCCESS : cu.MemHostUnregister(p) != CUDA_SUCCESS) continue; // then it is slower
+  }
+}
+
 static bool write_item(struct capture *c, struct item *x) {
   struct buffer b = {0};
   if (x->kind == FOREIGN) return give_up(c, "the launch reaches memory that is shared with another process or interface");
   // Of managed memory there may be more than the device has, and what is read comes into being (H200: a program that asked for 141 GB and used
   // little of it stood still for more than 40 s). So all of it counts, also where it is zero.
-  if (x->kind == MANAGED && (c->managed += x->size) > c->limit) return give_up(c, "the launch reaches more memory than a capture may have");
+  if (x->kind == MANAGED && (c->managed += x->size) > c->may.memory) return give_up(c, "the launch reaches more memory than a capture may have");
   if (x->name) {
     if (x->size > PIECE) return give_up(c, "a variable has more than 16 MiB");
     if (!copy(c, x, 0, x->size)) return false;
@@ -392,11 +505,20 @@ static bool write_item(struct capture *c, struct item *x) {
   if (x->kind != ARRAY) put_u32(&b, on_host(x->kind) ? ON_HOST : ON_DEVICE);
   if (!(x->kind == ARRAY ? record(c, REC_ARRAY, &b, &x->array.is, sizeof x->array.is) : record(c, REC_RANGE, &b, NULL, 0)) || !unfold(c, x)) return false;
   bool ok = true, much = x->size > PIECE; // else a thread is not worth it
+  hash_before(c, x);
+  if (c->sums) ok = write_before(c, x);
+  if (much) pin(c, true);
   if (much && !c->writer.work) behind_begin(&c->writer, write_data, c);
-  for (uint64_t at = 0; ok && at < x->size; at += PIECE) {
-    uint64_t n = x->size - at < PIECE ? x->size - at : PIECE;
-    if (now() - c->begin > LONGEST) ok = give_up(c, "reading the memory that the launch reaches takes more than 10 s");
+  for (uint64_t at = 0, n; ok && at < x->size; at += n) {
+    for (n = 0; n < PIECE && at + n < x->size && chunk_is(c, x, at + n) == COPIED;) n += HASH_CHUNK;
+    if (n > x->size - at) n = x->size - at;
+    if (now() - c->begin > c->may.seconds) ok = give_up(c, "reading the memory that the launch reaches takes longer than a capture may hold the program up");
+    if (ok && n == 0) {
+      n = HASH_CHUNK; // not copied
+      continue;
+    }
     ok = ok && copy(c, x, at, n) && scan(c, c->piece, n);
+    if (ok) note_known(c, at, n);
     behind_wait(&c->writer);
     if (!ok || c->why) break;
     uint8_t *full = c->piece;
@@ -406,6 +528,8 @@ static bool write_item(struct capture *c, struct item *x) {
     else write_data(c);
   }
   behind_wait(&c->writer);
+  free(c->sums);
+  c->sums = NULL;
   fold(x);
   return ok && !c->why;
 }
@@ -444,6 +568,7 @@ static void drop(struct capture *c) {
   free(c->queue);
   free(c->objects);
   free(c->object_reached);
+  free(c->sums);
   free(c->piece);
   free(c->other);
   free(c);
@@ -462,20 +587,23 @@ static bool before(struct capture *c, const struct variable *v, uint32_t nv) {
   while (ok && c->done < c->queued) ok = write_item(c, &c->items[c->queue[c->done++]]);
   ok = ok && write_objects(c);
   behind_end(&c->writer);
+  pin(c, false);
+  if (c->made) cu.MemFree(c->made); // the launch may need it
+  c->made = c->made_room = 0;
   c->before = now() - c->begin;
   return ok;
 }
 
 // Begins a capture: the caller holds talk, and its own count at the gate is given back. True: memory was read, the gate is closed,
 // and capture_after must follow when the launch returns. False: nothing is held, and why.
-bool capture_before(const struct launch *l, const struct kernel *k, const char *path, uint64_t limit, bool textures, const struct variable *v, uint32_t nv, char *why, size_t n) {
+bool capture_before(const struct launch *l, const struct kernel *k, const char *path, const struct bounds *may, bool textures, const struct variable *v, uint32_t nv, char *why, size_t n) {
   struct capture *c = calloc(1, sizeof *c);
   CUresult error = CUDA_SUCCESS;
   if (!c) {
     snprintf(why, n, "out of memory");
     return false;
   }
-  *c = (struct capture){.l = l, .k = k, .fd = -1, .path = strdup(path), .limit = limit, .textures = textures, .begin = now(), .stream = l->stream};
+  *c = (struct capture){.l = l, .k = k, .fd = -1, .path = strdup(path), .may = *may, .textures = textures, .begin = now(), .stream = l->stream};
   bool closed = c->path && gate_close(PATIENCE);
   CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
   cu.ThreadExchangeStreamCaptureMode(&mode);
@@ -484,6 +612,7 @@ bool capture_before(const struct launch *l, const struct kernel *k, const char *
   else if (!streams_idle(l->context, EARLIER, false, &error))
     give_up(c, error == CUDA_ERROR_NOT_READY || error == CUDA_SUCCESS ? "the device is busy" : "the program's earlier work has failed");
   else rested = true, before(c, v, nv);
+  if (c->why) tools_close(c), known_settle(false);
   cu.ThreadExchangeStreamCaptureMode(&mode);
   if (c->why) {
     snprintf(why, n, "%s", c->why);
@@ -531,18 +660,13 @@ static void host_rests(struct capture *c, const struct item *x, uint64_t chunks,
 }
 
 static bool write_after(struct capture *c) {
-  CUmodule m = NULL;
-  CUfunction f = NULL;
-  CUdeviceptr sums = 0;
   uint64_t most = 0;
   for (size_t i = 0; i < c->queued; i++) {
     uint64_t chunks = (c->items[c->queue[i]].size + HASH_CHUNK - 1) / HASH_CHUNK;
     if (chunks > most) most = chunks;
   }
   uint64_t *list = calloc(most + 1, 16);
-  if (!list || cu.ModuleLoadData(&m, gnvcc_hash_ptx) != CUDA_SUCCESS || cu.ModuleGetFunction(&f, m, "gnvcc_hash") != CUDA_SUCCESS ||
-      cu.MemAlloc(&sums, 16 * (most + 1)) != CUDA_SUCCESS)
-    give_up(c, "the tools for a capture can't be loaded");
+  if (!list) give_up(c, "out of memory");
   for (size_t i = 0; !c->why && i < c->queued; i++) {
     struct item *x = &c->items[c->queue[i]];
     if (x->constant || !unfold(c, x)) continue; // kernels can't write it
@@ -550,12 +674,7 @@ static bool write_after(struct capture *c) {
     if (of_both(x->kind)) { // pages of managed memory stay where they are
       hash_chunks(c, x, chunks, list);
       host_rests(c, x, chunks, list);
-    } else {
-      void *params[] = {&x->base, &x->size, &sums};
-      if (cu.LaunchKernel(f, (unsigned)chunks, 1, 1, 256, 1, 1, 0, c->stream, params, NULL) != CUDA_SUCCESS || cu.StreamSynchronize(c->stream) != CUDA_SUCCESS ||
-          cu.MemcpyDtoH(list, sums, 16 * chunks) != CUDA_SUCCESS)
-        give_up(c, "what the launch left can't be hashed");
-    }
+    } else if (!hash_item(c, x, chunks, list)) give_up(c, "what the launch left can't be hashed");
     struct buffer b = {0};
     fold(x);
     put_str(&b, x->name);
@@ -563,8 +682,6 @@ static bool write_after(struct capture *c) {
     if (!c->why) record(c, REC_AFTER, &b, list, 16 * chunks);
     buffer_free(&b);
   }
-  if (sums) cu.MemFree(sums);
-  if (m) cu.ModuleUnload(m);
   free(list);
   struct buffer b = {0};
   return !c->why && record(c, REC_END, &b, NULL, 0);
@@ -588,6 +705,8 @@ void capture_after(bool launched) {
   cu.ThreadExchangeStreamCaptureMode(&mode);
   if (!launched) give_up(c, "the launch failed");
   else if (wait_for_launch(c)) write_after(c);
+  tools_close(c);
+  known_settle(!c->why);
   cu.ThreadExchangeStreamCaptureMode(&mode);
   gate_open();
   struct buffer b = {0};

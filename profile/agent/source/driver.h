@@ -68,6 +68,8 @@ CUresult cuLibraryGetModule(CUmodule *, CUlibrary);
   X(LibraryGetModule, cuLibraryGetModule, "cuLibraryGetModule", 0) \
   X(CtxGetLimit, cuCtxGetLimit, "cuCtxGetLimit", 0) \
   X(CtxGetCacheConfig, cuCtxGetCacheConfig, "cuCtxGetCacheConfig", 0) \
+  X(MemHostRegister, cuMemHostRegister, "cuMemHostRegister_v2", 0) \
+  X(MemHostUnregister, cuMemHostUnregister, "cuMemHostUnregister", 0) \
   X(MemHostGetFlags, cuMemHostGetFlags, "cuMemHostGetFlags", 0) \
   X(GraphLaunch, cuGraphLaunch, "cuGraphLaunch", 0) \
   X(GraphGetNodes, cuGraphGetNodes, "cuGraphGetNodes", 0) \

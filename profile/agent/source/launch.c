@@ -383,7 +383,7 @@ struct verdict {
   struct variable *v;
   uint32_t nv;
   char *path; // of a capture
-  uint64_t limit;
+  struct bounds may;
   bool textures; // the kernel has such accesses
 };
 
@@ -409,7 +409,9 @@ static bool verdict_receive(struct verdict *d) {
     }
   if (d->what == CAPTURE) {
     d->path = get_str(&b);
-    d->limit = get_u64(&b);
+    d->may.memory = get_u64(&b);
+    d->may.file = get_u64(&b);
+    d->may.seconds = get_f64(&b);
     d->textures = get_u8(&b) != 0;
   }
   bool ok = type == FRAME_VERDICT && !b.bad && d->v && d->what <= CAPTURE;
@@ -539,7 +541,7 @@ static void ask(struct shape *s, const struct launch *l, uint32_t *values) {
   if (d.what == TUNE) tune(l, k, &d);
   if (d.what == CAPTURE) {
     char trouble[256] = "";
-    if (capture_before(l, k, d.path, d.limit, d.textures, d.v, d.nv, trouble, sizeof trouble)) {
+    if (capture_before(l, k, d.path, &d.may, d.textures, d.v, d.nv, trouble, sizeof trouble)) {
       captured.shape = s; // talk stays locked and the gate closed until the launch has returned
       captured.values = values;
       verdict_free(&d);

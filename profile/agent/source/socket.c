@@ -173,6 +173,11 @@ uint64_t get_u64(struct buffer *b) {
   get(b, &v, 8);
   return v;
 }
+double get_f64(struct buffer *b) {
+  double v;
+  get(b, &v, 8);
+  return v;
+}
 const uint8_t *get_bytes(struct buffer *b, size_t *n) {
   *n = get_u32(b);
   if (b->bad || b->n - b->at < *n) {
