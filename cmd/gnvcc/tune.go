@@ -135,7 +135,7 @@ func tuneVerb() *cobra.Command {
 	observing := seconds(0)
 	fs.Var(&observing, "observe", "look at the program for this `time` only, in seconds or as 1m30s; then it runs on by itself, and gnvcc replay can search on what was captured before it ends (default: as long as it runs)")
 	most := size(0)
-	fs.Var(&most, "capture-limit", "most `memory` that a captured launch may have, as 512M or 8G, what is zero not counted; a run's captures may have four times as much (default 4G, and no more than a quarter of the store's free disk)")
+	fs.Var(&most, "capture-limit", "most `memory` that a captured launch may have, as 512M or 8G, what is zero not counted; a run's captures may have four times as much (default half of the free memory; never more than a quarter of the store's free disk)")
 	rank := rankOption(fs)
 	total := seconds(0)
 	fs.Var(&total, "total", "with --in-place: search for at most this `time` in all (default: no limit)")

@@ -1,7 +1,6 @@
 package tuner
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,9 +28,10 @@ type Observation struct {
 	Program  profile.Options // its Agent by BuildAgent
 	Captures *capture.Store
 	Limits   capture.Limits
-	Folder   string        // for captures on their way; "": the program's scratch folder
-	For      time.Duration // how long the program is looked at; 0: as long as it runs
-	Rank     int           // of a parallel program's processes, whose launches are captured
+	// Folder gives a fast place for a file of so many bytes, "": none; nil: there never is one
+	Folder func(bytes int64) string
+	For    time.Duration // how long the program is looked at; 0: as long as it runs
+	Rank   int           // of a parallel program's processes, whose launches are captured
 	// Wanted says why launches of a kernel are not captured, nil where they are.
 	Wanted func(*profile.Launch) error
 	// told how many launches are captured when the time is over and the program runs on; may be nil
@@ -69,14 +69,14 @@ type Observed struct {
 // Observe runs the program, and keeps what it does in the captures' profile of it.
 func (o Observation) Observe() (Observed, error) {
 	run := o.Program
-	dir, err := os.MkdirTemp(cmp.Or(o.Folder, run.Scratch), "captures")
+	dir, err := os.MkdirTemp(run.Scratch, "captures")
 	if err != nil {
 		return Observed{}, fmt.Errorf("making a folder for captures: %w", err)
 	}
 	name := Absolute(run.Argv[0])
 	known, _ := o.Captures.Profile(name) // none is no trouble
 	c := capture.NewCollector(o.Captures, o.Limits, dir, o.Wanted, known)
-	c.Rank = o.Rank
+	c.Rank, c.Fast = o.Rank, o.Folder
 	run.Observe, run.For = true, o.For
 	heaviest := name
 	finish := sync.OnceValue(func() capture.Run {
@@ -126,7 +126,7 @@ func Absolute(program string) string {
 // tuner's Finish.
 func (w *ReplaySearch) observed(r *run, wanted func(*profile.Launch) error) (profile.Exit, error) {
 	run, err := Observation{Program: r.program, Captures: w.Captures, Limits: w.Limits,
-		Folder: w.memory.For(w.Limits.Launch), For: r.Observe, Rank: r.Rank, Wanted: wanted,
+		Folder: w.memory.For, For: r.Observe, Rank: r.Rank, Wanted: wanted,
 		Gone: func(captured int) {
 			w.Say(
 				"observed for %v: %d launches are captured; the program runs on by itself, and the search begins when it ends (gnvcc replay searches before)", r.Observe, captured)

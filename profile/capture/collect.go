@@ -19,6 +19,9 @@ type Collector struct {
 	// Rank is that of the processes in which launches are captured, of a program that is a parallel
 	// one; profile.AllRanks: in all. It is set before the run.
 	Rank int
+	// Fast gives a folder for a file of so many bytes that is faster than dir, "": there is none; nil:
+	// there never is.
+	Fast func(bytes int64) string
 
 	store  *Store
 	limits Limits
@@ -174,7 +177,12 @@ func (c *Collector) Launch(l *profile.Launch) profile.Verdict {
 	if !c.due(s, k, l) {
 		return later(l)
 	}
-	left := min(c.limits.Launch, c.limits.Run-c.taken)
+	left := c.limits.Run - c.taken
+	wait := min(standOnce, stand+time.Duration(standOf*float64(c.now().Sub(c.begun)))-c.stood)
+	if wait < leastStand {
+		s.refuse(fmt.Sprintf("captures have held the program up for %v already", c.stood.Round(time.Second)))
+		return later(l)
+	}
 	if left <= 0 {
 		s.refuse(
 			fmt.Sprintf(
@@ -187,9 +195,13 @@ func (c *Collector) Launch(l *profile.Launch) profile.Verdict {
 	}
 	c.asked = c.now()
 	n, _ := setOf(l)
-	s.next = &taken{of: n, took: s.course(l).took, path: filepath.Join(c.dir, fmt.Sprintf("%d-%d-%d", l.Process.PID, len(c.order),
+	dir := c.dir
+	if c.Fast != nil {
+		dir = cmp.Or(c.Fast(min(left, c.limits.Launch, max(l.Bytes, 1))), dir)
+	}
+	s.next = &taken{of: n, took: s.course(l).took, path: filepath.Join(dir, fmt.Sprintf("%d-%d-%d", l.Process.PID, len(c.order),
 		c.now().UnixNano())), values: l.Values, nth: l.Count}
-	return profile.Verdict{Capture: s.next.path, Limit: left}
+	return profile.Verdict{Capture: s.next.path, Limit: c.limits.Launch, Room: left, Stand: wait}
 }
 
 // refuse notes why there is no capture, unless there is one.
@@ -222,9 +234,11 @@ func (c *Collector) LeftAlone(l *profile.Launch, reason string) profile.Verdict 
 	}
 	s.next = nil
 	if reason == profile.TooLarge {
-		reason = fmt.Sprintf("%s: %d MiB (--capture-limit)", reason,
-			min(c.limits.Launch, c.limits.Run-c.taken)>>20)
+		reason = fmt.Sprintf("%s: %d MiB (--capture-limit)", reason, c.limits.Launch>>20)
 		s.tries = mostTries // it will not be less the next time
+	} else if reason == profile.NoRoom {
+		reason = fmt.Sprintf("%s: %d MiB of %d (--capture-limit)", reason, c.taken>>20, c.limits.Run>>20)
+		s.tries = mostTries
 	}
 	k.why = reason
 	s.refuse(reason)

@@ -16,7 +16,6 @@ import (
 	"sort"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/klauspost/compress/zstd"
@@ -32,33 +31,6 @@ import (
 // other content than its name says is removed when it is read, so that the next capture of the same
 // content writes it anew.
 type Store struct{ dir string }
-
-// Limits of what is kept. A launch of more than Launch is not captured; of a run, not more than
-// Run; Total and Age are for the folder.
-type Limits struct {
-	// bytes, in chunks that are not zero, before compression (Total: after it)
-	Launch, Run, Total int64
-	Age                time.Duration
-}
-
-// Usual are limits that a machine with a GPU can bear: copying 4 GiB out of a GPU takes about two
-// seconds.
-var Usual = Limits{Launch: 4 << 30, Run: 16 << 30, Total: 20 << 30, Age: 30 * 24 * time.Hour}
-
-// Within gives limits of which nothing asks for more than a quarter of what a folder's disk has
-// free. launch, if it is not 0, is what the user allows for one launch; a run then gets four times
-// as much.
-func (l Limits) Within(dir string, launch int64) Limits {
-	if launch > 0 {
-		l.Launch, l.Run, l.Total = launch, 4*launch, max(l.Total, 4*launch)
-	}
-	var fs syscall.Statfs_t
-	if syscall.Statfs(dir, &fs) == nil {
-		free := int64(fs.Bavail) * fs.Bsize / 4
-		l.Launch, l.Run = min(l.Launch, free), min(l.Run, free)
-	}
-	return l
-}
 
 // Open opens a folder of captures, and makes it if need be.
 func Open(dir string) (*Store, error) {
@@ -95,6 +67,9 @@ func (s *Store) put(b []byte) (Chunk, error) {
 		now := time.Now()
 		_ = os.Chtimes(path, now, now) // in use: its age begins anew
 		return c, nil
+	}
+	if room(s.dir) < int64(len(b)) {
+		return c, fmt.Errorf("keeping a capture: %w", errFull)
 	}
 	e, _ := coders()
 	return c, writeAside(path, e.EncodeAll(b, nil))

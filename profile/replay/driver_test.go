@@ -69,6 +69,10 @@ func TestDriverFails(t *testing.T) {
 		!strings.Contains(text, "may wait for what the CPU writes there") {
 		t.Errorf("a launch does not end: exit code %d\n%s", code, text)
 	}
+	if code, text := run("", "LEFT=1048576"); code != 3 || strings.Contains(text, "fill") ||
+		!strings.Contains(text, "of the GPU's memory, of which 1 MiB are free") {
+		t.Errorf("there is no room for the launch's memory: exit code %d\n%s", code, text)
+	}
 	// What may fail without a word, and why.
 	harmless := map[string]string{
 		"cuGetErrorString": "the error has its number",

@@ -90,6 +90,10 @@ func Unpack(s *capture.Store, m *capture.Manifest, in string) (*Unpacked, error)
 		return nil, fmt.Errorf("making a folder for a replay: %w", err)
 	}
 	u := &Unpacked{m, dir}
+	if err := m.Fits(dir); err != nil {
+		u.Close()
+		return nil, fmt.Errorf("unpacking capture %s: %w", m.ID, err)
+	}
 	f, err := os.OpenFile(u.file(), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err == nil {
 		err = s.Write(m, f)

@@ -68,15 +68,6 @@ static void hash(const uint8_t *p, uint64_t size, uint64_t *out) {
   for (uint64_t at = 0; at < size; at += HASH_CHUNK) hash_host(p + at, size - at < HASH_CHUNK ? size - at : HASH_CHUNK, out + 2 * (at / HASH_CHUNK));
 }
 
-// What was copied from the device, bytes; COPIES names a file for it.
-static size_t copied;
-static void copies_told(void) {
-  FILE *f = getenv("COPIES") ? fopen(getenv("COPIES"), "w") : NULL;
-  if (!f) return;
-  fprintf(f, "%zu", copied);
-  fclose(f);
-}
-
 DO(cuGetErrorString, (CUresult r, const char **text), *text = "so says the test")
 DO(cuDriverGetVersion, (int *v), *v = 13000)
 DO(cuCtxGetCurrent, (CUcontext *c), *c = FAKE_CONTEXT)
@@ -90,7 +81,7 @@ DO(cuMemGetInfo_v2, (size_t *left, size_t *total), *left = *total = (size_t)1 <<
 DO(cuMemAlloc_v2, (CUdeviceptr * p, size_t n), UNSAFE; *p = (CUdeviceptr)calloc(1, n))
 DO(cuMemFree_v2, (CUdeviceptr p), free((void *)p))
 DO(cuMemcpyDtoDAsync_v2, (CUdeviceptr to, CUdeviceptr from, size_t n, CUstream s), memcpy((void *)to, (void *)from, n))
-DO(cuMemcpyDtoH_v2, (void *to, CUdeviceptr from, size_t n), UNSAFE; memcpy(to, (void *)from, n); if (!copied) atexit(copies_told); copied += n)
+DO(cuMemcpyDtoH_v2, (void *to, CUdeviceptr from, size_t n), UNSAFE; memcpy(to, (void *)from, n))
 DO(cuMemHostRegister_v2, (void *p, size_t n, unsigned flags), UNSAFE)
 DO(cuMemHostUnregister, (void *p), UNSAFE)
 DO(cuMemcpyHtoD_v2, (CUdeviceptr to, const void *from, size_t n), UNSAFE; memcpy((void *)to, from, n))

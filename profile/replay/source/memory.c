@@ -125,6 +125,15 @@ static void map_host(const struct capture *c, const struct span *s) {
   if (cu.MemHostGetDevicePointer(&d, p, 0) != CUDA_SUCCESS || d != s->from) stop(3, "host memory at %#llx has another address on the device", (unsigned long long)s->from);
 }
 
+void memory_fits(const struct capture *c) {
+  size_t left = 0, total = 0;
+  unsigned long long bytes = 0;
+  need(cu.MemGetInfo(&left, &total), "asking for free memory");
+  for (size_t i = 0; i < c->slabs; i++) bytes += c->slab[i].to - c->slab[i].from;
+  for (size_t i = 0; i < c->arrays; i++) bytes += c->array[i].size;
+  if (bytes > left) stop(3, "the launch takes %llu MiB of the GPU's memory, of which %zu MiB are free", bytes >> 20, left >> 20);
+}
+
 void memory_map(struct capture *c, CUdevice device) {
   for (size_t i = 0; i < c->slabs; i++) map_slab(&c->slab[i], device);
   for (size_t i = 0; i < c->hosts; i++) map_host(c, &c->host[i]);

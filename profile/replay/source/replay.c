@@ -265,6 +265,7 @@ int main(int argc, char **argv) {
   if ((busy = memory_reserve(&c))) again(argv, busy);
   if (c.stack) need(cu.CtxSetLimit(CU_LIMIT_STACK_SIZE, c.stack), "setting the stack's size");
   if (c.cache) need(cu.CtxSetCacheConfig((CUfunc_cache)c.cache), "setting the cache configuration");
+  memory_fits(&c);
   memory_map(&c, device);
   textures_make(&c);
   over("map");

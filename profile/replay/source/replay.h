@@ -32,6 +32,7 @@
   X(LaunchKernelEx, cuLaunchKernelEx, "cuLaunchKernelEx", 0) \
   X(StreamQuery, cuStreamQuery, "cuStreamQuery", 1) \
   X(MemAlloc, cuMemAlloc, "cuMemAlloc_v2", 1) \
+  X(MemGetInfo, cuMemGetInfo, "cuMemGetInfo_v2", 1) \
   X(MemFree, cuMemFree, "cuMemFree_v2", 1) \
   X(MemcpyHtoD, cuMemcpyHtoD, "cuMemcpyHtoD_v2", 1) \
   X(MemcpyDtoH, cuMemcpyDtoH, "cuMemcpyDtoH_v2", 1) \
@@ -134,6 +135,7 @@ void capture_read(struct capture *c, const char *path); // stops where it is not
 CUdevice device_find(const struct capture *c);
 const char *memory_plan(struct capture *c, bool driver); // what is in the way, NULL for nothing; driver: it has started
 const char *memory_reserve(struct capture *c);           // the same
+void memory_fits(const struct capture *c);               // stops where the device has no room
 void memory_map(struct capture *c, CUdevice device);
 void memory_fill(struct capture *c, unsigned variation); // 0: as captured
 

@@ -49,6 +49,7 @@ DO(cuLaunchKernel, (CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigne
    FILE *told = getenv("LAUNCHED") ? fopen(getenv("LAUNCHED"), "a") : NULL; if (told) { fprintf(told, "%llu\n", *(unsigned long long *)params[0]); fclose(told); })
 DO(cuLaunchKernelEx, (const CUlaunchConfig *c, CUfunction f, void **params, void **extra), )
 DO(cuMemAlloc_v2, (CUdeviceptr * p, size_t n), *p = (CUdeviceptr)calloc(1, n))
+DO(cuMemGetInfo_v2, (size_t *left, size_t *total), *left = *total = getenv("LEFT") ? (size_t)atoll(getenv("LEFT")) : (size_t)1 << 34)
 DO(cuMemFree_v2, (CUdeviceptr p), free((void *)p))
 DO(cuMemcpyHtoD_v2, (CUdeviceptr to, const void *from, size_t n), memcpy((void *)to, from, n))
 DO(cuMemcpyDtoH_v2, (void *to, CUdeviceptr from, size_t n), memcpy(to, (void *)from, n))
