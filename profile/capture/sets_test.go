@@ -149,7 +149,7 @@ func TestTimeSteps(t *testing.T) {
 // weigh nothing is not, and a set without a capture is said to need a second run.
 func TestEarlierRuns(t *testing.T) {
 	first := newProgram(t, nil)
-	first.c.stood = freely * 100 // nothing is free
+	first.c.stood = freely * 30 // nothing is free, and there is time for the first
 	play := func(p *program) {
 		for n := uint32(1); n <= 6; n++ {
 			p.launch(n, 1e-3*float64(n))
