@@ -78,8 +78,8 @@ func (s *Store) Sizes() (Sizes, error) {
 	return out, nil
 }
 
-// eachFile calls fn for the regular files below dir that can be looked at. The error is the first of
-// those that were met; the rest is walked. What goes meanwhile is no error.
+// eachFile calls fn for the regular files below dir that can be looked at. The error is the first
+// of those that were met; the rest is walked. What goes meanwhile is no error.
 func eachFile(dir string, fn func(path string, info fs.FileInfo)) (first error) {
 	filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
