@@ -273,7 +273,7 @@ type Session interface {
 }
 
 // A Metering is a Session that can look at the device's energy counter while something is done, for
-// a time at least. Of o only Again, Prior and Row count.
+// a time at least, beside what does not count. Of o only Again, Prior and Row count.
 type Metering interface {
 	Meter(c Candidate, what Metered, span time.Duration, o Measurement) (Meter, error)
 }

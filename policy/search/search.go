@@ -125,6 +125,7 @@ func (s *search) run() error {
 		return err
 	}
 	count()
+	s.energy()
 	return nil
 }
 

@@ -496,7 +496,7 @@ enum metered { NOTHING, RESTORES, RUNS };
 #define BATCH 2e-3   // seconds that what is queued at a time should take at least: the next is queued meanwhile
 #define MOST_BATCH 128 // launches
 
-// Runs back to back, each from the memory before the launch, for so long at least. False: it has answered already.
+// Runs back to back, each from the memory before the launch, for so long at least after WARM. False: it has answered already.
 static bool meter_runs(struct session *x, uint32_t id, enum metered what, enum before before, double span, uint32_t limit, struct meter *m, uint64_t *runs, double *seconds) {
   CUevent events[] = {x->start, x->end};
   uint32_t queued[2] = {0}, batch = 1, row = before == ITSELF ? x->row + 1 : 1;
@@ -513,7 +513,7 @@ static bool meter_runs(struct session *x, uint32_t id, enum metered what, enum b
       queued[i] = 0;
     }
     meter_look(m);
-    if (!(more = last - m->begin < span || *runs == 0)) continue;
+    if (!(more = last - m->begin < WARM + span || *runs == 0)) continue;
     prints_trim();
     for (; queued[i] < batch; queued[i]++)
       if (!prepare(x, &x->c[id], what == RUNS ? before : COPIES)) return false;
