@@ -21,6 +21,11 @@ import (
 //go:embed source/*.c source/*.h source/compare.ptx source/hash.ptx
 var embedded embed.FS
 
+// NVML is nvml.h, by which others read a GPU's energy counter, too.
+//
+//go:embed source/nvml.h
+var NVML []byte
+
 // errNoCUPTI says that a toolkit has no CUPTI, without which the agent can't be built.
 var errNoCUPTI = errors.New("no CUPTI in the toolkit")
 
@@ -99,8 +104,8 @@ func Build(ctx context.Context, root, out string) (string, error) {
 	})
 }
 
-// BuildProgram builds a program that shares the agent's hashes (hash.h, hash.ptx, embed.h),
-// prints.h and nvml.h, in the same way as the agent is built. source has its files in a folder of that name.
+// BuildProgram builds a program that shares the agent's hashes (hash.h, hash.ptx, embed.h) and
+// prints.h, in the same way as the agent is built. source has its files in a folder of that name.
 func BuildProgram(ctx context.Context, root, out, name string, source fs.FS) (string, error) {
 	cupti, err := Find(root)
 	if err != nil {
@@ -130,7 +135,7 @@ func WriteSource(dir string, source fs.FS) error {
 
 func withHashes(source fs.FS) (map[string][]byte, error) {
 	files, err := read(source)
-	for _, shared := range []string{"embed.h", "hash.h", "hash.ptx", "prints.h", "nvml.h"} {
+	for _, shared := range []string{"embed.h", "hash.h", "hash.ptx", "prints.h"} {
 		if err == nil {
 			files[shared], err = embedded.ReadFile("source/" + shared)
 		}
