@@ -72,7 +72,8 @@ func TestEnergy(t *testing.T) {
 			}
 			continue
 		}
-		for i, want := range []float64{300, 300, 100, 100} { // and 50 W, for 0.6 s and what the shell takes
+		// and 50 W, for 0.6 s and what the shell takes
+		for i, want := range []float64{300, 300, 100, 100} {
 			if x := append(e.Before, e.After...)[i]; x.Why != "" || x.Joules < want+25 ||
 				x.Joules > want+100 || x.Error <= 0 {
 				t.Errorf("%+v, want %g and some more", x, want)

@@ -52,7 +52,8 @@ func shaped() (cache.Decision, []*policy.Trial) {
 	d.Evidence = cache.Evidence{Device: "GPU", Untried: map[string]string{"unroll": "no loop",
 		"shape": "void: tried around a winner"},
 		Launches: []cache.Launch{{Grid: [3]int{8, 1, 1}, Block: [3]int{256, 1, 1}, Count: 10,
-			Before: cache.Time{Median: 100e3}, After: cache.Time{Median: 60e3}, Energy: &cache.Energy{Idle: 70}}}}
+			Before: cache.Time{Median: 100e3}, After: cache.Time{Median: 60e3},
+			Energy: &cache.Energy{Idle: 70}}}}
 	with := func(text string, ratio float64) *policy.Trial {
 		return &policy.Trial{Text: text, Ratio: ratio}
 	}
