@@ -35,12 +35,17 @@ const (
 func (s *search) energy() {
 	on, ok := s.s.(profile.Metering)
 	w := s.c.winner
-	if !s.t.o.Energy || !ok || w == nil || w.Confirmed == nil || s.k.metered == w.Text {
+	if !s.t.o.Energy || !ok || w == nil || w.Confirmed == nil || s.k.metered == w.Text ||
+		s.ctx.Err() != nil {
 		return
 	}
 	defer s.meter.in(energetic)()
 	begun := s.t.now()
-	defer func() { s.c.used -= s.t.now().Sub(begun) }() // it is none of the search's time
+	defer func() { // it is none of the search's time
+		took := s.t.now().Sub(begun)
+		s.c.used -= took
+		s.t.aside += took
+	}()
 	arm, ok, err := s.arm(w)
 	if err != nil || !ok {
 		return
@@ -54,6 +59,15 @@ func (s *search) energy() {
 	}
 	w.Energy = &e
 	s.save()
+}
+
+// Aside is what was measured beside searches since it was last asked: no budget is for that.
+func (t *Tuner) Aside() time.Duration {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	took := t.aside
+	t.aside = 0
+	return took
 }
 
 // joules measures two builds in turn; ns is what a launch of each takes.

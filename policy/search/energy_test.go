@@ -22,6 +22,7 @@ type simCounter struct {
 	why        string
 
 	now, joules float64
+	begun       float64
 	rounds      int
 	asked       []profile.Metered
 }
@@ -65,6 +66,7 @@ func (s *simSession) Meter(c profile.Candidate, what profile.Metered, span time.
 				Millijoules: k.read(uint64(1e3 * (k.joules - late*power)))})
 		}
 	}
+	s.g.clock += 1e9 * (k.now - begun)
 	return m, s.dead
 }
 
@@ -72,13 +74,23 @@ func (s *simSession) Meter(c profile.Candidate, what profile.Metered, span time.
 func metering(t *testing.T, part float64, change func(*simCounter)) (*cache.Energy, *simCounter) {
 	t.Helper()
 	g := newSim(t, streaming(part))
+	g.spends = true
 	g.counter = &simCounter{step: 0.02, look: 0.001, slow: 1, back: 1e-6,
 		read: func(mj uint64) uint64 { return mj }}
 	change(g.counter)
 	o := simOptions()
 	o.Energy = true
-	results, _ := g.run(o, app{launches: appLaunch{kernel: "_Z1aPfi", shape: shape(100, 256),
+	results, tuner := g.run(o, app{launches: appLaunch{kernel: "_Z1aPfi", shape: shape(100, 256),
 		n: 7}.times(3)})
+	took := tuner.Aside()
+	if math.Abs(took.Seconds()-g.counter.now+g.counter.begun) > 0.01 || tuner.Aside() != 0 {
+		t.Errorf("%v are no budget's, want %g s", took, g.counter.now)
+	}
+	for _, c := range tuner.order[0].configs {
+		if c.used > g.stood-took+time.Second {
+			t.Errorf("a search has used %v of %v, %v of them for joules", c.used, g.stood, took)
+		}
+	}
 	d := results[0].Decision
 	if part < 1 && d.Recipe != "ld=cs" || len(d.Evidence.Launches) != 1 {
 		t.Fatalf("%+v", d)
@@ -118,7 +130,7 @@ func TestEnergy(t *testing.T) {
 // TestEnergyNotKnown: where a figure would be worth nothing there is none, and the reason.
 func TestEnergyNotKnown(t *testing.T) {
 	for want, change := range map[string]func(*simCounter){
-		"moves every 0.2":           func(k *simCounter) { k.step = 0.2; k.now = 0.19 },
+		"moves every 0.2":           func(k *simCounter) { k.step = 0.2; k.now, k.begun = 0.19, 0.19 },
 		"the counter moved 0 times": func(k *simCounter) { k.step = 1e9 },
 		"moved 1 times":             func(k *simCounter) { k.step = 0.24 },
 		"went backwards":            func(k *simCounter) { k.read = func(mj uint64) uint64 { return 1<<40 - mj } },
