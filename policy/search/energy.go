@@ -1,6 +1,7 @@
 package search
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"time"
@@ -30,14 +31,15 @@ const (
 	waiting = 1.25
 )
 
-// energy measures it for a configuration's winner, once for a kernel's. Whatever goes wrong is said
-// in the place of figures; what was found stands.
-func (s *search) energy() {
+// energy measures it for a configuration's winner, once for a kernel's. What goes wrong is said in
+// the place of figures, and what was found stands; but a candidate that crashes here, of all
+// places, is refused.
+func (s *search) energy() error {
 	on, ok := s.s.(profile.Metering)
 	w := s.c.winner
 	if !s.t.o.Energy || !ok || w == nil || w.Confirmed == nil || s.k.metered == w.Text ||
 		s.ctx.Err() != nil {
-		return
+		return nil
 	}
 	defer s.meter.in(energetic)()
 	begun := s.t.now()
@@ -48,17 +50,24 @@ func (s *search) energy() {
 	}()
 	arm, ok, err := s.arm(w)
 	if err != nil || !ok {
-		return
+		return err
 	}
 	s.k.metered = w.Text
 	s.t.progress.Trying(&s.k.Kernel, s.c.Shape, "measuring energy", 0)
 	e, err := joules(on, [2]profile.Candidate{s.baseline, arm}, [2]float64{w.Confirmed.Before.Median,
 		w.Confirmed.After.Median})
-	if err != nil {
+	var fault *profile.Fault
+	switch {
+	case errors.As(err, &fault) && fault.Candidate == s.baseline:
+		return err
+	case dead(err):
+		return s.failed(w, err)
+	case err != nil:
 		e = cache.Energy{Why: policy.FirstLine(err)}
 	}
 	w.Energy = &e
 	s.save()
+	return nil
 }
 
 // Aside is what was measured beside searches since it was last asked: no budget is for that.

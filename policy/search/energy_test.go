@@ -1,6 +1,8 @@
 package search
 
 import (
+	"cmp"
+	"context"
 	"encoding/json"
 	"math"
 	"strings"
@@ -8,8 +10,10 @@ import (
 	"time"
 
 	"gnvcc/cache"
+	"gnvcc/policy"
 	"gnvcc/policy/decide"
 	"gnvcc/profile"
+	"gnvcc/rewrite/recipe"
 )
 
 // A simCounter is the energy counter of a simulated GPU. It goes on from one look to the next.
@@ -20,6 +24,7 @@ type simCounter struct {
 	jump       float64 // part by which a round's power differs from the one before
 	read       func(mj uint64) uint64
 	why        string
+	fails      string // the recipe, "-" for the default, that crashes
 
 	now, joules float64
 	begun       float64
@@ -37,6 +42,9 @@ func (s *simSession) Meter(c profile.Candidate, what profile.Metered, span time.
 		return profile.Meter{Why: k.why}, s.dead
 	}
 	m := profile.Meter{Each: 1}
+	if what == profile.Runs && k.fails == cmp.Or(s.arm(c).recipe.String(), "-") {
+		s.dead = &profile.Fault{Candidate: c, Code: 700, Text: "an illegal address"}
+	}
 	power, each := simIdle, 0.
 	switch a := s.arm(c); {
 	case what == profile.Restores:
@@ -143,6 +151,39 @@ func TestEnergyNotKnown(t *testing.T) {
 		if e == nil || !strings.Contains(e.Why, want) ||
 			*e != (cache.Energy{Why: e.Why}) {
 			t.Errorf("%s: %+v", want, e)
+		}
+	}
+}
+
+// TestEnergyCrash: a candidate that crashes as late as here is not adopted, and the next best is; the
+// default's own crash costs its process, and takes nothing away.
+func TestEnergyCrash(t *testing.T) {
+	for fails, want := range map[string]string{"": "ld=cs", "-": "ld=cs", "ld=cs": "ld=L2::64B"} {
+		k := streaming(0.8)
+		best := k.speed
+		k.speed = func(r recipe.Recipe, s policy.Shape, plain bool) float64 {
+			if get(r, "ld") == "L2::64B" {
+				return 0.9
+			}
+			return best(r, s, plain)
+		}
+		g := newSim(t, k)
+		g.counter = &simCounter{step: 0.02, look: 0.001, slow: 1, back: 1e-6, fails: fails,
+			read: func(mj uint64) uint64 { return mj }}
+		o := simOptions()
+		o.Energy, o.Crashes, o.Levers = true, 50, []string{"ld"}
+		tuner := NewTuner(context.Background(), o, g, g, g, nil)
+		var p *profile.Launch
+		processes := 0
+		for dead := true; dead && processes < 60; processes++ {
+			var s *simSession
+			p, s, _ = g.replays(tuner, 1)
+			dead = s.dead != nil
+		}
+		d := g.finish(tuner, p)
+		if e := d.Evidence.Launches[0].Energy; d.Recipe != want || (e != nil) != (fails != "-") ||
+			(processes > 1) != (fails != "") {
+			t.Errorf("%q crashes: %s after %d processes, joules %+v", fails, d.Recipe, processes, e)
 		}
 	}
 }

@@ -63,7 +63,7 @@ enum frame {
   FRAME_DONE,         // u64 again; the session ends
   FRAME_READ,         // u32 candidate, str variable of the candidate's own, u64 bytes -> bytes
   // u32 candidate, u8 what is done (measure.c), u8 before, u32 for how many ms, u32 limit ms, bytes and u32 as in RUN -> str why there is no energy
-  // counter, f64 seconds that don't count, u64 runs after that, f64 seconds they took, u32 n, of n steps of the counter: see meter.h
+  // counter, f64 seconds that don't count, u64 runs after that, f64 seconds they took, u32 n, of n steps of the counter: see struct meter
   FRAME_METER,
 };
 
@@ -345,6 +345,17 @@ bool in_replay(void);             // this process is a replay's
 bool prints_clear(void);          // drops what kernels have printed
 void prints_trim(void);           // drops it where it is much
 bool prints_sum(uint64_t sum[2]); // a sum over the lines since then; zeros but in a replay
+
+// ---- meter.c
+struct meter {
+  double begin, seen; // when it was looked at first, and last
+  uint64_t mj;        // what it said
+  uint32_t count;
+  struct buffer steps; // each: f64 seconds when it still said what it said before, f64 when it said something else, u64 that, millijoules
+};
+const char *meter_open(void); // why there is no counter, NULL: there is
+void meter_begin(struct meter *m);
+void meter_look(struct meter *m);
 
 // ---- events.c
 double events_own(CUstream stream, CUevent start, CUevent end); // ns; compare_open comes first

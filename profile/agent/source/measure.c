@@ -2,7 +2,6 @@
 // same memory. At its end memory is as before, and the application's own launch goes on.
 #define _GNU_SOURCE
 #include "agent.h"
-#include "meter.h"
 #include <math.h>
 #include <sched.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 // What the energy counter of the device says while something is done; in a replay only. What it means is gnvcc's to find out.
 #define _GNU_SOURCE
-#include "meter.h"
+#include "agent.h"
 #include "nvml.h"
 #include <string.h>
 
