@@ -31,6 +31,7 @@ func TestEnergy(t *testing.T) {
 	spent := filepath.Join(dir, "spent") // a joule a byte
 	t.Setenv("LD_LIBRARY_PATH", libraries)
 	t.Setenv("NVML_SPENT", spent)
+	t.Setenv("NVML_STEP", "5")
 	row := `if [ "$FAST" ]; then row k 10 500000 50000 50000; else row k 10 1000000 100000 100000; fi` + "\n"
 	for name, text := range map[string]string{
 		"saves": `[ "$GNVCC_CLOCK" ] || sleep 0.6; [ "$FAST" ] && n=100 || n=300; head -c $n /dev/zero >> ` + spent,
