@@ -155,8 +155,8 @@ func TestEnergyNotKnown(t *testing.T) {
 	}
 }
 
-// TestEnergyCrash: a candidate that crashes as late as here is not adopted, and the next best is; the
-// default's own crash costs its process, and takes nothing away.
+// TestEnergyCrash: a candidate that crashes as late as here is not adopted, and the next best is;
+// the default's own crash costs its process, and takes nothing away.
 func TestEnergyCrash(t *testing.T) {
 	for fails, want := range map[string]string{"": "ld=cs", "-": "ld=cs", "ld=cs": "ld=L2::64B"} {
 		k := streaming(0.8)
