@@ -413,7 +413,10 @@ static bool hash_item(struct capture *c, const struct item *x, uint64_t chunks, 
   if (chunks > c->made_room) {
     if (c->made) cu.MemFree(c->made);
     c->made_room = chunks < 4096 ? 4096 : chunks;
-    if (cu.MemAlloc(&c->made, 16 * c->made_room) != CUDA_SUCCESS) return c->made = c->made_room = 0;
+    if (cu.MemAlloc(&c->made, 16 * c->made_room) != CUDA_SUCCESS) {
+      c->made = c->made_room = 0;
+      return false;
+    }
   }
   uint64_t base = x->base, size = x->size;
   void *params[] = {&base, &size, &c->made};
