@@ -24,8 +24,9 @@ import (
 //
 // ptxas does the rest: it computes with the numbers, leaves out branches that are not taken, and
 // unrolls loops whose turns it can count; repeat, behind it, writes turns in a row whose tests
-// ptxas then finds known. What cicc alone does it lacks: multiplying in place of a division by a
-// number (ptxas divides on, and knows the divisor's reciprocal), a thread's array in registers.
+// ptxas then finds known. ptxas divides on by a number, which cicc would not: so multiplications
+// are written in place of integer divisions by what is known (divide.go). What cicc alone does it
+// lacks: a thread's array in registers.
 //
 // It has a word of its own beside spec, which compiles edited source: the same word for other
 // machine code would be other code than recorded recipes were measured with. With levers on the
@@ -79,7 +80,14 @@ func known(k *pass.Kernel, terms []recipe.Term) error {
 	if err := fold.Undefined(k.Module, k.Name, fixed); err != nil {
 		return err
 	}
-	return fold.Check(k.Module, k.Name, fixed, func(string) bool { return true })
+	if err := fold.Check(k.Module, k.Name, fixed, func(string) bool { return true }); err != nil {
+		return err
+	}
+	value, err := fold.Integers(k.Module, k.Name, fixed)
+	if err == nil {
+		divide(k.Func, value)
+	}
+	return err
 }
 
 // Arguments are a guard's conditions on arguments, as the host compares them. f is the kernel, of

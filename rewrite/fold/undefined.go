@@ -61,6 +61,19 @@ func Undefined(m *ptx.Module, entry string, fixed Fixed) error {
 	return nil
 }
 
+// Integers tells of a statement's integer operand which number it always is, as far as fixed values
+// alone lead to it.
+func Integers(m *ptx.Module, entry string, fixed Fixed) (
+	func(i int, operand string) (int64, bool), error) {
+	e := m.Entry(entry)
+	if e == nil {
+		return nil, fmt.Errorf("there is no kernel %s", entry)
+	}
+	reach, err := dataflow.ReachingOf(e)
+	c := computation{f: e, reach: reach, fixed: fixed}
+	return func(i int, operand string) (int64, bool) { return c.value(i, operand, deepest) }, err
+}
+
 // mayFail tells of an operation that has no result for some second operand, which is a register.
 func (c computation) mayFail(i int, ops []string) bool {
 	switch string(c.f.Base(i)) {
