@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"gnvcc/policy"
 	"gnvcc/rewrite/recipe"
 )
 
