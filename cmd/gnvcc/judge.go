@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -33,7 +32,8 @@ type judgeOptions struct {
 	captures              string
 	grid, block           string
 	dynamic               int
-	set, sanitize         []string
+	set                   []string
+	sanitize              judge.Sanitizer
 	emulate, asJSON, stay bool
 	limit                 seconds
 }
@@ -52,8 +52,8 @@ func judgeVerb() *cobra.Command {
 	fs.StringVar(&o.block, "block", "", "of launches that are made up, as `64x1x1`")
 	fs.IntVar(&o.dynamic, "dynamic", 0, "dynamic shared memory of launches that are made up, `bytes`")
 	fs.StringSliceVar(&o.set, "set", nil, "an argument of launches that are made up, as `NAME=VALUE`; several times")
-	fs.StringSliceVar(&o.sanitize, "sanitize", nil, "on a GPU, let compute-sanitizer look at edits that are equal, by its `TOOLS` (default "+judge.SanitizerTools+"): slow")
-	fs.Lookup("sanitize").NoOptDefVal = judge.SanitizerTools
+	fs.Var(&o.sanitize, "sanitize", "on a GPU, let compute-sanitizer look at edits that are equal, by its `TOOLS` (default "+judge.Usual+"): slow")
+	fs.Lookup("sanitize").NoOptDefVal = judge.Usual
 	fs.Var(&o.limit, "timeout", "longest `time` for one judgement, in seconds or as 1m30s (default 1m)")
 	fs.BoolVar(&o.asJSON, "json", false, "as JSON")
 	fs.BoolVar(&o.stay, "serve", false, "stay, and judge what comes as JSON lines")
@@ -82,12 +82,6 @@ func judgeMain(ctx context.Context, store *cache.Store, o judgeOptions,
 		Set: o.set, Sanitize: o.sanitize, Shape: judge.UsualShape(), Tools: watchTools}
 	if options.Within, err = readWithin(o.within); err != nil {
 		return fmt.Errorf("--within: %w", err)
-	}
-	for _, t := range o.sanitize {
-		if !slices.Contains(strings.Split(judge.SanitizerTools+",synccheck", ","), t) {
-			return fmt.Errorf("--sanitize: compute-sanitizer has no %q: %s,synccheck are its tools", t,
-				judge.SanitizerTools)
-		}
 	}
 	options.Shape.Dynamic = o.dynamic
 	if o.captures != "" {

@@ -3,12 +3,13 @@ package judge
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
 
-// What compute-sanitizer says of a launch: its text, as NVIDIA's manual has it. A head stands behind
-// "========= ", what belongs to it is indented further:
+// What compute-sanitizer says of a launch: its text, as NVIDIA's manual has it. A head stands
+// behind "========= ", what belongs to it is indented further:
 //
 //	========= Invalid __global__ read of size 4 bytes
 //	=========     at k(int *)+0x70 in edit.cu:12
@@ -16,8 +17,28 @@ import (
 //	=========     Address 0x7f3c7ec000fc is out of bounds
 //	========= ERROR SUMMARY: 1 error
 
-// SanitizerTools are those that a judgement asks, where none are named.
-const SanitizerTools = "memcheck,initcheck,racecheck"
+// A Sanitizer is a list of its tools, as the user names them.
+type Sanitizer []string
+
+// Usual are those that a judgement asks where none are named.
+const Usual = "memcheck,initcheck,racecheck"
+
+// String is pflag.Value's.
+func (s *Sanitizer) String() string { return strings.Join(*s, ",") }
+
+// Type is pflag.Value's.
+func (s *Sanitizer) Type() string { return "tools" }
+
+// Set is pflag.Value's.
+func (s *Sanitizer) Set(text string) error {
+	*s = strings.Split(text, ",")
+	for _, tool := range *s {
+		if !slices.Contains([]string{"memcheck", "initcheck", "racecheck", "synccheck"}, tool) {
+			return fmt.Errorf("compute-sanitizer has no tool %q: %s,synccheck are there", tool, Usual)
+		}
+	}
+	return nil
+}
 
 // Sanitized is what one run of it found.
 type Sanitized struct {

@@ -43,7 +43,7 @@ type JudgeOptions struct {
 	Shape   judge.Shape // of launches that are made up
 	Set     []string    // NAME=VALUE of their arguments
 	// tools of compute-sanitizer that look at edits which are equal, on a GPU
-	Sanitize []string
+	Sanitize judge.Sanitizer
 	// of another machine; nil: the store's
 	Captures *capture.Store
 	// gives the agent and the replayer; nil: they are built
