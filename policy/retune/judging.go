@@ -343,7 +343,7 @@ func (j *Judging) original(ctx context.Context, p pair) (*original, error) {
 	}
 	list, _ := j.captures.List()
 	if j.o.Captures != nil {
-		f, err := tuner.NewForeign(j.captures, j.o.Store, j.compiler)
+		f, err := tuner.NewBrought(j.captures, j.o.Store, j.compiler)
 		if err != nil {
 			return nil, err
 		}
