@@ -33,6 +33,7 @@ type judgeOptions struct {
 	grid, block           string
 	dynamic               int
 	set                   []string
+	sanitize              judge.Sanitizer
 	emulate, asJSON, stay bool
 	limit                 seconds
 }
@@ -51,6 +52,8 @@ func judgeVerb() *cobra.Command {
 	fs.StringVar(&o.block, "block", "", "of launches that are made up, as `64x1x1`")
 	fs.IntVar(&o.dynamic, "dynamic", 0, "dynamic shared memory of launches that are made up, `bytes`")
 	fs.StringSliceVar(&o.set, "set", nil, "an argument of launches that are made up, as `NAME=VALUE`; several times")
+	fs.Var(&o.sanitize, "sanitize", "on a GPU, let compute-sanitizer look at edits that are equal, by its `TOOLS` (default "+judge.Usual+"): slow")
+	fs.Lookup("sanitize").NoOptDefVal = judge.Usual
 	fs.Var(&o.limit, "timeout", "longest `time` for one judgement, in seconds or as 1m30s (default 1m)")
 	fs.BoolVar(&o.asJSON, "json", false, "as JSON")
 	fs.BoolVar(&o.stay, "serve", false, "stay, and judge what comes as JSON lines")
@@ -76,7 +79,7 @@ type request struct {
 func judgeMain(ctx context.Context, store *cache.Store, o judgeOptions,
 	args []string) (err error) {
 	options := retune.JudgeOptions{Store: store, Emulate: o.emulate || !driverHere(), GPU: gpu,
-		Set: o.set, Shape: judge.UsualShape(), Tools: watchTools}
+		Set: o.set, Sanitize: o.sanitize, Shape: judge.UsualShape(), Tools: watchTools}
 	if options.Within, err = readWithin(o.within); err != nil {
 		return fmt.Errorf("--within: %w", err)
 	}

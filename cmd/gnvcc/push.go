@@ -56,7 +56,7 @@ somebody deletes them there.`, arguments(1, 1))
 		case p.folder != "" && !p.captures:
 			return errors.New("--folder is for --captures")
 		case p.expires <= 0:
-			return errors.New("--expires must be more than 0")
+			return errors.New("--expires must be more than 0: 30d, 12h")
 		}
 		return p.run(ctx, args[0])
 	})

@@ -43,7 +43,7 @@ func (s *seconds) Type() string   { return "time" }
 func (s *seconds) Set(text string) error {
 	if n, err := strconv.ParseFloat(text, 64); err == nil {
 		if !(n >= 0 && n < 1e9) {
-			return errors.New("expected a number of seconds, or a time such as 1m30s")
+			return errors.New("expected a number of seconds, or a time such as 1m30s or 30d")
 		}
 		*s = seconds(n * float64(time.Second))
 		return nil
@@ -56,7 +56,7 @@ func (s *seconds) Set(text string) error {
 	}
 	d, err := time.ParseDuration(text)
 	if err != nil || d < 0 {
-		return errors.New("expected a number of seconds, or a time such as 1m30s")
+		return errors.New("expected a number of seconds, or a time such as 1m30s or 30d")
 	}
 	*s = seconds(d)
 	return nil

@@ -175,12 +175,12 @@ func (a Ask) choose() ([]one, error) {
 	by := map[string][]*capture.Manifest{} // output, and kernel by name and target
 	// those that were brought here from another machine, by kernel and what it is for: its builds are
 	// not on record
-	foreign := map[string][]*capture.Manifest{}
+	brought := map[string][]*capture.Manifest{}
 	for _, m := range manifests {
 		places := known.Of(m.Cubin, m.Kernel)
 		if len(places) == 0 && a.Captures != nil {
 			key := fmt.Sprint(ptx.StableName(m.Kernel), m.Major*10+m.Minor)
-			foreign[key] = append(foreign[key], m)
+			brought[key] = append(brought[key], m)
 		}
 		for _, at := range places {
 			if ptx.Capability(at.Target) == m.Major*10+m.Minor {
@@ -201,7 +201,7 @@ func (a Ask) choose() ([]one, error) {
 				w := x.kernels[key]
 				if w == nil {
 					w = &wanted{captures: slices.Concat(by[c.Output+" "+key],
-						foreign[fmt.Sprint(ptx.StableName(k.Name), ptx.Capability(u.Target))])}
+						brought[fmt.Sprint(ptx.StableName(k.Name), ptx.Capability(u.Target))])}
 					x.kernels[key] = w
 				}
 				w.identities = append(w.identities, k.Identity)

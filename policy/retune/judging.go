@@ -42,6 +42,8 @@ type JudgeOptions struct {
 	Within  judge.Within
 	Shape   judge.Shape // of launches that are made up
 	Set     []string    // NAME=VALUE of their arguments
+	// tools of compute-sanitizer that look at edits which are equal, on a GPU
+	Sanitize judge.Sanitizer
 	// of another machine; nil: the store's
 	Captures *capture.Store
 	// gives the agent and the replayer; nil: they are built
@@ -92,6 +94,7 @@ type JudgedKernel struct {
 	Ratio, Low, High float64
 	Predicted        bool
 	Original, Edit   cache.Build
+	Sanitized        []string `json:",omitempty"` // tools of compute-sanitizer that found nothing
 	Notes            []string
 }
 
@@ -163,6 +166,9 @@ func (j *Judging) Judge(ctx context.Context, file, of, kernel string) (*Judgemen
 		return nil, err
 	}
 	how := apply.Otherwise{Store: store, Input: of, Other: file, Cubin: j.drafts(command)}
+	if len(j.o.Sanitize) > 0 {
+		how.Flags = []string{"-lineinfo"} // so that it names lines; the machine code is the same
+	}
 	trial, err := apply.TryOtherwise(ctx, j.o.Store, command.Hash, how)
 	if how.Cubin && (err != nil || len(trial.Units) == 0) && ctx.Err() == nil {
 		how.Cubin = false
@@ -193,6 +199,9 @@ func (j *Judging) Judge(ctx context.Context, file, of, kernel string) (*Judgemen
 	}
 	if len(pairs) == 0 {
 		out.Notes = append(out.Notes, "no kernel differs from the original: their PTX is the same")
+	}
+	if j.o.Emulate && len(j.o.Sanitize) > 0 {
+		out.Notes = append(out.Notes, "compute-sanitizer was not asked: it needs a GPU (the emulator finds accesses out of bounds itself)")
 	}
 	out.Faster = out.Faster && !slower && out.Equal
 	out.Ran = time.Since(begun).Seconds()
@@ -334,7 +343,7 @@ func (j *Judging) original(ctx context.Context, p pair) (*original, error) {
 	}
 	list, _ := j.captures.List()
 	if j.o.Captures != nil {
-		f, err := tuner.NewForeign(j.captures, j.o.Store, j.compiler)
+		f, err := tuner.NewBrought(j.captures, j.o.Store, j.compiler)
 		if err != nil {
 			return nil, err
 		}
@@ -529,6 +538,7 @@ func (j *Judging) replay(ctx context.Context, k *JudgedKernel, o *original, code
 	if k.Equal && untold {
 		return errors.New("the original leaves memory as it finds it in all captured launches: whether an edit does anything can't be told from them")
 	}
+	j.sanitize(ctx, k, o, f, code)
 	if k.Equal && best.Ratio.N > 0 {
 		k.Ratio, k.Low, k.High = best.Ratio.Estimate, best.Ratio.Low, best.Ratio.High
 		k.Faster = stats.Standard.Better(best.Ratio)
@@ -592,6 +602,9 @@ func (k *JudgedKernel) Lines() (out []string) {
 			k.Original.Registers))
 	}
 	out = append(out, k.Notes...)
+	if len(k.Sanitized) > 0 {
+		out = append(out, "compute-sanitizer finds nothing: "+strings.Join(k.Sanitized, ", "))
+	}
 	if k.Emulated && !k.SameCode {
 		out = append(out, "run in the emulator, not on a GPU")
 	}

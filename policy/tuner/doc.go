@@ -13,7 +13,7 @@
 // A GPU is asked for (Request.GPU, ReplaySearch.GPU), so that a test can simulate one.
 //
 // Files: request.go what a run is asked for, run.go the run, observe.go the program's, jobs.go
-// which captures in which order, foreign.go those of another machine, replays.go the search on
+// which captures in which order, brought.go those of another machine, replays.go the search on
 // them, byprofile.go their weights by another profiler, account.go what it cost, memory.go where
 // captures are unpacked, judge.go approximation that a command allows, commandline.go such
 // commands; compiler.go kernels as policy wants them, decisions.go the store's decisions,

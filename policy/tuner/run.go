@@ -166,8 +166,8 @@ func (r *run) search() (tuner *search.Tuner, exit profile.Exit, err error) {
 	list := func() ([]*capture.Manifest, int) { return s.List() }
 	if r.Captures != nil && err == nil {
 		s = r.Captures
-		var f *Foreign
-		f, err = NewForeign(s, r.Store, r.compiler)
+		var f *Brought
+		f, err = NewBrought(s, r.Store, r.compiler)
 		list = func() ([]*capture.Manifest, int) { return f.List(r.Signals.Rest()) }
 	}
 	if err != nil {

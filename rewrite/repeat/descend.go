@@ -56,7 +56,7 @@ func (s *lesson) descend(i int) {
 	case "neg", "not", "xor", "lop3", "div", "rem", "bfe", "prmt", "shf", "fma":
 		minus = true
 	case "ld", "ldu":
-		stale, minus, worn, faded = false, false, within && widens(op, string(f.Bytes(ops[0]))), false
+		stale, minus, worn, faded = false, false, within && s.widens(op, string(f.Bytes(ops[0]))), false
 		if space := ptx.Space(op); within && space != "param" && space != "const" && s.storesTo(space) {
 			stale, minus, worn, faded = true, true, true, true // what the turn before has stored
 		}
@@ -88,17 +88,34 @@ func (s *lesson) loses(i int) bool {
 	}
 }
 
-// widens tells of a load that may leave the upper bits of its register 0, by the names that cicc
-// gives to registers of each size.
-func widens(op []byte, to string) bool {
-	name := strings.TrimLeft(strings.TrimLeft(to, "{ "), "%")
-	switch strings.TrimRight(strings.SplitN(name, ",", 2)[0], "0123456789} ") {
-	case "rs", "h":
-		return fold.WidthOf(op) < 16
-	case "r", "f":
-		return fold.WidthOf(op) < 32
+// widens tells of a load that may leave the upper bits of a register 0, by what the register is
+// declared as; one of which that is not known is taken for a wide one.
+func (s *lesson) widens(op []byte, to string) bool {
+	if s.declared == nil {
+		s.declared, _ = s.f.Registers()
 	}
-	return fold.WidthOf(op) < 64
+	for name := range strings.SplitSeq(strings.Trim(to, "{} "), ",") {
+		name, width := strings.TrimSpace(name), 0
+		for _, v := range s.declared { // scopes may declare a name again
+			number, ranged := strings.CutPrefix(name, v.Name)
+			if v.Count > 0 {
+				n, err := strconv.Atoi(number)
+				ranged = ranged && err == nil && n < v.Count
+			} else {
+				ranged = name == v.Name
+			}
+			if ranged {
+				width = max(width, 8*v.Size())
+			}
+		}
+		if width == 0 {
+			width = 64
+		}
+		if name != "_" && fold.WidthOf(op) < width {
+			return true
+		}
+	}
+	return false
 }
 
 // storesTo tells whether the loop stores to a space.

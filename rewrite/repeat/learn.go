@@ -23,19 +23,20 @@ import (
 // A lesson is what may be known of each statement's result, in some turn.
 type lesson struct {
 	*loop
-	known  []bool // it may be a number
-	news   []bool // and perhaps is none in the kernel
-	stale  []bool // it is made of what the turn before left
-	minus  []bool // it is made of something with the other sign
-	worn   []bool // bits were lost on its way: x>>16, after some turns 0
-	faded  []bool // it is made of what a turn before has left worn
-	told   *fold.Told
-	stored []string      // the spaces that the loop stores to
-	stores map[int]bool  // of what may be a number
-	left   map[look]bool // carried
-	bound  bool          // where the loop ends may be known, and so which turns are the last
-	parts  bool          // a branch in the loop that may be known, as it is not in the kernel
-	grown  bool
+	known    []bool // it may be a number
+	news     []bool // and perhaps is none in the kernel
+	stale    []bool // it is made of what the turn before left
+	minus    []bool // it is made of something with the other sign
+	worn     []bool // bits were lost on its way: x>>16, after some turns 0
+	faded    []bool // it is made of what a turn before has left worn
+	told     *fold.Told
+	stored   []string       // the spaces that the loop stores to
+	declared []ptx.Variable // all registers; nil: not asked yet
+	stores   map[int]bool   // of what may be a number
+	left     map[look]bool  // carried
+	bound    bool           // where the loop ends may be known, and so which turns are the last
+	parts    bool           // a branch in the loop that may be known, as it is not in the kernel
+	grown    bool
 }
 
 // A look is at a register by a statement.

@@ -58,6 +58,7 @@ struct driver {
 #undef X
 };
 extern struct driver cu;
+extern bool sanitized;
 
 #define MOST_PARAMETERS 4096
 

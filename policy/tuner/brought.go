@@ -19,8 +19,8 @@ import (
 // of the kernel of its name that was built here for its GPU, if that takes the same arguments, and
 // runs its code of here. What another machine's code would have left is then not known.
 
-// Foreign finds builds for such captures.
-type Foreign struct {
+// Brought finds builds for such captures.
+type Brought struct {
 	Store    *capture.Store
 	builds   *apply.Builds
 	built    []record.BuiltKernel
@@ -28,14 +28,14 @@ type Foreign struct {
 	codes    map[string]capture.Code // by cubin and kernel: made once
 }
 
-// NewForeign reads what was built here.
-func NewForeign(s *capture.Store, store *cache.Store, c *Compiler) (*Foreign, error) {
+// NewBrought reads what was built here.
+func NewBrought(s *capture.Store, store *cache.Store, c *Compiler) (*Brought, error) {
 	built, _, err := apply.Kernels(store, "")
-	return &Foreign{s, apply.ReadBuilds(store), built, c, map[string]capture.Code{}}, err
+	return &Brought{s, apply.ReadBuilds(store), built, c, map[string]capture.Code{}}, err
 }
 
 // of is a capture as one of a build here; an error says why it is none.
-func (f *Foreign) of(ctx context.Context, m *capture.Manifest) (*capture.Manifest, error) {
+func (f *Brought) of(ctx context.Context, m *capture.Manifest) (*capture.Manifest, error) {
 	if m.Code.Hash == m.Cubin && len(f.builds.Of(m.Cubin, m.Kernel)) > 0 {
 		return m, nil // the very same build, by the content's own hash and not by a word of theirs
 	}
@@ -51,7 +51,7 @@ func (f *Foreign) of(ctx context.Context, m *capture.Manifest) (*capture.Manifes
 	return nil, errors.New("no kernel of that name was built here for that GPU")
 }
 
-func (f *Foreign) code(ctx context.Context, k record.BuiltKernel) (capture.Code, error) {
+func (f *Brought) code(ctx context.Context, k record.BuiltKernel) (capture.Code, error) {
 	hash, key := k.Assembly.Cubin, k.Assembly.Cubin+" "+k.Name
 	if code, ok := f.codes[key]; ok {
 		return code, nil
@@ -76,7 +76,7 @@ func (f *Foreign) code(ctx context.Context, k record.BuiltKernel) (capture.Code,
 }
 
 // List are the captures that fit, and how many do not.
-func (f *Foreign) List(ctx context.Context) (list []*capture.Manifest, left int) {
+func (f *Brought) List(ctx context.Context) (list []*capture.Manifest, left int) {
 	all, left := f.Store.List()
 	for _, m := range all {
 		if m, err := f.of(ctx, m); err == nil {
