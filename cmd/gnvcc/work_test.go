@@ -202,6 +202,9 @@ func TestWork(t *testing.T) {
 		"a GPU of another name":   "TEST_WORKER=Simulated H100/580.1",
 		"a GPU of another driver": "TEST_WORK_OTHER=" + filepath.Join(w.dir, "other"),
 	} {
+		if !kits.Every() && !strings.Contains(variable, "DIES") {
+			continue
+		}
 		w.fresh()
 		said, err := w.with(variable, "--on", "local:gpus=2")
 		if err != nil {
@@ -233,6 +236,7 @@ func TestWork(t *testing.T) {
 // TestGPUsBench: the command that stands ready for a machine with two GPUs does all that it says,
 // on two simulated ones.
 func TestGPUsBench(t *testing.T) {
+	kits.Long(t, "TestWork has two workers")
 	w := newWorkers(t)
 	w.fresh()
 	out := filepath.Join(w.dir, "gpus.json")
