@@ -91,13 +91,16 @@ func buildGnvcc(path, version string) error {
 	return nil
 }
 
-// rounds is how often something is done: normally, and for long.
+// rounds is how often something is done: normally, a third of it where not every test is to run,
+// and for long.
 func rounds(normal, many int) int {
 	switch {
 	case long:
 		return many
 	case testing.Short():
 		return max(1, normal/5)
+	case !kits.Every():
+		return max(1, normal/3)
 	}
 	return normal
 }
