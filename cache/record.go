@@ -214,7 +214,20 @@ type Launch struct {
 	Exhaustive *Exhaustive `json:",omitempty"` // gnvcc tune -exhaustive: what the search missed
 	Counts     *Counts     `json:",omitempty"` // what one launch did; nil: nobody has counted
 	Sampled    *Sampled    `json:",omitempty"` // nil: nobody has
+	Energy     *Energy     `json:",omitempty"` // gnvcc tune --energy: of a launch; nil: nobody asked
 }
+
+// Energy is what a launch takes by the counter of the GPU, all of it: its memory, and what it takes
+// when it does nothing.
+type Energy struct {
+	Why           string `json:",omitempty"` // nothing is known: why; "": what follows is
+	Before, After Joules
+	Idle          float64 // watts with nothing to do, before that
+	Step          float64 // seconds from one step of the counter to the next
+}
+
+// Joules are those of a launch, and by how many that may be wrong.
+type Joules struct{ Launch, Error float64 }
 
 // Sampled is what a launch or a few told of the thresholds of bypass=K: each multiprocessor has
 // one, and after some time the next one.

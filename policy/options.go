@@ -44,6 +44,8 @@ type Options struct {
 
 	Exhaustive bool // a benchmark of the search: measure all pairs too, and say what it missed
 
+	Energy bool // what launches take in joules is measured, of the default and of what won
+
 	Only    *regexp.Regexp `json:"-"` // kernels to tune, by mangled or short name; nil: all
 	Levers  []string       // only these; nil: all
 	Without []string       // but not these

@@ -86,6 +86,7 @@ var wrong = map[string][]struct{ line, says string }{
 		{"--levers magic true", `"magic"`}, {"--without magic true", `"magic"`},
 		{"--levers ld --without ld true", "contradict"}, {"--levers approx true", "--approximate"},
 		{"--kernels ( true", "missing closing"}, {"-- ./nosuch", "nosuch"},
+		{"--in-place --energy true", "replayed launches"},
 		{"--exhaustive --quiet=perhaps true", "invalid"}},
 	"unban": {{"", "an argument is missing"}, {"k magic", `unknown lever "magic"`},
 		{"k", "no such kernel: k"}},

@@ -173,6 +173,7 @@ func replayVerb() *cobra.Command {
 	fs.StringSliceVar(&o.Levers, "levers", nil, "try only these levers (comma-separated `list`)")
 	by := fs.String("profile", "", "search by this `file`'s shares of the GPU time (gnvcc tune --help)")
 	fs.BoolVar(&o.Exhaustive, "exhaustive", false, "benchmark the search: measure all pairs of levers too, and say what the search missed")
+	energyOption(fs, &o.Energy)
 	quiet := fs.Bool("quiet", false, "print errors only")
 	folder := fs.String("captures", "", capturesUsage)
 	completesKernels(c, capturedNames, false)

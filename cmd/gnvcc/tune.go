@@ -111,6 +111,11 @@ func controlsOption(fs *pflag.FlagSet) *[]string {
 	return &files
 }
 
+// energyOption is --energy.
+func energyOption(fs *pflag.FlagSet, asked *bool) {
+	fs.BoolVar(asked, "energy", false, "behind a search also measure what a launch takes in joules, with nvcc's own build and with the recipe, by the GPU's own counter: two to three seconds a kernel")
+}
+
 // tuneVerb runs an application under the agent and keeps what was decided.
 func tuneVerb() *cobra.Command {
 	o := policy.Defaults()
@@ -146,6 +151,7 @@ func tuneVerb() *cobra.Command {
 	fs.StringSliceVar(&o.Without, "without", nil, "do not try these levers (comma-separated `list`)")
 	controls := controlsOption(fs)
 	fs.BoolVar(&o.Exhaustive, "exhaustive", false, "benchmark the search: measure all pairs of levers too, and say what the search missed")
+	energyOption(fs, &o.Energy)
 	on := fs.String("on", "", onUsage)
 	quiet := fs.Bool("quiet", false, "print errors only")
 	for _, name := range []string{"budget", "total", "within", "capture-limit", "observe"} {
@@ -202,6 +208,8 @@ func tune(asked tuner.Request, exact, kernels, rank string, quiet bool) error {
 		return errors.New("--build goes with --judge")
 	}
 	switch inPlace := asked.Mode == tuner.InPlace; {
+	case inPlace && o.Energy:
+		return errors.New("--energy goes with replayed launches: not with --in-place")
 	case inPlace && asked.Profile != nil:
 		return errors.New("--profile goes with replayed launches: not with --in-place")
 	case asked.On != nil &&

@@ -71,6 +71,7 @@ func (t *Run) decide(k *Findings, choices []choice, flags string) *cache.Decisio
 			d.Evidence.Proved = d.Evidence.Proved || tr.Proved
 			l.Checked, l.Varied, l.Before, l.After = tr.Checked, tr.Varied, tr.Confirmed.Before,
 				tr.Confirmed.After
+			l.Energy = tr.Energy
 			// Times drift over a run: what was compared block by block is the truth, and the table's ratio
 			// shall be it.
 			l.After = scaled(l.After, l.Before.Median*c.expected(&k.Kernel, tr))

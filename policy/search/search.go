@@ -125,7 +125,7 @@ func (s *search) run() error {
 		return err
 	}
 	count()
-	return nil
+	return s.energy()
 }
 
 // incomplete tells whether the benchmark mode has still something to measure.

@@ -19,6 +19,7 @@ type kernel struct {
 	decide.Findings
 	crashes  int               // of candidates, that cost a process of our own
 	heapless *policy.Candidate // its build that does not allocate, once it was made
+	metered  string            // the recipe of which it is known what a launch takes in joules
 	configs  map[policy.Shape]*config
 }
 

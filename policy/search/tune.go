@@ -32,6 +32,7 @@ type Tuner struct {
 	ctx      context.Context // when it ends, so does tuning: the program runs on
 	begun    time.Time
 	grace    time.Duration // SetBudget's
+	aside    time.Duration
 
 	mu      sync.Mutex // held during Tune too: two processes must not disturb each other's clocks
 	kernels map[string]*kernel

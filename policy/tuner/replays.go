@@ -149,6 +149,8 @@ func (w *ReplaySearch) pass(ctx context.Context, list []Job, budget time.Duratio
 		} else {
 			w.one(ctx, j.Capture, f.u)
 		}
+		more := w.Tuner.Aside()
+		budget, w.Budget = budget+more, w.Budget+more
 		f.close()
 		w.account.took(j.Capture, there.Sub(asked), time.Since(there))
 	}

@@ -19,6 +19,10 @@ static __thread CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
 static bool fails(const char *symbol) {
   const char *bad = getenv("FAIL");
   errno = EBADF; // as real calls may
+  char late[64] = ""; // what fails from the moment on at which the file that FAILS names has it
+  FILE *f = getenv("FAILS") ? fopen(getenv("FAILS"), "r") : NULL;
+  if (f && fscanf(f, "%63s", late) == 1) bad = late;
+  if (f) fclose(f);
   return bad && strcmp(bad, symbol) == 0;
 }
 
@@ -42,7 +46,9 @@ static int most[16] = {[2] = 1024, [3] = 1024, [9] = 1024};
 int fake_most(CUfunction f) { return most[(uintptr_t)f]; }
 // PRINTS: what a candidate prints; the kernel itself prints three lines. Kernels' output comes when somebody waits for them.
 static char printed[64];
+double fake_spent; // by kernels; half as much by a candidate
 static void compute(CUfunction f, unsigned shared, CUdeviceptr p) {
+  fake_spent += f == FAKE_LOADED ? 0.5 : 1;
   fake_compute(p);
   for (size_t i = 0; fake_written && i < fake_written->row * fake_written->rows; i++)
     fake_written->bytes[i] += f == FAKE_LOADED && getenv("SURFACE") ? atoi(getenv("SURFACE")) : 1;
@@ -70,9 +76,10 @@ DO(cuCtxGetDevice, (CUdevice *d), *d = 0)
 DO(cuCtxSynchronize, (void), UNSAFE; fputs(printed, stdout); printed[0] = 0)
 DO(cuDeviceGetName, (char *name, int n, CUdevice d), strcpy(name, "A GPU"))
 DO(cuDeviceGetUuid, (CUuuid *u, CUdevice d), memset(u, 1, sizeof *u))
+DO(cuDeviceGetPCIBusId, (char *text, int n, CUdevice d), strcpy(text, "0000:4B:00.0"))
 DO(cuDeviceTotalMem_v2, (size_t *n, CUdevice d), *n = (size_t)1 << 34)
 DO(cuDeviceGetAttribute, (int *v, CUdevice_attribute a, CUdevice d), *v = a == CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS ? 0 : 1 << 20)
-DO(cuMemGetInfo_v2, (size_t *left, size_t *total), *left = *total = (size_t)1 << 34)
+DO(cuMemGetInfo_v2, (size_t *left, size_t *total), *left = *total = getenv("FULL") ? 0 : (size_t)1 << 34)
 DO(cuMemAlloc_v2, (CUdeviceptr * p, size_t n), UNSAFE; *p = (CUdeviceptr)calloc(1, n))
 DO(cuMemFree_v2, (CUdeviceptr p), free((void *)p))
 DO(cuMemcpyDtoDAsync_v2, (CUdeviceptr to, CUdeviceptr from, size_t n, CUstream s), memcpy((void *)to, (void *)from, n))

@@ -1,0 +1,101 @@
+// Joules of whole runs, with a driver and a counter of the tests' own.
+
+package main
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"gnvcc/bench/energy"
+)
+
+// TestEnergy: with -energy gnvcc is asked for launches' joules, and both builds run in turn without
+// the clock, the counter read around each run. What it can't tell is not said, and fails nothing.
+func TestEnergy(t *testing.T) {
+	dir, args := fake(t)
+	libraries := filepath.Join(dir, "libraries")
+	if err := os.Mkdir(libraries, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, source := range map[string]string{"libcuda.so.1": "../energy/testdata/cuda.c",
+		"libnvidia-ml.so.1": "../../profile/testdata/nvml.c"} {
+		if out, err := exec.Command("gcc", "-w", "-shared", "-fPIC", "-o", filepath.Join(libraries, name),
+			source, "-ldl").CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+	}
+	spent := filepath.Join(dir, "spent") // a joule a byte
+	t.Setenv("LD_LIBRARY_PATH", libraries)
+	t.Setenv("NVML_SPENT", spent)
+	t.Setenv("NVML_STEP", "5")
+	row := `if [ "$FAST" ]; then row k 10 500000 50000 50000; else row k 10 1000000 100000 100000; fi` + "\n"
+	for name, text := range map[string]string{
+		"saves": `[ "$GNVCC_CLOCK" ] || sleep 0.6; [ "$FAST" ] && n=100 || n=300; head -c $n /dev/zero >> ` + spent,
+		"brief": "true",
+	} {
+		write(t, filepath.Join(dir, "all/src", name+"-x", "main.cu"), ". ../common.sh\n"+row+text+"\n")
+		makefile, err := os.ReadFile(filepath.Join(dir, "all/src/better-x/Makefile"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		write(t, filepath.Join(dir, "all/src", name+"-x", "Makefile"), string(makefile))
+	}
+	names := filepath.Join(dir, "names")
+	write(t, names, "saves\nbrief\nfails\n")
+	// The command for a GPU is this, with a real nvcc, gnvcc and -clock left out.
+	args = append(args[:len(args)-1], "-energy", "-pairs", "0", "-programs", names, args[len(args)-1])
+	if err := run(context.Background(), args); err != nil {
+		t.Fatal(err)
+	}
+	results, err := readResults(filepath.Join(dir, "results.jsonl"))
+	if err != nil || len(results) != 3 {
+		t.Fatal(err, results)
+	}
+	for _, r := range results {
+		e := r.Energy
+		switch {
+		case r.Program == "fails":
+			if e != nil {
+				t.Errorf("a program that failed has joules: %+v", e)
+			}
+			continue
+		case r.Failed != "" || e == nil || len(e.Before) != 2 || len(e.After) != 2:
+			t.Fatalf("%+v", r)
+		case r.Program == "brief":
+			for _, x := range append(e.Before, e.After...) {
+				if !strings.Contains(x.Why, "not precise enough") || x.Joules != 0 {
+					t.Errorf("a run without length: %+v", x)
+				}
+			}
+			continue
+		}
+		// and 50 W, for 0.6 s and what the shell takes
+		for i, want := range []float64{300, 300, 100, 100} {
+			if x := append(e.Before, e.After...)[i]; x.Why != "" || x.Joules < want+25 ||
+				x.Joules > want+100 || x.Error <= 0 {
+				t.Errorf("%+v, want %g and some more", x, want)
+			}
+		}
+	}
+	log, err := os.ReadFile(filepath.Join(dir, "work/logs/saves.tune"))
+	if err != nil || !strings.Contains(string(log), "gnvcc tune --energy -- make") {
+		t.Errorf("%s, %v", log, err)
+	}
+	text := saving(results)
+	if !strings.Contains(text, "geometric mean of 1 programs") ||
+		!strings.Contains(text, "brief                    not said: not precise enough") {
+		t.Error(text)
+	}
+	if text := saving([]Result{{}}); text != "" {
+		t.Errorf("nobody asked: %s", text)
+	}
+	if text := saving([]Result{{Program: "p", Energy: &Energy{Before: []energy.Run{{Joules: 4}},
+		After: []energy.Run{{Joules: 1}, {Why: "so"}}}}}); !strings.Contains(text, "not said: so") ||
+		!strings.Contains(text, "not said of any") {
+		t.Error(text)
+	}
+}
