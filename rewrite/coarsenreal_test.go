@@ -1,9 +1,9 @@
 package rewrite
 
 import (
-	"slices"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 

@@ -44,7 +44,7 @@ func newWorkers(t *testing.T) *workers {
 	}
 	tmp := filepath.Join(w.dir, "tmp")
 	os.Mkdir(tmp, 0o700)
-	w.env = append(os.Environ(), "GNVCC_STORE="+w.store, "GNVCC_NVCC="+kit.Nvcc(), "TMPDIR="+tmp,
+	w.env = append(os.Environ(), kits.Short(), "GNVCC_STORE="+w.store, "GNVCC_NVCC="+kit.Nvcc(), "TMPDIR="+tmp,
 		"TERM=dumb", asIfGPU+"="+filepath.Join(w.dir, "measured"), "TEST_WORKER=Simulated H200/580.1")
 	var text strings.Builder
 	for i := range workKernels {

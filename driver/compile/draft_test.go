@@ -8,10 +8,10 @@ import (
 	"strings"
 	"testing"
 
-	"gnvcc/install/kits"
 	"gnvcc/driver/drivertest"
 	"gnvcc/driver/record"
 	"gnvcc/driver/toolcmd"
+	"gnvcc/install/kits"
 )
 
 // What a slice must not lose, and what it need not have.

@@ -9,10 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"gnvcc/install/kits"
 	"gnvcc/cache"
 	"gnvcc/driver/drivertest"
 	"gnvcc/driver/record"
+	"gnvcc/install/kits"
 )
 
 // What kernels of one file share: a device function with a loop, one that is not inlined, a

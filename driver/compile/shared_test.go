@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"gnvcc/install/kits"
 	"gnvcc/driver/drivertest"
+	"gnvcc/install/kits"
 )
 
 // TestSharedHost: a second entry is its file's, and the runtime may have the kernel from another

@@ -85,9 +85,13 @@ func Short(sources ...string) string {
 	return "NVCC_PREPEND_FLAGS=-I" + filepath.Join(filepath.Dir(script()), "kits", "short")
 }
 
-// Condition is testscript's: [every] holds where every test is to run. A script that takes long
-// begins with it, and says what the shorter ones see of the same.
+// Condition is testscript's: [every] holds where every test is to run; a script that takes long
+// begins with it, and says what the shorter ones see of the same. [exists:FILE] says of itself.
 func Condition(name string) (bool, error) {
+	if file, ok := strings.CutPrefix(name, "exists:"); ok {
+		_, err := os.Stat(file)
+		return err == nil, nil
+	}
 	if name != "every" {
 		return false, fmt.Errorf("no condition %q", name)
 	}

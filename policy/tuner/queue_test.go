@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"gnvcc/install/kits"
 	"gnvcc/cache"
+	"gnvcc/install/kits"
 	"gnvcc/policy"
 	"gnvcc/profile/capture"
 )

@@ -1,10 +1,10 @@
 package source
 
 import (
-	"slices"
 	"bytes"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 

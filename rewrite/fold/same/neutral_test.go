@@ -1,8 +1,8 @@
 package same
 
 import (
-	"slices"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
