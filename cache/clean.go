@@ -52,30 +52,26 @@ func (s *Store) RemoveMemos(kind string, which func(body []byte) bool,
 	if !validName(kind) {
 		return 0, nil
 	}
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || !d.Type().IsRegular() || !validName(d.Name()) {
-			return nil
+	eachFile(dir, func(path string, info fs.FileInfo) {
+		if !validName(info.Name()) {
+			return
 		}
 		b, err := readLimited(path, maxMemo)
 		if err != nil {
-			return nil
+			return
 		}
-		body, _, err := unseal(where(kind, d.Name()), b)
+		body, _, err := unseal(where(kind, info.Name()), b)
 		if err != nil || !which(body) {
-			return nil
+			return
 		}
 		n++
 		if dry {
-			return nil
+			return
 		}
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) && first == nil {
 			first = err
 		}
-		return nil
 	})
-	if first == nil && !errors.Is(err, fs.ErrNotExist) {
-		first = err
-	}
 	return n, failed("remove memos", dir, first)
 }
 

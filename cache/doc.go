@@ -69,4 +69,10 @@
 //     there do not hold what this package builds on); builds still read a snapshot that lies there.
 //   - It keeps secrets from other users by file modes only, and trusts every process of its own
 //     user.
+//
+// Reading the source: store.go, errors.go, file.go, filesystem.go (a folder that is ours);
+// record.go, decision.go, gain.go (what is kept); spool.go, owner.go, publish.go, pages.go (on its
+// way to the database); flat.go, snapshot.go, recipes.go, derived.go (what builds read);
+// object.go, compress.go, memo.go, key.go; folders.go, remotes.go, hung.go (stores of others);
+// trim.go, clean.go, stats.go, verify.go.
 package cache

@@ -42,25 +42,32 @@ func (s *Store) Other(dir string) (*Snapshot, error) {
 			_ = writeFile(filepath.Dir(mark), filepath.Base(mark), []byte(dir+"\n"), false)
 		}
 	}
-	type opened struct {
-		sn  *Snapshot
-		err error
-	}
-	answer := make(chan opened, 1)
-	go func() {
-		sn, err := openSnapshot(filepath.Join(dir, snapName))
-		answer <- opened{sn, err}
-	}()
-	select {
-	case o := <-answer:
-		if o.err == nil {
-			r := &limited{f: o.sn.f, hung: hung}
-			o.sn.flat.data, o.sn.flat.table = r, r
-		}
-		return o.sn, o.err
-	case <-time.After(hungAfter):
+	sn, ok, err := inTime(func() (*Snapshot, error) {
+		return openSnapshot(filepath.Join(dir, snapName))
+	})
+	if !ok {
 		hung()
 		return nil, fmt.Errorf("%w within %v", errHung, hungAfter)
+	}
+	if err == nil {
+		r := &limited{f: sn.f, hung: hung}
+		sn.flat.data, sn.flat.table = r, r
+	}
+	return sn, err
+}
+
+// inTime asks for something; not ok: there was no answer within the time limit.
+func inTime[T any](ask func() (T, error)) (t T, ok bool, err error) {
+	done := make(chan func() (T, bool, error), 1)
+	go func() {
+		t, err := ask()
+		done <- func() (T, bool, error) { return t, true, err }
+	}()
+	select {
+	case answer := <-done:
+		return answer()
+	case <-time.After(hungAfter):
+		return t, false, nil
 	}
 }
 
@@ -76,22 +83,13 @@ func (l *limited) ReadAt(p []byte, off int64) (int, error) {
 	if l.dead.Load() {
 		return 0, errHung
 	}
-	type answer struct {
-		n   int
-		err error
-	}
-	b, done := make([]byte, len(p)), make(chan answer, 1)
-	go func() {
-		n, err := l.f.ReadAt(b, off)
-		done <- answer{n, err}
-	}()
-	select {
-	case a := <-done:
-		return copy(p, b[:a.n]), a.err
-	case <-time.After(hungAfter):
+	b := make([]byte, len(p)) // who is late writes into this
+	n, ok, err := inTime(func() (int, error) { return l.f.ReadAt(b, off) })
+	if !ok {
 		if !l.dead.Swap(true) {
 			l.hung()
 		}
 		return 0, errHung
 	}
+	return copy(p, b[:n]), err
 }

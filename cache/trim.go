@@ -78,9 +78,9 @@ func (s *Store) Sizes() (Sizes, error) {
 	return out, nil
 }
 
-// folderSize adds up the regular files below dir. The error is the first of those that were met;
-// the rest is counted.
-func folderSize(dir string) (count int, size int64, first error) {
+// eachFile calls fn for the regular files below dir that can be looked at. The error is the first
+// of those that were met; the rest is walked. What goes meanwhile is no error.
+func eachFile(dir string, fn func(path string, info fs.FileInfo)) (first error) {
 	filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			if !errors.Is(err, fs.ErrNotExist) && first == nil {
@@ -89,12 +89,20 @@ func folderSize(dir string) (count int, size int64, first error) {
 			return nil
 		}
 		if info, err := d.Info(); err == nil && d.Type().IsRegular() {
-			count++
-			size += info.Size()
+			fn(path, info)
 		}
 		return nil
 	})
-	return count, size, first
+	return first
+}
+
+// folderSize adds up the regular files below dir, those that can be looked at.
+func folderSize(dir string) (count int, size int64, err error) {
+	err = eachFile(dir, func(_ string, info fs.FileInfo) {
+		count++
+		size += info.Size()
+	})
+	return count, size, err
 }
 
 type agedFile struct {
@@ -136,33 +144,18 @@ func (s *Store) trim(maxBytes int64, now time.Time) error {
 	var total int64
 	var first error
 	for _, sub := range []string{objectName, memoName} {
-		err := filepath.WalkDir(filepath.Join(s.dir, sub), func(path string, d fs.DirEntry,
-			err error) error {
-			if err != nil {
-				if !errors.Is(err, fs.ErrNotExist) && first == nil {
-					first = failed("trim the store", path, err)
-				}
-				return nil
-			}
-			if !d.Type().IsRegular() {
-				return nil
-			}
-			info, err := d.Info()
-			if err != nil {
-				return nil // removed meanwhile
-			}
-			if strings.HasPrefix(d.Name(), tempMark) {
+		err := eachFile(filepath.Join(s.dir, sub), func(path string, info fs.FileInfo) {
+			if strings.HasPrefix(info.Name(), tempMark) {
 				if now.Sub(info.ModTime()) > tempAge {
 					os.Remove(path)
 				}
-				return nil
+				return
 			}
 			if info.ModTime().After(now) { // the clock went back: from now on it ages
 				os.Chtimes(path, now, now)
 			}
 			total += info.Size()
 			files = append(files, agedFile{path, info.Size(), info.ModTime()})
-			return nil
 		})
 		if err != nil && first == nil {
 			first = failed("trim the store", filepath.Join(s.dir, sub), err)

@@ -368,21 +368,19 @@ func CheckContents(dir string) []Finding {
 	}
 	walk := func(sub string, look func(path string, rel []string, b []byte)) {
 		top := filepath.Join(dir, sub)
-		filepath.WalkDir(top, func(path string, d fs.DirEntry, err error) error {
-			if err != nil || !d.Type().IsRegular() || strings.HasPrefix(d.Name(), tempMark) {
-				return nil
+		eachFile(top, func(path string, info fs.FileInfo) {
+			if strings.HasPrefix(info.Name(), tempMark) {
+				return
 			}
 			b, err := readLimited(path, maxObject)
-			if errors.Is(err, fs.ErrNotExist) {
-				return nil // trimmed or merged meanwhile
-			}
-			if err != nil {
+			switch {
+			case errors.Is(err, fs.ErrNotExist): // trimmed or merged meanwhile
+			case err != nil:
 				wrong(path, "%v", bare(err))
-				return nil
+			default:
+				read++
+				look(path, strings.Split(strings.TrimPrefix(path, top+"/"), "/"), b)
 			}
-			read++
-			look(path, strings.Split(strings.TrimPrefix(path, top+"/"), "/"), b)
-			return nil
 		})
 	}
 	walk(objectName, func(path string, rel []string, b []byte) {

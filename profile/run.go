@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -173,7 +174,7 @@ func (o *Options) environment() ([]string, error) {
 	if _, err := os.Stat(agent); err != nil {
 		return nil, fmt.Errorf("finding the agent: %w", err)
 	}
-	env = append(env[:len(env):len(env)], injection+"="+agent)
+	env = append(slices.Clip(env), injection+"="+agent)
 	if o.Observe {
 		env = append(env, observeEnv+"=1")
 	}
@@ -242,15 +243,13 @@ func (r *run) accept(ctx context.Context, l *net.UnixListener) {
 			c.Close()
 			continue
 		}
-		r.sessions.Add(1)
-		go func() {
-			defer r.sessions.Done()
+		r.sessions.Go(func() {
 			r.serve(ctx, c)
 			c.Close()
 			r.mu.Lock()
 			delete(r.conns, c)
 			r.mu.Unlock()
-		}()
+		})
 	}
 }
 

@@ -2,6 +2,7 @@ package rewrite
 
 import (
 	"fmt"
+	"slices"
 
 	"gnvcc/rewrite/pass"
 	"gnvcc/rewrite/ptx"
@@ -282,9 +283,9 @@ func (p *registerReader) number(name []byte) int {
 // width is a register's in bits, 0 for what is no declared register.
 func (p *registerReader) width(name []byte) int {
 	if n := p.number(name); n >= 0 {
-		for i := len(p.groups) - 1; i >= 0; i-- {
-			if p.groups[i].base <= n {
-				return p.groups[i].bits
+		for _, v := range slices.Backward(p.groups) {
+			if v.base <= n {
+				return v.bits
 			}
 		}
 	}
@@ -370,10 +371,8 @@ func (r *registers) has(name []byte) bool {
 // special tells PTX's own registers by their form, since the list grows with every ISA: they have a
 // dimension (%tid.x) or a long name (%laneid, %clock64).
 func special(name []byte) bool {
-	for _, c := range name {
-		if c == '.' {
-			return true
-		}
+	if slices.Contains(name, '.') {
+		return true
 	}
 	return len(name) > 4
 }

@@ -32,14 +32,10 @@ const capturesAbout = `Without an argument: lists the launches that gnvcc tune h
 func capturesVerb() *cobra.Command {
 	c := newVerb("captures [drop ID... | export ID FOLDER | shrink FOLDER]",
 		"list captured launches; drop or export some, or copy small ones for gnvcc bench", capturesAbout, arguments(0, -1))
-	return tries(c, 2, listCaptures)
+	return withStore(c, 2, listCaptures)
 }
 
-func listCaptures(args []string) error {
-	store, err := openStore()
-	if err != nil {
-		return err
-	}
+func listCaptures(store *cache.Store, args []string) error {
 	s, err := tuner.Captures(store)
 	if err != nil {
 		return err
@@ -178,7 +174,7 @@ func replayVerb() *cobra.Command {
 	folder := fs.String("captures", "", capturesUsage)
 	completesKernels(c, capturedNames, false)
 	on := fs.String("on", "", onUsage)
-	return tries(c, 2, func(args []string) error {
+	return withStore(c, 2, func(store *cache.Store, args []string) error {
 		engine, err := engineOf(*on)
 		if err != nil {
 			return err
@@ -189,10 +185,6 @@ func replayVerb() *cobra.Command {
 		}
 		if budget <= 0 {
 			return errors.New("--budget must be more than 0")
-		}
-		store, err := openStore()
-		if err != nil {
-			return err
 		}
 		var captures *capture.Store // nil: the store's
 		if *folder != "" {

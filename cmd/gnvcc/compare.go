@@ -107,7 +107,7 @@ func (r *comparing) run(ctx context.Context, store *cache.Store, args []string) 
 		return err
 	}
 	defer p.Close()
-	known, _, err := decided()
+	known, _, err := decided(store)
 	if err != nil {
 		return err
 	}

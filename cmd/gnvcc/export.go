@@ -131,7 +131,7 @@ func replaceFile(path string, text []byte) error {
 // locked gives the lines for kernels that were built, and what is left out, with the reasons.
 func locked(ctx context.Context, store *cache.Store,
 	built []record.BuiltKernel) (lines []lock.Line, left []string, err error) {
-	decisions, untaken, err := decided()
+	decisions, untaken, err := decided(store)
 	if err != nil {
 		return nil, nil, err
 	}

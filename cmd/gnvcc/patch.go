@@ -28,11 +28,7 @@ import (
 // copies for values, ...) is named in front of it.
 
 // printPatches prints the diffs of decisions; those without a recipe have none.
-func printPatches(found []cache.Decision) error {
-	store, err := openStore()
-	if err != nil {
-		return err
-	}
+func printPatches(store *cache.Store, found []cache.Decision) error {
 	c, err := tuner.NewCompiler(store)
 	if err != nil {
 		return err

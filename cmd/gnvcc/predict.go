@@ -24,18 +24,18 @@ func predictVerb() *cobra.Command {
 	adopt := c.Flags().Bool("adopt", false,
 		"keep what is predicted to be fastest of each kernel that nothing was decided for: only builds with GNVCC_PREDICT=1 take it, and no build once the kernel was measured")
 	completesKernels(c, builtNames, false)
-	return tries(c, 2, func(args []string) error { return predict(strings.Join(args, ""), *adopt) })
+	return onStore(c, 2, func(ctx context.Context, store *cache.Store, args []string) error {
+		return predict(ctx, store, strings.Join(args, ""), *adopt)
+	})
 }
 
-func predict(kernel string, adopt bool) error {
-	ctx, stop := ended(context.Background())
-	defer stop()
-	p, err := newPrediction(ctx)
+func predict(ctx context.Context, store *cache.Store, kernel string, adopt bool) error {
+	p, err := newPrediction(ctx, store)
 	if err != nil {
 		return err
 	}
 	defer p.Close()
-	built := builtKernels(p.decisions.Store())
+	built := builtKernels(store)
 	if len(built) == 0 && kernel == "" {
 		fmt.Fprintln(console, "no kernel is known yet: build a program with gnvcc")
 		return nil
@@ -58,16 +58,16 @@ type prediction struct {
 	decisions *tuner.Decisions
 }
 
-func newPrediction(ctx context.Context) (*prediction, error) {
-	decisions, err := openDecisions(ctx)
+func newPrediction(ctx context.Context, store *cache.Store) (*prediction, error) {
+	decisions, err := tuner.OpenDecisions(ctx, store)
 	if err != nil {
 		return nil, err
 	}
-	all, _, err := decided()
+	all, _, err := decided(store)
 	if err != nil {
 		return nil, err
 	}
-	p, err := tuner.NewPredictor(decisions.Store(), all, ownVersion())
+	p, err := tuner.NewPredictor(store, all, ownVersion())
 	return &prediction{p, decisions}, err
 }
 
@@ -90,10 +90,11 @@ func (p *prediction) print(ctx context.Context, list []record.BuiltKernel) {
 
 // explainPage writes a page with what was decided of kernels, those that were built and not yet
 // tuned, and what can be foretold of all of them. Without any it writes nothing.
-func explainPage(path string, built []record.BuiltKernel, in page.Input) error {
+func explainPage(store *cache.Store, path string, built []record.BuiltKernel,
+	in page.Input) error {
 	ctx, stop := ended(context.Background())
 	defer stop()
-	p, err := newPrediction(ctx)
+	p, err := newPrediction(ctx, store)
 	if err != nil {
 		return err
 	}
@@ -117,7 +118,7 @@ func explainPage(path string, built []record.BuiltKernel, in page.Input) error {
 		return ctx.Err()
 	}
 	in.Foretold = func(d cache.Decision) *page.Foretold { return seen[d.Identity] }
-	return writePage(path, in)
+	return writePage(store, path, in)
 }
 
 // adopt keeps, for each of some kernels that nothing was decided for, the recipe that is foretold

@@ -66,20 +66,20 @@ func reportVerb() *cobra.Command {
 		"only these kernels, each in full: a `KERNEL` as gnvcc explain takes it; exit code 1 if there is none")
 	oneOf(c, "json", "csv", "markdown", "html", "compare")
 	completesFlag(c, "kernel")
-	return tries(c, 2, func(args []string) error {
+	return withStore(c, 2, func(store *cache.Store, args []string) error {
 		if r.all && len(args) > 0 {
 			return errors.New("name a folder, or use --all")
 		}
-		return showReport(r, args)
+		return showReport(store, r, args)
 	})
 }
 
-func showReport(r reporting, args []string) error {
-	mine, err := scopeHere(args, r.all)
+func showReport(store *cache.Store, r reporting, args []string) error {
+	mine, err := scopeHere(store, args, r.all)
 	if err != nil {
 		return err
 	}
-	every, untaken, err := decided()
+	every, untaken, err := decided(store)
 	if err != nil {
 		return err
 	}
@@ -116,7 +116,7 @@ func showReport(r reporting, args []string) error {
 }
 
 // scopeHere is the scope of the folder that a verb is given, or of the present one.
-func scopeHere(args []string, all bool) (*scope, error) {
+func scopeHere(store *cache.Store, args []string, all bool) (*scope, error) {
 	folder, err := folderOf(append(args, "."))
 	if err != nil {
 		return nil, err
@@ -127,10 +127,6 @@ func scopeHere(args []string, all bool) (*scope, error) {
 	if all {
 		folder = ""
 	}
-	store, err := openStore()
-	if err != nil {
-		return nil, err
-	}
 	return scopeOf(store, folder)
 }
 
@@ -138,11 +134,7 @@ func scopeHere(args []string, all bool) (*scope, error) {
 // identities.
 func meaning(word string, mine *scope, all []cache.Decision) ([]cache.Decision, map[string]bool,
 	error) {
-	store, err := openStore()
-	if err != nil {
-		return nil, nil, err
-	}
-	list := known(store, all)
+	list := known(mine.store, all)
 	if mine.folder != "" {
 		decided := identities(known(nil, all))
 		list = slices.DeleteFunc(list, func(k selection.Kernel) bool {
@@ -185,7 +177,7 @@ func reportAs(r reporting, mine *scope, decisions []cache.Decision) error {
 		return page.Compare(stdout(), old, decisions)
 	case r.html != "":
 		in.Programs = programs(mine, decisions)
-		return writePage(r.html, in)
+		return writePage(mine.store, r.html, in)
 	}
 	if r.Kernel == nil {
 		tellPrograms(stdout(), programs(mine, decisions))
@@ -220,15 +212,17 @@ func explainVerb() *cobra.Command {
 		"print the recipe as a diff for patch -p0: pragmas and register caps; what can't be written so is named")
 	oneOf(c, "html", "patch")
 	completesKernels(c, builtNames, false)
-	return tries(c, 2, func(args []string) error { return explain(args[0], *html, *patch) })
+	return withStore(c, 2, func(store *cache.Store, args []string) error {
+		return explain(store, args[0], *html, *patch)
+	})
 }
 
-func explain(kernel, html string, patch bool) error {
-	decisions, untaken, err := decided()
+func explain(store *cache.Store, kernel, html string, patch bool) error {
+	decisions, untaken, err := decided(store)
 	if err != nil {
 		return err
 	}
-	everywhere, err := scopeHere(nil, true)
+	everywhere, err := scopeHere(store, nil, true)
 	if err != nil {
 		return err
 	}
@@ -237,15 +231,11 @@ func explain(kernel, html string, patch bool) error {
 		complain("explain", err)
 		return exit(1)
 	}
-	store, err := openStore()
-	if err != nil {
-		return err
-	}
 	built := codes(slices.DeleteFunc(builtKernels(store), func(b builtKernel) bool {
 		return !meant[b.Identity]
 	}))
 	if html != "" {
-		return explainPage(html, built, page.Input{Decisions: found, Untaken: untaken,
+		return explainPage(store, html, built, page.Input{Decisions: found, Untaken: untaken,
 			Place: everywhere.place, Title: "gnvcc explain " + kernel, Version: ownVersion(),
 			Made: time.Now()})
 	}
@@ -255,7 +245,7 @@ func explain(kernel, html string, patch bool) error {
 	if len(found) == 0 { // built, not yet tuned
 		ctx, stop := ended(context.Background())
 		defer stop()
-		p, err := newPrediction(ctx)
+		p, err := newPrediction(ctx, store)
 		if err != nil {
 			return err
 		}
@@ -264,7 +254,7 @@ func explain(kernel, html string, patch bool) error {
 		return nil
 	}
 	if patch {
-		return printPatches(found)
+		return printPatches(store, found)
 	}
 	for i, d := range found {
 		if i > 0 {
@@ -280,11 +270,7 @@ func explain(kernel, html string, patch bool) error {
 
 // decided are all decisions, in order of the kernels' names, and why no build takes the recipes of
 // some.
-func decided() ([]cache.Decision, func(cache.Decision) error, error) {
-	store, err := openStore()
-	if err != nil {
-		return nil, nil, err
-	}
+func decided(store *cache.Store) ([]cache.Decision, func(cache.Decision) error, error) {
 	sn, err := store.Snapshot()
 	if err != nil && !errors.Is(err, cache.ErrNone) {
 		return nil, nil, err
@@ -355,6 +341,7 @@ func each[T any](sn *cache.Snapshot, bucket string, fn func(T)) error {
 
 // A scope is a folder's part of the store.
 type scope struct {
+	store   *cache.Store
 	folder  string // absolute; "": everything
 	kernels map[string]bool
 	places  map[string]report.Place // by identity
@@ -363,8 +350,8 @@ type scope struct {
 
 // scopeOf looks at what was built and seen in and below a folder, "" for everywhere.
 func scopeOf(store *cache.Store, folder string) (*scope, error) {
-	s := &scope{folder: folder, kernels: map[string]bool{}, places: map[string]report.Place{},
-		real: map[string]string{}}
+	s := &scope{store: store, folder: folder, kernels: map[string]bool{},
+		places: map[string]report.Place{}, real: map[string]string{}}
 	builds := apply.ReadBuilds(store)
 	for _, built := range builds.Commands(nil) {
 		here := s.below(built.Output) || slices.ContainsFunc(built.Files, s.below)
@@ -461,11 +448,7 @@ func (s *scope) nothing(elsewhere int) string {
 
 // writePage writes a page with all that this store knows beside the decisions: programs, toolkits,
 // recipes as source.
-func writePage(path string, in page.Input) error {
-	store, err := openStore()
-	if err != nil {
-		return err
-	}
+func writePage(store *cache.Store, path string, in page.Input) error {
 	known := newestBuilt(store)
 	if c, err := tuner.NewCompiler(store); err == nil {
 		defer c.Close()
@@ -495,11 +478,7 @@ func writePage(path string, in page.Input) error {
 
 // programs are those of a scope that were observed, with what the decisions make of their time.
 func programs(mine *scope, decisions []cache.Decision) []page.Program {
-	store, err := openStore()
-	if err != nil {
-		return nil
-	}
-	s, err := tuner.Captures(store)
+	s, err := tuner.Captures(mine.store)
 	if err != nil {
 		return nil
 	}
@@ -561,8 +540,9 @@ func tellPrograms(w io.Writer, list []page.Program) {
 
 // hazards prints what there is to say, nothing where there is nothing. meant are the kernels'
 // identities, nil: all.
-func hazards(w io.Writer, store *cache.Store, mine *scope, decisions []cache.Decision,
+func hazards(w io.Writer, mine *scope, decisions []cache.Decision,
 	meant map[string]bool) error {
+	store := mine.store
 	shapes, devices, device := make(map[string][][3]int), make(map[string]string), ""
 	if m := tuner.Machine(store); m != nil {
 		device = m.Device
@@ -625,11 +605,7 @@ func hazards(w io.Writer, store *cache.Store, mine *scope, decisions []cache.Dec
 
 // tellHazards is hazards for a report: what goes wrong here must not spoil the rest.
 func tellHazards(mine *scope, decisions []cache.Decision, meant map[string]bool) {
-	store, err := openStore()
-	if err == nil {
-		err = hazards(stdout(), store, mine, decisions, meant)
-	}
-	if err != nil {
+	if err := hazards(stdout(), mine, decisions, meant); err != nil {
 		fmt.Fprintln(os.Stderr, "gnvcc report: locks and barriers were not checked:", err)
 	}
 }

@@ -23,14 +23,12 @@ func statsVerb() *cobra.Command {
 	zero := fs.Bool("zero", false, "reset the counters")
 	asJSON := fs.Bool("json", false, "as JSON")
 	oneOf(c, "zero", "json")
-	return tries(c, 2, func([]string) error { return stats(*zero, *asJSON) })
+	return withStore(c, 2, func(store *cache.Store, _ []string) error {
+		return stats(store, *zero, *asJSON)
+	})
 }
 
-func stats(zero, asJSON bool) error {
-	store, err := openStore()
-	if err != nil {
-		return err
-	}
+func stats(store *cache.Store, zero, asJSON bool) error {
 	if zero {
 		return store.ZeroStats()
 	}

@@ -138,14 +138,22 @@ func tries(c *cobra.Command, code int, run func(args []string) error) *cobra.Com
 	return c
 }
 
-// onStore is tries for what works on the user's store, until a signal ends it.
-func onStore(c *cobra.Command, code int,
-	run func(ctx context.Context, store *cache.Store, args []string) error) *cobra.Command {
+// withStore is tries for what works on the user's store. A signal ends the process.
+func withStore(c *cobra.Command, code int,
+	run func(store *cache.Store, args []string) error) *cobra.Command {
 	return tries(c, code, func(args []string) error {
 		store, err := openStore()
 		if err != nil {
 			return err
 		}
+		return run(store, args)
+	})
+}
+
+// onStore is withStore for what a signal ends by its context.
+func onStore(c *cobra.Command, code int,
+	run func(ctx context.Context, store *cache.Store, args []string) error) *cobra.Command {
+	return withStore(c, code, func(store *cache.Store, args []string) error {
 		ctx, stop := ended(context.Background())
 		defer stop()
 		return run(ctx, store, args)

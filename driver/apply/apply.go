@@ -179,16 +179,14 @@ func (a *applying) runAll(ctx context.Context, runs []*rerun, jobs int) {
 	var wg sync.WaitGroup
 	next := make(chan *rerun)
 	for range jobs {
-		wg.Add(1)
-		go func() {
-			defer wg.Done()
+		wg.Go(func() {
 			for r := range next {
 				begun := time.Now()
 				b := &beside{rerun: r, store: a.store, env: a.env, self: a.self}
 				err := b.build(ctx)
 				a.tell(b, err, time.Since(begun))
 			}
-		}()
+		})
 	}
 	for _, r := range runs {
 		if ctx.Err() != nil {

@@ -339,10 +339,9 @@ type keptCandidate struct {
 	Normals    map[string]string `json:",omitempty"`
 	Doubted    bool              `json:",omitempty"` // it is to be proved
 	Draft      bool              `json:",omitempty"`
-	Error      string            // why there is none
 }
 
-const memoCandidate cache.Memos[keptCandidate] = "candidate"
+const memoCandidate cache.Memos[keptOf[keptCandidate]] = "candidate"
 
 // Compile makes a candidate. An error says why there is none: the recipe can't be carried out, or a
 // tool refused it. What was made once is found again, refusals too; ctx and Limit end what takes
@@ -460,20 +459,29 @@ func (c *Compiler) candidate(ctx context.Context, s *Source, r recipe.Recipe,
 		mode = forMeasuring
 	}
 	if mode == forDraft {
-		if cand, ok, err := c.kept(key); ok {
-			return c.provable(cand, s, r, mode), err // better than a draft
+		if _, ok := memoCandidate.Get(c.store, key); ok {
+			mode = forMeasuring // better than a draft
+		} else {
+			key = cache.HashOf("draft", key)
 		}
-		key = cache.HashOf("draft", key)
 	}
-	cand, err := once(ctx, &c.flights, key,
-		func() (*Candidate, bool, error) { return c.kept(key) },
-		func() (*Candidate, error) { return c.compile(ctx, s, r, mode, key) })
-	return c.provable(cand, s, r, mode), err
+	k, err := recall(ctx, c.store, &c.flights, memoCandidate, key, func(k keptCandidate) bool {
+		return c.store.HasObject(k.Cubin)
+	}, func() (keptCandidate, error) { return c.make(ctx, s, r, mode) })
+	if err != nil {
+		return nil, err
+	}
+	path, err := c.store.ObjectFile(k.Cubin)
+	if err != nil {
+		return nil, err
+	}
+	return c.provable(&Candidate{Path: path, Entry: k.Entry, Build: k.Build, MaxThreads: k.MaxThreads,
+		Normals: k.Normals, doubted: k.Doubted, Draft: k.Draft}, s, r, mode), nil
 }
 
 // provable gives a candidate that is to be proved the means.
 func (c *Compiler) provable(cand *Candidate, s *Source, r recipe.Recipe, mode purpose) *Candidate {
-	if cand == nil || !cand.doubted || mode == forPlainCopy {
+	if !cand.doubted || mode == forPlainCopy {
 		return cand
 	}
 	cand.Prove = func(ctx context.Context) error {
@@ -494,44 +502,6 @@ func (c *Compiler) provable(cand *Candidate, s *Source, r recipe.Recipe, mode pu
 		return bad[s.Kernel]
 	}
 	return cand
-}
-
-func (c *Compiler) kept(key string) (*Candidate, bool, error) {
-	k, ok := memoCandidate.Get(c.store, key)
-	if !ok {
-		return nil, false, nil
-	}
-	if k.Error != "" {
-		return nil, true, errors.New(k.Error)
-	}
-	cand, err := c.candidateOf(k)
-	return cand, err == nil, nil
-}
-
-// candidateOf is a candidate that is kept.
-func (c *Compiler) candidateOf(k keptCandidate) (*Candidate, error) {
-	path, err := c.store.ObjectFile(k.Cubin)
-	if err != nil {
-		return nil, err
-	}
-	return &Candidate{Path: path, Entry: k.Entry, Build: k.Build, MaxThreads: k.MaxThreads,
-		Normals: k.Normals, doubted: k.Doubted, Draft: k.Draft}, nil
-}
-
-func (c *Compiler) compile(ctx context.Context, s *Source, r recipe.Recipe, mode purpose,
-	key string) (*Candidate, error) {
-	kept, err := c.make(ctx, s, r, mode)
-	if err != nil {
-		if ctx.Err() != nil || transient(err) {
-			return nil, err
-		}
-		kept = keptCandidate{Error: err.Error()}
-	}
-	memoCandidate.Put(c.store, key, kept) // made again if it can't be kept
-	if err != nil {
-		return nil, err
-	}
-	return c.candidateOf(kept)
 }
 
 // transient tells whether an error is about this machine at this moment (a full disk, a store that

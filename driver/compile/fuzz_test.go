@@ -8,7 +8,7 @@ import (
 
 // FuzzCandidates reads candidates from a store in which somebody else could have written.
 func FuzzCandidates(f *testing.F) {
-	f.Add([]byte(`{"Cubin":"x","Entry":"k","MaxThreads":1024}`))
+	f.Add([]byte(`{"Value":{"Cubin":"x","Entry":"k","MaxThreads":1024}}`))
 	f.Add([]byte(`{"Error":"ptxas: no"}`))
 	store, err := cache.Open(f.TempDir())
 	if err != nil {
@@ -19,8 +19,9 @@ func FuzzCandidates(f *testing.F) {
 		if err := store.PutMemo(string(memoCandidate), key, text); err != nil {
 			t.Fatal(err)
 		}
-		if c, ok, err := New(store, t.TempDir()).kept(key); ok && (c == nil) == (err == nil) {
-			t.Errorf("%q: %v, %v", text, c, err)
+		k, ok := memoCandidate.Get(store, key)
+		if ok && k.Error == "" && store.HasObject(k.Value.Cubin) {
+			t.Errorf("%q: %v", text, k)
 		}
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"sort"
 
 	"gnvcc/cache"
@@ -249,9 +250,7 @@ func (b *Workbench) tryStub(p *plan, bad map[string]error) {
 		return
 	}
 	_, refused := h.Patch(p.choices)
-	for name, reason := range p.blame(refused) {
-		bad[name] = reason
-	}
+	maps.Copy(bad, p.blame(refused))
 }
 
 // blame puts what was said of second entries down to their kernels.

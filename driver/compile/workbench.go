@@ -176,9 +176,7 @@ func (b *Workbench) Build(ctx context.Context, j *job.Job, t *record.Translation
 		return nil, fmt.Errorf("read the PTX: %w", err)
 	}
 	left := make(map[string]recipe.Recipe, len(recipes))
-	for name, r := range recipes {
-		left[name] = r
-	}
+	maps.Copy(left, recipes)
 	refused := map[string]error{}
 	drop := func(reasons map[string]error) {
 		for name, reason := range reasons {

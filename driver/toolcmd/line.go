@@ -100,20 +100,17 @@ func ReadLine(args []string, dir string, getenv func(string) string) *Line {
 	if before == "" && after == "" {
 		l.read(args, 0)
 	} else {
-		words := append(split(before), args...)
-		l.read(append(words, split(after)...), 0)
+		words := append(Words(before), args...)
+		l.read(append(words, Words(after)...), 0)
 	}
 	l.settle()
 	return l
 }
 
-// Words cuts a text of nvcc's options into words.
-func Words(text string) []string { return split(text) }
-
-// split cuts a text into words the way nvcc does for its variables and option files: at white
-// space, double and single quotes group. What nvcc does with stray quotes differs between the two;
-// a word that is not exactly nvcc's costs nothing here.
-func split(text string) []string {
+// Words cuts a text of nvcc's options into words the way nvcc does for its variables and option
+// files: at white space, double and single quotes group. What nvcc does with stray quotes differs
+// between the two; a word that is not exactly nvcc's costs nothing here.
+func Words(text string) []string {
 	var words []string
 	var word []byte
 	var quote byte
@@ -229,7 +226,7 @@ func (l *Line) file(names string, depth int) {
 			l.Options = err.Error()
 			return
 		}
-		l.read(split(string(text)), depth+1)
+		l.read(Words(string(text)), depth+1)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 
 	"gnvcc/cache"
 	"gnvcc/driver/record"
@@ -35,12 +36,7 @@ func (c Code) Own() bool {
 		}
 		return len(c.Built) > 0
 	}
-	for _, a := range c.Built {
-		if plain(a) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(c.Built, plain)
 }
 
 // plain tells whether an assembly has no recipe in it.

@@ -40,10 +40,8 @@ func (s *search) whyNot(l *lever.Lever) string {
 		return fmt.Sprintf("not exact by %s, as --exact demands", s.t.o.Exact)
 	}
 	if l.Try != nil {
-		for _, r := range l.Try(s.sit) {
-			if s.permitted(r) {
-				return ""
-			}
+		if slices.ContainsFunc(l.Try(s.sit), s.permitted) {
+			return ""
 		}
 	}
 	if l.Why != nil {

@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -97,9 +98,7 @@ func (w *Watcher) status() Status {
 	s.Done = slices.Clone(w.last)
 	s.Batches, s.Tried, s.Tuned = w.batches, w.tried, w.tuned
 	s.Candidates = map[string]int{}
-	for name, n := range w.measured {
-		s.Candidates[name] = n
-	}
+	maps.Copy(s.Candidates, w.measured)
 	s.Idle = len(w.dirty) == 0 && len(w.doing) == 0 && len(jobs) == 0
 	return s
 }

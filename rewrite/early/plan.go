@@ -3,6 +3,7 @@ package early
 import (
 	"bytes"
 	"errors"
+	"maps"
 	"slices"
 
 	"gnvcc/rewrite/pass"
@@ -298,9 +299,7 @@ func (p *earlyPlan) ask(tests map[[2]earlyBase]int, stores []earlyAccess, l earl
 	map[[2]earlyBase]int, bool) {
 	list := slices.Clone(p.tests)
 	more := map[[2]earlyBase]int{}
-	for key, n := range tests {
-		more[key] = n
-	}
+	maps.Copy(more, tests)
 	for _, s := range stores {
 		if s.base == l.base {
 			if s.low < l.high && l.low < s.high {

@@ -2,6 +2,7 @@ package sass
 
 import (
 	"gnvcc/graph"
+	"slices"
 	"sort"
 )
 
@@ -89,7 +90,7 @@ func (f *Function) Flow() *Flow {
 		}
 	}
 	out := &Flow{block: make([]int, n)}
-	for k := 0; k < n; k++ {
+	for k := range n {
 		if first[k] {
 			out.Blocks = append(out.Blocks, Block{Start: k, Header: -1})
 		}
@@ -130,10 +131,8 @@ func (f *Function) targets(n int) []int {
 }
 
 func (f *Flow) edge(from, to int) {
-	for _, b := range f.Blocks[from].Next {
-		if b == to {
-			return
-		}
+	if slices.Contains(f.Blocks[from].Next, to) {
+		return
 	}
 	f.Blocks[from].Next = append(f.Blocks[from].Next, to)
 	f.Blocks[to].Before = append(f.Blocks[to].Before, from)

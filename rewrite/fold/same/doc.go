@@ -9,6 +9,9 @@
 // same.go is the question, model.go and graph.go what is read of a kernel, local.go its variables
 // in local memory, folded.go what its loads may be handed, fused.go the sums of which it is known
 // what ptxas did, constant.go and values.go what may become known, copy.go variants that are
-// copies but for integers, match.go the search for each instruction's original, choice.go the
-// sums, sign.go where a change of sign may have gone.
+// copies but for integers, match.go the search for each instruction's original, choice.go and
+// otherwise.go the sums, sign.go where a change of sign may have gone, scaled.go products with a
+// power of two, neutral.go operations that a constant takes away, selection.go values that are
+// chosen from the same two, origins.go what an operand may hold, address.go and written.go what a
+// load may read.
 package same

@@ -1,6 +1,7 @@
 package dataflow
 
 import (
+	"maps"
 	"strconv"
 
 	"gnvcc/rewrite/ptx"
@@ -114,9 +115,7 @@ func (w *Walker) block(p place, atom int, see seeing, visit func(int)) ([]place,
 		return nil, left
 	}
 	known := make(map[string]value, len(p.known)+4)
-	for k, v := range p.known {
-		known[k] = v
-	}
+	maps.Copy(known, p.known)
 	b := w.Blocks[at]
 	visit(at)
 	for i := p.stmt; i < b.Last; i++ {
