@@ -82,8 +82,11 @@ func Short(sources ...string) string {
 	if Every() || called.MatchString(strings.Join(sources, "\n")) {
 		return "NVCC_PREPEND_FLAGS="
 	}
-	return "NVCC_PREPEND_FLAGS=-I" + filepath.Join(filepath.Dir(script()), "kits", "short")
+	return "NVCC_PREPEND_FLAGS=" + ShortFlag()
 }
+
+// ShortFlag is the option of nvcc that Short sets.
+func ShortFlag() string { return "-I" + filepath.Join(filepath.Dir(script()), "kits", "short") }
 
 // Condition is testscript's: [every] holds where every test is to run; a script that takes long
 // begins with it, and says what the shorter ones see of the same. [exists:FILE] says of itself.

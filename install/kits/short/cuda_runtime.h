@@ -10,6 +10,11 @@
 #include <device_launch_parameters.h>
 extern "C" __host__ __device__ unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block,
 	__SIZE_TYPE__ shared = 0, struct CUstream_st *stream = 0);
+// Those that gnvcc itself writes into the text of a variant.
+extern "C" __device__ __device_builtin__ int __float_as_int(float);
+extern "C" __device__ __device_builtin__ float __int_as_float(int);
+extern "C" __device__ __device_builtin__ long long __double_as_longlong(double);
+extern "C" __device__ __device_builtin__ double __longlong_as_double(long long);
 #else
 #include_next <cuda_runtime.h>
 #endif
