@@ -67,7 +67,10 @@ func TestKillApply(t *testing.T) {
 		objects[r] = readUnits(t, dir)
 	}
 	random := rand.New(rand.NewPCG(11, uint64(time.Now().UnixNano())))
-	rounds := 16
+	rounds := 6
+	if kits.Every() {
+		rounds = 16
+	}
 	if kits.Longer() {
 		rounds = 400
 	}

@@ -63,8 +63,9 @@ func TestScripts(t *testing.T) {
 		t.Run(version, func(t *testing.T) {
 			kit := drivertest.Toolkit(t, version)
 			params := testscript.Params{
-				Dir:   "testdata/script",
-				Setup: func(env *testscript.Env) error { return setup(env, kit, version) },
+				Dir:       "testdata/script",
+				Condition: kits.Condition,
+				Setup:     func(env *testscript.Env) error { return setup(env, kit, version) },
 				Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 					"plant":   plant,
 					"unplant": unplant,

@@ -19,6 +19,7 @@ import (
 // tell the version in their names, with checksums that are right. Each is unpacked by its own
 // tools, where these are here.
 func TestDist(t *testing.T) {
+	kits.Long(t, "TestMakeInstall builds the program")
 	if testing.Short() {
 		t.Skip("skipped: -short, and this compiles for two machines")
 	}

@@ -172,8 +172,11 @@ func TestPrograms(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := bench{nvcc: kit.Nvcc(), arch: "sm_90", work: t.TempDir()}
-	for _, p := range all {
+	for i, p := range all {
 		t.Run(p.Name, func(t *testing.T) {
+			if i%12 != 0 {
+				kits.Long(t, "each twelfth program is built")
+			}
 			t.Parallel()
 			if err := b.build(context.Background(), p, b.nvcc, "nvcc"); err != nil {
 				t.Error(err)

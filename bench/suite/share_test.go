@@ -12,6 +12,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"gnvcc/install/kits"
 )
 
 // shared sets up fake programs that write down when two of them are at the GPU at once, and with
@@ -150,6 +152,7 @@ func TestClaimed(t *testing.T) {
 
 // Waiting for the GPU is no part of a limit or a time, and it ends with the budget.
 func TestWaiting(t *testing.T) {
+	kits.Long(t, "TestClaimed waits for another suite")
 	dir, args := shared(t, "better\n", "-run-limit", "3s", "-tune-limit", "3s")
 	held, err := lock(filepath.Join(dir, "lock"))
 	if err != nil || held == nil {

@@ -266,6 +266,7 @@ func TestCompareBad(t *testing.T) {
 // TestCompareCommit: the recorded command on another commit's tree, which needs a header that git
 // does not know.
 func TestCompareCommit(t *testing.T) {
+	kits.Long(t, "TestCompareStatic compares other options and toolkits")
 	u := newUpgraded(t)
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("SKIPPED: no git here")
@@ -387,6 +388,7 @@ func TestCompareReplay(t *testing.T) {
 // become slower fails, another GPU's baseline is refused, a recipe that leaves other bits is a
 // loss.
 func TestBench(t *testing.T) {
+	kits.Long(t, "TestCompareReplay compares in the same way")
 	u := newUpgraded(t)
 	u.env = append(u.env, "TEST_NO_GPU=")
 	out, code := u.gnvcc("bench")
@@ -475,6 +477,7 @@ func TestShrink(t *testing.T) {
 // inputs filled in as GitHub does. What would speak with GitHub is a gh that writes down what it is
 // told.
 func TestAction(t *testing.T) {
+	kits.Long(t, "TestCompareReplay compares in the same way")
 	u := newUpgraded(t)
 	u.env = append(u.env, "TEST_NO_GPU=")
 	u.captured(256)

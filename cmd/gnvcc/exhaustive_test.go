@@ -7,6 +7,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"gnvcc/install/kits"
 )
 
 // A logged is the line of a tuning run in GNVCC_LOG.
@@ -24,6 +26,7 @@ type logged struct {
 // TestReplayExhaustive: the benchmark mode works on captures alone, is told in the decisions, and
 // the log says what every capture came to.
 func TestReplayExhaustive(t *testing.T) {
+	kits.Long(t, "policy/search measures exhaustively on a simulated GPU")
 	t.Log("the GPU is simulated")
 	w := newWatched(t, "ld")
 	log := filepath.Join(w.tmp, "log")

@@ -230,6 +230,7 @@ func TestJudgeVerb(t *testing.T) {
 
 // TestJudgeReplays: the same on a GPU, on captured launches: equal and timed.
 func TestJudgeReplays(t *testing.T) {
+	kits.Long(t, "policy/judge replays on a simulated GPU")
 	t.Log("the GPU is simulated: it runs nothing, all builds are equal there, and times are made up")
 	w := newWatched(t, "ld")
 	text, err := os.ReadFile(filepath.Join(w.Dir, "many.cu"))

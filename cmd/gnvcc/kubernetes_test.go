@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"gnvcc/install/kits"
 )
 
 // A kubectl of our own stands for a cluster: of an Indexed Job it runs the command of each index,
@@ -121,6 +123,7 @@ func kubeController(file func(string) string) {
 // Job, one that is lost twice is not searched; a login node without a GPU does; and where there is
 // no cluster the search is done here.
 func TestKubernetes(t *testing.T) {
+	kits.Long(t, "TestWork has workers that die, on this machine")
 	w := newWorkers(t)
 	bin, shared := filepath.Join(w.dir, "bin"), filepath.Join(w.dir, "shared")
 	os.Mkdir(bin, 0o700)
@@ -178,6 +181,7 @@ func TestKubernetes(t *testing.T) {
 
 // TestManifest: the Job can be had as a file, which somebody else applies.
 func TestManifest(t *testing.T) {
+	kits.Long(t, "TestWork has workers, on this machine")
 	w := newWorkers(t)
 	shared, kube := filepath.Join(w.dir, "shared"), filepath.Join(w.dir, "kube")
 	kubectl, manifest := filepath.Join(w.dir, "kubectl"), filepath.Join(w.dir, "job.yaml")

@@ -78,8 +78,11 @@ func params(kit kits.Kit) testscript.Params {
 			},
 		},
 		Condition: func(cond string) (bool, error) {
-			_, err := os.Stat("/dev/nvidiactl")
-			return cond == "gpu" && err == nil, nil
+			if cond == "gpu" {
+				_, err := os.Stat("/dev/nvidiactl")
+				return err == nil, nil
+			}
+			return kits.Condition(cond)
 		},
 	}
 }

@@ -111,7 +111,8 @@ func TestRegistry(t *testing.T) {
 	}
 	t.Cleanup(func() { os.RemoveAll(carrier) })
 	testscript.Run(t, testscript.Params{
-		Dir: "testdata/registry",
+		Dir:       "testdata/registry",
+		Condition: kits.Condition,
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("PATH", e.Getenv("PATH")+string(os.PathListSeparator)+carrier)
 			e.Setenv("GNVCC_NVCC", kit.Nvcc())

@@ -39,7 +39,10 @@ func TestSharing(t *testing.T) {
 			testscript.Run(t, testscript.Params{
 				Files: found,
 				Condition: func(name string) (bool, error) {
-					return name == "mounts" && mountable(), nil
+					if name == "mounts" {
+						return mountable(), nil
+					}
+					return kits.Condition(name)
 				},
 				Setup: func(e *testscript.Env) error {
 					e.Setenv("GNVCC_NVCC", kit.Nvcc())

@@ -146,6 +146,7 @@ func freePort(t *testing.T) int {
 // TestSlurm: steps of one allocation decide what one process does, with a step that is killed and
 // one that writes nonsense; with a controller that is stopped in between; and without any.
 func TestSlurm(t *testing.T) {
+	kits.Long(t, "TestWork has workers, on this machine")
 	w := newWorkers(t)
 	c := startCluster(t)
 	shared := filepath.Join(w.dir, "shared")

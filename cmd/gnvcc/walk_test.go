@@ -31,7 +31,10 @@ import (
 // time (GNVCC_SEED repeats one).
 func TestWalk(t *testing.T) {
 	kit := kits.Any(t)
-	steps, seed := 100, uint64(1)
+	steps, seed := 30, uint64(1)
+	if kits.Every() {
+		steps = 100
+	}
 	if kits.Longer() {
 		steps, seed = 10000, uint64(time.Now().UnixNano())
 	}

@@ -12,6 +12,7 @@ import (
 	"gnvcc/cache"
 	"gnvcc/driver/drivertest"
 	"gnvcc/driver/record"
+	"gnvcc/install/kits"
 )
 
 // What kernels of one file share: a device function with a loop, one that is not inlined, a
@@ -103,6 +104,9 @@ func TestJoint(t *testing.T) {
 					continue // what stands in the way of what is not the toolkit's affair
 				}
 				t.Run(c.name, func(t *testing.T) {
+					if c.flags != nil || c.spoil != nil || strings.HasPrefix(c.name, "two sets") {
+						kits.Long(t, "one text and a factor for a loop share runs, too")
+					}
 					flags := c.flags
 					if flags == nil {
 						flags = []string{"-arch=sm_80"}

@@ -118,6 +118,7 @@ func compiled(t *testing.T, p *drivertest.Project, what, program string,
 // TestSccacheRedis: what one machine has compiled another finds in a cache that they share, with
 // the same machine code; without the cache the machine code is the same.
 func TestSccacheRedis(t *testing.T) {
+	kits.Long(t, "TestSccache compiles below sccache")
 	program := sccacheTool(t)
 	root := kits.Debian(t, "redis-tools", "redis-server", "libjemalloc2", "liblzf1")
 	address := freeAddress(t)
@@ -143,6 +144,7 @@ func TestSccacheRedis(t *testing.T) {
 // TestSccacheDist: what other machines compile is the same machine code; where they are gone in the
 // midst of it, it is compiled here.
 func TestSccacheDist(t *testing.T) {
+	kits.Long(t, "TestSccache compiles below sccache")
 	if os.Geteuid() != 0 {
 		t.Skip("SKIPPED: sccache-dist's server wants root")
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"gnvcc/driver/drivertest"
+	"gnvcc/install/kits"
 )
 
 // TestSharedHost: a second entry is its file's, and the runtime may have the kernel from another
@@ -34,6 +35,9 @@ int main() { made<<<1, 1>>>((float *)0, 0); in_line<<<1, 1>>>(0, 0); strong<<<1,
 		{"13.0", "-device-entity-has-hidden-visibility=false", []string{"in_line", "strong"}},
 	} {
 		t.Run(c.version+c.flag, func(t *testing.T) {
+			if c.flag != "" {
+				kits.Long(t, "it is compiled without that flag")
+			}
 			p := drivertest.NewProject(t, c.version, map[string]string{"k.cu": text})
 			p.Gnvcc(append(strings.Fields(c.flag), "-w", "-arch=sm_80", "k.cu", "-o", "app")...)
 			compiler := New(p.Store, t.TempDir())

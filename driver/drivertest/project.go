@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -39,7 +41,7 @@ func NewProject(t *testing.T, version string, files map[string]string) *Project 
 	if p.Store, err = cache.Open(dir); err != nil {
 		t.Fatal(err)
 	}
-	p.Env = append(os.Environ(), "GNVCC_STRICT=1", "GNVCC_STORE="+dir, "GNVCC_NVCC="+
+	p.Env = append(os.Environ(), kits.Short(slices.Collect(maps.Values(files))...), "GNVCC_STRICT=1", "GNVCC_STORE="+dir, "GNVCC_NVCC="+
 		filepath.Join(p.Kit, "bin/nvcc"), "TMPDIR="+t.TempDir())
 	return p
 }

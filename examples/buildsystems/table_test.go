@@ -24,8 +24,7 @@ var toolkits = []string{"11.8", "12.4", "13.0", "13.3", "13.5"}
 const mainKit = "13.0"
 
 // usualWays are tried where not every test is to run: what most people build with.
-var usualWays = []string{"make", "cmake of the machine with make", "newest cmake with ninja and CUDACXX",
-	"ccache", "any name"}
+var usualWays = []string{"make", "newest cmake with ninja and CUDACXX", "ccache"}
 
 // notes say why it fails with nvcc itself, by toolkit or by way.
 var notes = map[string]string{

@@ -1,9 +1,11 @@
 package kits
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strings"
 	"sync"
@@ -68,6 +70,35 @@ func Long(t testing.TB, why string) {
 	if !Every() {
 		t.Skipf("SKIPPED: a long test: %s; GNVCC_TESTS=all runs it", why)
 	}
+}
+
+// called are functions of CUDA's library that tests' sources call.
+var called = regexp.MustCompile(`\b(__(f|float_|expf|logf|ld|shfl)|atomic|tex\dD|make_|printf|max|min|f?(abs|max|min|ma)f?\(|r?sqrt|exp|log|sin|cos|pow)\w*[<(]`)
+
+// Short is a setting with which nvcc takes a third of the time for the device code of these
+// sources: it reads a cuda_runtime.h without library functions (short/). It reads its own where
+// they call one, and where every test is to run.
+func Short(sources ...string) string {
+	if Every() || called.MatchString(strings.Join(sources, "\n")) {
+		return "NVCC_PREPEND_FLAGS="
+	}
+	return "NVCC_PREPEND_FLAGS=" + ShortFlag()
+}
+
+// ShortFlag is the option of nvcc that Short sets.
+func ShortFlag() string { return "-I" + filepath.Join(filepath.Dir(script()), "kits", "short") }
+
+// Condition is testscript's: [every] holds where every test is to run; a script that takes long
+// begins with it, and says what the shorter ones see of the same. [exists:FILE] says of itself.
+func Condition(name string) (bool, error) {
+	if file, ok := strings.CutPrefix(name, "exists:"); ok {
+		_, err := os.Stat(file)
+		return err == nil, nil
+	}
+	if name != "every" {
+		return false, fmt.Errorf("no condition %q", name)
+	}
+	return Every(), nil
 }
 
 // usual is the toolkit that most is measured on.

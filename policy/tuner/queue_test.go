@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"gnvcc/cache"
+	"gnvcc/install/kits"
 	"gnvcc/policy"
 	"gnvcc/profile/capture"
 )
@@ -135,6 +136,7 @@ func handOut(t *testing.T, workers int, e sleepingEngine) time.Duration {
 // a second for each order to begin. GNVCC_QUEUE_FASTER=10 has more workers, and time ten times as
 // fast as recorded: the raw figures of bench/results.
 func TestEightWorkers(t *testing.T) {
+	kits.Long(t, "TestQueue hands out orders")
 	seconds, searches := recordedSearches(t)
 	if searches != 136 {
 		t.Errorf("%d searches are recorded, want 136", searches)
