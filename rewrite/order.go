@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 
 	"gnvcc/rewrite/pass"
 	"gnvcc/rewrite/ptx"
@@ -125,7 +126,9 @@ func orderText(value string) ([]string, error) {
 }
 
 // placed are registers that tell where a block is, or began.
-var placed = regexp.MustCompile(`%(smid|gridid|\w*cluster\w*)\b`)
+var placed = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`%(smid|gridid|\w*cluster\w*)\b`)
+})
 
 // orderable says why a kernel's blocks must not do each other's work, nil if they may.
 func orderable(m *ptx.Module, f *ptx.Func) error {
@@ -141,7 +144,7 @@ func orderable(m *ptx.Module, f *ptx.Func) error {
 		return err
 	}
 	for _, g := range r.Funcs {
-		if register := placed.Find(g.Text()); register != nil {
+		if register := placed().Find(g.Text()); register != nil {
 			return fmt.Errorf("it reads %s, where a block is", register)
 		}
 		if g.Name != f.Name && bytes.Contains(g.Text(), []byte("%ctaid")) {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // What compute-sanitizer says of a launch: its text, as NVIDIA's manual has it. A head stands
@@ -48,8 +49,12 @@ type Sanitized struct {
 }
 
 var (
-	sanitizerSum  = regexp.MustCompile(`^(?:ERROR SUMMARY: (\d+) error|RACECHECK SUMMARY: \d+ hazards? displayed \((\d+) error)`)
-	sanitizerHead = regexp.MustCompile(`^(?:(?i:error): )?(Invalid |Potential invalid |Uninitialized |Race reported between |(?:\(.*\) )?Potential \w+ hazard |Barrier error |Stack overflow|Malloc/Free error )`)
+	sanitizerSum = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^(?:ERROR SUMMARY: (\d+) error|RACECHECK SUMMARY: \d+ hazards? displayed \((\d+) error)`)
+	})
+	sanitizerHead = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^(?:(?i:error): )?(Invalid |Potential invalid |Uninitialized |Race reported between |(?:\(.*\) )?Potential \w+ hazard |Barrier error |Stack overflow|Malloc/Free error )`)
+	})
 )
 
 // ReadSanitized reads it.
@@ -69,10 +74,10 @@ func ReadSanitized(text string) (out Sanitized) {
 			continue
 		}
 		at = -1
-		if m := sanitizerSum.FindStringSubmatch(word); m != nil {
+		if m := sanitizerSum().FindStringSubmatch(word); m != nil {
 			n, _ := strconv.Atoi(m[1] + m[2])
 			sums, out.Errors = sums+1, out.Errors+n
-		} else if sanitizerHead.MatchString(word) {
+		} else if sanitizerHead().MatchString(word) {
 			at = len(out.Findings)
 			out.Findings = append(out.Findings, word)
 		} else if word != "COMPUTE-SANITIZER" && other == "" {
