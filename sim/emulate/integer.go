@@ -133,11 +133,18 @@ func imadHigh(d *decoder, i *inst) {
 	if third.kind == immediate {
 		d.refuse("a sum with a number in the word is not known")
 	}
+	minus := d.minus(third)
+	if minus && extended {
+		d.refuse("a difference with a carry is not known")
+	}
 	d.skip(77, 4)
 	x := d.condition(87)
 	i.lane = func(w *warp, l int) {
-		sum, over := bits.Add64(wide(a(w, l), b(w, l), signed), c(w, l),
-			boolean(extended && x(w, l)))
+		v := c(w, l)
+		if minus {
+			v = -v
+		}
+		sum, over := bits.Add64(wide(a(w, l), b(w, l), signed), v, boolean(extended && x(w, l)))
 		to(w, l, uint32(sum>>32))
 		carry(w, l, over == 1)
 	}
@@ -401,29 +408,31 @@ func smallest(a, b uint32, signed, minimum bool) uint32 {
 	return b
 }
 
-// vimnmx is the minimum or maximum of two, or of both halves of two (.U16x2, .S16x2).
+// smallestHalves is the same of both halves of two (.U16x2, .S16x2), where halves is true.
+func smallestHalves(a, b uint32, halves, signed, minimum bool) uint32 {
+	if !halves {
+		return smallest(a, b, signed, minimum)
+	}
+	const upper = 0xffff0000
+	return smallest(a&upper, b&upper, signed, minimum) | smallest(a<<16, b<<16, signed, minimum)>>16
+}
+
 func vimnmx(d *decoder, i *inst) {
 	to, a, b, signed, x := d.to(), d.raw(d.a()), d.raw(d.at32()), d.bit(72), d.condition(87)
 	halves := d.bit(73)
 	d.want(81, 6, 63)
 	i.lane = func(w *warp, l int) {
-		p, q, least := a(w, l), b(w, l), x(w, l)
-		if !halves {
-			to(w, l, smallest(p, q, signed, least))
-			return
-		}
-		low := smallest(p<<16, q<<16, signed, least) >> 16
-		to(w, l, smallest(p&^0xffff, q&^0xffff, signed, least)|low)
+		to(w, l, smallestHalves(a(w, l), b(w, l), halves, signed, x(w, l)))
 	}
 }
 
 // vimnmx3 is the minimum or maximum of three.
 func vimnmx3(d *decoder, i *inst) {
 	to, a, b, c := d.to(), d.raw(d.a()), d.raw(d.b()), d.raw(d.c())
-	signed, x := d.bit(72), d.condition(87)
+	signed, halves, x := d.bit(72), d.bit(73), d.condition(87)
 	i.lane = func(w *warp, l int) {
-		least := x(w, l)
-		to(w, l, smallest(smallest(a(w, l), b(w, l), signed, least), c(w, l), signed, least))
+		v, least := smallestHalves(a(w, l), b(w, l), halves, signed, x(w, l)), x(w, l)
+		to(w, l, smallestHalves(v, c(w, l), halves, signed, least))
 	}
 }
 
