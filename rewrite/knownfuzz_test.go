@@ -283,8 +283,8 @@ var knownBeside = []string{"repeat@1=2", "repeat@1=4", "maxnreg=32", "nounroll=o
 // has no result on one of the ways is refused.
 //
 // GNVCC_KNOWN_SECONDS is how long it goes on, with a seed from the clock; 6 files of a fixed one
-// without it. With others ptxas 12.4's own fault shows in the default: it takes what a guarded bfe.s32
-// finds at other places in each thread for one number of the warp (R2UR).
+// without it. With others ptxas 12.4's own fault shows in the default: it takes what a guarded
+// bfe.s32 finds at other places in each thread for one number of the warp (R2UR).
 func TestKnownFuzz(t *testing.T) {
 	seed, seconds := int64(1), 0
 	if n, err := strconv.Atoi(os.Getenv("GNVCC_KNOWN_SECONDS")); err == nil {
