@@ -59,7 +59,7 @@ func (r benching) run(ctx context.Context, store *cache.Store) error {
 	if !driverHere() {
 		return errors.New("no NVIDIA driver here: nothing was run (gnvcc compare looks at machine code without one)")
 	}
-	a := compare.Ask{Store: store, Told: progressLine}
+	a := compare.Ask{Store: store, Progress: progressLine}
 	if r.captures != "" {
 		if a.Captures, err = openCaptures(store, r.captures); err != nil {
 			return err

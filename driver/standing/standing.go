@@ -57,7 +57,7 @@ func standing(kn *Known, identity string, by asker) (decision, bool) {
 	known := false
 	for from, sn := range kn.snapshots() {
 		// Whoever reads a lock file or another's store did not ask for their approximations.
-		foreign := from > 0 || kn.Lock != ""
+		others := from > 0 || kn.Lock != ""
 		err := sn.EachDecision(identity, func(raw []byte) error {
 			known = true
 			d := decision{from: from}
@@ -68,11 +68,11 @@ func standing(kn *Known, identity string, by asker) (decision, bool) {
 			if r, err := recipe.Parse(d.Recipe); err == nil &&
 				rewrite.ExactnessOf(r) == rewrite.Approximate {
 				d.approximate = true // whatever was written beside it
-				if foreign && rewrite.Check(r) != nil {
+				if others && rewrite.Check(r) != nil {
 					d.approximate = false // of another gnvcc: no build takes it, and says so
 				}
 			}
-			if !d.approximate || d.Recipe != "" && !foreign && by.covered(d.For) {
+			if !d.approximate || d.Recipe != "" && !others && by.covered(d.For) {
 				all = append(all, d)
 			}
 			return nil

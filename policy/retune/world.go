@@ -357,7 +357,7 @@ func (w *World) Foretell(ctx context.Context, j watch.Job) string {
 	}
 	w.know(j.Kernel.Cubin)
 	k, err := w.compiler.Kernel(j.Kernel.Cubin, j.Kernel.Name)
-	if err != nil || k.Alone != "" || k.Foreign != "" {
+	if err != nil || k.Alone != "" || k.External != "" {
 		return ""
 	}
 	var heaviest cache.Decision // of its launches the heaviest that is captured

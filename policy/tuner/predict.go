@@ -48,7 +48,7 @@ func (p *Predictor) Predict(ctx context.Context, b record.BuiltKernel) (*foretel
 	if err != nil {
 		return nil, err
 	}
-	if why := cmp.Or(known.Alone, known.Foreign); why != "" { // its machine code is not all there
+	if why := cmp.Or(known.Alone, known.External); why != "" { // its machine code is not all there
 		return nil, errors.New(why)
 	}
 	return foretell.Look(ctx, p.compiler, known, p.decided[b.Identity], p.machine)

@@ -260,14 +260,14 @@ func (w *Watcher) runs(ctx context.Context, work *sync.WaitGroup) (wait bool) {
 func (w *Watcher) foretell(ctx context.Context, jobs []Job) {
 	for _, j := range jobs {
 		w.mu.Lock()
-		_, known := w.told[j.Kernel.Identity]
+		_, known := w.predicted[j.Kernel.Identity]
 		w.mu.Unlock()
 		if known || ctx.Err() != nil {
 			continue
 		}
 		text := w.world.Foretell(ctx, j)
 		w.mu.Lock()
-		w.told[j.Kernel.Identity] = text
+		w.predicted[j.Kernel.Identity] = text
 		w.mu.Unlock()
 		if text != "" {
 			w.o.Log(Event{What: "foretold", Kernel: j.Kernel.Name, Text: text})

@@ -198,7 +198,7 @@ func (f *fake) start(t *testing.T, o Options) *running {
 	t.Helper()
 	r := &running{fake: f, t: t, edits: make(chan []string), notes: make(chan struct{})}
 	o.Settle, o.Pause = 20*time.Millisecond, 20*time.Millisecond
-	o.Told = func(s Status) {
+	o.OnStatus = func(s Status) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		if s.At.After(r.last.At) {

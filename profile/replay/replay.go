@@ -131,7 +131,7 @@ func Run(ctx context.Context, o Options, u *Unpacked, h profile.Decider, launche
 	}
 	if s := o.Standby; s != nil {
 		w.enough = s.status() + ".enough"
-		if out, told := s.play(w, u.file(), args, begun); told && ctx.Err() == nil {
+		if out, ok := s.play(w, u.file(), args, begun); ok && ctx.Err() == nil {
 			return out.judged(begun)
 		}
 	}

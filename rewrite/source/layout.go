@@ -195,7 +195,7 @@ func (u *Unit) memberFunction(i, stop int, class string) (int, bool) {
 			default:
 				types++
 			}
-		case foreign, pragma:
+		case skipped, pragma:
 			return -1, true
 		}
 	}

@@ -134,7 +134,7 @@ void modules_drop(CUcontext context);
 
 // ---- alloc.c
 
-enum kind { DEVICE, ASYNC, MAPPED, PINNED, REGISTERED, MANAGED, FOREIGN, FOUND, VARIABLE, ARRAY };
+enum kind { DEVICE, ASYNC, MAPPED, PINNED, REGISTERED, MANAGED, SHARED, FOUND, VARIABLE, ARRAY };
 struct alloc {
   struct alloc *next;
   uint64_t base, size;
@@ -149,7 +149,7 @@ void alloc_taken(bool freed);
 void allocs_drop(CUcontext context);
 struct alloc *allocs_copy(size_t *n); // an array, allocated, sorted by address
 struct total {
-  uint64_t n, bytes, managed, foreign;
+  uint64_t n, bytes, managed, shared;
   bool others; // some belong to another context than the one that was asked about
 };
 struct total allocs_total(CUcontext context);

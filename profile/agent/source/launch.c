@@ -367,7 +367,7 @@ static bool leave_alone(const struct launch *l, const struct shape *s, CUdevice 
   else if (all->managed) snprintf(text, n, "the process uses managed memory"); // elsewhere it is the device's, at the same addresses
   else if (all->others) snprintf(text, n, "the process has memory in another CUDA context, too");
   else if (atomic_load(&exported)) snprintf(text, n, "the process has given memory out to another process, or to an interface");
-  else if (all->foreign) snprintf(text, n, "the process shares memory with another process, or with a graphics or an external interface");
+  else if (all->shared) snprintf(text, n, "the process shares memory with another process, or with a graphics or an external interface");
   else if (atomic_load(&surfaces) > 0 && !in_replay()) snprintf(text, n, "the process has surface objects, and writes to arrays are not saved");
   else if (atomic_load(&peers) > 0) snprintf(text, n, "the GPU can reach another GPU's memory");
   else if ((p = host_pointer(s, device))) {
