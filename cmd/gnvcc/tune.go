@@ -278,7 +278,7 @@ func isTerminal(f *os.File) bool {
 	return term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb"
 }
 
-// What gnvcc tune and gnvcc replay share: a run of package tuner, told to people.
+// What gnvcc tune and gnvcc replay share: a run of package tuner, and its messages.
 
 // tuneNow searches as tune and replay do, where options and machine allow it.
 func tuneNow(verb string, asked tuner.Request, quiet bool) error {

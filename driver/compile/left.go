@@ -27,7 +27,7 @@ func left(m *ptx.Module, entry string) bool {
 }
 
 // contracts tells whether cicc may have contracted anything of what an entry reaches, also where it
-// can't be told.
+// isn't known.
 func contracts(m *ptx.Module, entry string) bool {
 	list, err := statedIn(m, entry)
 	return err != nil || slices.ContainsFunc(list, func(s same.Statement) bool {
@@ -93,7 +93,7 @@ func holds(f *ptx.Func, reach *dataflow.Reaching, i int, operand string, seen ma
 	return false
 }
 
-// leaves tells whether anything of an entry is left to ptxas, also where it can't be told.
+// leaves tells whether anything of an entry is left to ptxas, also where it isn't known.
 func leaves(m *ptx.Module, entry string) bool {
 	sums, err := leftIn(m, entry)
 	return err != nil || len(sums) > 0
@@ -104,8 +104,8 @@ func leaves(m *ptx.Module, entry string) bool {
 // what stands near them. So where it did so nowhere in nvcc's own build, products in what a recipe
 // makes of it get their rounding named, and it can't; where it did, the machine code is compared.
 
-// scales tells whether ptxas may scale anything of what an entry reaches, also where it can't be
-// told.
+// scales tells whether ptxas may scale anything of what an entry reaches, also where it
+// isn't known.
 func scales(m *ptx.Module, entry string) bool {
 	list, err := statedIn(m, entry)
 	if err != nil {

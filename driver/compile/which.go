@@ -20,7 +20,7 @@ import (
 // since another statement computes the same one.
 
 // contractedWith is the operand of a contracted sum, from 0, whose product is in it: -1 where that
-// can't be told.
+// isn't known.
 func (d *outcomes) contractedWith(sum same.Statement) int {
 	k, ok := d.with[sum]
 	if !ok {
@@ -123,7 +123,7 @@ func (d *outcomes) products(f *ptx.Func) []int {
 // pairs of statements, and whether they may give one value.
 type pairs map[[2]int]bool
 
-// mostPairs bounds how many pairs of a function are told from each other, a second's work: those
+// mostPairs bounds how many pairs of a function are compared, a second's work: those
 // that are not looked at count as equal.
 const mostPairs = 400_000
 

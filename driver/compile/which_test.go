@@ -132,7 +132,7 @@ func TestWhich(t *testing.T) {
 					if n == 0 {
 						may = all[with : with+1]
 					}
-					if n != 2 && n < 4 { // of others it can't be told
+					if n != 2 && n < 4 { // of others it isn't known
 						answer.Sums = append(answer.Sums, same.Sum{At: s, May: may, Ordered: may})
 					}
 				}

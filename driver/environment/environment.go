@@ -11,7 +11,7 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// An Environment is what a process was told by the variables of its environment, read once. A
+// An Environment is what the variables of a process's environment say, read once. A
 // switch is on where its variable is neither empty nor 0.
 type Environment struct {
 	Nvcc     string // GNVCC_NVCC: the real nvcc

@@ -43,7 +43,7 @@ func (k *Kernel) Note(r predict.Ranked) string {
 	case same != nil:
 		return "must be measured: " + same.Error()
 	case r.Err == nil && !r.Better() && r.By() <= 1:
-		return "as fast as nvcc's own, as far as can be told"
+		return "predicted to be as fast as nvcc's own"
 	}
 	return ""
 }

@@ -9,7 +9,7 @@ import (
 	"gnvcc/policy"
 )
 
-// What is told while a run goes on. On a terminal the last line is overwritten with what is being
+// What is printed while a run goes on. On a terminal the last line is overwritten with what is being
 // done; elsewhere only what is final is printed, a line for each configuration of a kernel.
 
 // Lines is the Progress of the command. The program's own output stays apart: Lines writes to the

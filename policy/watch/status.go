@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// What people are told, as gnvcc watch --status prints it.
+// The status as gnvcc watch --status prints it.
 
 // A Status is one moment of a watch.
 type Status struct {
@@ -59,7 +59,7 @@ type Done struct {
 	Took                     float64 // seconds since the edit was noticed
 }
 
-// kept is how many of the last kernels are told.
+// kept is how many of the last kernels it lists.
 const kept = 20
 
 // status gives the moment; w.mu is held.

@@ -82,7 +82,7 @@ func PlainAccess(f *ptx.Func, i int, base string) (access, bool) {
 }
 
 // AccessSize is the number of bytes that an opcode of ld, st, atom or red is about, 0 where it
-// can't be told.
+// isn't known.
 func AccessSize(op []byte) int {
 	size, lanes := 0, 1
 	for _, word := range bytes.Split(op, []byte(".")) {

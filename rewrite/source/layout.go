@@ -65,7 +65,7 @@ func vector(name string) (elem string, count, align int, ok bool) {
 }
 
 // layout returns the fields of the named struct with its size and alignment; ok is false where it
-// cannot be told.
+// isn't known.
 func (u *Unit) layout(name string, depth int) (fields []field, size, align int, ok bool) {
 	name = strings.TrimPrefix(strings.TrimSuffix(strings.TrimPrefix(name, "const "), " const"),
 		"struct ")
@@ -140,8 +140,8 @@ func (u *Unit) layout(name string, depth int) (fields []field, size, align int, 
 	return fields, (size + align - 1) / align * align, align, true
 }
 
-// memberFunction reports whether the member at i is a function, and where it ends (-1: it cannot be
-// told, or is virtual). A parenthesis makes a function only behind a name that has a type in front
+// memberFunction reports whether the member at i is a function, and where it ends (-1: it isn't
+// known, or is virtual). A parenthesis makes a function only behind a name that has a type in front
 // of it, or behind the class' own name: `void (*f)(int)`, `T (x)` and `int n = f(3), m` declare
 // fields.
 func (u *Unit) memberFunction(i, stop int, class string) (int, bool) {
@@ -303,7 +303,7 @@ func (u *Unit) qualifies(i int) bool {
 }
 
 // extent reads the lengths of an array: how many elements it has in all, and the index behind them,
-// -1 where that can't be told.
+// -1 where that isn't known.
 func (u *Unit) extent(i, stop int) (count, behind int) {
 	t := u.tokens
 	count = 1
@@ -320,8 +320,8 @@ func (u *Unit) extent(i, stop int) (count, behind int) {
 	return count, i
 }
 
-// behindValue is the index behind the value that a field is given, if it is; -1 where that can't be
-// told, or i was.
+// behindValue is the index behind the value that a field is given, if it is; -1 where that isn't
+// known, or i was.
 func (u *Unit) behindValue(i, stop int) int {
 	t := u.tokens
 	if i < 0 || i >= stop || t[i].kind != '=' {

@@ -550,7 +550,7 @@ static const char *start(char *text, size_t n) {
     if (cuptiGetCallbackName(CUPTI_CB_DOMAIN_DRIVER_API, id, &name) != CUPTI_SUCCESS || !name) continue;
     actions[id] = action_of(name, &own_stream[id]);
     if (actions[id] == NOTHING) continue;
-    // One that is not told of may be an allocation, which a session would have to save.
+    // One that nobody reported may be an allocation, which a session would have to save.
     if ((r = cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API, id)) != CUPTI_SUCCESS) {
       snprintf(text, n, "CUPTI does not report calls of %s (%d)", name, (int)r);
       return text;
