@@ -34,7 +34,7 @@ import (
 type trial struct {
 	recipe   string
 	ratio    float64 // measured, over the default's
-	told     predict.Ranked
+	ranked   predict.Ranked
 	run      predict.Run
 	estimate predict.Estimate
 	row      forests.Row
@@ -218,7 +218,7 @@ func (k *kernel) rank() error {
 	}
 	ranked, err := predict.Rank(list[0], list, nil)
 	for _, r := range ranked {
-		k.trials[at[r.Recipe]].told = r
+		k.trials[at[r.Recipe]].ranked = r
 	}
 	return err
 }

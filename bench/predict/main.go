@@ -128,8 +128,8 @@ func lines(kernels []kernel) (out []line) {
 				Registers: t.run.Registers,
 				Launch:    [3]int{t.run.Shape.Threads, k.dynamic, t.run.Shape.Blocks},
 				Warps:     t.estimate.Occupancy.Warps,
-				Stacks:    t.told.Stacks,
-				Ours:      t.told.Time, Paper: t.told.Paper,
+				Stacks:    t.ranked.Stacks,
+				Ours:      t.ranked.Time, Paper: t.ranked.Paper,
 				Spills: t.estimate.Spills, Counted: t.estimate.Counted, Sectors: t.estimate.Sectors,
 				Memory: t.estimate.Memory})
 		}

@@ -162,7 +162,7 @@ func TestToday(t *testing.T) {
 func TestCritical(t *testing.T) {
 	d, _ := sim.Lookup(90)
 	k := kernel{program: "p", name: "k",
-		trials: []trial{{ratio: 1, told: predict.Ranked{Time: 1, Paper: 1},
+		trials: []trial{{ratio: 1, ranked: predict.Ranked{Time: 1, Paper: 1},
 			run: predict.Run{Registers: 40, Device: d,
 				Shape: sim.Shape{Threads: 256}}}}}
 	for n := 24; n <= 64; n++ {
@@ -174,7 +174,7 @@ func TestCritical(t *testing.T) {
 			ratio = 0.8
 		}
 		x := trial{recipe: fmt.Sprintf("maxnreg=%d", n), ratio: ratio, run: predict.Run{Registers: n}}
-		x.told = predict.Ranked{Time: float64(100-n) / 60, Paper: 1} // ours takes the most registers
+		x.ranked = predict.Ranked{Time: float64(100-n) / 60, Paper: 1} // ours takes the most registers
 		k.trials = append(k.trials, x)
 	}
 	var out bytes.Buffer

@@ -39,13 +39,13 @@ func (k kernel) each(of func(t trial) float64) []float64 {
 // that is nothing.
 func (k kernel) ours() []float64 {
 	return k.each(func(t trial) float64 {
-		step := math.Round(math.Log(t.told.By()) / predict.Resolution)
-		return math.Exp(step*predict.Resolution) * (1 + 1e-6*min(t.told.Paper, 100))
+		step := math.Round(math.Log(t.ranked.By()) / predict.Resolution)
+		return math.Exp(step*predict.Resolution) * (1 + 1e-6*min(t.ranked.Paper, 100))
 	})
 }
 
 func (k kernel) paper() []float64 {
-	return k.each(func(t trial) float64 { return t.told.Paper })
+	return k.each(func(t trial) float64 { return t.ranked.Paper })
 }
 
 // naive is the sum of stall counts.
@@ -97,7 +97,7 @@ func (k kernel) turns() []float64 { return inTurn(k.today(), k.today()) }
 // as far as that tells values apart.
 func (k kernel) oursInTurn() []float64 {
 	return inTurn(k.today(), k.each(func(t trial) float64 {
-		return math.Round(100 * math.Log(t.told.Time))
+		return math.Round(100 * math.Log(t.ranked.Time))
 	}))
 }
 
@@ -133,7 +133,7 @@ func sorted(x []float64) []int {
 // ways are the predictors; naive and the forest look at machine code, which rows don't have.
 func ways(byKernel map[string][]float64) []way {
 	forestOf := func(k kernel) []float64 { return append([]float64{1}, byKernel[k.key()]...) }
-	by := func(t trial) float64 { return t.told.By() }
+	by := func(t trial) float64 { return t.ranked.By() }
 	out := []way{
 		{"paper (Fig. 5, Eq. 3)", 0, kernel.paper, nil},
 		{"paper, margin 5 %", 0.05, kernel.paper, nil},
@@ -258,7 +258,7 @@ func chances(w io.Writer, kernels []kernel) {
 func chance(kernels []kernel, from, below float64) (c predict.Chance) {
 	for _, k := range kernels {
 		for _, t := range k.trials[1:] {
-			if time := t.told.By(); time < from || time >= below {
+			if time := t.ranked.By(); time < from || time >= below {
 				continue
 			}
 			c.Of++

@@ -147,7 +147,7 @@ func TestWhich(t *testing.T) {
 	}
 }
 
-// TestMayEqual: values that ptxas may find to be one are not told apart: what is put together from
+// TestMayEqual: values that ptxas may find to be one count as equal: what is put together from
 // registers, and what it may hand on from local memory or a function.
 func TestMayEqual(t *testing.T) {
 	const text = `.version 7.0

@@ -73,8 +73,8 @@ func (f *fake) Profiles() []string { return nil }
 func (f *fake) Share(kernel string) (float64, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	share, told := f.share[kernel]
-	return share, told
+	share, ok := f.share[kernel]
+	return share, ok
 }
 
 func (f *fake) Stale(k Kernel, _ []Captured) News {
