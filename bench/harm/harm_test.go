@@ -109,10 +109,10 @@ func TestVerdicts(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 	}
-	var text strings.Builder
-	if bad := table(&text, raw.Results); bad != 9 ||
-		!strings.Contains(text.String(), "harmed: 7 of 9 programs (2 same, 7 harmed, 1 varies, 2 skipped, 2 failed)") {
-		t.Errorf("%d\n%s", bad, text.String())
+	var printed strings.Builder
+	if bad := table(&printed, raw.Results); bad != 9 ||
+		!strings.Contains(printed.String(), "harmed: 7 of 9 programs (2 same, 7 harmed, 1 varies, 2 skipped, 2 failed)") {
+		t.Errorf("%d\n%s", bad, printed.String())
 	}
 }
 
