@@ -111,7 +111,7 @@ type Decision struct {
 	Evidence  Evidence
 	Time      time.Time
 	Pinned    bool `json:",omitempty"` // the user gave the recipe; nobody has measured it
-	Predicted bool `json:",omitempty"` // foretold from machine code; nobody has run it
+	Predicted bool `json:",omitempty"` // predicted from machine code; nobody has run it
 
 	// Imported names the file from which the decision was taken over; "": it was measured into this
 	// store.

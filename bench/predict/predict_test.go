@@ -34,7 +34,7 @@ func TestScore(t *testing.T) {
 	if r.picks != 2 || r.lose != 2 || math.Abs(r.gain+math.Log(1.2)+math.Log(1.3)) > 1e-12 {
 		t.Errorf("%+v", r)
 	}
-	x.margin = 0.3 // 20 % foretold are too little: the default stays
+	x.margin = 0.3 // 20 % predicted are too little: the default stays
 	if r := score(kernels, x); r.picks != 0 || r.lose != 0 || r.gain != 0 {
 		t.Errorf("%+v", r)
 	}
@@ -186,7 +186,7 @@ func TestCritical(t *testing.T) {
 	}
 }
 
-// What gnvcc predict prints of trials foretold alike is what the rows say, and its picks are what
+// What gnvcc predict prints of trials predicted alike is what the rows say, and its picks are what
 // docs/papers.md says of them: no goal of these is to be lost unseen.
 func TestRecorded(t *testing.T) {
 	folder := "../results/2026-11-22-predict/"
@@ -199,7 +199,7 @@ func TestRecorded(t *testing.T) {
 	from := 0.0
 	for _, below := range predict.ChanceBounds() {
 		if got, want := chance(all, from, below), predict.ChanceOf(from); got != want {
-			t.Errorf("foretold %g to %g: %v, the table says %v", from, below, got, want)
+			t.Errorf("predicted %g to %g: %v, the table says %v", from, below, got, want)
 		}
 		from = below
 	}

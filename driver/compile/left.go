@@ -12,7 +12,7 @@ import (
 )
 
 // What is left to the compilers. rewrite/fold vouches that they compute nothing by themselves which
-// the GPU computes with other bits. Which products they contract with their sums it can't foretell:
+// the GPU computes with other bits. Which products they contract with their sums it can't predict:
 // of p + q cicc takes the product with fewer uses, and a use may be gone where a branch is known.
 // Sums that cicc leaves apart ptxas may contract, by rules that PTX does not show: not where a
 // product is used a second time, say, nor over the slow path of a square root that stands between

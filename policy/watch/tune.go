@@ -71,7 +71,7 @@ func (w *Watcher) tuneNext(ctx context.Context) (did bool) {
 		return false
 	}
 	if !w.free(true) {
-		w.foretell(ctx, jobs)
+		w.predict(ctx, jobs)
 		return false
 	}
 	w.gpu.Lock()
@@ -256,8 +256,8 @@ func (w *Watcher) runs(ctx context.Context, work *sync.WaitGroup) (wait bool) {
 	return wait
 }
 
-// foretell says what can be said of kernels that can't be tuned for now.
-func (w *Watcher) foretell(ctx context.Context, jobs []Job) {
+// predict says what can be said of kernels that can't be tuned for now.
+func (w *Watcher) predict(ctx context.Context, jobs []Job) {
 	for _, j := range jobs {
 		w.mu.Lock()
 		_, known := w.predicted[j.Kernel.Identity]
@@ -265,7 +265,7 @@ func (w *Watcher) foretell(ctx context.Context, jobs []Job) {
 		if known || ctx.Err() != nil {
 			continue
 		}
-		text := w.world.Foretell(ctx, j)
+		text := w.world.Predict(ctx, j)
 		w.mu.Lock()
 		w.predicted[j.Kernel.Identity] = text
 		w.mu.Unlock()

@@ -69,9 +69,9 @@ type World interface {
 	Edited(c Command) bool
 	// Watch has files watched from now on.
 	Watch(files, tools []string)
-	// Foretell says of a kernel that can't be tuned for now what can be said without a GPU; "":
+	// Predict says of a kernel that can't be tuned for now what can be said without a GPU; "":
 	// nothing.
-	Foretell(ctx context.Context, j Job) string
+	Predict(ctx context.Context, j Job) string
 	// Run runs the user's program, for launches of kernels. It is asked only where Options.Runs says
 	// so.
 	Run(ctx context.Context, kernels []string) error

@@ -132,7 +132,7 @@ func (f *fake) Watch(files, tools []string) {
 	f.watched = files
 }
 
-func (f *fake) Foretell(context.Context, Job) string { return "" }
+func (f *fake) Predict(context.Context, Job) string { return "" }
 
 func (f *fake) Run(ctx context.Context, kernels []string) error {
 	f.mu.Lock()

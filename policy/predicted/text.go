@@ -1,4 +1,4 @@
-package foretell
+package predicted
 
 import (
 	"fmt"
@@ -59,7 +59,7 @@ func Basis(p *predict.Picture) string {
 		"gnvcc tune counts"
 }
 
-// Print writes what is foretold of a kernel.
+// Print writes what is predicted of a kernel.
 func (k *Kernel) Print(w io.Writer) error {
 	p := &k.Picture
 	e := &p.Default
