@@ -44,7 +44,7 @@ var rooms = map[string]map[string][]string{
 		"search":    {"policy", "stats", "lever", "decide"},
 		"page":      {"policy", "report", "predicted"},
 		"edits":     {},
-		"watch":     {},
+		"watch":     {"policy"},
 		"selection": {},
 		"tuner":     {"policy", "search", "decide", "predicted"},
 		"judge":     {"policy", "stats"},

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"gnvcc/policy"
 )
 
 // Kernels that are tuned.
@@ -102,7 +104,7 @@ func (w *Watcher) tuneNext(ctx context.Context) (did bool) {
 		}
 		w.settle(job, out, time.Since(noticed))
 	} else if ctx.Err() == nil { // not interrupted: what went wrong is the world's, and lasts perhaps
-		w.left[job.Kernel.Identity] = left{firstLine(err), false, job.on()}
+		w.left[job.Kernel.Identity] = left{policy.FirstLine(err), false, job.on()}
 	}
 	w.mu.Unlock()
 	if err == nil || ctx.Err() == nil {
@@ -114,12 +116,6 @@ func (w *Watcher) tuneNext(ctx context.Context) (did bool) {
 			Candidates: out.Candidates, Err: err})
 	}
 	return true
-}
-
-// firstLine is an error without what a panic has behind it, which is for the log.
-func firstLine(err error) string {
-	line, _, _ := strings.Cut(err.Error(), "\n")
-	return line
 }
 
 // guarded turns a panic into an error: one kernel, or one command, is not to end the watch.

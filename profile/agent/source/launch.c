@@ -440,7 +440,7 @@ static void tune(const struct launch *l, const struct kernel *k, struct verdict 
   cu.ThreadExchangeStreamCaptureMode(&mode);
   if (atomic_load(&captures) > 0) refuse("a stream is being captured into a graph", d); // begun since it was looked at
   else if (!streams_idle(l->context, 4, true, &error))
-    refuse(error == CUDA_ERROR_NOT_READY || error == CUDA_SUCCESS ? "the device is busy with work that waits (for more than 4 s in all)" : "the program's earlier work has failed", d);
+    refuse(error == CUDA_ERROR_NOT_READY || error == CUDA_SUCCESS ? "the device is busy with work that waits for longer than gnvcc does" : "the program's earlier work has failed", d);
   else {
     char trouble[256] = "";
     uint64_t again = 0;
