@@ -31,12 +31,12 @@
 //	bench/clock     FuzzRead                  the clock's files         576
 //
 // Three readers were compared with an oracle on 2026-11-22, each for more than an hour of processor
-// time: rewrite/source's layouts with cicc (TestFuzzLayouts: 854,000 structs, 231,000 layouts found,
-// 870,000 fields), its lines with cicc's messages (TestFuzzLines: 249,000 texts, 191,000 of them
-// rewritten), and rewrite/ptx's control flow with an interpreter (TestFlowFuzz: 1,505,000 programs,
-// 1.08e9 steps, 894,000 recipes carried out). Layouts and lines: no fault. Control flow: five
-// programs whose blocks wait for each other were said to wait for nobody, all mended; and ptxas
-// 13.x itself crashes on 9 of 30,000 such programs, which 12.4 takes.
+// time: rewrite/source's layouts with cicc (TestFuzzLayouts: 854,000 structs, 231,000 layouts
+// found, 870,000 fields), its lines with cicc's messages (TestFuzzLines: 249,000 texts, 191,000 of
+// them rewritten), and rewrite/ptx's control flow with an interpreter (TestFlowFuzz: 1,505,000
+// programs, 1.08e9 steps, 894,000 recipes carried out). Layouts and lines: no fault. Control flow:
+// five programs whose blocks wait for each other were said to wait for nobody, all mended; and
+// ptxas 13.x itself crashes on 9 of 30,000 such programs, which 12.4 takes.
 //
 // Found: a recipe with a carriage return did not come back as it was printed. By reading while they
 // were written: a null in a notebook ended gnvcc tune. Texts made to cost time or stack

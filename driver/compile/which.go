@@ -53,7 +53,7 @@ func (d *outcomes) whichOf(sum same.Statement) int {
 	}
 	for k, p := range products {
 		other := same.Statement{Func: f, Index: products[1-k]}
-		if d.did[same.Statement{Func: f, Index: p}] == gone && d.did[other] == alone && !d.repeated(f, p) {
+		if d.did[same.Statement{Func: f, Index: p}] == gone && d.did[other] == alone && !d.doubled(f, p) {
 			return k
 		}
 	}
@@ -89,8 +89,8 @@ func (d *outcomes) contracted() map[same.Statement]same.Statement {
 	return out
 }
 
-// repeated tells whether another product that is computed may have the value of one.
-func (d *outcomes) repeated(f *ptx.Func, product int) bool {
+// doubled tells whether another product that is computed may have the value of one.
+func (d *outcomes) doubled(f *ptx.Func, product int) bool {
 	v := d.values(f)
 	return slices.ContainsFunc(d.products(f), func(i int) bool {
 		return i != product && v.mayEqual(i, product)

@@ -51,7 +51,7 @@ const (
 	classTurn = 0.04
 )
 
-// A Sensitivity is a kernel's class and what it was derived from. Ratios are times over the default's.
+// A Sensitivity is a kernel's class and what it follows from. Ratios are times over the default's.
 type Sensitivity struct {
 	Class      string  `json:"class"`
 	BypassAll  float64 `json:"bypassAll"`

@@ -9,8 +9,8 @@ import (
 	"gnvcc/policy"
 )
 
-// What is printed while a run goes on. On a terminal the last line is overwritten with what is being
-// done; elsewhere only what is final is printed, a line for each configuration of a kernel.
+// What is printed while a run goes on. On a terminal the last line is overwritten with what is
+// being done; elsewhere only what is final is printed, a line for each configuration of a kernel.
 
 // Lines is the Progress of the command. The program's own output stays apart: Lines writes to the
 // terminal or stderr.

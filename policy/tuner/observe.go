@@ -34,7 +34,7 @@ type Observation struct {
 	Rank   int           // of a parallel program's processes, whose launches are captured
 	// Wanted says why launches of a kernel are not captured, nil where they are.
 	Wanted func(*profile.Launch) error
-	// called with how many launches are captured when the time is over and the program runs on; may be nil
+	// called with the captures' number when the time is over and the program runs on; may be nil
 	Gone func(captured int)
 }
 

@@ -128,7 +128,7 @@ type Watcher struct {
 	decided   map[[2]string]bool // identity and device
 	left      map[string]left    // kernels that were left alone, by identity
 	history   map[place][]string // identities that were decided, the last one first
-	ran       map[string]string  // identities for which the program was run, with what Program said then
+	ran       map[string]string  // identities for which the program was run, with what Program said
 	predicted map[string]string  // by identity
 	gpu       sync.Mutex         // held by who uses the GPU: a search, or the user's program
 

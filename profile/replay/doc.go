@@ -6,5 +6,5 @@
 // Files: replay.go a replay, build.go the replayer, cache.go the L2 cache as a launch finds it,
 // standby.go a process that has its context already, sanitize.go compute-sanitizer.
 //
-// Callers: policy/tuner, retune and compare; cmd/gnvcc (captures). The package imports profile and its rooms.
+// Callers: policy/tuner, retune, compare; cmd/gnvcc. The package imports profile and its rooms.
 package replay

@@ -102,8 +102,8 @@ func (k *kernelView) tell(stmt int, class Class, text, advice string) {
 	k.found = append(k.found, placed{Finding{k.Name, class, k.line(stmt), text, advice}, stmt})
 }
 
-// line is the user's line of a statement, by the last .loc in front of it. What was inlined is reported
-// where it was inlined.
+// line is the user's line of a statement, by the last .loc in front of it. What was inlined is
+// reported where it was inlined.
 func (k *kernelView) line(stmt int) string {
 	for i := stmt; i >= 0; i-- {
 		if k.Stmts[i].Kind != ptx.Line || string(k.Opcode(i)) != ".loc" {

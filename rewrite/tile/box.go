@@ -281,7 +281,8 @@ func sizeOf(p affine) int64 {
 }
 
 // divide writes slopes and differences as rows and columns of a pitch; false where they aren't.
-func (g *tileGroup) divide(pitch affine, slopes [4]affine, differences []affine, extents [4]int) bool {
+func (g *tileGroup) divide(pitch affine, slopes [4]affine, differences []affine,
+	extents [4]int) bool {
 	g.pitch = pitch
 	for k, s := range slopes {
 		d, ok := g.parts(s)

@@ -29,8 +29,8 @@ type Ranked struct {
 // faster only where that is predicted clearly: of 17 recorded trials that spilled more and were
 // predicted to gain 0.5 to 5 %, 10 lost 1 % and more, and 2 gained that
 // (bench/results/2026-11-23-papers). And where local memory does not fit into L1, fewer warps may
-// be faster by more than the model sees (examples/plaincopy: 1.02 predicted, 0.76 measured): what is
-// predicted to lose a little there is taken to be as fast.
+// be faster by more than the model sees (examples/plaincopy: 1.02 predicted, 0.76 measured): what
+// is predicted to lose a little there is taken to be as fast.
 func (r Ranked) By() float64 {
 	switch {
 	case r.Forest > 0:
@@ -43,8 +43,8 @@ func (r Ranked) By() float64 {
 	return r.Time
 }
 
-// spillMargin is how much a candidate that spills more must be predicted to gain, or one beside full
-// stacks to lose.
+// spillMargin is how much a candidate that spills more must be predicted to gain, or one beside
+// full stacks to lose.
 const spillMargin = 0.05
 
 // Rank predicts all candidates and orders them, the fastest first; what can't be predicted stands
