@@ -22,7 +22,7 @@ import (
 )
 
 const benchAbout = `Builds the captured kernels of this folder as a build would now, with their recipes, and replays their launches. With --against
-they are held against an earlier run (a file that -o wrote), or against what a lock file says that recipes gain.
+they are compared with an earlier run (a file that -o wrote), or with what a lock file says that recipes gain.
 
 Exit code 0: nothing lost; 1: a kernel takes more time than before, beyond both intervals and 3 %, or its recipe leaves other
 bits or can't be carried out any more; 2: something went wrong, or nothing could be compared.`

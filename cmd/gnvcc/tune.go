@@ -113,7 +113,7 @@ func controlsOption(fs *pflag.FlagSet) *[]string {
 
 // energyOption is --energy.
 func energyOption(fs *pflag.FlagSet, asked *bool) {
-	fs.BoolVar(asked, "energy", false, "behind a search also measure what a launch takes in joules, with nvcc's own build and with the recipe, by the GPU's own counter: two to three seconds a kernel")
+	fs.BoolVar(asked, "energy", false, "after each search also measure the energy of a launch, in joules, with nvcc's own build and with the recipe, by the GPU's own counter: two to three seconds a kernel")
 }
 
 // tuneVerb runs an application under the agent and keeps what was decided.
