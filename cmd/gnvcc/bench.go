@@ -143,7 +143,7 @@ func openCaptures(store *cache.Store, word string) (*capture.Store, error) {
 	return capture.Open(folder)
 }
 
-// readBaseline reads what a run is to be held against: one of the two, neither without a file.
+// readBaseline reads what a run is to be compared with: one of the two, neither without a file.
 func readBaseline(file string) (*compare.Baseline, []lock.Line, error) {
 	if file == "" {
 		return nil, nil, nil

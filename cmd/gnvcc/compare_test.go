@@ -384,7 +384,7 @@ func TestCompareReplay(t *testing.T) {
 	u.ends(out, code, 0, "not run")
 }
 
-// TestBench: a run of the suite is written as a baseline, and a later one held against it: what has
+// TestBench: a run of the suite is written as a baseline, and a later one compared to it: what has
 // become slower fails, another GPU's baseline is refused, a recipe that leaves other bits is a
 // loss.
 func TestBench(t *testing.T) {

@@ -299,8 +299,7 @@ func statements(f *sass.Function, rows []cubin.Row, count int) []int {
 	return out
 }
 
-// productOf is the statement whose product a multiply-add adds, -1 where it is none, or
-// isn't known.
+// productOf is the statement whose product a multiply-add adds; -1: none, or not known.
 func productOf(f *sass.Function, flow *sass.Flow, i int, of []int) int {
 	if k := f.Addend(flow, i); k >= 0 && f.Insts[k].Act() == sass.Multiplies {
 		return of[k]

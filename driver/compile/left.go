@@ -26,8 +26,7 @@ func left(m *ptx.Module, entry string) bool {
 	return contracts(m, entry) || leaves(m, entry) || scales(m, entry)
 }
 
-// contracts tells whether cicc may have contracted anything of what an entry reaches, also where it
-// isn't known.
+// contracts tells whether cicc may have contracted anything that an entry reaches, or if unknown.
 func contracts(m *ptx.Module, entry string) bool {
 	list, err := statedIn(m, entry)
 	return err != nil || slices.ContainsFunc(list, func(s same.Statement) bool {
@@ -104,8 +103,7 @@ func leaves(m *ptx.Module, entry string) bool {
 // what stands near them. So where it did so nowhere in nvcc's own build, products in what a recipe
 // makes of it get their rounding named, and it can't; where it did, the machine code is compared.
 
-// scales tells whether ptxas may scale anything of what an entry reaches, also where it
-// isn't known.
+// scales tells whether ptxas may scale anything that an entry reaches, or if unknown.
 func scales(m *ptx.Module, entry string) bool {
 	list, err := statedIn(m, entry)
 	if err != nil {

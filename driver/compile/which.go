@@ -19,8 +19,7 @@ import (
 // line, and the other is at no line. It was contracted, unless ptxas has its value from elsewhere,
 // since another statement computes the same one.
 
-// contractedWith is the operand of a contracted sum, from 0, whose product is in it: -1 where that
-// isn't known.
+// contractedWith is the operand of a contracted sum, from 0, whose product is in it; -1: not known.
 func (d *outcomes) contractedWith(sum same.Statement) int {
 	k, ok := d.with[sum]
 	if !ok {

@@ -307,8 +307,7 @@ func observed(seen []capture.Seen, total float64) string {
 		100*sum/max(total, 1e-12), total)
 }
 
-// SocketScratch makes a folder for the program's run whose path is short enough for a socket in
-// it.
+// SocketScratch makes a folder for the program's run whose path is short enough for a socket in it.
 func SocketScratch() (*scratch.Folder, error) {
 	var first error
 	for _, dir := range []string{os.TempDir(), "/tmp"} {
