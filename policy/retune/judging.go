@@ -81,6 +81,8 @@ type Judgement struct {
 	Notes         []string
 	Error         string  `json:",omitempty"` // it could not be judged
 	Compiled, Ran float64 // seconds
+	// seconds of Ran by step of the replays (replay.Outcome.Spent), on a GPU
+	Spent map[string]float64 `json:",omitempty"`
 }
 
 // A JudgedKernel is one of the file's.
@@ -189,7 +191,7 @@ func (j *Judging) Judge(ctx context.Context, file, of, kernel string) (*Judgemen
 		if code, err = store.Object(p.now.Cubin); err != nil {
 			return nil, err
 		}
-		k, err := j.kernel(ctx, p, code)
+		k, err := j.kernel(ctx, p, code, out.spent)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", policy.ShortName(p.name), err)
 		}
@@ -206,6 +208,16 @@ func (j *Judging) Judge(ctx context.Context, file, of, kernel string) (*Judgemen
 	out.Faster = out.Faster && !slower && out.Equal
 	out.Ran = time.Since(begun).Seconds()
 	return out, nil
+}
+
+// spent adds what a replay took by step.
+func (out *Judgement) spent(steps map[string]float64) {
+	if out.Spent == nil && len(steps) > 0 {
+		out.Spent = map[string]float64{}
+	}
+	for step, seconds := range steps {
+		out.Spent[step] += seconds
+	}
 }
 
 // command finds the recorded command that compiles a file.
@@ -390,7 +402,8 @@ func (j *Judging) ready(o *original, s *compile.Source) (err error) {
 }
 
 // kernel judges one.
-func (j *Judging) kernel(ctx context.Context, p pair, cubin []byte) (*JudgedKernel, error) {
+func (j *Judging) kernel(ctx context.Context, p pair, cubin []byte,
+	spent func(map[string]float64)) (*JudgedKernel, error) {
 	if p.now.Reloc {
 		return nil, errors.New("its module is made by a device link (-rdc=true), and an edit of one file is none")
 	}
@@ -420,7 +433,7 @@ func (j *Judging) kernel(ctx context.Context, p pair, cubin []byte) (*JudgedKern
 			j.predict(k, o, code)
 		}
 	} else {
-		err = j.replay(ctx, k, o, code)
+		err = j.replay(ctx, k, o, code, spent)
 	}
 	if err != nil {
 		return nil, err
@@ -477,7 +490,8 @@ func (j *Judging) predict(k *JudgedKernel, o *original, code judge.Code) {
 }
 
 // replay runs an edit on the captured launches, on a GPU.
-func (j *Judging) replay(ctx context.Context, k *JudgedKernel, o *original, code judge.Code) error {
+func (j *Judging) replay(ctx context.Context, k *JudgedKernel, o *original, code judge.Code,
+	spent func(map[string]float64)) error {
 	if len(o.list) == 0 {
 		return errors.New("no launch of the original is captured (gnvcc tune -- ./app captures some; --emulate makes some up)")
 	}
@@ -516,8 +530,9 @@ func (j *Judging) replay(ctx context.Context, k *JudgedKernel, o *original, code
 			Scratch: j.compiler.Folder(), Standby: j.standby, Limit: longestRun,
 			Worth: func() bool { return r.Done && r.Equal }}
 		j.standby = nil
-		_, err = tuner.ThisGPU(j.o.GPU).Replay(ctx, options, u, r, 1, []int{1, 2, 3, 4, 5, 6, 7, 8})
+		got, err := tuner.ThisGPU(j.o.GPU).Replay(ctx, options, u, r, 1, []int{1, 2, 3, 4, 5, 6, 7, 8})
 		u.Close()
+		spent(got.Spent)
 		if err != nil && !r.Done {
 			return err
 		}
