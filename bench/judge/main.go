@@ -248,7 +248,7 @@ func (b *benchmark) judging(ctx context.Context, x *bench) error {
 	}
 	shape.Dynamic, shape.Bytes = k.dynamic, max(k.bufferSize, shape.Bytes)
 	x.judging, err = retune.NewJudging(ctx, retune.JudgeOptions{Store: store, Emulate: b.gnvcc == "",
-		Set: k.set, Shape: shape})
+		Stays: true, Set: k.set, Shape: shape})
 	return err
 }
 

@@ -79,7 +79,7 @@ type request struct {
 func judgeMain(ctx context.Context, store *cache.Store, o judgeOptions,
 	args []string) (err error) {
 	options := retune.JudgeOptions{Store: store, Emulate: o.emulate || !driverHere(), GPU: gpu,
-		Set: o.set, Sanitize: o.sanitize, Shape: judge.UsualShape(), Tools: watchTools}
+		Set: o.set, Sanitize: o.sanitize, Stays: o.stay, Shape: judge.UsualShape(), Tools: watchTools}
 	if options.Within, err = readWithin(o.within); err != nil {
 		return fmt.Errorf("--within: %w", err)
 	}

@@ -44,6 +44,7 @@ type JudgeOptions struct {
 	Set     []string    // NAME=VALUE of their arguments
 	// tools of compute-sanitizer that look at edits which are equal, on a GPU
 	Sanitize judge.Sanitizer
+	Stays    bool // more edits follow: what they need, too, is kept and prepared
 	// of another machine; nil: the store's
 	Captures *capture.Store
 	// gives the agent and the replayer; nil: they are built
@@ -59,6 +60,10 @@ type Judging struct {
 	commands []apply.Built
 	benches  map[string]*original
 	standby  *replay.Standby
+	unpacked map[string]*replay.Unpacked // captured launches as files, by ID
+	kept     int64                       // bytes of these
+	edits    *cache.Store                // what edits give
+	tried    int                         // edits in that
 	agent    string
 	replayer string
 }
@@ -102,7 +107,7 @@ type JudgedKernel struct {
 
 // NewJudging makes one; Close ends its processes and removes its scratch folder.
 func NewJudging(ctx context.Context, o JudgeOptions) (*Judging, error) {
-	j := &Judging{o: o, benches: map[string]*original{}}
+	j := &Judging{o: o, benches: map[string]*original{}, unpacked: map[string]*replay.Unpacked{}}
 	var err error
 	if err = o.Store.PublishSpooled(ctx); err != nil {
 		return nil, err
@@ -157,13 +162,7 @@ func (j *Judging) Judge(ctx context.Context, file, of, kernel string) (*Judgemen
 		return nil, err
 	}
 	begun := time.Now()
-	// The user's store says how the user's was made, and one PTX may come from both.
-	folder, err := os.MkdirTemp(j.compiler.Folder(), "edit-")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(folder)
-	store, err := cache.Open(folder)
+	store, err := j.scratch()
 	if err != nil {
 		return nil, err
 	}
@@ -172,7 +171,8 @@ func (j *Judging) Judge(ctx context.Context, file, of, kernel string) (*Judgemen
 		how.Flags = []string{"-lineinfo"} // so that it names lines; the machine code is the same
 	}
 	trial, err := apply.TryOtherwise(ctx, j.o.Store, command.Hash, how)
-	if how.Cubin && (err != nil || len(trial.Units) == 0) && ctx.Err() == nil {
+	if how.Cubin && (err != nil && !wrongItself(err) || err == nil && len(trial.Units) == 0) &&
+		ctx.Err() == nil {
 		how.Cubin = false
 		trial, err = apply.TryOtherwise(ctx, j.o.Store, command.Hash, how)
 	}
@@ -208,6 +208,13 @@ func (j *Judging) Judge(ctx context.Context, file, of, kernel string) (*Judgemen
 	out.Faster = out.Faster && !slower && out.Equal
 	out.Ran = time.Since(begun).Seconds()
 	return out, nil
+}
+
+// wrongItself tells of an error that is the source's, in the words of cicc or of the host's
+// preprocessor: the whole compile has it, too.
+func wrongItself(err error) bool {
+	return errors.Is(err, apply.ErrSource) && (strings.Contains(err.Error(), "): error: ") ||
+		strings.Contains(err.Error(), ": fatal error: "))
 }
 
 // spent adds what a replay took by step.
@@ -522,16 +529,21 @@ func (j *Judging) replay(ctx context.Context, k *JudgedKernel, o *original, code
 			}
 		}
 		r.Numbers = numbersOf(m)
-		u, err := replay.Unpack(j.captures, m.Overwritten(read, written), j.compiler.Folder())
+		u, err := j.unpack(m.Overwritten(read, written))
 		if err != nil {
 			return err
 		}
 		options := replay.Options{Program: j.replayer, Agent: j.agent, Vary: r.Vary,
 			Scratch: j.compiler.Folder(), Standby: j.standby, Limit: longestRun,
 			Worth: func() bool { return r.Done && r.Equal }}
+		if more := n+1 < len(o.list); (more || j.o.Stays) && tuner.Roomy(m) && len(j.o.Sanitize) == 0 {
+			options.Untimed = func() { j.prepare(ctx, o.list[(n+1)%len(o.list)]) }
+		}
 		j.standby = nil
 		got, err := tuner.ThisGPU(j.o.GPU).Replay(ctx, options, u, r, 1, []int{1, 2, 3, 4, 5, 6, 7, 8})
-		u.Close()
+		if j.unpacked[m.ID] == nil {
+			u.Close()
+		}
 		spent(got.Spent)
 		if err != nil && !r.Done {
 			return err
@@ -559,8 +571,9 @@ func (j *Judging) replay(ctx context.Context, k *JudgedKernel, o *original, code
 		k.Faster = stats.Standard.Better(best.Ratio)
 		k.Slower = stats.Standard.Harmful(best.Ratio)
 	}
-	j.standby = tuner.ThisGPU(j.o.GPU).Prepare(ctx, replay.Options{Program: j.replayer, Agent: j.agent,
-		Scratch: j.compiler.Folder()}, o.list[0].UUID)
+	if j.o.Stays {
+		j.prepare(ctx, o.list[0])
+	}
 	return nil
 }
 
