@@ -11,7 +11,6 @@ import (
 	"gnvcc/driver/apply"
 	"gnvcc/policy/tuner"
 	"gnvcc/policy/tuner/tunertest"
-	"gnvcc/profile/capture"
 	"gnvcc/profile/capture/capturetest"
 	"gnvcc/profile/replay"
 )
