@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,6 +19,7 @@ import (
 	"gnvcc/driver/record"
 	"gnvcc/driver/toolkit"
 	"gnvcc/policy"
+	"gnvcc/policy/compare"
 	"gnvcc/policy/judge"
 	"gnvcc/policy/selection"
 	"gnvcc/policy/stats"
@@ -103,6 +105,27 @@ type JudgedKernel struct {
 	Original, Edit   cache.Build
 	Sanitized        []string `json:",omitempty"` // tools of compute-sanitizer that found nothing
 	Notes            []string
+
+	codes  [2][]byte // the cubins
+	target string
+	launch *compare.Launch // the first
+}
+
+// Page writes the judgement as a page; version is gnvcc's.
+func (j *Judgement) Page(w io.Writer, version string) error {
+	var list []compare.Edited
+	for _, k := range j.Kernels {
+		list = append(list, compare.Edited{Name: k.Kernel, Short: k.Short, Source: j.Of,
+			Target: k.target, Content: k.codes, Build: [2]cache.Build{k.Original, k.Edit},
+			Launch: k.launch, Equal: k.Equal, Slower: k.Slower, Faster: k.Faster,
+			Why: strings.Join(append([]string{k.Sentence()}, k.Lines()...), "; "), Ratio: k.Ratio,
+			Predicted: k.Predicted})
+	}
+	after := j.File
+	if len(list) == 0 {
+		after += " (" + strings.Join(j.Notes, "; ") + ")"
+	}
+	return compare.Edits(j.Of, after, list).Page(w, version)
 }
 
 // NewJudging makes one; Close ends its processes and removes its scratch folder.
@@ -420,6 +443,7 @@ func (j *Judging) kernel(ctx context.Context, p pair, cubin []byte,
 	}
 	code := judge.Code{Cubin: cubin, Kernel: p.name}
 	k := &JudgedKernel{Kernel: p.name, Short: policy.ShortName(p.name), Emulated: j.o.Emulate,
+		codes: [2][]byte{o.code.Cubin, cubin}, target: p.own.Target, launch: j.first(o),
 		Original: o.source.Default, Edit: cache.Build{Registers: p.build.Registers, Spill: p.build.Spill,
 			Stack: p.build.Stack, Shared: p.build.Shared, Barriers: p.build.Barriers}}
 	why, err := judge.Fits(o.facts, code)
@@ -447,6 +471,16 @@ func (j *Judging) kernel(ctx context.Context, p pair, cubin []byte,
 	}
 	k.note()
 	return k, nil
+}
+
+// first is the launch that a page tells of.
+func (j *Judging) first(o *original) *compare.Launch {
+	if len(o.list) > 0 {
+		m := o.list[0]
+		return &compare.Launch{Capture: m.ID, Grid: m.Grid, Block: m.Block, Dynamic: m.Dynamic,
+			Count: m.Use.Count, Seconds: m.Weight()}
+	}
+	return &compare.Launch{Grid: j.o.Shape.Grid, Block: j.o.Shape.Block, Dynamic: j.o.Shape.Dynamic}
 }
 
 // note says what an edit needs more of.
