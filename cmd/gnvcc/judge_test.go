@@ -144,6 +144,16 @@ func TestJudgeVerb(t *testing.T) {
 			}
 		}
 	}
+	// Relocatable code, as kernels need it that launch others.
+	write("src/link.cu", strings.Replace(judgedFile, "* 3 + 1", "* 9 + 1", 1))
+	if out, code := run("", "-arch=sm_90", "-rdc=true", "-c", "-o", "src/link.o", "src/link.cu"); code != 0 {
+		t.Fatalf("build: %s", out)
+	}
+	write("edits/link.cu", strings.Replace(judgedFile, "* 3 + 1", "* 9 + 2", 1))
+	if out, code := run("", "judge", "--of", "src/link.cu", "edits/link.cu"); code != 2 ||
+		!strings.Contains(out, "made by a device link") {
+		t.Errorf("-rdc=true: exit code %d: %s", code, out)
+	}
 	// As a page: what became of each kernel, and its machine code.
 	for name, want := range map[string][]string{
 		"barrier.cu": {"1 not equal", "<b>not equal</b>", "NOT EQUAL: #0["},
