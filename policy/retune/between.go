@@ -38,7 +38,8 @@ func (j *Judging) scratch() (*cache.Store, error) {
 func (j *Judging) prepare(ctx context.Context, next *capture.Manifest) {
 	if j.standby == nil && ctx.Err() == nil {
 		j.standby = tuner.ThisGPU(j.o.GPU).Prepare(context.WithoutCancel(ctx), replay.Options{
-			Program: j.replayer, Agent: j.agent, Scratch: j.compiler.Folder()}, next.UUID)
+			Program: j.replayer, Agent: j.agent, Scratch: j.compiler.Folder(), Limit: longestRun},
+			next.UUID)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"testing"
+	"time"
 
 	"gnvcc/cache"
 	"gnvcc/driver/apply"
@@ -19,10 +20,11 @@ import (
 type preparing struct {
 	tunertest.GPU
 	until *context.Context
+	limit *time.Duration
 }
 
-func (p preparing) Prepare(ctx context.Context, _ replay.Options, _ string) *replay.Standby {
-	*p.until = ctx
+func (p preparing) Prepare(ctx context.Context, o replay.Options, _ string) *replay.Standby {
+	*p.until, *p.limit = ctx, o.Limit
 	return nil
 }
 
@@ -47,7 +49,8 @@ func TestBetween(t *testing.T) {
 		t.Fatal(err)
 	}
 	var until context.Context
-	j := &Judging{o: JudgeOptions{Stays: true, GPU: preparing{until: &until}}, captures: captures,
+	var limit time.Duration
+	j := &Judging{o: JudgeOptions{Stays: true, GPU: preparing{until: &until, limit: &limit}}, captures: captures,
 		compiler: compiler, unpacked: map[string]*replay.Unpacked{}}
 	defer j.Close()
 
@@ -56,6 +59,9 @@ func TestBetween(t *testing.T) {
 	cancel()
 	if until == nil || until.Err() != nil {
 		t.Error("the process that waits for the next edit ends with the judgement of this one")
+	}
+	if limit != longestRun {
+		t.Errorf("an edit that does not end has %v in it", limit)
 	}
 	until = nil
 	if j.prepare(ctx, m); until != nil {
