@@ -99,7 +99,8 @@ func TestStandby(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), 300*time.Millisecond)
 	defer cancel()
 	begun := time.Now()
-	if _, err := Run(ctx, o, unpacked, &noted{}, 1, nil); err == nil || time.Since(begun) > 8*time.Second {
+	_, err := Run(ctx, o, unpacked, &noted{}, 1, nil)
+	if err == nil || time.Since(begun) > 8*time.Second {
 		t.Errorf("%v after %v", err, time.Since(begun))
 	}
 	if left, _ := os.ReadDir(os.TempDir()); len(left) > 0 {
