@@ -51,7 +51,8 @@ func TestBetween(t *testing.T) {
 	var until context.Context
 	var limit time.Duration
 	gpu := preparing{until: &until, limit: &limit}
-	j := &Judging{o: JudgeOptions{Stays: true, GPU: gpu}, captures: captures, compiler: compiler, unpacked: map[string]*replay.Unpacked{}}
+	j := &Judging{o: JudgeOptions{Stays: true, GPU: gpu}, captures: captures, compiler: compiler,
+		unpacked: map[string]*replay.Unpacked{}}
 	defer j.Close()
 
 	ctx, cancel := context.WithCancel(context.Background()) // of one judgement
