@@ -49,7 +49,7 @@ var rooms = map[string]map[string][]string{
 		"tuner":     {"policy", "search", "decide", "predicted"},
 		"judge":     {"policy", "stats"},
 		"retune": {"policy", "search", "decide", "predicted", "edits", "watch", "tuner", "judge", "selection",
-			"stats"},
+			"stats", "compare"},
 		"compare": {"policy", "stats", "search", "page", "tuner"},
 		// For tests alone.
 		"tunertest": {"policy"},

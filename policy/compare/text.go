@@ -110,7 +110,7 @@ func (p *Pair) summary() string {
 	}
 	parts := []string{policy.Count(len(p.Kernels), "kernel") + " in both"}
 	for _, v := range []struct{ verdict, text string }{
-		{fails, "%d can't be built or launched as before"}, {slower, "%d slower"},
+		{fails, "%d can't be built or launched as before"}, {unequal, "%d not equal"}, {slower, "%d slower"},
 		{faster, "%d faster"}, {alike, "%d as fast"}, {other, "%d of other code, not run"},
 		{same, "%d the same code"}} {
 		if n[v.verdict] > 0 {

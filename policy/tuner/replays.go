@@ -171,6 +171,9 @@ func (w *ReplaySearch) settled(j Job, now *capture.Manifest) bool {
 // bytes: that takes some hundred MiB, and a replay has its launch's memory twice.
 const roomy = 2 << 30
 
+// Roomy tells of a launch that reaches no more.
+func Roomy(m *capture.Manifest) bool { return m.Bytes <= roomy }
+
 // prepare starts a process for the next replay, unless there is one or no replay will follow; now
 // is what is replayed at this moment. Launches beside it take as long as ever (docs/facts.md).
 func (w *ReplaySearch) prepare(ctx context.Context, now *capture.Manifest) {
@@ -265,12 +268,8 @@ func (w *ReplaySearch) replay(ctx context.Context, m *capture.Manifest, u *repla
 	o := w.replayOptions()
 	o.Vary = w.Tuner.Vary
 	o.Worth = func() bool { return w.Tuner.Decided(is) }
-	var reached int64
-	for _, r := range m.Ranges {
-		reached += r.Size
-	}
 	prepare := func() {
-		if reached <= roomy {
+		if Roomy(m) {
 			w.prepare(ctx, m)
 		}
 	}

@@ -131,7 +131,9 @@ func Run(ctx context.Context, o Options, u *Unpacked, h profile.Decider, launche
 	}
 	if s := o.Standby; s != nil {
 		w.enough = s.status() + ".enough"
-		if out, ok := s.play(w, u.file(), args, begun); ok && ctx.Err() == nil {
+		ends := context.AfterFunc(ctx, s.cancel) // it was begun for longer than this
+		out, ok := s.play(w, u.file(), args, begun)
+		if ends(); ok && ctx.Err() == nil {
 			return out.judged(begun)
 		}
 	}
