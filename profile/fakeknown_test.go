@@ -180,10 +180,10 @@ func TestMixedMemory(t *testing.T) {
 		h.verdict = Verdict{Limit: 1 << 30}
 		exit, log := f.run(t, h, "mix", true, append(strings.Fields(fault), "TOLD="+told,
 			"SEED="+fmt.Sprint(seed))...)
-		whole += h.check(t, fmt.Sprintf("SEED=%d %s", seed, fault), told, &changed)
 		if exit.Code != 7 || len(h.got)+len(h.why) != 6 {
 			t.Fatalf("%d, %s: %+v, %s, %+v, %q", seed, fault, exit, log, h.got, h.why)
 		}
+		whole += h.check(t, fmt.Sprintf("SEED=%d %s", seed, fault), told, &changed)
 	}
 	if whole < seeds*len(faults) || changed == 0 {
 		t.Errorf("%d captures are whole, and %d were seen to be changed", whole, changed)
