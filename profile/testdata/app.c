@@ -39,6 +39,7 @@ static void module(void) {
 
 static void compute(const void *p) {
   const cuLaunchKernel_params *l = p;
+  if (getenv("SLOW")) usleep(1000 * (unsigned)atoi(getenv("SLOW")));
   if (getenv("FULL") && fake_tools > 0) _exit(9); // with no memory left there is none for the launch
   if (l->f == FAKE_KERNEL && !fake_capturing) fake_compute(*(CUdeviceptr *)l->kernelParams[0]);
 }
