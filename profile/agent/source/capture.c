@@ -419,7 +419,7 @@ static void tools_close(struct capture *c) {
 
 // Has the device hash an item, as the stream's next work. False: it could not.
 static bool hash_item(struct capture *c, const struct item *x, uint64_t chunks, uint64_t *list) {
-  if (!c->hash && (cu.ModuleLoadData(&c->tools, gnvcc_hash_ptx) != CUDA_SUCCESS || cu.ModuleGetFunction(&c->hash, c->tools, "gnvcc_hash") != CUDA_SUCCESS)) return false;
+  if (!c->hash && ((!c->tools && cu.ModuleLoadData(&c->tools, gnvcc_hash_ptx) != CUDA_SUCCESS) || cu.ModuleGetFunction(&c->hash, c->tools, "gnvcc_hash") != CUDA_SUCCESS)) return false;
   if (chunks > c->made_room) {
     if (c->made) cu.MemFree(c->made);
     c->made_room = chunks < 4096 ? 4096 : chunks;
@@ -442,7 +442,10 @@ static void hash_before(struct capture *c, const struct item *x) {
       cu.MemcpyDtoH(&word, x->base + x->size - 8, 8) != CUDA_SUCCESS)
     return;
   c->sums = calloc(chunks + 1, 16);
-  if (c->sums && !hash_item(c, x, (x->size + HASH_CHUNK - 1) / HASH_CHUNK, c->sums)) free(c->sums), c->sums = NULL;
+  if (!c->sums || hash_item(c, x, (x->size + HASH_CHUNK - 1) / HASH_CHUNK, c->sums)) return;
+  free(c->sums);
+  c->sums = NULL;
+  if (!c->hash) give_up(c, "what the launch leaves can't be hashed"); // nor will it be when all is read
 }
 
 enum { COPIED, ZERO, WRITTEN };
@@ -517,9 +520,9 @@ static bool write_item(struct capture *c, struct item *x) {
   put_u64(&b, x->size);
   if (x->kind != ARRAY) put_u32(&b, on_host(x->kind) ? ON_HOST : ON_DEVICE);
   if (!(x->kind == ARRAY ? record(c, REC_ARRAY, &b, &x->array.is, sizeof x->array.is) : record(c, REC_RANGE, &b, NULL, 0)) || !unfold(c, x)) return false;
-  bool ok = true, much = x->size > PIECE; // else a thread is not worth it
+  bool much = x->size > PIECE; // else a thread is not worth it
   hash_before(c, x);
-  if (c->sums) ok = write_before(c, x);
+  bool ok = !c->why && (!c->sums || write_before(c, x));
   if (much) pin(c, true);
   if (much && !c->writer.work) behind_begin(&c->writer, write_data, c);
   for (uint64_t at = 0, n; ok && at < x->size; at += n) {
