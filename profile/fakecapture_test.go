@@ -248,6 +248,16 @@ func TestLate(t *testing.T) {
 	}
 }
 
+// TestForkedBeside: a child that another thread forks in the midst of a capture has no part in it.
+func TestForkedBeside(t *testing.T) {
+	h := &capturing{}
+	h.verdict.Capture, h.verdict.Limit = filepath.Join(t.TempDir(), "capture"), 1<<30
+	exit, log := newFakeDriver(t).run(t, h, "forks", true, "SLOW=1500", "CAPTURE="+h.verdict.Capture)
+	if exit.Code != 7 || len(h.got) != 1 || h.got[0].Why != "" {
+		t.Fatalf("%+v, %s, %+v, %q", exit, log, h.got, h.why)
+	}
+}
+
 // TestKilledHost: where gnvcc is killed in the midst of a capture, the program goes on, and its
 // agent removes the file, which nobody else would do.
 func TestKilledHost(t *testing.T) {

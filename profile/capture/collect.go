@@ -332,7 +332,7 @@ func (c *Collector) End(p *profile.Process, sum profile.Summary) {
 	if x := c.ended(p); x != nil { // killed, or let go, in the midst of a capture
 		os.Remove(x.path)
 		c.stood += max(0, c.now().Sub(x.asked))
-		x.shape.refuse("the process ended while it was captured")
+		x.shape.refuse("the process ended, or was let go, while it was captured")
 	}
 	if p.Trouble != "" {
 		c.notes = append(c.notes, p.Trouble)

@@ -215,6 +215,22 @@ static int mix(void) {
   return 7;
 }
 
+// Forks as soon as a capture's file is there; the child says how many descriptors it has of it.
+static void *forks(void *status) {
+  char link[64], path[256] = "";
+  while (access(getenv("CAPTURE"), F_OK) != 0) usleep(1000);
+  pid_t child = fork();
+  int n = 0;
+  for (int fd = 3; child == 0 && fd < 64; fd++) {
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    memset(path, 0, sizeof path);
+    n += readlink(link, path, sizeof path - 1) > 0 && strcmp(path, getenv("CAPTURE")) == 0;
+  }
+  if (child == 0) _exit(n);
+  waitpid(child, status, 0);
+  return NULL;
+}
+
 static void *writes(void *p) {
   for (unsigned char n = 0;; n++) *(volatile unsigned char *)p = n;
 }
@@ -423,6 +439,14 @@ int main(int n, char **argv) {
     waitpid(child, &status, 0);
     launch(FAKE_KERNEL, 8, p);
     return WIFEXITED(status) && WEXITSTATUS(status) == 9 ? 7 : 6;
+  }
+  if (strcmp(what, "forks") == 0) {
+    pthread_t other;
+    int status = -1;
+    pthread_create(&other, NULL, forks, &status);
+    launch(FAKE_KERNEL, 8, p);
+    pthread_join(other, NULL);
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 7 : 6;
   }
   if (strcmp(what, "large") == 0) { // 50 MiB: every third MiB is zero, and in the midst is the address of something else
     size_t n = ((size_t)50 << 20) + 12345;

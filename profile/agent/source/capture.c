@@ -75,6 +75,7 @@ struct capture {
   CUstream stream;
 };
 static struct capture *pending; // of the thread that holds talk, between the launch's two ends
+static int file = -1; // that is open
 static __thread bool mine;
 static __thread bool rested; // the device, for the capture of this launch, whatever came of it
 
@@ -576,6 +577,7 @@ static bool write_objects(struct capture *c) {
 
 static void drop(struct capture *c) {
   if (!c) return;
+  file = -1;
   if (c->fd >= 0) close(c->fd);
   if (c->why) unlink(c->path);
   free(c->path);
@@ -593,7 +595,7 @@ static void drop(struct capture *c) {
 static bool before(struct capture *c, const struct variable *v, uint32_t nv) {
   struct rlimit most;
   c->longest = getrlimit(RLIMIT_FSIZE, &most) == 0 && most.rlim_cur != RLIM_INFINITY ? most.rlim_cur : UINT64_MAX;
-  c->fd = open(c->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+  file = c->fd = open(c->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (c->fd < 0) return give_up(c, "can't create the file of the capture");
   uint8_t *args = calloc(1, c->k->bytes + 8);
   bool ok = args && launch_gather(c->l, c->k, args) && list_items(c, v, nv) && from_arguments(c, args) && write_kernel(c, args);
@@ -706,6 +708,10 @@ static bool write_after(struct capture *c) {
 }
 
 bool capture_pending(void) { return mine; }
+
+void capture_forked(void) {
+  if (file >= 0) close(file);
+}
 
 bool capture_rested(void) {
   bool was = rested;
