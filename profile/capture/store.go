@@ -26,9 +26,9 @@ import (
 //	launches/ID.json       a manifest
 //	chunks/ab/HASH.zst     content, by its SHA-256, compressed
 //
-// Files are written aside and renamed. Two processes may write; one that trims may take a chunk
-// from under another's new capture, which is then found damaged when it is read. A chunk that has
-// other content than its name says is removed when it is read, so that the next capture of the same
+// Files are written aside and renamed. Two processes may write, and one trim meanwhile: a chunk's
+// age begins anew when it is used, and a capture is kept only while all of its chunks are there
+// (keep). A chunk that has other content than its name says is removed when it is read, so that the next capture of the same
 // content writes it anew.
 type Store struct{ dir string }
 
