@@ -105,12 +105,13 @@ func told(t *testing.T, path string) (launches []mixture) {
 
 // content is a capture's: ranges by their base, with what earlier ones have by their hashes, and
 // hashes of what the launch left. It adds to what is known. False: it is not what was hashed.
-func content(t *testing.T, path string, have map[string][]byte) (map[uint64][]byte, map[uint64][]byte, bool) {
+func content(t *testing.T, path string, have map[string][]byte) (ranges, after map[uint64][]byte,
+	sound bool) {
 	b, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	ranges, after, sound := map[uint64][]byte{}, map[uint64][]byte{}, true
+	ranges, after, sound = map[uint64][]byte{}, map[uint64][]byte{}, true
 	var base uint64
 	var sums []byte
 	for len(b) >= 16 {
@@ -161,8 +162,8 @@ func chunkSum(b []byte) string {
 
 // TestMixedMemory: whatever memory a program has, and whatever fails, a capture has every byte as
 // it was before the launch, of all that can be reached, and hashes of all that it left; or there is
-// none, and the reason is said. The program computes what it computes by itself. What something else
-// changes meanwhile is not what was hashed.
+// none, and the reason is said. The program computes what it computes by itself. What something
+// else changes meanwhile is not what was hashed.
 func TestMixedMemory(t *testing.T) {
 	f := newFakeDriver(t)
 	seeds, whole, changed := 1, 0, 0

@@ -104,8 +104,8 @@ func Build(ctx context.Context, root, out string) (string, error) {
 	})
 }
 
-// BuildProgram builds a program that shares some of the agent's files (withHashes), in the same way as
-// the agent is built. source has its files in a folder of that name.
+// BuildProgram builds a program that shares some of the agent's files (withHashes), in the same way
+// as the agent is built. source has its files in a folder of that name.
 func BuildProgram(ctx context.Context, root, out, name string, source fs.FS) (string, error) {
 	cupti, err := Find(root)
 	if err != nil {

@@ -137,7 +137,8 @@ func TestGone(t *testing.T) {
 		t.Fatal(err)
 	}
 	to, _ := Open(other)
-	if info, err := os.Stat(to.chunkPath(m.Code.Hash)); err != nil || time.Since(info.ModTime()) > time.Hour {
+	if info, err := os.Stat(to.chunkPath(m.Code.Hash)); err != nil ||
+		time.Since(info.ModTime()) > time.Hour {
 		t.Errorf("a copy's content is as old as it was: %v", err)
 	}
 	if err := s.Drop(m.ID); err != nil {

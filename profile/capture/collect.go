@@ -199,8 +199,8 @@ func (c *Collector) Launch(l *profile.Launch) profile.Verdict {
 		f.blocks = append(f.blocks, blocksOf(l.Grid))
 	}
 	n, _ := setOf(l)
-	x := &taken{shape: s, asked: c.now(), room: min(left, c.limits.Launch, max(l.Bytes, 1)), stand: wait,
-		of: n, took: s.course(l).took, values: l.Values, nth: l.Count}
+	x := &taken{shape: s, asked: c.now(), room: min(left, c.limits.Launch, max(l.Bytes, 1)),
+		stand: wait, of: n, took: s.course(l).took, values: l.Values, nth: l.Count}
 	dir := c.dir
 	if c.Fast != nil {
 		dir = cmp.Or(c.Fast(x.room), dir)

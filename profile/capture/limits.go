@@ -68,8 +68,8 @@ func available() int64 {
 	return min(left, allowed("/proc/self/cgroup", "/sys/fs/cgroup"))
 }
 
-// allowed is what control groups leave: each group above counts, too. Files that they have in memory
-// are given up where need be.
+// allowed is what control groups leave: each group above counts, too. Files that they have in
+// memory are given up where need be.
 func allowed(list, root string) int64 {
 	text, _ := os.ReadFile(list)
 	least := int64(math.MaxInt64)

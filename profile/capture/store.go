@@ -28,8 +28,8 @@ import (
 //
 // Files are written aside and renamed. Two processes may write, and one trim meanwhile: a chunk's
 // age begins anew when it is used, and a capture is kept only while all of its chunks are there
-// (keep). A chunk that has other content than its name says is removed when it is read, so that the next capture of the same
-// content writes it anew.
+// (keep). A chunk that has other content than its name says is removed when it is read, so that the
+// next capture of the same content writes it anew.
 type Store struct{ dir string }
 
 // Open opens a folder of captures, and makes it if need be.
