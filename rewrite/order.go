@@ -65,10 +65,16 @@ func blockOrder(k *pass.Kernel, terms []recipe.Term) error {
 		if len(ops) != 2 || op != "mov.u32" && op != "mov.b32" && op != "mov.s32" {
 			return errors.New("it reads a block's number otherwise than by mov of 32 bits")
 		}
-		axis := strings.Index("xyz", strings.TrimPrefix(string(k.Bytes(ops[1])), "%ctaid."))
-		if axis < 2 { // else z, which stays
-			k.ReplaceSpan(ops[1], orderPrefix+"01"[axis:axis+1])
+		switch name := string(k.Bytes(ops[1])); name {
+		case "%ctaid.x":
+			k.ReplaceSpan(ops[1], orderPrefix+"0")
 			found = true
+		case "%ctaid.y":
+			k.ReplaceSpan(ops[1], orderPrefix+"1")
+			found = true
+		case "%ctaid.z": // which stays
+		default: // %ctaid.r is another name of %ctaid.x, %ctaid.w is 0
+			return fmt.Errorf("it reads %s", name)
 		}
 	}
 	if !found {
@@ -144,6 +150,9 @@ func orderable(m *ptx.Module, f *ptx.Func) error {
 		return err
 	}
 	for _, g := range r.Funcs {
+		if g.Name == "__assertfail" {
+			return errors.New("it has an assert, which tells people a block's number")
+		}
 		if register := placed().Find(g.Text()); register != nil {
 			return fmt.Errorf("it reads %s, where a block is", register)
 		}
