@@ -130,6 +130,8 @@ func (q question) recipes(lever string) []string {
 		return when(k.Loads > 0, "bypass=1")
 	case "early":
 		return when(k.Early > 0, "early=on")
+	case "order":
+		return []string{"order=transposed"}
 	case "inorder":
 		return when(k.Ordered > 1, "inorder=on")
 	case "smemspill":
