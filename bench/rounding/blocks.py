@@ -185,7 +185,7 @@ __global__ void %s k%d(int *%s out, F *fout, const int *%s in, const F *fin, int
         if r.random() < .2: conds.append('m=%d' % self.m)
         if r.random() < .1: conds.append('w=%d' % self.w)
         out = 'spec{%s} coarsen=%dx%dx%d%s' % (','.join(conds), by[0], by[1], by[2], suffix)
-        if r.random() < .25: out += ' ' + r.choice(['maxnreg=%d' % r.choice([24, 32, 64, 128]), 'early=on', 'early=2', 'inorder=on', 'ld=L1::no_allocate', 'unroll=2', 'unroll=1', 'st=cs', 'throttle=2', 'bypass=1', 'demote=2:loops', 'smemspill=on', 'repeat@1=4', 'repeat@2=2'])
+        if r.random() < .25: out += ' ' + r.choice(['maxnreg=%d' % r.choice([24, 32, 64, 128]), 'early=on', 'early=2', 'inorder=on', 'ld=L1::no_allocate', 'unroll=2', 'unroll=1', 'st=cs', 'throttle=2', 'bypass=1', 'demote=2:loops', 'smemspill=on', 'repeat@1=4', 'repeat@2=2', 'order=transposed', 'order=groups.2', 'order=groups.4'])
         return out.replace('spec{', 'known{') if r.random() < .3 and 'unroll' not in out else out
 
 MAIN = '''

@@ -57,7 +57,7 @@ func (f *Brought) of(ctx context.Context, m *capture.Manifest, identity string) 
 		}
 	}
 	if len(list) == 0 {
-		return nil, fmt.Errorf("no kernel %s was built here for that GPU", policy.ShortName(m.Kernel))
+		return nil, fmt.Errorf("no kernel %q was built here for that GPU", policy.ShortName(m.Kernel))
 	}
 	is := list[0]
 	if len(list) > 1 {
@@ -92,7 +92,7 @@ func (f *Brought) alike(ctx context.Context, m *capture.Manifest, list []record.
 			}
 		}
 	}
-	return 0, fmt.Errorf("%d kernels %s were built here, and none has its machine code", len(list),
+	return 0, fmt.Errorf("%d kernels %q were built here, and none has its machine code", len(list),
 		policy.ShortName(m.Kernel))
 }
 
