@@ -37,8 +37,8 @@ func TestOrderEdges(t *testing.T) {
 	`
 	rng := rand.New(rand.NewSource(1))
 	var in []uint32 // x, y, nctaid.x, nctaid.y
-	for _, nx := range []uint32{1, 2, 3, 64, 65537, 65539, 1<<26 - 1, 1 << 26, 1 << 28, 1<<30 - 1, 1 << 30,
-		math.MaxInt32} {
+	for _, nx := range []uint32{1, 2, 3, 64, 65537, 65539, 1<<26 - 1, 1 << 26, 1 << 28, 1<<30 - 1,
+		1 << 30, math.MaxInt32} {
 		for _, ny := range []uint32{1, 2, 3, 5, 63, 64, 65, 130, 65535} {
 			for range 6 {
 				in = append(in, rng.Uint32()%nx, rng.Uint32()%ny, nx, ny)
