@@ -83,7 +83,7 @@ func (r *comparing) run(ctx context.Context, store *cache.Store, args []string) 
 		return err
 	}
 	a := compare.Ask{Store: store, Before: ways[0], After: ways[1], All: r.uncaptured,
-		Told: progressLine}
+		Progress: progressLine}
 	if !r.all {
 		here, err := folderOf([]string{"."})
 		if err != nil {

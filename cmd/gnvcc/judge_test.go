@@ -308,7 +308,7 @@ func TestJudgeServeEnds(t *testing.T) {
 }
 
 // sanitizer gives what the test put beside it for this run of a tool, else that there is nothing;
-// that it was launched is told where the replayer would.
+// that it was launched is noted where the replayer would.
 const sanitizer = `#!/bin/sh
 cd "$(dirname "$0")" || exit 1
 while [ $# -gt 0 ]; do

@@ -133,16 +133,16 @@ func (p *Pair) summary() string {
 // legend says what the figures are.
 func (p *Pair) legend() string {
 	var parts []string
-	measured, foretold, assumed := false, false, false
+	measured, predicted, assumed := false, false, false
 	for _, k := range p.rows() {
 		measured = measured || k.Ratio > 0
-		foretold = foretold || k.Ratio == 0 && k.Foretold > 0
+		predicted = predicted || k.Ratio == 0 && k.Foretold > 0
 		assumed = assumed || k.Assumed != ""
 	}
 	if measured {
 		parts = append(parts, "time: measured, later over earlier, on captured launches.")
 	}
-	if foretold {
+	if predicted {
 		parts = append(parts, "~: predicted from machine code, not run.")
 	}
 	if assumed {

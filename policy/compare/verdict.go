@@ -54,7 +54,7 @@ func (p *Pair) Look(a Ask, decided []cache.Decision) error {
 }
 
 // Replay measures the kernels that launches are captured of, where code differs.
-func (p *Pair) Replay(ctx context.Context, b *Bench, told func(text string)) error {
+func (p *Pair) Replay(ctx context.Context, b *Bench, progress func(text string)) error {
 	var compilers [2]*tuner.Compiler
 	for i, store := range p.Sides {
 		c, err := tuner.NewCompiler(store)
@@ -88,8 +88,8 @@ func (p *Pair) Replay(ctx context.Context, b *Bench, told func(text string)) err
 			k.unrun(policy.FirstLine(err))
 			continue
 		}
-		if told != nil {
-			told("replaying " + k.Kernel)
+		if progress != nil {
+			progress("replaying " + k.Kernel)
 		}
 		for _, l := range k.Launches {
 			if l.manifest != nil && l.Fails == "" {

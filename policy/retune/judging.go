@@ -536,7 +536,7 @@ func (j *Judging) replay(ctx context.Context, k *JudgedKernel, o *original, code
 		untold = untold && !r.Changes
 	}
 	if k.Equal && untold {
-		return errors.New("the original leaves memory as it finds it in all captured launches: whether an edit does anything can't be told from them")
+		return errors.New("the original leaves memory as it finds it in all captured launches: they don't show whether an edit does anything")
 	}
 	j.sanitize(ctx, k, o, f, code)
 	if k.Equal && best.Ratio.N > 0 {

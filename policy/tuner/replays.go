@@ -45,7 +45,7 @@ type ReplaySearch struct {
 	Limits   capture.Limits
 	Budget   time.Duration // for all of it
 	Say      func(format string, args ...any)
-	At       func(n, of int, end time.Time) // told how far the search is; may be nil
+	At       func(n, of int, end time.Time) // called with how far the search is; may be nil
 	Profile  *ByProfile                     // whose shares of the time count, nil: as observed
 
 	// has others search in its place; nil: nobody
@@ -226,7 +226,7 @@ func (w *ReplaySearch) unpack(list []Job, done <-chan struct{}) <-chan file {
 }
 
 // classify tells a capture which of its ranges the kernel reads as floating point alone. Where a
-// pointer's use can't be told, content decides.
+// pointer's use isn't known, content decides.
 func (w *ReplaySearch) classify(m *capture.Manifest) {
 	k, err := w.Kernel(m.Cubin, m.Kernel)
 	if err != nil {

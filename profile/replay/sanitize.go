@@ -50,7 +50,7 @@ func Sanitize(ctx context.Context, o Options, u *Unpacked, program, tool string)
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // the launch is a process below it
 		kill := func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 		cmd.Cancel, cmd.WaitDelay = kill, time.Second
-		if cmd.Run(); cmd.Process != nil { // how it ended is told by what it wrote
+		if cmd.Run(); cmd.Process != nil { // what it wrote says how it ended
 			kill() // it may have died before the launch did
 		}
 		return said.text
