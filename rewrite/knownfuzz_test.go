@@ -276,7 +276,7 @@ func (p *knownProgram) run(code, data []byte, launch emulate.Launch) ([]byte, er
 // knownBeside are levers that known is joined with.
 var knownBeside = []string{"repeat@1=2", "repeat@1=4", "maxnreg=32", "nounroll=off",
 	"ld=L1::no_allocate", "st=cs", "demote=2:static", "demote=3:loops", "smemspill=on",
-	"order=transposed", "order=groups.2", "coarsen=2x1x1", "early=on", "inorder=on"}
+	"coarsen=2x1x1", "early=on", "inorder=on"}
 
 // TestKnownFuzz: random operations of integers, of which some are by known numbers, alone and with
 // other levers: ptxas' code for the kernel and for the copy leave the same in the emulator. What

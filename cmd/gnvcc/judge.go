@@ -54,7 +54,7 @@ func judgeVerb() *cobra.Command {
 	fs.StringSliceVar(&o.set, "set", nil, "an argument of launches that are made up, as `NAME=VALUE`; several times")
 	fs.Var(&o.sanitize, "sanitize", "on a GPU, let compute-sanitizer look at edits that are equal, by its `TOOLS` (default "+judge.Usual+"): slow")
 	fs.Lookup("sanitize").NoOptDefVal = judge.Usual
-	fs.Var(&o.limit, "timeout", "longest `time` for one judgement, in seconds or as 1m30s (default 1m)")
+	fs.Var(&o.limit, "timeout", "longest `time` for one judgement, in seconds or as 1m30s (default 1m; with --sanitize 10m)")
 	fs.BoolVar(&o.asJSON, "json", false, "as JSON")
 	fs.StringVar(&o.html, "html", "", "write a page to `FILE`: one file that needs no network")
 	oneOf(c, "json", "html")
@@ -62,6 +62,9 @@ func judgeVerb() *cobra.Command {
 	fs.BoolVar(&o.stay, "serve", false, "stay, and judge what comes as JSON lines")
 	fs.Lookup("timeout").DefValue = ""
 	return onStore(c, 2, func(ctx context.Context, store *cache.Store, args []string) error {
+		if len(o.sanitize) > 0 && !fs.Changed("timeout") {
+			o.limit = seconds(10 * time.Minute)
+		}
 		switch {
 		case o.stay && len(args) > 0:
 			return errors.New("--serve reads the files' names from its input")

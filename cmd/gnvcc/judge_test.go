@@ -404,6 +404,8 @@ func TestJudgeSanitizes(t *testing.T) {
 			"it finds something in the original, too"},
 		{"it fails", map[string]string{"racecheck.1": "========= Error: No device\n"}, true,
 			"it came to no end: Error: No device"},
+		{"it fails on the original", map[string]string{"memcheck.1": found,
+			"memcheck.2": "========= Error: No device\n"}, true, "in the original, too, is not known"},
 	} {
 		for _, old := range []string{"memcheck", "initcheck", "racecheck"} {
 			for _, end := range []string{".runs", ".1", ".2"} {

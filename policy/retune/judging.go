@@ -389,7 +389,7 @@ func (j *Judging) original(ctx context.Context, p pair) (*original, error) {
 		if err != nil {
 			return nil, err
 		}
-		list, _ = f.List(ctx)
+		list, _, _ = f.List(ctx, s.Identity)
 	}
 	for _, m := range list {
 		if m.Kernel != p.name || !slices.ContainsFunc(j.builds.Of(m.Cubin, m.Kernel),

@@ -168,7 +168,13 @@ func (r *run) search() (tuner *search.Tuner, exit profile.Exit, err error) {
 		s = r.Captures
 		var f *Brought
 		f, err = NewBrought(s, r.Store, r.compiler)
-		list = func() ([]*capture.Manifest, int) { return f.List(r.Signals.Rest()) }
+		list = func() ([]*capture.Manifest, int) {
+			list, left, why := f.List(r.Signals.Rest(), "")
+			if why != nil {
+				r.note("a capture is left out: %v", why)
+			}
+			return list, left
+		}
 	}
 	if err != nil {
 		return tuner, exit, err

@@ -359,7 +359,8 @@ struct meter {
   uint32_t count;
   struct buffer steps; // each: f64 seconds when it still said what it said before, f64 when it said something else, u64 that, millijoules
 };
-const char *meter_open(void); // why there is no counter, NULL: there is
+const char *meter_open(void);  // why there is no counter, NULL: there is
+const char *meter_alone(void); // why it is not of this process alone, NULL: it is, as far as can be seen
 void meter_begin(struct meter *m);
 void meter_look(struct meter *m);
 

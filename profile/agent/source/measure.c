@@ -546,6 +546,7 @@ static void do_meter(struct session *x, struct buffer *in) {
   x->row = get_u32(in);
   if (!known(x, id)) return;
   const char *why = meter_open();
+  if (!why) why = meter_alone();
   if (!why && !queueable(&x->s)) why = "it writes memory that is put back by the CPU";
   struct meter m = {0};
   uint64_t runs = 0;
@@ -557,6 +558,11 @@ static void do_meter(struct session *x, struct buffer *in) {
     if (what != NOTHING && !meter_runs(x, id, what, before, span, limit, &m, &runs, &seconds)) {
       buffer_free(&m.steps);
       return;
+    }
+    if ((why = meter_alone())) {
+      buffer_free(&m.steps);
+      m.count = 0;
+      runs = 0;
     }
   }
   struct buffer b = {0};
