@@ -223,7 +223,7 @@ const divisorsFree = 3 // registers of each width for what one division computes
 func (d *divisors) divided(i int, to, n, by string) []string {
 	w, signed, rem := integerDivision(d.Func, i)
 	words := []string{"TO", to, "W", fmt.Sprint(w), "P", divisorMark + "p", "X", n, "D", by, "N", n,
-		"A", by, "G", string(d.Text()[d.Stmts[i].Start:d.Stmts[i].Op])}
+		"A", by, "G", strings.TrimSpace(string(d.Text()[d.Stmts[i].Start:d.Stmts[i].Op]))}
 	for r, name := range []string{"Q", "R", "T"} {
 		words = append(words, name, fmt.Sprintf("%s%d_%d", divisorMark, w, r))
 	}
