@@ -205,8 +205,8 @@ func (d *divisors) copied(operand string) string {
 	return d.once(d.width(operand), fmt.Sprintf("%s ?, %s;", d.Opcode(at), strings.Join(in, ", ")))
 }
 
-// once writes lines for entry that leave something in a register of ours, where they don't stand
-// there yet.
+// once writes lines for entry that leave something in a register of ours, called ?, where they
+// don't stand there yet.
 func (d *divisors) once(w int, text string) string {
 	key := fmt.Sprint(w, text)
 	if d.ours[key] == "" {
@@ -219,82 +219,55 @@ func (d *divisors) once(w int, text string) string {
 
 const divisorsFree = 3 // registers of each width for what one division computes
 
-// divided is what stands in a division's place: a statement of the kernel alone is written to by
-// its last line, since the registers of a division may be the same.
+// divided is what stands in a division's place: its last line alone writes to what is not ours, since
+// a division may write to what it reads.
 func (d *divisors) divided(i int, to, n, by string) []string {
 	w, signed, rem := integerDivision(d.Func, i)
-	words := []string{"TO", to, "IW", fmt.Sprint(w), "P", divisorMark + "p", "X", n, "D", by, "N", n,
+	words := []string{"TO", to, "W", fmt.Sprint(w), "P", divisorMark + "p", "X", n, "D", by, "N", n,
 		"A", by, "G", strings.TrimSpace(string(d.Text()[d.Stmts[i].Start:d.Stmts[i].Op]))}
 	for r, name := range []string{"Q", "R", "T"} {
-		words = append(words, name, fmt.Sprintf("%s%d_%d", divisorMark, w, r),
-			"W"+name, fmt.Sprintf("%s64_%d", divisorMark, r))
+		words = append(words, name, fmt.Sprintf("%s%d_%d", divisorMark, w, r))
 	}
 	entry := func(name, text string) { // what a word stands for is computed at entry
 		lines := pass.Fill(text, append([]string{"TO", "?"}, words...)...)
 		words = append([]string{name, d.once(w, strings.Join(lines, "\n"))}, words...)
 	}
-	if signed {
-		entry("A", "abs.sIW TO, A;")
-		words = append([]string{"N", fmt.Sprintf("%s%d_2", divisorMark, w)}, words...)
-	}
-	entry("B", "neg.sIW TO, A;")
-	entry("Z", "setp.eq.uIW P, A, 0;\nselp.bIW TO, -1, 0, P;")
 	text := ""
 	if signed {
-		text = "abs.sIW N, X;\n"
+		text = "abs.sW T, X;"
+		entry("A", "abs.sW TO, A;")
+		words = append([]string{"N", fmt.Sprintf("%s%d_2", divisorMark, w)}, words...)
 	}
-	if w == 32 {
-		d.count[64] = max(d.count[64], divisorsFree)
-		entry("K", "clz.b32 TO, A;\nsub.s32 TO, 31, TO;\nmax.s32 TO, TO, 0;")
-		entry("L", "clz.b32 TO, A;\nshl.b32 TO, A, TO;")
-		entry("V", divisorReciprocal)
-		entry("U", "mul.lo.u32 TO, V, L;\nnot.b32 TO, TO;\nshr.s32 TO, TO, 31;")
-		entry("M", "sub.u32 TO, V, U;\nnot.b32 T, Z;\nand.b32 TO, TO, T;")
-		entry("C", "not.b32 TO, U;\nand.b32 TO, TO, V;\nor.b32 TO, TO, Z;")
+	entry("M", "setp.eq.uW P, A, 0;\ndiv.uW TO, -1, A;\nselp.bW TO, 0, TO, P;")
+	entry("B", "neg.sW TO, A;")
+	entry("Z", "setp.eq.uW P, A, 0;\nselp.bW TO, -1, 0, P;")
+	text += `
+		mul.hi.uW Q, N, M;
+		mad.lo.uW R, Q, B, N;
+		setp.ge.uW P, R, A;`
+	switch {
+	case rem && signed:
 		text += `
-			mad.lo.cc.u32 Q, N, M, C;
-			madc.hi.u32 Q, N, M, Z;
-			shr.u32 Q, Q, K;
-			mad.lo.u32 R, Q, B, N;`
-	} else {
-		entry("M", "div.u64 TO, -1, A;")
+			@P add.uW R, R, B;
+			setp.lt.sW P, X, 0;
+			@P neg.sW R, R;
+			G or.bW TO, R, Z;`
+	case rem:
 		text += `
-			mul.hi.u64 Q, N, M;
-			mad.lo.u64 R, Q, B, N;
-			setp.ge.u64 P, R, A;
-			@P add.u64 Q, Q, 1;
-			@P add.u64 R, R, B;`
-	}
-	text += "\n" + quotients[[2]bool{signed, rem}]
-	if w == 32 && !signed && !rem {
-		text = strings.Replace(text, "or.bIW TO, Q, Z", "mov.b32 TO, Q", 1)
+			@P add.uW R, R, B;
+			G or.bW TO, R, Z;`
+	case signed:
+		text += `
+			@P add.uW Q, Q, 1;
+			xor.bW R, X, D;
+			setp.lt.sW P, R, 0;
+			@P neg.sW Q, Q;
+			G or.bW TO, Q, Z;`
+	default:
+		entry("O", "or.bW TO, Z, 1;")
+		text += `
+			@P add.uW Q, Q, O;
+			G mov.bW TO, Q;`
 	}
 	return pass.Fill(text, words...)
-}
-
-// divisorReciprocal is (2^63 - 1)/L in 32 bits, where L's first bit is set.
-const divisorReciprocal = `
-	cvt.rp.f32.u32 TO, L;
-	rcp.approx.ftz.f32 TO, TO;
-	add.s32 TO, TO, 528482302;
-	cvt.rzi.u32.f32 TO, TO;
-	mul.wide.u32 WQ, TO, L;
-	sub.s64 WQ, 9223372036854775807, WQ;
-	shr.u64 WQ, WQ, 11;
-	cvt.u32.u64 T, WQ;
-	mul.hi.u32 T, T, TO;
-	shr.u32 T, T, 20;
-	add.s32 TO, TO, T;
-	mul.wide.u32 WQ, TO, L;
-	sub.s64 WQ, 9223372036854775807, WQ;
-	cvt.u64.u32 WR, L;
-	setp.ge.u64 P, WQ, WR;
-	@P add.s32 TO, TO, 1;`
-
-// quotients end a division, by whether it has signs and is a remainder.
-var quotients = map[[2]bool]string{
-	{false, false}: "G or.bIW TO, Q, Z;",
-	{false, true}:  "G or.bIW TO, R, Z;",
-	{true, false}:  "xor.bIW R, X, D;\nsetp.lt.sIW P, R, 0;\n@P neg.sIW Q, Q;\nG or.bIW TO, Q, Z;",
-	{true, true}:   "setp.lt.sIW P, X, 0;\n@P neg.sIW R, R;\nG or.bIW TO, R, Z;",
 }
