@@ -95,7 +95,7 @@ func Divided(f *ptx.Func) int {
 
 // Divisors are what divisions are by, and what is computed of them at entry.
 type divisors struct {
-	values // for the widths of registers
+	values  // for the widths of registers
 	origins *dataflow.Origins
 	head    []string
 	ours    map[string]string // by width and what is computed: our register

@@ -114,6 +114,23 @@ var divideForms = []string{
 	xor.bWIDTH %n2, %n2, %n3;`,
 }
 
+// dividers is a module of these kernels, for one kind of division.
+func dividers(d division) string {
+	letter, op := "u", "div"
+	if d.signed {
+		letter = "s"
+	}
+	if d.rem {
+		op = "rem"
+	}
+	text := ".version 7.8\n.target sm_90\n.address_size 64\n"
+	for form, body := range divideForms {
+		text += strings.NewReplacer("NAME", fmt.Sprintf("k%d", form), "TYPE", letter+fmt.Sprint(d.w),
+			"WIDTH", fmt.Sprint(d.w), "OP", op).Replace(strings.Replace(divideKernel, "BODY", body, 1))
+	}
+	return text
+}
+
 // TestDivide runs what ptxas makes of kernels that divide by an argument in a loop in the emulator:
 // its own code and that under divide, alone and with levers beside it, for every kind of division.
 // All must leave the same bits, by 0 too, and where it is known what is right.
@@ -130,25 +147,12 @@ func TestDivide(t *testing.T) {
 	for _, kit := range ptxtest.Toolkits(t) {
 		for kind := range 8 {
 			sort, _ := divisionOf(kind, 3)
-			letter, op := "u", "div"
-			if sort.signed {
-				letter = "s"
-			}
-			if sort.rem {
-				op = "rem"
-			}
-			text := ".version 7.8\n.target sm_90\n.address_size 64\n"
-			for form, body := range divideForms {
-				words := []string{"BODY", body, "NAME", fmt.Sprintf("k%d", form), "TYPE",
-					letter + fmt.Sprint(sort.w), "WIDTH", fmt.Sprint(sort.w), "OP", op}
-				text += strings.NewReplacer(words[2:]...).Replace(strings.NewReplacer(words[:2]...).Replace(
-					divideKernel))
-			}
+			text := dividers(sort)
 			was, err := kit.Assemble(t, []byte(text), "-arch=sm_90")
 			if err != nil {
 				t.Fatal(err)
 			}
-			for number, r := range beside {
+			for _, r := range beside {
 				recipes, o := map[string]recipe.Recipe{}, Options{Coarse: map[string][3]int{}}
 				grid := blocks
 				for form := range divideForms {
@@ -166,7 +170,6 @@ func TestDivide(t *testing.T) {
 					t.Fatal(err)
 				}
 				for form := range divideForms {
-					before, after := 0, 0
 					for _, by := range divisors {
 						d := sort
 						d.by = cutTo(by, d.w, d.signed)
@@ -178,9 +181,8 @@ func TestDivide(t *testing.T) {
 							}
 						}
 						name := fmt.Sprintf("k%d", form)
-						a, ran := turning(t, was, name, d, numbers, blocks, threads)
-						b, runs := turning(t, now, name, d, numbers, grid, threads)
-						before, after = before+ran, after+runs
+						a, _ := turning(t, was, name, d, numbers, blocks, threads, blocks*threads)
+						b, _ := turning(t, now, name, d, numbers, grid, threads, blocks*threads)
 						if !slices.Equal(a, b) {
 							i := slices.IndexFunc(numbers, func(uint64) bool { return true })
 							for a[i] == b[i] {
@@ -198,10 +200,6 @@ func TestDivide(t *testing.T) {
 							}
 						}
 					}
-					if form == 0 && number == 0 {
-						t.Logf("ptxas %s, %s.%s%d: %d instructions of warps, were %d", kit.Version, op, letter,
-							sort.w, after, before)
-					}
 				}
 			}
 		}
@@ -209,8 +207,8 @@ func TestDivide(t *testing.T) {
 }
 
 // turning runs a kernel of these in the emulator.
-func turning(t *testing.T, code []byte, name string, d division, numbers []uint64, blocks,
-	threads int) (out []uint64, steps int) {
+func turning(t *testing.T, code []byte, name string, d division, numbers []uint64, blocks, threads,
+	perTurn int) (out []uint64, steps int) {
 	t.Helper()
 	var data []byte
 	for _, x := range numbers {
@@ -224,7 +222,7 @@ func turning(t *testing.T, code []byte, name string, d division, numbers []uint6
 	}
 	params := binary.LittleEndian.AppendUint64(nil, b.Address)
 	params = binary.LittleEndian.AppendUint64(params, d.by)[:8+d.w/8]
-	params = binary.LittleEndian.AppendUint32(params, 3)
+	params = binary.LittleEndian.AppendUint32(params, uint32(len(numbers)/perTurn))
 	result, err := program.Run(memory, emulate.Launch{Grid: [3]int{blocks, 1, 1},
 		Block: [3]int{threads, 1, 1}, Params: params})
 	if err != nil {
@@ -234,4 +232,42 @@ func turning(t *testing.T, code []byte, name string, d division, numbers []uint6
 		out = append(out, cutTo(binary.LittleEndian.Uint64(b.Bytes[8*i:]), d.w, false))
 	}
 	return out, result.Steps
+}
+
+// TestDivideCounts: with its entry, a loop of 103 turns takes fewer instructions of warps under
+// divide, for every kind of division; and how many in a turn, and at entry.
+func TestDivideCounts(t *testing.T) {
+	kit := ptxtest.Toolkits(t)[0]
+	for kind := range 8 {
+		d, _ := divisionOf(kind, 7)
+		text, recipes := dividers(d), map[string]recipe.Recipe{}
+		for form := range divideForms {
+			recipes[fmt.Sprintf("k%d", form)] = mustRecipe(t, "divide=on")
+		}
+		out, refused, err := Apply([]byte(text), recipes)
+		if err != nil || len(refused) > 0 {
+			t.Fatal(err, refused)
+		}
+		for _, form := range []int{0, 2} {
+			var said []string
+			var all []int
+			for _, text := range [][]byte{[]byte(text), out} {
+				code, err := kit.Assemble(t, text, "-arch=sm_90")
+				if err != nil {
+					t.Fatal(err)
+				}
+				name, numbers := fmt.Sprintf("k%d", form), make([]uint64, 32*103)
+				_, few := turning(t, code, name, d, numbers[:32*3], 1, 32, 32)
+				_, many := turning(t, code, name, d, numbers, 1, 32, 32)
+				all = append(all, many)
+				said = append(said, fmt.Sprintf("%d and %.1f a turn", few-3*(many-few)/100,
+					float64(many-few)/100))
+			}
+			t.Logf("ptxas %s, %d bits, signed %v, remainder %v, form %d: %s; it was %s", kit.Version, d.w,
+				d.signed, d.rem, form, said[1], said[0])
+			if all[1] >= all[0] {
+				t.Error("divide takes no fewer instructions")
+			}
+		}
+	}
 }
