@@ -2,272 +2,153 @@ package rewrite
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
-	"slices"
+	mathbits "math/bits"
 	"strings"
 
-	"gnvcc/graph"
 	"gnvcc/rewrite/pass"
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/ptx/dataflow"
-	"gnvcc/rewrite/recipe"
 )
 
-// divide=on computes integer divisions and remainders by multiplication, where the divisor is
-// computed of arguments and of the sizes of block and grid alone. What that takes of the divisor is
-// computed once, at entry.
+// A division by a number, as cicc writes it: shifts for powers of two, else the dividend is
+// multiplied with 2^(w+s)/d, rounded up, of which the upper half is shifted by s (T. Granlund, P.
+// Montgomery, Division by Invariant Integers using Multiplication, PLDI 1994). w is the width.
 //
-//	                          ld.param.u32 %gnvcc_q32_3, [k_param_2+0];
-//	                          div.u32 %gnvcc_q32_4, -1, %gnvcc_q32_3; ...     (M; 0 for d = 0)
-//	$L__BB0_2:                $L__BB0_2:
-//	div.u32 %r5, %r4, %r2;    mul.hi.u32 %gnvcc_q32_0, %r4, %gnvcc_q32_4;             (Q = n*M)
-//	                          mad.lo.u32 %gnvcc_q32_1, %gnvcc_q32_0, %gnvcc_q32_5, %r4; (n - Q*d)
-//	                          setp.ge.u32 %gnvcc_qp, %gnvcc_q32_1, %gnvcc_q32_3;
-//	                          @%gnvcc_qp add.u32 %gnvcc_q32_0, %gnvcc_q32_0, %gnvcc_q32_7;
-//	                          mov.b32 %r5, %gnvcc_q32_0;
-//
-// ptxas keeps the reciprocal of a 32-bit divisor in front of a loop, but corrects twice and looks
-// for a divisor of 0 in each turn; a division of 64 bits it makes a call of some 70 instructions,
-// reciprocal and all.
-//
-// Exact: with M = (2^w - 1)/d, rounded down, 2^w - M*d is from 1 to d, so that n*M/2^w is below n/d
-// by n/2^w at most, less than 1. Its whole part Q is n/d's or one less, which n - Q*d tells: it has
-// room in w bits, since Q*d is no more than n. With signs it is the same of absolute values. By 0
-// ptxas' code gives -1, quotient and remainder, for every dividend (docs/facts.md), and so does
-// this: M is 0, so that Q is 0 and n - Q*d is no less than d, and what is added is -1; where there
-// are signs and in remainders all bits are set at the end.
-//
-// Allowed: divisors of which each register is written once, without a guard, by a load of an
-// argument or an operation that depends on its operands alone, where one of the divisions by it
-// stands in a loop, or six. A guarded division is computed always, and written under its guard. Left
-// alone: functions that are called, dividends that are numbers, 16 bits.
-//
-// Safe: nothing is loaded but arguments, and no operation on integers stops a kernel, a division by
-// 0 neither. Checked: ptxas compiles what is around anew.
-//
-// From: T. Granlund, P. Montgomery, Division by Invariant Integers using Multiplication, PLDI 1994.
-func divide(k *pass.Kernel, terms []recipe.Term) error {
-	value, err := pass.Only(terms)
-	if err != nil {
-		return err
-	}
-	if value != "on" {
-		return errors.New("the only value is on")
-	}
-	if bytes.Contains(k.Text(), []byte(divisorMark)) {
-		return errors.New("the kernel has registers called " + divisorMark + " already")
-	}
-	d, err := divisorsOf(k.Func)
-	if err != nil {
-		return err
-	}
-	found := d.divisions()
-	if len(found) == 0 {
-		return errors.New("no integer is divided by an argument in a loop, or six times")
-	}
-	for _, i := range found {
-		ops := k.Operands(i, nil)
-		k.Replace(i, strings.Join(d.divided(i, string(k.Bytes(ops[0])), string(k.Bytes(ops[1])),
-			d.copied(string(k.Bytes(ops[2])))), "\n\t"))
-	}
-	declared := []string{".reg .pred " + divisorMark + "p;"}
-	for _, w := range []int{16, 32, 64} {
-		if n := d.count[w]; n > 0 {
-			declared = append(declared, fmt.Sprintf(".reg .b%d %s%d_<%d>;", w, divisorMark, w, n))
+// With m = (2^(w+s) + e)/d, n*m / 2^(w+s) is n/d and n*e/(d*2^(w+s)) more, which is below 1/d, so
+// that the whole part is n/d's, where e*n < 2^(w+s): for all n below 2^N where e <= 2^(w+s-N). Of a
+// negative dividend the whole part is one less than the quotient.
+
+// divideMark is in the names of the registers in which it is computed, of both widths.
+const divideMark = "%gnvcc_l"
+
+const divideRegisters = ".reg .b32 " + divideMark + "32_<3>;\n\t.reg .b64 " + divideMark + "64_<3>;"
+
+// divide writes multiplications in place of a kernel's divisions by what always has one value: by
+// 0, 1 and -1 they stay. value tells it, of an operand of a statement.
+func divide(f *ptx.Func, value func(i int, operand string) (int64, bool)) {
+	some, taken := false, bytes.Contains(f.Text(), []byte(divideMark))
+	for i, s := range f.Stmts {
+		width, signed, rem := integerDivision(f, i)
+		if width == 0 || s.Guarded || taken {
+			continue
+		}
+		ops := f.Operands(i, nil)
+		if by, told := value(i, string(f.Bytes(ops[2]))); told {
+			lines := dividedBy(by, width, signed, rem, string(f.Bytes(ops[0])),
+				string(f.Bytes(ops[1])))
+			if len(lines) > 0 {
+				f.Replace(i, strings.Join(lines, "\n\t"))
+				some = true
+			}
 		}
 	}
-	k.Insert(k.First(), strings.Join(append(declared, d.head...), "\n\t"))
-	return nil
-}
-
-// divisorMark is in the names of all registers that divide brings in.
-const divisorMark = "%gnvcc_q"
-
-// Divided is the number of a kernel's divisions and remainders that divide takes.
-func Divided(f *ptx.Func) int {
-	d, err := divisorsOf(f)
-	if err != nil {
-		return 0
+	if some {
+		f.Insert(f.First(), divideRegisters)
 	}
-	return len(d.divisions())
 }
 
-// Divisors are what divisions are by, and what is computed of them at entry.
-type divisors struct {
-	values  // for the widths of registers
-	origins *dataflow.Origins
-	head    []string
-	ours    map[string]string // by width and what is computed: our register
-	count   map[int]int       // by width: our registers
-}
-
-func divisorsOf(f *ptx.Func) (*divisors, error) {
-	if name := f.Hidden(); name != "" {
-		return nil, fmt.Errorf("a scope declares %s again", name)
+// integerDivision tells what division of 32 or 64 bits a statement is; a width of 0: none.
+func integerDivision(f *ptx.Func, i int) (width int, signed, rem bool) {
+	if f.Stmts[i].Kind != ptx.Inst {
+		return 0, false, false
 	}
-	registers, err := f.Registers()
-	return &divisors{values: values{Func: f, registers: registers}, origins: dataflow.OriginsOf(f),
-		ours: map[string]string{}, count: map[int]int{}}, err
+	switch op := string(f.Opcode(i)); op {
+	case "div.u32", "div.s32", "div.u64", "div.s64", "rem.u32", "rem.s32", "rem.u64", "rem.s64":
+		width, signed = dataflow.IntegerType(f.Opcode(i))
+		return width, signed, op[0] == 'r'
+	}
+	return 0, false, false
 }
 
-// divisions are the statements that divide takes.
-func (d *divisors) divisions() (out []int) {
-	blocks, err := d.Blocks()
-	if err != nil {
+// dividedBy gives the quotient or remainder of n in register to; nil: the division stays.
+func dividedBy(by int64, w int, signed, rem bool, to, n string) []string {
+	d := uint64(by) << (64 - w) >> (64 - w)
+	minus := signed && by<<(64-w) < 0
+	if minus {
+		d = -d << (64 - w) >> (64 - w)
+	}
+	if d < 2 {
 		return nil
 	}
-	turns := make([]bool, len(d.Stmts))
-	for _, l := range graph.Loops(dataflow.Successors(blocks)) {
-		for _, b := range l.Body {
-			for i := blocks[b].First; i < blocks[b].Last; i++ {
-				turns[i] = true
-			}
+	var text string
+	switch k := mathbits.TrailingZeros64(d); {
+	case d == 1<<k && !signed && rem:
+		text = fmt.Sprintf("and.bW TO, N, %d;", d-1)
+	case d == 1<<k && !signed:
+		text = fmt.Sprintf("shr.uW TO, N, %d;", k)
+	case d == 1<<k: // what is added has it rounded towards zero
+		text = fmt.Sprintf(`
+			shr.sW T0, N, %d;
+			shr.uW T0, T0, %d;
+			add.sW T0, N, T0;`, w-1, w-k)
+		if rem {
+			text += fmt.Sprintf(`
+			and.bW T0, T0, %d;
+			sub.sW TO, N, T0;`, -int64(d)<<(64-w)>>(64-w))
+		} else {
+			text += fmt.Sprintf("\nshr.sW Q, T0, %d;", k)
 		}
-	}
-	by, pays := map[string][]int{}, map[string]bool{}
-	for i := range d.Stmts {
-		if w, _, _ := integerDivision(d.Func, i); w != 0 {
-			ops := d.Operands(i, nil)
-			_, number := dataflow.Literal(string(d.Bytes(ops[1])))
-			name := string(d.Bytes(ops[2]))
-			if argument, ok := d.fixed(name, mostOfDivisor); argument && ok && !number {
-				by[name] = append(by[name], i)
-				pays[name] = pays[name] || turns[i] || len(by[name]) == enoughDivisions
-			}
-		}
-	}
-	for name := range pays {
-		if pays[name] {
-			out = append(out, by[name]...)
-		}
-	}
-	slices.Sort(out)
-	return out
-}
-
-const (
-	mostOfDivisor   = 6 // operations, one behind the other
-	enoughDivisions = 6 // by one divisor, outside of loops: the entry costs as much as four save
-)
-
-// fixed tells whether an operand is what it is from entry on, and whether by arguments or sizes.
-func (d *divisors) fixed(operand string, depth int) (argument, ok bool) {
-	if _, number := dataflow.Literal(operand); number || ofLaunch(operand) {
-		return !number, true
-	}
-	at := d.origins.Defs(operand)
-	if len(at) != 1 || d.Stmts[at[0]].Guarded || depth == 0 || d.width(operand) < 16 ||
-		d.width(operand) > 64 {
-		return false, false
-	}
-	if l, ok := paramLoad(d.Func, at[0]); ok {
-		return true, l.typ[0] != 'f'
-	}
-	ops := d.Operands(at[0], nil)
-	width, _ := dataflow.IntegerType(d.Opcode(at[0]))
-	if width == 0 || !dataflow.Pure(string(d.Base(at[0]))) || string(d.Bytes(ops[0])) != operand {
-		return false, false
-	}
-	for _, s := range ops[1:] {
-		by, fixed := d.fixed(string(d.Bytes(s)), depth-1)
-		if !fixed {
-			return false, false
-		}
-		argument = argument || by
-	}
-	return argument, true
-}
-
-// ofLaunch tells of special registers that are the same for all threads of a launch.
-func ofLaunch(word string) bool {
-	return strings.HasPrefix(word, "%ntid.") || strings.HasPrefix(word, "%nctaid.")
-}
-
-// copied computes at entry what is fixed, and gives the register that it is in.
-func (d *divisors) copied(operand string) string {
-	if _, number := dataflow.Literal(operand); number || ofLaunch(operand) {
-		return operand
-	}
-	at := d.origins.Defs(operand)[0]
-	if l, ok := paramLoad(d.Func, at); ok {
-		for n, reg := range l.to {
-			if reg == operand {
-				return d.once(d.width(operand), fmt.Sprintf("ld.param.%s ?, [%s+%d];", l.typ,
-					d.Params[l.index].Name, l.offset+n*pass.BitsOf(l.typ)/8))
-			}
-		}
-	}
-	var in []string
-	for _, s := range d.Operands(at, nil)[1:] {
-		in = append(in, d.copied(string(d.Bytes(s))))
-	}
-	return d.once(d.width(operand), fmt.Sprintf("%s ?, %s;", d.Opcode(at), strings.Join(in, ", ")))
-}
-
-// once writes lines for entry that leave something in a register of ours, called ?, where they
-// don't stand there yet.
-func (d *divisors) once(w int, text string) string {
-	key := fmt.Sprint(w, text)
-	if d.ours[key] == "" {
-		d.count[w] = max(d.count[w], divisorsFree) + 1
-		d.ours[key] = fmt.Sprintf("%s%d_%d", divisorMark, w, d.count[w]-1)
-		d.head = append(d.head, pass.Fill(text, "?", d.ours[key])...)
-	}
-	return d.ours[key]
-}
-
-const divisorsFree = 3 // registers of each width for what one division computes
-
-// divided is what stands in a division's place: its last line alone writes to what is not ours, since
-// a division may write to what it reads.
-func (d *divisors) divided(i int, to, n, by string) []string {
-	w, signed, rem := integerDivision(d.Func, i)
-	words := []string{"TO", to, "W", fmt.Sprint(w), "P", divisorMark + "p", "X", n, "D", by, "N", n,
-		"A", by, "G", strings.TrimSpace(string(d.Text()[d.Stmts[i].Start:d.Stmts[i].Op]))}
-	for r, name := range []string{"Q", "R", "T"} {
-		words = append(words, name, fmt.Sprintf("%s%d_%d", divisorMark, w, r))
-	}
-	entry := func(name, text string) { // what a word stands for is computed at entry
-		lines := pass.Fill(text, append([]string{"TO", "?"}, words...)...)
-		words = append([]string{name, d.once(w, strings.Join(lines, "\n"))}, words...)
-	}
-	text := ""
-	if signed {
-		text = "abs.sW T, X;"
-		entry("A", "abs.sW TO, A;")
-		words = append([]string{"N", fmt.Sprintf("%s%d_2", divisorMark, w)}, words...)
-	}
-	entry("M", "setp.eq.uW P, A, 0;\ndiv.uW TO, -1, A;\nselp.bW TO, 0, TO, P;")
-	entry("B", "neg.sW TO, A;")
-	entry("Z", "setp.eq.uW P, A, 0;\nselp.bW TO, -1, 0, P;")
-	text += `
-		mul.hi.uW Q, N, M;
-		mad.lo.uW R, Q, B, N;
-		setp.ge.uW P, R, A;`
-	switch {
-	case rem && signed:
-		text += `
-			@P add.uW R, R, B;
-			setp.lt.sW P, X, 0;
-			@P neg.sW R, R;
-			G or.bW TO, R, Z;`
-	case rem:
-		text += `
-			@P add.uW R, R, B;
-			G or.bW TO, R, Z;`
 	case signed:
-		text += `
-			@P add.uW Q, Q, 1;
-			xor.bW R, X, D;
-			setp.lt.sW P, R, 0;
-			@P neg.sW Q, Q;
-			G or.bW TO, Q, Z;`
+		m, shift := multiplier(d, w, 0, w-1)
+		text = fmt.Sprintf("mul.hi.sW T0, N, %d;", int64(m)<<(64-w)>>(64-w))
+		if m>>(w-1) != 0 { // the number is 2^w more than it is as one with a sign
+			text += "\nadd.sW T0, T0, N;"
+		}
+		text += fmt.Sprintf(`
+			shr.sW T0, T0, %d;
+			shr.uW T1, N, %d;
+			add.sW Q, T0, T1;`, shift, w-1)
 	default:
-		entry("O", "or.bW TO, Z, 1;")
-		text += `
-			@P add.uW Q, Q, O;
-			G mov.bW TO, Q;`
+		if m, shift := multiplier(d, w, 0, w); m != 0 {
+			text = fmt.Sprintf("mul.hi.uW T0, N, %d;\nshr.uW Q, T0, %d;", m, shift)
+		} else if m, shift := multiplier(d>>k, w, k, w-k); m != 0 {
+			text = fmt.Sprintf("shr.uW T0, N, %d;\nmul.hi.uW T0, T0, %d;\nshr.uW Q, T0, %d;", k, m,
+				shift)
+		} else { // it has w+1 bits, of which the first is left out here
+			shift = mathbits.Len64(d)
+			hi, lo := uint64(1)<<shift-d, uint64(0) // 2^w * (2^shift - d)
+			if w == 32 {
+				hi, lo = 0, hi<<32
+			}
+			m, _ = mathbits.Div64(hi, lo, d)
+			text = fmt.Sprintf(`
+				mul.hi.uW T0, N, %d;
+				sub.uW T1, N, T0;
+				shr.uW T1, T1, 1;
+				add.uW T0, T1, T0;
+				shr.uW Q, T0, %d;`, m+1, shift-1)
+		}
 	}
-	return pass.Fill(text, words...)
+	t := fmt.Sprintf("%s%d_", divideMark, w)
+	quotient := to
+	switch {
+	case rem && d&(d-1) != 0: // the sign of the divisor is nothing to it
+		quotient = t + "2"
+		text += fmt.Sprintf("\nmul.lo.sW Q, Q, %d;\nsub.sW TO, N, Q;", int64(d)<<(64-w)>>(64-w))
+	case minus && !rem:
+		quotient = t + "2"
+		text += "\nneg.sW TO, Q;"
+	}
+	return pass.Fill(text, "W", fmt.Sprint(w), "N", n, "Q", quotient, "TO", to, "T0", t+"0",
+		"T1", t+"1")
+}
+
+// multiplier is that of a divisor for dividends of so many bits, behind a shift by pre, and the
+// shift behind it; 0: none of w bits is exact.
+func multiplier(d uint64, w, pre, n int) (m uint64, shift int) {
+	for s := 0; s < mathbits.Len64(d); s++ {
+		hi, lo := uint64(1)<<s, uint64(0)
+		if w == 32 {
+			hi, lo = 0, 1<<(32+s)
+		}
+		q, r := mathbits.Div64(hi, lo, d)
+		if m = q + 1; m == 0 || w == 32 && m>>32 != 0 {
+			return 0, 0
+		}
+		if e := d - r; s+w-n >= 64 || e <= 1<<(s+w-n) {
+			return m, s
+		}
+	}
+	return 0, 0
 }

@@ -25,7 +25,7 @@ import (
 // ptxas does the rest: it computes with the numbers, leaves out branches that are not taken, and
 // unrolls loops whose turns it can count; repeat, behind it, writes turns in a row whose tests
 // ptxas then finds known. ptxas divides on by a number, which cicc would not: so multiplications
-// are written in place of integer divisions by what is known (dividenumber.go). What cicc alone does it
+// are written in place of integer divisions by what is known (divide.go). What cicc alone does it
 // lacks: a thread's array in registers.
 //
 // It has a word of its own beside spec, which compiles edited source: the same word for other
@@ -85,7 +85,7 @@ func known(k *pass.Kernel, terms []recipe.Term) error {
 	}
 	value, err := fold.Integers(k.Module, k.Name, fixed)
 	if err == nil {
-		divideNumber(k.Func, value)
+		divide(k.Func, value)
 	}
 	return err
 }

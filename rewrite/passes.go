@@ -61,7 +61,7 @@ var passes = []Pass{
 		Doc: "values kept in shared memory instead of registers, 32-bit words a thread"},
 	{Lever: "early", Stage: PTX, Exact: Checked, apply: early.Apply,
 		Doc: "on: loads in front of the stores before them, where these are seen to be of other addresses"},
-	{Lever: "divide", Stage: PTX, Exact: Checked, apply: divide,
+	{Lever: "divide", Stage: PTX, Exact: Checked, apply: divideByArguments,
 		Doc: "on: integers are divided by arguments with multiplications, in loops"},
 	{Lever: "bypass", Stage: PTX, Exact: Checked, apply: bypass.Apply,
 		Doc: "warps from this number on load past the L1 cache; L2:K: what they load is evicted first from L2"},
