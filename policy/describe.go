@@ -55,6 +55,7 @@ func (k *Kernel) ReadPTX(m *ptx.Module) error {
 	k.readBounds(f)
 	k.Loads, k.Stores = rewrite.Accesses(f)
 	k.Ordered = rewrite.Ordered(f)
+	k.Divided = rewrite.Divided(f)
 	k.Early, k.EarlyTurns = early.Loads(f, m.AddressSize)
 	if k.Repeats, err = repeat.Loops(m, k.Name); err != nil {
 		k.Repeats, k.NoRepeat = nil, err.Error()

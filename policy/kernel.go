@@ -88,6 +88,7 @@ type Kernel struct {
 	// the loops whose turns can stand in a row in PTX (repeat); NoRepeat says why none can
 	Repeats      []repeat.Loop
 	NoRepeat     string
+	Divided      int  // integer divisions by arguments that the lever divide takes
 	Ordered      int  // loads from global memory that the lever inorder keeps in their order
 	Calls        bool // real calls
 	Functions    bool // some of other functions than the driver's (printf, assert, malloc)
