@@ -44,8 +44,8 @@ func (k *Kernel) ReadPTX(m *ptx.Module) error {
 	}
 	k.NoSecond = cmp.Or(k.NoSecond, overlaps)
 	if k.Reloc {
-		if err := rewrite.Foreign(m, k.Name); err != nil {
-			k.Foreign = err.Error()
+		if err := rewrite.External(m, k.Name); err != nil {
+			k.External = err.Error()
 		}
 	}
 	k.Calls, k.Functions = t.Calls || t.Indirect, t.Functions
@@ -55,6 +55,7 @@ func (k *Kernel) ReadPTX(m *ptx.Module) error {
 	k.readBounds(f)
 	k.Loads, k.Stores = rewrite.Accesses(f)
 	k.Ordered = rewrite.Ordered(f)
+	k.Divided = rewrite.Divided(f)
 	k.Early, k.EarlyTurns = early.Loads(f, m.AddressSize)
 	if k.Repeats, err = repeat.Loops(m, k.Name); err != nil {
 		k.Repeats, k.NoRepeat = nil, err.Error()

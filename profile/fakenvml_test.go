@@ -103,6 +103,9 @@ func TestNoMeter(t *testing.T) {
 	for _, x := range []struct{ is, what, library, want string }{
 		{"NVML=none", "replay", library, "has no energy counter"},
 		{"NVML=split", "replay", library, "that of all parts"},
+		{"NVML=shared", "replay", library, "another process"},
+		{"NVML=beside", "replay", library, "another process"},
+		{"NVML=late", "replay", library, "another process"},
 		{"NVML=another", "replay", library, "does not know the device"},
 		{"NVML=broken", "replay", library, "can't be started"},
 		{"FAIL=cuDeviceGetPCIBusId", "replay", library, "where the device is"},
@@ -130,7 +133,7 @@ func TestNoMeter(t *testing.T) {
 	}
 }
 
-// TestMeterFails: a driver that fails while the counter is looked at is told of, as anywhere, and
+// TestMeterFails: a driver that fails while the counter is looked at is reported, as anywhere, and
 // what would be put back by the CPU is not queued.
 func TestMeterFails(t *testing.T) {
 	library := fakeNVML(t)

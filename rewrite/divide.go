@@ -29,18 +29,13 @@ const divideRegisters = ".reg .b32 " + divideMark + "32_<3>;\n\t.reg .b64 " + di
 func divide(f *ptx.Func, value func(i int, operand string) (int64, bool)) {
 	some, taken := false, bytes.Contains(f.Text(), []byte(divideMark))
 	for i, s := range f.Stmts {
-		if s.Kind != ptx.Inst || s.Guarded || taken {
+		width, signed, rem := integerDivision(f, i)
+		if width == 0 || s.Guarded || taken {
 			continue
 		}
 		ops := f.Operands(i, nil)
-		words := strings.Split(string(f.Opcode(i)), ".")
-		width, signed := dataflow.IntegerType(f.Opcode(i))
-		if len(ops) != 3 || len(words) != 2 || words[0] != "div" && words[0] != "rem" ||
-			width < 32 || words[1][0] == 'b' {
-			continue
-		}
 		if by, told := value(i, string(f.Bytes(ops[2]))); told {
-			lines := dividedBy(by, width, signed, words[0] == "rem", string(f.Bytes(ops[0])),
+			lines := dividedBy(by, width, signed, rem, string(f.Bytes(ops[0])),
 				string(f.Bytes(ops[1])))
 			if len(lines) > 0 {
 				f.Replace(i, strings.Join(lines, "\n\t"))
@@ -51,6 +46,19 @@ func divide(f *ptx.Func, value func(i int, operand string) (int64, bool)) {
 	if some {
 		f.Insert(f.First(), divideRegisters)
 	}
+}
+
+// integerDivision tells what division of 32 or 64 bits a statement is; a width of 0: none.
+func integerDivision(f *ptx.Func, i int) (width int, signed, rem bool) {
+	if f.Stmts[i].Kind != ptx.Inst {
+		return 0, false, false
+	}
+	switch op := string(f.Opcode(i)); op {
+	case "div.u32", "div.s32", "div.u64", "div.s64", "rem.u32", "rem.s32", "rem.u64", "rem.s64":
+		width, signed = dataflow.IntegerType(f.Opcode(i))
+		return width, signed, op[0] == 'r'
+	}
+	return 0, false, false
 }
 
 // dividedBy gives the quotient or remainder of n in register to; nil: the division stays.

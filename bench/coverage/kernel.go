@@ -130,6 +130,8 @@ func (q question) recipes(lever string) []string {
 		return when(k.Loads > 0, "bypass=1")
 	case "early":
 		return when(k.Early > 0, "early=on")
+	case "divide":
+		return when(k.Divided > 0, "divide=on")
 	case "inorder":
 		return when(k.Ordered > 1, "inorder=on")
 	case "smemspill":

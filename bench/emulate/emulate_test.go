@@ -120,40 +120,6 @@ __global__ void __launch_bounds__(48) bounded(double *p, const double *q) { p[th
 	}
 }
 
-// TestBlockOrder: blocks in another order leave the same memory, whatever the grid's shape, and do
-// work in another order, as tickets show.
-func TestBlockOrder(t *testing.T) {
-	kit, dir := kits.Any(t), t.TempDir()
-	file := filepath.Join(dir, "k.cu")
-	if err := os.WriteFile(file, []byte(`
-__global__ void place(int *p, const int *q) {
-  int b = (blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x, i = b * 4 + threadIdx.x;
-  atomicAdd(p + i, 1 + q[i] * (int)(blockIdx.x + 1000 * blockIdx.y)); }
-__global__ void ticket(int *p, int *q) {
-  if (threadIdx.x == 0) p[blockIdx.y * gridDim.x + blockIdx.x] = atomicAdd(q, 1); }
-`), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	ctx := context.Background()
-	p, err := build(ctx, kit.Nvcc(), file, dir, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	o := options{block: [3]int{4, 1, 1}, rounds: 1, bytes: 1 << 14}
-	for _, r := range []string{"order=transposed", "order=groups.2", "order=groups.4", "order=groups.64"} {
-		for _, o.grid = range [][3]int{{1, 1, 1}, {1, 17, 1}, {19, 1, 1}, {7, 13, 1}, {13, 7, 2},
-			{5, 4, 3}, {2, 131, 1}, {4, 8, 5}} {
-			if v := p.try(ctx, "_Z5placePiPKi", r, o, true); v.what != "same" || v.launches != 1 {
-				t.Errorf("%s, %v: %+v, want the same", r, o.grid, v)
-			}
-		}
-		o.grid = [3]int{3, 130, 1}
-		if v := p.try(ctx, "_Z6ticketPiS_", r, o, true); v.what != "OTHER" {
-			t.Errorf("%s: %+v, want another order", r, v)
-		}
-	}
-}
-
 // TestFuzz: random kernels and recipes, each with the bits of nvcc's own; a thousand with
 // GNVCC_TESTS=longer.
 func TestFuzz(t *testing.T) {

@@ -55,6 +55,8 @@ somebody deletes them there.`, arguments(1, 1))
 		switch {
 		case p.folder != "" && !p.captures:
 			return errors.New("--folder is for --captures")
+		case c.Flags().Changed("expires") && !p.captures:
+			return errors.New("--expires is for --captures: recipes do not expire")
 		case p.expires <= 0:
 			return errors.New("--expires must be more than 0: 30d, 12h")
 		}

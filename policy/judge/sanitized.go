@@ -50,7 +50,10 @@ type Sanitized struct {
 
 var (
 	sanitizerSum = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^(?:ERROR SUMMARY: (\d+) error|RACECHECK SUMMARY: \d+ hazards? displayed \((\d+) error)`)
+		return regexp.MustCompile(`^(?:ERROR SUMMARY: ([\d,]+) errors?$|RACECHECK SUMMARY: [\d,]+ hazards? displayed \(([\d,]+) error)`)
+	})
+	sanitizerMisses = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`Internal Sanitizer |might go undetected|might be incorrect|errors were skipped`)
 	})
 	sanitizerHead = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`^(?:(?i:error): )?(Invalid |Potential invalid |Uninitialized |Race reported between |(?:\(.*\) )?Potential \w+ hazard |Barrier error |Stack overflow|Malloc/Free error )`)
@@ -75,7 +78,7 @@ func ReadSanitized(text string) (out Sanitized) {
 		}
 		at = -1
 		if m := sanitizerSum().FindStringSubmatch(word); m != nil {
-			n, _ := strconv.Atoi(m[1] + m[2])
+			n, _ := strconv.Atoi(strings.ReplaceAll(m[1]+m[2], ",", ""))
 			sums, out.Errors = sums+1, out.Errors+n
 		} else if sanitizerHead().MatchString(word) {
 			at = len(out.Findings)
@@ -89,8 +92,8 @@ func ReadSanitized(text string) (out Sanitized) {
 		out.Trouble = "it came to no end"
 	case out.Errors > 0 && len(out.Findings) == 0:
 		out.Trouble = fmt.Sprintf("its %d errors can't be read", out.Errors)
-	case strings.Contains(text, "Internal Sanitizer Error") && out.Errors == 0:
-		out.Trouble = "it could not watch the launch"
+	case out.Errors == 0 && sanitizerMisses().MatchString(text):
+		out.Trouble = "it could not watch all of the launch"
 	}
 	if out.Trouble != "" && other != "" {
 		out.Trouble += ": " + other

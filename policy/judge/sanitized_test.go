@@ -72,7 +72,19 @@ func TestReadSanitized(t *testing.T) {
 		{"not watched", `========= COMPUTE-SANITIZER
 ========= Internal Sanitizer Error: The Sanitizer encountered an error while launching k and didn't track the launch. Errors might go undetected. (Unable to allocate enough memory to perform the requested operation)
 ========= ERROR SUMMARY: 0 errors
-`, "", "it could not watch the launch: Internal Sanitizer Error", 0},
+`, "", "it could not watch all of the launch: Internal Sanitizer Error", 0},
+		{"not watched as a whole", `========= COMPUTE-SANITIZER
+========= Warning: Detected overflow of tracked cuda::barrier structures. Results might be incorrect. Try using --num-cuda-barriers to fix the issue
+========= ERROR SUMMARY: 0 errors
+`, "", "it could not watch all of the launch: Warning: Detected overflow", 0},
+		{"more than it prints", `========= COMPUTE-SANITIZER
+========= Invalid __global__ read of size 4 bytes
+=========     at k()+0x10
+========= ERROR SUMMARY: 9216 errors
+========= ERROR SUMMARY: 9116 errors were not printed. Use --print-limit option to adjust the number of printed errors
+`, "Invalid __global__ read of size 4 bytes at k()+0x10", "", 9216},
+		{"by thousands", "========= Invalid __global__ read of size 1 bytes\n========= ERROR SUMMARY: 1,024 errors\n",
+			"Invalid __global__ read of size 1 bytes", "", 1024},
 		{"no text", "", "", "it came to no end", 0},
 	} {
 		got := ReadSanitized(c.text)

@@ -27,17 +27,17 @@ func (j *Judging) sanitize(ctx context.Context, k *JudgedKernel, o *original, ed
 		return
 	}
 	note := func(format string, args ...any) {
-		k.Notes = append(k.Notes, "compute-sanitizer was not asked: "+fmt.Sprintf(format, args...))
+		k.Notes = append(k.Notes, "compute-sanitizer "+fmt.Sprintf(format, args...))
 	}
 	self, _ := os.Executable()
 	kit, err := toolkit.Find(self, environment.Read())
 	if err != nil {
-		note("%v", err)
+		note("was not asked: %v", err)
 		return
 	}
 	program, err := kit.Tool("compute-sanitizer")
 	if err != nil {
-		note("%v (pip's nvidia-cuda-sanitizer-api has it)", err)
+		note("was not asked: %v (pip's nvidia-cuda-sanitizer-api has it)", err)
 		return
 	}
 	of := capture.Code{Cubin: code.Cubin, Hash: cache.Hash(code.Cubin)}
@@ -52,12 +52,16 @@ func (j *Judging) sanitize(ctx context.Context, k *JudgedKernel, o *original, ed
 		for _, m := range o.list {
 			out, err := j.sanitized(ctx, m, &of, program, tool)
 			if err == nil && len(out.Findings) > 0 {
-				if own, _ := j.sanitized(ctx, m, nil, program, tool); len(own.Findings) > 0 {
+				var own judge.Sanitized
+				if own, err = j.sanitized(ctx, m, nil, program, tool); err != nil {
+					err = fmt.Errorf("it finds %s, but whether in the original, too, is not known: %w",
+						out.Findings[0], err)
+				} else if len(own.Findings) > 0 {
 					err = errors.New("it finds something in the original, too: " + own.Findings[0])
 				}
 			}
 			if err != nil {
-				note("%s, the captured launch %s: %v", tool, m.ID, err)
+				note("can't tell: %s, the captured launch %s: %v", tool, m.ID, err)
 				break
 			}
 			if len(out.Findings) > 0 {

@@ -95,7 +95,8 @@ func joules(on profile.Metering, arms [2]profile.Candidate, ns [2]float64) (cach
 	if e.Step > longestStep {
 		return e, fmt.Errorf("not precise enough: the counter moves every %.2g s", e.Step)
 	}
-	back, err := metered(on, arms[0], profile.Restores, e.Step, 1)
+	restores := func() (runs, error) { return metered(on, arms[0], profile.Restores, e.Step, 1) }
+	back, err := restores()
 	if err != nil {
 		return e, err
 	}
@@ -107,6 +108,12 @@ func joules(on profile.Metering, arms [2]profile.Candidate, ns [2]float64) (cach
 		}
 		rounds[i] = append(rounds[i], r)
 	}
+	late, err := restores()
+	if err != nil {
+		return e, err
+	}
+	back.off = max(back.off, late.off) + math.Abs(back.joules-late.joules)/2
+	back.joules, back.seconds = (back.joules+late.joules)/2, (back.seconds+late.seconds)/2
 	for i, out := range []*cache.Joules{&e.Before, &e.After} {
 		a, b := rounds[i][0], rounds[i][1]
 		each := float64(a.each)

@@ -24,7 +24,7 @@ import (
 )
 
 // A run is one run of gnvcc tune or gnvcc replay: what it needs is opened, the program is run and
-// searched, what was found is told and built with.
+// searched, what was found is reported and built with.
 type run struct {
 	Request
 	begun   time.Time
@@ -168,7 +168,13 @@ func (r *run) search() (tuner *search.Tuner, exit profile.Exit, err error) {
 		s = r.Captures
 		var f *Brought
 		f, err = NewBrought(s, r.Store, r.compiler)
-		list = func() ([]*capture.Manifest, int) { return f.List(r.Signals.Rest()) }
+		list = func() ([]*capture.Manifest, int) {
+			list, left, why := f.List(r.Signals.Rest(), "")
+			if why != nil {
+				r.note("a capture is left out: %v", why)
+			}
+			return list, left
+		}
 	}
 	if err != nil {
 		return tuner, exit, err

@@ -22,6 +22,7 @@ func TestFill(t *testing.T) {
 #include <stdlib.h>
 #include <string.h>
 struct driver cu;
+bool sanitized;
 static int failed;
 #define CHECK(x) do { if (!(x)) { printf("line %d: variation %u: %s\n", __LINE__, v, #x); failed = 1; } } while (0)
 void stop(int code, const char *format, ...) { va_list a; va_start(a, format); vprintf(format, a); exit(code); }
@@ -82,7 +83,7 @@ int main(void) {
 		t.Fatal(err)
 	}
 	out, err := exec.CommandContext(context.Background(), "gcc", "-std=gnu11", "-O2", "-Wall",
-		"-Isource", "-I"+filepath.Join(kit.Dir, "include"),
+		"-Isource", "-I../agent/source", "-I"+filepath.Join(kit.Dir, "include"),
 		"-o", filepath.Join(dir, "fill"), filepath.Join(dir, "main.c"), "source/memory.c",
 		"source/vary.c", "-ldl", "-lpthread").CombinedOutput()
 	if err != nil {

@@ -15,11 +15,11 @@ import (
 const asSanitizer = `#!/bin/sh
 [ "$1" = --help ] && { echo "  --initcheck-address-space arg (=global)"; exit 0; }
 while [ "${1#--}" != "$1" ]; do
-  [ "$1" = --log-file ] && log=$2
-  told="$told $1 $2"; shift 2
+  [ "$1" = --log-file ] && log=$(echo "$2" | sed 's/%%/%/g') # as %p is the process' number
+  said="$said $1 $2"; shift 2
 done
 "$@"
-echo "========= exit code $? with$told sanitized=$GNVCC_REPLAY_SANITIZED" >"$log"
+echo "========= exit code $? with$said sanitized=$GNVCC_REPLAY_SANITIZED" >"$log"
 `
 
 // TestSanitize: the launch is done once, by the replayer itself, and its end is told apart from one
@@ -30,7 +30,10 @@ func TestSanitize(t *testing.T) {
 	if err := os.WriteFile(sanitizer, []byte(asSanitizer), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	scratch := t.TempDir()
+	scratch := filepath.Join(t.TempDir(), "50%p")
+	if err := os.Mkdir(scratch, 0o700); err != nil {
+		t.Fatal(err)
+	}
 	unpacked := func(raw []byte) *Unpacked {
 		u := &Unpacked{&capture.Manifest{}, t.TempDir()}
 		if err := os.WriteFile(u.file(), packed(t, raw), 0o600); err != nil {
@@ -63,6 +66,26 @@ func TestSanitize(t *testing.T) {
 	if _, err := Sanitize(context.Background(), o, u, filepath.Join(scratch, "none"),
 		"memcheck"); err == nil {
 		t.Error("without a compute-sanitizer nothing is said")
+	}
+	os.WriteFile(sanitizer, []byte("#!/bin/sh\necho what is --log-file? >&2\nyes options | head -1000000\nexit 255\n"), 0o700)
+	if text, err := Sanitize(context.Background(), o, u, sanitizer, "memcheck"); err == nil ||
+		!strings.Contains(err.Error(), "it wrote no report: what is") || text != "" {
+		t.Errorf("it talks and talks: %.100s, %v", text, err)
+	}
+	child := filepath.Join(t.TempDir(), "child")
+	os.WriteFile(sanitizer, []byte("#!/bin/sh\nmkdir $TMPDIR/its-own\nsleep 60 >/dev/null 2>&1 &\necho $! >"+child+
+		"\nkill -SEGV $$\n"), 0o700)
+	if _, err := Sanitize(context.Background(), o, u, sanitizer, "memcheck"); err == nil {
+		t.Error("it dies, and nothing is said")
+	}
+	pid, _ := os.ReadFile(child)
+	stat, _ := os.ReadFile("/proc/" + strings.TrimSpace(string(pid)) + "/stat")
+	for i := 0; i < 100 && len(stat) > 0 && !strings.Contains(string(stat), ") Z "); i++ {
+		time.Sleep(20 * time.Millisecond)
+		stat, _ = os.ReadFile("/proc/" + strings.TrimSpace(string(pid)) + "/stat")
+	}
+	if len(pid) == 0 || len(stat) > 0 && !strings.Contains(string(stat), ") Z ") {
+		t.Errorf("it has died, and what it started runs on: %s", stat)
 	}
 	os.WriteFile(sanitizer, []byte("#!/bin/sh\nsleep 60 & sleep 60\n"), 0o700)
 	ctx, cancel := context.WithTimeout(context.Background(), 300*time.Millisecond)

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 static bool is(const char *what) { return getenv("NVML") && strcmp(getenv("NVML"), what) == 0; }
 
@@ -30,7 +31,16 @@ int nvmlDeviceGetMigMode(void *device, unsigned *current, unsigned *pending) {
   return is("split") ? 0 : 3;
 }
 
-int nvmlDeviceGetComputeRunningProcesses_v3(void *device, unsigned *n, void *list) { return is("shared") ? 7 : 0; }
+// With it: us, one that is not to be seen from here, and, "beside" us, the first process of this machine; "late", at the second look.
+int nvmlDeviceGetComputeRunningProcesses_v3(void *device, unsigned *n, void *list) {
+  static int looks;
+  unsigned beside = is("beside") || (is("late") && ++looks > 1), pids[] = {(unsigned)getpid(), 1u << 30, 1};
+  if (is("shared")) return 7;
+  if (*n < 3) return 0;
+  *n = 2 + beside;
+  for (unsigned i = 0; i < *n; i++) memcpy((char *)list + 24 * i, &pids[i], sizeof pids[i]);
+  return 0;
+}
 
 int nvmlDeviceGetTotalEnergyConsumption(void *device, unsigned long long *mj) {
   static long last = -1;

@@ -14,7 +14,7 @@ type Traits struct {
 	// waits for the whole grid (reads the workspace that a cooperative launch gives)
 	GridSync      bool
 	GridControl   bool // griddepcontrol: overlaps with the grid before or behind
-	Cluster       bool // cluster barriers, ranks or distributed shared memory
+	Cluster       bool // barriers, ranks, shared memory or tensor cores of a cluster
 	SharedStatic  int  // bytes of __shared__ variables with a size, alignment gaps not counted
 	SharedDynamic bool // has an extern __shared__ array or reads its size
 	// bytes of local memory that the source asks for (arrays, stack), the entry's own
@@ -92,6 +92,9 @@ func (t *Traits) body(f *Func) error {
 
 func (t *Traits) instruction(f *Func, i int) {
 	s := f.Stmts[i]
+	op, rest := f.Opcode(i), f.text[s.OpEnd:s.End]
+	t.Cluster = t.Cluster || HasAny(op, "multicast::cluster", "cta_group::2") ||
+		bytes.Contains(rest, []byte("%cluster"))
 	switch string(f.Base(i)) {
 	case "call":
 		t.Calls = true
@@ -102,15 +105,12 @@ func (t *Traits) instruction(f *Func, i int) {
 	case "griddepcontrol":
 		t.GridControl = true
 	case "bar", "barrier":
-		t.Cluster = t.Cluster || HasModifier(f.Opcode(i), "cluster")
+		t.Cluster = t.Cluster || HasModifier(op, "cluster")
 	case "mapa", "getctarank", "clusterlaunchcontrol":
 		t.Cluster = true
 	}
-	if bytes.IndexByte(f.text[s.OpEnd:s.End], '%') < 0 {
-		return
-	}
-	if string(f.Base(i)) != "mov" { // special registers are read by mov, and by little else
-		return
+	if string(f.Base(i)) != "mov" || bytes.IndexByte(rest, '%') < 0 {
+		return // special registers are read by mov, and by little else
 	}
 	ops := f.Operands(i, nil)
 	if len(ops) != 2 {
@@ -121,10 +121,6 @@ func (t *Traits) instruction(f *Func, i int) {
 		t.GridSync = true
 	case "%dynamic_smem_size", "%total_smem_size", "%aggr_smem_size":
 		t.SharedDynamic = true
-	default:
-		if len(name) > 8 && name[:8] == "%cluster" {
-			t.Cluster = true
-		}
 	}
 }
 

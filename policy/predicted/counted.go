@@ -1,0 +1,199 @@
+package predicted
+
+import (
+	"bytes"
+	"context"
+	"errors"
+
+	"gnvcc/cache"
+	"gnvcc/policy"
+	"gnvcc/rewrite/counters"
+	"gnvcc/rewrite/ptx"
+	"gnvcc/rewrite/recipe"
+	"gnvcc/sim"
+	"gnvcc/sim/cubin"
+	"gnvcc/sim/predict"
+	"gnvcc/sim/sass"
+)
+
+// From what a build with counters has counted to how often machine code runs: counts are by the
+// blocks of nvcc's own PTX, ptxas says from which of its lines each instruction comes.
+
+// A liner is a Compiler that can say which line of the PTX each instruction of a build comes from.
+type liner interface {
+	// Lines gives the build with the lines in it, and the PTX.
+	Lines(ctx context.Context, k *policy.Kernel, r recipe.Recipe) (code, text []byte, err error)
+}
+
+// recorded puts a launch's counts to a candidate.
+func recorded(ctx context.Context, c policy.Compiler, k *policy.Kernel, r recipe.Recipe,
+	counts *cache.Counts, shape sim.Shape) (*predict.Recorded, error) {
+	liner, ok := c.(liner)
+	if !ok {
+		return nil, errors.New("nobody says from which lines its instructions come")
+	}
+	code, text, err := liner.Lines(ctx, k, r)
+	if err != nil {
+		return nil, err
+	}
+	return Recorded(code, text, k.Name, counts, shape)
+}
+
+// Recorded puts a launch's counts to a build of its kernel. code is the build with lines, text its
+// PTX, whose blocks must be those that were counted.
+func Recorded(code, text []byte, kernel string, c *cache.Counts,
+	shape sim.Shape) (*predict.Recorded, error) {
+	lines, err := cubin.ReadPTXLines(code, kernel)
+	if err != nil {
+		return nil, err
+	}
+	m, err := ptx.Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	counters, err := counters.CountersOf(m, kernel)
+	if err != nil {
+		return nil, err
+	}
+	n := len(counters.Accesses)
+	if len(c.Blocks) != counters.Blocks || len(c.Sectors) != n || len(c.L2) != n ||
+		len(c.Memory) != n || len(c.Lines) != n {
+		return nil, errors.New("counts of another code")
+	}
+	warps := float64(shape.WarpsPerBlock()) * float64(shape.Blocks)
+	if warps < 1 {
+		return nil, errors.New("counts of a launch whose size is not known")
+	}
+	out := perWarp(c, warps)
+	if len(c.Turns) != len(counters.Shared) { // an older record, or another machine's
+		out.Turns = nil
+	}
+	access := map[place]int{}
+	for i, a := range counters.Accesses {
+		access[place{a.Func, a.Stmt}] = i
+		out.In, out.Stores = append(out.In, a.Block), append(out.Stores, a.Store)
+	}
+	shared := map[place]int{}
+	for i, a := range counters.Shared {
+		shared[place{a.Func, a.Stmt}] = i
+		out.TurnIn = append(out.TurnIn, a.Block)
+	}
+	at := statements(m, kernel, counters, out)
+	function, err := sass.Find(code, kernel)
+	if err != nil {
+		return nil, err
+	}
+	if len(function.Insts) != len(lines) {
+		return nil, errors.New("its lines are of another code")
+	}
+	for k, line := range lines {
+		class := function.Insts[k].Class()
+		s, ok := at[line]
+		if !ok {
+			s = statement{block: -1, index: -1}
+		}
+		moves := class == sass.Load || class == sass.Store || class == sass.Atomic
+		n, ok := access[s.place]
+		if !ok || !moves {
+			n = -1
+		}
+		m, ok := shared[s.place]
+		if !ok || !moves {
+			m = -1
+		}
+		out.Shared = append(out.Shared, m)
+		out.Block, out.Statement = append(out.Block, s.block), append(out.Statement, s.index)
+		out.Plain = append(out.Plain, s.plain != sass.Unknown && s.plain == class)
+		out.Access = append(out.Access, n)
+		out.Calls = append(out.Calls, s.calls)
+	}
+	return out, nil
+}
+
+// perWarp takes counts of a launch to one warp of so many.
+func perWarp(c *cache.Counts, warps float64) *predict.Recorded {
+	each := func(all []uint64) (out []float64) {
+		for _, v := range all {
+			out = append(out, float64(v)/warps)
+		}
+		return out
+	}
+	out := &predict.Recorded{Runs: each(c.Blocks), Sectors: each(c.Sectors), L2: each(c.L2),
+		Memory: each(c.Memory), Lines: each(c.Lines), Turns: each(c.Turns)}
+	if len(c.Written) == len(c.Sectors) {
+		out.Written = each(c.Written)
+	}
+	if c.Work > 0 {
+		out.Share = float64(c.Busiest) / float64(c.Work)
+	}
+	return out
+}
+
+// A place is a statement of a function.
+type place struct {
+	f    *ptx.Func
+	stmt int
+}
+
+// A statement is an instruction of the PTX: its block, and a number of its own.
+type statement struct {
+	place
+	index, block int
+	plain        sass.Class
+	calls        bool
+}
+
+// statements finds the instructions of a kernel, and of what it calls, by their lines in the
+// module's text, and notes which blocks are of called functions.
+func statements(m *ptx.Module, kernel string, c counters.Counters,
+	to *predict.Recorded) map[int]statement {
+	text := m.Bytes()
+	out := map[int]statement{}
+	var f *ptx.Func
+	start, line, at, index := 0, 1, 0, 0
+	c.Every(func(n int, b counters.Block) {
+		if b.Func != f {
+			f = b.Func
+			start = bytes.Index(text, f.Text())
+			line, at = 1+bytes.Count(text[:start], []byte{'\n'}), start
+		}
+		to.Called = append(to.Called, f.Name != kernel)
+		for i := b.Block.First; i < b.Last; i++ {
+			next := start + int(f.Stmts[i].Start)
+			line += bytes.Count(text[at:next], []byte{'\n'})
+			at = next
+			if _, twice := out[line]; !twice && f.Stmts[i].Kind == ptx.Inst {
+				out[line] = statement{place{f, i}, index, n, plain(f, i),
+					string(f.Base(i)) == "call"}
+				index++
+			}
+		}
+	})
+	return out
+}
+
+// plain is the class of the one instruction that a statement becomes wherever ptxas puts it (beside
+// those that make its address, say), Unknown where there is no such.
+func plain(f *ptx.Func, i int) sass.Class {
+	op := f.Opcode(i)
+	switch string(f.Base(i)) {
+	case "ld":
+		if !ptx.HasModifier(op, "param") && !ptx.HasModifier(op, "const") {
+			return sass.Load
+		}
+	case "st":
+		if !ptx.HasModifier(op, "param") {
+			return sass.Store
+		}
+	case "atom", "red":
+		return sass.Atomic
+	case "fma", "add", "sub", "mul":
+		if ptx.HasModifier(op, "f32") {
+			return sass.FP32
+		}
+		if ptx.HasModifier(op, "f64") {
+			return sass.FP64
+		}
+	}
+	return sass.Unknown
+}

@@ -1,0 +1,74 @@
+package predicted
+
+import (
+	"strings"
+	"testing"
+
+	"gnvcc/cache"
+	"gnvcc/policy"
+	"gnvcc/sim/predict"
+)
+
+func TestShape(t *testing.T) {
+	d := &cache.Decision{Evidence: cache.Evidence{Launches: []cache.Launch{
+		{Grid: [3]int{10, 1, 1}, Block: [3]int{64, 1, 1}, Count: 1, Before: cache.Time{Median: 100}},
+		{Grid: [3]int{20, 2, 1}, Block: [3]int{32, 8, 1}, Dynamic: 512, Count: 5,
+			Before: cache.Time{Median: 90}},
+	}}}
+	if s, _, assumed := shapeOf(&policy.Kernel{}, d); s.Threads() != 256 || s.Blocks() != 40 ||
+		s.Dynamic != 512 || len(assumed) != 0 {
+		t.Errorf("the launch that takes most time: %+v, %v", s, assumed)
+	}
+	s, _, assumed := shapeOf(&policy.Kernel{MaxThreads: 128, Dynamic: true}, nil)
+	if s.Threads() != 128 || s.Blocks() != 0 || !strings.Contains(strings.Join(assumed, ";"),
+		"128 threads") || len(assumed) != 3 {
+		t.Errorf("nothing known: %+v, %v", s, assumed)
+	}
+}
+
+func TestMeasured(t *testing.T) {
+	d := &cache.Decision{Evidence: cache.Evidence{Tried: []cache.Trial{
+		{Recipe: "maxnreg=48", Build: cache.Build{Registers: 46}, Ratio: 0.8},
+		{Recipe: "maxnreg=50", Build: cache.Build{Registers: 46}, Ratio: 0.9},
+		{Recipe: "ld=cs maxnreg=40", Build: cache.Build{Registers: 40}, Ratio: 0.5},
+		{Recipe: "maxnreg=32", Build: cache.Build{Registers: 32}},
+	}}}
+	if m := measured(d); len(m) != 1 || m[46] != 0.8 {
+		t.Errorf("%v", m)
+	}
+}
+
+// A cap with other floating-point instructions is passed over, however fast it is predicted to be.
+func TestBest(t *testing.T) {
+	k := Kernel{Ranked: []predict.Ranked{{Recipe: "maxnreg=24", Time: 0.5}, {Recipe: "maxnreg=32",
+		Time: 0.8}}, Same: map[string]error{}}
+	if r, ok := k.Best(); !ok || r.Recipe != "maxnreg=24" {
+		t.Errorf("%+v, %v", r, ok)
+	}
+	k.Same["maxnreg=24"] = errOther
+	if r, ok := k.Best(); !ok || r.Recipe != "maxnreg=32" {
+		t.Errorf("%+v, %v", r, ok)
+	}
+	k.Ranked[1].Time = 0.93 // within what models are wrong by
+	if _, ok := k.Best(); ok {
+		t.Error("7 % predicted are enough")
+	}
+	// A copy for a block that nobody has seen is ranked, and not taken.
+	copied := "maxnreg=32 smemspill=on spec{host(block)=256x1x1,host(dynamic)=0}"
+	k.Ranked = append([]predict.Ranked{{Recipe: copied, Time: 0.6}}, k.Ranked...)
+	k.Ranked[2].Time = 0.8
+	k.Picture.Assumed = []string{"blocks of 256 threads"}
+	if r, ok := k.Best(); !ok || r.Recipe != "maxnreg=32" {
+		t.Errorf("%+v, %v", r, ok)
+	}
+	k.Picture.Assumed = nil
+	if r, ok := k.Best(); !ok || r.Recipe != copied {
+		t.Errorf("%+v, %v", r, ok)
+	}
+}
+
+type other struct{}
+
+func (other) Error() string { return "other floating-point instructions" }
+
+var errOther = other{}

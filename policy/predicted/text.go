@@ -1,0 +1,127 @@
+package predicted
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"gnvcc/sim/predict"
+	"gnvcc/sim/xmodel"
+)
+
+// A Change is a question that is asked of every kernel's model.
+type Change struct {
+	Name string // "twice the warps"
+	xmodel.Change
+	Model xmodel.Model
+}
+
+// Changes are these questions. What the caches do can be asked only where accesses were counted.
+func Changes(p *predict.Picture) []Change {
+	m := p.Graph.Model
+	less := m // fewer warps leave more of the cache to each
+	if p.Cached.Warps > 0 {
+		less = p.Cached
+	}
+	out := []Change{
+		{"twice the warps", xmodel.Change{Warps: 2 * m.Warps}, m},
+		{"half the warps", xmodel.Change{Warps: less.Warps / 2}, less},
+		{"half the memory traffic", xmodel.Change{Intensity: 2 * m.Intensity}, m},
+		{"twice as many independent instructions", xmodel.Change{Pace: min(2*m.Pace, 1)}, m},
+	}
+	if c := p.Cached; c.Warps > 0 {
+		out = append(out, Change{"twice the L1 cache", xmodel.Change{Cache: 2 * c.Cache}, c},
+			Change{"half the warps past the L1 cache", xmodel.Change{Bypass: 0.5}, c})
+	}
+	return out
+}
+
+// Note is what people should know of one cap, "" for nothing.
+func (k *Kernel) Note(r predict.Ranked) string {
+	switch same := k.Same[r.Recipe]; {
+	case same != nil:
+		return "must be measured: " + same.Error()
+	case r.Err == nil && !r.Better() && r.By() <= 1:
+		return "predicted to be as fast as nvcc's own"
+	}
+	return ""
+}
+
+// Basis says what the X-model of a picture rests on.
+func Basis(p *predict.Picture) string {
+	if e := &p.Default; e.Counted {
+		return fmt.Sprintf(
+			"by what was counted of a launch: %.1f sectors a warp, of which L1 has %.0f %% and L2 %.0f %%",
+			e.Sectors, 100*(1-e.L2/max(e.Sectors, 1e-9)), 100*(e.L2-e.Memory)/max(e.Sectors, 1e-9))
+	}
+	return "taking all accesses as coalesced and served by no cache, loops as run ten times: " +
+		"gnvcc tune counts"
+}
+
+// Print writes what is predicted of a kernel.
+func (k *Kernel) Print(w io.Writer) error {
+	p := &k.Picture
+	e := &p.Default
+	fmt.Fprintf(w, "%s (%s): predicted from machine code, nothing was run\n", k.Kernel.Short,
+		k.Kernel.Target)
+	fmt.Fprintf(w, "  rates: %s\n", p.Units.Source)
+	if len(p.Assumed) > 0 {
+		fmt.Fprintf(w, "  assumed: %s\n", strings.Join(p.Assumed, ", "))
+	}
+	var limits []string
+	for _, l := range p.Limits {
+		text := fmt.Sprintf("%s %d", l.Resource, l.Blocks)
+		if l.Binds {
+			text += " (binds)"
+		}
+		limits = append(limits, text)
+	}
+	fmt.Fprintf(w, "  resident blocks by resource: %s\n", strings.Join(limits, ", "))
+	var points []string
+	for _, l := range p.Levels {
+		points = append(points, fmt.Sprintf("%d (%d warps)", l.Max, l.Occupancy.Warps))
+	}
+	fmt.Fprintf(w, "  register effective region: %d to %d; critical points %s\n", p.Region.Min,
+		p.Region.Max, strings.Join(points, ", "))
+	if l := p.Hottest; l.Offset >= 0 {
+		fmt.Fprintf(w,
+			"  hottest loop, at %#x: %d instructions, %.0f cycles a round for one warp alone, %.0f of them waiting; %.0f%% of its time\n",
+			l.Offset, l.Insts, l.Cycles, l.Wait, 100*l.Share)
+	}
+	if e.Balance.Rate > 0 {
+		fmt.Fprintf(w,
+			"  of %.0f warps %.1f wait for memory; bound by %s, at %.2f instructions a cycle, %s\n",
+			p.Graph.Model.Warps, e.Balance.Waiting, e.Balance.Bound, e.Balance.Rate, Basis(p))
+		if k.Uncounted != nil {
+			fmt.Fprintf(w, "  what was counted is not used: %v\n", k.Uncounted)
+		}
+		for _, x := range Changes(p) {
+			if f, ok := x.Model.What(x.Change); ok {
+				fmt.Fprintf(w, "    with %s: %.2f of the time\n", x.Name, f.Time)
+			}
+		}
+	}
+	if len(k.Ranked) == 0 {
+		_, err := fmt.Fprintf(w, "  no recipe for registers gives another build\n")
+		return err
+	}
+	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
+	fmt.Fprintln(t, "  recipe\tpredicted time\tRegDem's\twarps\tspill accesses\tfaster, slower\t")
+	fmt.Fprintf(t, "  nvcc's own\t1.00\t1.00\t%d\t%.0f\t\t\n", e.Occupancy.Warps, e.Spills)
+	for _, r := range k.Ranked {
+		if r.Err != nil {
+			fmt.Fprintf(t, "  %s\t-\t-\t-\t-\t-\t%s\n", r.Recipe, r.Err)
+			continue
+		}
+		note := k.Note(r)
+		fmt.Fprintf(t, "  %s\t%.2f\t%.2f\t%d\t%.0f\t%s\t%s\n", r.Recipe, r.By(), r.Paper,
+			r.Estimate.Occupancy.Warps, r.Estimate.Spills, predict.ChanceOf(r.By()), note)
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintln(w, "  faster, slower: by 1 % and more, of trials on an H200 that were predicted alike\n"+
+		"  gnvcc tune measures; builds take predictions only after gnvcc predict --adopt, with GNVCC_PREDICT=1")
+	return err
+}
