@@ -55,9 +55,9 @@ __global__ void turn(int *p, const int *q) {
 	}
 }
 
-// TestMerged: where the compiler makes one instruction of two lines' sums, of which nvcc's own build
-// contracts one, no variant is taken that has the other one's bits. The line of the instruction
-// does not show it.
+// TestMerged: where the compiler makes one instruction of two lines' sums, of which nvcc's own
+// build contracts one, no variant is taken that has the other one's bits. The line of the
+// instruction does not show it.
 func TestMerged(t *testing.T) {
 	kit, ctx := kits.Any(t), context.Background()
 	p, err := build(ctx, kit.Nvcc(), "testdata/merged.cu", t.TempDir(), nil)
