@@ -143,7 +143,7 @@ func (p *knownProgram) operation() {
 	if !strings.Contains(text, ".cc") {
 		guard = p.pick("", "", "", "", "", "", "@"+p.register(1)+" ", "@!"+p.register(1)+" ")
 	}
-	if op, _, _ := strings.Cut(text, " "); strings.HasPrefix(op, "set.") && strings.HasSuffix(op, "16") {
+	if strings.HasPrefix(text, "set.le.u32.u16") || strings.HasPrefix(text, "set.le.u32.s16") {
 		guard = "" // where it is false ptxas loses what the register has (docs/facts.md)
 	}
 	p.line("%s%s", guard, text)
