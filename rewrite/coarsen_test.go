@@ -78,6 +78,8 @@ func TestCoarsenable(t *testing.T) {
 			[3]bool{}, "left out"},
 		{"", set + "bar.sync 0;\n", [3]bool{true}, ""}, // nobody needs what it sets
 		{"", set + "bar.sync 0;\nst.global.u32 [%rd1], %r5;\n", [3]bool{}, "loses"},
+		{"", index + "setp.eq.u32 %p1, %r4, 7;\n@%p1 bra L;\ntestp.notanumber.f32 %p2, %r4;\nL:\n" +
+			"bar.sync 0;\n@%p2 st.global.u32 [%rd1], %r4;\n", [3]bool{}, "loses"},
 		{"", index + "L:\nsetp.eq.u32 %p1, %r4, 7;\nadd.u32 %r4, %r4, 1;\n@%p1 bra L;\nbar.sync 0;\n",
 			[3]bool{}, "a loop"},
 		{"", index + "@%q1 ret;\n", [3]bool{}, "a guard that it does not declare"},

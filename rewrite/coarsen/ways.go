@@ -171,7 +171,7 @@ func (w *wayWriter) way(from, to int) error {
 			return fmt.Errorf("it is no statement that can be left out (%s)", f.Opcode(i))
 		}
 		if here != "" && !w.idle(i, to) {
-			if string(f.Base(i)) == "set" { // docs/facts.md
+			if base := string(f.Base(i)); base == "set" || base == "testp" { // docs/facts.md
 				return fmt.Errorf("ptxas loses what a register holds that it sets under a guard (%s)",
 					f.Opcode(i))
 			}
