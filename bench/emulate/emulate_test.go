@@ -55,6 +55,34 @@ __global__ void turn(int *p, const int *q) {
 	}
 }
 
+// TestMerged: where the compiler makes one instruction of two lines' sums, of which nvcc's own
+// build contracts one, no variant is taken that has the other one's bits. The line of the
+// instruction does not show it.
+func TestMerged(t *testing.T) {
+	kit, ctx := kits.Any(t), context.Background()
+	p, err := build(ctx, kit.Nvcc(), "testdata/merged.cu", t.TempDir(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := options{grid: [3]int{4, 1, 1}, block: [3]int{64, 1, 1}, rounds: judge.Kinds, bytes: 1 << 16,
+		set: []string{"flag=0"}}
+	for _, c := range []struct{ kernel, recipe, unproved, proved string }{
+		{"_Z6beforePKfS0_Pffi", "spec{n=8}", "OTHER", "refused"},
+		{"_Z6eitherPKfS0_Pffii", "spec{n=8}", "", "refused"},
+		{"_Z3ownPKfS0_Pffi", "unroll=1", "OTHER", "refused"},
+		{"_Z4nonePKfS0_Pffi", "spec{n=8}", "same", "same"},
+		{"_Z4nonePKfS0_Pffi", "unroll=8", "same", "same"},
+	} {
+		if v := p.try(ctx, c.kernel, c.recipe, o, false); v.what != c.proved ||
+			v.what == "refused" && !strings.Contains(v.why, "the default does") {
+			t.Errorf("%s %s: %+v, want %s", c.kernel, c.recipe, v, c.proved)
+		}
+		if v := p.try(ctx, c.kernel, c.recipe, o, true); c.unproved != "" && v.what != c.unproved {
+			t.Errorf("%s %s, not proved: %+v, want %s", c.kernel, c.recipe, v, c.unproved)
+		}
+	}
+}
+
 // TestSpillToShared: a block's threads find their spilled registers also where they are no whole
 // warps. For .maxntid 48 ptxas reserves too little; the last threads wrote behind it.
 func TestSpillToShared(t *testing.T) {
