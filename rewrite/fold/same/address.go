@@ -2,6 +2,7 @@ package same
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -13,6 +14,9 @@ import (
 // address in both kernels, so that two loads whose addresses can't be equal are of different ones.
 // What is known of an address is a parameter or variable that it begins with, and what the rest is
 // modulo a number: p + 16*i + 4 is 4 modulo 16, whatever i is, also i + 1 in an unrolled loop.
+//
+// So with the number that an address is computed from: of x[nodes[8*i]] and x[nodes[8*i+1]] each
+// reads another one.
 //
 // An integer of 32 bits may wrap, so that of it only the modulus' power of two is kept. An address
 // doesn't: what leaves its object nobody may compute.
@@ -126,9 +130,47 @@ func (g *graph) residues() {
 	}
 	for _, n := range g.nodes {
 		if n.kind == load {
-			n.place = g.placeOf(n)
+			n.place, n.index = g.placeOf(n), g.indexOf(n)
 		}
 	}
+}
+
+// indexOf finds the load whose number the address of another is computed from: of x[nodes[8*i+k]]
+// it is nodes[8*i+k].
+func (g *graph) indexOf(n *node) *node {
+	name, _ := base(n.text[1])
+	if !g.byName[n.fn.Name].reach.IsRegister(name) {
+		return nil
+	}
+	var index *node
+	seen := map[int]bool{}
+	rest := slices.Clone(g.origins(g.byName[n.fn.Name], n.at, name))
+	for len(rest) > 0 {
+		o := rest[len(rest)-1]
+		rest = rest[:len(rest)-1]
+		if seen[o] {
+			continue
+		}
+		seen[o] = true
+		switch of := g.nodes[o]; of.kind {
+		case constant, parameter, special:
+		case load:
+			if index != nil {
+				return nil
+			}
+			index = of
+		case integer:
+			for _, ops := range of.ops {
+				if len(ops) == 0 {
+					return nil
+				}
+				rest = append(rest, ops...)
+			}
+		default:
+			return nil
+		}
+	}
+	return index
 }
 
 func (g *graph) residueOf(n *node) residue {
@@ -212,8 +254,14 @@ func (g *graph) placeOf(n *node) residue {
 	return out.plus(residue{known: true, rest: int64(offset + n.lane*width([]byte(n.op)))})
 }
 
-// apart tells of two loads, one of each kernel, that can't be of the same address.
+// apart tells of two loads, one of each kernel, that can't be of the same address, or that can't
+// have it from the same number in memory.
 func apart(v, d *node) bool {
+	return elsewhere(v, d) || v.index != nil && d.index != nil && elsewhere(v.index, d.index)
+}
+
+// elsewhere tells of two loads that can't be of the same address.
+func elsewhere(v, d *node) bool {
 	a, b := v.place, d.place
 	if variable(a.base) && variable(b.base) && a.base != b.base {
 		return true // what begins with one never ends in another

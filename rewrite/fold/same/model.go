@@ -57,6 +57,8 @@ type node struct {
 	lane           int  // of a load or store: which of its several registers
 	merged         bool // a store of several values: they may be of several statements
 	place          residue
+	// of a load: the one load whose number its address is computed from; nil: none, or several
+	index *node
 }
 
 func (n *node) statement() Statement { return Statement{n.fn, n.at} }
