@@ -193,6 +193,40 @@ extern "C" __global__ void choice(float *o, const float *a, const float *b, floa
 	}
 }
 
+// TestOtherNumber: a number that the compiler computed stands beside one factor, and what is derived
+// of an argument may be any number beside another; loads of other places are no such factor.
+func TestOtherNumber(t *testing.T) {
+	const text = `extern "C" __global__ void index(float *o, const float *__restrict__ a,
+    const int *__restrict__ at, float p, int m) {
+  SET
+  int t = threadIdx.x;
+  float w[2] = {a[at[8 * t]] * __sinf(p), a[at[8 * t + 1]] * (p * 2)};
+  o[t] = w[m & 1];
+}
+extern "C" __global__ void field(float *o, const float2 *__restrict__ a,
+    const int *__restrict__ at, float p, int m) {
+  SET
+  int t = threadIdx.x;
+  float w[2] = {a[t].x * __sinf(p), a[t].y * (p * 2)};
+  o[t] = w[m & 1];
+}
+`
+	kits := ptxtest.Toolkits(t)
+	for _, kit := range slices.Compact([]ptxtest.Toolkit{kits[0], kits[len(kits)-1]}) {
+		def := compiled(t, kit, strings.ReplaceAll(text, "SET", ""))
+		for set, want := range map[string]bool{"p = 1.7f;": false, "m = 1;": true} {
+			variant := compiled(t, kit, strings.ReplaceAll(text, "SET", set))
+			for _, e := range def.Entries() {
+				_, err := Same(built(def, e.Name), built(variant, e.Name),
+					fold.Fixed{Params: map[int]bool{3: !want, 4: want}})
+				if (err == nil) != want {
+					t.Errorf("%s, %s with %s: %v", kit.Version, e.Name, set, err)
+				}
+			}
+		}
+	}
+}
+
 var column = regexp.MustCompile(`((?:\.loc|inlined_at)\s+\d+\s+\d+)\s+\d+`)
 
 // sameLine makes places of one line one.
