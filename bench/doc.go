@@ -15,7 +15,7 @@
 //	folding/     what ptxas computes by itself, against the GPU
 //	harm/        programs of the classes that a tuner could harm: which it does
 //	forests/     random forests, grown on recorded times
-//	spin/, throttle/, shape/, sass/, twin/   single questions, each answered in results/
+//	spin/, throttle/, shape/, sass/, replay/ single questions, each answered in results/
 //	growth/      stores and registries as they grow
 //	store/       what a build waits for the store
 //	machine/     what a figure was measured on

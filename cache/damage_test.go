@@ -283,7 +283,7 @@ func TestDamagedDatabase(t *testing.T) {
 					old, err := os.ReadFile(broken[0])
 					ok(t, err)
 					if !bytes.Equal(old, b) || len(o.Notes()) == 0 {
-						t.Fatalf("the damaged file was not kept, or not told: %q", o.Notes())
+						t.Fatalf("the damaged file was not kept, or not reported: %q", o.Notes())
 					}
 					ok(t, os.Remove(broken[0]))
 				}

@@ -24,7 +24,7 @@
 //   - A build waits for nobody. Reading takes no lock at all; spooling, objects and memos are a
 //     temporary file and a rename. Whatever is wrong with the snapshot is an error that the build
 //     may ignore: no recipe.
-//   - A foreign or damaged file costs an error, never a crash, a wait or a wrong record. Pipes,
+//   - A damaged or hostile file costs an error, never a crash, a wait or a wrong record. Pipes,
 //     devices, links and files that claim to be larger than ours ever are, are not read, and links
 //     are not written through. The snapshot is read by bounds-checked preads (flat.go), each record
 //     carries a checksum over its bucket, key and content, and objects and spool files are named by

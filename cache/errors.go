@@ -15,7 +15,7 @@ var (
 	ErrOwned    = errors.New("another gnvcc is the store's owner")
 	errCorrupt  = errors.New("damaged")
 	ErrVersion  = errors.New("written by another version of gnvcc")
-	errForeign  = errors.New("not safely yours")
+	errUnsafe   = errors.New("not safely yours")
 	errNetwork  = errors.New("on a network file system")
 	errFull     = errors.New("no space")
 	errReadOnly = errors.New("not writable")
@@ -80,7 +80,7 @@ func failed(doing, path string, err error) error {
 	case is(syscall.EMFILE, syscall.ENFILE):
 		e.Advice = "too many files are open (ulimit -n)"
 	case is(syscall.ENOTDIR):
-		e.Kind, e.Advice = errForeign,
+		e.Kind, e.Advice = errUnsafe,
 			"something in this path is a file where a folder should be; set GNVCC_STORE to a folder"
 	}
 	return e

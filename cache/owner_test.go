@@ -82,7 +82,7 @@ func TestTwoOwners(t *testing.T) {
 }
 
 // Somebody's bbolt tool has the file open: an error at once.
-func TestForeignOpener(t *testing.T) {
+func TestOtherOpener(t *testing.T) {
 	s := newStore(t)
 	fill(t, s, 3)
 	db, err := bbolt.Open(filepath.Join(s.dir, dbName), 0o600, nil)

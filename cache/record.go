@@ -111,7 +111,7 @@ type Decision struct {
 	Evidence  Evidence
 	Time      time.Time
 	Pinned    bool `json:",omitempty"` // the user gave the recipe; nobody has measured it
-	Predicted bool `json:",omitempty"` // foretold from machine code; nobody has run it
+	Predicted bool `json:",omitempty"` // predicted from machine code; nobody has run it
 
 	// Imported names the file from which the decision was taken over; "": it was measured into this
 	// store.
@@ -229,16 +229,16 @@ type Energy struct {
 // Joules are those of a launch, and by how many that may be wrong.
 type Joules struct{ Launch, Error float64 }
 
-// Sampled is what a launch or a few told of the thresholds of bypass=K: each multiprocessor has
+// Sampled is what a launch or a few showed of the thresholds of bypass=K: each multiprocessor has
 // one, and after some time the next one.
 type Sampled struct {
-	Why        string `json:",omitempty"` // why nothing was told; "" if something was
+	Why        string `json:",omitempty"` // why there is nothing; "" if there is
 	Launches   int    `json:",omitempty"`
 	Thresholds []int
 	Cycles     []float64 // that a lane has run with each, on the mean multiprocessor
 	// of `gnvcc tune --levers bypass --exhaustive`: the measured time with each threshold over the
 	// default's, 0 where it was not measured (the same code as another's, say), and what each
-	// multiprocessor told
+	// multiprocessor gave
 	Ratios []float64     `json:",omitempty"`
 	Parts  []SampledPart `json:",omitempty"`
 }

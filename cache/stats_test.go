@@ -38,7 +38,7 @@ func TestStats(t *testing.T) {
 	want(seen, 800)
 	want(seen, 800)
 	want(Event{"cicc", "aside", "... is not a regular file"}, 2)
-	// Torn and foreign lines, and a sum that can't be read: what is left counts.
+	// Torn and unknown lines, and a sum that can't be read: what is left counts.
 	ok(t, os.WriteFile(filepath.Join(s.dir, statsName), []byte("ptxas\tse\n\t\t\nptxas\tseen\t\nptx"),
 		0o600))
 	want(seen, 801)

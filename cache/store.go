@@ -26,7 +26,7 @@ const (
 	Translations = "translation" // by PTX hash
 	Links        = "link"        // by cubin hash
 	Pins         = "pin"         // a Decision that the user made himself, by kernel identity
-	// a Decision that was foretold from machine code and that nobody has run, by kernel identity
+	// a Decision that was predicted from machine code and that nobody has run, by kernel identity
 	Predictions = "prediction"
 	Bans        = "ban"  // by a kernel's name without what depends on the file, or by its identity
 	Locks       = "lock" // a LockFile, by the hash of the folder whose builds go by it
@@ -70,7 +70,7 @@ type Store struct {
 // Open takes no lock.
 func Open(dir string) (*Store, error) {
 	if !filepath.IsAbs(dir) {
-		return nil, &Error{Doing: "open the store", Path: dir, Kind: errForeign,
+		return nil, &Error{Doing: "open the store", Path: dir, Kind: errUnsafe,
 			Err: errors.New("not an absolute path")}
 	}
 	s := &Store{dir: dir}
@@ -100,22 +100,22 @@ func (s *Store) ours() error {
 	if err != nil {
 		return failed(doing, s.dir, err)
 	}
-	foreign := func(advice, format string, args ...any) error {
-		return &Error{Doing: doing, Path: s.dir, Kind: errForeign, Err: fmt.Errorf(format, args...),
+	unsafe := func(advice, format string, args ...any) error {
+		return &Error{Doing: doing, Path: s.dir, Kind: errUnsafe, Err: fmt.Errorf(format, args...),
 			Advice: advice}
 	}
 	if !info.IsDir() {
-		return foreign("set GNVCC_STORE to a folder", "not a folder")
+		return unsafe("set GNVCC_STORE to a folder", "not a folder")
 	}
 	if st, ok := info.Sys().(*syscall.Stat_t); ok && int(st.Uid) != os.Geteuid() {
-		return foreign("set GNVCC_STORE to a folder of your own", "belongs to user %d, you are user %d",
+		return unsafe("set GNVCC_STORE to a folder of your own", "belongs to user %d, you are user %d",
 			st.Uid, os.Geteuid())
 	}
 	if mode := info.Mode().Perm(); mode&0o002 != 0 {
-		return foreign("chmod o-w it, or set GNVCC_STORE to another folder",
+		return unsafe("chmod o-w it, or set GNVCC_STORE to another folder",
 			"everybody may write there (mode %04o)", mode)
 	} else if mode&0o020 != 0 {
-		return foreign("chmod g-w it, or set GNVCC_STORE to another folder",
+		return unsafe("chmod g-w it, or set GNVCC_STORE to another folder",
 			"its group may write there (mode %04o)", mode)
 	}
 	return nil

@@ -73,22 +73,22 @@ func TestModes(t *testing.T) {
 	}
 }
 
-func TestForeignFolder(t *testing.T) {
+func TestUnsafeFolder(t *testing.T) {
 	dir := t.TempDir()
 	_, err := Open("relative")
-	wants(t, err, errForeign)
+	wants(t, err, errUnsafe)
 	file := filepath.Join(dir, "file")
 	ok(t, os.WriteFile(file, nil, 0o600))
 	_, err = Open(file)
-	wants(t, err, errForeign)
+	wants(t, err, errUnsafe)
 	_, err = Open(filepath.Join(file, "store"))
-	wants(t, err, errForeign)
+	wants(t, err, errUnsafe)
 
 	open := filepath.Join(dir, "open")
 	ok(t, os.Mkdir(open, 0o700))
 	ok(t, os.Chmod(open, 0o777))
 	_, err = Open(open)
-	wants(t, err, errForeign)
+	wants(t, err, errUnsafe)
 	if !strings.Contains(err.Error(), "chmod o-w") {
 		t.Errorf("no advice: %v", err)
 	}
@@ -100,19 +100,19 @@ func TestForeignFolder(t *testing.T) {
 	ok(t, os.Mkdir(other, 0o700))
 	ok(t, os.Chown(other, 12345, 12345))
 	_, err = Open(other)
-	wants(t, err, errForeign)
+	wants(t, err, errUnsafe)
 }
 
-// A folder that became foreign between Open and the first write is not written to.
-func TestForeignLater(t *testing.T) {
+// A folder that became unsafe between Open and the first write is not written to.
+func TestUnsafeLater(t *testing.T) {
 	s := newStore(t)
 	ok(t, os.Mkdir(s.dir, 0o700))
 	ok(t, os.Chmod(s.dir, 0o777))
-	wants(t, s.Spool(Decisions, "k", 1), errForeign)
+	wants(t, s.Spool(Decisions, "k", 1), errUnsafe)
 	_, err := s.PutObject(nil)
-	wants(t, err, errForeign)
+	wants(t, err, errUnsafe)
 	_, err = s.Own(context.Background())
-	wants(t, err, errForeign)
+	wants(t, err, errUnsafe)
 }
 
 func TestNetworkType(t *testing.T) {

@@ -120,7 +120,7 @@ func makeable(dir string) error {
 		info, err := os.Stat(above)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			return &Error{Doing: doing, Path: above, Kind: errForeign,
+			return &Error{Doing: doing, Path: above, Kind: errUnsafe,
 				Err:    errors.New("it is a link to nothing"),
 				Advice: "make what it points to, or set GNVCC_STORE to a folder elsewhere"}
 		case err == nil && !info.IsDir():
@@ -266,7 +266,7 @@ func (c *checkup) spool() {
 		}
 		return
 	}
-	var waiting, bad, foreign int
+	var waiting, bad, others int
 	var size int64
 	var oldest time.Time
 	for _, e := range entries {
@@ -284,7 +284,7 @@ func (c *checkup) spool() {
 		case badExt:
 			bad++
 		default:
-			foreign++
+			others++
 		}
 	}
 	switch {
@@ -301,8 +301,8 @@ func (c *checkup) spool() {
 		c.say(Note, "they may be deleted, and are after a month",
 			"spool: %d files that were no records were set aside (%s)", bad, badExt)
 	}
-	if foreign > 0 {
-		c.say(Note, "", "spool: %d files that gnvcc did not make", foreign)
+	if others > 0 {
+		c.say(Note, "", "spool: %d files that gnvcc did not make", others)
 	}
 }
 

@@ -28,8 +28,8 @@ func identitiesOf(units []record.Unit) map[string]string {
 	return out
 }
 
-// TestTry runs a recorded command again after edits: what the kernels are now is told, as the next
-// build tells it; nothing of the user's is written, and no host compiler runs.
+// TestTry runs a recorded command again after edits: what the kernels are now is reported, as the
+// next build tells it; nothing of the user's is written, and no host compiler runs.
 func TestTry(t *testing.T) {
 	p := drivertest.NewProject(t, "13.0", map[string]string{
 		"k.h": "#define STEP 3\n",

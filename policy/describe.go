@@ -44,8 +44,8 @@ func (k *Kernel) ReadPTX(m *ptx.Module) error {
 	}
 	k.NoSecond = cmp.Or(k.NoSecond, overlaps)
 	if k.Reloc {
-		if err := rewrite.Foreign(m, k.Name); err != nil {
-			k.Foreign = err.Error()
+		if err := rewrite.External(m, k.Name); err != nil {
+			k.External = err.Error()
 		}
 	}
 	k.Calls, k.Functions = t.Calls || t.Indirect, t.Functions

@@ -8,9 +8,9 @@
 //	stats/    when a comparison of times is believed
 //	lever/    which values of which lever are worth trying: a file each
 //	decide/   what is believed of a kernel when all that was found is in
-//	report/   what people are told
+//	report/   text for people
 //	search/   a tuning run: compile, check, race, compare, decide
-//	foretell/ what can be said of a kernel without a GPU
+//	predict/ what can be said of a kernel without a GPU
 //	page/     what was decided, as one HTML file
 //	edits/    which files have other content than they had
 //	watch/    what an edit asks for

@@ -62,7 +62,7 @@ type Kernel struct {
 	Together string
 	// why no levers but register caps and cache hints are allowed, "" if others are: it calls another
 	// object's functions
-	Foreign    string
+	External   string
 	Allocates  bool   // it may take memory from the device's heap
 	NoThrottle string // why all of its blocks that can be resident must be; "" if fewer may be
 	Shapeable  bool   // it sees nothing of its launch's shape but the index over the grid
@@ -268,5 +268,5 @@ func (k *Kernel) Shut(r recipe.Recipe) string {
 	if rewrite.Neutral(r) {
 		return ""
 	}
-	return k.Foreign
+	return k.External
 }

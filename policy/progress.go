@@ -7,7 +7,7 @@ import (
 
 // What a run tells while it goes on; policy/report prints it.
 
-// Progress is told what a tuner does.
+// Progress is called with what a tuner does.
 type Progress interface {
 	Trying(k *Kernel, s Shape, doing string, candidates int)
 	Tuned(k *Kernel, s Shape, o Outcome)
@@ -31,7 +31,7 @@ type Outcome struct {
 	Open    string // of the best that was measured, where it is not adopted: what it is, and why
 }
 
-// Silent is told and tells nobody.
+// Silent prints nothing.
 type Silent struct{}
 
 func (Silent) Trying(*Kernel, Shape, string, int) {}

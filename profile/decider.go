@@ -65,9 +65,9 @@ type Verdict struct {
 	Again int
 }
 
-// A Capturer is a Decider that asks for captures, and is told what became of them. For the
+// A Capturer is a Decider that asks for captures, and hears what became of them. For the
 // application a capture only takes time: its memory is read, no more. What can't be captured is
-// told by LeftAlone.
+// given by LeftAlone.
 type Capturer interface {
 	Decider
 	// Captured tells that the launch has been written to the verdict's file and has returned; the
@@ -125,7 +125,7 @@ type Launch struct {
 
 	// what tells the sets of values apart, in the agent's form (Sets); empty where nobody observes
 	Values []byte  `json:"-"`
-	Set    string  // which of several sets of values; "": there is one, or they are not told apart
+	Set    string  // which of several sets of values; "": there is one, or they count as one
 	Cold   bool    `json:"-"` // where it is replayed: it is timed with an empty L2 cache
 	Unlike float64 `json:"-"` // where it is replayed: how far its time is from the program's, 0: near
 	// where it is replayed: its time does not tell whether the program's launches find their data in

@@ -218,7 +218,7 @@ func TestDriverFails(t *testing.T) {
 			}
 		}
 		if len(h.launch) == 0 {
-			said = append(said, "no launch is told of")
+			said = append(said, "no launch is reported")
 		}
 		return strings.TrimSpace(strings.Join(said, "\n") + log), exit
 	}
@@ -228,7 +228,7 @@ func TestDriverFails(t *testing.T) {
 	for _, symbol := range driverSymbols(t, "agent/source/driver.h") {
 		said, exit := session(symbol)
 		if said == "" && harmless[symbol] == "" {
-			t.Errorf("%s fails, and nobody is told", symbol)
+			t.Errorf("%s fails, and nobody says so", symbol)
 		}
 		if exit.Code != 7 && !strings.Contains(exit.Killed, "its results can't be trusted") {
 			t.Errorf("%s fails: the application ends with %+v (%s)", symbol, exit, said)
@@ -257,7 +257,7 @@ func driverSymbols(t *testing.T, path string) []string {
 
 // TestSchedules: with more shared memory it is the same kernel that runs, and what it leaves then
 // is compared with what it left before; what the kernel may be launched with is as it was, and so
-// is the program's memory. What the driver refuses is told, and the session goes on.
+// is the program's memory. What the driver refuses is reported, and the session goes on.
 func TestSchedules(t *testing.T) {
 	h := &scripted{}
 	h.tune = func(l *Launch, s Session) Verdict {
@@ -291,7 +291,7 @@ func TestSchedules(t *testing.T) {
 	}
 }
 
-// TestTimesFail: a launch's time that can't be read is told.
+// TestTimesFail: a launch's time that can't be read is reported.
 func TestTimesFail(t *testing.T) {
 	f := newFakeDriver(t)
 	for fail, want := range map[string]string{"": "", "cuEventQuery": "could not be read",

@@ -79,7 +79,7 @@ func TestGraphNodes(t *testing.T) {
 }
 
 // TestGraphsLeft: graphs that can't be launched node by node, and those of which a part can't be:
-// all is done as the program wants it, and the reason is told.
+// all is done as the program wants it, and the reason is reported.
 func TestGraphsLeft(t *testing.T) {
 	f := newFakeDriver(t)
 	const none = "none is launched by itself"

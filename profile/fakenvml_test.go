@@ -130,7 +130,7 @@ func TestNoMeter(t *testing.T) {
 	}
 }
 
-// TestMeterFails: a driver that fails while the counter is looked at is told of, as anywhere, and
+// TestMeterFails: a driver that fails while the counter is looked at is reported, as anywhere, and
 // what would be put back by the CPU is not queued.
 func TestMeterFails(t *testing.T) {
 	library := fakeNVML(t)

@@ -21,7 +21,7 @@ func (h *turning) Tune(ctx context.Context, l *Launch, s Session) Verdict {
 	return Verdict{Again: 1}
 }
 
-// TestTurns: a launch is told of with the arguments of the one directly before it, where that was
+// TestTurns: a launch is reported with the arguments of the one directly before it, where that was
 // one of the same; timed behind such a one, it finds memory as before each time, also what that one
 // wrote.
 func TestTurns(t *testing.T) {

@@ -63,7 +63,7 @@ func conversation(frames ...any) []byte {
 	return out.Bytes()
 }
 
-// FuzzConversation has an agent say foreign bytes from its greeting on, to a host that tunes
+// FuzzConversation has an agent say untrusted bytes from its greeting on, to a host that tunes
 // whatever it is asked about. It ends when the bytes do.
 func FuzzConversation(f *testing.F) {
 	device := writer{}

@@ -20,13 +20,25 @@ func TestRankOf(t *testing.T) {
 			t.Errorf("%q: %d ranks", text, ranks)
 		}
 	}
-	cmd := exec.Command("sleep", "60")
+	cmd := exec.Command("sh", "-c", "echo; cat; true")
 	cmd.Env = []string{"OMPI_COMM_WORLD_RANK=3", "OMPI_COMM_WORLD_SIZE=4"}
+	stdin, err := cmd.StdinPipe() // it ends with this
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	defer cmd.Wait()
-	defer cmd.Process.Kill()
+	defer stdin.Close()
+	// Between exec and the program's first instruction /proc has no environment yet.
+	if _, err := stdout.Read(make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
 	if got := rankOf(cmd.Process.Pid); got != 3 {
 		t.Errorf("a process' rank is %d, want 3", got)
 	}

@@ -208,7 +208,7 @@ var scripts = map[string]func(){
 		f := dial()
 		f.hello()
 		f.device()
-		f.launch(1, 1, "") // of a module that was not told of
+		f.launch(1, 1, "") // of a module that was not reported
 		check(f.expect(fVerdict).u8() == 0, "verdict")
 		f.send(fModule, 1, []byte("no ELF"))
 		f.launch(2, 1, "")

@@ -70,7 +70,7 @@ func (s *Sets) ignore(at int) {
 	}
 }
 
-// Join gives the sets of two processes, or runs: what told none apart in either does not in both.
+// Join gives the sets of two processes, or runs: what separates none in either does not in both.
 func (s Sets) Join(o Sets) Sets {
 	if len(s.Mask) != len(o.Mask) || len(s.List) == 0 {
 		return o.clone()

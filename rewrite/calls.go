@@ -16,7 +16,7 @@ import (
 // pointer leads to one of these copies: from a kernel with another count "invalid program counter",
 // and nothing that compiles shows it. Any lever may change the count, so that all are refused.
 //
-// With -rdc=true (relocatable) see Foreign. See Overlaps for kernels whose grids overlap.
+// With -rdc=true (relocatable) see External. See Overlaps for kernels whose grids overlap.
 func Fixed(m *ptx.Module, kernel string, relocatable bool, r recipe.Recipe) error {
 	reach, err := m.Reach(kernel)
 	if err != nil {
@@ -39,12 +39,12 @@ func Fixed(m *ptx.Module, kernel string, relocatable bool, r recipe.Recipe) erro
 		}
 	}
 	if relocatable && !Neutral(r) {
-		return Foreign(m, kernel)
+		return External(m, kernel)
 	}
 	return nil
 }
 
-// Foreign says why a kernel of a file that is compiled with -rdc=true gets register caps and cache
+// External says why a kernel of a file that is compiled with -rdc=true gets register caps and cache
 // hints alone, nil if all levers are allowed: it calls a function that may be another object's.
 //
 // What such a function computes is no part of the kernel's identity (a .weak one, too, may be taken
@@ -52,7 +52,7 @@ func Fixed(m *ptx.Module, kernel string, relocatable bool, r recipe.Recipe) erro
 // another. A hint does not change what is computed, nor does a cap; that nvlink compares a kernel's
 // cap with the count of every function that it calls is seen to where the cubin is made
 // (driver/compile/linked.go).
-func Foreign(m *ptx.Module, kernel string) error {
+func External(m *ptx.Module, kernel string) error {
 	reach, err := m.Reach(kernel)
 	if err != nil {
 		return err
@@ -69,10 +69,10 @@ func Foreign(m *ptx.Module, kernel string) error {
 }
 
 // Linked tells whether a kernel calls a function with whose registers nvlink compares its cap: one
-// that is Foreign, or the device runtime's.
+// that is External, or the device runtime's.
 func Linked(m *ptx.Module, kernel string) bool {
 	reach, err := m.Reach(kernel)
-	return err != nil || Foreign(m, kernel) != nil ||
+	return err != nil || External(m, kernel) != nil ||
 		slices.ContainsFunc(reach.Funcs, func(f *ptx.Func) bool {
 			return !f.Entry && !f.Body && !ptx.OfDriver(f.Name)
 		})

@@ -12,7 +12,7 @@ import (
 	"gnvcc/rewrite/recipe"
 )
 
-// FuzzApply gives foreign PTX and a foreign recipe to the passes. Whatever they make of it, the
+// FuzzApply gives hostile PTX and a hostile recipe to the passes. Whatever they make of it, the
 // result is a module with the same kernels, a kernel that was refused has its own text, and one
 // that nobody asked for too.
 func FuzzApply(f *testing.F) {

@@ -69,7 +69,7 @@ var passes = []Pass{
 		Doc: "on: ptxas leaves loads from global memory in the order of the text"},
 	{Lever: "maxnreg", Stage: PTX, Exact: ByConstruction, apply: maxnreg, Doc: "registers per thread"},
 	{Lever: "nounroll", Stage: PTX, Exact: Checked, apply: nounroll,
-		Doc: "off: ptxas may unroll loops that cicc told it not to"},
+		Doc: "off: ptxas may unroll loops that cicc has marked .pragma nounroll"},
 	{Lever: "spin", Stage: PTX, Exact: Checked, apply: spin,
 		Doc: "spin loops on shared memory test before they swap, or sleep in between"},
 	{Lever: "approx", Stage: PTX, Exact: Approximate, apply: approx,
@@ -102,7 +102,7 @@ const (
 // order are the rules of the list. Where two passes have none, either order gives the same text
 // (TestOrder).
 var order = []rule{
-	{recipe.Known, "repeat", "what ptxas could compute of a copy is told with all numbers that it knows"},
+	{recipe.Known, "repeat", "once arguments are numbers, repeat sees what ptxas could compute"},
 	{recipe.Known, "tile", numbers},
 	{recipe.Known, "demote", numbers},
 	{recipe.Known, "early", numbers},

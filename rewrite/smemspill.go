@@ -20,10 +20,10 @@ import (
 // with -rdc or -G ("per-function compilation modes"); all fatal for the whole file (ptxas 13.0,
 // 13.5). Not with setmaxnreg.
 //
-// A second entry is launched with one block only, and ptxas is told: without .maxntid it reserves
-// for 1024 threads, 43 KB in examples/demote, with .maxntid 128 9 KB. It is told of whole warps:
-// for .maxntid 48 it reserves the words of 48 threads, and lays them out by warps, so that the
-// last threads' lie behind what the block has (an illegal address on an H200; ptxas 13.0 to 13.5).
+// A second entry is launched with one block only, and ptxas gets its size: without .maxntid it
+// reserves for 1024 threads, 43 KB in examples/demote, with .maxntid 128 9 KB. It gets whole warps:
+// for .maxntid 48 it reserves the words of 48 threads, and lays them out by warps, so that the last
+// threads' lie behind what the block has (an illegal address on an H200; ptxas 13.0 to 13.5).
 //
 // Safe: the values are the same. Without .maxntid ptxas reserves for blocks of 1024 threads, up to
 // 48 KB in all, and addresses by the real thread index (SASS looked at). A launch may ask for

@@ -7,7 +7,7 @@ import (
 )
 
 // Streams tells of each load that a hint may be given to (the sites of ld@N) which array it reads:
-// loads with the same number read through the same pointer argument, -1 where that can't be told.
+// loads with the same number read through the same pointer argument, -1 where that isn't known.
 // Numbers go from 0 in the order of the text.
 //
 // An address is followed back through additions, moves and conversions to the parameter that it

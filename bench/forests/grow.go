@@ -9,7 +9,7 @@ import (
 	"gnvcc/sim/forest"
 )
 
-// A Row is one example: features, and what is to be foretold. Rows of one group (one program) are
+// A Row is one example: features, and what is to be predicted. Rows of one group (one program) are
 // never split between training and testing.
 type Row struct {
 	X     []float64

@@ -5,7 +5,7 @@ import (
 	"sort"
 )
 
-// Validate foretells each group's rows by a forest that was grown on the other groups, and gives
+// Validate predicts each group's rows by a forest that was grown on the other groups, and gives
 // the answers in the rows' order. Groups beyond `folds` share a fold, dealt out in order of name;
 // 0: one fold a group.
 func Validate(names []string, rows []Row, o Options, folds int) ([]float64, error) {
@@ -47,10 +47,10 @@ func Validate(names []string, rows []Row, o Options, folds int) ([]float64, erro
 }
 
 // RMS is the root mean square of the differences.
-func RMS(rows []Row, foretold []float64) float64 {
+func RMS(rows []Row, predicted []float64) float64 {
 	sum := 0.0
 	for n, r := range rows {
-		d := r.Y - foretold[n]
+		d := r.Y - predicted[n]
 		sum += d * d
 	}
 	return math.Sqrt(sum / float64(max(1, len(rows))))

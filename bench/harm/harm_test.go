@@ -35,7 +35,7 @@ exec "$GNVCC_NVCC" "$@"
 `
 
 var scripts = map[string]string{
-	"same":    "// class: a\n// build: -x y\ncat; echo ok; echo told >&2; exit 3",
+	"same":    "// class: a\n// build: -x y\ncat; echo ok; echo said >&2; exit 3",
 	"status":  "// class: b\necho ok; exit 4",
 	"output":  "// class: c\necho ok ${TUNED:-none}",
 	"errors":  "// class: d\necho ok; echo ${TUNED:-none} >&2",
@@ -105,14 +105,14 @@ func TestVerdicts(t *testing.T) {
 		}
 		if r.Name == "same" && (r.Replayed != 1 || r.Launched != 2 || len(r.Recipes) != 1 ||
 			r.Reasons[0] != "texture objects" || !strings.HasPrefix(r.Plain.Stdout, "0\n1\n") ||
-			r.Tuned.Stderr != "told\n") {
+			r.Tuned.Stderr != "said\n") {
 			t.Errorf("%+v", r)
 		}
 	}
-	var told strings.Builder
-	if bad := table(&told, raw.Results); bad != 9 ||
-		!strings.Contains(told.String(), "harmed: 7 of 9 programs (2 same, 7 harmed, 1 varies, 2 skipped, 2 failed)") {
-		t.Errorf("%d\n%s", bad, told.String())
+	var printed strings.Builder
+	if bad := table(&printed, raw.Results); bad != 9 ||
+		!strings.Contains(printed.String(), "harmed: 7 of 9 programs (2 same, 7 harmed, 1 varies, 2 skipped, 2 failed)") {
+		t.Errorf("%d\n%s", bad, printed.String())
 	}
 }
 

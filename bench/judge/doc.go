@@ -20,6 +20,8 @@
 //	-kernel TEXT              only kernels whose names hold it
 //	-out FILE                 raw results, a JSON value a line
 //	-gpu GNVCC                judge on a GPU, on the launches of the examples, which that gnvcc captures
+//	-rate N                   N judgements by one judge --serve instead, and how long they take (rate.go)
+//	-emulate GNVCC            with -rate and without a GPU: that gnvcc judges
 //	-nvcc NVCC                the real nvcc (default: that of GNVCC_NVCC, else of PATH)
 //
 // The exit code is 1 where one verdict is wrong.

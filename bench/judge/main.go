@@ -53,6 +53,8 @@ type result struct {
 type benchmark struct {
 	nvcc, work, examples string
 	gnvcc                string // whose tune captures launches on a GPU; empty: the emulator judges
+	emulate              string // with rate: the gnvcc that judges without a GPU
+	rate                 int    // judgements by one judge --serve
 	only                 string
 	wrong, harmless      int
 	random               *rand.Rand
@@ -72,13 +74,17 @@ func run(ctx context.Context, args []string) error {
 	set.StringVar(&b.examples, "examples", "examples", "folder of the examples")
 	out := set.String("out", "", "file of raw results")
 	set.StringVar(&b.gnvcc, "gpu", "", "judge on a GPU, on launches that this gnvcc captures")
+	set.IntVar(&b.rate, "rate", 0, "measure so many judgements by one judge --serve")
+	set.StringVar(&b.emulate, "emulate", "", "with -rate: the gnvcc that judges, without a GPU")
 	set.StringVar(&b.nvcc, "nvcc", cmp.Or(os.Getenv("GNVCC_NVCC"), "nvcc"), "the real nvcc")
 	if err := set.Parse(args); err != nil {
 		return err
 	}
 	programs := []*string{&b.nvcc}
-	if b.gnvcc != "" {
-		programs = append(programs, &b.gnvcc)
+	for _, p := range []*string{&b.gnvcc, &b.emulate} {
+		if *p != "" {
+			programs = append(programs, p)
+		}
 	}
 	if err := command.Programs(programs...); err != nil {
 		return err
@@ -105,6 +111,9 @@ func run(ctx context.Context, args []string) error {
 		return err
 	}
 	defer os.RemoveAll(b.work)
+	if b.rate > 0 {
+		return b.measure(ctx, file)
+	}
 	if err := b.all(ctx); err != nil {
 		return err
 	}
@@ -121,6 +130,7 @@ type bench struct {
 	kernel
 	judging *retune.Judging
 	source  string
+	store   string
 	edits   map[bool][]edit // harmless, and wrong ones
 }
 
@@ -132,6 +142,9 @@ func (b *benchmark) all(ctx context.Context) error {
 			continue
 		}
 		x, err := b.bench(ctx, k)
+		if err == nil {
+			err = b.judging(ctx, x)
+		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", k.name, err)
 		}
@@ -200,22 +213,7 @@ func (b *benchmark) bench(ctx context.Context, k kernel) (*bench, error) {
 			return nil, err
 		}
 	}
-	store, err := cache.Open(place)
-	if err != nil {
-		return nil, err
-	}
-	shape := judge.UsualShape()
-	if k.grid[0] > 0 {
-		shape.Grid, shape.Turns = k.grid, false
-	}
-	if k.block[0] > 0 {
-		shape.Block = k.block
-	}
-	shape.Dynamic, shape.Bytes = k.dynamic, max(k.bufferSize, shape.Bytes)
-	if x.judging, err = retune.NewJudging(ctx, retune.JudgeOptions{Store: store, Emulate: b.gnvcc == "",
-		Set: k.set, Shape: shape}); err != nil {
-		return nil, err
-	}
+	x.store = place
 	if x.edits[false], err = edits(string(text), k.name, wrongRules); err != nil {
 		return nil, err
 	}
@@ -232,6 +230,26 @@ func (b *benchmark) bench(ctx context.Context, k kernel) (*bench, error) {
 			!strings.HasPrefix(x.edits[true][j].what, "unroll")
 	})
 	return x, err
+}
+
+// judging makes the judge of a kernel's edits.
+func (b *benchmark) judging(ctx context.Context, x *bench) error {
+	store, err := cache.Open(x.store)
+	if err != nil {
+		return err
+	}
+	shape := judge.UsualShape()
+	k := x.kernel
+	if k.grid[0] > 0 {
+		shape.Grid, shape.Turns = k.grid, false
+	}
+	if k.block[0] > 0 {
+		shape.Block = k.block
+	}
+	shape.Dynamic, shape.Bytes = k.dynamic, max(k.bufferSize, shape.Bytes)
+	x.judging, err = retune.NewJudging(ctx, retune.JudgeOptions{Store: store, Emulate: b.gnvcc == "",
+		Stays: true, Set: k.set, Shape: shape})
+	return err
 }
 
 // one judges an edit.

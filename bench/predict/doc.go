@@ -1,4 +1,4 @@
-// Command predict compares what sim/predict foretells with what was measured: it takes reports of
+// Command predict compares what sim/predict predicts with what was measured: it takes reports of
 // the tuner (`gnvcc report --json`), builds the candidates that were measured then once more, from
 // stores in which gnvcc has built the same programs here (those whose recipe is exact by
 // construction), and tells how good the picks and the order of each predictor would have been. It

@@ -19,8 +19,8 @@ import (
 	"gnvcc/cache"
 	"gnvcc/driver/compile"
 	"gnvcc/driver/record"
-	"gnvcc/policy/foretell"
 	"gnvcc/policy/lever"
+	"gnvcc/policy/predicted"
 	"gnvcc/profile/units"
 	"gnvcc/rewrite"
 	"gnvcc/rewrite/ptx"
@@ -34,7 +34,7 @@ import (
 type trial struct {
 	recipe   string
 	ratio    float64 // measured, over the default's
-	told     predict.Ranked
+	ranked   predict.Ranked
 	run      predict.Run
 	estimate predict.Estimate
 	row      forests.Row
@@ -208,7 +208,7 @@ func (b *builder) kernel(ctx context.Context, d cache.Decision) (kernel, error) 
 	return k, k.rank()
 }
 
-// rank foretells all trials as gnvcc predict does.
+// rank predicts all trials as gnvcc predict does.
 func (k *kernel) rank() error {
 	var list []predict.Candidate
 	at := map[string]int{}
@@ -218,7 +218,7 @@ func (k *kernel) rank() error {
 	}
 	ranked, err := predict.Rank(list[0], list, nil)
 	for _, r := range ranked {
-		k.trials[at[r.Recipe]].told = r
+		k.trials[at[r.Recipe]].ranked = r
 	}
 	return err
 }
@@ -259,7 +259,7 @@ func (b *builder) trial(ctx context.Context, s *compile.Source, r recipe.Recipe,
 	}
 	if b.counts != nil {
 		if lined, text, err := b.c.Lines(ctx, s, r); err == nil {
-			t.run.Recorded, _ = foretell.Recorded(lined, text, s.Kernel, b.counts, t.run.Shape)
+			t.run.Recorded, _ = predicted.Recorded(lined, text, s.Kernel, b.counts, t.run.Shape)
 		}
 	}
 	t.estimate, err = t.run.Estimate()

@@ -44,7 +44,7 @@ func run(ctx context.Context, args []string, w io.Writer) error {
 		"only count the register counts and critical points of the kernels of -from, compiled from -stores, and write a line a kernel to this file")
 	counted := flags.Bool("counted", false,
 		"use what was counted of launches: how often code runs, which sectors come from where")
-	rows := flags.String("rows", "", "write one line a trial, with what was measured and foretold")
+	rows := flags.String("rows", "", "write one line a trial, with what was measured and predicted")
 	grow := flags.String("grow", "", "grow a forest on all rows and write it to this file")
 	known := flags.String("forest", "",
 		"judge this forest, grown on other programs, in place of one grown for each program on the others")
@@ -113,7 +113,7 @@ type line struct {
 	Program, Kernel, Device, Recipe string
 	Launch                          [3]int  // threads of a block, dynamic shared memory, blocks
 	Ratio                           float64 // measured, over the default's
-	Ours, Paper                     float64 // foretold, over the default's
+	Ours, Paper                     float64 // predicted, over the default's
 	Registers, Warps                int
 	Spills                          float64
 	Counted, Stacks                 bool    // see predict.Ranked
@@ -128,8 +128,8 @@ func lines(kernels []kernel) (out []line) {
 				Registers: t.run.Registers,
 				Launch:    [3]int{t.run.Shape.Threads, k.dynamic, t.run.Shape.Blocks},
 				Warps:     t.estimate.Occupancy.Warps,
-				Stacks:    t.told.Stacks,
-				Ours:      t.told.Time, Paper: t.told.Paper,
+				Stacks:    t.ranked.Stacks,
+				Ours:      t.ranked.Time, Paper: t.ranked.Paper,
 				Spills: t.estimate.Spills, Counted: t.estimate.Counted, Sectors: t.estimate.Sectors,
 				Memory: t.estimate.Memory})
 		}

@@ -34,7 +34,7 @@ func TestScore(t *testing.T) {
 	if r.picks != 2 || r.lose != 2 || math.Abs(r.gain+math.Log(1.2)+math.Log(1.3)) > 1e-12 {
 		t.Errorf("%+v", r)
 	}
-	x.margin = 0.3 // 20 % foretold are too little: the default stays
+	x.margin = 0.3 // 20 % predicted are too little: the default stays
 	if r := score(kernels, x); r.picks != 0 || r.lose != 0 || r.gain != 0 {
 		t.Errorf("%+v", r)
 	}
@@ -162,7 +162,7 @@ func TestToday(t *testing.T) {
 func TestCritical(t *testing.T) {
 	d, _ := sim.Lookup(90)
 	k := kernel{program: "p", name: "k",
-		trials: []trial{{ratio: 1, told: predict.Ranked{Time: 1, Paper: 1},
+		trials: []trial{{ratio: 1, ranked: predict.Ranked{Time: 1, Paper: 1},
 			run: predict.Run{Registers: 40, Device: d,
 				Shape: sim.Shape{Threads: 256}}}}}
 	for n := 24; n <= 64; n++ {
@@ -174,7 +174,7 @@ func TestCritical(t *testing.T) {
 			ratio = 0.8
 		}
 		x := trial{recipe: fmt.Sprintf("maxnreg=%d", n), ratio: ratio, run: predict.Run{Registers: n}}
-		x.told = predict.Ranked{Time: float64(100-n) / 60, Paper: 1} // ours takes the most registers
+		x.ranked = predict.Ranked{Time: float64(100-n) / 60, Paper: 1} // ours takes the most registers
 		k.trials = append(k.trials, x)
 	}
 	var out bytes.Buffer
@@ -186,7 +186,7 @@ func TestCritical(t *testing.T) {
 	}
 }
 
-// What gnvcc predict prints of trials foretold alike is what the rows say, and its picks are what
+// What gnvcc predict prints of trials predicted alike is what the rows say, and its picks are what
 // docs/papers.md says of them: no goal of these is to be lost unseen.
 func TestRecorded(t *testing.T) {
 	folder := "../results/2026-11-22-predict/"
@@ -199,7 +199,7 @@ func TestRecorded(t *testing.T) {
 	from := 0.0
 	for _, below := range predict.ChanceBounds() {
 		if got, want := chance(all, from, below), predict.ChanceOf(from); got != want {
-			t.Errorf("foretold %g to %g: %v, the table says %v", from, below, got, want)
+			t.Errorf("predicted %g to %g: %v, the table says %v", from, below, got, want)
 		}
 		from = below
 	}

@@ -46,7 +46,7 @@ func read(files string, registers bool) ([]kernel, error) {
 				k.left++
 				continue
 			}
-			t := trial{recipe: l.Recipe, ratio: l.Ratio, told: predict.Ranked{Recipe: l.Recipe,
+			t := trial{recipe: l.Recipe, ratio: l.Ratio, ranked: predict.Ranked{Recipe: l.Recipe,
 				Time: l.Ours, Paper: l.Paper, More: l.Spills > base.Spills+0.5,
 				Stacks: l.Stacks}}
 			t.run = predict.Run{Registers: l.Registers, Device: device,

@@ -17,13 +17,13 @@ import (
 	"gnvcc/sim/predict"
 )
 
-// A way is a predictor: the time that it foretells for each trial of a kernel, the default's first,
+// A way is a predictor: the time that it predicts for each trial of a kernel, the default's first,
 // in any unit.
 type way struct {
 	name   string
-	margin float64 // a pick must be foretold to gain more than that
+	margin float64 // a pick must be predicted to gain more than that
 	of     func(k kernel) []float64
-	// what a pick is foretold to take, where that is not what orders; nil: it is
+	// what a pick is predicted to take, where that is not what orders; nil: it is
 	by func(t trial) float64
 }
 
@@ -39,13 +39,13 @@ func (k kernel) each(of func(t trial) float64) []float64 {
 // that is nothing.
 func (k kernel) ours() []float64 {
 	return k.each(func(t trial) float64 {
-		step := math.Round(math.Log(t.told.By()) / predict.Resolution)
-		return math.Exp(step*predict.Resolution) * (1 + 1e-6*min(t.told.Paper, 100))
+		step := math.Round(math.Log(t.ranked.By()) / predict.Resolution)
+		return math.Exp(step*predict.Resolution) * (1 + 1e-6*min(t.ranked.Paper, 100))
 	})
 }
 
 func (k kernel) paper() []float64 {
-	return k.each(func(t trial) float64 { return t.told.Paper })
+	return k.each(func(t trial) float64 { return t.ranked.Paper })
 }
 
 // naive is the sum of stall counts.
@@ -93,11 +93,11 @@ func (k kernel) today() []float64 {
 // turns is today's order for slow kernels: one value of each lever in turn.
 func (k kernel) turns() []float64 { return inTurn(k.today(), k.today()) }
 
-// oursInTurn takes one value of each lever in turn, each lever's in the order that ours foretells,
+// oursInTurn takes one value of each lever in turn, each lever's in the order that ours predicts,
 // as far as that tells values apart.
 func (k kernel) oursInTurn() []float64 {
 	return inTurn(k.today(), k.each(func(t trial) float64 {
-		return math.Round(100 * math.Log(t.told.Time))
+		return math.Round(100 * math.Log(t.ranked.Time))
 	}))
 }
 
@@ -133,7 +133,7 @@ func sorted(x []float64) []int {
 // ways are the predictors; naive and the forest look at machine code, which rows don't have.
 func ways(byKernel map[string][]float64) []way {
 	forestOf := func(k kernel) []float64 { return append([]float64{1}, byKernel[k.key()]...) }
-	by := func(t trial) float64 { return t.told.By() }
+	by := func(t trial) float64 { return t.ranked.By() }
 	out := []way{
 		{"paper (Fig. 5, Eq. 3)", 0, kernel.paper, nil},
 		{"paper, margin 5 %", 0.05, kernel.paper, nil},
@@ -220,30 +220,30 @@ func grow(kernels []kernel, grown *forest.Forest, seed uint64) (byKernel map[str
 	if len(rows) == 0 || len(rows[0].X) == 0 {
 		return nil, 0, nil
 	}
-	foretold := make([]float64, len(rows))
+	predicted := make([]float64, len(rows))
 	if grown == nil {
-		if foretold, err = forests.Validate(predict.Features, rows, forests.Options{Seed: seed},
+		if predicted, err = forests.Validate(predict.Features, rows, forests.Options{Seed: seed},
 			0); err != nil {
 			return nil, 0, err
 		}
 	} else {
 		for n, r := range rows {
-			foretold[n] = grown.Predict(r.X)
+			predicted[n] = grown.Predict(r.X)
 		}
 	}
 	byKernel, at := map[string][]float64{}, 0
 	for _, k := range kernels {
 		for range k.trials[1:] {
-			byKernel[k.key()] = append(byKernel[k.key()], math.Exp(foretold[at]))
+			byKernel[k.key()] = append(byKernel[k.key()], math.Exp(predicted[at]))
 			at++
 		}
 	}
-	return byKernel, forests.RMS(rows, foretold), nil
+	return byKernel, forests.RMS(rows, predicted), nil
 }
 
-// chances prints what became of trials, by what was foretold of them: predict.ChanceOf's table.
+// chances prints what became of trials, by what was predicted of them: predict.ChanceOf's table.
 func chances(w io.Writer, kernels []kernel) {
-	fmt.Fprintf(w, "\n%-24s %6s %8s %8s  (by 1 %% and more)\n", "foretold, over default's", "trials",
+	fmt.Fprintf(w, "\n%-24s %6s %8s %8s  (by 1 %% and more)\n", "predicted, over default's", "trials",
 		"faster", "slower")
 	from := 0.0
 	for _, below := range predict.ChanceBounds() {
@@ -258,7 +258,7 @@ func chances(w io.Writer, kernels []kernel) {
 func chance(kernels []kernel, from, below float64) (c predict.Chance) {
 	for _, k := range kernels {
 		for _, t := range k.trials[1:] {
-			if time := t.told.By(); time < from || time >= below {
+			if time := t.ranked.By(); time < from || time >= below {
 				continue
 			}
 			c.Of++
@@ -296,7 +296,7 @@ type result struct {
 	third       float64 // geometric mean of best time over the best among the first third
 }
 
-// pick is the trial with the least foretold time, or the default where that does not gain the
+// pick is the trial with the least predicted time, or the default where that does not gain the
 // margin.
 func (x way) pick(k kernel) int {
 	times, best := x.of(k), 0

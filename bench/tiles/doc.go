@@ -1,7 +1,7 @@
 // Command tiles is for the lever tile: when does it pay?
 //
 //	tiles make [-kernels N] [-seed N] FOLDER    kernels, with and without tiles, and a list of launches
-//	tiles fit FOLDER                            a forest that foretells the ratio, tried on kernels that it has not seen
+//	tiles fit FOLDER                            a forest that predicts the ratio, tried on kernels that it has not seen
 //
 // Kernels are made up in the manner of Han and Abdelrahman (Automatic Tuning of Local Memory Use on
 // GPGPUs, Table 1): a loop in a loop reads an array by one of seven patterns, with neighbours

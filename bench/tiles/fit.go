@@ -28,8 +28,8 @@ type Result struct {
 // A trial is a launch and its result.
 type trial struct {
 	Launch
-	speed    float64 // default's time over the tiled one's
-	foretold float64
+	speed     float64 // default's time over the tiled one's
+	predicted float64
 }
 
 // grown are the forests: small ones, since the lever carries one.
@@ -41,7 +41,7 @@ func fit(args []string) error {
 	device := set.String("device", "", "what they were measured on")
 	known := set.String("forest", "",
 		"judge this one, gzipped or not, in place of those grown on parts of the kernels")
-	folds := set.Int("folds", 10, "parts of the kernels, each foretold by a forest of the others")
+	folds := set.Int("folds", 10, "parts of the kernels, each predicted by a forest of the others")
 	if err := set.Parse(args); err != nil {
 		return err
 	}
@@ -56,25 +56,25 @@ func fit(args []string) error {
 	for _, t := range trials {
 		rows = append(rows, forests.Row{X: t.Features, Y: math.Log(t.speed), Group: t.Kernel})
 	}
-	said, err := foretell(rows, *known, *device, *folds)
+	said, err := predict(rows, *known, *device, *folds)
 	if err != nil {
 		return err
 	}
 	for i := range trials {
-		trials[i].foretold = said[i]
+		trials[i].predicted = said[i]
 	}
 	table(trials)
 	const below = 0.9
 	few, faster, most := 0, 0, 0.0
 	for _, t := range trials {
-		if math.Exp(t.foretold) < below {
+		if math.Exp(t.predicted) < below {
 			few++
 			if most = max(most, t.speed); t.speed > 1 {
 				faster++
 			}
 		}
 	}
-	fmt.Printf("foretold below %g: %d launches; %d of them are faster, by %.2f at most\n", below, few, faster,
+	fmt.Printf("predicted below %g: %d launches; %d of them are faster, by %.2f at most\n", below, few, faster,
 		most)
 	if *grow == "" {
 		return nil
@@ -95,9 +95,9 @@ func fit(args []string) error {
 	return out.Close()
 }
 
-// foretell is what a forest says of each row: the one of a file, or those grown on the other
+// predict is what a forest says of each row: the one of a file, or those grown on the other
 // kernels.
-func foretell(rows []forests.Row, file, device string, folds int) ([]float64, error) {
+func predict(rows []forests.Row, file, device string, folds int) ([]float64, error) {
 	if file == "" {
 		return forests.Validate(tile.FeatureNames, rows, grown, folds)
 	}
@@ -180,7 +180,7 @@ func judge(trials []trial, tile func(t trial) bool) (s score) {
 	return score{s.count / n, s.weighted / n}
 }
 
-// table prints, for all patterns and each, what is gained and how well that was foretold for
+// table prints, for all patterns and each, what is gained and how well that was predicted for
 // kernels that the forest had not seen.
 func table(trials []trial) {
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
@@ -201,7 +201,7 @@ func table(trials []trial) {
 		}
 		slices.Sort(speeds)
 		n := len(speeds)
-		s := judge(list, func(t trial) bool { return t.foretold > 0 })
+		s := judge(list, func(t trial) bool { return t.predicted > 0 })
 		never := judge(list, func(trial) bool { return false })
 		always := judge(list, func(trial) bool { return true })
 		fmt.Fprintf(w, "%s\t%d\t%.0f %%\t%.2f\t%.2f\t%.2f\t%.1f %%\t%.2f %%\t%.2f %%\t%.2f %%\n", name, n,

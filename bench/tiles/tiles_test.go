@@ -97,7 +97,7 @@ func TestFeatures(t *testing.T) {
 	t.Log(seen)
 }
 
-// TestFit: results that follow from a feature are foretold; bits that differ are an error.
+// TestFit: results that follow from a feature are predicted; bits that differ are an error.
 func TestFit(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) {
@@ -174,7 +174,7 @@ func TestFamilies(t *testing.T) {
 	}
 }
 
-// TestForest: a forest of a file foretells as it was grown to.
+// TestForest: a forest of a file predicts as it was grown to.
 func TestForest(t *testing.T) {
 	var rows []forests.Row
 	for n := range 200 {
@@ -196,11 +196,11 @@ func TestForest(t *testing.T) {
 		t.Fatal(err)
 	}
 	out.Close()
-	got, err := foretell(rows[:20], file, "shown", 0)
+	got, err := predict(rows[:20], file, "shown", 0)
 	if err != nil || len(got) != 20 || got[9] < got[0]+1 {
 		t.Errorf("%v, %v", got, err)
 	}
-	if _, err := foretell(rows[:20], file, "another", 0); err == nil {
+	if _, err := predict(rows[:20], file, "another", 0); err == nil {
 		t.Error("a forest of another GPU is taken")
 	}
 }

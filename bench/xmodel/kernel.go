@@ -15,7 +15,7 @@ import (
 	"gnvcc/cache"
 	"gnvcc/driver/compile"
 	"gnvcc/driver/record"
-	"gnvcc/policy/foretell"
+	"gnvcc/policy/predicted"
 	"gnvcc/profile/units"
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/recipe"
@@ -96,7 +96,7 @@ func (b *builder) program(ctx context.Context, program, report, dir string,
 	return out, nil
 }
 
-// kernel foretells one: its heaviest launch.
+// kernel predicts one: its heaviest launch.
 func (b *builder) kernel(ctx context.Context, c *compile.Compiler, was record.BuiltKernel,
 	d cache.Decision) (row, error) {
 	out := row{Kernel: ptx.ShortName(d.Kernel), Device: d.Evidence.Device}
@@ -220,7 +220,7 @@ func (b *builder) build(ctx context.Context, c *compile.Compiler, was record.Bui
 	if run, err = predict.NewRun(made.Code, made.Kernel, device, shape, u); err != nil {
 		return run, err
 	}
-	run.Recorded, err = foretell.Recorded(made.Code, made.Text, made.Kernel, l.Counts,
+	run.Recorded, err = predicted.Recorded(made.Code, made.Text, made.Kernel, l.Counts,
 		run.Shape)
 	return run, err
 }

@@ -23,7 +23,7 @@ const (
 	NoCode = "-"
 
 	// What one file may have. The largest that we know of is made (10,000 lines, 5 MB); the bounds
-	// keep a foreign file from eating a build's memory.
+	// keep a hostile file from eating a build's memory.
 	maxSize = 64 << 20 // bytes
 	maxLine = 64 << 10 // bytes
 )

@@ -27,7 +27,7 @@ const (
 	// Shards is how many an artefact has: one for each first digit of an identity.
 	Shards = 16
 
-	// What an artefact may have, so that a foreign one can't eat a machine. Measured: 10,000
+	// What an artefact may have, so that a hostile one can't eat a machine. Measured: 10,000
 	// decisions with their evidence have 13 MB.
 	MaxIndex    = 64 << 10 // bytes
 	MaxShard    = 256 << 20

@@ -22,7 +22,7 @@ import (
 )
 
 const benchAbout = `Builds the captured kernels of this folder as a build would now, with their recipes, and replays their launches. With --against
-they are held against an earlier run (a file that -o wrote), or against what a lock file says that recipes gain.
+they are compared with an earlier run (a file that -o wrote), or with what a lock file says that recipes gain.
 
 Exit code 0: nothing lost; 1: a kernel takes more time than before, beyond both intervals and 3 %, or its recipe leaves other
 bits or can't be carried out any more; 2: something went wrong, or nothing could be compared.`
@@ -59,7 +59,7 @@ func (r benching) run(ctx context.Context, store *cache.Store) error {
 	if !driverHere() {
 		return errors.New("no NVIDIA driver here: nothing was run (gnvcc compare looks at machine code without one)")
 	}
-	a := compare.Ask{Store: store, Told: progressLine}
+	a := compare.Ask{Store: store, Progress: progressLine}
 	if r.captures != "" {
 		if a.Captures, err = openCaptures(store, r.captures); err != nil {
 			return err
@@ -143,7 +143,7 @@ func openCaptures(store *cache.Store, word string) (*capture.Store, error) {
 	return capture.Open(folder)
 }
 
-// readBaseline reads what a run is to be held against: one of the two, neither without a file.
+// readBaseline reads what a run is to be compared with: one of the two, neither without a file.
 func readBaseline(file string) (*compare.Baseline, []lock.Line, error) {
 	if file == "" {
 		return nil, nil, nil

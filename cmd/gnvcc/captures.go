@@ -62,7 +62,7 @@ func shrinkCaptures(store *cache.Store, to string) error {
 	}
 	ctx, stop := ended(context.Background())
 	defer stop()
-	list, err := compare.Shrink(ctx, compare.Ask{Store: store, Told: progressLine},
+	list, err := compare.Shrink(ctx, compare.Ask{Store: store, Progress: progressLine},
 		func() (*compare.Bench, error) { return newBench(ctx, store) }, to)
 	progressLine("")
 	for _, s := range list {

@@ -83,7 +83,7 @@ func (r *comparing) run(ctx context.Context, store *cache.Store, args []string) 
 		return err
 	}
 	a := compare.Ask{Store: store, Before: ways[0], After: ways[1], All: r.uncaptured,
-		Told: progressLine}
+		Progress: progressLine}
 	if !r.all {
 		here, err := folderOf([]string{"."})
 		if err != nil {
@@ -209,17 +209,22 @@ func (r comparing) tell(p *compare.Pair) error {
 	case r.markdown:
 		return p.Markdown(console)
 	case r.html != "":
-		var b bytes.Buffer
-		err := p.Page(&b, ownVersion())
-		if err == nil {
-			err = os.WriteFile(r.html, b.Bytes(), 0o644)
-		}
-		if err != nil {
-			return fmt.Errorf("writing the page: %w", err)
-		}
-		return nil
+		return putPage(r.html, p)
 	}
 	return p.Print(stdout())
+}
+
+// putPage writes a page.
+func putPage(file string, p interface{ Page(io.Writer, string) error }) error {
+	var b bytes.Buffer
+	err := p.Page(&b, ownVersion())
+	if err == nil {
+		err = os.WriteFile(file, b.Bytes(), 0o644)
+	}
+	if err != nil {
+		return fmt.Errorf("writing the page: %w", err)
+	}
+	return nil
 }
 
 // outcome is the exit code.

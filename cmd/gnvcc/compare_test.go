@@ -185,18 +185,18 @@ func TestCompareStatic(t *testing.T) {
 	u.ends(out, code, 0, "CUDA 13.0", "-maxrregcount=200", "2 kernels in both: 2 the same code")
 	out, code = u.gnvcc("compare", "--flags", "-use_fast_math", "--json")
 	u.ends(out, code, 0)
-	var told compared
-	if err := json.Unmarshal([]byte(out), &told); err != nil {
+	var report compared
+	if err := json.Unmarshal([]byte(out), &report); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	if len(told.Kernels) != 2 || told.Kernels[0].Kernel != "plain" && told.Kernels[0].Kernel != "sums" {
+	if len(report.Kernels) != 2 || report.Kernels[0].Kernel != "plain" && report.Kernels[0].Kernel != "sums" {
 		t.Fatalf("%s", out)
 	}
-	for _, k := range told.Kernels {
-		// what is unrolled otherwise is not foretold
+	for _, k := range report.Kernels {
+		// what is unrolled otherwise is not predicted
 		if k.Verdict != "other" || k.Before.Registers == 0 || k.Before.Instructions == 0 ||
 			(k.Foretold > 0) != (k.Kernel == "plain") {
-			t.Errorf("%s: %s, %+v, %+v, foretold %g", k.Kernel, k.Verdict, k.Before, k.After, k.Foretold)
+			t.Errorf("%s: %s, %+v, %+v, predicted %g", k.Kernel, k.Verdict, k.Before, k.After, k.Foretold)
 		}
 	}
 	for _, kit := range kits.All(t) {
@@ -351,11 +351,11 @@ func TestCompareReplay(t *testing.T) {
 	}
 	out, code = u.gnvcc("compare", "--flags", "-fmad=false", "--budget", "20", "--adopt", "--json")
 	u.ends(out, code, 1)
-	var told compared
+	var report compared
 	if _, text, ok := strings.Cut(out, "\n{"); ok {
 		out = "{" + text
 	}
-	if err := json.Unmarshal([]byte(out), &told); err != nil {
+	if err := json.Unmarshal([]byte(out), &report); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	list := u.decisions()
@@ -363,7 +363,7 @@ func TestCompareReplay(t *testing.T) {
 		!strings.Contains(list[0].Evidence.Note, "found by gnvcc compare") {
 		t.Fatalf("decided: %+v", list)
 	}
-	for _, k := range told.Kernels {
+	for _, k := range report.Kernels {
 		if r := k.Restored; (r != nil) != (k.Kernel == "sums") || r != nil && (!r.Kept ||
 			r.Recipe != list[0].Recipe) {
 			t.Errorf("%s: %+v", k.Kernel, r)
@@ -384,7 +384,7 @@ func TestCompareReplay(t *testing.T) {
 	u.ends(out, code, 0, "not run")
 }
 
-// TestBench: a run of the suite is written as a baseline, and a later one held against it: what has
+// TestBench: a run of the suite is written as a baseline, and a later one compared to it: what has
 // become slower fails, another GPU's baseline is refused, a recipe that leaves other bits is a
 // loss.
 func TestBench(t *testing.T) {
@@ -547,10 +547,10 @@ func TestAction(t *testing.T) {
 	if fmt.Sprint(got) != "[0 0 0 0 1]" {
 		t.Errorf("a kernel lost: exit codes %v\n%s", got, said)
 	}
-	told, _ := os.ReadFile(filepath.Join(u.dir, "gh.said"))
+	comments, _ := os.ReadFile(filepath.Join(u.dir, "gh.said"))
 	for _, want := range []string{"pr comment 7 --body-file", "**slower**"} {
-		if !strings.Contains(string(told), want) {
-			t.Errorf("the pull request is not told %q:\n%s", want, told)
+		if !strings.Contains(string(comments), want) {
+			t.Errorf("the pull request does not get %q:\n%s", want, comments)
 		}
 	}
 	inputs["inputs.build"] = "false"

@@ -21,7 +21,7 @@ func TestReplayEnergy(t *testing.T) {
 		}
 		return string(out)
 	}
-	told := func() (with, without int) {
+	counts := func() (with, without int) {
 		for _, d := range w.decisions() {
 			for _, l := range d.Evidence.Launches {
 				if l.Energy == nil {
@@ -41,11 +41,11 @@ func TestReplayEnergy(t *testing.T) {
 		return with, without
 	}
 	gnvcc("replay", "--levers", "ld", "--budget", "60", "k11")
-	if with, without := told(); with != 0 || without != 1 {
+	if with, without := counts(); with != 0 || without != 1 {
 		t.Errorf("not asked: %d launches with joules, %d without", with, without)
 	}
 	out := gnvcc("replay", "--energy", "--levers", "ld", "--budget", "60", "k11")
-	if with, _ := told(); with != 1 {
+	if with, _ := counts(); with != 1 {
 		t.Fatalf("%d launches have joules\n%s", with, out)
 	}
 	for _, args := range [][]string{{"report", "--all"}, {"report", "--all", "--json"},

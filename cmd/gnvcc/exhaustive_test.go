@@ -23,7 +23,7 @@ type logged struct {
 	}
 }
 
-// TestReplayExhaustive: the benchmark mode works on captures alone, is told in the decisions, and
+// TestReplayExhaustive: the benchmark mode works on captures alone, is noted in the decisions, and
 // the log says what every capture came to.
 func TestReplayExhaustive(t *testing.T) {
 	kits.Long(t, "policy/search measures exhaustively on a simulated GPU")

@@ -145,7 +145,7 @@ func meant(store *cache.Store, name string, all bool) ([]selection.Kernel, error
 	return selection.One(name, all, known(store, decided), itself)
 }
 
-// recordsOf lists the keys of what was decided, pinned and foretold for kernels; with all
+// recordsOf lists the keys of what was decided, pinned and predicted for kernels; with all
 // everybody's, and the bans.
 func recordsOf(store *cache.Store, known map[string]bool, all bool) (map[string][]string, error) {
 	keys := map[string][]string{}

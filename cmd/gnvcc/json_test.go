@@ -111,8 +111,8 @@ func TestFormats(t *testing.T) {
 	}
 }
 
-// TestKeys: one spelling, whatever Go calls a field; maps keep the user's keys; what is told can be
-// read again, as reports of earlier versions can.
+// TestKeys: one spelling, whatever Go calls a field; maps keep the user's keys; what is printed can
+// be read again, as reports of earlier versions can.
 func TestKeys(t *testing.T) {
 	for name, want := range map[string]string{"Kernel": "kernel", "PTX": "ptx", "PTXHash": "ptxHash",
 		"OtherBits": "otherBits", "N": "n", "ID": "id"} {

@@ -29,7 +29,7 @@ With --serve it stays, reads JSON lines from its input ({"file": "k.cu", "of": "
 // judgeOptions are what the user may say.
 type judgeOptions struct {
 	of, kernel, within    string
-	captures              string
+	captures, html        string
 	grid, block           string
 	dynamic               int
 	set                   []string
@@ -56,6 +56,9 @@ func judgeVerb() *cobra.Command {
 	fs.Lookup("sanitize").NoOptDefVal = judge.Usual
 	fs.Var(&o.limit, "timeout", "longest `time` for one judgement, in seconds or as 1m30s (default 1m)")
 	fs.BoolVar(&o.asJSON, "json", false, "as JSON")
+	fs.StringVar(&o.html, "html", "", "write a page to `FILE`: one file that needs no network")
+	oneOf(c, "json", "html")
+	oneOf(c, "html", "serve")
 	fs.BoolVar(&o.stay, "serve", false, "stay, and judge what comes as JSON lines")
 	fs.Lookup("timeout").DefValue = ""
 	return onStore(c, 2, func(ctx context.Context, store *cache.Store, args []string) error {
@@ -79,7 +82,7 @@ type request struct {
 func judgeMain(ctx context.Context, store *cache.Store, o judgeOptions,
 	args []string) (err error) {
 	options := retune.JudgeOptions{Store: store, Emulate: o.emulate || !driverHere(), GPU: gpu,
-		Set: o.set, Sanitize: o.sanitize, Shape: judge.UsualShape(), Tools: watchTools}
+		Set: o.set, Sanitize: o.sanitize, Stays: o.stay, Shape: judge.UsualShape(), Tools: watchTools}
 	if options.Within, err = readWithin(o.within); err != nil {
 		return fmt.Errorf("--within: %w", err)
 	}
@@ -127,9 +130,12 @@ func judgeMain(ctx context.Context, store *cache.Store, o judgeOptions,
 	if err != nil {
 		return err
 	}
-	if o.asJSON {
+	switch {
+	case o.asJSON:
 		err = tellJSON("judge", got)
-	} else {
+	case o.html != "":
+		err = putPage(o.html, got)
+	default:
 		printJudgement(got)
 	}
 	if err == nil && (!got.Equal || !got.Faster) {

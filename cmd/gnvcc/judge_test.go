@@ -144,6 +144,36 @@ func TestJudgeVerb(t *testing.T) {
 			}
 		}
 	}
+	// Relocatable code, as kernels need it that launch others.
+	write("src/link.cu", strings.Replace(judgedFile, "* 3 + 1", "* 9 + 1", 1))
+	if out, code := run("", "-arch=sm_90", "-rdc=true", "-c", "-o", "src/link.o", "src/link.cu"); code != 0 {
+		t.Fatalf("build: %s", out)
+	}
+	write("edits/link.cu", strings.Replace(judgedFile, "* 3 + 1", "* 9 + 2", 1))
+	if out, code := run("", "judge", "--of", "src/link.cu", "edits/link.cu"); code != 2 ||
+		!strings.Contains(out, "made by a device link") {
+		t.Errorf("-rdc=true: exit code %d: %s", code, out)
+	}
+	// As a page: what became of each kernel, and its machine code.
+	for name, want := range map[string][]string{
+		"barrier.cu": {"1 not equal", "<b>not equal</b>", "NOT EQUAL: #0["},
+		"faster.cu":  {"1 faster", "The hottest loop, before and after", "instructions"},
+		"comment.cu": {"no kernel differs"}} {
+		out, _ := run("", "judge", "--html", "page.html", "--of", "src/k.cu", "edits/"+name)
+		text, err := os.ReadFile(filepath.Join(dir, "page.html"))
+		if err != nil {
+			t.Fatalf("%s: %v: %s", name, err, out)
+		}
+		for _, w := range want {
+			if !strings.Contains(string(text), w) {
+				t.Errorf("%s: the page has no %q", name, w)
+			}
+		}
+		os.Remove(filepath.Join(dir, "page.html"))
+	}
+	if out, code := run("", "judge", "--html", "x", "--serve"); code != 2 || !strings.Contains(out, "combined") {
+		t.Errorf("--html --serve: %d: %s", code, out)
+	}
 	// A command that keeps files between its steps: its edits are judged, and none is kept.
 	keeping := strings.Replace(judgedFile, "* 3 + 1", "* 3 + 2", 1) // else one PTX would have two sources
 	kept := write("kept/k.cu", strings.Replace(keeping, "f.h", "../src/f.h", 1))
@@ -308,7 +338,7 @@ func TestJudgeServeEnds(t *testing.T) {
 }
 
 // sanitizer gives what the test put beside it for this run of a tool, else that there is nothing;
-// that it was launched is told where the replayer would.
+// that it was launched is noted where the replayer would.
 const sanitizer = `#!/bin/sh
 cd "$(dirname "$0")" || exit 1
 while [ $# -gt 0 ]; do

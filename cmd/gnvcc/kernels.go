@@ -155,7 +155,7 @@ func complain(verb string, err error) int {
 	return 2
 }
 
-// What a shell is told when it completes a KERNEL or a lever. Of trouble it is told nothing.
+// What a shell gets when it completes a KERNEL or a lever. Errors are not printed.
 
 // completesKernels lets a verb's first argument be completed by the kernels that list gives, as
 // names with where they are from; those behind it by levers, where more is so.

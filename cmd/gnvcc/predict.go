@@ -71,7 +71,7 @@ func newPrediction(ctx context.Context, store *cache.Store) (*prediction, error)
 	return &prediction{p, decisions}, err
 }
 
-// print prints what can be foretold of kernels.
+// print prints what can be predicted of kernels.
 func (p *prediction) print(ctx context.Context, list []record.BuiltKernel) {
 	for i, b := range list {
 		if i > 0 {
@@ -89,7 +89,7 @@ func (p *prediction) print(ctx context.Context, list []record.BuiltKernel) {
 }
 
 // explainPage writes a page with what was decided of kernels, those that were built and not yet
-// tuned, and what can be foretold of all of them. Without any it writes nothing.
+// tuned, and what can be predicted of all of them. Without any it writes nothing.
 func explainPage(store *cache.Store, path string, built []record.BuiltKernel,
 	in page.Input) error {
 	ctx, stop := ended(context.Background())
@@ -99,14 +99,14 @@ func explainPage(store *cache.Store, path string, built []record.BuiltKernel,
 		return err
 	}
 	defer p.Close()
-	seen := map[string]*page.Foretold{}
+	seen := map[string]*page.Predicted{}
 	decided := map[string]bool{}
 	for _, d := range in.Decisions {
 		decided[d.Identity] = true
 	}
 	for _, b := range built {
 		k, err := p.Predict(ctx, b)
-		seen[b.Identity] = &page.Foretold{Kernel: k, Err: err}
+		seen[b.Identity] = &page.Predicted{Kernel: k, Err: err}
 		if !decided[b.Identity] {
 			in.Undecided = append(in.Undecided, cache.Decision{Identity: b.Identity, Kernel: b.Name,
 				Target: b.Assembly.Target,
@@ -117,12 +117,12 @@ func explainPage(store *cache.Store, path string, built []record.BuiltKernel,
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	in.Foretold = func(d cache.Decision) *page.Foretold { return seen[d.Identity] }
+	in.Predicted = func(d cache.Decision) *page.Predicted { return seen[d.Identity] }
 	return writePage(store, path, in)
 }
 
-// adopt keeps, for each of some kernels that nothing was decided for, the recipe that is foretold
-// to be fastest. What was foretold of it before is replaced, or taken back.
+// adopt keeps, for each of some kernels that nothing was decided for, the recipe that is predicted
+// to be fastest. What was predicted of it before is replaced, or taken back.
 func (p *prediction) adopt(ctx context.Context, list []record.BuiltKernel) error {
 	var adopted []cache.Decision
 	var gone []string

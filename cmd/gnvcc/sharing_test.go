@@ -60,7 +60,7 @@ func TestSharing(t *testing.T) {
 				},
 				Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 					"machine": machine, "measured": measured, "edit": edit, "device": device,
-					"foreign": foreign, "unchanged": unchanged, "forged": forged,
+					"disown": disown, "unchanged": unchanged, "forged": forged,
 					"hung": hung,
 				},
 			})
@@ -231,9 +231,9 @@ func mountable() bool {
 	return err == nil
 }
 
-// foreign DIR: makes a store somebody else's (where we are root: another user's), readable and not
+// disown DIR: makes a store somebody else's (where we are root: another user's), readable and not
 // to be written.
-func foreign(ts *testscript.TestScript, neg bool, args []string) {
+func disown(ts *testscript.TestScript, neg bool, args []string) {
 	const nobody = 65534
 	dir := ts.MkAbs(args[0])
 	ts.Check(filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -280,7 +280,7 @@ func stateOf(ts *testscript.TestScript, dir string) string {
 	return b.String()
 }
 
-// unchanged DIR: nothing in a foreign store was written since.
+// unchanged DIR: nothing in another user's store was written since.
 func unchanged(ts *testscript.TestScript, neg bool, args []string) {
 	if was, is := ts.ReadFile(filepath.Join(ts.Getenv("WORK"), "state")),
 		stateOf(ts, ts.MkAbs(args[0])); was != is {

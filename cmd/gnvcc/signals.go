@@ -16,7 +16,7 @@ import (
 
 // ended gives a context that a signal ends, save for those that were ignored when we were started:
 // nohup ignores SIGHUP, and a shell without job control SIGINT for what it runs in the background.
-// Whoever asks to be told of a signal gets it again.
+// Whoever listens to a signal gets it again.
 func ended(ctx context.Context) (context.Context, context.CancelFunc) {
 	// of none, os/signal would make all
 	if list := heeded(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP); len(list) > 0 {

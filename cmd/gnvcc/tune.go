@@ -113,7 +113,7 @@ func controlsOption(fs *pflag.FlagSet) *[]string {
 
 // energyOption is --energy.
 func energyOption(fs *pflag.FlagSet, asked *bool) {
-	fs.BoolVar(asked, "energy", false, "behind a search also measure what a launch takes in joules, with nvcc's own build and with the recipe, by the GPU's own counter: two to three seconds a kernel")
+	fs.BoolVar(asked, "energy", false, "after each search also measure the energy of a launch, in joules, with nvcc's own build and with the recipe, by the GPU's own counter: two to three seconds a kernel")
 }
 
 // tuneVerb runs an application under the agent and keeps what was decided.
@@ -278,7 +278,7 @@ func isTerminal(f *os.File) bool {
 	return term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb"
 }
 
-// What gnvcc tune and gnvcc replay share: a run of package tuner, told to people.
+// What gnvcc tune and gnvcc replay share: a run of package tuner, and its messages.
 
 // tuneNow searches as tune and replay do, where options and machine allow it.
 func tuneNow(verb string, asked tuner.Request, quiet bool) error {

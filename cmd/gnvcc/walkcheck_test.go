@@ -26,7 +26,7 @@ func (w *walk) checkStatus(s spoken, all []expected) {
 	for _, o := range got.Outputs {
 		rel, _ := filepath.Rel(w.root, o.Output)
 		if _, twice := of[rel]; twice {
-			w.t.Errorf("status: %s is told of twice", rel)
+			w.t.Errorf("status: %s is listed twice", rel)
 		}
 		of[rel] = o
 	}

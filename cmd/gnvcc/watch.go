@@ -160,7 +160,7 @@ func watchFor(store *cache.Store, place watchPlace, o watchOptions, run []string
 	teller := newTeller(place, files)
 	defer teller.close()
 	w := watch.New(world, watch.Options{Tries: retune.Jobs(), Runs: len(run) > 0, Base: base,
-		Log: log.event, Told: teller.tell})
+		Log: log.event, OnStatus: teller.tell})
 	if err := w.Run(ctx, files.Changes(), notes); ctx.Err() == nil {
 		return err
 	}

@@ -313,7 +313,7 @@ func (w *watched) gnvcc(args ...string) (string, error) {
 }
 
 // TestWatchRun: a kernel with a new name waits for the next run, and watch --run runs the program
-// by itself when it is built. Without a GPU kernels wait, and what can be foretold of them is said.
+// by itself when it is built. Without a GPU kernels wait, and predictions are shown.
 func TestWatchRun(t *testing.T) {
 	kits.Long(t, "TestWatchScript has a watch and its edits")
 	w := newWatched(t, "ld")

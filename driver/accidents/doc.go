@@ -1,12 +1,12 @@
 // Package accidents holds tests only: what a build does when many run at once, when something ends
-// its processes, when its store is full, damaged, foreign or hostile. Each works on the real nvcc
-// 13.0 and on the gnvcc binary as users have it, and asks for the same thing: the build's result is
+// its processes, when its store is full, damaged or hostile. Each works on the real nvcc 13.0
+// and on the gnvcc binary as users have it, and asks for the same thing: the build's result is
 // nvcc's (or the recipe's), nobody hears of us, and no decision that was confirmed is lost.
 //
 // GNVCC_TESTS=longer does the same for long: 500 translation units, 1000 rounds of kills (several
 // processes each), 200 signals; what comes near -timeout stops by itself and says how far it came.
 //
-// # Foreign bytes
+// # Untrusted bytes
 //
 // Every reader of what others may have written has a fuzz target beside it. Run on 2026-11-21, each
 // for 185 s or more with -parallel 1 on a machine that did much else; inputs tried, in thousands:
@@ -31,12 +31,12 @@
 //	bench/clock     FuzzRead                  the clock's files         576
 //
 // Three readers were compared with an oracle on 2026-11-22, each for more than an hour of processor
-// time: rewrite/source's layouts with cicc (TestFuzzLayouts: 854,000 structs, 231,000 layouts told,
-// 870,000 fields), its lines with cicc's messages (TestFuzzLines: 249,000 texts, 191,000 of them
-// rewritten), and rewrite/ptx's control flow with an interpreter (TestFlowFuzz: 1,505,000 programs,
-// 1.08e9 steps, 894,000 recipes carried out). Layouts and lines: no fault. Control flow: five
-// programs whose blocks wait for each other were said to wait for nobody, all mended; and ptxas
-// 13.x itself crashes on 9 of 30,000 such programs, which 12.4 takes.
+// time: rewrite/source's layouts with cicc (TestFuzzLayouts: 854,000 structs, 231,000 layouts
+// found, 870,000 fields), its lines with cicc's messages (TestFuzzLines: 249,000 texts, 191,000 of
+// them rewritten), and rewrite/ptx's control flow with an interpreter (TestFlowFuzz: 1,505,000
+// programs, 1.08e9 steps, 894,000 recipes carried out). Layouts and lines: no fault. Control flow:
+// five programs whose blocks wait for each other were said to wait for nobody, all mended; and
+// ptxas 13.x itself crashes on 9 of 30,000 such programs, which 12.4 takes.
 //
 // Found: a recipe with a carriage return did not come back as it was printed. By reading while they
 // were written: a null in a notebook ended gnvcc tune. Texts made to cost time or stack

@@ -24,8 +24,8 @@ func confirm(key string) { os.Stdout.WriteString(key + "\n") }
 // pause keeps two processors free for the builds: a tuner decides some times a minute.
 const pause = 4 * time.Millisecond
 
-// foreign is a decision about a kernel that is not built here.
-func foreign(key string) cache.Decision {
+// elsewhere is a decision about a kernel that is not built here.
+func elsewhere(key string) cache.Decision {
 	return cache.Decision{Identity: key, Kernel: "elsewhere", Recipe: "maxnreg=40", Time: time.Now()}
 }
 
@@ -45,7 +45,7 @@ func playOwner(s *cache.Store) error {
 		for range 10 {
 			key := cache.Hash(fmt.Append(nil, "owner", os.Getpid(), i))
 			i++
-			if err := o.Put(cache.Decisions, key, foreign(key)); err != nil {
+			if err := o.Put(cache.Decisions, key, elsewhere(key)); err != nil {
 				return err
 			}
 			confirm(key)
@@ -69,7 +69,7 @@ func playWriter(s *cache.Store) error {
 		if _, err := s.PutObject([]byte(key)); err != nil {
 			return err
 		}
-		if err := s.Spool(cache.Decisions, key, foreign(key)); err != nil {
+		if err := s.Spool(cache.Decisions, key, elsewhere(key)); err != nil {
 			return err
 		}
 		confirm(key)

@@ -19,7 +19,7 @@ func TestRun(t *testing.T) {
 	var none *Run
 	none.Input([]byte("text"))
 	none.PTX([]byte("text"))
-	none.Halt() // nothing of these is told to anybody
+	none.Halt() // nothing of these is reported
 	if err := Begin(dir, Wanted{Recipes: map[string]string{"1": "maxnreg=40", "2": "= ="},
 		Modules: map[string]string{"k.cu": "id"}}); err != nil {
 		t.Fatal(err)

@@ -99,7 +99,7 @@ func (r *Run) saw(mark string, text []byte, sources func() []string) {
 		err = os.WriteFile(filepath.Join(r.dir, dependsOn+name), []byte(files), 0o600)
 	}
 	if err != nil {
-		r.log.Warn().Err(err).Msg("apply is not told of an input, and will leave the file alone")
+		r.log.Warn().Err(err).Msg("an input could not be noted for apply, which will leave the file alone")
 	}
 }
 
@@ -109,6 +109,6 @@ func (r *Run) Halt() {
 		return
 	}
 	if err := os.WriteFile(filepath.Join(r.dir, stopMark), nil, 0o600); err != nil {
-		r.log.Warn().Err(err).Msg("who tries this command is not told where it stopped")
+		r.log.Warn().Err(err).Msg("where this command stopped could not be noted")
 	}
 }

@@ -220,7 +220,7 @@ func (a *applying) tell(b *beside, err error, took time.Duration) {
 	if err != nil {
 		fmt.Fprintf(a.out, "gnvcc: failed: %v; the old file stays\n%s", err, b.said)
 	}
-	// A recipe that could not be carried out is told, and is not tried again until it changes.
+	// A recipe that could not be carried out is reported, and is not tried again until it changes.
 	for _, c := range b.rerun.changes {
 		if reason := reasonIn(b.notes, c); err == nil && reason != "" {
 			fmt.Fprintf(a.out, "gnvcc: %s stays as it is: %s\n", ptx.ShortName(c.kernel), reason)

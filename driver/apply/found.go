@@ -17,8 +17,8 @@ import (
 
 // Files with device code that no command on record writes: copied, moved or renamed, with their
 // folder or without; archives, programs and libraries; what was built with another store, or
-// before this one was cleaned. Nothing can build them again here. What is in them is told all the
-// same, but for code in programs and shared libraries that is not on record: that is somebody
+// before this one was cleaned. Nothing can build them again here. What is in them is reported all
+// the same, but for code in programs and shared libraries that is not on record: that is somebody
 // else's.
 
 // A foundFile is one of them.

@@ -52,7 +52,7 @@ func lockApply(ctx context.Context, store *cache.Store, out io.Writer) (func(), 
 	if err != nil {
 		return nil, fmt.Errorf("lock: %w", err)
 	}
-	for told := false; ; time.Sleep(50 * time.Millisecond) {
+	for said := false; ; time.Sleep(50 * time.Millisecond) {
 		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 		if err == nil {
 			return func() { f.Close() }, nil
@@ -61,8 +61,8 @@ func lockApply(ctx context.Context, store *cache.Store, out io.Writer) (func(), 
 			f.Close()
 			return nil, fmt.Errorf("lock %s: %w", f.Name(), err)
 		}
-		if !told {
-			told = true
+		if !said {
+			said = true
 			fmt.Fprintln(out, "gnvcc: another gnvcc builds again just now; waiting for it")
 		}
 		if ctx.Err() != nil {

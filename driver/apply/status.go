@@ -44,7 +44,7 @@ type Kernel struct {
 	Pinned bool   // Wanted is the user's own, and nobody has measured it
 	Reason string `json:",omitempty"` // why what was wanted was not applied
 
-	Predicted bool `json:",omitempty"` // Wanted was foretold, and nobody has run it
+	Predicted bool `json:",omitempty"` // Wanted was predicted, and nobody has run it
 	// Refused says of a recipe that was decided why it is not wanted: it is banned, of an old form, or
 	// not proven.
 	Refused string `json:",omitempty"`
@@ -116,7 +116,7 @@ func (r *rerun) output(sn *cache.Snapshot) Output {
 				var d cache.Decision
 				ok, err := sn.Get(cache.Pins, k.Identity, &d)
 				b.Pinned = ok && err == nil && d.Recipe == b.Wanted
-				b.Predicted = !b.Pinned && standing.Foretold(sn, k.Identity)
+				b.Predicted = !b.Pinned && standing.Predicted(sn, k.Identity)
 			}
 			o.Kernels = append(o.Kernels, b)
 		}

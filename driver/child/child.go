@@ -192,8 +192,8 @@ func (e *teeEnd) Write(b []byte) (int, error) {
 	}
 	e.t.mu.Unlock()
 	// On a broken pipe Go lets SIGPIPE end us, as it would have ended the tool. Any other failure
-	// (a full disk, a closed file) is one that the tools of the toolkit pay no attention to; told
-	// of it, os/exec would close the tool's pipe, and end it by SIGPIPE.
+	// (a full disk, a closed file) is one that the tools of the toolkit pay no attention to; given
+	// it, os/exec would close the tool's pipe, and end it by SIGPIPE.
 	_, _ = e.to.Write(b)
 	return len(b), nil
 }

@@ -53,7 +53,7 @@ func TestAgree(t *testing.T) {
 			did{sum: alone, other: contracted}, did{sum: alone}, "contracted"},
 		"gone": {same.Answer{Sums: one},
 			did{sum: alone}, did{sum: gone}, "nothing"},
-		"not told": {same.Answer{Sums: one},
+		"not known": {same.Answer{Sums: one},
 			did{sum: alone}, did{sum: unclear}, "something"},
 		"gone before": {same.Answer{Sums: one},
 			did{sum: gone}, did{sum: alone}, "nothing"},

@@ -137,7 +137,7 @@ func (c *Compiler) Kernel(cubinHash, kernel string) (*Source, error) {
 	return c.of(ix, a, link, kernel)
 }
 
-// Built is Kernel for a build on record: of two texts that give one cubin it is told which.
+// Built is Kernel for a build on record, which says which of two texts that give one cubin it is.
 func (c *Compiler) Built(a cache.Assembly, kernel string) (*Source, error) {
 	return c.of(c.fresh.Get(func(ix *record.Index) bool { return ix.Knows(a.Cubin) }), a, nil, kernel)
 }

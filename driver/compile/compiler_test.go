@@ -138,7 +138,7 @@ func TestCompiler(t *testing.T) {
 	}
 	if _, err := c.Kernel(strings.Repeat("0", 64), "_Z5shownPfi"); err == nil ||
 		!strings.Contains(err.Error(), "not built by gnvcc") {
-		t.Errorf("a foreign module: %v", err)
+		t.Errorf("another module: %v", err)
 	}
 	if _, err := c.Kernel(hash, "nothing"); err == nil {
 		t.Error("a kernel that is not there was found")
@@ -206,10 +206,10 @@ func TestCompilerLinked(t *testing.T) {
 	}
 }
 
-// TestCompilerForeign: a kernel that calls a function of another object gets register caps and
+// TestCompilerExternal: a kernel that calls a function of another object gets register caps and
 // cache hints, and nothing else. Its link takes every cap, whatever the function has, and gives it
 // as many registers as that one.
-func TestCompilerForeign(t *testing.T) {
+func TestCompilerExternal(t *testing.T) {
 	for _, version := range []string{"11.8", "13.0", "13.5"} {
 		t.Run(version, func(t *testing.T) {
 			p := drivertest.NewProject(t, version, map[string]string{

@@ -31,7 +31,7 @@ import (
 type outcome uint8
 
 const (
-	unclear    outcome = iota // it can't be told
+	unclear    outcome = iota // it isn't known
 	gone                      // no instruction is there: ptxas computed it, or has another one for it
 	alone                     // an addition or a multiplication of its own
 	contracted                // a sum, with a product
@@ -234,7 +234,7 @@ func sameCode(a, b []byte) error {
 }
 
 // readOutcomes reads them from a cubin of a text withLines. Of a contracted statement it gives also
-// the one whose product, rounded by itself, all its instructions add: -1 where that can't be told.
+// the one whose product, rounded by itself, all its instructions add: -1 where that isn't known.
 func readOutcomes(lined []byte, list []same.Statement) (did []outcome, addends []int, err error) {
 	rows, err := cubin.ReadLines(lined)
 	if err != nil {
@@ -299,8 +299,7 @@ func statements(f *sass.Function, rows []cubin.Row, count int) []int {
 	return out
 }
 
-// productOf is the statement whose product a multiply-add adds, -1 where it is none, or can't be
-// told.
+// productOf is the statement whose product a multiply-add adds; -1: none, or not known.
 func productOf(f *sass.Function, flow *sass.Flow, i int, of []int) int {
 	if k := f.Addend(flow, i); k >= 0 && f.Insts[k].Act() == sass.Multiplies {
 		return of[k]
@@ -309,7 +308,7 @@ func productOf(f *sass.Function, flow *sass.Flow, i int, of []int) int {
 }
 
 // judge says what was done with a statement by the kinds of instructions at its line. Of halves
-// nothing is told: their units serve for conversions and constants, too.
+// nothing is known: their units serve for conversions and constants, too.
 func judge(s same.Statement, acts map[sass.Act]bool) outcome {
 	delete(acts, sass.NoAct)
 	single := func(own sass.Act) bool { return len(acts) == 1 && acts[own] }

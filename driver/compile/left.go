@@ -12,7 +12,7 @@ import (
 )
 
 // What is left to the compilers. rewrite/fold vouches that they compute nothing by themselves which
-// the GPU computes with other bits. Which products they contract with their sums it can't foretell:
+// the GPU computes with other bits. Which products they contract with their sums it can't predict:
 // of p + q cicc takes the product with fewer uses, and a use may be gone where a branch is known.
 // Sums that cicc leaves apart ptxas may contract, by rules that PTX does not show: not where a
 // product is used a second time, say, nor over the slow path of a square root that stands between
@@ -26,8 +26,7 @@ func left(m *ptx.Module, entry string) bool {
 	return contracts(m, entry) || leaves(m, entry) || scales(m, entry)
 }
 
-// contracts tells whether cicc may have contracted anything of what an entry reaches, also where it
-// can't be told.
+// contracts tells whether cicc may have contracted anything that an entry reaches, or if unknown.
 func contracts(m *ptx.Module, entry string) bool {
 	list, err := statedIn(m, entry)
 	return err != nil || slices.ContainsFunc(list, func(s same.Statement) bool {
@@ -93,7 +92,7 @@ func holds(f *ptx.Func, reach *dataflow.Reaching, i int, operand string, seen ma
 	return false
 }
 
-// leaves tells whether anything of an entry is left to ptxas, also where it can't be told.
+// leaves tells whether anything of an entry is left to ptxas, also where it isn't known.
 func leaves(m *ptx.Module, entry string) bool {
 	sums, err := leftIn(m, entry)
 	return err != nil || len(sums) > 0
@@ -104,8 +103,7 @@ func leaves(m *ptx.Module, entry string) bool {
 // what stands near them. So where it did so nowhere in nvcc's own build, products in what a recipe
 // makes of it get their rounding named, and it can't; where it did, the machine code is compared.
 
-// scales tells whether ptxas may scale anything of what an entry reaches, also where it can't be
-// told.
+// scales tells whether ptxas may scale anything that an entry reaches, or if unknown.
 func scales(m *ptx.Module, entry string) bool {
 	list, err := statedIn(m, entry)
 	if err != nil {

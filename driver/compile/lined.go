@@ -94,7 +94,7 @@ func (b *Workbench) compiledLines(ctx context.Context, l lines, v variantOf, sli
 }
 
 // linesOf is what cicc makes of a text, or of an entry's slice of it, with line information. By of
-// it is told from other texts of the same translation.
+// it is distinguished from other texts of the same translation.
 func (b *Workbench) linesOf(ctx context.Context, l lines, of []string, entry string, sliced bool,
 	text func() ([]byte, error)) (*ptx.Module, error) {
 	if sliced {

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// errAmbiguous is wrapped where it can't be told which build a program came from.
+// errAmbiguous is wrapped where it isn't known which build a program came from.
 var errAmbiguous = errors.New("it is not known which build asks for the approximation")
 
 // Askers names what a kernel of a program was built into, of all that the same code was built into.

@@ -201,7 +201,7 @@ func (b *Workbench) planSeconds(ctx context.Context, j *job.Job, t *record.Trans
 	return nil
 }
 
-// definition is a kernel in the source, nil where that can't be told.
+// definition is a kernel in the source, nil where that isn't known.
 func (b *Workbench) definition(t *record.Translation, kernel string) *source.Kernel {
 	if t == nil {
 		return nil

@@ -297,7 +297,7 @@ func (h *HostStub) Patch(choices []stub.Choice) (text []byte, refused map[string
 
 // keepsWait says why an entry of a cubin, made of a kernel by a recipe, could touch memory
 // before the grid in front of it has ended. Where the kernel's own accesses stand in front of
-// the wait, its code can't be told from one in which others came there, and is refused.
+// the wait, its code looks like one in which others came there, and is refused.
 func keepsWait(m *ptx.Module, kernel string, content []byte, entry string) error {
 	if !bytes.Contains(m.Bytes(), []byte("griddepcontrol.wait")) {
 		return nil
@@ -316,7 +316,7 @@ func keepsWait(m *ptx.Module, kernel string, content []byte, entry string) error
 		}
 		if n, waits := f.BeforeWait(); waits && n > 0 {
 			return fmt.Errorf(
-				"%d of its accesses to memory can come before griddepcontrol.wait: whether they did before can't be told",
+				"%d of its accesses to memory can come before griddepcontrol.wait: whether they did before isn't known",
 				n)
 		}
 	}

@@ -31,7 +31,7 @@ func sharedHost(t *record.Translation, m *ptx.Module, kernel string,
 	if variable == "" || strings.Contains(kernel, "_GLOBAL__N_") {
 		return ""
 	}
-	// cicc is told of both since 13.0
+	// cicc gets both since 13.0
 	hidden := t != nil && slices.Contains(t.Args, "--device-hidden-visibility")
 	static := t != nil && slices.Contains(t.Args, "--static-host-stub")
 	var own bool
@@ -58,7 +58,7 @@ func sharedHost(t *record.Translation, m *ptx.Module, kernel string,
 func ownVariable(m *ptx.Module, kernel string) string {
 	r, err := m.Reach(kernel)
 	if err != nil {
-		return "which can't be told"
+		return "which isn't known"
 	}
 	for _, g := range r.Globals {
 		if g.Space != "shared" && !strings.HasPrefix(g.Name, "__cudart_") &&

@@ -66,7 +66,7 @@ type compiledVariant struct {
 
 // normalOf is the hash of a kernel's normal form (rewrite/ptx) in a variant's PTX: what a decision
 // was measured on. It is the same in a text in which other kernels are rewritten, too, unless that
-// changed the kernel's code. "" where it can't be told.
+// changed the kernel's code. "" where it isn't known.
 func normalOf(m *ptx.Module, entry string) string {
 	h, err := m.Identity(entry)
 	if err != nil {

@@ -19,8 +19,7 @@ import (
 // line, and the other is at no line. It was contracted, unless ptxas has its value from elsewhere,
 // since another statement computes the same one.
 
-// contractedWith is the operand of a contracted sum, from 0, whose product is in it: -1 where that
-// can't be told.
+// contractedWith is the operand of a contracted sum, from 0, whose product is in it; -1: not known.
 func (d *outcomes) contractedWith(sum same.Statement) int {
 	k, ok := d.with[sum]
 	if !ok {
@@ -53,7 +52,7 @@ func (d *outcomes) whichOf(sum same.Statement) int {
 	}
 	for k, p := range products {
 		other := same.Statement{Func: f, Index: products[1-k]}
-		if d.did[same.Statement{Func: f, Index: p}] == gone && d.did[other] == alone && !d.twin(f, p) {
+		if d.did[same.Statement{Func: f, Index: p}] == gone && d.did[other] == alone && !d.doubled(f, p) {
 			return k
 		}
 	}
@@ -89,8 +88,8 @@ func (d *outcomes) contracted() map[same.Statement]same.Statement {
 	return out
 }
 
-// twin tells whether another product that is computed may have the value of one.
-func (d *outcomes) twin(f *ptx.Func, product int) bool {
+// doubled tells whether another product that is computed may have the value of one.
+func (d *outcomes) doubled(f *ptx.Func, product int) bool {
 	v := d.values(f)
 	return slices.ContainsFunc(d.products(f), func(i int) bool {
 		return i != product && v.mayEqual(i, product)
@@ -123,7 +122,7 @@ func (d *outcomes) products(f *ptx.Func) []int {
 // pairs of statements, and whether they may give one value.
 type pairs map[[2]int]bool
 
-// mostPairs bounds how many pairs of a function are told from each other, a second's work: those
+// mostPairs bounds how many pairs of a function are compared, a second's work: those
 // that are not looked at count as equal.
 const mostPairs = 400_000
 

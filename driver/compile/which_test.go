@@ -132,7 +132,7 @@ func TestWhich(t *testing.T) {
 					if n == 0 {
 						may = all[with : with+1]
 					}
-					if n != 2 && n < 4 { // of others it can't be told
+					if n != 2 && n < 4 { // of others it isn't known
 						answer.Sums = append(answer.Sums, same.Sum{At: s, May: may, Ordered: may})
 					}
 				}
@@ -147,7 +147,7 @@ func TestWhich(t *testing.T) {
 	}
 }
 
-// TestMayEqual: values that ptxas may find to be one are not told apart: what is put together from
+// TestMayEqual: values that ptxas may find to be one count as equal: what is put together from
 // registers, and what it may hand on from local memory or a function.
 func TestMayEqual(t *testing.T) {
 	const text = `.version 7.0

@@ -53,7 +53,7 @@ type Workbench struct {
 	count   atomic.Int64 // for names of files
 	// variants that were read or made, by key: several attempts at a build ask for them
 	variants map[string]compiledVariant
-	after    func(what string, took, cpu time.Duration) // told of every tool that was run; may be nil
+	after    func(what string, took, cpu time.Duration) // called after each tool run; may be nil
 }
 
 // A Result is a cubin made by recipes.

@@ -98,9 +98,9 @@ func TestTrusted(t *testing.T) {
 	os.MkdirAll(filepath.Join(dir, "folder", fileName), 0o755)
 	cases := map[string]string{"open": "everybody may write", "folder": "no regular file"}
 	if os.Geteuid() == 0 {
-		if err := os.Chown(write(t, filepath.Join(dir, "foreign", fileName), "predict = true\n"), 65534,
+		if err := os.Chown(write(t, filepath.Join(dir, "others", fileName), "predict = true\n"), 65534,
 			65534); err == nil {
-			cases["foreign"] = "belongs to another user"
+			cases["others"] = "belongs to another user"
 		}
 	}
 	for name, want := range cases {

@@ -11,7 +11,7 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// An Environment is what a process was told by the variables of its environment, read once. A
+// An Environment is what the variables of a process's environment say, read once. A
 // switch is on where its variable is neither empty nor 0.
 type Environment struct {
 	Nvcc     string // GNVCC_NVCC: the real nvcc
@@ -24,7 +24,7 @@ type Environment struct {
 	Launcher string // GNVCC_LAUNCHER: what the tuner runs cicc and ptxas by (driver/compile)
 	PTX      string // GNVCC_PTX: the target whose recipes PTX alone gets (driver/stage/ptxalone.go)
 	Sccache  bool   // GNVCC_SCCACHE: a dry run names our stages, for sccache to run
-	Predict  bool   // GNVCC_PREDICT: what was foretold is built with, where nothing was decided
+	Predict  bool   // GNVCC_PREDICT: what was predicted is built with, where nothing was decided
 
 	Command string // of a stage: hash of the face's command, an object; "" where it is not kept
 	Chain   string // what was run in nvcc's place so far, against finding oneself (driver/toolkit)
@@ -80,7 +80,7 @@ func (e *Environment) All() []string { return slices.Clone(e.list) }
 // Without are the settings but for some variables.
 func (e *Environment) Without(names ...string) []string { return without(e.list, names...) }
 
-// WithoutPredict is the environment of a build that takes no recipe that was foretold.
+// WithoutPredict is the environment of a build that takes no recipe that was predicted.
 func (e *Environment) WithoutPredict() *Environment { return Of(e.Without(predict)) }
 
 // OfStages are the settings that a stage is to see which no face has started: what files of

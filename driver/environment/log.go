@@ -53,7 +53,7 @@ func (e *Environment) Keep(group, name string, content []byte) {
 const maxFileName = 255
 
 // FileName makes a file's name of one that may hold a kernel's: nothing that leads elsewhere, and
-// not too long; what is cut off is told apart by a hash, and the extension stays.
+// not too long; a hash stands for what is cut off, and the extension stays.
 func FileName(name string) string {
 	name = filepath.Base(name)
 	if len(name) <= maxFileName {

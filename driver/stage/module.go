@@ -19,7 +19,7 @@ import (
 // -fatbin there is cicc alone. Looked at: 11.8, 12.4, 13.0, 13.3, 13.5.
 //
 // Whoever makes an id up is given the one of the last build that compiled the same: the tool is not
-// told to make one, and reads the one that is there. All others read what it has read. So host and
+// asked to make one, and reads the one that is there. All others read what it has read. So host and
 // device code agree, whatever fails on our side, and with several targets at a time. cudafe++ has a
 // stage for that in those commands only for which such an id is on record (driver/prefix.go).
 

@@ -18,7 +18,7 @@ type asker struct {
 	files  func() []string // what the command writes; asked for only where it matters
 	device string          // GNVCC_DEVICE, "" if it is not set
 
-	predicted bool // GNVCC_PREDICT: recipes that were foretold may be taken
+	predicted bool // GNVCC_PREDICT: recipes that were predicted may be taken
 }
 
 // AskerOf is the asker for a recorded command; env is the build's.

@@ -23,7 +23,7 @@ import (
 //     and bans only. What somebody else has pinned nobody has measured, and what he approximates he
 //     has asked for.
 //
-// Nothing else of a foreign store is opened: what is compiled by its recipes is compiled here, with
+// Nothing else of another's store is opened: what is compiled by its recipes is compiled here, with
 // every check of a build.
 
 // A Known is such a thing, opened.
@@ -314,7 +314,7 @@ func (kn *Known) From(identity string, by asker) string {
 	return kn.from(d)
 }
 
-// printable tells whether all texts of a decision may go to a terminal: those of a foreign store
+// printable tells whether all texts of a decision may go to a terminal: those of another's store
 // may be anything.
 func printable(d cache.Decision) bool {
 	var b strings.Builder

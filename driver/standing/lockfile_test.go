@@ -241,7 +241,7 @@ func TestLockRecipes(t *testing.T) {
 	}
 }
 
-// TestHostileOthers: what a foreign store says of a kernel is not shown where it would write on a
+// TestHostileOthers: what another's store says of a kernel is not shown where it would write on a
 // terminal, and its pins and approximations do not count.
 func TestHostileOthers(t *testing.T) {
 	theirs, _ := lockStore(t)

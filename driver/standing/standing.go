@@ -24,7 +24,7 @@ import (
 // Of these in turn an approximate one comes first, and then the newest. What only says that a
 // kernel was left alone counts where there is nothing else.
 //
-// What was foretold from machine code (gnvcc predict --adopt) counts last of all: for builds that
+// What was predicted from machine code (gnvcc predict --adopt) counts last of all: for builds that
 // ask for it (GNVCC_PREDICT), and only where nothing at all was decided on the kernel, on whatever
 // GPU and for whomever.
 
@@ -57,7 +57,7 @@ func standing(kn *Known, identity string, by asker) (decision, bool) {
 	known := false
 	for from, sn := range kn.snapshots() {
 		// Whoever reads a lock file or another's store did not ask for their approximations.
-		foreign := from > 0 || kn.Lock != ""
+		others := from > 0 || kn.Lock != ""
 		err := sn.EachDecision(identity, func(raw []byte) error {
 			known = true
 			d := decision{from: from}
@@ -68,11 +68,11 @@ func standing(kn *Known, identity string, by asker) (decision, bool) {
 			if r, err := recipe.Parse(d.Recipe); err == nil &&
 				rewrite.ExactnessOf(r) == rewrite.Approximate {
 				d.approximate = true // whatever was written beside it
-				if foreign && rewrite.Check(r) != nil {
+				if others && rewrite.Check(r) != nil {
 					d.approximate = false // of another gnvcc: no build takes it, and says so
 				}
 			}
-			if !d.approximate || d.Recipe != "" && !foreign && by.covered(d.For) {
+			if !d.approximate || d.Recipe != "" && !others && by.covered(d.For) {
 				all = append(all, d)
 			}
 			return nil
@@ -85,7 +85,7 @@ func standing(kn *Known, identity string, by asker) (decision, bool) {
 		}
 	}
 	if !known {
-		return foretold(kn, identity, by)
+		return predicted(kn, identity, by)
 	}
 	all = by.onOne(all, kn.Lock != "")
 	best := -1
@@ -100,9 +100,9 @@ func standing(kn *Known, identity string, by asker) (decision, bool) {
 	return all[best], true
 }
 
-// foretold gives the prediction for a kernel, to builds that ask for it. Nobody has run it: a
+// predicted gives the prediction for a kernel, to builds that ask for it. Nobody has run it: a
 // recipe that is not exact by construction is none, whatever was written beside it.
-func foretold(kn *Known, identity string, by asker) (d decision, found bool) {
+func predicted(kn *Known, identity string, by asker) (d decision, found bool) {
 	if !by.predicted || identity == "" {
 		return decision{}, false
 	}
@@ -116,10 +116,10 @@ func foretold(kn *Known, identity string, by asker) (d decision, found bool) {
 	return d, true
 }
 
-// Foretold tells whether a prediction stands for a kernel, for builds that ask for it: nothing was
+// Predicted tells whether a prediction stands for a kernel, for builds that ask for it: nothing was
 // decided.
-func Foretold(sn *cache.Snapshot, identity string) bool {
-	_, ok := foretold(&Known{own: sn}, identity, asker{predicted: true})
+func Predicted(sn *cache.Snapshot, identity string) bool {
+	_, ok := predicted(&Known{own: sn}, identity, asker{predicted: true})
 	err := sn.EachDecision(identity, func([]byte) error { ok = false; return nil })
 	return ok && err == nil
 }

@@ -97,16 +97,16 @@ func TestStanding(t *testing.T) {
 	}
 }
 
-// What was foretold is for builds that ask for it, and only where nothing at all was decided.
-func TestForetold(t *testing.T) {
+// What was predicted is for builds that ask for it, and only where nothing at all was decided.
+func TestPredicted(t *testing.T) {
 	alone := drivertest.Seen("NVIDIA H100", "", 1)
 	alone.Evidence.Launches = nil
 	for name, c := range map[string]struct {
-		foretold string
-		decided  []cache.Decision
-		pinned   string
-		ask      string // GNVCC_PREDICT
-		want     string
+		predicted string
+		decided   []cache.Decision
+		pinned    string
+		ask       string // GNVCC_PREDICT
+		want      string
 	}{
 		"asked for":     {"maxnreg=40", nil, "", "1", "maxnreg=40"},
 		"not asked for": {"maxnreg=40", nil, "", "", ""},
@@ -131,7 +131,7 @@ func TestForetold(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			d := cache.Decision{Identity: strings.Repeat("ab", 32), Kernel: "k", Recipe: c.foretold,
+			d := cache.Decision{Identity: strings.Repeat("ab", 32), Kernel: "k", Recipe: c.predicted,
 				Exactness: "construction", Predicted: true}
 			if err := store.Spool(cache.Predictions, d.Identity, d); err != nil {
 				t.Fatal(err)

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Command lines and option files are foreign bytes: reading them must not end a build.
+// Command lines and option files are untrusted bytes: reading them must not end a build.
 
 func FuzzReadLine(f *testing.F) {
 	f.Add("nvcc -arch=sm_80 -rdc=true -c k.cu host.cpp -o out/k.o -MD -MF out/k.d", "")

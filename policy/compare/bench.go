@@ -85,8 +85,8 @@ func Suite(ctx context.Context, a Ask, bench func() (*Bench, error)) (*Baseline,
 			if ctx.Err() != nil {
 				return nil, ctx.Err()
 			}
-			if a.Told != nil {
-				a.Told("replaying " + k.Kernel)
+			if a.Progress != nil {
+				a.Progress("replaying " + k.Kernel)
 			}
 			t := &Timed{Kernel: k.Kernel, Name: ptx.StableName(k.Name), Target: k.Target, Grid: m.Grid,
 				Block: m.Block, Dynamic: m.Dynamic, Set: m.Use.Set, Capture: m.ID, seconds: m.Weight()}

@@ -30,9 +30,9 @@ type Ask struct {
 	Folders       []string // only what was built from or into these; nil: all
 	// only these kernels, by name and identity; nil: those that launches are captured of, and all
 	// where none are
-	Wanted func(name, identity string) bool
-	All    bool              // every kernel on record, captured or not
-	Told   func(text string) // how far it is; may be nil
+	Wanted   func(name, identity string) bool
+	All      bool              // every kernel on record, captured or not
+	Progress func(text string) // how far it is; may be nil
 
 	Captures *capture.Store // nil: the store's
 
@@ -240,8 +240,8 @@ func (p *Pair) all(ctx context.Context, a Ask, list []one, ways [2]*builder) err
 		if over {
 			break
 		}
-		if a.Told != nil {
-			a.Told(fmt.Sprintf("building %d of %d: %s", i+1, len(list), x.Name))
+		if a.Progress != nil {
+			a.Progress(fmt.Sprintf("building %d of %d: %s", i+1, len(list), x.Name))
 		}
 		wait.Add(1)
 		go func() {

@@ -38,7 +38,7 @@ func (k *Kernel) look(machine *units.Machine) {
 	is, err2 := policy.CodeHash(k.after.content, k.after.kernel.Name)
 	k.Same = err1 == nil && err2 == nil && was == is && k.Before == k.After
 	if !k.Same {
-		k.foretell(machine)
+		k.predict(machine)
 	} else if len(k.Launches) > 0 {
 		k.Foretold = 1
 	}
@@ -106,10 +106,10 @@ func (s side) loops() (out []int) {
 	return out
 }
 
-// foretell says how long the later build takes over the earlier one by the model of sim/predict, on
+// predict says how long the later build takes over the earlier one by the model of sim/predict, on
 // the launch that takes most time; nothing where they are for two architectures, of which times
 // can't be compared.
-func (k *Kernel) foretell(machine *units.Machine) {
+func (k *Kernel) predict(machine *units.Machine) {
 	if k.before.unit.Target != k.after.unit.Target || len(k.Launches) == 0 {
 		return
 	}

@@ -231,9 +231,9 @@ func TestAgainst(t *testing.T) {
 			t.Errorf("%g: %s, %v", ratio, b.Kernels[0].Verdict, err)
 		}
 	}
-	foreign := claim
-	foreign.Device = "b"
-	if err := run(1, 1, 1, 1).AgainstLock([]lock.Line{foreign}); err == nil {
+	other := claim
+	other.Device = "b"
+	if err := run(1, 1, 1, 1).AgainstLock([]lock.Line{other}); err == nil {
 		t.Error("a claim on another GPU is judged")
 	}
 	claim.Recipe = "ld=cg"

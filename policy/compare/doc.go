@@ -9,7 +9,8 @@
 // Nothing of the user's is written: both builds go to a store of their own. What a search found
 // goes to the user's store only where that was asked for (Keep).
 //
-// cmd/gnvcc (compare, bench) calls it, and has its words and exit codes.
+// cmd/gnvcc (compare, bench) calls it, and has its words and exit codes; policy/retune for the page
+// of gnvcc judge (edited.go).
 //
 // Files: way.go a way of building, tree.go a commit's tree, build.go recorded kernels built in two
 // ways, code.go what their machine code says, loop.go their hottest loops, shapes.go which launches

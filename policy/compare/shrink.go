@@ -59,8 +59,8 @@ func Shrink(ctx context.Context, a Ask, bench func() (*Bench, error), to string)
 		if len(k.captures) == 0 {
 			continue
 		}
-		if a.Told != nil {
-			a.Told("replaying " + k.Kernel)
+		if a.Progress != nil {
+			a.Progress("replaying " + k.Kernel)
 		}
 		one, err := k.shrink(ctx, a, b, c, p)
 		if err != nil {

@@ -110,7 +110,7 @@ func (p *Pair) summary() string {
 	}
 	parts := []string{policy.Count(len(p.Kernels), "kernel") + " in both"}
 	for _, v := range []struct{ verdict, text string }{
-		{fails, "%d can't be built or launched as before"}, {slower, "%d slower"},
+		{fails, "%d can't be built or launched as before"}, {unequal, "%d not equal"}, {slower, "%d slower"},
 		{faster, "%d faster"}, {alike, "%d as fast"}, {other, "%d of other code, not run"},
 		{same, "%d the same code"}} {
 		if n[v.verdict] > 0 {
@@ -133,16 +133,16 @@ func (p *Pair) summary() string {
 // legend says what the figures are.
 func (p *Pair) legend() string {
 	var parts []string
-	measured, foretold, assumed := false, false, false
+	measured, predicted, assumed := false, false, false
 	for _, k := range p.rows() {
 		measured = measured || k.Ratio > 0
-		foretold = foretold || k.Ratio == 0 && k.Foretold > 0
+		predicted = predicted || k.Ratio == 0 && k.Foretold > 0
 		assumed = assumed || k.Assumed != ""
 	}
 	if measured {
 		parts = append(parts, "time: measured, later over earlier, on captured launches.")
 	}
-	if foretold {
+	if predicted {
 		parts = append(parts, "~: predicted from machine code, not run.")
 	}
 	if assumed {

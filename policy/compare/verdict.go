@@ -27,10 +27,14 @@ const (
 	alike  = "alike"  // measured
 	same   = "same"   // the same code: there is nothing to measure
 	other  = "other"  // other code, and nothing was measured
+
+	unequal = "not equal" // an edit, which is to be the same kernel
 )
 
 // lost tells whether a verdict is a loss.
-func lost(verdict string) bool { return verdict == fails || verdict == slower }
+func lost(verdict string) bool {
+	return verdict == fails || verdict == slower || verdict == unequal
+}
 
 // Look reads both builds' machine code, and which launches fit. decided are the decisions that are
 // known; the last word on kernels that are not measured.
@@ -54,7 +58,7 @@ func (p *Pair) Look(a Ask, decided []cache.Decision) error {
 }
 
 // Replay measures the kernels that launches are captured of, where code differs.
-func (p *Pair) Replay(ctx context.Context, b *Bench, told func(text string)) error {
+func (p *Pair) Replay(ctx context.Context, b *Bench, progress func(text string)) error {
 	var compilers [2]*tuner.Compiler
 	for i, store := range p.Sides {
 		c, err := tuner.NewCompiler(store)
@@ -88,8 +92,8 @@ func (p *Pair) Replay(ctx context.Context, b *Bench, told func(text string)) err
 			k.unrun(policy.FirstLine(err))
 			continue
 		}
-		if told != nil {
-			told("replaying " + k.Kernel)
+		if progress != nil {
+			progress("replaying " + k.Kernel)
 		}
 		for _, l := range k.Launches {
 			if l.manifest != nil && l.Fails == "" {

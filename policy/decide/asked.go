@@ -14,7 +14,7 @@ import (
 // there are other blocks. So such a kernel keeps what the answers are made of. A second entry is
 // another kernel, which the program does not ask about.
 
-// answers says what a program that asks would be told, "" if nothing new; and why a cooperative
+// answers says what a program that asks would get now, "" if nothing new; and why a cooperative
 // launch of the kernel, or one in clusters, could fail.
 func (k *Findings) answers(r recipe.Recipe, configs []*Config) string {
 	any := func(is func(*profile.Launch) bool) bool {

@@ -14,7 +14,7 @@ func (m oneBook) Recall(string) ([]byte, bool) { return m, true }
 
 func (m oneBook) Remember(string, []byte) error { return nil }
 
-// FuzzNotebook reads a foreign notebook, and asks of its trials what the search and the decision
+// FuzzNotebook reads a hostile notebook, and asks of its trials what the search and the decision
 // ask.
 func FuzzNotebook(f *testing.F) {
 	f.Add([]byte(`{"Trials":[{"Text":"maxnreg=56 ld=cs"},{"Text":"spec{#1=1}"},null],"Done":true}`))

@@ -6,5 +6,5 @@
 // cmd/gnvcc makes a Watcher for gnvcc watch, policy/retune uses it; nobody else does. It knows
 // nothing of compilers.
 //
-// Files: edits.go the set and what is told of it, look.go one file's content, notify.go folders.
+// Files: edits.go the set and its batches, look.go one file's content, notify.go folders.
 package edits

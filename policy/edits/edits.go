@@ -12,7 +12,7 @@ import (
 
 // Options of a Watcher; zero values are the usual ones.
 type Options struct {
-	Quiet time.Duration // changes are told when none has come for so long (usual: 150 ms)
+	Quiet time.Duration // changes are reported when none has come for so long (usual: 150 ms)
 	// and when the first of them is so old (usual: 10 s): a branch switch is one batch
 	Longest time.Duration
 	// swept folders are looked at so often (usual: 2 s); more rarely where that takes long
@@ -124,7 +124,7 @@ func (w *Watcher) State() State {
 }
 
 // Set says which files are watched from now on. What is new is taken as it is now; a change to what
-// was watched before is told as ever.
+// was watched before is reported as ever.
 func (w *Watcher) Set(f Files) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -142,7 +142,7 @@ func (w *Watcher) Set(f Files) {
 			}
 			n := &file{near: near, content: content}
 			if near {
-				w.follow(path, n) // before the look: what is written in between is told
+				w.follow(path, n) // before the look: what is written in between is reported
 			}
 			n.look = at(path, content)
 			w.files[path] = n
@@ -281,7 +281,7 @@ func (w *Watcher) waits() bool {
 	return !w.first.IsZero()
 }
 
-// wait is how long it is until a batch is told.
+// wait is how long it is until a batch is reported.
 func (w *Watcher) wait() time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()

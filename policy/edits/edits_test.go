@@ -35,8 +35,8 @@ func write(t testing.TB, path, text string) {
 	}
 }
 
-// told waits for a batch, and gives the names below the folder.
-func told(t *testing.T, w *Watcher, dir string) []string {
+// changes waits for a batch, and gives the names below the folder.
+func changes(t *testing.T, w *Watcher, dir string) []string {
 	t.Helper()
 	select {
 	case batch := <-w.Changes():
@@ -47,7 +47,7 @@ func told(t *testing.T, w *Watcher, dir string) []string {
 		}
 		return out
 	case <-time.After(20 * time.Second):
-		t.Fatal("nothing was told")
+		t.Fatal("nothing was reported")
 		return nil
 	}
 }
@@ -57,7 +57,7 @@ func nothing(t *testing.T, w *Watcher, within time.Duration) {
 	t.Helper()
 	select {
 	case batch := <-w.Changes():
-		t.Errorf("told of %q", batch)
+		t.Errorf("reported: %q", batch)
 	case <-time.After(within):
 	}
 }
@@ -118,8 +118,8 @@ func TestEdits(t *testing.T) {
 				path("include/link.h"), path("include/loop.h"), path("gone/x.h")}})
 			want := func(names ...string) {
 				t.Helper()
-				if got := told(t, w, dir); !slices.Equal(got, names) {
-					t.Errorf("told of %q, want %q", got, names)
+				if got := changes(t, w, dir); !slices.Equal(got, names) {
+					t.Errorf("reported: %q, want %q", got, names)
 				}
 			}
 			if s := w.State(); (s.Swept == s.Folders) == (name == "inotify") || s.Files != 6 {
@@ -153,7 +153,7 @@ func TestEdits(t *testing.T) {
 			write(t, path("src/a.cu"), "a4")
 			write(t, path("src/b.cu"), "b2")
 			for seen := ""; !strings.Contains(seen, "a.cu"); {
-				seen = strings.Join(told(t, w, dir), " ")
+				seen = strings.Join(changes(t, w, dir), " ")
 			}
 			time.Sleep(200 * time.Millisecond)
 			select {
@@ -169,7 +169,7 @@ func TestEdits(t *testing.T) {
 	}
 }
 
-// TestBatch: a branch switch of 5,000 files is told as one batch, also where events are lost.
+// TestBatch: a branch switch of 5,000 files is reported as one batch, also where events are lost.
 func TestBatch(t *testing.T) {
 	dir := t.TempDir()
 	var files []string
@@ -188,8 +188,8 @@ func TestBatch(t *testing.T) {
 	for _, f := range files {
 		write(t, f, "two")
 	}
-	if got := told(t, w, dir); len(got) != len(files) {
-		t.Errorf("told of %d files, want %d", len(got), len(files))
+	if got := changes(t, w, dir); len(got) != len(files) {
+		t.Errorf("reported: %d files, want %d", len(got), len(files))
 	}
 	nothing(t, w, 500*time.Millisecond)
 	for i, f := range files { // and back; of a tenth no event comes
@@ -199,8 +199,8 @@ func TestBatch(t *testing.T) {
 		write(t, f, "one")
 	}
 	overflow <- fsnotify.ErrEventOverflow
-	if got := told(t, w, dir); len(got) != len(files) {
-		t.Errorf("after an overflow told of %d files, want %d", len(got), len(files))
+	if got := changes(t, w, dir); len(got) != len(files) {
+		t.Errorf("after an overflow reported %d files, want %d", len(got), len(files))
 	}
 }
 
@@ -212,7 +212,7 @@ type losing struct {
 
 func (l losing) Errors() <-chan error { return l.errs }
 
-// TestMissed: what no event told of is found when all files are looked at.
+// TestMissed: what no event reported is found when all files are looked at.
 func TestMissed(t *testing.T) {
 	dir := t.TempDir()
 	near, far, tool := filepath.Join(dir, "a.cu"), filepath.Join(dir, "sys/math.h"),
@@ -229,8 +229,8 @@ func TestMissed(t *testing.T) {
 	w.Set(Files{Near: []string{near}, Far: []string{far}, Tools: []string{tool}})
 	for _, f := range []string{near, far, tool} {
 		write(t, f, "two")
-		if got := told(t, w, dir); len(got) != 1 || filepath.Join(dir, got[0]) != f {
-			t.Errorf("told of %q, want %s", got, f)
+		if got := changes(t, w, dir); len(got) != 1 || filepath.Join(dir, got[0]) != f {
+			t.Errorf("reported: %q, want %s", got, f)
 		}
 	}
 }

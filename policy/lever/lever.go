@@ -103,13 +103,13 @@ func Words(k *policy.Kernel, r recipe.Recipe) string {
 		return "as nvcc builds it"
 	}
 	var parts []string
-	told := map[string]bool{}
+	seen := map[string]bool{}
 	for _, t := range r.Terms {
 		l := levers()[t.Lever]
 		switch {
 		case l != nil && l.Sites != nil && t.Site != "":
-			if same := t.Lever + "=" + t.Value; !told[same] {
-				told[same] = true
+			if same := t.Lever + "=" + t.Value; !seen[same] {
+				seen[same] = true
 				parts = append(parts, l.Sites(SitesOf(r, t), t.Value))
 			}
 		case l == nil:

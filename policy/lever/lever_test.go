@@ -163,7 +163,7 @@ func TestAllowsAll(t *testing.T) {
 	}
 }
 
-// TestWordsOfSites: one hint on many loads is told once.
+// TestWordsOfSites: one hint on many loads is reported once.
 func TestWordsOfSites(t *testing.T) {
 	for text, want := range map[string]string{
 		"ld=cs ld@3=none": "loads with cs; load 3 without",

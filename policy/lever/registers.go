@@ -7,7 +7,7 @@ import (
 )
 
 // The recipes that only say where a thread's values are kept: in how many registers, and where the
-// others go. They are what can be told from machine code alone.
+// others go. They are read from machine code alone.
 
 // OnRegisters tells whether a recipe is one of them, and not nvcc's own.
 func OnRegisters(r recipe.Recipe) bool {

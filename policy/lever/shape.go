@@ -142,7 +142,7 @@ func (s *Situation) takes(b [3]int) bool {
 }
 
 // shapesAround tries a winner's block half and twice as large in each dimension, and puts a block
-// on a winner that has a copy for values: that copy is then told nothing of the block.
+// on a winner that has a copy for values: that copy then does not know the block.
 func shapesAround(s *Situation, best policy.Trial) []recipe.Recipe {
 	if !s.Kernel.Shapeable || s.Kernel.NoSecond != "" {
 		return nil

@@ -35,7 +35,7 @@ import (
 // turns of such a loop are 32 of the source's.
 var tileTurns = []int{8, 16, 32}
 
-// hopeless is the foretold speed-up below which a tile is not tried: well below 1, since what the
+// hopeless is the predicted speed-up below which a tile is not tried: well below 1, since what the
 // forest says is no measurement.
 const hopeless = 0.9
 
@@ -76,7 +76,7 @@ var _ = register(Lever{
 			return why
 		}
 		if len(k.Tilings(s.Shape.Block, s.Shape.Dynamic, tileTurns...)) > 0 {
-			return "a forest grown on other kernels foretells that it would cost time"
+			return "a forest grown on other kernels predicts that it would cost time"
 		}
 		return "no shared memory is left"
 	},
@@ -120,16 +120,16 @@ func tilings(s *Situation) (base recipe.Recipe, list []tile.Tiling) {
 		return base, nil
 	}
 	for _, t := range k.Tilings(s.Shape.Block, s.Shape.Dynamic, tileTurns...) {
-		if speed, known := foretoldTile(s, &t); !known || speed >= hopeless {
+		if speed, known := predictedTile(s, &t); !known || speed >= hopeless {
 			list = append(list, t)
 		}
 	}
 	return spec(recipe.Second, host), list
 }
 
-// foretoldTile is the speed-up that the forest expects of a tile with its best box alone; false on
+// predictedTile is the speed-up that the forest expects of a tile with its best box alone; false on
 // a GPU that it does not know.
-func foretoldTile(s *Situation, t *tile.Tiling) (speed float64, known bool) {
+func predictedTile(s *Situation, t *tile.Tiling) (speed float64, known bool) {
 	f := tileForest()
 	if f == nil || f.Device != s.Options.Device {
 		return 0, false

@@ -29,11 +29,11 @@ func TestTileForest(t *testing.T) {
 	sit := &Situation{Kernel: k, Options: &o, Shape: policy.Shape{Grid: [3]int{2048, 1, 1},
 		Block: [3]int{128, 1, 1}}, Values: valuesOf(t, policy.HostValue,
 		"host(block)=128x1x1,host(dynamic)=0")}
-	good, known := foretoldTile(sit, &rows)
-	bad, _ := foretoldTile(sit, &beside)
+	good, known := predictedTile(sit, &rows)
+	bad, _ := predictedTile(sit, &beside)
 	t.Logf("rows of their own %.2f, side by side %.2f", good, bad)
 	if !known || good < 1.5 || bad >= good || bad >= hopeless {
-		t.Errorf("foretold %.2f and %.2f", good, bad)
+		t.Errorf("predicted %.2f and %.2f", good, bad)
 	}
 	if list := Named("tile").Try(sit); len(list) != 1 || !rewrite.Uses(list[0], "tile") {
 		t.Errorf("tried: %v", list)

@@ -55,7 +55,7 @@ func bar(ratio float64) template.HTML {
 		`<svg class="bar" viewBox="0 0 80 10" aria-hidden="true"><rect class="was" width="80" height="10"/><rect class="now" width="%.1f" height="10"/></svg>`, w))
 }
 
-// mostPieces is how many kernels are told apart in a program's time: more are too thin to see.
+// mostPieces is how many kernels a program's time is divided among: more are too thin to see.
 const mostPieces = 40
 
 // timeBar is a program's time by kernel, the longest first: of each, what its recipe takes away,

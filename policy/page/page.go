@@ -47,7 +47,7 @@ type Input struct {
 	// kernels that were built and that nothing was decided for
 	Undecided []cache.Decision
 	// what machine code tells of a kernel; may be nil, and give nil
-	Foretold func(cache.Decision) *Foretold
+	Predicted func(cache.Decision) *Predicted
 }
 
 // A Program is what one program does on the GPU.
@@ -110,7 +110,7 @@ type kernel struct {
 	Tried      int
 	Levers     []report.Single
 	Patch      string
-	Foretold   *foretold
+	Predicted  *prediction
 }
 
 // A row is one configuration.
@@ -182,8 +182,8 @@ func gather(in Input) []kernel {
 			Mangled: d.Kernel, State: "not tuned",
 			Why: "Not tuned yet: nothing was measured.", Time: "-", Before: "-", After: "-", SpeedUp: "-",
 			Registers: fmt.Sprint(d.Evidence.Default.Registers)}
-		if in.Foretold != nil {
-			k.Foretold = newForetold(in.Foretold(d))
+		if in.Predicted != nil {
+			k.Predicted = newPredicted(in.Predicted(d))
 		}
 		out = append(out, k)
 	}
@@ -263,8 +263,8 @@ func detail(in Input, e report.Entry, k *kernel) {
 	k.Levers = e.Levers
 	k.Refused, k.RefusedAll = refusals(d.Evidence.Tried)
 	k.Pictures = pictures(e)
-	if in.Foretold != nil {
-		k.Foretold = newForetold(in.Foretold(*d))
+	if in.Predicted != nil {
+		k.Predicted = newPredicted(in.Predicted(*d))
 	}
 	if in.Patch != nil && e.Recipe != "" {
 		k.Patch = in.Patch(*d)

@@ -258,7 +258,7 @@ parent.document.body.dataset["w" + innerWidth] = document.documentElement.scroll
 	}
 }
 
-// looked judges what the frames told of themselves.
+// looked judges what the frames said of themselves.
 func looked(t *testing.T, dom string, dark bool, widths []int) {
 	t.Helper()
 	dom = dom[strings.LastIndex(dom[:min(len(dom), 4<<10)], "<body"):]
@@ -281,7 +281,7 @@ func looked(t *testing.T, dom string, dark bool, widths []int) {
 }
 
 // TestTable: time, share and recipe stand in the table, kernels of one name with their files; a
-// reason is told in full; explain's page has its own title, and no search box.
+// reason is reported in full; explain's page has its own title, and no search box.
 func TestTable(t *testing.T) {
 	d := recorded(t)[0]
 	d.Recipe = "maxnreg=64"

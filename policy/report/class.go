@@ -15,7 +15,7 @@ import (
 )
 
 // L1 sensitivity of a kernel: the five classes of Li's thesis (2016; section 5.3 names them, 5.9
-// describes their curves, Figs. 5.39 to 5.43), told from the times that were measured over the
+// describes their curves, Figs. 5.39 to 5.43), derived from the times that were measured over the
 // bypassing thresholds.
 //
 // A curve has, from left to right, bypass-all (ld=L1::no_allocate), the thresholds (bypass=K: K
@@ -51,7 +51,7 @@ const (
 	classTurn = 0.04
 )
 
-// A Sensitivity is a kernel's class and what it was told from. Ratios are times over the default's.
+// A Sensitivity is a kernel's class and what it follows from. Ratios are times over the default's.
 type Sensitivity struct {
 	Class      string  `json:"class"`
 	BypassAll  float64 `json:"bypassAll"`

@@ -9,7 +9,7 @@ import (
 	"gnvcc/cache"
 )
 
-// FuzzDecision reads a foreign decision, and reports and explains it.
+// FuzzDecision reads a hostile decision, and reports and explains it.
 func FuzzDecision(f *testing.F) {
 	for _, d := range someDecisions() {
 		b, err := json.Marshal(d)

@@ -9,8 +9,8 @@ import (
 	"gnvcc/policy"
 )
 
-// What is told while a run goes on. On a terminal the last line is overwritten with what is being
-// done; elsewhere only what is final is printed, a line for each configuration of a kernel.
+// What is printed while a run goes on. On a terminal the last line is overwritten with what is
+// being done; elsewhere only what is final is printed, a line for each configuration of a kernel.
 
 // Lines is the Progress of the command. The program's own output stays apart: Lines writes to the
 // terminal or stderr.
@@ -23,7 +23,7 @@ type Lines struct {
 	mu      sync.Mutex
 	open    bool // a line that is to be overwritten stands there
 	kernels map[string]float64
-	told    map[string]string // by configuration: what was said last
+	last    map[string]string // by configuration: what was said last
 	begun   time.Time
 	at      string
 	n, of   int       // which of how many captures is searched on; 0 of 0: not known
@@ -40,7 +40,7 @@ func (p *Lines) At(n, of int, end time.Time) {
 // NewLines makes a Progress that writes to w; tty tells whether w is a terminal.
 func NewLines(w io.Writer, tty bool) *Lines {
 	return &Lines{w: w, tty: tty, width: 110, now: time.Now, kernels: map[string]float64{},
-		told: map[string]string{}}
+		last: map[string]string{}}
 }
 
 // SetWidth sets how many columns an overwritten line may take; below 20 it stays as it is.
@@ -80,10 +80,10 @@ func (p *Lines) Tuned(k *policy.Kernel, s policy.Shape, o policy.Outcome) {
 	defer p.mu.Unlock()
 	// A later launch that confirms what was said is no news.
 	key, news := k.Identity+k.Name+s.String(), fmt.Sprint(o.Recipe, "|", o.Alone, "|", o.Other)
-	if p.told[key] == news {
+	if p.last[key] == news {
 		return
 	}
-	p.told[key] = news
+	p.last[key] = news
 	text := fmt.Sprintf("gnvcc: %s at %s: ", k.Label(), s)
 	switch {
 	case o.Alone != "":

@@ -12,7 +12,7 @@ import (
 // it, and what was left alone and why, in order of time.
 
 const (
-	// reasons that are told one by one; the rest is summed up
+	// reasons that are listed one by one; the rest is summed up
 	mostReasons = 6
 	// kernels named for one reason
 	mostNamed = 3

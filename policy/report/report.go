@@ -270,7 +270,7 @@ func (p *printer) classes(entries []Entry) {
 	}
 }
 
-// unmeasured sorts out the entries whose recipes the user gave, and those that were foretold.
+// unmeasured sorts out the entries whose recipes the user gave, and those that were predicted.
 func unmeasured(entries []Entry) (pinned, predicted, rest []Entry) {
 	for _, e := range entries {
 		switch {

@@ -8,7 +8,7 @@ import (
 	"gnvcc/rewrite/recipe"
 )
 
-// Why other blocks, or fewer, are faster, where it can be told from the launch alone.
+// Why other blocks, or fewer, are faster, where the launch alone shows it.
 
 // Launched is a launch as a recipe makes the host do it.
 func Launched(r recipe.Recipe, l cache.Launch) cache.Launch {

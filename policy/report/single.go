@@ -158,15 +158,15 @@ func (s *Single) value() string {
 		return s.Best
 	}
 	var words []string
-	told := map[string]bool{}
+	seen := map[string]bool{}
 	for _, t := range r.Terms {
 		switch sites := lever.SitesOf(r, t); {
 		case t.HostOnly():
 		case t.Site != "" && len(sites) > 2:
-			if !told[t.Lever+t.Value] {
+			if !seen[t.Lever+t.Value] {
 				words = append(words, fmt.Sprintf("%s at %d places", t.Value, len(sites)))
 			}
-			told[t.Lever+t.Value] = true
+			seen[t.Lever+t.Value] = true
 		case t.Site != "":
 			words = append(words, "@"+t.Site+"="+t.Value)
 		default:

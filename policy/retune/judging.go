@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,6 +19,7 @@ import (
 	"gnvcc/driver/record"
 	"gnvcc/driver/toolkit"
 	"gnvcc/policy"
+	"gnvcc/policy/compare"
 	"gnvcc/policy/judge"
 	"gnvcc/policy/selection"
 	"gnvcc/policy/stats"
@@ -44,6 +46,7 @@ type JudgeOptions struct {
 	Set     []string    // NAME=VALUE of their arguments
 	// tools of compute-sanitizer that look at edits which are equal, on a GPU
 	Sanitize judge.Sanitizer
+	Stays    bool // more edits follow: what they need, too, is kept and prepared
 	// of another machine; nil: the store's
 	Captures *capture.Store
 	// gives the agent and the replayer; nil: they are built
@@ -59,6 +62,10 @@ type Judging struct {
 	commands []apply.Built
 	benches  map[string]*original
 	standby  *replay.Standby
+	unpacked map[string]*replay.Unpacked // captured launches as files, by ID
+	kept     int64                       // bytes of these
+	edits    *cache.Store                // what edits give
+	tried    int                         // edits in that
 	agent    string
 	replayer string
 }
@@ -81,6 +88,8 @@ type Judgement struct {
 	Notes         []string
 	Error         string  `json:",omitempty"` // it could not be judged
 	Compiled, Ran float64 // seconds
+	// seconds of Ran by step of the replays (replay.Outcome.Spent), on a GPU
+	Spent map[string]float64 `json:",omitempty"`
 }
 
 // A JudgedKernel is one of the file's.
@@ -96,11 +105,32 @@ type JudgedKernel struct {
 	Original, Edit   cache.Build
 	Sanitized        []string `json:",omitempty"` // tools of compute-sanitizer that found nothing
 	Notes            []string
+
+	codes  [2][]byte // the cubins
+	target string
+	launch *compare.Launch // the first
+}
+
+// Page writes the judgement as a page; version is gnvcc's.
+func (j *Judgement) Page(w io.Writer, version string) error {
+	var list []compare.Edited
+	for _, k := range j.Kernels {
+		list = append(list, compare.Edited{Name: k.Kernel, Short: k.Short, Source: j.Of,
+			Target: k.target, Content: k.codes, Build: [2]cache.Build{k.Original, k.Edit},
+			Launch: k.launch, Equal: k.Equal, Slower: k.Slower, Faster: k.Faster,
+			Why: strings.Join(append([]string{k.Sentence()}, k.Lines()...), "; "), Ratio: k.Ratio,
+			Predicted: k.Predicted})
+	}
+	after := j.File
+	if len(list) == 0 {
+		after += " (" + strings.Join(j.Notes, "; ") + ")"
+	}
+	return compare.Edits(j.Of, after, list).Page(w, version)
 }
 
 // NewJudging makes one; Close ends its processes and removes its scratch folder.
 func NewJudging(ctx context.Context, o JudgeOptions) (*Judging, error) {
-	j := &Judging{o: o, benches: map[string]*original{}}
+	j := &Judging{o: o, benches: map[string]*original{}, unpacked: map[string]*replay.Unpacked{}}
 	var err error
 	if err = o.Store.PublishSpooled(ctx); err != nil {
 		return nil, err
@@ -155,13 +185,7 @@ func (j *Judging) Judge(ctx context.Context, file, of, kernel string) (*Judgemen
 		return nil, err
 	}
 	begun := time.Now()
-	// The user's store says how the user's was made, and one PTX may come from both.
-	folder, err := os.MkdirTemp(j.compiler.Folder(), "edit-")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(folder)
-	store, err := cache.Open(folder)
+	store, err := j.scratch()
 	if err != nil {
 		return nil, err
 	}
@@ -170,7 +194,8 @@ func (j *Judging) Judge(ctx context.Context, file, of, kernel string) (*Judgemen
 		how.Flags = []string{"-lineinfo"} // so that it names lines; the machine code is the same
 	}
 	trial, err := apply.TryOtherwise(ctx, j.o.Store, command.Hash, how)
-	if how.Cubin && (err != nil || len(trial.Units) == 0) && ctx.Err() == nil {
+	if how.Cubin && (err != nil && !wrongItself(err) || err == nil && len(trial.Units) == 0) &&
+		ctx.Err() == nil {
 		how.Cubin = false
 		trial, err = apply.TryOtherwise(ctx, j.o.Store, command.Hash, how)
 	}
@@ -189,7 +214,7 @@ func (j *Judging) Judge(ctx context.Context, file, of, kernel string) (*Judgemen
 		if code, err = store.Object(p.now.Cubin); err != nil {
 			return nil, err
 		}
-		k, err := j.kernel(ctx, p, code)
+		k, err := j.kernel(ctx, p, code, out.spent)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", policy.ShortName(p.name), err)
 		}
@@ -206,6 +231,23 @@ func (j *Judging) Judge(ctx context.Context, file, of, kernel string) (*Judgemen
 	out.Faster = out.Faster && !slower && out.Equal
 	out.Ran = time.Since(begun).Seconds()
 	return out, nil
+}
+
+// wrongItself tells of an error that is the source's, in the words of cicc or of the host's
+// preprocessor: the whole compile has it, too.
+func wrongItself(err error) bool {
+	return errors.Is(err, apply.ErrSource) && (strings.Contains(err.Error(), "): error: ") ||
+		strings.Contains(err.Error(), ": fatal error: "))
+}
+
+// spent adds what a replay took by step.
+func (out *Judgement) spent(steps map[string]float64) {
+	if out.Spent == nil && len(steps) > 0 {
+		out.Spent = map[string]float64{}
+	}
+	for step, seconds := range steps {
+		out.Spent[step] += seconds
+	}
 }
 
 // command finds the recorded command that compiles a file.
@@ -390,7 +432,8 @@ func (j *Judging) ready(o *original, s *compile.Source) (err error) {
 }
 
 // kernel judges one.
-func (j *Judging) kernel(ctx context.Context, p pair, cubin []byte) (*JudgedKernel, error) {
+func (j *Judging) kernel(ctx context.Context, p pair, cubin []byte,
+	spent func(map[string]float64)) (*JudgedKernel, error) {
 	if p.now.Reloc {
 		return nil, errors.New("its module is made by a device link (-rdc=true), and an edit of one file is none")
 	}
@@ -400,6 +443,7 @@ func (j *Judging) kernel(ctx context.Context, p pair, cubin []byte) (*JudgedKern
 	}
 	code := judge.Code{Cubin: cubin, Kernel: p.name}
 	k := &JudgedKernel{Kernel: p.name, Short: policy.ShortName(p.name), Emulated: j.o.Emulate,
+		codes: [2][]byte{o.code.Cubin, cubin}, target: p.own.Target, launch: j.first(o),
 		Original: o.source.Default, Edit: cache.Build{Registers: p.build.Registers, Spill: p.build.Spill,
 			Stack: p.build.Stack, Shared: p.build.Shared, Barriers: p.build.Barriers}}
 	why, err := judge.Fits(o.facts, code)
@@ -420,13 +464,23 @@ func (j *Judging) kernel(ctx context.Context, p pair, cubin []byte) (*JudgedKern
 			j.predict(k, o, code)
 		}
 	} else {
-		err = j.replay(ctx, k, o, code)
+		err = j.replay(ctx, k, o, code, spent)
 	}
 	if err != nil {
 		return nil, err
 	}
 	k.note()
 	return k, nil
+}
+
+// first is the launch that a page tells of.
+func (j *Judging) first(o *original) *compare.Launch {
+	if len(o.list) > 0 {
+		m := o.list[0]
+		return &compare.Launch{Capture: m.ID, Grid: m.Grid, Block: m.Block, Dynamic: m.Dynamic,
+			Count: m.Use.Count, Seconds: m.Weight()}
+	}
+	return &compare.Launch{Grid: j.o.Shape.Grid, Block: j.o.Shape.Block, Dynamic: j.o.Shape.Dynamic}
 }
 
 // note says what an edit needs more of.
@@ -477,7 +531,8 @@ func (j *Judging) predict(k *JudgedKernel, o *original, code judge.Code) {
 }
 
 // replay runs an edit on the captured launches, on a GPU.
-func (j *Judging) replay(ctx context.Context, k *JudgedKernel, o *original, code judge.Code) error {
+func (j *Judging) replay(ctx context.Context, k *JudgedKernel, o *original, code judge.Code,
+	spent func(map[string]float64)) error {
 	if len(o.list) == 0 {
 		return errors.New("no launch of the original is captured (gnvcc tune -- ./app captures some; --emulate makes some up)")
 	}
@@ -508,16 +563,22 @@ func (j *Judging) replay(ctx context.Context, k *JudgedKernel, o *original, code
 			}
 		}
 		r.Numbers = numbersOf(m)
-		u, err := replay.Unpack(j.captures, m.Overwritten(read, written), j.compiler.Folder())
+		u, err := j.unpack(m.Overwritten(read, written))
 		if err != nil {
 			return err
 		}
 		options := replay.Options{Program: j.replayer, Agent: j.agent, Vary: r.Vary,
 			Scratch: j.compiler.Folder(), Standby: j.standby, Limit: longestRun,
 			Worth: func() bool { return r.Done && r.Equal }}
+		if more := n+1 < len(o.list); (more || j.o.Stays) && tuner.Roomy(m) && len(j.o.Sanitize) == 0 {
+			options.Running = func() { j.prepare(ctx, o.list[(n+1)%len(o.list)]) }
+		}
 		j.standby = nil
-		_, err = tuner.ThisGPU(j.o.GPU).Replay(ctx, options, u, r, 1, []int{1, 2, 3, 4, 5, 6, 7, 8})
-		u.Close()
+		got, err := tuner.ThisGPU(j.o.GPU).Replay(ctx, options, u, r, 1, []int{1, 2, 3, 4, 5, 6, 7, 8})
+		if j.unpacked[m.ID] == nil {
+			u.Close()
+		}
+		spent(got.Spent)
 		if err != nil && !r.Done {
 			return err
 		}
@@ -536,7 +597,7 @@ func (j *Judging) replay(ctx context.Context, k *JudgedKernel, o *original, code
 		untold = untold && !r.Changes
 	}
 	if k.Equal && untold {
-		return errors.New("the original leaves memory as it finds it in all captured launches: whether an edit does anything can't be told from them")
+		return errors.New("the original leaves memory as it finds it in all captured launches: they don't show whether an edit does anything")
 	}
 	j.sanitize(ctx, k, o, f, code)
 	if k.Equal && best.Ratio.N > 0 {
@@ -544,8 +605,9 @@ func (j *Judging) replay(ctx context.Context, k *JudgedKernel, o *original, code
 		k.Faster = stats.Standard.Better(best.Ratio)
 		k.Slower = stats.Standard.Harmful(best.Ratio)
 	}
-	j.standby = tuner.ThisGPU(j.o.GPU).Prepare(ctx, replay.Options{Program: j.replayer, Agent: j.agent,
-		Scratch: j.compiler.Folder()}, o.list[0].UUID)
+	if j.o.Stays {
+		j.prepare(ctx, o.list[0])
+	}
 	return nil
 }
 

@@ -24,7 +24,7 @@ type Machine struct {
 	HasDriver   func() bool                      // an NVIDIA driver is here
 	Load        func() (percent int, known bool) // of the GPUs
 	PowerSupply string                           // a folder for each battery and each cable
-	Device      func() string                    // the GPU's name, "" where it can't be told
+	Device      func() string                    // the GPU's name, "" where it isn't known
 	Driver      func() string                    // its version, the same
 }
 

@@ -20,7 +20,7 @@ import (
 	"gnvcc/driver/toolkit"
 	"gnvcc/policy"
 	"gnvcc/policy/edits"
-	"gnvcc/policy/foretell"
+	"gnvcc/policy/predicted"
 	"gnvcc/policy/tuner"
 	"gnvcc/policy/watch"
 	"gnvcc/profile/capture"
@@ -350,14 +350,14 @@ func (w *World) Program() string {
 	return fmt.Sprint(info.ModTime().UnixNano(), info.Size())
 }
 
-// Foretell is watch.World's.
-func (w *World) Foretell(ctx context.Context, j watch.Job) string {
+// Predict is watch.World's.
+func (w *World) Predict(ctx context.Context, j watch.Job) string {
 	if w.o.Machine.HasDriver() {
 		return "" // it is busy only
 	}
 	w.know(j.Kernel.Cubin)
 	k, err := w.compiler.Kernel(j.Kernel.Cubin, j.Kernel.Name)
-	if err != nil || k.Alone != "" || k.Foreign != "" {
+	if err != nil || k.Alone != "" || k.External != "" {
 		return ""
 	}
 	var heaviest cache.Decision // of its launches the heaviest that is captured
@@ -366,7 +366,7 @@ func (w *World) Foretell(ctx context.Context, j watch.Job) string {
 		heaviest.Evidence.Launches = []cache.Launch{{Grid: m.Grid, Block: m.Block, Dynamic: m.Dynamic,
 			Count: max(m.Use.Count, 1), Before: time, After: time}}
 	}
-	seen, err := foretell.Look(ctx, w.compiler, k, &heaviest, tuner.Machine(w.store))
+	seen, err := predicted.Look(ctx, w.compiler, k, &heaviest, tuner.Machine(w.store))
 	if err != nil {
 		return "nothing can be predicted: " + policy.FirstLine(err)
 	}

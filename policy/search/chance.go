@@ -34,7 +34,7 @@ const slowest = 400 * time.Millisecond
 // schedules are the ones under which the original runs again where its results are in doubt.
 func (s *search) schedules() []profile.Schedule {
 	out := append(make([]profile.Schedule, repeats), profile.Schedule{Cold: true})
-	if k := &s.k.Kernel; !s.sit.Known || k.NoThrottle != "" || k.Foreign != "" {
+	if k := &s.k.Kernel; !s.sit.Known || k.NoThrottle != "" || k.External != "" {
 		return out
 	}
 	sim := s.sit.Shape.Sim(s.k.Default)

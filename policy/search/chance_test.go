@@ -13,7 +13,7 @@ import (
 	"gnvcc/rewrite/recipe"
 )
 
-// notes is a Progress that keeps what it is told beside the rest.
+// notes is a Progress that keeps what it hears beside the rest.
 type notes struct {
 	policy.Progress
 	said []string

@@ -136,7 +136,7 @@ func (s *search) counts() []recipe.Recipe {
 }
 
 // everyThreshold measures all of them, where no lever but bypass is asked for, and enters the times
-// beside what one launch told of them. It gives their number.
+// beside what one launch showed of them. It gives their number.
 func (s *search) everyThreshold() (int, error) {
 	if !slices.Equal(s.t.o.Levers, []string{"bypass"}) || s.k.Loads == 0 {
 		return 0, nil

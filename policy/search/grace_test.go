@@ -18,10 +18,10 @@ import (
 type late struct {
 	*simGPU
 	whole time.Duration
-	told  *outcomes
+	heard *outcomes
 }
 
-// outcomes is a Progress that keeps what it is told of configurations.
+// outcomes is a Progress that keeps what it hears of configurations.
 type outcomes struct {
 	policy.Silent
 	open []string
@@ -70,9 +70,9 @@ func (l *late) search(t *testing.T, grace time.Duration) (d *cache.Decision, too
 	}}
 	l.simGPU = newSim(t, k)
 	l.takes = true
-	l.told = &outcomes{}
+	l.heard = &outcomes{}
 	l.bubble(func(t *testing.T) {
-		tuner := NewTuner(context.Background(), simOptions(), l, l, l, l.told)
+		tuner := NewTuner(context.Background(), simOptions(), l, l, l, l.heard)
 		tuner.SetBudget(3*time.Second, grace)
 		begun := time.Now()
 		p, _, tuned := l.replays(tuner, 1)
@@ -107,7 +107,7 @@ func TestOpen(t *testing.T) {
 		best.Open != "it was not compiled as a build compiles it in time" {
 		t.Errorf("decided %q, of the best is said %+v", d.Recipe, best)
 	}
-	if said := fmt.Sprint(*l.told); !strings.Contains(said, "unroll=4 took 0.5") ||
+	if said := fmt.Sprint(*l.heard); !strings.Contains(said, "unroll=4 took 0.5") ||
 		!strings.Contains(said, best.Open) {
 		t.Errorf("the run says %s", said)
 	}

@@ -20,7 +20,7 @@ type heaplessSim struct {
 
 func (g *heaplessSim) Heapless(_ context.Context, k *policy.Kernel) (*policy.Candidate, error) {
 	if g.made++; g.refuse {
-		return nil, errors.New("it can't be told")
+		return nil, errors.New("it isn't known")
 	}
 	return &policy.Candidate{Path: k.Name + "|false|heapless=on"}, nil
 }
@@ -34,7 +34,7 @@ func TestHeapless(t *testing.T) {
 	}{
 		"never":        {},
 		"no such":      {plain: true, want: "it may allocate memory on the device"},
-		"not made":     {refuse: true, want: "can't be told"},
+		"not made":     {refuse: true, want: "isn't known"},
 		"allocates":    {takes: true, want: "it allocates memory on the device"},
 		"by its bits":  {trouble: "bits", want: "other bits"},
 		"by its fault": {trouble: "fault", want: "it may allocate memory on the device"},

@@ -177,7 +177,7 @@ func (p *pool) idle(k *policy.Kernel) bool {
 	return true
 }
 
-// patience is how long Close waits for a worker. Tools that it runs end when they are told to; what
+// patience is how long Close waits for a worker. Tools that it runs end when asked to; what
 // is computed here, a proof, looks up now and then at best. It is a variable for tests.
 var patience = 5 * time.Second
 

@@ -69,7 +69,7 @@ func (g *samplingSim) table(variable string, size int) ([]byte, error) {
 }
 
 // TestSampledOrder: a slow kernel's thresholds are tried in the order that one launch gave, with
-// one among them that would be left out; where nothing can be told, in today's order.
+// one among them that would be left out; where nothing is known, in today's order.
 func TestSampledOrder(t *testing.T) {
 	for name, c := range map[string]struct {
 		refuse  bool
@@ -172,7 +172,7 @@ func TestSampledValues(t *testing.T) {
 	}
 }
 
-// TestEveryThreshold: the benchmark measures all of them, and keeps what each launch told.
+// TestEveryThreshold: the benchmark measures all of them, and keeps what each launch showed.
 func TestEveryThreshold(t *testing.T) {
 	k := &simKernel{Kernel: policy.Kernel{Loads: 3}}
 	g := &samplingSim{simGPU: newSim(t, k), cycles: func(n int) uint64 { return uint64(1000 - 10*n) }}

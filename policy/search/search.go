@@ -194,7 +194,7 @@ func (s *search) singly() error {
 	}
 	if s.slow(len(cheap) + len(dear)) {
 		for i := range lists {
-			lists[i] = s.foretold(lists[i])
+			lists[i] = s.predicted(lists[i])
 		}
 		if err := s.sparing(append(won, byTurns(lists)...)); err != nil {
 			return err

@@ -69,7 +69,7 @@ type simGPU struct {
 	part    float64       // of the time that a replayed launch stands for
 	capture string        // that is replayed
 	rises   float64       // ns of work, below which the clocks are low: all takes a sixth more
-	either  bool          // and which state of the L2 cache is its own can't be told
+	either  bool          // and which state of the L2 cache is its own isn't known
 	repeats bool          // the program launches kernels in a row
 	counter *simCounter   // of energy
 

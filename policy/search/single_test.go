@@ -81,7 +81,7 @@ func TestEveryLever(t *testing.T) {
 // TestForeign: where no levers but caps and cache hints are allowed, no other one is compiled, and
 // the report says why.
 func TestForeign(t *testing.T) {
-	g := newSim(t, &simKernel{Kernel: policy.Kernel{Loads: 8, Stores: 2, Foreign: "of another file",
+	g := newSim(t, &simKernel{Kernel: policy.Kernel{Loads: 8, Stores: 2, External: "of another file",
 		Loops: []source.Loop{{Site: "1", Kind: "for"}}},
 		speed: func(r recipe.Recipe, s policy.Shape, plain bool) float64 {
 			switch {

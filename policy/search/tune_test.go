@@ -265,7 +265,7 @@ func TestLeftAlone(t *testing.T) {
 	usual := func(r recipe.Recipe, s policy.Shape, plain bool) float64 { return 0.5 }
 	random := &simKernel{speed: usual, random: true}
 	short := &simKernel{speed: usual, time: 500}
-	foreign := &simKernel{speed: usual}
+	other := &simKernel{speed: usual}
 	graph := &simKernel{speed: usual}
 	warps := &simKernel{Kernel: policy.Kernel{Alone: "it uses setmaxnreg"}, speed: usual}
 	broken := &simKernel{speed: usual, trouble: func(r recipe.Recipe, launch int) string {
@@ -274,10 +274,10 @@ func TestLeftAlone(t *testing.T) {
 		}
 		return ""
 	}}
-	g := newSim(t, random, short, foreign, graph, warps, broken)
+	g := newSim(t, random, short, other, graph, warps, broken)
 	results, tuner := g.run(simOptions(), app{launches: []appLaunch{
 		{kernel: "_Z1aPfi", shape: shape(10, 64)}, {kernel: "_Z1bPfi", shape: shape(10, 64)},
-		{kernel: "_Z1cPfi", shape: shape(10, 64), module: "foreign"},
+		{kernel: "_Z1cPfi", shape: shape(10, 64), module: "other"},
 		{kernel: "_Z1dPfi", shape: shape(10, 64), alone: "captured into a graph"},
 		{kernel: "_Z1ePfi", shape: shape(10, 64)}, {kernel: "_Z1fPfi", shape: shape(10, 64)},
 	}})

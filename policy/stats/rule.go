@@ -37,7 +37,7 @@ func (r Rule) Better(i Interval) bool {
 }
 
 // step is what the driver's event times are multiples of, on an H200: 32 ns. What two intervals
-// differ by is told by four events.
+// differ by takes four events.
 const step = 32 * time.Nanosecond
 
 // Seen tells whether a gain is more than events can be off by, and is one still where it is as

@@ -73,7 +73,7 @@ func (p *ByProfile) weighs(list []*capture.Manifest,
 	}
 	return func(m *capture.Manifest) float64 {
 		share, _ := p.Share(m.Kernel)
-		if part, told := p.Parts(m.Kernel)[at(m).Shape]; told {
+		if part, ok := p.Parts(m.Kernel)[at(m).Shape]; ok {
 			return share * part * m.Weight() / max(in[at(m)], 1e-12)
 		}
 		return share * m.Weight() / max(of[m.Kernel], 1e-12)

@@ -7,8 +7,8 @@
 // Run does all of it, for gnvcc tune and gnvcc replay. Who has captures already makes a
 // ReplaySearch: Jobs says which are worth a search and with which share of the time, Search does
 // them. Decisions, Compiler and Predictor are what verbs need of the same: decisions in the store,
-// kernels that were built, recipes that are foretold. Nothing here reads flags or gives exit codes:
-// cmd/gnvcc does, which calls this package, with policy/retune.
+// kernels that were built, recipes that are predicted. Nothing here reads flags or gives exit
+// codes: cmd/gnvcc does, which calls this package, with policy/retune.
 //
 // A GPU is asked for (Request.GPU, ReplaySearch.GPU), so that a test can simulate one.
 //

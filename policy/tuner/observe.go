@@ -34,7 +34,7 @@ type Observation struct {
 	Rank   int           // of a parallel program's processes, whose launches are captured
 	// Wanted says why launches of a kernel are not captured, nil where they are.
 	Wanted func(*profile.Launch) error
-	// told how many launches are captured when the time is over and the program runs on; may be nil
+	// called with the captures' number when the time is over and the program runs on; may be nil
 	Gone func(captured int)
 }
 
@@ -253,7 +253,7 @@ func (w *ReplaySearch) queue(list []*capture.Manifest) (jobs []Job) {
 }
 
 // elsewhere tells of which kernels others decide: of those that they search on, where they do. The
-// tuner here is told nothing of these, and so decides nothing: a decision without a measurement
+// tuner here hears nothing of these, and so decides nothing: a decision without a measurement
 // would take the place of theirs.
 func (w *ReplaySearch) elsewhere(jobs []Job) func(*profile.Launch) bool {
 	theirs := map[string]bool{}
@@ -307,8 +307,7 @@ func observed(seen []capture.Seen, total float64) string {
 		100*sum/max(total, 1e-12), total)
 }
 
-// SocketScratch makes a folder for the program's run whose path is short enough for a socket in
-// it.
+// SocketScratch makes a folder for the program's run whose path is short enough for a socket in it.
 func SocketScratch() (*scratch.Folder, error) {
 	var first error
 	for _, dir := range []string{os.TempDir(), "/tmp"} {

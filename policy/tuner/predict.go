@@ -9,7 +9,7 @@ import (
 
 	"gnvcc/cache"
 	"gnvcc/driver/record"
-	"gnvcc/policy/foretell"
+	"gnvcc/policy/predicted"
 	"gnvcc/profile/units"
 	"gnvcc/rewrite"
 	"gnvcc/rewrite/recipe"
@@ -43,18 +43,18 @@ func NewPredictor(store *cache.Store, decided []cache.Decision, version string) 
 func (p *Predictor) Close() { p.compiler.Close() }
 
 // Predict predicts one kernel.
-func (p *Predictor) Predict(ctx context.Context, b record.BuiltKernel) (*foretell.Kernel, error) {
+func (p *Predictor) Predict(ctx context.Context, b record.BuiltKernel) (*predicted.Kernel, error) {
 	known, err := p.compiler.Kernel(b.Assembly.Cubin, b.Name)
 	if err != nil {
 		return nil, err
 	}
-	if why := cmp.Or(known.Alone, known.Foreign); why != "" { // its machine code is not all there
+	if why := cmp.Or(known.Alone, known.External); why != "" { // its machine code is not all there
 		return nil, errors.New(why)
 	}
-	return foretell.Look(ctx, p.compiler, known, p.decided[b.Identity], p.machine)
+	return predicted.Look(ctx, p.compiler, known, p.decided[b.Identity], p.machine)
 }
 
-// Recipe gives the decision for what is foretold to be fastest, nil where nothing is to be kept;
+// Recipe gives the decision for what is predicted to be fastest, nil where nothing is to be kept;
 // the text says which, and why.
 func (p *Predictor) Recipe(ctx context.Context, b record.BuiltKernel) (*cache.Decision, string) {
 	if d := p.decided[b.Identity]; d != nil && !d.Predicted {

@@ -45,7 +45,7 @@ type ReplaySearch struct {
 	Limits   capture.Limits
 	Budget   time.Duration // for all of it
 	Say      func(format string, args ...any)
-	At       func(n, of int, end time.Time) // told how far the search is; may be nil
+	At       func(n, of int, end time.Time) // called with how far the search is; may be nil
 	Profile  *ByProfile                     // whose shares of the time count, nil: as observed
 
 	// has others search in its place; nil: nobody
@@ -171,6 +171,9 @@ func (w *ReplaySearch) settled(j Job, now *capture.Manifest) bool {
 // bytes: that takes some hundred MiB, and a replay has its launch's memory twice.
 const roomy = 2 << 30
 
+// Roomy tells of a launch that reaches no more.
+func Roomy(m *capture.Manifest) bool { return m.Bytes <= roomy }
+
 // prepare starts a process for the next replay, unless there is one or no replay will follow; now
 // is what is replayed at this moment. Launches beside it take as long as ever (docs/facts.md).
 func (w *ReplaySearch) prepare(ctx context.Context, now *capture.Manifest) {
@@ -226,7 +229,7 @@ func (w *ReplaySearch) unpack(list []Job, done <-chan struct{}) <-chan file {
 }
 
 // classify tells a capture which of its ranges the kernel reads as floating point alone. Where a
-// pointer's use can't be told, content decides.
+// pointer's use isn't known, content decides.
 func (w *ReplaySearch) classify(m *capture.Manifest) {
 	k, err := w.Kernel(m.Cubin, m.Kernel)
 	if err != nil {
@@ -265,12 +268,8 @@ func (w *ReplaySearch) replay(ctx context.Context, m *capture.Manifest, u *repla
 	o := w.replayOptions()
 	o.Vary = w.Tuner.Vary
 	o.Worth = func() bool { return w.Tuner.Decided(is) }
-	var reached int64
-	for _, r := range m.Ranges {
-		reached += r.Size
-	}
 	prepare := func() {
-		if reached <= roomy {
+		if Roomy(m) {
 			w.prepare(ctx, m)
 		}
 	}

@@ -55,9 +55,9 @@ type Request struct {
 	Listen  policy.Progress // nil: nobody
 	// says what takes long, and gives what is called when it is over; may be nil
 	During func(what string) (over func())
-	// told how far a search is; may be nil
+	// called with how far a search is; may be nil
 	At func(n, of int, end time.Time)
-	// told what was found, before anything is built with it; may be nil
+	// called with what was found, before anything is built with it; may be nil
 	Found  func(Found)
 	Stderr io.Writer // what apply and the judge say
 }

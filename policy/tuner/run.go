@@ -24,7 +24,7 @@ import (
 )
 
 // A run is one run of gnvcc tune or gnvcc replay: what it needs is opened, the program is run and
-// searched, what was found is told and built with.
+// searched, what was found is reported and built with.
 type run struct {
 	Request
 	begun   time.Time

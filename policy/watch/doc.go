@@ -4,5 +4,5 @@
 // tests of what they like.
 //
 // Files: watch.go the nouns and the loop, match.go kernels and captures, try.go commands that are
-// run again, tune.go kernels that are tuned, status.go what people are told.
+// run again, tune.go kernels that are tuned, status.go the status as text.
 package watch

@@ -209,7 +209,7 @@ func (m *match) job(k Kernel, list []Captured) *Job {
 			job.Before = append(job.Before, x.Identity)
 		}
 	}
-	if share, told := m.world.Share(k.Name); told {
+	if share, ok := m.world.Share(k.Name); ok {
 		job.Share = share
 	}
 	return job

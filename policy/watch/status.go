@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// What people are told, as gnvcc watch --status prints it.
+// The status as gnvcc watch --status prints it.
 
 // A Status is one moment of a watch.
 type Status struct {
@@ -59,7 +59,7 @@ type Done struct {
 	Took                     float64 // seconds since the edit was noticed
 }
 
-// kept is how many of the last kernels are told.
+// kept is how many of the last kernels it lists.
 const kept = 20
 
 // status gives the moment; w.mu is held.
@@ -83,8 +83,8 @@ func (w *Watcher) status() Status {
 		if s.Paused != "" {
 			why = s.Paused
 		}
-		if told := w.told[j.Kernel.Identity]; told != "" {
-			why += "; " + told
+		if text := w.predicted[j.Kernel.Identity]; text != "" {
+			why += "; " + text
 		}
 		s.Waiting = append(s.Waiting, Wait{Kernel: j.Kernel.Name, Source: j.Kernel.Source,
 			Identity: j.Kernel.Identity, Why: why, Share: j.Share})

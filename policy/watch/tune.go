@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"gnvcc/policy"
 )
 
 // Kernels that are tuned.
@@ -71,7 +73,7 @@ func (w *Watcher) tuneNext(ctx context.Context) (did bool) {
 		return false
 	}
 	if !w.free(true) {
-		w.foretell(ctx, jobs)
+		w.predict(ctx, jobs)
 		return false
 	}
 	w.gpu.Lock()
@@ -102,7 +104,7 @@ func (w *Watcher) tuneNext(ctx context.Context) (did bool) {
 		}
 		w.settle(job, out, time.Since(noticed))
 	} else if ctx.Err() == nil { // not interrupted: what went wrong is the world's, and lasts perhaps
-		w.left[job.Kernel.Identity] = left{firstLine(err), false, job.on()}
+		w.left[job.Kernel.Identity] = left{policy.FirstLine(err), false, job.on()}
 	}
 	w.mu.Unlock()
 	if err == nil || ctx.Err() == nil {
@@ -114,12 +116,6 @@ func (w *Watcher) tuneNext(ctx context.Context) (did bool) {
 			Candidates: out.Candidates, Err: err})
 	}
 	return true
-}
-
-// firstLine is an error without what a panic has behind it, which is for the log.
-func firstLine(err error) string {
-	line, _, _ := strings.Cut(err.Error(), "\n")
-	return line
 }
 
 // guarded turns a panic into an error: one kernel, or one command, is not to end the watch.
@@ -256,18 +252,18 @@ func (w *Watcher) runs(ctx context.Context, work *sync.WaitGroup) (wait bool) {
 	return wait
 }
 
-// foretell says what can be said of kernels that can't be tuned for now.
-func (w *Watcher) foretell(ctx context.Context, jobs []Job) {
+// predict says what can be said of kernels that can't be tuned for now.
+func (w *Watcher) predict(ctx context.Context, jobs []Job) {
 	for _, j := range jobs {
 		w.mu.Lock()
-		_, known := w.told[j.Kernel.Identity]
+		_, known := w.predicted[j.Kernel.Identity]
 		w.mu.Unlock()
 		if known || ctx.Err() != nil {
 			continue
 		}
-		text := w.world.Foretell(ctx, j)
+		text := w.world.Predict(ctx, j)
 		w.mu.Lock()
-		w.told[j.Kernel.Identity] = text
+		w.predicted[j.Kernel.Identity] = text
 		w.mu.Unlock()
 		if text != "" {
 			w.o.Log(Event{What: "foretold", Kernel: j.Kernel.Name, Text: text})

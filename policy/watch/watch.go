@@ -51,7 +51,7 @@ type World interface {
 	// files that are new, or can't be read.
 	Profiles() []string
 	// Share gives a kernel's part of the GPU's time by the newest profile that has it.
-	Share(kernel string) (share float64, told bool)
+	Share(kernel string) (share float64, known bool)
 	// Stale says why a kernel that is as it was captured is to be tuned again, on these captures.
 	Stale(k Kernel, list []Captured) News
 	// Decided tells whether there is a decision for a kernel on a GPU.
@@ -69,9 +69,9 @@ type World interface {
 	Edited(c Command) bool
 	// Watch has files watched from now on.
 	Watch(files, tools []string)
-	// Foretell says of a kernel that can't be tuned for now what can be said without a GPU; "":
+	// Predict says of a kernel that can't be tuned for now what can be said without a GPU; "":
 	// nothing.
-	Foretell(ctx context.Context, j Job) string
+	Predict(ctx context.Context, j Job) string
 	// Run runs the user's program, for launches of kernels. It is asked only where Options.Runs says
 	// so.
 	Run(ctx context.Context, kernels []string) error
@@ -84,12 +84,12 @@ type Options struct {
 	Tries  int           // commands run at a time
 	Settle time.Duration // a build is over when it has noted nothing for so long (usual: 5 s)
 	// before a command is tried again that failed by no fault of its sources (usual: 1 min)
-	Retry time.Duration
-	Pause time.Duration // between looks at whether the machine is free again (usual: 5 s)
-	Runs  bool          // World.Run may be asked
-	Base  Status        // what the status begins with
-	Log   func(Event)
-	Told  func(Status) // is given the status when it has changed
+	Retry    time.Duration
+	Pause    time.Duration // between looks at whether the machine is free again (usual: 5 s)
+	Runs     bool          // World.Run may be asked
+	Base     Status        // what the status begins with
+	Log      func(Event)
+	OnStatus func(Status) // is called when the status has changed
 }
 
 // An Event is something to be logged.
@@ -123,14 +123,14 @@ type Watcher struct {
 	failing map[string]string
 	retry   map[string]time.Time // when those are tried again that failed by no fault of their sources
 
-	tuning  *Job
-	cancel  context.CancelFunc // of the tuning
-	decided map[[2]string]bool // identity and device
-	left    map[string]left    // kernels that were left alone, by identity
-	history map[place][]string // identities that were decided, the last one first
-	ran     map[string]string  // identities for which the program was run, with what Program said then
-	told    map[string]string  // what was foretold, by identity
-	gpu     sync.Mutex         // held by who uses the GPU: a search, or the user's program
+	tuning    *Job
+	cancel    context.CancelFunc // of the tuning
+	decided   map[[2]string]bool // identity and device
+	left      map[string]left    // kernels that were left alone, by identity
+	history   map[place][]string // identities that were decided, the last one first
+	ran       map[string]string  // identities for which the program was run, with what Program said
+	predicted map[string]string  // by identity
+	gpu       sync.Mutex         // held by who uses the GPU: a search, or the user's program
 
 	noticed time.Time       // the last edit
 	noted   time.Time       // when something was noted last
@@ -170,8 +170,8 @@ func New(world World, o Options) *Watcher {
 	if o.Log == nil {
 		o.Log = func(Event) {}
 	}
-	if o.Told == nil {
-		o.Told = func(Status) {}
+	if o.OnStatus == nil {
+		o.OnStatus = func(Status) {}
 	}
 	return &Watcher{o: o, world: world, base: o.Base, changed: make(chan struct{}),
 		built: map[string]Command{}, commands: map[string]Command{}, byFile: map[string][]string{},
@@ -179,7 +179,7 @@ func New(world World, o Options) *Watcher {
 		results: map[string][]result{}, dirty: map[string]bool{}, trying: map[string]context.CancelFunc{},
 		failing: map[string]string{}, retry: map[string]time.Time{}, decided: map[[2]string]bool{},
 		left: map[string]left{}, paused: map[bool]string{}, history: map[place][]string{},
-		ran: map[string]string{}, told: map[string]string{}, doing: map[string]bool{},
+		ran: map[string]string{}, predicted: map[string]string{}, doing: map[string]bool{},
 		logged: map[string]bool{}, measured: map[string]int{}}
 }
 
@@ -234,7 +234,7 @@ func (w *Watcher) stir() {
 	w.changed = make(chan struct{})
 	s := w.status()
 	w.mu.Unlock()
-	w.o.Told(s)
+	w.o.OnStatus(s)
 }
 
 // each does one thing after another, whenever there may be one.

@@ -73,8 +73,8 @@ func (f *fake) Profiles() []string { return nil }
 func (f *fake) Share(kernel string) (float64, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	share, told := f.share[kernel]
-	return share, told
+	share, ok := f.share[kernel]
+	return share, ok
 }
 
 func (f *fake) Stale(k Kernel, _ []Captured) News {
@@ -132,7 +132,7 @@ func (f *fake) Watch(files, tools []string) {
 	f.watched = files
 }
 
-func (f *fake) Foretell(context.Context, Job) string { return "" }
+func (f *fake) Predict(context.Context, Job) string { return "" }
 
 func (f *fake) Run(ctx context.Context, kernels []string) error {
 	f.mu.Lock()
@@ -198,7 +198,7 @@ func (f *fake) start(t *testing.T, o Options) *running {
 	t.Helper()
 	r := &running{fake: f, t: t, edits: make(chan []string), notes: make(chan struct{})}
 	o.Settle, o.Pause = 20*time.Millisecond, 20*time.Millisecond
-	o.Told = func(s Status) {
+	o.OnStatus = func(s Status) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		if s.At.After(r.last.At) {

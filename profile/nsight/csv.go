@@ -282,7 +282,7 @@ func traceTable(h header) *table {
 // isOperation tells copies and the like from kernels: "[CUDA memcpy Host-to-Device]".
 func isOperation(name string) bool { return strings.HasPrefix(name, "[CUDA ") }
 
-// device notes the GPU; of several none is told.
+// device notes the GPU; of several none is named.
 func (b *builder) device(name string) {
 	switch {
 	case name == "" || b.Device == "several":

@@ -3,5 +3,8 @@
 // in it: so that a search sees a launch as it would in the program, and a candidate that faults,
 // hangs or corrupts costs a process that is nobody's.
 //
-// Callers: policy/tuner; cmd/gnvcc (captures). The package imports profile and its rooms.
+// Files: replay.go a replay, build.go the replayer, cache.go the L2 cache as a launch finds it,
+// standby.go a process that has its context already, sanitize.go compute-sanitizer.
+//
+// Callers: policy/tuner, retune, compare; cmd/gnvcc. The package imports profile and its rooms.
 package replay

@@ -103,7 +103,7 @@ func TestDriverFails(t *testing.T) {
 		}
 		if code == 0 || !strings.Contains(text, "\nstop ") && !strings.HasPrefix(text, "stop ") ||
 			strings.Contains(text, "done\n") {
-			t.Errorf("%s fails, and nobody is told: exit code %d\n%s", symbol, code, text)
+			t.Errorf("%s fails, and nobody says so: exit code %d\n%s", symbol, code, text)
 		}
 	}
 	if n < 20 {

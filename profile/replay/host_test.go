@@ -17,7 +17,7 @@ import (
 	"gnvcc/profile/capture"
 )
 
-// noted is a host that notes what it is told.
+// noted is a host that notes its calls.
 type noted struct {
 	events []string
 	seen   []profile.Seen
@@ -89,7 +89,7 @@ func TestOnly(t *testing.T) {
 func TestEnough(t *testing.T) {
 	for _, worth := range []bool{true, false} {
 		enough := filepath.Join(t.TempDir(), "enough")
-		told := func() bool { _, err := os.Stat(enough); return err == nil }
+		ended := func() bool { _, err := os.Stat(enough); return err == nil }
 		w := &only{decider: &noted{}, m: manifest(), launches: 1, variations: []int{1, 2}, enough: enough,
 			worth: func() bool {
 				return worth
@@ -102,8 +102,8 @@ func TestEnough(t *testing.T) {
 					t.Errorf("a run on varied data may take %v", v.Long)
 				}
 			}
-			if want := i == 1 && !worth || i == 2; told() != want {
-				t.Errorf("worth %v, launch %d: told %v", worth, i, told())
+			if want := i == 1 && !worth || i == 2; ended() != want {
+				t.Errorf("worth %v, launch %d: ended %v", worth, i, ended())
 			}
 		}
 	}

@@ -23,20 +23,20 @@ type Options struct {
 	Agent   string                           // the built agent
 	Limit   time.Duration                    // longest time for one run of the kernel
 	Log     func(format string, args ...any) // trouble; nil: dropped
-	// the decider is told of the launches' counts when the process ends: once for a capture
+	// the decider gets the launches' counts when the process ends: once for a capture
 	Count bool
 	// Vary holds a session on a launch with varied data (its number from 1), after the ordinary ones;
 	// nil: none is asked for. False: no other variation is wanted.
 	Vary func(ctx context.Context, variation int, l *profile.Launch, s profile.Session) bool
 	// Worth tells, after the ordinary launches, whether there is anything to vary for; nil: there is.
 	Worth func() bool
-	// Running is told, once, that the process has its context: where a GPU gives one process at a time
-	// a context, another one can't take it now; nil: nobody wants to know.
+	// Running is called once, when the process has its context: where a GPU gives one process at a
+	// time a context, another one can't take it now; nil: nobody wants to know.
 	Running func()
 	// Heap: the decider sees to it that a launch takes no memory from the device's heap, and Tune is
 	// asked of kernels that may; else they are left alone.
 	Heap bool
-	// Untimed is told, once, that nothing is measured any more, and all is known about the ordinary
+	// Untimed is called once, when nothing is measured any more, and all is known about the ordinary
 	// launches; nil: nobody wants to know.
 	Untimed func()
 	// Standby is used, and closed; nil: a process is started.
@@ -131,7 +131,9 @@ func Run(ctx context.Context, o Options, u *Unpacked, h profile.Decider, launche
 	}
 	if s := o.Standby; s != nil {
 		w.enough = s.status() + ".enough"
-		if out, told := s.play(w, u.file(), args, begun); told && ctx.Err() == nil {
+		ends := context.AfterFunc(ctx, s.cancel) // it was begun for longer than this
+		out, ok := s.play(w, u.file(), args, begun)
+		if ends(); ok && ctx.Err() == nil {
 			return out.judged(begun)
 		}
 	}
@@ -312,7 +314,7 @@ func (w *only) apply(l *profile.Launch) {
 	l.Part, l.Capture = w.m.Part, w.m.ID
 }
 
-// stop keeps the replayer from another variation. That it could not be told costs time only.
+// stop keeps the replayer from another variation. If that fails it costs time only.
 func (w *only) stop() { _ = os.WriteFile(w.enough, nil, 0o600) }
 
 func (w *only) LeftAlone(l *profile.Launch, reason string) profile.Verdict {

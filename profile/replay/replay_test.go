@@ -99,8 +99,8 @@ func play(t *testing.T, program string, content []byte) (int, string) {
 	return cmd.ProcessState.ExitCode(), string(text)
 }
 
-// The replayer reads what is written here: what is wrong with it is told, and with a sound one it
-// comes as far as the driver.
+// The replayer reads what is written here: what is wrong with it is reported, and with a sound one
+// it comes as far as the driver.
 func TestReads(t *testing.T) {
 	program := built(t)
 	whole := file(t, 0x7e0000000000)

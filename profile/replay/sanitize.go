@@ -35,7 +35,7 @@ func Sanitize(ctx context.Context, o Options, u *Unpacked, program, tool string)
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // the launch is a process below it
 		cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 		cmd.WaitDelay = time.Second
-		said, _ := cmd.CombinedOutput() // how it ended is told by what it wrote
+		said, _ := cmd.CombinedOutput() // what it wrote says how it ended
 		return said
 	}
 	log, status := filepath.Join(dir, "log"), filepath.Join(dir, "status")

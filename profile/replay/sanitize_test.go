@@ -16,10 +16,10 @@ const asSanitizer = `#!/bin/sh
 [ "$1" = --help ] && { echo "  --initcheck-address-space arg (=global)"; exit 0; }
 while [ "${1#--}" != "$1" ]; do
   [ "$1" = --log-file ] && log=$2
-  told="$told $1 $2"; shift 2
+  said="$said $1 $2"; shift 2
 done
 "$@"
-echo "========= exit code $? with$told sanitized=$GNVCC_REPLAY_SANITIZED" >"$log"
+echo "========= exit code $? with$said sanitized=$GNVCC_REPLAY_SANITIZED" >"$log"
 `
 
 // TestSanitize: the launch is done once, by the replayer itself, and its end is told apart from one

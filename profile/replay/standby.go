@@ -70,8 +70,8 @@ func (s *Standby) play(w *only, file string, args []string, begun time.Time) (Ou
 	s.gate.Close()
 	<-s.ended
 	out := read(s.status(), begun)
-	_, told := out.Spent["read"]
-	return out.ended(s.exit), told
+	_, ok := out.Spent["read"]
+	return out.ended(s.exit), ok
 }
 
 // Close ends the process, if it still runs, and waits until it is gone.

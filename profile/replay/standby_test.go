@@ -92,6 +92,17 @@ func TestStandby(t *testing.T) {
 	s = Prepare(context.Background(), Options{Program: program, Agent: program}, uuid)
 	s.Close()
 	(*Standby)(nil).Close()
+	// One whose launch does not end goes with the time for it, though it was begun for longer.
+	t.Setenv("STUCK", "1")
+	o := Options{Program: program, Agent: program}
+	o.Standby = Prepare(context.Background(), o, uuid)
+	ctx, cancel := context.WithTimeout(context.Background(), 300*time.Millisecond)
+	defer cancel()
+	begun := time.Now()
+	_, err := Run(ctx, o, unpacked, &noted{}, 1, nil)
+	if err == nil || time.Since(begun) > 8*time.Second {
+		t.Errorf("%v after %v", err, time.Since(begun))
+	}
 	if left, _ := os.ReadDir(os.TempDir()); len(left) > 0 {
 		t.Errorf("left behind: %v", left)
 	}

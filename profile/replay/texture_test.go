@@ -79,12 +79,12 @@ func TestTextures(t *testing.T) {
 		if err := os.WriteFile(content, packed(t, raw), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		status, told := content+".status", content+".launched"
+		status, log := content+".status", content+".launched"
 		cmd := exec.Command(program, content, status, "1")
-		cmd.Env = append(os.Environ(), "LD_LIBRARY_PATH="+dir, "HANDLES="+c.handles, "LAUNCHED="+told)
+		cmd.Env = append(os.Environ(), "LD_LIBRARY_PATH="+dir, "HANDLES="+c.handles, "LAUNCHED="+log)
 		_ = cmd.Run()
 		text, _ := os.ReadFile(status)
-		launched, _ := os.ReadFile(told)
+		launched, _ := os.ReadFile(log)
 		first, _, _ := strings.Cut(string(launched), "\n")
 		if c.why == "" && !strings.HasSuffix(string(text), "done\n") ||
 			c.why != "" && (!strings.Contains(string(text), c.why) || strings.Contains(string(text), "done")) ||

@@ -82,7 +82,7 @@ func twoLoads(f *ptx.Func) error {
 				string(f.Text()[a.At:s.End]))
 	}
 	if !found {
-		return errors.New("no load in the kernel can be told to bypass")
+		return errors.New("no load in the kernel can bypass L1")
 	}
 	return nil
 }

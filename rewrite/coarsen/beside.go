@@ -186,7 +186,7 @@ func plainBarrier(f *ptx.Func, i int) bool {
 // names calls yield for each name in an instruction, its guard's aside, that is no register of the
 // body's.
 func (r *besideRead) names(i int, yield func(n ptx.Span, name string)) {
-	r.flow.Foreign(i, func(n ptx.Span) bool {
+	r.flow.Symbols(i, func(n ptx.Span) bool {
 		yield(n, string(r.f.Bytes(n)))
 		return true
 	})

@@ -69,17 +69,17 @@ func coarseCallee(f *ptx.Func) string {
 			if !coarseCalled(f, i) {
 				return fmt.Sprintf("does more than compute (%s)", f.Opcode(i))
 			}
-			foreign := ""
-			flow.Foreign(i, func(n ptx.Span) bool {
+			read := ""
+			flow.Symbols(i, func(n ptx.Span) bool {
 				name := string(f.Bytes(n))
 				base, _, _ := strings.Cut(name, ".")
 				if name[0] == '%' && (base != "%tid" && base != "%ntid" || !shapeOf(name)) {
-					foreign = name
+					read = name
 				}
-				return foreign == ""
+				return read == ""
 			})
-			if foreign != "" {
-				return "reads " + foreign
+			if read != "" {
+				return "reads " + read
 			}
 		}
 	}

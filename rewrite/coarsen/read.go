@@ -355,7 +355,7 @@ func (c *coarseRead) names(i int, numbered *bool) error {
 	}) {
 		return fmt.Errorf("it has a guard that it does not declare (%s)", f.Opcode(i))
 	}
-	c.flow.Foreign(i, func(n ptx.Span) bool {
+	c.flow.Symbols(i, func(n ptx.Span) bool {
 		name := string(f.Bytes(n))
 		_, isShared := c.shared[name]
 		switch {

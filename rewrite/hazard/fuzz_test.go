@@ -10,7 +10,7 @@ import (
 	"gnvcc/rewrite/ptx"
 )
 
-// FuzzFind gives foreign PTX to the search for hazards: whatever it is, there is an answer, and
+// FuzzFind gives hostile PTX to the search for hazards: whatever it is, there is an answer, and
 // each finding says what to do.
 func FuzzFind(f *testing.F) {
 	files, err := filepath.Glob("../testdata/spin-*.txtar")

@@ -41,7 +41,7 @@ func (f Finding) String() string {
 }
 
 // Find looks through one kernel. shapes are the blocks that it is known to be launched with;
-// without any, only what holds for usual shapes is told.
+// without any, only what holds for usual shapes is reported.
 func Find(m *ptx.Module, kernel string, shapes [][3]int) ([]Finding, error) {
 	f := m.Entry(kernel)
 	if f == nil || !f.Body {
@@ -102,8 +102,8 @@ func (k *kernelView) tell(stmt int, class Class, text, advice string) {
 	k.found = append(k.found, placed{Finding{k.Name, class, k.line(stmt), text, advice}, stmt})
 }
 
-// line is the user's line of a statement, by the last .loc in front of it. What was inlined is told
-// where it was inlined.
+// line is the user's line of a statement, by the last .loc in front of it. What was inlined is
+// reported where it was inlined.
 func (k *kernelView) line(stmt int) string {
 	for i := stmt; i >= 0; i-- {
 		if k.Stmts[i].Kind != ptx.Line || string(k.Opcode(i)) != ".loc" {

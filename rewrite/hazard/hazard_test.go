@@ -40,7 +40,7 @@ func expected(t *testing.T, target string) []string {
 	return out
 }
 
-// TestFind: what is marked is told, at its line, for every nvcc; nothing else is.
+// TestFind: what is marked is reported, at its line, for every nvcc; nothing else is.
 func TestFind(t *testing.T) {
 	for _, kit := range ptxtest.Toolkits(t) {
 		target := "sm_80"

@@ -225,20 +225,20 @@ func (k *kernelView) order() {
 		})
 	}
 	const advice = "take locks in one order everywhere: the smaller address or index first"
-	told := map[int]bool{}
+	found := map[int]bool{}
 	for n, p := range pairs {
 		for _, q := range pairs[n+1:] {
 			if p.outer.Lock == q.inner.Lock && p.inner.Lock == q.outer.Lock &&
-				k.depend(base(k, p.outer)) == 0 && k.depend(base(k, p.inner)) == 0 && !told[q.inner.Atom] {
-				told[q.inner.Atom] = true
+				k.depend(base(k, p.outer)) == 0 && k.depend(base(k, p.inner)) == 0 && !found[q.inner.Atom] {
+				found[q.inner.Atom] = true
 				k.tell(q.inner.Atom, Order, "two locks are taken in one order here and in the other"+
 					at(k.line(p.inner.Atom))+": two threads can each have one and wait for the other for ever",
 					advice)
 			}
 		}
 		if p.outer.Root != "" && p.outer.Root == p.inner.Root && k.depend(base(k, p.outer))&onData != 0 &&
-			k.depend(base(k, p.inner))&onData != 0 && !k.sorted(p.outer, p.inner) && !told[p.inner.Atom] {
-			told[p.inner.Atom] = true
+			k.depend(base(k, p.inner))&onData != 0 && !k.sorted(p.outer, p.inner) && !found[p.inner.Atom] {
+			found[p.inner.Atom] = true
 			k.tell(p.inner.Atom, Order, "a second lock of the same array is taken while one is held"+
 				at(k.line(p.outer.Atom))+
 				", both by indexes that were read: two threads with the same two can each have one and wait for the other for ever", advice)

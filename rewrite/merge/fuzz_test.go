@@ -44,7 +44,7 @@ const fuzzBase = `.version 9.0
 }
 `
 
-// FuzzInto merges foreign modules. What comes out can be parsed, has all kernels of the default
+// FuzzInto merges hostile modules. What comes out can be parsed, has all kernels of the default
 // module, and those that no variant is for have their own text.
 func FuzzInto(f *testing.F) {
 	f.Add([]byte(fuzzBase), []byte(fuzzBase), "_Z1kPfi", "")

@@ -81,8 +81,7 @@ func PlainAccess(f *ptx.Func, i int, base string) (access, bool) {
 	return a, true
 }
 
-// AccessSize is the number of bytes that an opcode of ld, st, atom or red is about, 0 where it
-// can't be told.
+// AccessSize is the number of bytes that an opcode of ld, st, atom or red is about; 0: not known.
 func AccessSize(op []byte) int {
 	size, lanes := 0, 1
 	for _, word := range bytes.Split(op, []byte(".")) {

@@ -5,8 +5,8 @@ package ptx
 
 // Effects calls yield for each name in an instruction's operands and guard, registers mostly, and
 // says whether it is read, written or both. A guarded instruction's destination keeps its old value
-// where the guard is false; it is told as written only. Special registers (%tid.x), variables and
-// functions are told as read; labels of branches are left out.
+// where the guard is false; it is listed as written only. Special registers (%tid.x), variables and
+// functions are listed as read; labels of branches are left out.
 func (f *Func) Effects(i int, yield func(name Span, read, write bool)) {
 	s := f.Stmts[i]
 	if s.Kind != Inst {

@@ -133,7 +133,7 @@ func (n *normal) function(f *Func) error {
 		kind = "entry "
 	}
 	n.raw(kind + f.Linkage + " " + StableName(f.Name) + " (")
-	// parameters; a function's returns are told by its callers and st.param
+	// parameters; a function's returns are known from its callers and st.param
 	n.tokens(f.text, int(f.name.End), int(f.paramEnd))
 	n.raw(")")
 	for _, v := range f.Returns {

@@ -17,7 +17,7 @@ import (
 //
 // So what is new in a copy comes over from the turn before: by a register that is read before the
 // turn has written it, by memory that a turn stores to and the next one reads, or as a comparison
-// in the turn before has told of a value that stays. Where none of these can be a number, nothing
+// in the turn before has shown of a value that stays. Where none of these can be a number, nothing
 // in the copy can be one that was none in the kernel.
 
 // A lesson is what may be known of each statement's result, in some turn.

@@ -91,7 +91,7 @@ func (u *Unit) statement(i, stop, depth int) int {
 		switch t[i].kind {
 		case '{':
 			return int(t[i].match) + 1
-		case pragma, foreign:
+		case pragma, skipped:
 			i++
 			continue
 		case '[':
@@ -279,7 +279,7 @@ func (u *Unit) survey(f *function) survey {
 	statement := open + 1 // where the current statement began
 	for i := open + 1; i < stop; i++ {
 		switch k := t[i].kind; k {
-		case foreign:
+		case skipped:
 			no(i, "header text inside the body")
 		case pragma:
 			if !copyablePragma(u.str(i)) {

@@ -7,7 +7,7 @@ package source
 type classDef struct {
 	name        string
 	open        int  // its {
-	layoutKnown bool // no base, no template head, no attribute, not a union: its layout can be told
+	layoutKnown bool // no base, no template head, no attribute, not a union: its layout is known
 	keyword     string
 	template    bool
 }

@@ -209,7 +209,7 @@ func (r *reader) angles(i, stop int) int {
 			}
 		case '(', '[', '{':
 			i = int(r.t[i].match)
-		case ')', ']', '}', ';', end, pragma, foreign:
+		case ')', ']', '}', ';', end, pragma, skipped:
 			return -1
 		}
 		if n++; n > 4096 { // no list of template arguments is that long; a quadratic walk would be
@@ -273,7 +273,7 @@ func (r *reader) declarator(i, stop int, s *space, depth int, f *function) int {
 			return i + 1
 		case '}', ')', ']': // out of step
 			return i + 1
-		case foreign, pragma:
+		case skipped, pragma:
 			if d.close < 0 && d.nameAt < 0 && i == f.head {
 				return i + 1
 			}

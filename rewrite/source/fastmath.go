@@ -241,7 +241,7 @@ func (u *Unit) firstOwn() int {
 	behind := false
 	for i, t := range u.tokens {
 		switch {
-		case t.kind == foreign:
+		case t.kind == skipped:
 			behind = behind || u.toolkit != "" || t.end-t.off > 1<<16
 		case t.kind == ident && behind && u.at(int(t.off)).file >= 0:
 			return i

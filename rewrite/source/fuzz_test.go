@@ -7,7 +7,7 @@ import (
 	"gnvcc/rewrite/recipe"
 )
 
-// FuzzMergeShared gives it foreign PTX on both sides. What comes out can be parsed, and has the
+// FuzzMergeShared gives it hostile PTX on both sides. What comes out can be parsed, and has the
 // entry.
 func FuzzMergeShared(f *testing.F) {
 	const s = "_ZZ1kPfiE3buf"
@@ -41,7 +41,7 @@ func FuzzMergeShared(f *testing.F) {
 	})
 }
 
-// FuzzFastMath gives the lever foreign text. What comes out can be read, has as many kernels, and
+// FuzzFastMath gives the lever hostile text. What comes out can be read, has as many kernels, and
 // asks for no name that is not in front.
 func FuzzFastMath(f *testing.F) {
 	const front = "# 1 \"a.cu\"\n# 1 \"/kit/include/cuda_runtime.h\" 1\nfloat sinf(float);\n# 2 \"a.cu\" 2\n"

@@ -64,8 +64,7 @@ func vector(name string) (elem string, count, align int, ok bool) {
 	return elem, count, align, true
 }
 
-// layout returns the fields of the named struct with its size and alignment; ok is false where it
-// cannot be told.
+// layout returns the fields of the named struct with its size and alignment; not ok: not known.
 func (u *Unit) layout(name string, depth int) (fields []field, size, align int, ok bool) {
 	name = strings.TrimPrefix(strings.TrimSuffix(strings.TrimPrefix(name, "const "), " const"),
 		"struct ")
@@ -140,8 +139,8 @@ func (u *Unit) layout(name string, depth int) (fields []field, size, align int, 
 	return fields, (size + align - 1) / align * align, align, true
 }
 
-// memberFunction reports whether the member at i is a function, and where it ends (-1: it cannot be
-// told, or is virtual). A parenthesis makes a function only behind a name that has a type in front
+// memberFunction reports whether the member at i is a function, and where it ends (-1: it isn't
+// known, or is virtual). A parenthesis makes a function only behind a name that has a type in front
 // of it, or behind the class' own name: `void (*f)(int)`, `T (x)` and `int n = f(3), m` declare
 // fields.
 func (u *Unit) memberFunction(i, stop int, class string) (int, bool) {
@@ -195,7 +194,7 @@ func (u *Unit) memberFunction(i, stop int, class string) (int, bool) {
 			default:
 				types++
 			}
-		case foreign, pragma:
+		case skipped, pragma:
 			return -1, true
 		}
 	}
@@ -302,8 +301,7 @@ func (u *Unit) qualifies(i int) bool {
 	return u.is(i, "const") || u.is(i, "__restrict__") || u.is(i, "__restrict")
 }
 
-// extent reads the lengths of an array: how many elements it has in all, and the index behind them,
-// -1 where that can't be told.
+// extent reads an array's lengths: how many elements it has, and the index behind them, or -1.
 func (u *Unit) extent(i, stop int) (count, behind int) {
 	t := u.tokens
 	count = 1
@@ -320,8 +318,7 @@ func (u *Unit) extent(i, stop int) (count, behind int) {
 	return count, i
 }
 
-// behindValue is the index behind the value that a field is given, if it is; -1 where that can't be
-// told, or i was.
+// behindValue is the index behind the value that a field is given, if any; -1: not known, or i was.
 func (u *Unit) behindValue(i, stop int) int {
 	t := u.tokens
 	if i < 0 || i >= stop || t[i].kind != '=' {

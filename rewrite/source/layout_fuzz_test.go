@@ -249,22 +249,22 @@ func TestFuzzLayouts(t *testing.T) {
 		t.Fatal(err)
 	}
 	p, head := prepare(t, newest(t), empty)
-	total, told, fields := 0, 0, 0
+	total, found, fields := 0, 0, 0
 	for begin := time.Now(); ; {
 		a, b, c := fuzzLayouts(t, p, head, random, 600)
-		total, told, fields = total+a, told+b, fields+c
+		total, found, fields = total+a, found+b, fields+c
 		if time.Since(begin) >= limit || t.Failed() {
 			break
 		}
 	}
-	fmt.Printf("%d structs that compile, %d layouts told, %d fields: wrong: %v\n", total, told, fields, t.Failed())
-	if told*10 < total {
-		t.Errorf("only %d of %d layouts are told", told, total)
+	fmt.Printf("%d structs that compile, %d layouts found, %d fields: wrong: %v\n", total, found, fields, t.Failed())
+	if found*10 < total {
+		t.Errorf("only %d of %d layouts are found", found, total)
 	}
 }
 
 // fuzzLayouts is a round: first the structs that the compiler takes, then what layout says of them.
-func fuzzLayouts(t *testing.T, p *program, head []byte, random *rand.Rand, n int) (total, told,
+func fuzzLayouts(t *testing.T, p *program, head []byte, random *rand.Rand, n int) (total, found,
 	fields int) {
 	g := &structs{Rand: random, known: []string{"Plain", "Packed", "Behind"}}
 	names, texts := make([]string, n), make([]string, n)
@@ -314,7 +314,7 @@ func fuzzLayouts(t *testing.T, p *program, head []byte, random *rand.Rand, n int
 		if !ok {
 			continue
 		}
-		told++
+		found++
 		fields += len(list)
 		for j, f := range list {
 			v := Value{Name: "x." + f.path, Offset: f.offset, Bits: f.scalar.bits, Class: f.scalar.class, field: true, text: true, whole: size}
@@ -328,7 +328,7 @@ func fuzzLayouts(t *testing.T, p *program, head []byte, random *rand.Rand, n int
 	for line := range p.compiled(render(func(i int) string { return asserts[i] })) {
 		t.Errorf("a layout is wrong:\n%s\n%s", texts[line-1], asserts[line-1])
 	}
-	return total, told, fields
+	return total, found, fields
 }
 
 // TestJudge: a text in which a layout is believed that is none must be refused by the compiler.

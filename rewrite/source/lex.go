@@ -2,7 +2,7 @@ package source
 
 // The lexer: preprocessed C++ as tokens, one pass over the bytes. Only the user's files are read;
 // the text of headers is stepped over from line marker to line marker and becomes one token
-// (foreign). Brackets are matched here, so that whoever reads the tokens can jump over a body.
+// (skipped). Brackets are matched here, so that whoever reads the tokens can jump over a body.
 
 import (
 	"bytes"
@@ -21,7 +21,7 @@ const (
 	str           // string literals, raw ones and prefixes included
 	char          // character literals
 	pragma        // a directive line: #pragma, #ident
-	foreign       // a stretch of header text
+	skipped       // a stretch of header text
 	operator      // operators of several bytes that nobody here asks about
 	scope         // ::
 	arrow         // ->

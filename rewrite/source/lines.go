@@ -76,7 +76,7 @@ func (u *Unit) directive(pos int) (int, error) {
 		}
 		at = behind
 	}
-	u.tokens = append(u.tokens, token{uint32(start), uint32(next), -1, foreign})
+	u.tokens = append(u.tokens, token{uint32(start), uint32(next), -1, skipped})
 	return next, nil
 }
 

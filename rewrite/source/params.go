@@ -63,7 +63,7 @@ func (u *Unit) parameters(f *function) ([]Param, string) {
 				if assign < 0 {
 					assign = i
 				}
-			case foreign, pragma:
+			case skipped, pragma:
 				return nil, "header text or a pragma in its parameter list"
 			}
 		}

@@ -26,7 +26,7 @@ var together = map[string]bool{"cudaLaunchCooperativeKernel": true,
 	"CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION":     true}
 
 // Resident gives the name by which the user's text asks for launches that need many blocks to be
-// resident at a time, "" where it doesn't. Which kernels it launches so can't be told: names go
+// resident at a time, "" where it doesn't. Which kernels it launches so isn't known: names go
 // through pointers and templates.
 func (u *Unit) Resident() string {
 	for i, t := range u.tokens {

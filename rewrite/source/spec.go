@@ -152,7 +152,7 @@ func (k *Kernel) copy(term recipe.Term, values []Value, alone bool) (copied, err
 			if condition.Kind == recipe.Alignment {
 				guards = append(guards, fmt.Sprintf("((unsigned long long)%s & %dull) == 0ull", v.Name,
 					condition.Number-1))
-				// Told by the pointer itself, not by a copy of it: a copy would lose __restrict__.
+				// Said of the pointer itself, not by a copy of it: a copy would lose __restrict__.
 				c.declare += fmt.Sprintf(" (void)__builtin_assume_aligned((const void *)%s, %d);", v.Name,
 					condition.Number)
 				continue

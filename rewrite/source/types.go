@@ -27,7 +27,7 @@ func (c Class) String() string {
 	return [...]string{"unknown", "integer", "float", "pointer", "struct"}[c]
 }
 
-// A scalar is a type's class and width; sign is 's', 'u', or 0 where nobody told.
+// A scalar is a type's class and width; sign is 's', 'u', or 0 where it isn't known.
 type scalar struct {
 	class Class
 	bits  int // 0 unknown

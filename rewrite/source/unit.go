@@ -21,7 +21,7 @@ type Unit struct {
 	classes   map[string][]*classDef // by simple name
 	aliases   map[string]alias       // typedefs and usings of simple types
 	linkedC   map[string]bool        // functions that are declared extern "C"
-	packed    bool                   // a #pragma pack stands in the user's text: no layout is told
+	packed    bool                   // a #pragma pack stands in the user's text: no layout is given
 
 	fileIndex map[string]int32
 	last      int32  // the file of the last marker, a cache
@@ -37,7 +37,7 @@ type Unit struct {
 }
 
 // Parse reads cicc's input. An error means that the text is not what this reader understands, and
-// that the whole unit is to be left alone; what is odd in one function is told by Kernel and
+// that the whole unit is to be left alone; what is odd in one function is reported by Kernel and
 // Rewrite for that function only.
 func Parse(text []byte) (*Unit, error) {
 	u := newUnit(text)

@@ -131,7 +131,7 @@ func (k *Kernel) arguments(signature []string, pack int) (int, error) {
 }
 
 // members are the values in a struct of so many bytes, or the struct itself with the reason why
-// nothing can be told of it.
+// nothing is known of it.
 func (u *Unit) members(v Value, size int) []Value {
 	fields, layoutSize, _, ok := u.layout(v.Type, 0)
 	if v.Why == "" && (!ok || layoutSize != size) {

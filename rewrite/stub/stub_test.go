@@ -142,7 +142,7 @@ func TestPatchRefuses(t *testing.T) {
 	}
 }
 
-// FuzzPatch gives it foreign stubs, and choices as a damaged memo could hold them. What is refused
+// FuzzPatch gives it hostile stubs, and choices as a damaged memo could hold them. What is refused
 // leaves the text as it was; what is taken only adds to it, and no name gets into the text that is
 // none.
 func FuzzPatch(f *testing.F) {

@@ -45,10 +45,10 @@ type tileGroup struct {
 	index   int // among all of the loop's
 	loads   []tiledLoad
 	width   int // bytes of an access
-	address poly
+	address affine
 	checks  []widening
 	nc      bool
-	pitch   poly
+	pitch   affine
 	place   [3]slopeOf
 	turn    slopeOf
 
@@ -72,7 +72,7 @@ type tileLoad struct {
 	stmt    int
 	width   int
 	nc      bool
-	address poly
+	address affine
 	checks  []widening
 }
 
@@ -217,12 +217,12 @@ func (g *tileGroup) join(c tileLoad) bool {
 
 // box finds a group's pitch and what of memory it reads.
 func (n *tileLoop) box(g *tileGroup, list []tileLoad, turns int) error {
-	address := map[int]poly{}
+	address := map[int]affine{}
 	for _, c := range list {
 		address[c.stmt] = c.address
 	}
 	extents := [4]int{n.t.block[0], n.t.block[1], n.t.block[2], turns}
-	var slopes [4]poly
+	var slopes [4]affine
 	for k, name := range notUniform {
 		s, ok := g.address.Slope(name)
 		if !ok || !uniform(s) {
@@ -231,12 +231,12 @@ func (n *tileLoop) box(g *tileGroup, list []tileLoad, turns int) error {
 		slopes[k] = s
 	}
 	g.address = g.address.Without(notUniform...)
-	var differences []poly
+	var differences []affine
 	for _, l := range g.loads {
 		differences = append(differences, address[l.stmt].Without(notUniform...).Plus(g.address, -1))
 	}
 	// the pitch: none at all, or what the address grows by along one of the ways
-	pitches := []poly{{}}
+	pitches := []affine{{}}
 	for k, s := range slopes {
 		if extents[k] > 1 && len(s) > 0 {
 			if v, is := s.Constant(); is && v < 0 {
@@ -250,7 +250,7 @@ func (n *tileLoop) box(g *tileGroup, list []tileLoad, turns int) error {
 			pitches = append(pitches, d)
 		}
 	}
-	slices.SortStableFunc(pitches, func(a, b poly) int {
+	slices.SortStableFunc(pitches, func(a, b affine) int {
 		return int(sizeOf(a) - sizeOf(b))
 	})
 	why := errors.New("what it loads is no box of rows")
@@ -268,7 +268,7 @@ func (n *tileLoop) box(g *tileGroup, list []tileLoad, turns int) error {
 }
 
 // sizeOf orders pitches: the constant ones, and of each kind the least.
-func sizeOf(p poly) int64 {
+func sizeOf(p affine) int64 {
 	const most = 1 << 20
 	var sum int64
 	for key, c := range p {
@@ -281,7 +281,8 @@ func sizeOf(p poly) int64 {
 }
 
 // divide writes slopes and differences as rows and columns of a pitch; false where they aren't.
-func (g *tileGroup) divide(pitch poly, slopes [4]poly, differences []poly, extents [4]int) bool {
+func (g *tileGroup) divide(pitch affine, slopes [4]affine, differences []affine,
+	extents [4]int) bool {
 	g.pitch = pitch
 	for k, s := range slopes {
 		d, ok := g.parts(s)
@@ -308,7 +309,7 @@ func (g *tileGroup) divide(pitch poly, slopes [4]poly, differences []poly, exten
 }
 
 // parts writes a distance as rows and a column, whole elements.
-func (g *tileGroup) parts(d poly) (out slopeOf, ok bool) {
+func (g *tileGroup) parts(d affine) (out slopeOf, ok bool) {
 	const most = 1 << 20
 	constantly, fixed := g.pitch.Constant()
 	if fixed {

@@ -14,9 +14,9 @@ import (
 // What is computed in a loop, in terms of values that are the same for all threads of a block
 // (registers at the loop's beginning, blocks' numbers), of a thread's place in its block, and of
 // the turns that the loop has made. A register of 32 bits stands for its value, sign-extended.
-type poly = dataflow.Affine
+type affine = dataflow.Affine
 
-func constant(n int64) poly { return dataflow.Number(n) }
+func constant(n int64) affine { return dataflow.Number(n) }
 
 // Of these leaves the value is not the same for all threads at any time.
 const turnsName = "turns"
@@ -30,7 +30,7 @@ var (
 const limitTerms = 24
 
 // uniform tells whether all threads have the same value at the same time, in every turn.
-func uniform(p poly) bool { return len(p.Without(notUniform...)) == len(p) }
+func uniform(p affine) bool { return len(p.Without(notUniform...)) == len(p) }
 
 // A tileLoop is one loop of a kernel in the form that tiles are for: the text of its blocks is one
 // piece, it is entered at its first block, and its last statement alone leaves it or goes round.
@@ -42,7 +42,7 @@ type tileLoop struct {
 	latch int          // statement: the branch back
 	asked []divergence // branches in front of it on which threads may differ
 
-	steps  map[string]poly // by register: what a turn adds
+	steps  map[string]affine // by register: what a turn adds
 	busy   map[string]bool
 	list   []widening // those met since the caller emptied it
 	effort int        // instructions that may still be looked at
@@ -52,7 +52,7 @@ type tileLoop struct {
 // A widening is a step from 32 bits to 64 at which the polynomial is the value only if it is within
 // the range of the narrower type.
 type widening struct {
-	value  poly
+	value  affine
 	signed bool
 }
 
@@ -63,7 +63,7 @@ const limitAsked = 4
 
 // newTileLoop says why a loop can't be tiled whatever its loads.
 func newTileLoop(t *tileFlow, l graph.Loop) (*tileLoop, error) {
-	n := &tileLoop{t: t, in: map[int]bool{}, head: l.Head, steps: map[string]poly{},
+	n := &tileLoop{t: t, in: map[int]bool{}, head: l.Head, steps: map[string]affine{},
 		busy: map[string]bool{}}
 	f := t.f
 	last := l.Head
@@ -157,7 +157,7 @@ func (n *tileLoop) always(i int) bool {
 var errNotAffine = errors.New("not affine")
 
 // operand is what an operand of a statement holds when the statement runs.
-func (n *tileLoop) operand(text string, at int) (poly, error) {
+func (n *tileLoop) operand(text string, at int) (affine, error) {
 	if text == "" {
 		return nil, errNotAffine
 	}
@@ -173,9 +173,9 @@ func (n *tileLoop) operand(text string, at int) (poly, error) {
 		switch {
 		case d < 0:
 		case special == "%tid" && n.t.block[d] == 1:
-			return poly{}, nil
+			return affine{}, nil
 		case special == "%tid", special == "%ctaid", special == "%nctaid":
-			return poly{text: 1}, nil
+			return affine{text: 1}, nil
 		case special == "%ntid":
 			return constant(int64(n.t.block[d])), nil
 		}
@@ -186,7 +186,7 @@ func (n *tileLoop) operand(text string, at int) (poly, error) {
 
 // register is what a register holds where a statement reads it: of a statement in the loop, in the
 // turn that it is in.
-func (n *tileLoop) register(reg string, at int) (poly, error) {
+func (n *tileLoop) register(reg string, at int) (affine, error) {
 	t := n.t
 	var inside, outside []int
 	for _, d := range t.defs[reg] {
@@ -236,23 +236,23 @@ func (n *tileLoop) register(reg string, at int) (poly, error) {
 		}
 		n.list = n.list[:was]
 		if !t.varying[reg] {
-			return poly{reg: 1}, nil
+			return affine{reg: 1}, nil
 		}
 	case len(outside) > 1 && !t.varying[reg] && (n.in[t.of[at]] || t.kept(reg, at, n.head)):
-		return poly{reg: 1}, nil
+		return affine{reg: 1}, nil
 	}
 	return nil, errNotAffine
 }
 
 // atHead is what a register that a loop moves on holds at the beginning of a turn. d: the one
 // statement in the loop that writes it.
-func (n *tileLoop) atHead(reg string, d int, outside []int) (poly, error) {
+func (n *tileLoop) atHead(reg string, d int, outside []int) (affine, error) {
 	t := n.t
 	if _, ok := n.steps[reg]; !ok {
 		// an unknown of its own for what it holds now
 		own := "=" + reg
 		if n.busy[own] {
-			return poly{own: 1}, nil
+			return affine{own: 1}, nil
 		}
 		n.busy[own] = true
 		moving := n.busy[reg]
@@ -268,13 +268,13 @@ func (n *tileLoop) atHead(reg string, d int, outside []int) (poly, error) {
 		if err != nil {
 			return nil, err
 		}
-		step := next.Plus(poly{own: 1}, -1)
+		step := next.Plus(affine{own: 1}, -1)
 		if !narrow || !uniform(step) || len(step) > limitTerms || strings.Contains(step.String(), "=") {
 			return nil, errNotAffine
 		}
 		n.steps[reg] = step
 	}
-	turns := n.steps[reg].Times(poly{turnsName: 1})
+	turns := n.steps[reg].Times(affine{turnsName: 1})
 	if n.entered(outside) {
 		was := len(n.list)
 		if p, err := n.computed(outside[0]); err == nil && len(p) <= limitTerms {
@@ -285,7 +285,7 @@ func (n *tileLoop) atHead(reg string, d int, outside []int) (poly, error) {
 	if t.varying[reg] {
 		return nil, errNotAffine
 	}
-	return poly{reg: 1}.Plus(turns, 1), nil
+	return affine{reg: 1}.Plus(turns, 1), nil
 }
 
 // entered tells whether one statement outside a loop gives a register what it holds when the loop
@@ -305,13 +305,13 @@ func (n *tileLoop) entered(outside []int) bool {
 }
 
 // computed is what an instruction that runs once a turn, or in front of the loop, gives.
-func (n *tileLoop) computed(i int) (poly, error) {
+func (n *tileLoop) computed(i int) (affine, error) {
 	f := n.t.f
 	ops := f.Operands(i, nil)
 	if n.effort--; n.effort < 0 || len(ops) < 2 || f.Stmts[i].Guarded {
 		return nil, errNotAffine
 	}
-	out, ok := dataflow.Arithmetic(string(f.Opcode(i)), func(k int) (poly, bool) {
+	out, ok := dataflow.Arithmetic(string(f.Opcode(i)), func(k int) (affine, bool) {
 		if k >= len(ops) {
 			return nil, false
 		}
@@ -325,14 +325,14 @@ func (n *tileLoop) computed(i int) (poly, error) {
 }
 
 // widen carries a value from 32 bits to 64.
-func (n *tileLoop) widen(p poly, signed bool) poly {
+func (n *tileLoop) widen(p affine, signed bool) affine {
 	if v, is := p.Constant(); is {
 		if signed {
 			return constant(int64(int32(v)))
 		}
 		return constant(int64(uint32(v)))
 	}
-	out := poly{} // of what agrees modulo 2^32 the smallest
+	out := affine{} // of what agrees modulo 2^32 the smallest
 	for key, c := range p {
 		if c = int64(int32(c)); c != 0 {
 			out[key] = c

@@ -17,7 +17,7 @@ import (
 // A tileTest is the test of a loop: it goes round as long as the value of a turn is below the bound
 // (above it, where the step is negative).
 type tileTest struct {
-	value, bound poly // value: at the end of the first turn
+	value, bound affine // value: at the end of the first turn
 	step         int64
 	orEqual      bool
 	width        int // bits

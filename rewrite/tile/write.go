@@ -85,7 +85,7 @@ func (w *tileWriter) product(key string) string {
 }
 
 // value is a new 64-bit register with a polynomial's value.
-func (w *tileWriter) value(p poly) string {
+func (w *tileWriter) value(p affine) string {
 	keys := slices.Sorted(maps.Keys(p))
 	var products []string
 	for _, key := range keys {
@@ -171,7 +171,7 @@ func (x *tileText) setup() {
 	for i, g := range x.groups {
 		x.start = append(x.start, x.value(g.address))
 		pitch := ""
-		var by poly
+		var by affine
 		if v, is := g.pitch.Constant(); is {
 			by = constant(v * int64(g.turn.row))
 		} else {
@@ -208,7 +208,7 @@ func (x *tileText) own(i int, g *tileGroup) string {
 }
 
 // grows notes that a register grows by the same from turn to turn.
-func (x *tileText) grows(reg string, wide bool, turn poly) {
+func (x *tileText) grows(reg string, wide bool, turn affine) {
 	if len(turn) == 0 {
 		return
 	}
@@ -230,7 +230,7 @@ func (x *tileText) widening(c widening) {
 		bias = 1 << 31
 	}
 	extents := [4]int{x.n.t.block[0], x.n.t.block[1], x.n.t.block[2], x.turns}
-	var turn poly
+	var turn affine
 	for v, name := range notUniform {
 		s, _ := c.value.Slope(name) // plan has looked
 		if name == turnsName {

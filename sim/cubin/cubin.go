@@ -20,7 +20,7 @@ import (
 
 // A File is what a cubin says about itself.
 type File struct {
-	Target int // 90 for sm_90 (sm_90a too: the suffix is not told apart here)
+	Target int // 90 for sm_90 (sm_90a too: the suffix makes no difference here)
 	// ptxas -c: a device link follows, before which registers and stack of callees are unknown
 	Relocatable bool
 	ABI         int    // 7 or 8, see above

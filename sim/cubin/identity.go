@@ -11,7 +11,7 @@ import (
 )
 
 // CodeHash is a hash of all that a cubin has for the GPU: code, constants, variables, symbols, what
-// the driver is told of kernels. Left out is what differs between two compiles of the same: line
+// the driver learns of kernels. Left out is what differs between two compiles of the same: line
 // information (with -lineinfo and -G ptxas of 11.8 to 13.3 puts the source file's time there) and
 // notes, which name the tool, its options and, with -G of 13.x, nvcc's temporary files.
 func CodeHash(b []byte) (string, error) {

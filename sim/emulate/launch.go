@@ -18,7 +18,7 @@ type Launch struct {
 	Fill  byte // what shared memory holds at first
 }
 
-// A Result is what a launch has told beside what it left in memory.
+// A Result is what a launch gives beside what it left in memory.
 type Result struct {
 	Steps       int  // instructions that warps have run
 	Approximate bool // some were of the special function units, whose results are not known

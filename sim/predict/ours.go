@@ -361,7 +361,7 @@ func (r *Run) balance(e *Estimate) {
 		all = float64(r.Shape.WarpsPerBlock()) * math.Ceil(float64(r.Shape.Blocks)/float64(r.Device.SMs))
 	}
 	// A wave takes at least as long as one warp, and all together as long as the busiest pipe, memory,
-	// and L1 with what was spilled. These overlap, but never well: their sum foretells which of two
+	// and L1 with what was spilled. These overlap, but never well: their sum predicts which of two
 	// builds is faster better than their maximum does, which is the same for all builds of a kernel
 	// that is bound by memory.
 	e.Cycles = e.Latency*e.Waves + all*(e.Insts*perInst+sectors/u.Sectors+e.Spills*spillCycles)

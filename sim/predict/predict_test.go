@@ -163,7 +163,7 @@ func TestUnknownGrid(t *testing.T) {
 	}
 }
 
-// What is spilled costs time where memory is full, too, and a build with less of it is foretold to
+// What is spilled costs time where memory is full, too, and a build with less of it is predicted to
 // be faster.
 func TestSpillsCost(t *testing.T) {
 	const ldl = 0x983
@@ -314,7 +314,7 @@ func TestReal(t *testing.T) {
 	// Spilling at 24 registers must not look better than none.
 	if e, _ := runs[2].Estimate(); e.Spills > 0 && ranked[0].Recipe == "maxnreg=24" &&
 		ranked[0].Time < 0.5 {
-		t.Errorf("spills are foretold to double the speed: %+v", ranked[0])
+		t.Errorf("spills are predicted to double the speed: %+v", ranked[0])
 	}
 	// 5 milliseconds a candidate, decoding and all: the best of some runs, on a machine with other
 	// work.
@@ -337,7 +337,7 @@ func TestReal(t *testing.T) {
 	}
 }
 
-// What is foretold to gain or lose a little counts for nothing where the model is known to be off.
+// What is predicted to gain or lose a little counts for nothing where the model is known to be off.
 func TestBy(t *testing.T) {
 	for _, c := range []struct {
 		r    Ranked
@@ -361,6 +361,6 @@ func TestBy(t *testing.T) {
 		t.Errorf("%v, %v", good, bad)
 	}
 	if _, ok := Pick([]Ranked{{Time: 0.93}}); ok {
-		t.Error("7 % foretold are enough to be picked")
+		t.Error("7 % predicted are enough to be picked")
 	}
 }

@@ -13,7 +13,7 @@ type Candidate struct {
 	Run    Run
 }
 
-// A Ranked is a candidate with what is foretold of it.
+// A Ranked is a candidate with what is predicted of it.
 type Ranked struct {
 	Recipe   string
 	Estimate Estimate
@@ -22,15 +22,15 @@ type Ranked struct {
 	Forest   float64 // the forest's over the default's, 0: no forest
 	More     bool    // it accesses local memory more often than the default
 	Stacks   bool    // the default's local memory of all resident threads is more than L1
-	Err      error   // why nothing is foretold: then Time is infinite
+	Err      error   // why nothing is predicted: then Time is infinite
 }
 
 // By is the number that orders: the forest's where there is one. What spills more is taken to be
-// faster only where that is foretold clearly: of 17 recorded trials that spilled more and were
-// foretold to gain 0.5 to 5 %, 10 lost 1 % and more, and 2 gained that
+// faster only where that is predicted clearly: of 17 recorded trials that spilled more and were
+// predicted to gain 0.5 to 5 %, 10 lost 1 % and more, and 2 gained that
 // (bench/results/2026-11-23-papers). And where local memory does not fit into L1, fewer warps may
-// be faster by more than the model sees (examples/plaincopy: 1.02 foretold, 0.76 measured): what is
-// foretold to lose a little there is taken to be as fast.
+// be faster by more than the model sees (examples/plaincopy: 1.02 predicted, 0.76 measured): what
+// is predicted to lose a little there is taken to be as fast.
 func (r Ranked) By() float64 {
 	switch {
 	case r.Forest > 0:
@@ -43,11 +43,11 @@ func (r Ranked) By() float64 {
 	return r.Time
 }
 
-// spillMargin is how much a candidate that spills more must be foretold to gain, or one beside full
-// stacks to lose.
+// spillMargin is how much a candidate that spills more must be predicted to gain, or one beside
+// full stacks to lose.
 const spillMargin = 0.05
 
-// Rank foretells all candidates and orders them, the fastest first; what can't be foretold stands
+// Rank predicts all candidates and orders them, the fastest first; what can't be predicted stands
 // last. grown may be nil. The error is the default's, without which there is nothing to compare
 // with.
 func Rank(base Candidate, candidates []Candidate, grown *forest.Forest) ([]Ranked, error) {
@@ -94,7 +94,7 @@ func (r Ranked) Before(b Ranked) bool {
 }
 
 // Resolution is what the models tell apart: times that differ by less are equal to them. All picks
-// that lost over 1 % on the programs that the model was built on (2 of 18) were foretold to gain
+// that lost over 1 % on the programs that the model was built on (2 of 18) were predicted to gain
 // less than that: a register or two less with the same warps.
 const Resolution = 0.005
 
@@ -106,7 +106,7 @@ func bucket(time float64) float64 {
 	return math.Round(math.Log(time) / Resolution)
 }
 
-// Better tells whether a candidate is foretold to be faster than the default by more than the
+// Better tells whether a candidate is predicted to be faster than the default by more than the
 // models can't tell apart.
 func (r Ranked) Better() bool { return r.Err == nil && r.By() < 1-Resolution }
 
@@ -117,9 +117,9 @@ func over(a, b float64) float64 {
 	return a / b
 }
 
-// Margin is how much a candidate must be foretold to gain before it is picked instead of the
+// Margin is how much a candidate must be predicted to gain before it is picked instead of the
 // default: a pick that loses is worse than none. Of recorded picks none of 10 lost 1 % that was
-// foretold to gain so much, and 2 of 9 of 5 to 10 % (bench/results/2026-11-23-papers).
+// predicted to gain so much, and 2 of 9 of 5 to 10 % (bench/results/2026-11-23-papers).
 const Margin = 0.10
 
 // Pick is the candidate to take without measuring; ok is false where the default should stay.

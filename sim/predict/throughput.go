@@ -10,7 +10,7 @@ import (
 	"gnvcc/sim/xmodel"
 )
 
-// A Throughput is what the X-model foretells of a whole launch.
+// A Throughput is what the X-model predicts of a whole launch.
 type Throughput struct {
 	Model xmodel.Model // of one SM while it has all the blocks that it can have
 	Point xmodel.Point

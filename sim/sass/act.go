@@ -14,7 +14,7 @@ const (
 )
 
 // Act tells it of an instruction. A product with 1 or -1 that is added to something is a sum.
-// Arithmetic on halves is not told apart from the conversions and constants that it serves for.
+// Arithmetic on halves looks like the conversions and constants that it serves for.
 func (i *Inst) Act() Act {
 	if i.op == nil {
 		return UnknownAct

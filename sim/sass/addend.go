@@ -2,7 +2,7 @@ package sass
 
 // Addend is the index of the instruction that gives a multiply-add in single or double precision
 // what it adds: the last one before it in its block that writes those registers. -1 where that is
-// not told: it writes others, too, or not always; an unknown instruction or a call stands between
+// not known: it writes others, too, or not always; an unknown instruction or a call stands between
 // the two; what is added is no general register's.
 func (f *Function) Addend(flow *Flow, n int) int {
 	size := uint8(1)

@@ -2,7 +2,7 @@
 #include <cstdio>
 
 // A wish in its bounds, and one before its loop.
-__global__ void __launch_bounds__(256, 4) wishes(const float *x, float *o, int n) {
+__global__ void __launch_bounds__(256, 4) directives(const float *x, float *o, int n) {
   float s = 0;
 #pragma unroll 8
   for (int j = 0; j < n; j++) s += x[blockIdx.x * 256 + threadIdx.x + j * 256] * x[j];

@@ -19,7 +19,7 @@ import (
 // A GPU does launches again as package tuner asks.
 type GPU struct {
 	Captures func() (*capture.Store, error)
-	Measured func(kernel, code string) // told of each candidate that is measured, by its code's hash
+	Measured func(kernel, code string) // called for each measured candidate, by its code's hash
 	// Takes says how long code takes by its hash, 1: as an original; false: it is not known. nil: none
 	// is.
 	Takes func(code string) (times float64, known bool)

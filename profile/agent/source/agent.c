@@ -92,7 +92,7 @@ void gate_open(void) {
 // variants whose stream 0 is the thread's own); a star in a name stands for anything.
 
 enum action {
-  NOTHING, GATE, WAIT, LAUNCH, LAUNCH_EX, COOPERATIVE, GRAPH, GRAPH_CHANGE, ALLOC, ALLOC_ASYNC, ALLOC_PITCH, ALLOC_MANAGED, ALLOC_FOREIGN,
+  NOTHING, GATE, WAIT, LAUNCH, LAUNCH_EX, COOPERATIVE, GRAPH, GRAPH_CHANGE, ALLOC, ALLOC_ASYNC, ALLOC_PITCH, ALLOC_MANAGED, ALLOC_SHARED,
   HOST_ALLOC, HOST_REGISTER, MAP, UNMAP, FREE, LOAD, LIBRARY, LIBRARY_MANAGED, KERNEL_FUNCTION, CAPTURE_BEGIN, CAPTURE_END,
   ARRAY_NEW, ARRAY_NEW_3D, ARRAY_END, TEXTURE, TEXTURE_END, SURFACE, SURFACE_END, PEER, PEER_END, CACHE_CONFIG, ASK, EXPORT,
 };
@@ -118,11 +118,11 @@ static const struct {
     {"cuMemAllocAsync", ALLOC_ASYNC},
     {"cuMemAllocFromPoolAsync", ALLOC_ASYNC},
     {"cuMemAllocManaged", ALLOC_MANAGED},
-    {"cuIpcOpenMemHandle", ALLOC_FOREIGN},
-    {"cuIpcOpenMemHandle_v2", ALLOC_FOREIGN},
-    {"cuExternalMemoryGetMappedBuffer", ALLOC_FOREIGN},
-    {"cuGraphicsResourceGetMappedPointer_v2", ALLOC_FOREIGN},
-    {"cuMemPoolImportPointer", ALLOC_FOREIGN},
+    {"cuIpcOpenMemHandle", ALLOC_SHARED},
+    {"cuIpcOpenMemHandle_v2", ALLOC_SHARED},
+    {"cuExternalMemoryGetMappedBuffer", ALLOC_SHARED},
+    {"cuGraphicsResourceGetMappedPointer_v2", ALLOC_SHARED},
+    {"cuMemPoolImportPointer", ALLOC_SHARED},
     {"cuMemHostAlloc", HOST_ALLOC},
     {"cuMemHostAlloc_v2", HOST_ALLOC},
     {"cuMemAllocHost", HOST_ALLOC},
@@ -344,8 +344,8 @@ static void on_success(enum action a, const CUpti_CallbackData *c) {
     alloc_add(*p->dptr, p->bytesize, MANAGED, c->context);
     break;
   }
-  case ALLOC_FOREIGN: // the address comes first; the size does not matter, such memory is never saved
-    alloc_add(**(CUdeviceptr *const *)params, 1, FOREIGN, c->context);
+  case ALLOC_SHARED: // the address comes first; the size does not matter, such memory is never saved
+    alloc_add(**(CUdeviceptr *const *)params, 1, SHARED, c->context);
     break;
   case HOST_ALLOC: { // cuMemAllocHost begins with the same fields
     const cuMemHostAlloc_params *p = params;
@@ -550,7 +550,7 @@ static const char *start(char *text, size_t n) {
     if (cuptiGetCallbackName(CUPTI_CB_DOMAIN_DRIVER_API, id, &name) != CUPTI_SUCCESS || !name) continue;
     actions[id] = action_of(name, &own_stream[id]);
     if (actions[id] == NOTHING) continue;
-    // One that is not told of may be an allocation, which a session would have to save.
+    // One that nobody reported may be an allocation, which a session would have to save.
     if ((r = cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API, id)) != CUPTI_SUCCESS) {
       snprintf(text, n, "CUPTI does not report calls of %s (%d)", name, (int)r);
       return text;

@@ -128,13 +128,13 @@ void module_unloading(CUcontext context, uint32_t cupti);
 void module_bind(CUcontext context, CUmodule handle); // the module that this thread has just loaded is called handle
 bool module_gone(const struct module *m);
 void module_forget(void);                              // what this thread loaded last, nobody named
-struct module *module_of(CUcontext context, CUmodule handle, const char *kernel); // NULL: can't be told
+struct module *module_of(CUcontext context, CUmodule handle, const char *kernel); // NULL: isn't known
 bool module_send(struct module *m);                    // with talk held
 void modules_drop(CUcontext context);
 
 // ---- alloc.c
 
-enum kind { DEVICE, ASYNC, MAPPED, PINNED, REGISTERED, MANAGED, FOREIGN, FOUND, VARIABLE, ARRAY };
+enum kind { DEVICE, ASYNC, MAPPED, PINNED, REGISTERED, MANAGED, SHARED, FOUND, VARIABLE, ARRAY };
 struct alloc {
   struct alloc *next;
   uint64_t base, size;
@@ -149,7 +149,7 @@ void alloc_taken(bool freed);
 void allocs_drop(CUcontext context);
 struct alloc *allocs_copy(size_t *n); // an array, allocated, sorted by address
 struct total {
-  uint64_t n, bytes, managed, foreign;
+  uint64_t n, bytes, managed, shared;
   bool others; // some belong to another context than the one that was asked about
 };
 struct total allocs_total(CUcontext context);
@@ -212,12 +212,12 @@ struct kernel {
   uint32_t *offset, *size;
   uint32_t bytes;            // of all parameters
   uint8_t *place;            // a word of arguments each: see normal() in launch.c
-  bool listed;               // the driver has told all of them
+  bool listed;               // the driver has named all of them
   bool asked;                // the application wants to know its registers, its shared memory, or how many blocks fit
 };
 void kernel_asked(CUfunction f);                   // f: a CUfunction or a CUkernel
 void kernel_cache(CUfunction f, uint32_t config);  // cuFuncSetCacheConfig was called
-uint32_t kernel_cache_of(const struct kernel *k);  // what it was told last; 255: it never was, or nobody knows
+uint32_t kernel_cache_of(const struct kernel *k);  // what it was set to last; 255: it never was, or nobody knows
 void launch_captured(bool success);                // a launch with a capture has returned
 void on_launch(struct launch *l);
 void launch_counted(struct launch *l, uint64_t n); // n more launches, of which nobody is asked
@@ -230,7 +230,7 @@ bool put_attributes(struct buffer *b, CUfunction f); // false: the driver does n
 void stream_created(CUcontext context, CUstream s);
 void stream_destroyed(CUstream s);
 void streams_drop(CUcontext context);
-// Waits; false: not in time, or an error. whole: for streams that nobody told us of, too, however long that takes.
+// Waits; false: not in time, or an error. whole: for unknown streams, too, however long that takes.
 bool streams_idle(CUcontext context, double seconds, bool whole, CUresult *error);
 
 // ---- measure.c

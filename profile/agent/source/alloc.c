@@ -130,7 +130,7 @@ struct total allocs_total(CUcontext context) {
       t.n++;
       t.bytes += a->size;
       t.managed += a->kind == MANAGED;
-      t.foreign += a->kind == FOREIGN;
+      t.shared += a->kind == SHARED;
       t.others |= a->kind != MAPPED && a->context && a->context != context;
     }
   pthread_mutex_unlock(&lock);
@@ -157,7 +157,7 @@ const char *kind_name(enum kind kind) {
   static const char *const names[] = {
       [DEVICE] = "device memory",      [ASYNC] = "stream-ordered device memory", [MAPPED] = "mapped device memory",
       [PINNED] = "pinned host memory", [REGISTERED] = "registered host memory",  [MANAGED] = "managed memory",
-      [FOREIGN] = "shared memory",     [FOUND] = "device memory",                [VARIABLE] = "variable",
+      [SHARED] = "shared memory",     [FOUND] = "device memory",                [VARIABLE] = "variable",
       [ARRAY] = "array",
   };
   return names[kind];

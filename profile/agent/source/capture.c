@@ -244,7 +244,7 @@ static bool list_items(struct capture *c, const struct variable *v, uint32_t nv)
     return give_up(c, "out of memory");
   }
   for (size_t i = 0; i < n; i++)
-    if (a[i].kind == MAPPED || a[i].kind == FOREIGN || of_both(a[i].kind) || a[i].context == c->l->context)
+    if (a[i].kind == MAPPED || a[i].kind == SHARED || of_both(a[i].kind) || a[i].context == c->l->context)
       c->items[c->allocs++] = (struct item){.base = a[i].base, .size = a[i].size, .kind = a[i].kind};
   free(a);
   c->n = c->allocs;
@@ -489,7 +489,7 @@ static void pin(struct capture *c, bool on) {
 
 static bool write_item(struct capture *c, struct item *x) {
   struct buffer b = {0};
-  if (x->kind == FOREIGN) return give_up(c, "the launch reaches memory that is shared with another process or interface");
+  if (x->kind == SHARED) return give_up(c, "the launch reaches memory that is shared with another process or interface");
   // Of managed memory there may be more than the device has, and what is read comes into being (H200: a program that asked for 141 GB and used
   // little of it stood still for more than 40 s). So all of it counts, also where it is zero.
   if (x->kind == MANAGED && (c->managed += x->size) > c->may.memory) return give_up(c, "the launch reaches more memory than a capture may have");

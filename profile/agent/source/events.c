@@ -11,7 +11,7 @@
 #define MOST_OWN_NS 6000 // above, it was something else
 #define TIMES 9
 
-// Nanoseconds; 0 where they can't be told. The median of several, as it is of a kernel's times that is told.
+// Nanoseconds; 0 where they aren't known. The median of several, as it is of a kernel's times.
 double events_own(CUstream stream, CUevent start, CUevent end) {
   double list[TIMES];
   for (int i = -1; i < TIMES; i++) { // the first one may load code

@@ -8,7 +8,7 @@
 //
 // Only of graphs that are one row of kernels, copies and memsets: nodes that stand beside each other may wait for each other, and others can't be
 // switched off. And only while the graph that was instantiated is there, whose nodes these are; not where kernels may launch graphs, which they
-// can as nodes alone, and need as the host has uploaded them. All others are counted, and the reason is told.
+// can as nodes alone, and need as the host has uploaded them. All others are counted, and the reason is reported.
 //
 // Launches of one executable graph wait for each other, on whatever streams they are; kernels do so on one stream alone. So a graph is walked as
 // long as it is launched on one, and what another gets waits for the walk.
@@ -46,7 +46,7 @@ struct exec {
   struct node *nodes; // in their order, where why is NULL
   size_t n;
   const char *why;  // it is not walked, NULL: it may be
-  bool walked, told; // it was; nobody needs to be asked about its kernels any more
+  bool walked, reported; // it was; nobody needs to be asked about its kernels any more
   bool off;          // the driver has left some of its nodes switched off
   bool placed;       // it was launched, on this stream (a number that no other one gets)
   unsigned long long stream;
@@ -337,7 +337,7 @@ static void updated(CUgraphExec exec, CUgraph graph, CUcontext context) {
   bool alike = !why && !e->why && n == e->n;
   for (size_t i = 0; alike && i < n; i++) alike = !now[i].k == !e->nodes[i].k;
   for (size_t i = 0; i < n; i++) now[i].node = alike ? e->nodes[i].node : NULL;
-  if (!e->why && !alike) e->why = why ? why : "it was updated, and which of its nodes is which can't be told";
+  if (!e->why && !alike) e->why = why ? why : "it was updated, and which of its nodes is which isn't known";
   nodes_free(e->nodes, e->n);
   e->nodes = now;
   e->n = n;
@@ -541,8 +541,8 @@ void on_graph_launch(const CUpti_CallbackData *c, CUstream stream) {
   if (e && e->context != c->context && !e->why) e->why = "it is launched in another context";
   if (e && !e->why && batches(e) > MOST_BATCHES) e->why = "copies and memsets stand between its kernels in more than 16 places";
   if (e) e->launches++;
-  bool walks = e && due(e), tells = e && !e->walked && !e->told && !walks;
-  if (tells) e->told = true;
+  bool walks = e && due(e), tells = e && !e->walked && !e->reported && !walks;
+  if (tells) e->reported = true;
   if (tells || walks) e->counted++; // by what follows, launch by launch
   pthread_mutex_unlock(&lock);
   if (!e || e->why) atomic_fetch_add(&graph_launches, 1);

@@ -33,7 +33,7 @@ struct shape {
   bool behind;                   // it was
   uint64_t *any;                 // per parameter of 8 bytes: all values or-ed
   bool changed;                  // since the last summary
-  bool told;                     // gnvcc knows it: its first question was sent
+  bool announced;                // gnvcc knows it: its first question was sent
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // of everything here
@@ -284,7 +284,7 @@ static void shape_arguments(struct shape *s, const struct launch *l) {
     }
 }
 
-// ---- What gnvcc is told.
+// ---- What is sent to gnvcc.
 
 static void put_aligns(struct buffer *b, const struct shape *s) {
   for (uint32_t i = 0; i < s->kernel->count; i++) put_u8(b, s->any[i] ? (uint8_t)__builtin_ctzll(s->any[i]) : 64);
@@ -309,7 +309,7 @@ static bool device_send(int ordinal) {
   char name[256] = "";
   CUuuid uuid = {{0}};
   size_t memory = 0;
-  bool told = cu.DeviceGetName(name, sizeof name, ordinal) == CUDA_SUCCESS && cu.DeviceGetUuid(&uuid, ordinal) == CUDA_SUCCESS &&
+  bool read = cu.DeviceGetName(name, sizeof name, ordinal) == CUDA_SUCCESS && cu.DeviceGetUuid(&uuid, ordinal) == CUDA_SUCCESS &&
               cu.DeviceTotalMem(&memory, ordinal) == CUDA_SUCCESS;
   static const CUdevice_attribute which[] = {
       CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT,
@@ -324,12 +324,12 @@ static bool device_send(int ordinal) {
   put_u64(&b, memory);
   for (size_t i = 0; i < sizeof which / sizeof *which; i++) {
     int v = 0;
-    told = told && cu.DeviceGetAttribute(&v, which[i], ordinal) == CUDA_SUCCESS;
+    read = read && cu.DeviceGetAttribute(&v, which[i], ordinal) == CUDA_SUCCESS;
     put_u32(&b, (uint32_t)v);
   }
-  if (told) devices_sent |= 1u << ordinal;
+  if (read) devices_sent |= 1u << ordinal;
   else note("the driver does not describe device %d", ordinal);
-  bool ok = told && frame_send(FRAME_DEVICE, &b);
+  bool ok = read && frame_send(FRAME_DEVICE, &b);
   buffer_free(&b);
   return ok;
 }
@@ -367,7 +367,7 @@ static bool leave_alone(const struct launch *l, const struct shape *s, CUdevice 
   else if (all->managed) snprintf(text, n, "the process uses managed memory"); // elsewhere it is the device's, at the same addresses
   else if (all->others) snprintf(text, n, "the process has memory in another CUDA context, too");
   else if (atomic_load(&exported)) snprintf(text, n, "the process has given memory out to another process, or to an interface");
-  else if (all->foreign) snprintf(text, n, "the process shares memory with another process, or with a graphics or an external interface");
+  else if (all->shared) snprintf(text, n, "the process shares memory with another process, or with a graphics or an external interface");
   else if (atomic_load(&surfaces) > 0 && !in_replay()) snprintf(text, n, "the process has surface objects, and writes to arrays are not saved");
   else if (atomic_load(&peers) > 0) snprintf(text, n, "the GPU can reach another GPU's memory");
   else if ((p = host_pointer(s, device))) {
@@ -440,7 +440,7 @@ static void tune(const struct launch *l, const struct kernel *k, struct verdict 
   cu.ThreadExchangeStreamCaptureMode(&mode);
   if (atomic_load(&captures) > 0) refuse("a stream is being captured into a graph", d); // begun since it was looked at
   else if (!streams_idle(l->context, 4, true, &error))
-    refuse(error == CUDA_ERROR_NOT_READY || error == CUDA_SUCCESS ? "the device is busy with work that waits (for more than 4 s in all)" : "the program's earlier work has failed", d);
+    refuse(error == CUDA_ERROR_NOT_READY || error == CUDA_SUCCESS ? "the device is busy with work that waits for longer than gnvcc does" : "the program's earlier work has failed", d);
   else {
     char trouble[256] = "";
     uint64_t again = 0;
@@ -513,7 +513,7 @@ static void ask(struct shape *s, const struct launch *l, uint32_t *values) {
   if (!put_attributes(&b, k->function) && !*why) snprintf(why, sizeof why, "the driver does not report the kernel's attributes");
   put_u32(&b, (uint32_t)most);
   pthread_mutex_lock(&lock);
-  s->told = true; // what is sent after this is read after this
+  s->announced = true; // what is sent after this is read after this
   put_u64(&b, s->count);
   put_u32(&b, k->count);
   for (uint32_t i = 0; i < k->count; i++) {
@@ -716,10 +716,10 @@ void summary_send(bool all) {
   put_u64(&b, atomic_load(&graph_launches));
   put_u64(&b, peak);
   uint32_t n = 0;
-  for (struct shape *s = newest; s; s = s->older) n += s->changed && s->told;
+  for (struct shape *s = newest; s; s = s->older) n += s->changed && s->announced;
   put_u32(&b, n);
   for (struct shape *s = newest; s; s = s->older) {
-    if (!s->changed || !s->told) continue;
+    if (!s->changed || !s->announced) continue;
     s->changed = false;
     put_u32(&b, s->id);
     put_u64(&b, s->count);

@@ -132,7 +132,7 @@ static const char *list_regions(struct session *x) {
   x->variables = calloc(x->nv + 1, sizeof *x->variables);
   x->variable_sizes = calloc(x->nv + 1, sizeof *x->variable_sizes);
   if (!x->variables || !x->variable_sizes) return "out of memory";
-  if (x->nv > 0 && cu.FuncGetModule(&m, x->k->function) != CUDA_SUCCESS) return "the kernel's module can't be told";
+  if (x->nv > 0 && cu.FuncGetModule(&m, x->k->function) != CUDA_SUCCESS) return "the kernel's module isn't known";
   for (uint32_t i = 0; i < x->nv; i++) {
     CUresult r = cu.ModuleGetGlobal(&x->variables[i], &x->variable_sizes[i], m, x->v[i].name);
     if (r == CUDA_ERROR_NOT_FOUND) {
@@ -332,7 +332,7 @@ static bool run_throttled(struct session *x, uint32_t id, enum before before, ui
   return ran;
 }
 
-// One run of which also what it prints is told. False: it has answered already.
+// One run of which also the output is reported. False: it has answered already.
 static bool run_printing(struct session *x, uint32_t id, enum before before, uint32_t more, uint32_t limit_ms, double *ns, uint64_t printed[2]) {
   bool clear = prints_clear();
   if (clear && (more ? !run_throttled(x, id, before, more, limit_ms, ns) : !run_once(x, id, before, limit_ms, ns))) return false;

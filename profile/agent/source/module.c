@@ -92,7 +92,7 @@ struct module *module_of(CUcontext context, CUmodule handle, const char *kernel)
   pthread_mutex_lock(&lock);
   for (struct module *m = modules; m && !found; m = m->next)
     if (!m->gone && m->context == context && m->handle == handle) found = m;
-  if (!found) { // loaded where no call told its handle
+  if (!found) { // loaded where no call gave its handle
     size_t n = strlen(kernel);
     int matches = 0;
     for (struct module *m = modules; m; m = m->next)

@@ -219,9 +219,9 @@ void samples_collect(CUcontext context) {
   }
   if (relaxed) cu.ThreadExchangeStreamCaptureMode(&mode);
   inside = before;
-  static bool told; // with talk held
-  if (failed != CUDA_SUCCESS && !told) {
-    told = true;
+  static bool reported; // with talk held
+  if (failed != CUDA_SUCCESS && !reported) {
+    reported = true;
     note("the times of some launches could not be read (CUDA error %d)", (int)failed);
   }
 }

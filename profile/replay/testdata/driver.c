@@ -44,9 +44,9 @@ DO(cuModuleGetGlobal_v2, (CUdeviceptr * p, size_t *n, CUmodule m, const char *na
 DO(cuFuncGetAttribute, (int *v, CUfunction_attribute a, CUfunction f), *v = 0)
 DO(cuFuncSetAttribute, (CUfunction f, CUfunction_attribute a, int v), )
 DO(cuFuncSetCacheConfig, (CUfunction f, CUfunc_cache c), )
-// A launch is told with its first argument in the file that LAUNCHED names.
+// A launch is noted with its first argument in the file that LAUNCHED names.
 DO(cuLaunchKernel, (CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, CUstream s, void **params, void **extra),
-   FILE *told = getenv("LAUNCHED") ? fopen(getenv("LAUNCHED"), "a") : NULL; if (told) { fprintf(told, "%llu\n", *(unsigned long long *)params[0]); fclose(told); })
+   FILE *log = getenv("LAUNCHED") ? fopen(getenv("LAUNCHED"), "a") : NULL; if (log) { fprintf(log, "%llu\n", *(unsigned long long *)params[0]); fclose(log); })
 DO(cuLaunchKernelEx, (const CUlaunchConfig *c, CUfunction f, void **params, void **extra), )
 DO(cuMemAlloc_v2, (CUdeviceptr * p, size_t n), *p = (CUdeviceptr)calloc(1, n))
 DO(cuMemGetInfo_v2, (size_t *left, size_t *total), *left = *total = getenv("LEFT") ? (size_t)atoll(getenv("LEFT")) : (size_t)1 << 34)

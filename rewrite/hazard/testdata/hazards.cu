@@ -1,5 +1,5 @@
 // Kernels that hang or go wrong, each in one way, and beside each (with _right) what is right and looks like it. Words behind
-// a semicolon mark the lines that hazard_test.go expects to be told; of two that contradict each other the one that comes first
+// a semicolon mark the lines that hazard_test.go expects to be reported; of two that contradict each other the one that comes first
 // in the PTX is the later one here.
 
 #define PROLOGUE                                  \

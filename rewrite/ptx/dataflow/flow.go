@@ -239,9 +239,9 @@ func (w *Flow) Registers() int { return len(w.group) }
 // stand.
 func (w *Flow) Accesses(stmt int) []Access { return w.accesses[w.first[stmt]:w.first[stmt+1]] }
 
-// Foreign calls yield for each name in an instruction's operands that is no register of the body's,
+// Symbols calls yield for each name in an instruction's operands that is no register of the body's,
 // until it returns false.
-func (w *Flow) Foreign(stmt int, yield func(ptx.Span) bool) {
+func (w *Flow) Symbols(stmt int, yield func(ptx.Span) bool) {
 	s := w.f.Stmts[stmt]
 	w.f.Names(ptx.Span{Start: s.OpEnd, End: s.End}, func(n ptx.Span) bool {
 		return slices.ContainsFunc(w.Accesses(stmt), func(a Access) bool { return a.At == n }) || yield(n)

@@ -2,7 +2,7 @@ package dataflow
 
 import "gnvcc/rewrite/ptx"
 
-// How far apart are the addresses of neighbouring threads? For people, who are told why another
+// How far apart are the addresses of neighbouring threads? For people, who read why another
 // block is faster: nothing is decided by it. Every register gets the number of bytes (or elements,
 // before they are scaled) by which it grows from one thread to the next one of a row, where that is
 // a constant; the analysis is forward, and gives up on all that is not linear.

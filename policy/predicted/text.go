@@ -1,4 +1,4 @@
-package foretell
+package predicted
 
 import (
 	"fmt"
@@ -43,7 +43,7 @@ func (k *Kernel) Note(r predict.Ranked) string {
 	case same != nil:
 		return "must be measured: " + same.Error()
 	case r.Err == nil && !r.Better() && r.By() <= 1:
-		return "as fast as nvcc's own, as far as can be told"
+		return "predicted to be as fast as nvcc's own"
 	}
 	return ""
 }
@@ -59,7 +59,7 @@ func Basis(p *predict.Picture) string {
 		"gnvcc tune counts"
 }
 
-// Print writes what is foretold of a kernel.
+// Print writes what is predicted of a kernel.
 func (k *Kernel) Print(w io.Writer) error {
 	p := &k.Picture
 	e := &p.Default

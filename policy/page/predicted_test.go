@@ -9,21 +9,21 @@ import (
 	"time"
 
 	"gnvcc/cache"
-	"gnvcc/policy/foretell"
+	"gnvcc/policy/predicted"
 	"gnvcc/sim"
 	"gnvcc/sim/predict"
 	"gnvcc/sim/xmodel"
 )
 
-func foretoldOf(p predict.Picture) *Foretold {
-	return &Foretold{Kernel: &foretell.Kernel{Picture: p,
+func predictedOf(p predict.Picture) *Predicted {
+	return &Predicted{Kernel: &predicted.Kernel{Picture: p,
 		Same: map[string]error{"maxnreg=24": errors.New("<b>other</b> floats")},
 		Ranked: []predict.Ranked{{Recipe: "maxnreg=24", Time: 0.5, Paper: 0.7}, {Recipe: "maxnreg=32",
 			Err: errors.New("no launch")}}}}
 }
 
 // Values of a hostile or odd file draw what can be drawn, and no number that is none.
-func TestForetold(t *testing.T) {
+func TestPredicted(t *testing.T) {
 	m := xmodel.Model{Machine: xmodel.Machine{Memory: xmodel.Memory{Latency: 600, Rate: 0.05,
 		Cache: 32 << 10, CacheLatency: 30}, Issue: 0.5},
 		Work: xmodel.Work{Warps: 64, Intensity: 2, Pace: 0.1, Alpha: 4, Beta: 1000}} // three equilibria
@@ -46,25 +46,25 @@ func TestForetold(t *testing.T) {
 	odd.Cached.Warps = math.Inf(1)
 	odd.Hottest = predict.Loop{Offset: 1, Cycles: math.Inf(1), Issue: math.NaN()}
 	for name, c := range map[string]struct {
-		f    *Foretold
+		f    *Predicted
 		want []string
 		not  []string
 	}{
-		"good": {foretoldOf(good), []string{"Rates: a &lt;table&gt;",
+		"good": {predictedOf(good), []string{"Rates: a &lt;table&gt;",
 			"registers</td><td class=\"n\">3 (binds)", "measured, 24 registers: 0.900", "unstable: ",
 			"&lt;b&gt;other&lt;/b&gt; floats", "no launch", "issues 40", "critical point 32",
 			"With twice the warps: ", "With half the warps: ", "With half the memory traffic: ",
 			"With twice as many independent instructions: ", "With twice the L1 cache: ",
 			"With half the warps past the L1 cache: ", "before: ", "after: ", `class="curve old"`},
 			[]string{"critical point 500", "<b>other"}},
-		"odd": {foretoldOf(odd), []string{"maxnreg=24"}, []string{"NaN", "Inf"}},
-		"no loop": {foretoldOf(predict.Picture{Hottest: predict.Loop{Offset: -1}}),
+		"odd": {predictedOf(odd), []string{"maxnreg=24"}, []string{"NaN", "Inf"}},
+		"no loop": {predictedOf(predict.Picture{Hottest: predict.Loop{Offset: -1}}),
 			[]string{"maxnreg=24"}, []string{"hottest loop", "X-graph"}},
-		"none": {&Foretold{Err: errors.New("sm_999 is not in the <table>")},
+		"none": {&Predicted{Err: errors.New("sm_999 is not in the <table>")},
 			[]string{"Nothing can be predicted: sm_999 is not in the &lt;table&gt;"}, []string{"RegDem"}},
 	} {
 		var out bytes.Buffer
-		in := Input{Made: time.Unix(0, 0), Foretold: func(cache.Decision) *Foretold {
+		in := Input{Made: time.Unix(0, 0), Predicted: func(cache.Decision) *Predicted {
 			return c.f
 		}, Undecided: []cache.Decision{{Identity: "i", Kernel: "_Z1kv", Target: "sm_90"}}}
 		if err := Write(&out, in); err != nil {

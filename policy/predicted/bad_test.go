@@ -1,4 +1,4 @@
-package foretell
+package predicted
 
 import (
 	"context"

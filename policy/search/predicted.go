@@ -12,15 +12,15 @@ import (
 	"gnvcc/sim/predict"
 )
 
-// The order of register caps and of launch shapes by what their machine code foretells, for kernels
-// so slow that a budget may end before all values were measured. Of both it is foretold by the
+// The order of register caps and of launch shapes by what their machine code predicts, for kernels
+// so slow that a budget may end before all values were measured. Of both it is predicted by the
 // warps that are resident. It is an order and nothing else: no value is left out for it. What can't
-// be foretold (an unknown architecture, a file that can't be decoded) keeps its place behind what
+// be predicted (an unknown architecture, a file that can't be decoded) keeps its place behind what
 // can, and with it today's order.
 
-// foretold sorts a lever's values: caps and shapes by the time that is foretold, as far as that
+// predicted sorts a lever's values: caps and shapes by the time that is predicted, as far as that
 // tells them apart (1 %), all others not.
-func (s *search) foretold(list []recipe.Recipe) []recipe.Recipe {
+func (s *search) predicted(list []recipe.Recipe) []recipe.Recipe {
 	if len(list) < 2 || !s.sit.Known {
 		return list
 	}
@@ -56,7 +56,7 @@ func (s *search) foretold(list []recipe.Recipe) []recipe.Recipe {
 	return out
 }
 
-// cycles is what is foretold of a candidate, in steps of 1 %; infinite where nothing is.
+// cycles is what is predicted of a candidate, in steps of 1 %; infinite where nothing is.
 func cycles(c *policy.Candidate, kernel string, d sim.Device, shape policy.Shape,
 	rates predict.Units) float64 {
 	code, err := os.ReadFile(c.Path)

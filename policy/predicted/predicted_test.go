@@ -1,4 +1,4 @@
-package foretell
+package predicted
 
 import (
 	"strings"
@@ -38,7 +38,7 @@ func TestMeasured(t *testing.T) {
 	}
 }
 
-// A cap with other floating-point instructions is passed over, however fast it is foretold to be.
+// A cap with other floating-point instructions is passed over, however fast it is predicted to be.
 func TestBest(t *testing.T) {
 	k := Kernel{Ranked: []predict.Ranked{{Recipe: "maxnreg=24", Time: 0.5}, {Recipe: "maxnreg=32",
 		Time: 0.8}}, Same: map[string]error{}}
@@ -51,7 +51,7 @@ func TestBest(t *testing.T) {
 	}
 	k.Ranked[1].Time = 0.93 // within what models are wrong by
 	if _, ok := k.Best(); ok {
-		t.Error("7 % foretold are enough")
+		t.Error("7 % predicted are enough")
 	}
 	// A copy for a block that nobody has seen is ranked, and not taken.
 	copied := "maxnreg=32 smemspill=on spec{host(block)=256x1x1,host(dynamic)=0}"

@@ -1,4 +1,4 @@
-package foretell
+package predicted
 
 import (
 	"math"
@@ -158,7 +158,7 @@ func ranked(t *testing.T, run predict.Run) {
 // TestNote: what the models can't tell apart is called so.
 func TestNote(t *testing.T) {
 	k := Kernel{Same: map[string]error{}}
-	if n := k.Note(predict.Ranked{Time: 0.997}); !strings.Contains(n, "as far as can be told") {
+	if n := k.Note(predict.Ranked{Time: 0.997}); !strings.Contains(n, "as fast as nvcc's own") {
 		t.Errorf("%q", n)
 	}
 	if n := k.Note(predict.Ranked{Time: 0.9}); n != "" {

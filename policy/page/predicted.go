@@ -6,21 +6,21 @@ import (
 	"math"
 	"strings"
 
-	"gnvcc/policy/foretell"
+	"gnvcc/policy/predicted"
 	"gnvcc/sim/predict"
 )
 
 // What can be said of a kernel from its machine code alone: limits, times by register count, the
 // X-graph, the hottest loop.
 
-// A Foretold is what is foretold of one kernel, or why nothing is.
-type Foretold struct {
-	Kernel *foretell.Kernel
+// A Predicted is what is predicted of one kernel, or why nothing is.
+type Predicted struct {
+	Kernel *predicted.Kernel
 	Err    error
 }
 
-// A foretold is it, ready for the page.
-type foretold struct {
+// A prediction is it, ready for the page.
+type prediction struct {
 	Err      string
 	Source   string
 	Assumed  string
@@ -37,15 +37,15 @@ type rankedRow struct {
 	Warps                             int
 }
 
-func newForetold(f *Foretold) *foretold {
+func newPredicted(f *Predicted) *prediction {
 	if f == nil {
 		return nil
 	}
 	if f.Err != nil {
-		return &foretold{Err: f.Err.Error()}
+		return &prediction{Err: f.Err.Error()}
 	}
 	p := &f.Kernel.Picture
-	out := &foretold{Source: p.Units.Source, Assumed: strings.Join(p.Assumed, ", "), Limits: p.Limits,
+	out := &prediction{Source: p.Units.Source, Assumed: strings.Join(p.Assumed, ", "), Limits: p.Limits,
 		Warps: p.Default.Occupancy.Warps, Spills: fmt.Sprintf("%.0f", p.Default.Spills)}
 	for _, draw := range []func(*predict.Picture) (picture, bool){timesPicture, xPicture,
 		loopPicture} {
@@ -149,7 +149,7 @@ func xPicture(p *predict.Picture) (picture, bool) {
 	}
 	caption :=
 		"X-graph: sectors that memory delivers while so many warps wait (blue), and that the others ask for (yellow); it " +
-			"settles where they meet; " + foretell.Basis(p) + "."
+			"settles where they meet; " + predicted.Basis(p) + "."
 	if b := p.Default.Balance; b.Rate > 0 {
 		caption += fmt.Sprintf(" Here: %.1f of %.0f warps wait, %.2f instructions a cycle, bound by %s.",
 			b.Waiting, g.Model.Warps, b.Rate, b.Bound)
@@ -198,7 +198,7 @@ func xCurves(s *svg, g *predict.Graph, x, y scale, class string) {
 // 3.6): the X-graph as it is, dashed, and as it would be, with the point before and after.
 func whatPictures(p *predict.Picture) []picture {
 	var out []picture
-	for _, c := range foretell.Changes(p) {
+	for _, c := range predicted.Changes(p) {
 		f, ok := c.Model.What(c.Change)
 		if !ok {
 			continue

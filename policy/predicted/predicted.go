@@ -1,4 +1,4 @@
-package foretell
+package predicted
 
 import (
 	"cmp"
@@ -26,11 +26,11 @@ const assumedThreads = 256
 // mostCaps bounds the register caps that are compiled for one kernel.
 const mostCaps = 12
 
-// A Kernel is what is foretold of one.
+// A Kernel is what is predicted of one.
 type Kernel struct {
 	Kernel  *policy.Kernel
 	Picture predict.Picture
-	Ranked  []predict.Ranked // recipes for registers, what is foretold to be fastest first
+	Ranked  []predict.Ranked // recipes for registers, what is predicted to be fastest first
 	// Same says of each recipe of Ranked why it can't be taken without being run, nil where its
 	// floating-point instructions are nvcc's own.
 	Same   map[string]error
@@ -39,7 +39,7 @@ type Kernel struct {
 	Uncounted error
 }
 
-// Best is the recipe that is foretold to gain most, exact by construction, with nvcc's own
+// Best is the recipe that is predicted to gain most, exact by construction, with nvcc's own
 // floating-point instructions, and by more than models are usually wrong; ok is false where the
 // default should stay. A second entry for a block that is only assumed is none.
 func (k *Kernel) Best() (r predict.Ranked, ok bool) {
@@ -53,7 +53,7 @@ func (k *Kernel) Best() (r predict.Ranked, ok bool) {
 	return predict.Ranked{}, false
 }
 
-// Look foretells one kernel. decided is an earlier decision about it, from which launch shapes and
+// Look predicts one kernel. decided is an earlier decision about it, from which launch shapes and
 // measured times are taken; nil: a shape is assumed, and Picture.Assumed says so. machine is what
 // was measured of a GPU of the kernel's architecture; nil, or one of another architecture: tables.
 func Look(ctx context.Context, c policy.Compiler, k *policy.Kernel, decided *cache.Decision,

@@ -44,7 +44,7 @@ func (c underCaps) Compile(ctx context.Context, k *policy.Kernel, r recipe.Recip
 		c.ptx, "-o", out).Run()
 }
 
-// Many values wait while one byte after the other is read: more resident warps are foretold to
+// Many values wait while one byte after the other is read: more resident warps are predicted to
 // help.
 const chase = `extern "C" __global__ void chase(const float *in, const unsigned char *next, float *out, int n) {
   float keep[36];
@@ -60,8 +60,8 @@ const chase = `extern "C" __global__ void chase(const float *in, const unsigned 
 }
 `
 
-// TestForetold: caps stand in the order that machine code foretells, and no value is lost.
-func TestForetold(t *testing.T) {
+// TestPredicted: caps stand in the order that machine code predicts, and no value is lost.
+func TestPredicted(t *testing.T) {
 	kit := kits.Need(t, "13.0")
 	dir := t.TempDir()
 	source, ptx := filepath.Join(dir, "k.cu"), filepath.Join(dir, "k.ptx")
@@ -94,11 +94,11 @@ func TestForetold(t *testing.T) {
 		return strings.Join(out, " ")
 	}
 	caps := list("maxnreg=255", "maxnreg=33", "maxnreg=40", "maxnreg=34", "maxnreg=32")
-	if got := text(s.foretold(caps)); got != "maxnreg=32 maxnreg=40 maxnreg=255 maxnreg=33 maxnreg=34" {
-		t.Errorf("foretold: %s", got)
+	if got := text(s.predicted(caps)); got != "maxnreg=32 maxnreg=40 maxnreg=255 maxnreg=33 maxnreg=34" {
+		t.Errorf("predicted: %s", got)
 	}
-	if hints := list("ld=cs", "ld=L2::256B"); text(s.foretold(hints)) != text(hints) {
-		t.Error("hints, of which nothing can be foretold, have another order")
+	if hints := list("ld=cs", "ld=L2::256B"); text(s.predicted(hints)) != text(hints) {
+		t.Error("hints, of which nothing can be predicted, have another order")
 	}
 	shapes := list("shape=32x1x1", "shape=1024x1x1", "shape=128x1x1")
 	for i, r := range shapes {
@@ -107,18 +107,18 @@ func TestForetold(t *testing.T) {
 	// 64 registers: 32 warps are resident in blocks of any of these sizes; the last ones of the grid
 	// leave most room idle in the largest
 	var order []int
-	for _, r := range s.foretold(shapes) {
+	for _, r := range s.predicted(shapes) {
 		order = append(order, rewrite.Shape(r)[0])
 	}
 	if !slices.Equal(order, []int{128, 32, 1024}) {
 		t.Errorf("shapes: %v", order)
 	}
 	s.k.CC = 999
-	if text(s.foretold(caps)) != text(caps) {
+	if text(s.predicted(caps)) != text(caps) {
 		t.Error("an unknown architecture's caps have another order")
 	}
 	s.k.CC, s.k.Name = 90, "another"
-	if text(s.foretold(caps)) != text(caps) {
+	if text(s.predicted(caps)) != text(caps) {
 		t.Error("files without the kernel have another order")
 	}
 }

@@ -2,7 +2,7 @@
 # Runs all of it where there is a GPU; about a minute. Raw output goes to $OUT (default: .).
 cd "$(dirname "$0")" || exit 1
 out=${OUT:-.}
-mkdir -p "$out/twin"; t=$out/twin
+mkdir -p "$out/facts"; t=$out/facts
 nvidia-smi --query-gpu=name,driver_version --format=csv,noheader
 (grep . /proc/sys/kernel/randomize_va_space; uname -a; ls -l /dev/nvidia* ) > $t/machine.txt 2>&1
 cupti=$(ls -d /usr/local/cuda*/extras/CUPTI/lib64 /usr/local/cuda*/targets/x86_64-linux/lib 2>/dev/null | while read -r d; do [ -e $d/libcupti.so.13 ] && echo $d; done | head -1)
@@ -23,4 +23,4 @@ echo "== pointers"; timeout 60 ./pointers > $t/pointers.txt 2>&1; grep NaN $t/po
 echo "== memory"; timeout 100 ./memory | tee $t/memory.txt
 echo "== cost"
 for m in none callback activity both all; do echo "-- $m"; CUDA_INJECTION64_PATH=$PWD/injection.so U_MODE=$m timeout 60 ./cost 10000; done 2>&1 | tee $t/cost.txt
-tar -C $out -czf $out/twin.tgz twin && rm -r $t
+tar -C $out -czf $out/facts.tgz facts && rm -r $t

@@ -1,0 +1,11 @@
+// Package predicted says without a GPU what can be said of one kernel: what limits it, which
+// recipes for its registers (caps, and values kept in shared memory) are worth a measurement and in
+// which order, and the values that a picture of it is drawn from. It compiles candidates and reads
+// their machine code; nothing is run, and who prints its results says so.
+//
+// cmd calls it; it calls policy for kernels and compiling, sim/predict for the models,
+// profile/units for what was measured. It adopts nothing.
+//
+// Files: predict.go candidates and their order, counted.go from counts by the PTX to machine code,
+// text.go the results as text.
+package predicted
