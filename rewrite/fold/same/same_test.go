@@ -193,8 +193,9 @@ extern "C" __global__ void choice(float *o, const float *a, const float *b, floa
 	}
 }
 
-// TestOtherNumber: a number that the compiler computed stands beside one factor, and what is derived
-// of an argument may be any number beside another; loads of other places are no such factor.
+// TestOtherNumber: a number that the compiler computed stands beside one factor, and what is
+// derived of an argument may be any number beside another; loads of other places are no such
+// factor.
 func TestOtherNumber(t *testing.T) {
 	const text = `extern "C" __global__ void index(float *o, const float *__restrict__ a,
     const int *__restrict__ at, float p, int m) {
