@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -228,6 +229,66 @@ func TestBusyHost(t *testing.T) {
 			if want == "" || tries == 10 {
 				t.Fatalf("%s: %+v, %s, %+v, %q", what, exit, log, h.got, h.why)
 			}
+		}
+	}
+}
+
+// TestLate: behind the launch, too, a capture ends when its time is over.
+func TestLate(t *testing.T) {
+	f := newFakeDriver(t)
+	h := &capturing{}
+	h.verdict.Capture, h.verdict.Limit = filepath.Join(t.TempDir(), "capture"), 1<<30
+	h.verdict.Stand = 2 * time.Second
+	exit, log := f.run(t, h, "pinned host", true, "SLOW=2500")
+	if exit.Code != 7 || len(h.got) != 1 || h.got[0].Why != TooSlow {
+		t.Fatalf("%+v, %s, %+v, %q", exit, log, h.got, h.why)
+	}
+	if _, err := os.Stat(h.verdict.Capture); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("its file is left: %v", err)
+	}
+}
+
+// TestForkedBeside: a child that another thread forks in the midst of a capture has no part in it.
+func TestForkedBeside(t *testing.T) {
+	h := &capturing{}
+	h.verdict.Capture, h.verdict.Limit = filepath.Join(t.TempDir(), "capture"), 1<<30
+	exit, log := newFakeDriver(t).run(t, h, "forks", true, "SLOW=1500", "CAPTURE="+h.verdict.Capture)
+	if exit.Code != 7 || len(h.got) != 1 || h.got[0].Why != "" {
+		t.Fatalf("%+v, %s, %+v, %q", exit, log, h.got, h.why)
+	}
+}
+
+// TestKilledHost: where gnvcc is killed in the midst of a capture, the program goes on, and its
+// agent removes the file, which nobody else would do.
+func TestKilledHost(t *testing.T) {
+	if dir := os.Getenv("GNVCC_TEST_KILLED_HOST"); dir != "" {
+		h := &capturing{}
+		h.verdict.Capture, h.verdict.Limit = filepath.Join(dir, "capture"), 1<<30
+		newFakeDriver(t).run(t, h, "large", true, "SLOW=3000")
+		t.Fatal("it was not killed")
+	}
+	toolkit(t)
+	dir := t.TempDir()
+	cmd := exec.Command(os.Args[0], "-test.run=^TestKilledHost$")
+	cmd.Env = append(os.Environ(), "GNVCC_TEST_KILLED_HOST="+dir, "TMPDIR="+dir)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	there := func() bool {
+		_, err := os.Stat(filepath.Join(dir, "capture"))
+		return err == nil
+	}
+	for end := time.Now().Add(time.Minute); !there(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			cmd.Process.Kill()
+			t.Fatal("no capture was begun")
+		}
+	}
+	cmd.Process.Kill()
+	cmd.Wait()
+	for end := time.Now().Add(time.Minute); there(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("the file is left")
 		}
 	}
 }

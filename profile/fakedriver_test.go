@@ -52,7 +52,7 @@ func buildFakeDriver(root string) (f fakeDriver, err error) {
 	if err != nil {
 		return f, err
 	}
-	include := []string{"-w", "-I" + filepath.Join(here, "testdata"), "-I" + filepath.Join(here,
+	include := []string{"-w", "-O1", "-I" + filepath.Join(here, "testdata"), "-I" + filepath.Join(here,
 		"agent", "source")}
 	for _, dir := range cupti.Include {
 		include = append(include, "-I"+dir)

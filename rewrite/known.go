@@ -246,8 +246,10 @@ func (v *values) loaded(l load) (text string, some bool) {
 		case l.typ[0] == 's':
 			lines = append(lines, fmt.Sprintf("mov.s%d %s, %d;", width, reg,
 				int64(x)<<(64-8*size)>>(64-8*size)))
-		default:
+		case l.typ[0] == 'u':
 			lines = append(lines, fmt.Sprintf("mov.u%d %s, %d;", width, reg, x))
+		default: // to a register of any type
+			lines = append(lines, fmt.Sprintf("mov.b%d %s, %d;", width, reg, x))
 		}
 		some = true
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -110,7 +111,7 @@ func dropCaptures(s *capture.Store, ids []string) error {
 			return err
 		}
 	}
-	return s.Trim(capture.Usual)
+	return s.Trim(capture.Limits{Total: math.MaxInt64, Age: math.MaxInt64}) // those that were named
 }
 
 // exportCapture writes the launch, the replayer's source and a Makefile.
@@ -126,7 +127,7 @@ func exportCapture(s *capture.Store, id, dir string) error {
 	if err != nil {
 		return fmt.Errorf("exporting a capture: %w", err)
 	}
-	err = s.Write(m, f)
+	err = s.Write(m, &capture.File{File: f})
 	if e := f.Close(); err == nil {
 		err = e
 	}

@@ -77,7 +77,7 @@ func profiles(args []string, show, asJSON bool) error {
 		return err
 	}
 	defer scratch.Remove()
-	seen, err := tuner.Observation{Captures: s, Limits: capture.Usual,
+	seen, err := tuner.Observation{Captures: s,
 		Program: profile.Options{Argv: argv, Agent: library, Scratch: scratch.Path,
 			Signals: signals.Pass(), Log: func(format string, args ...any) {
 				fmt.Fprintf(os.Stderr, "gnvcc: "+format+"\n", args...)

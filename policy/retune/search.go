@@ -47,7 +47,7 @@ func (w *World) Tune(ctx context.Context, j watch.Job) (watch.Outcome, error) {
 	}
 	run := search.NewTuner(ctx, o, s, s, tuner.Memos{Store: w.store}, s)
 	t := &tuner.ReplaySearch{Captures: w.captures, Tuner: run, Kernel: s.Kernel, Replayer: replayer,
-		Agent: library, Scratch: w.scratch, GPU: w.o.GPU, Limits: capture.Usual, Budget: w.o.Budget,
+		Agent: library, Scratch: w.scratch, GPU: w.o.GPU, Budget: w.o.Budget,
 		Say: s.say}
 	if p, _ := w.profile(j.Kernel.Name); p != nil {
 		t.Profile = &tuner.ByProfile{Profile: p.Profile}

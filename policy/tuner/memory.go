@@ -2,9 +2,9 @@ package tuner
 
 import (
 	"os"
-	"syscall"
 
 	"gnvcc/driver/scratch"
+	"gnvcc/profile/capture"
 )
 
 // Captures on their way into the store and out of it are gigabytes that are written once and read
@@ -25,11 +25,10 @@ func newMemoryFolder() memoryFolder {
 	return memoryFolder{s}
 }
 
-// For gives the folder where so many bytes are no more than a quarter of what is free, else "".
+// For gives the folder where so many bytes are no more than a quarter of what is free, of it and of
+// the memory, else "".
 func (f memoryFolder) For(bytes int64) string {
-	var fs syscall.Statfs_t
-	if f.folder == nil || syscall.Statfs(f.folder.Path, &fs) != nil ||
-		bytes > int64(fs.Bavail)*fs.Bsize/4 {
+	if f.folder == nil || bytes > capture.Room(f.folder.Path)/4 {
 		return ""
 	}
 	return f.folder.Path

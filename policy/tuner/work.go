@@ -175,7 +175,7 @@ func (w Worker) search(ctx context.Context, o *order, captures *capture.Store, j
 	notes := &notebook{Memos{w.Store}, done.Notebook}
 	run := search.NewTuner(ctx, o.Options, compiler, &workSink{known, done}, notes, nil)
 	s := &ReplaySearch{Captures: captures, Tuner: run, Kernel: compiler.Kernel, Replayer: replayer,
-		Agent: library, Scratch: folder.Path, GPU: w.GPU, Limits: capture.Usual, Budget: o.Budget,
+		Agent: library, Scratch: folder.Path, GPU: w.GPU, Budget: o.Budget,
 		Say: func(format string, args ...any) {
 			done.Said = append(done.Said, fmt.Sprintf(format, args...))
 		}, memory: memory}

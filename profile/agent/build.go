@@ -104,8 +104,8 @@ func Build(ctx context.Context, root, out string) (string, error) {
 	})
 }
 
-// BuildProgram builds a program that shares the agent's hashes (hash.h, hash.ptx, embed.h) and
-// prints.h, in the same way as the agent is built. source has its files in a folder of that name.
+// BuildProgram builds a program that shares some of the agent's files (withHashes), in the same way
+// as the agent is built. source has its files in a folder of that name.
 func BuildProgram(ctx context.Context, root, out, name string, source fs.FS) (string, error) {
 	cupti, err := Find(root)
 	if err != nil {
@@ -135,7 +135,7 @@ func WriteSource(dir string, source fs.FS) error {
 
 func withHashes(source fs.FS) (map[string][]byte, error) {
 	files, err := read(source)
-	for _, shared := range []string{"embed.h", "hash.h", "hash.ptx", "prints.h"} {
+	for _, shared := range []string{"embed.h", "hash.h", "hash.ptx", "prints.h", "room.h"} {
 		if err == nil {
 			files[shared], err = embedded.ReadFile("source/" + shared)
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -114,5 +115,123 @@ func TestRunsAtOnce(t *testing.T) {
 	s, _ := Open(dir)
 	if p, err := s.Profile("/bin/app"); err != nil || p.Runs != 20 || p.Shapes[0].Count != 20 {
 		t.Errorf("%+v, %v", p, err)
+	}
+}
+
+// TestGone: a chunk that is gone, since another process trimmed it, is found when a capture is kept
+// that names it, and no such capture stays.
+func TestGone(t *testing.T) {
+	s, m := packed(t)
+	other := t.TempDir()
+	if err := s.Copy(m, other); err != nil {
+		t.Fatal(err)
+	}
+	old := time.Now().Add(-2 * time.Hour)
+	for _, c := range m.chunks() {
+		if err := os.Chtimes(s.chunkPath(c.Hash), old, old); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// Of another process' trim: what is named is used, also by a copy.
+	if err := s.Copy(m, other); err != nil {
+		t.Fatal(err)
+	}
+	to, _ := Open(other)
+	if info, err := os.Stat(to.chunkPath(m.Code.Hash)); err != nil ||
+		time.Since(info.ModTime()) > time.Hour {
+		t.Errorf("a copy's content is as old as it was: %v", err)
+	}
+	if err := s.Drop(m.ID); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(s.chunkPath(m.Ranges[1].Chunks[0].Hash)); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // the second time a manifest is there
+		if err := s.keep(m); err == nil || !strings.Contains(err.Error(), "removed by another process") {
+			t.Errorf("%v", err)
+		}
+		if list, skipped := s.List(); len(list)+skipped > 0 {
+			t.Error("a capture is there whose content is not")
+		}
+		text, _ := os.ReadFile(filepath.Join(other, "launches", m.ID+".json"))
+		if err := os.WriteFile(filepath.Join(s.dir, "launches", m.ID+".json"), text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestTrimBeside: captures that are made while another process trims stay, all of them, and a
+// manifest that can't be read just now is none that is damaged.
+func TestTrimBeside(t *testing.T) {
+	dir := t.TempDir()
+	s, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop := make(chan struct{})
+	var wait sync.WaitGroup
+	wait.Go(func() {
+		other, _ := Open(dir)
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				if err := other.Trim(Usual); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+	})
+	var made []*Manifest
+	for n := range 60 {
+		m := known()
+		m.Nth = n
+		kept, err := s.Pack(bytes.NewReader(raw()), []byte("a cubin"), m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		made = append(made, kept)
+	}
+	close(stop)
+	wait.Wait()
+	for _, m := range made {
+		if _, err := s.Bytes(m); err != nil {
+			t.Errorf("%s: %v", m.ID, err)
+		}
+		if _, err := s.Load(m.ID); err != nil {
+			t.Errorf("%s: %v", m.ID, err)
+		}
+	}
+	if os.Geteuid() == 0 { // who reads everything: a folder in a file's place
+		path := filepath.Join(dir, "launches", made[0].ID+".json")
+		text, _ := os.ReadFile(path)
+		os.Remove(path)
+		if err := os.Mkdir(path, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		defer func() {
+			os.Remove(path)
+			os.WriteFile(path, text, 0o600)
+		}()
+	} else if err := os.Chmod(filepath.Join(dir, "launches", made[0].ID+".json"), 0); err != nil {
+		t.Fatal(err)
+	}
+	old := time.Now().Add(-2 * time.Hour)
+	for _, c := range made[0].chunks() {
+		os.Chtimes(s.chunkPath(c.Hash), old, old)
+	}
+	for _, m := range made[1:] {
+		s.Drop(m.ID)
+	}
+	if err := s.Trim(Usual); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "launches", made[0].ID+".json")); err != nil {
+		t.Error("a manifest that could not be read was removed")
+	}
+	if _, err := s.Bytes(made[0]); err != nil {
+		t.Errorf("its content was: %v", err)
 	}
 }

@@ -34,10 +34,10 @@ type Collector struct {
 	kernels  map[string]*ofKernel
 	judging  sync.Mutex // one kernel at a time
 	families map[string]*family
-	asked    time.Time // when the last capture was asked for
 	order    []*shape
-	taken    int64         // bytes
-	stood    time.Duration // that the program stood still for captures
+	next     map[*profile.Process]*taken // asked for and not ended, one of each process
+	taken    int64                       // bytes
+	stood    time.Duration               // that the program stood still for captures
 	begun    time.Time
 	times    Times
 	known    map[string]weight // of earlier runs, by configuration
@@ -57,7 +57,6 @@ type shape struct {
 	why      string // not captured so far, because
 	captures []*taken
 	tries    int
-	next     *taken
 	courses  map[string]*course // of sets, by their values
 	seconds  float64            // on the device, of processes that live, as of the last question
 	use      Use                // of processes that have ended
@@ -84,6 +83,10 @@ func (c *Collector) kernel(l *profile.Launch) *ofKernel {
 
 // taken is a capture, or one that is on its way.
 type taken struct {
+	shape  *shape
+	asked  time.Time
+	room   int64         // bytes that it is expected to take, at the most
+	stand  time.Duration // that it may take
 	m      *Manifest
 	values []byte  // of its launch, as sets have them
 	nth    int     // launch of its configuration
@@ -98,8 +101,7 @@ func NewCollector(s *Store, l Limits, dir string, wanted func(*profile.Launch) e
 	known *Profile) *Collector {
 	c := &Collector{store: s, limits: l, wanted: wanted, dir: dir, now: time.Now,
 		begins: map[string]bool{}, shapes: map[string]*shape{}, kernels: map[string]*ofKernel{},
-		families: map[string]*family{},
-		have:     kept{}}
+		families: map[string]*family{}, next: map[*profile.Process]*taken{}, have: kept{}}
 	c.begun = c.now()
 	c.knows(known)
 	return c
@@ -178,30 +180,41 @@ func (c *Collector) Launch(l *profile.Launch) profile.Verdict {
 		return later(l)
 	}
 	left := c.limits.Run - c.taken
+	for _, x := range c.next { // other processes'
+		if left -= x.room; x.shape == s || left <= 0 {
+			return later(l)
+		}
+	}
 	wait := min(standOnce, stand+time.Duration(standOf*float64(c.now().Sub(c.begun)))-c.stood)
 	if wait < leastStand {
 		s.refuse(fmt.Sprintf("captures have held the program up for %v already", c.stood.Round(time.Second)))
 		return later(l)
 	}
 	if left <= 0 {
-		s.refuse(
-			fmt.Sprintf(
-				"the captures of this run have %d MiB already, as many as they may (--capture-limit)",
-				c.taken>>20))
+		s.refuse(fmt.Sprintf("the captures of this run have %d MiB already, as many as they may "+
+			"(--capture-limit, or half of what the store's disk has free)", c.taken>>20))
 		return profile.Verdict{}
 	}
 	if f := c.family(l); s.tries+len(s.captures) == 0 {
 		f.blocks = append(f.blocks, blocksOf(l.Grid))
 	}
-	c.asked = c.now()
 	n, _ := setOf(l)
+	x := &taken{shape: s, asked: c.now(), room: min(left, c.limits.Launch, max(l.Bytes, 1)),
+		stand: wait, of: n, took: s.course(l).took, values: l.Values, nth: l.Count}
 	dir := c.dir
 	if c.Fast != nil {
-		dir = cmp.Or(c.Fast(min(left, c.limits.Launch, max(l.Bytes, 1))), dir)
+		dir = cmp.Or(c.Fast(x.room), dir)
 	}
-	s.next = &taken{of: n, took: s.course(l).took, path: filepath.Join(dir, fmt.Sprintf("%d-%d-%d", l.Process.PID, len(c.order),
-		c.now().UnixNano())), values: l.Values, nth: l.Count}
-	return profile.Verdict{Capture: s.next.path, Limit: c.limits.Launch, Room: left, Stand: wait}
+	x.path = filepath.Join(dir, fmt.Sprintf("%d-%d-%d", l.Process.PID, len(c.order), x.asked.UnixNano()))
+	c.next[l.Process] = x
+	return profile.Verdict{Capture: x.path, Limit: c.limits.Launch, Room: left, Stand: wait}
+}
+
+// ended gives what was asked of a process, which is over; nil: nothing was.
+func (c *Collector) ended(p *profile.Process) *taken {
+	x := c.next[p]
+	delete(c.next, p)
+	return x
 }
 
 // refuse notes why there is no capture, unless there is one.
@@ -229,15 +242,19 @@ func (c *Collector) LeftAlone(l *profile.Launch, reason string) profile.Verdict 
 	s, k := c.shape(l), c.kernel(l)
 	s.tries++
 	k.tries++
-	if took := c.now().Sub(c.asked); s.next != nil && took > 0 { // what was read until then
-		c.stood += took
+	x := c.ended(l.Process)
+	if x != nil {
+		c.stood += max(0, c.now().Sub(x.asked)) // what was read until then
 	}
-	s.next = nil
-	if reason == profile.TooLarge {
-		reason = fmt.Sprintf("%s: %d MiB (--capture-limit)", reason, c.limits.Launch>>20)
+	switch {
+	case reason == profile.TooLarge:
+		reason = fmt.Sprintf("%s: %d MiB (--capture-limit, or what memory and disk bear)", reason,
+			c.limits.Launch>>20)
 		s.tries = mostTries // it will not be less the next time
-	} else if reason == profile.NoRoom {
+	case reason == profile.NoRoom:
 		reason = fmt.Sprintf("%s: %d MiB of %d (--capture-limit)", reason, c.taken>>20, c.limits.Run>>20)
+		s.tries = mostTries
+	case reason == profile.TooSlow && x != nil && x.stand == standOnce: // nor faster
 		s.tries = mostTries
 	}
 	k.why = reason
@@ -250,19 +267,20 @@ func (c *Collector) Captured(l *profile.Launch, got profile.Captured) profile.Ve
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s := c.shape(l)
-	next := s.next
-	if s.next = nil; next == nil {
+	next := c.ended(l.Process)
+	if next == nil {
 		return profile.Verdict{}
 	}
-	// while the launch ran, for a second at most: not again, it may wait for this very thread
+	c.stood += got.Before + got.After
+	// while the launch ran, or behind it: not again, it may wait for this very thread
 	if got.Why != "" {
+		c.kernel(l).tries++
 		s.tries = mostTries
 		s.refuse(got.Why)
 		return profile.Verdict{}
 	}
 	c.kernel(l).captures++
 	c.taken += got.Bytes
-	c.stood += got.Before + got.After
 	m := &Manifest{Made: c.now(), Program: l.Process.Program, Driver: l.Process.Driver,
 		Device: l.Device.Name, UUID: l.Device.UUID,
 		Major: l.Device.Major, Minor: l.Device.Minor, Kernel: l.Kernel, Cubin: l.Cubin, Grid: l.Grid,
@@ -311,6 +329,11 @@ func (c *Collector) End(p *profile.Process, sum profile.Summary) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.times.End = c.now().Sub(c.begun)
+	if x := c.ended(p); x != nil { // killed, or let go, in the midst of a capture
+		os.Remove(x.path)
+		c.stood += max(0, c.now().Sub(x.asked))
+		x.shape.refuse("the process ended, or was let go, while it was captured")
+	}
 	if p.Trouble != "" {
 		c.notes = append(c.notes, p.Trouble)
 	}

@@ -103,9 +103,10 @@ func TestGivenUp(t *testing.T) {
 	c, cubin := collector(t)
 	tries := 0
 	for nth := 1; nth < 100; nth++ {
-		if v := c.Launch(launchOf(t, cubin, nth, 1)); v.Capture != "" {
+		l := launchOf(t, cubin, nth, 1)
+		if v := c.Launch(l); v.Capture != "" {
 			tries++
-			c.LeftAlone(launchOf(t, cubin, nth, 1), "the device is busy")
+			c.LeftAlone(l, "the device is busy")
 		}
 	}
 	seen := c.Finish().Seen
@@ -187,5 +188,74 @@ func TestSlowJudgement(t *testing.T) {
 	if list, _ := c.store.List(); len(list) > 0 || len(seen) != 1 || len(seen[0].Captures) > 0 ||
 		seen[0].Why != "of no use" || asked != 1 {
 		t.Errorf("%d captures kept, asked %d times: %+v", len(list), asked, seen)
+	}
+}
+
+// TestProcessesAtOnce: of several processes that launch the same, each has a file of its own; one
+// that is killed in the midst leaves none, and all that they stood still counts, also for what came
+// to nothing.
+func TestProcessesAtOnce(t *testing.T) {
+	c, cubin := collector(t)
+	now := time.Now()
+	c.now, c.begun = func() time.Time { return now }, now
+	launch := func(pid, grid int) *profile.Launch {
+		l := launchOf(t, cubin, 1, 1)
+		l.Process.PID, l.Grid[0], l.Bytes = pid, grid, 1<<20
+		l.Kernel = string(rune('k' + grid - 8))
+		l.Device.UUID = strings.Repeat(string(rune('a'+pid)), 32)
+		return l
+	}
+	a, b, other := launch(0, 8), launch(1, 8), launch(2, 9)
+	va, vb, vo := c.Launch(a), c.Launch(b), c.Launch(other)
+	if va.Capture == "" || vb.Capture != "" || vb.Again == 0 || vo.Capture == "" {
+		t.Fatalf("%+v, %+v, %+v", va, vb, vo)
+	}
+	for _, v := range []profile.Verdict{va, vo} {
+		if err := os.WriteFile(v.Capture, raw(), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	now = now.Add(10 * time.Second)
+	c.End(other.Process, profile.Summary{}) // kill -9
+	if _, err := os.Stat(vo.Capture); err == nil {
+		t.Error("a killed process' file stays")
+	}
+	c.Captured(a, profile.Captured{Bytes: 1, Before: time.Second, After: time.Second})
+	if c.stood != 12*time.Second {
+		t.Errorf("stood still for %v", c.stood)
+	}
+	c.pack.Wait()
+	if got := c.order[0].captures; len(got) != 1 || got[0].m.UUID != a.Device.UUID {
+		t.Errorf("%+v", got)
+	}
+	late := launch(3, 10)
+	if v := c.Launch(late); v.Capture == "" {
+		t.Fatalf("%+v: %s", v, c.shape(late).why)
+	}
+	c.Captured(late, profile.Captured{Why: "CPU threads write", Before: time.Second, After: 20 * time.Second})
+	if c.stood != 33*time.Second || c.kernel(late).tries != 1 {
+		t.Errorf("stood still for %v, %d tries", c.stood, c.kernel(late).tries)
+	}
+	// What takes longer than a capture may ever take is not tried again.
+	slow := launch(4, 11)
+	if v := c.Launch(slow); v.Capture == "" || v.Stand != 32*time.Second && v.Stand != standOnce {
+		t.Fatalf("%+v: %s", v, c.shape(slow).why)
+	}
+	now = now.Add(standOnce)
+	c.LeftAlone(slow, profile.TooSlow)
+	if s := c.shape(slow); s.tries != mostTries {
+		t.Errorf("%d tries", s.tries)
+	}
+	if left, _ := os.ReadDir(c.dir); len(left) > 0 || len(c.next) > 0 {
+		t.Errorf("left behind: %v, %v", left, c.next)
+	}
+	// Together they may take what one may.
+	c.limits.Run = c.taken + 1<<20
+	now = now.Add(time.Hour)
+	if v := c.Launch(launch(5, 12)); v.Capture == "" {
+		t.Fatalf("%+v", v)
+	}
+	if v := c.Launch(launch(6, 13)); v.Capture != "" || v.Again == 0 {
+		t.Errorf("two at once with room for one: %+v", v)
 	}
 }

@@ -3,7 +3,9 @@ package capture
 import (
 	"errors"
 	"fmt"
+	"math"
 	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
@@ -37,31 +39,81 @@ const (
 // one launch, and a run then gets four times as much; else a launch may have half of the memory
 // that is free, which a replay reads it into, and a run what its disk has. A launch never gets more
 // than a quarter of what the folder's disk has free, nor a run more than half.
+//
+// All that one run may keep the folder keeps, or what is captured today would be gone tomorrow.
 func (l Limits) Within(dir string, launch int64) Limits {
 	free := room(dir)
 	if launch > 0 {
-		l.Launch, l.Run, l.Total = launch, 4*launch, max(l.Total, 4*launch)
+		l.Launch = min(launch, free) // no product of what the user says runs over
+		l.Run = 4 * l.Launch
 	} else {
 		l.Launch, l.Run = max(l.Launch, available()/2), max(l.Run, free/2)
 	}
 	l.Launch, l.Run = min(l.Launch, free/4), min(l.Run, free/2)
+	l.Total = max(l.Total, l.Run)
 	return l
 }
 
-// available is how much memory can be taken without swapping, as the kernel estimates it; 0: not
-// known.
+// available is how much memory can be taken without swapping, as the kernel estimates it, and the
+// control groups of this process allow; 0: not known. The agent has the same (host_free in host.c).
 func available() int64 {
 	text, _ := os.ReadFile("/proc/meminfo")
-	var kib int64
+	var left int64
 	for line := range strings.Lines(string(text)) {
-		if n, _ := fmt.Sscanf(line, "MemAvailable: %d kB", &kib); n == 1 {
-			return kib << 10
+		if n, _ := fmt.Sscanf(line, "MemAvailable: %d kB", &left); n == 1 {
+			left <<= 10
+			break
 		}
 	}
-	return 0
+	return min(left, allowed("/proc/self/cgroup", "/sys/fs/cgroup"))
+}
+
+// allowed is what control groups leave: each group above counts, too. Files that they have in
+// memory are given up where need be.
+func allowed(list, root string) int64 {
+	text, _ := os.ReadFile(list)
+	least := int64(math.MaxInt64)
+	for line := range strings.Lines(string(text)) {
+		_, rest, _ := strings.Cut(strings.TrimSpace(line), ":")
+		kind, group, _ := strings.Cut(rest, ":")
+		top, names := root, [3]string{"memory.max", "memory.current", "inactive_file"}
+		if kind == "memory" {
+			top = filepath.Join(root, kind)
+			names = [3]string{"memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"}
+		} else if kind != "" {
+			continue
+		}
+		for at := filepath.Join("/", group); ; at = filepath.Dir(at) {
+			var most, used, files int64
+			read(filepath.Join(top, at, names[0]), "", &most)
+			read(filepath.Join(top, at, names[1]), "", &used)
+			read(filepath.Join(top, at, "memory.stat"), names[2], &files)
+			if most > 0 {
+				least = min(least, max(most-used+files, 0))
+			}
+			if at == "/" {
+				break
+			}
+		}
+	}
+	return least
+}
+
+// read takes a number from a file, of the line that begins with a name.
+func read(path, name string, n *int64) {
+	text, _ := os.ReadFile(path)
+	for line := range strings.Lines(string(text)) {
+		if rest, ok := strings.CutPrefix(line, name); ok {
+			if _, err := fmt.Sscan(rest, n); err == nil {
+				return
+			}
+		}
+	}
 }
 
 var errFull = errors.New("the disk is nearly full")
+
+const inMemory = 0x01021994 // statfs' number of tmpfs, whose files take memory
 
 // room is what may be written to a folder's disk, bytes.
 func room(dir string) int64 {
@@ -69,8 +121,32 @@ func room(dir string) int64 {
 	if syscall.Statfs(dir, &fs) != nil {
 		return 1 << 60 // a write will tell
 	}
-	keep := min(int64(fs.Blocks)*fs.Bsize/reserveOf, reserve)
-	return max(int64(fs.Bavail)*fs.Bsize-keep, 0)
+	left := int64(fs.Bavail) * fs.Bsize
+	if fs.Type == inMemory {
+		left = min(left, available())
+	}
+	return max(left-min(int64(fs.Blocks)*fs.Bsize/reserveOf, reserve), 0)
+}
+
+// Room is what may be written to a folder's disk or, where that is memory, is free there.
+func Room(dir string) int64 { return room(dir) }
+
+// look is after how many bytes it is looked again whether there is room: others write, too.
+const look = 16 << 20
+
+// A File is not written to when its disk is nearly full.
+type File struct {
+	*os.File
+	left int64
+}
+
+func (f *File) Write(b []byte) (int, error) {
+	if f.left -= int64(len(b)); f.left < 0 {
+		if f.left = look; room(f.Name()) < int64(len(b))+look {
+			return 0, errFull
+		}
+	}
+	return f.File.Write(b)
 }
 
 // Fits refuses a folder whose disk would be nearly full with a capture's file in it.

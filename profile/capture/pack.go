@@ -2,11 +2,11 @@ package capture
 
 import (
 	"cmp"
-	"os"
+	"encoding/binary"
+	"errors"
 	"runtime"
 	"slices"
 	"sync"
-	"time"
 )
 
 // Content on its way into the store and out of it: hashing and compressing take longer than the
@@ -58,9 +58,41 @@ func (p *packer) put(of int, at int64, content []byte) {
 	go func() {
 		defer p.wait.Done()
 		x.kind.add(content)
-		x.chunk, x.err = p.store.put(content)
+		if x.sum != [16]byte{} && x.sum != Sum(content) {
+			x.err = errors.New("memory changed between two looks at it, with the device at rest: " +
+				"another process or device writes to it")
+		} else {
+			x.chunk, x.err = p.store.put(content)
+		}
 		<-p.room
 	}()
+}
+
+// Sum is the agent's hash of a chunk (profile/agent/source/hash.h).
+func Sum(b []byte) (out [16]byte) {
+	mix := func(v uint64) uint64 {
+		v ^= v >> 32
+		v *= 0xd6e8feb86659fd93
+		v ^= v >> 29
+		v *= 0x9fb21c651e98df25
+		return v ^ v>>32
+	}
+	var last [8]byte
+	var x, y uint64
+	for i := uint64(1); len(b) > 0; i++ {
+		word := b
+		if len(b) < 8 {
+			copy(last[:], b)
+			word = last[:]
+		}
+		v := binary.LittleEndian.Uint64(word)
+		x += mix(v + i*0x9e3779b97f4a7c15)
+		y += mix(v ^ i*0xc2b2ae3d27d4eb4f)
+		b = b[min(8, len(b)):]
+	}
+	binary.LittleEndian.PutUint64(out[:], x)
+	binary.LittleEndian.PutUint64(out[8:], y)
+	return out
 }
 
 // beforeSize is what recBefore has for a MiB, bytes.
@@ -82,8 +114,6 @@ func (p *packer) before(m *Manifest, body []byte) error {
 		if old == nil {
 			return damaged("an earlier capture could not be kept, and this one has the same content")
 		}
-		now := time.Now()
-		_ = os.Chtimes(p.store.chunkPath(old.chunk.Hash), now, now) // as put does
 		m.Filled += chunkSize
 		p.list = append(p.list, &piece{of: of, at: int64(i) * chunkSize, chunk: old.chunk,
 			kind: old.kind})
@@ -91,13 +121,16 @@ func (p *packer) before(m *Manifest, body []byte) error {
 	return nil
 }
 
-// finish waits for all chunks, and enters them.
+// finish waits for all chunks, and enters them. What is kept is known, also where others are not:
+// the agent takes the whole file for kept.
 func (p *packer) finish(m *Manifest) error {
 	p.wait.Wait()
 	kinds := make([]numbers, len(m.Ranges))
+	var err error
 	for _, x := range p.list {
 		if x.err != nil {
-			return x.err
+			err = cmp.Or(err, x.err)
+			continue
 		}
 		x.chunk.At = x.at
 		if x.array {
@@ -109,6 +142,9 @@ func (p *packer) finish(m *Manifest) error {
 		if p.known != nil && x.sum != [16]byte{} {
 			p.known[x.sum] = x
 		}
+	}
+	if err != nil {
+		return err
 	}
 	for i := range m.Ranges {
 		slices.SortFunc(m.Ranges[i].Chunks, func(a, b Chunk) int { return cmp.Compare(a.At, b.At) })

@@ -238,7 +238,7 @@ func TestRefusedShapes(t *testing.T) {
 		if tries == 0 || tries > firstGrids || took > time.Second && tries > 2 {
 			t.Errorf("%d captures of %v were tried", tries, took)
 		}
-		if seen := c.Finish().Seen; !strings.Contains(seen[0].Why, "4096 MiB (--capture-limit)") {
+		if seen := c.Finish().Seen; !strings.Contains(seen[0].Why, "4096 MiB (--capture-limit, or") {
 			t.Errorf("%q", seen[0].Why)
 		}
 	}

@@ -26,10 +26,10 @@ import (
 //	launches/ID.json       a manifest
 //	chunks/ab/HASH.zst     content, by its SHA-256, compressed
 //
-// Files are written aside and renamed. Two processes may write; one that trims may take a chunk
-// from under another's new capture, which is then found damaged when it is read. A chunk that has
-// other content than its name says is removed when it is read, so that the next capture of the same
-// content writes it anew.
+// Files are written aside and renamed. Two processes may write, and one trim meanwhile: a chunk's
+// age begins anew when it is used, and a capture is kept only while all of its chunks are there
+// (keep). A chunk that has other content than its name says is removed when it is read, so that the
+// next capture of the same content writes it anew.
 type Store struct{ dir string }
 
 // Open opens a folder of captures, and makes it if need be.
@@ -68,11 +68,16 @@ func (s *Store) put(b []byte) (Chunk, error) {
 		_ = os.Chtimes(path, now, now) // in use: its age begins anew
 		return c, nil
 	}
-	if room(s.dir) < int64(len(b)) {
-		return c, fmt.Errorf("keeping a capture: %w", errFull)
-	}
 	e, _ := coders()
-	return c, writeAside(path, e.EncodeAll(b, nil))
+	return c, s.write(path, e.EncodeAll(b, nil))
+}
+
+// write is writeAside where the disk has room.
+func (s *Store) write(path string, b []byte) error {
+	if room(s.dir) < int64(len(b)) {
+		return fmt.Errorf("keeping a capture: %w", errFull)
+	}
+	return writeAside(path, b)
 }
 
 // get gives a chunk's content, which is what its hash says.
@@ -80,12 +85,19 @@ func (s *Store) get(c Chunk) ([]byte, error) {
 	if !hashes().MatchString(c.Hash) {
 		return nil, damaged("a chunk called %q", c.Hash)
 	}
-	b, err := os.ReadFile(s.chunkPath(c.Hash))
+	path := s.chunkPath(c.Hash)
+	was, err := os.Stat(path)
+	var b []byte
+	if err == nil {
+		b, err = os.ReadFile(path)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("reading a capture's content: %w", err)
 	}
 	if b, err = unpacked(c.Hash, b); err != nil {
-		os.Remove(s.chunkPath(c.Hash))
+		if now, e := os.Stat(path); e == nil && os.SameFile(was, now) { // nobody has written it anew
+			os.Remove(path)
+		}
 		return nil, err
 	}
 	if int64(len(b)) != c.Size { // which is the manifest's fault
@@ -182,13 +194,36 @@ func (s *Store) pack(raw io.Reader, code []byte, m Manifest, have kept) (*Manife
 	return &m, s.keep(&m)
 }
 
-// keep writes a manifest, also one that is there already.
+// keep writes a manifest, also one that is there already, if all of its content is there: another
+// process may have trimmed what is older than an hour, or found it damaged. No capture stays that
+// names what is not there.
 func (s *Store) keep(m *Manifest) error {
 	text, err := json.Marshal(m)
 	if err != nil {
 		return fmt.Errorf("keeping a capture: %w", err)
 	}
-	return writeAside(filepath.Join(s.dir, "launches", m.ID+".json"), text)
+	path := filepath.Join(s.dir, "launches", m.ID+".json")
+	if err = s.hold(m); err == nil {
+		if err = s.write(path, text); err != nil {
+			return err
+		}
+		err = s.hold(m) // who trims may have looked before it was named
+	}
+	if err != nil {
+		os.Remove(path)
+	}
+	return err
+}
+
+// hold begins the age of a capture's content anew.
+func (s *Store) hold(m *Manifest) error {
+	now := time.Now()
+	for _, h := range m.hashes() {
+		if errors.Is(os.Chtimes(s.chunkPath(h), now, now), os.ErrNotExist) {
+			return damaged("a part of its content was removed by another process, or found damaged")
+		}
+	}
+	return nil
 }
 
 // Load reads a manifest.
@@ -277,7 +312,7 @@ func (s *Store) Copy(m *Manifest, to string) error {
 		}
 		b, err := os.ReadFile(from)
 		if err == nil {
-			err = writeAside(path, b)
+			err = other.write(path, b)
 		}
 		if err != nil {
 			return fmt.Errorf("copying a capture: %w", err)
@@ -304,11 +339,26 @@ func (s *Store) Drop(id string) error {
 // and chunks that nobody names and that are older than an hour (a younger one may belong to a
 // capture that is being packed); of files that are written aside, too, those older than that.
 func (s *Store) Trim(l Limits) error {
-	list, _ := s.List()
+	// What is written from here on is nobody's to remove.
+	files, err := os.ReadDir(filepath.Join(s.dir, "launches"))
+	if err != nil {
+		return fmt.Errorf("trimming the captures: %w", err)
+	}
+	var list []*Manifest
+	keep, unread := map[string]bool{}, false
+	for _, f := range files {
+		id, _ := strings.CutSuffix(f.Name(), ".json")
+		m, err := s.Load(id)
+		var reading *os.PathError
+		if err == nil {
+			list = append(list, m)
+		} else if errors.As(err, &reading) { // no memory, no descriptors: it may be whole
+			keep[f.Name()], unread = true, true
+		}
+	}
 	sort.SliceStable(list, func(i, j int) bool { return list[i].Made.After(list[j].Made) })
 	used := map[string]int64{}
 	var total int64
-	keep := map[string]bool{}
 	for _, m := range list {
 		var more int64
 		fresh := map[string]int64{}
@@ -327,10 +377,6 @@ func (s *Store) Trim(l Limits) error {
 		}
 		keep[m.ID+".json"] = true
 	}
-	files, err := os.ReadDir(filepath.Join(s.dir, "launches"))
-	if err != nil {
-		return fmt.Errorf("trimming the captures: %w", err)
-	}
 	for _, f := range files {
 		if !keep[f.Name()] && !strings.HasPrefix(f.Name(), aside) {
 			os.Remove(filepath.Join(s.dir, "launches", f.Name()))
@@ -348,7 +394,7 @@ func (s *Store) Trim(l Limits) error {
 	for _, path := range chunks {
 		name := strings.TrimSuffix(filepath.Base(path), ".zst")
 		info, err := os.Stat(path)
-		if err == nil && used[name] == 0 && time.Since(info.ModTime()) > time.Hour {
+		if err == nil && !unread && used[name] == 0 && time.Since(info.ModTime()) > time.Hour {
 			os.Remove(path)
 		}
 	}

@@ -73,6 +73,22 @@ func TestDriverFails(t *testing.T) {
 		!strings.Contains(text, "of the GPU's memory, of which 1 MiB are free") {
 		t.Errorf("there is no room for the launch's memory: exit code %d\n%s", code, text)
 	}
+	large := append(bytes.TrimSuffix(agentFile(base), record(7)), bytes.Join([][]byte{
+		record(3, u64(0x600000000000), u64(1<<42), u32(1)), record(7)}, nil)...)
+	was, err := os.ReadFile(content)
+	if err == nil {
+		err = os.WriteFile(content, packed(t, large), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if code, text := run(""); code != 3 || strings.Contains(text, "fill") ||
+		!strings.Contains(text, "takes 4194304 MiB of the host's memory") {
+		t.Errorf("there is no room on the host: exit code %d\n%s", code, text)
+	}
+	if err := os.WriteFile(content, was, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	// What may fail without a word, and why.
 	harmless := map[string]string{
 		"cuGetErrorString": "the error has its number",

@@ -83,7 +83,7 @@ int main(void) {
 		t.Fatal(err)
 	}
 	out, err := exec.CommandContext(context.Background(), "gcc", "-std=gnu11", "-O2", "-Wall",
-		"-Isource", "-I"+filepath.Join(kit.Dir, "include"),
+		"-Isource", "-I../agent/source", "-I"+filepath.Join(kit.Dir, "include"),
 		"-o", filepath.Join(dir, "fill"), filepath.Join(dir, "main.c"), "source/memory.c",
 		"source/vary.c", "-ldl", "-lpthread").CombinedOutput()
 	if err != nil {

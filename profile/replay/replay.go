@@ -96,7 +96,7 @@ func Unpack(s *capture.Store, m *capture.Manifest, in string) (*Unpacked, error)
 	}
 	f, err := os.OpenFile(u.file(), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err == nil {
-		err = s.Write(m, f)
+		err = s.Write(m, &capture.File{File: f})
 		if e := f.Close(); err == nil {
 			err = e
 		}

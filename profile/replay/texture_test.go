@@ -2,12 +2,13 @@ package replay
 
 import (
 	"bytes"
-	"encoding/binary"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"gnvcc/profile/capture"
 )
 
 // array is the agent's record of one of 25 x 3 x 2 floats, and what it holds from its begin on.
@@ -28,24 +29,6 @@ func object(handle uint64, surface bool, array uint64) []byte {
 		make([]byte, 104), make([]byte, 112))
 }
 
-// hash is what the replayer has of up to a MiB (agent/source/hash.h).
-func hash(b []byte) []byte {
-	mix := func(v uint64) uint64 {
-		v ^= v >> 32
-		v *= 0xd6e8feb86659fd93
-		v ^= v >> 29
-		v *= 0x9fb21c651e98df25
-		return v ^ v>>32
-	}
-	var sums [2]uint64
-	for i := uint64(1); len(b) >= 8; b, i = b[8:], i+1 {
-		v := binary.LittleEndian.Uint64(b)
-		sums[0] += mix(v + i*0x9e3779b97f4a7c15)
-		sums[1] += mix(v ^ i*0xc2b2ae3d27d4eb4f)
-	}
-	return append(u64(sums[0]), u64(sums[1])...)
-}
-
 // TestTextures: objects get their old handles where the driver gives them, whatever else it gives
 // before; where it does not, the launch is given the new ones, and where an old one is not among
 // the arguments it is not replayed. What the launch leaves in an array is looked at. The driver is
@@ -53,7 +36,8 @@ func hash(b []byte) []byte {
 func TestTextures(t *testing.T) {
 	program, dir := built(t), fakeDriver(t)
 	holds := bytes.Repeat([]byte{1, 2, 3, 4}, 100)
-	left := hash(append(bytes.Clone(holds), make([]byte, 200)...))
+	sum := capture.Sum(append(bytes.Clone(holds), make([]byte, 200)...))
+	left := sum[:]
 	for name, c := range map[string]struct {
 		handles  string // the first that the driver gives
 		objects  [][]byte

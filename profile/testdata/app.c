@@ -1,6 +1,7 @@
 // The application of the tests with a fake driver: app WHAT. It calls the agent as CUPTI would. Exit code 7: all is well.
 #define _GNU_SOURCE
 #include "fake.h"
+#include "hash.h"
 #include "prints.h"
 #include <dlfcn.h>
 #include <errno.h>
@@ -38,6 +39,8 @@ static void module(void) {
 
 static void compute(const void *p) {
   const cuLaunchKernel_params *l = p;
+  if (getenv("SLOW")) usleep(1000 * (unsigned)atoi(getenv("SLOW")));
+  if (getenv("FULL") && fake_tools > 0) _exit(9); // with no memory left there is none for the launch
   if (l->f == FAKE_KERNEL && !fake_capturing) fake_compute(*(CUdeviceptr *)l->kernelParams[0]);
 }
 
@@ -123,6 +126,109 @@ static void launch_textured(const char *what, CUdeviceptr p) {
   if (is("gone")) CALL(cuArrayDestroy, &d, NULL);
   if (is("memory")) *(uint64_t *)(p + 64) = handle;
   launch_set(is("memory") ? p : handle, 1, 1);
+}
+
+// ---- mix: memory of all kinds and odd sizes, most of it alike, with addresses in it, changed, freed and made anew between launches. What each
+// launch finds and leaves is told to the file that TOLD names.
+
+#define MIB ((size_t)1 << 20)
+static uint64_t random_state;
+static size_t pick(size_t n) { return (size_t)((random_state = random_state * 6364136223846793005 + 1442695040888963407) >> 33) % n; }
+static struct { enum { OF_DEVICE, OF_POOL, OF_MAP, OF_BOTH, OF_HOST, KINDS } kind; unsigned char *p; size_t size; } slots[6];
+
+static void fill_slot(int i, size_t m) { // a MiB, of a few contents
+  unsigned char *q = slots[i].p + m * MIB;
+  size_t n = slots[i].size - m * MIB < MIB ? slots[i].size - m * MIB : MIB, what = pick(6);
+  for (size_t k = 0; k < n; k++) q[k] = what < 2 ? 0 : (unsigned char)(k % 8 == 7 ? 0x3f : k * what + (k >> 8)); // no word of these is an address
+  if (what == 5 && n >= 8) { // in it is one, into the midst of something
+    int j = (int)pick(6);
+    uint64_t to = (uint64_t)slots[j].p + pick(slots[j].size ? slots[j].size : 1);
+    memcpy(q + pick(n / 8) * 8, &to, 8);
+  }
+}
+
+static void make_slot(int i) {
+  static const size_t odd[] = {0, 0, 8, 4096, 5, MIB - 8, 100};
+  unsigned char *q;
+  slots[i].size = (1 + pick(5)) * MIB + odd[pick(7)];
+  slots[i].kind = pick(3) ? OF_DEVICE : (int)pick(KINDS);
+  q = slots[i].p = mmap(NULL, slots[i].size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  cuMemAlloc_v2_params a = {.dptr = (CUdeviceptr *)&q, .bytesize = slots[i].size};
+  cuMemAllocAsync_params s = {.dptr = (CUdeviceptr *)&q, .bytesize = slots[i].size};
+  cuMemMap_params m = {.ptr = (CUdeviceptr)q, .size = slots[i].size};
+  cuMemAllocManaged_params b = {.dptr = (CUdeviceptr *)&q, .bytesize = slots[i].size};
+  cuMemHostAlloc_params h = {.pp = (void **)&q, .bytesize = slots[i].size, .Flags = CU_MEMHOSTALLOC_DEVICEMAP};
+  switch (slots[i].kind) {
+  case OF_DEVICE: CALL(cuMemAlloc_v2, &a, NULL); break;
+  case OF_POOL: CALL(cuMemAllocAsync, &s, NULL); break;
+  case OF_MAP: CALL(cuMemMap, &m, NULL); break;
+  case OF_BOTH: CALL(cuMemAllocManaged, &b, NULL); break;
+  default: CALL(cuMemHostAlloc, &h, NULL);
+  }
+}
+
+static void free_slot(int i) {
+  cuMemFree_v2_params f = {.dptr = (CUdeviceptr)slots[i].p};
+  cuMemUnmap_params u = {.ptr = (CUdeviceptr)slots[i].p, .size = slots[i].size};
+  cuMemFreeHost_params h = {.p = slots[i].p};
+  if (slots[i].kind == OF_MAP) CALL(cuMemUnmap, &u, NULL);
+  else if (slots[i].kind == OF_HOST) CALL(cuMemFreeHost, &h, NULL);
+  else CALL(cuMemFree_v2, &f, NULL);
+  munmap(slots[i].p, slots[i].size);
+}
+
+static void tell_slots(FILE *f, const char *when, CUdeviceptr p) {
+  for (int i = 0; i < 6; i++) {
+    fprintf(f, "%s %llu %llu %zu", when, (unsigned long long)p, (unsigned long long)slots[i].p, slots[i].size);
+    for (size_t at = 0; at < slots[i].size; at += MIB) {
+      uint64_t h = 1, sum[2], n = slots[i].size - at < MIB ? slots[i].size - at : MIB;
+      for (size_t k = 0; k < n; k++) h = h * 31 + slots[i].p[at + k];
+      hash_host(slots[i].p + at, n, sum);
+      fprintf(f, " %llu:%llu:%llu", (unsigned long long)h, (unsigned long long)sum[0], (unsigned long long)sum[1]);
+    }
+    fputc('\n', f);
+  }
+}
+
+static int mix(void) {
+  FILE *f = fopen(getenv("TOLD"), "w");
+  random_state = (uint64_t)atoi(getenv("SEED"));
+  for (int i = 0; i < 6; i++) make_slot(i);
+  for (int i = 0; i < 6; i++)
+    for (size_t m = 0; m * MIB < slots[i].size; m++) fill_slot(i, m);
+  for (unsigned round = 0; round < 6; round++) {
+    int i = (int)pick(6);
+    CUdeviceptr p = (CUdeviceptr)slots[i].p + pick((slots[i].size - MIB) / 8 + 1) * 8;
+    tell_slots(f, "before", p);
+    fflush(f);
+    launch(FAKE_KERNEL, 8 + round, p);
+    tell_slots(f, "after", p);
+    for (size_t n = pick(8); n > 0; n--) {
+      int j = (int)pick(6);
+      if (pick(3) == 0) {
+        free_slot(j), make_slot(j);
+        for (size_t m = 0; m * MIB < slots[j].size; m++) fill_slot(j, m);
+      } else fill_slot(j, pick((slots[j].size + MIB - 1) / MIB));
+    }
+  }
+  fclose(f);
+  return 7;
+}
+
+// Forks as soon as a capture's file is there; the child says how many descriptors it has of it.
+static void *forks(void *status) {
+  char link[64], path[256] = "";
+  while (access(getenv("CAPTURE"), F_OK) != 0) usleep(1000);
+  pid_t child = fork();
+  int n = 0;
+  for (int fd = 3; child == 0 && fd < 64; fd++) {
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    memset(path, 0, sizeof path);
+    n += readlink(link, path, sizeof path - 1) > 0 && strcmp(path, getenv("CAPTURE")) == 0;
+  }
+  if (child == 0) _exit(n);
+  waitpid(child, status, 0);
+  return NULL;
 }
 
 static void *writes(void *p) {
@@ -334,6 +440,14 @@ int main(int n, char **argv) {
     launch(FAKE_KERNEL, 8, p);
     return WIFEXITED(status) && WEXITSTATUS(status) == 9 ? 7 : 6;
   }
+  if (strcmp(what, "forks") == 0) {
+    pthread_t other;
+    int status = -1;
+    pthread_create(&other, NULL, forks, &status);
+    launch(FAKE_KERNEL, 8, p);
+    pthread_join(other, NULL);
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 7 : 6;
+  }
   if (strcmp(what, "large") == 0) { // 50 MiB: every third MiB is zero, and in the midst is the address of something else
     size_t n = ((size_t)50 << 20) + 12345;
     unsigned char *q = calloc(1, n);
@@ -376,6 +490,7 @@ int main(int n, char **argv) {
     launch(FAKE_KERNEL, 8, (CUdeviceptr)q);
     _exit(7);
   }
+  if (strcmp(what, "mix") == 0) return mix();
   if (strcmp(what, "three grids") == 0) {
     for (unsigned grid = 1; grid <= 3; grid++) launch(FAKE_KERNEL, 8 * grid, p);
     return 7;

@@ -24,7 +24,8 @@ static bool fails(const char *symbol) {
   FILE *f = getenv("FAILS") ? fopen(getenv("FAILS"), "r") : NULL;
   if (f && fscanf(f, "%63s", late) == 1) bad = late;
   if (f) fclose(f);
-  return bad && strcmp(bad, symbol) == 0;
+  static int calls; // EACH: how many of its calls succeed before one fails
+  return bad && strcmp(bad, symbol) == 0 && (!getenv("EACH") || ++calls % (atoi(getenv("EACH")) + 1) == 0);
 }
 
 #define DO(symbol, arguments, body) \
@@ -88,7 +89,12 @@ DO(cuMemGetInfo_v2, (size_t *left, size_t *total), *left = *total = getenv("FULL
 DO(cuMemAlloc_v2, (CUdeviceptr * p, size_t n), UNSAFE; *p = (CUdeviceptr)calloc(1, n))
 DO(cuMemFree_v2, (CUdeviceptr p), free((void *)p))
 DO(cuMemcpyDtoDAsync_v2, (CUdeviceptr to, CUdeviceptr from, size_t n, CUstream s), memcpy((void *)to, (void *)from, n))
-DO(cuMemcpyDtoH_v2, (void *to, CUdeviceptr from, size_t n), UNSAFE; memcpy(to, (void *)from, n))
+// CHANGES: so many copies of more than some words are made; before the next one something else writes there.
+static void change(CUdeviceptr from, size_t n) {
+  static int copies;
+  if (n > 64 && getenv("CHANGES") && copies++ == atoi(getenv("CHANGES"))) ((unsigned char *)from)[n / 2] ^= 1;
+}
+DO(cuMemcpyDtoH_v2, (void *to, CUdeviceptr from, size_t n), UNSAFE; change(from, n); memcpy(to, (void *)from, n))
 DO(cuMemHostRegister_v2, (void *p, size_t n, unsigned flags), UNSAFE)
 DO(cuMemHostUnregister, (void *p), UNSAFE)
 DO(cuMemcpyHtoD_v2, (CUdeviceptr to, const void *from, size_t n), UNSAFE; memcpy((void *)to, from, n))
@@ -140,9 +146,10 @@ DO(cuLaunchKernel, (CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigne
    if (f == FAKE_KERNEL && ++kernels > (getenv("LAUNCHES") ? atoi(getenv("LAUNCHES")) : INT_MAX)) return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
    fake_strays += s == FAKE_STREAM; if (shared > most[(uintptr_t)f]) return CUDA_ERROR_INVALID_VALUE; last = f; if (f == FAKE_TOOL) tools = true; if (f == FAKE_KERNEL || f == FAKE_LOADED) compute(f, shared, *(CUdeviceptr *)params[0]); if (f == FAKE_COMPARE) compare(params); if (f == FAKE_HASH) hash(*(const uint8_t **)params[0], *(uint64_t *)params[1], *(uint64_t **)params[2]))
 DO(cuLaunchKernelEx, (const CUlaunchConfig *c, CUfunction f, void **params, void **extra), )
+int fake_tools;
 DO(cuModuleLoad, (CUmodule * m, const char *path), *m = FAKE_MODULE)
-DO(cuModuleLoadData, (CUmodule * m, const void *text), UNSAFE; *m = FAKE_TOOLS)
-DO(cuModuleUnload, (CUmodule m), )
+DO(cuModuleLoadData, (CUmodule * m, const void *text), UNSAFE; *m = FAKE_TOOLS; fake_tools++)
+DO(cuModuleUnload, (CUmodule m), fake_tools -= m == FAKE_TOOLS)
 DO(cuModuleGetFunction, (CUfunction * f, CUmodule m, const char *name), *f = m == FAKE_MODULE ? FAKE_LOADED : strcmp(name, "gnvcc_compare") == 0 ? FAKE_COMPARE : strcmp(name, "gnvcc_hash") == 0 ? FAKE_HASH : FAKE_TOOL)
 static uint64_t counts[2] = {5, 7};
 // ODD_VARIABLE names one that does not stand at a multiple of 8 bytes.

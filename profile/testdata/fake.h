@@ -20,6 +20,7 @@
 extern unsigned char fake_theirs[2 * FAKE_BYTES]; // a variable of another module
 extern atomic_int fake_capturing; // a stream is being captured
 extern atomic_int fake_harm;      // calls that would have ended the capture
+extern int fake_tools;            // modules of the agent's that are loaded
 void fake_compute(CUdeviceptr p);
 int fake_most(CUfunction f); // dynamic shared memory that it may be launched with
 void fake_node(int i, CUdeviceptr p); // what a node of the graph is given

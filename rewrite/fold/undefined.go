@@ -14,7 +14,10 @@ import (
 // Integers that no source may compute: a quotient by 0, a shift by the width or more. The GPU gives
 // each a number (all ones; nothing is left, or the sign), and cicc, once it knows the operand,
 // takes the result for one that nobody uses: what is computed of it goes, stores too (12.4, 13.0).
-// A kernel that was launched so has bits of its own, which a variant has to keep.
+// A kernel that was launched so has bits of its own, which a variant has to keep. So has one that
+// reads or writes a field of bits that does not lie in its register: ptxas up to 13.3, once it
+// knows where the field is, makes -1 of bfe.s32 from bit 32 on, and of the length of bfi.b32 takes
+// the lower five bits.
 //
 // Looked at is what fixed values alone lead to: in straight lines, x / n, x % (n - 4), x << m + n,
 // and on the ways that they open (undefinedwalk.go).
@@ -33,7 +36,7 @@ func Undefined(m *ptx.Module, entry string, fixed Fixed) error {
 	if err != nil {
 		return fmt.Errorf("it can't be told what its divisors are: %w", err)
 	}
-	c := computation{f: e, reach: reach, fixed: fixed}
+	c := computation{f: e, reach: reach, fixed: fixed, made: map[int]result{}}
 	var list []int
 	for i, st := range e.Stmts {
 		if st.Kind == ptx.Inst && c.mayFail(i, c.operands(i)) {
@@ -53,7 +56,7 @@ func Undefined(m *ptx.Module, entry string, fixed Fixed) error {
 		return err
 	}
 	for _, i := range list {
-		err := c.fails(i, c.operands(i), func(o string) (int64, bool) { return c.value(i, o, deepest) })
+		err := c.fails(i, c.operands(i), func(o string) (int64, bool) { return c.value(i, o) })
 		if err != nil {
 			return err
 		}
@@ -70,31 +73,44 @@ func Integers(m *ptx.Module, entry string, fixed Fixed) (
 		return nil, fmt.Errorf("there is no kernel %s", entry)
 	}
 	reach, err := dataflow.ReachingOf(e)
-	c := computation{f: e, reach: reach, fixed: fixed}
-	return func(i int, operand string) (int64, bool) { return c.value(i, operand, deepest) }, err
+	c := computation{f: e, reach: reach, fixed: fixed, made: map[int]result{}}
+	return c.value, err
 }
 
-// mayFail tells of an operation that has no result for some second operand, which is a register.
+// mayFail tells of an operation that has no result for some last operands, of which one is a
+// register.
 func (c computation) mayFail(i int, ops []string) bool {
-	switch string(c.f.Base(i)) {
-	case "div", "rem", "shl", "shr":
-		width, _ := dataflow.IntegerType(c.f.Opcode(i))
-		return len(ops) == 3 && !literal(ops[2]) && width != 0
+	width, _ := dataflow.IntegerType(c.f.Opcode(i))
+	if n := len(ops); width != 0 && n > 2 {
+		switch string(c.f.Base(i)) {
+		case "div", "rem", "shl", "shr":
+			return !literal(ops[n-1])
+		case "bfe", "bfi":
+			return !literal(ops[n-1]) || !literal(ops[n-2])
+		}
 	}
 	return false
 }
 
 // fails is an error where what is known of its operands leaves such an operation no result.
 func (c computation) fails(i int, ops []string, value func(string) (int64, bool)) error {
-	by, told := value(ops[2])
+	by, told := value(ops[len(ops)-1])
 	if !told {
 		return nil
 	}
 	width, signed := dataflow.IntegerType(c.f.Opcode(i))
-	if base := string(c.f.Base(i)); base == "shl" || base == "shr" {
+	switch string(c.f.Base(i)) {
+	case "shl", "shr":
 		if uint32(by) >= uint32(width) {
 			return fmt.Errorf("%s would shift by %d, which the GPU does and the compiler does not",
 				c.text(i), uint32(by))
+		}
+		return nil
+	case "bfe", "bfi":
+		at, told := value(ops[len(ops)-2])
+		if end := int(uint8(at)) + int(uint8(by)); told && end > width {
+			return fmt.Errorf("%s would have a field of bits that ends at %d, which the GPU cuts off "+
+				"and the compiler does not", c.text(i), end)
 		}
 		return nil
 	}
@@ -110,14 +126,18 @@ func (c computation) fails(i int, ops []string, value func(string) (int64, bool)
 	return nil
 }
 
-// deepest bounds how far a value is followed.
-const deepest = 32
-
 // A computation is what fixed values lead to in one function.
 type computation struct {
 	f     *ptx.Func
 	reach *dataflow.Reaching
 	fixed Fixed
+	made  map[int]result // by statement: what it always writes, as far as that was asked for
+}
+
+// A result is a number that is known, or none.
+type result struct {
+	v    int64
+	told bool
 }
 
 func (c computation) operands(i int) (out []string) {
@@ -134,8 +154,8 @@ func (c computation) text(i int) string {
 }
 
 // value is that of an integer operand of statement i, where it is known.
-func (c computation) value(i int, operand string, left int) (v int64, told bool) {
-	if left == 0 || operand == "" {
+func (c computation) value(i int, operand string) (v int64, told bool) {
+	if operand == "" {
 		return 0, false
 	}
 	if literal(operand) {
@@ -150,9 +170,18 @@ func (c computation) value(i int, operand string, left int) (v int64, told bool)
 	if len(defs) != 1 || c.f.Stmts[defs[0]].Guarded {
 		return 0, false
 	}
-	return c.compute(defs[0], c.operands(defs[0]), func(o string) (int64, bool) {
-		return c.value(defs[0], o, left-1)
-	})
+	at := defs[0]
+	ops := c.operands(at)
+	if len(ops) == 0 || ops[0] != operand { // one of several that it writes
+		return 0, false
+	}
+	if n, asked := c.made[at]; asked {
+		return n.v, n.told
+	}
+	c.made[at] = result{} // where it is computed of itself
+	v, told = c.compute(at, ops, func(o string) (int64, bool) { return c.value(at, o) })
+	c.made[at] = result{v, told}
+	return v, told
 }
 
 // compute is what statement i gives.

@@ -135,7 +135,7 @@ func (c computation) known(known map[string]int64, o string) (int64, bool) {
 		return v, true
 	}
 	if literal(o) || o != "" && !c.reach.Written(o) {
-		return c.value(0, o, 1)
+		return c.value(0, o)
 	}
 	return 0, false
 }

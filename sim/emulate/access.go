@@ -214,6 +214,11 @@ func ldc(d *decoder, i *inst) {
 
 // fill writes what a constant bank holds into registers.
 func (w *warp) fill(size int, kind uint64, n, l, bank, at int) {
+	w.put(l, n, w.constantAs(kind, bank, at, size), size)
+}
+
+// constantAs is what a constant bank holds, of bytes and halves with its sign or without.
+func (w *warp) constantAs(kind uint64, bank, at, size int) uint64 {
 	v := w.constant(bank, at, size)
 	switch kind {
 	case 1:
@@ -221,21 +226,19 @@ func (w *warp) fill(size int, kind uint64, n, l, bank, at int) {
 	case 3:
 		v = uint64(int64(int16(v)))
 	}
-	w.set(l, n, uint32(v))
-	if size == 8 && n != none {
-		w.set(l, n+1, uint32(v>>32))
-	}
+	return v
 }
 
 // uldc is the same for the warp; 0x0bb has an index.
 func uldc(d *decoder, i *inst) {
-	size := sizes[d.bits(73, 3)]
+	kind := d.bits(73, 3)
+	size := sizes[kind]
 	n, bank, at := d.uniformAt(16), int(d.bits(54, 5)), int(d.signed(38, 16))
 	index := -1
 	if d.code() == 0x0bb {
 		index = d.uniformAt(24)
 	}
-	if size != 4 && size != 8 {
+	if size == 0 || size > 8 {
 		d.refuse("its width is not known")
 		return
 	}
@@ -244,7 +247,7 @@ func uldc(d *decoder, i *inst) {
 		if index >= 0 {
 			from += int(int32(w.u[index]))
 		}
-		v := w.constant(bank, from, size)
+		v := w.constantAs(kind, bank, from, size)
 		w.setUniform(n, uint32(v))
 		if size == 8 && n != noUniform {
 			w.setUniform(n+1, uint32(v>>32))

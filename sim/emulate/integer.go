@@ -15,7 +15,7 @@ var integerOps = map[uint16]func(*decoder, *inst){
 	0x016: prmt, 0x096: prmt, 0x01a: sgxt, 0x09a: sgxt, 0x01b: bmsk, 0x09b: bmsk, 0x01c: plop3,
 	0x09c: plop3, 0x048: vimnmx, 0x017: imnmx, 0x046: viaddmnmx, 0x00f: vimnmx3,
 	0x109: popc, 0x0bf: popc, 0x101: brev,
-	0x0be: brev, 0x100: flo, 0x0bd: flo, 0x003: p2r, 0x004: r2p, 0x026: idp,
+	0x0be: brev, 0x100: flo, 0x0bd: flo, 0x003: p2r, 0x004: r2p, 0x026: idp, 0x014: vabsdiff,
 }
 
 func mov(d *decoder, i *inst) {
@@ -133,11 +133,18 @@ func imadHigh(d *decoder, i *inst) {
 	if third.kind == immediate {
 		d.refuse("a sum with a number in the word is not known")
 	}
+	minus := d.minus(third)
+	if minus && extended {
+		d.refuse("a difference with a carry is not known")
+	}
 	d.skip(77, 4)
 	x := d.condition(87)
 	i.lane = func(w *warp, l int) {
-		sum, over := bits.Add64(wide(a(w, l), b(w, l), signed), c(w, l),
-			boolean(extended && x(w, l)))
+		v := c(w, l)
+		if minus {
+			v = -v
+		}
+		sum, over := bits.Add64(wide(a(w, l), b(w, l), signed), v, boolean(extended && x(w, l)))
 		to(w, l, uint32(sum>>32))
 		carry(w, l, over == 1)
 	}
@@ -299,15 +306,29 @@ func iabs(d *decoder, i *inst) {
 	}
 }
 
+// selectors are those of PRMT's modes, by the mode and the lower two bits of the second source.
+var selectors = [...][4]uint32{
+	1: {0x3210, 0x4321, 0x5432, 0x6543}, // F4E
+	2: {0x5670, 0x6701, 0x7012, 0x0123}, // B4E
+	3: {0x0000, 0x1111, 0x2222, 0x3333}, // RC8
+	4: {0x3210, 0x3211, 0x3222, 0x3333}, // ECL
+	5: {0x0000, 0x1110, 0x2210, 0x3210}, // ECR
+	6: {0x1010, 0x3232, 0x1010, 0x3232}, // RC16
+}
+
 // prmt: four bytes of eight, or their signs.
 func prmt(d *decoder, i *inst) {
 	to := d.to()
-	a, b, c := d.raw(d.a()), d.raw(d.b()), d.raw(d.c())
-	if d.bits(72, 3) != 0 {
-		d.refuse("its modes are not known")
+	a, b, c, mode := d.raw(d.a()), d.raw(d.b()), d.raw(d.c()), d.bits(72, 3)
+	if mode == 7 {
+		d.refuse("its mode is not known")
+		return
 	}
 	i.lane = func(w *warp, l int) {
 		from, by, v := uint64(c(w, l))<<32|uint64(a(w, l)), b(w, l), uint32(0)
+		if mode > 0 {
+			by = selectors[mode][by&3]
+		}
 		for n := range 4 {
 			s := by >> (4 * n)
 			x := uint8(from >> (8 * (s & 7)))
@@ -317,6 +338,15 @@ func prmt(d *decoder, i *inst) {
 			v |= uint32(x) << (8 * n)
 		}
 		to(w, l, v)
+	}
+}
+
+// vabsdiff: the distance of two numbers, and a sum.
+func vabsdiff(d *decoder, i *inst) {
+	to, a, b, c, signed := d.to(), d.raw(d.a()), d.raw(d.b()), d.raw(d.c()), d.bit(73)
+	i.lane = func(w *warp, l int) {
+		x, y := a(w, l), b(w, l)
+		to(w, l, smallest(x, y, signed, false)-smallest(x, y, signed, true)+c(w, l))
 	}
 }
 
@@ -378,19 +408,31 @@ func smallest(a, b uint32, signed, minimum bool) uint32 {
 	return b
 }
 
+// smallestHalves is the same of both halves of two (.U16x2, .S16x2), where halves is true.
+func smallestHalves(a, b uint32, halves, signed, minimum bool) uint32 {
+	if !halves {
+		return smallest(a, b, signed, minimum)
+	}
+	const upper = 0xffff0000
+	return smallest(a&upper, b&upper, signed, minimum) | smallest(a<<16, b<<16, signed, minimum)>>16
+}
+
 func vimnmx(d *decoder, i *inst) {
 	to, a, b, signed, x := d.to(), d.raw(d.a()), d.raw(d.at32()), d.bit(72), d.condition(87)
+	halves := d.bit(73)
 	d.want(81, 6, 63)
-	i.lane = func(w *warp, l int) { to(w, l, smallest(a(w, l), b(w, l), signed, x(w, l))) }
+	i.lane = func(w *warp, l int) {
+		to(w, l, smallestHalves(a(w, l), b(w, l), halves, signed, x(w, l)))
+	}
 }
 
 // vimnmx3 is the minimum or maximum of three.
 func vimnmx3(d *decoder, i *inst) {
 	to, a, b, c := d.to(), d.raw(d.a()), d.raw(d.b()), d.raw(d.c())
-	signed, x := d.bit(72), d.condition(87)
+	signed, halves, x := d.bit(72), d.bit(73), d.condition(87)
 	i.lane = func(w *warp, l int) {
-		least := x(w, l)
-		to(w, l, smallest(smallest(a(w, l), b(w, l), signed, least), c(w, l), signed, least))
+		v, least := smallestHalves(a(w, l), b(w, l), halves, signed, x(w, l)), x(w, l)
+		to(w, l, smallestHalves(v, c(w, l), halves, signed, least))
 	}
 }
 

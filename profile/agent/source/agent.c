@@ -492,6 +492,7 @@ static void on_fork(void) { // in the child: it can't use CUDA until it execs, a
   atomic_store(&agent_off, true);
   forked = true;
   socket_forked();
+  capture_forked();
 }
 
 // CUPTI's part in the end of a process that was forked from one that it watches is a crash (measured: CUDA 13.0, driver 580). Such a child has

@@ -251,6 +251,7 @@ struct bounds {
 };
 bool capture_before(const struct launch *l, const struct kernel *k, const char *path, const struct bounds *may, bool textures, const struct variable *v, uint32_t nv, char *why, size_t n);
 bool capture_pending(void);        // this thread is between the two
+void capture_forked(void);         // in a child: or what is removed would stay on the disk as long as the child lives
 bool capture_rested(void); // whether the device came to rest before this launch, to capture it; forgets that
 void capture_after(bool launched); // opens the gate and tells gnvcc
 

@@ -13,14 +13,15 @@
 #include "embed.h"
 #include "hash.h"
 #include "known.h"
+#include "room.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/statvfs.h>
 #include <sys/uio.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 EMBED(gnvcc_hash_ptx, "hash.ptx");
@@ -34,6 +35,8 @@ enum place { ON_DEVICE, ON_HOST };
 #define HOST_RESTS_US 2000         // a thread that writes all the time has done so by then
 #define MOST_NUMBERED 4000         // arrays; the replayer takes less than 4096
 #define LONGEST_LAUNCH 1.0         // seconds for the launch itself, while other threads are held
+#define ROOM ((size_t)64 << 20)    // bytes of the device's memory that are free for the launch, or nothing of ours stays there
+#define IN_MEMORY 0x01021994       // a file system whose files take memory
 
 struct item { // an allocation, a variable of the kernel's module, or (FOUND) memory of the driver's own
   uint64_t base, size;
@@ -72,6 +75,7 @@ struct capture {
   CUstream stream;
 };
 static struct capture *pending; // of the thread that holds talk, between the launch's two ends
+static int file = -1; // that is open
 static __thread bool mine;
 static __thread bool rested; // the device, for the capture of this launch, whatever came of it
 
@@ -81,12 +85,19 @@ static bool give_up(struct capture *c, const char *why) {
   return false;
 }
 
-// Nobody's disk is filled: less than a twentieth of it stays free, of a large one 4 GiB (profile/capture/limits.go has the same).
+// Nobody's disk is filled, nor the memory that stands for one: less than a twentieth of it stays free, of a large one 4 GiB
+// (profile/capture/limits.go has the same).
 static bool roomy(struct capture *c) {
-  struct statvfs fs;
-  if (fstatvfs(c->fd, &fs) != 0) return true; // a write will tell
-  uint64_t keep = (uint64_t)fs.f_blocks * fs.f_frsize / 20, most = (uint64_t)4 << 30;
-  return (uint64_t)fs.f_bavail * fs.f_frsize > (keep < most ? keep : most) + PIECE || give_up(c, "the disk of the capture's file is nearly full");
+  struct statfs fs;
+  if (fstatfs(c->fd, &fs) != 0) return true; // a write will tell
+  uint64_t size = (uint64_t)fs.f_bsize, keep = fs.f_blocks * size / 20, most = (uint64_t)4 << 30, left = fs.f_bavail * size;
+  if (fs.f_type == IN_MEMORY && room_memory() < left) left = room_memory();
+  return left > (keep < most ? keep : most) + PIECE || give_up(c, "the disk of the capture's file is nearly full");
+}
+
+// A capture may hold the program up no longer, also behind the launch.
+static bool late(struct capture *c) {
+  return now() - c->begin > c->may.seconds && !give_up(c, "reading the memory that the launch reaches takes longer than a capture may hold the program up");
 }
 
 static bool write_all(struct capture *c, const void *p, size_t n) {
@@ -409,7 +420,7 @@ static void tools_close(struct capture *c) {
 
 // Has the device hash an item, as the stream's next work. False: it could not.
 static bool hash_item(struct capture *c, const struct item *x, uint64_t chunks, uint64_t *list) {
-  if (!c->hash && (cu.ModuleLoadData(&c->tools, gnvcc_hash_ptx) != CUDA_SUCCESS || cu.ModuleGetFunction(&c->hash, c->tools, "gnvcc_hash") != CUDA_SUCCESS)) return false;
+  if (!c->hash && ((!c->tools && cu.ModuleLoadData(&c->tools, gnvcc_hash_ptx) != CUDA_SUCCESS) || cu.ModuleGetFunction(&c->hash, c->tools, "gnvcc_hash") != CUDA_SUCCESS)) return false;
   if (chunks > c->made_room) {
     if (c->made) cu.MemFree(c->made);
     c->made_room = chunks < 4096 ? 4096 : chunks;
@@ -432,7 +443,10 @@ static void hash_before(struct capture *c, const struct item *x) {
       cu.MemcpyDtoH(&word, x->base + x->size - 8, 8) != CUDA_SUCCESS)
     return;
   c->sums = calloc(chunks + 1, 16);
-  if (c->sums && !hash_item(c, x, (x->size + HASH_CHUNK - 1) / HASH_CHUNK, c->sums)) free(c->sums), c->sums = NULL;
+  if (!c->sums || hash_item(c, x, (x->size + HASH_CHUNK - 1) / HASH_CHUNK, c->sums)) return;
+  free(c->sums);
+  c->sums = NULL;
+  if (!c->hash) give_up(c, "what the launch leaves can't be hashed"); // nor will it be when all is read
 }
 
 enum { COPIED, ZERO, WRITTEN };
@@ -507,15 +521,15 @@ static bool write_item(struct capture *c, struct item *x) {
   put_u64(&b, x->size);
   if (x->kind != ARRAY) put_u32(&b, on_host(x->kind) ? ON_HOST : ON_DEVICE);
   if (!(x->kind == ARRAY ? record(c, REC_ARRAY, &b, &x->array.is, sizeof x->array.is) : record(c, REC_RANGE, &b, NULL, 0)) || !unfold(c, x)) return false;
-  bool ok = true, much = x->size > PIECE; // else a thread is not worth it
+  bool much = x->size > PIECE; // else a thread is not worth it
   hash_before(c, x);
-  if (c->sums) ok = write_before(c, x);
+  bool ok = !c->why && (!c->sums || write_before(c, x));
   if (much) pin(c, true);
   if (much && !c->writer.work) behind_begin(&c->writer, write_data, c);
   for (uint64_t at = 0, n; ok && at < x->size; at += n) {
     for (n = 0; n < PIECE && at + n < x->size && chunk_is(c, x, at + n) == COPIED;) n += HASH_CHUNK;
     if (n > x->size - at) n = x->size - at;
-    if (now() - c->begin > c->may.seconds) ok = give_up(c, "reading the memory that the launch reaches takes longer than a capture may hold the program up");
+    ok = !late(c);
     if (ok && n == 0) {
       n = HASH_CHUNK; // not copied
       continue;
@@ -563,6 +577,7 @@ static bool write_objects(struct capture *c) {
 
 static void drop(struct capture *c) {
   if (!c) return;
+  file = -1;
   if (c->fd >= 0) close(c->fd);
   if (c->why) unlink(c->path);
   free(c->path);
@@ -580,7 +595,7 @@ static void drop(struct capture *c) {
 static bool before(struct capture *c, const struct variable *v, uint32_t nv) {
   struct rlimit most;
   c->longest = getrlimit(RLIMIT_FSIZE, &most) == 0 && most.rlim_cur != RLIM_INFINITY ? most.rlim_cur : UINT64_MAX;
-  c->fd = open(c->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+  file = c->fd = open(c->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (c->fd < 0) return give_up(c, "can't create the file of the capture");
   uint8_t *args = calloc(1, c->k->bytes + 8);
   bool ok = args && launch_gather(c->l, c->k, args) && list_items(c, v, nv) && from_arguments(c, args) && write_kernel(c, args);
@@ -591,7 +606,9 @@ static bool before(struct capture *c, const struct variable *v, uint32_t nv) {
   ok = ok && write_objects(c);
   behind_end(&c->writer);
   pin(c, false);
-  if (c->made) cu.MemFree(c->made); // the launch may need it
+  size_t left = 0, total = 0;
+  if (cu.MemGetInfo(&left, &total) != CUDA_SUCCESS || left < ROOM) tools_close(c); // the launch may need what they take, which comes in large pieces
+  if (c->made) cu.MemFree(c->made);
   c->made = c->made_room = 0;
   c->before = now() - c->begin;
   return ok;
@@ -643,7 +660,7 @@ static bool wait_for_launch(struct capture *c) {
 static void hash_chunks(struct capture *c, const struct item *x, uint64_t chunks, uint64_t *list) {
   for (uint64_t k = 0; !c->why && k < chunks; k++) {
     uint64_t size = x->size - k * HASH_CHUNK < HASH_CHUNK ? x->size - k * HASH_CHUNK : HASH_CHUNK;
-    if (!copy(c, x, k * HASH_CHUNK, size)) return;
+    if (late(c) || !copy(c, x, k * HASH_CHUNK, size)) return;
     hash_host(c->piece, size, list + 2 * k);
   }
 }
@@ -692,6 +709,10 @@ static bool write_after(struct capture *c) {
 
 bool capture_pending(void) { return mine; }
 
+void capture_forked(void) {
+  if (file >= 0) close(file);
+}
+
 bool capture_rested(void) {
   bool was = rested;
   rested = false;
@@ -717,7 +738,7 @@ void capture_after(bool launched) {
   put_u64(&b, c->written);
   put_f64(&b, c->before);
   put_f64(&b, now() - begin);
-  frame_send(FRAME_CAPTURED, &b);
+  if (!frame_send(FRAME_CAPTURED, &b)) give_up(c, "gnvcc is gone"); // and nobody would remove the file
   buffer_free(&b);
   drop(c);
   inside = OUTSIDE;

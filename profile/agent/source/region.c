@@ -2,6 +2,7 @@
 // to the host. What the original changes is known chunk by chunk after its first run, and only that is put back.
 #define _GNU_SOURCE
 #include "agent.h"
+#include "room.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,17 +23,6 @@ bool store_fail(struct store *s, CUresult code, const char *why) {
   } while (0)
 
 static uint64_t align_up(uint64_t n) { return (n + 511) & ~(uint64_t)511; }
-
-// Host memory that can be taken without pushing the application out: half of what is available.
-static uint64_t host_room(void) {
-  FILE *f = fopen("/proc/meminfo", "re");
-  char line[128];
-  unsigned long long kb = 0;
-  while (f && fgets(line, sizeof line, f))
-    if (sscanf(line, "MemAvailable: %llu kB", &kb) == 1) break;
-  if (f) fclose(f);
-  return kb * 1024 / 2;
-}
 
 bool store_save(struct store *s) {
   const char *closed = host_closed(s->r, s->n);
@@ -64,7 +54,7 @@ bool store_save(struct store *s) {
     on_host += on_device;
     if (on_device > 0) TRY(cu.MemAlloc((CUdeviceptr *)&s->staging, STAGING), "allocating 64 MiB on the device, with no room there for a copy of the program's memory");
   }
-  if (on_host > host_room()) return store_fail(s, CUDA_ERROR_OUT_OF_MEMORY, "no room for a copy of the program's memory, neither on the device nor on the host");
+  if (on_host > room_memory() / 2) return store_fail(s, CUDA_ERROR_OUT_OF_MEMORY, "no room for a copy of the program's memory, neither on the device nor on the host");
 
   if (!store_take(s)) return false;
   TRY(cu.StreamSynchronize(s->stream), "copying an array");
@@ -140,7 +130,7 @@ bool store_keep(struct store *s) {
   if (!host && n * CHUNK < left / 2 && cu.MemAlloc((CUdeviceptr *)&s->golden, n * CHUNK) != CUDA_SUCCESS) s->golden = 0;
   if (!s->golden) {
     if (!s->staging) TRY(cu.MemAlloc((CUdeviceptr *)&s->staging, STAGING), "allocating 64 MiB on the device");
-    if (n * CHUNK > host_room() || !(s->golden_host = malloc(n * CHUNK)))
+    if (n * CHUNK > room_memory() / 2 || !(s->golden_host = malloc(n * CHUNK)))
       return store_fail(s, CUDA_ERROR_OUT_OF_MEMORY, "keeping what the original wrote: no room on the device or on the host");
   }
   for (size_t i = 0; i < s->n; i++) {

@@ -1,5 +1,6 @@
 // Memory at its old addresses, and what stands in it.
 #include "replay.h"
+#include "room.h"
 #include "vary.h"
 #include <pthread.h>
 #include <stdatomic.h>
@@ -127,10 +128,12 @@ static void map_host(const struct capture *c, const struct span *s) {
 
 void memory_fits(const struct capture *c) {
   size_t left = 0, total = 0;
-  unsigned long long bytes = 0;
+  unsigned long long bytes = 0, host = 0, room = room_memory();
   need(cu.MemGetInfo(&left, &total), "asking for free memory");
   for (size_t i = 0; i < c->slabs; i++) bytes += c->slab[i].to - c->slab[i].from;
   for (size_t i = 0; i < c->arrays; i++) bytes += c->array[i].size;
+  for (size_t i = 0; i < c->hosts; i++) host += c->host[i].to - c->host[i].from;
+  if (host > room / 2) stop(3, "the launch takes %llu MiB of the host's memory, of which %llu MiB are free, and its copy as much", host >> 20, room >> 20);
   if (bytes > left) stop(3, "the launch takes %llu MiB of the GPU's memory, of which %zu MiB are free", bytes >> 20, left >> 20);
 }
 
