@@ -69,7 +69,7 @@ func (c *choices) product(g *graph, first, second []int, sum *node, isVariant bo
 func (c *choices) crossed(v, d *node) bool {
 	for _, o := range c.bare(c.variant, v.ops[2]) {
 		p := c.variant.nodes[o]
-		if !c.multiplies(c.variant, o) || !c.factors(p.ops, d.ops, depth-1) {
+		if !c.multiplies(c.variant, o) || c.variant.again(v, p) || !c.factors(p.ops, d.ops, depth-1) {
 			continue
 		}
 		shows := c.rounding(p, p.ops, d.ops, depth-1)
@@ -85,6 +85,22 @@ func (c *choices) crossed(v, d *node) bool {
 		}
 	}
 	return false
+}
+
+// again tells of a contracted sum that it adds the product that it is contracted with, x*y + x*y:
+// it is the same number with either of the two.
+func (g *graph) again(sum, product *node) bool {
+	f := g.byName[sum.fn.Name]
+	if product.base != "mul" || product.fn != sum.fn || len(sum.text) < 4 || len(product.text) < 3 {
+		return false
+	}
+	for k := 1; k < 3; k++ {
+		if sum.text[k] != product.text[k] ||
+			!slices.Equal(f.reach.Of(sum.at, sum.text[k]), f.reach.Of(product.at, product.text[k])) {
+			return false
+		}
+	}
+	return true
 }
 
 // half tells whether a contracted sum and one that is not may be the same: one operand of the other
