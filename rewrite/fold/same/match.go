@@ -31,6 +31,7 @@ type matching struct {
 	neutral      map[int]neutral // of the default's operations that may give an operand as it is
 	wide         map[list][]int  // widened, so far
 	never        map[wanted]bool // what among said no to: pairs are only struck out
+	loose        bool            // numbers with other bits count as what they stand for
 }
 
 func (m *matching) pair(v, d int) bool {
@@ -43,7 +44,6 @@ func match(def, variant *graph, fixed fold.Fixed) (*matching, error) {
 		found: map[int][]int{}, why: map[int]reason{}, first: -1, early: map[string]bool{},
 		wide: map[list][]int{}, never: map[wanted]bool{}}
 	m.fate, m.lent = roughened(def, fixed)
-	m.neutral = m.neutrals()
 	if len(def.nodes)*len(variant.nodes) > mostPairs {
 		return nil, fmt.Errorf("it is too large: %d and %d values", len(def.nodes), len(variant.nodes))
 	}
@@ -70,6 +70,27 @@ func match(def, variant *graph, fixed fold.Fixed) (*matching, error) {
 			return nil, fmt.Errorf("%s is not what the default does: there is no such instruction", v)
 		}
 	}
+	m.loose, m.neutral = true, m.neutrals(true)
+	m.strike()
+	if m.first < 0 {
+		m.loose, m.neutral = false, m.neutrals(false)
+		clear(m.wide)
+		if i := m.strike(); i >= 0 {
+			return nil, fmt.Errorf("%s may be what has a number with other bits%s", variant.nodes[i],
+				m.reason(i))
+		}
+	}
+	if m.first >= 0 {
+		return nil, fmt.Errorf("%s is not what the default does%s", variant.nodes[m.first],
+			m.reason(m.first))
+	}
+	return m, nil
+}
+
+// strike strikes out the pairs that don't hold. It returns the first operation of the variant that
+// has lost one; -1: none.
+func (m *matching) strike() int {
+	lost := -1
 	for again := true; again; {
 		again = false
 		for i := range m.mates {
@@ -81,18 +102,18 @@ func match(def, variant *graph, fixed fold.Fixed) (*matching, error) {
 				}
 				m.paired[i][k/64] &^= 1 << (k % 64)
 				again = true
+				if lost < 0 && m.variant.nodes[i].kind != choice {
+					lost = i
+				}
 			}
-			if len(kept) == 0 && len(m.mates[i]) > 0 && m.first < 0 && variant.nodes[i].kind != choice {
+			if len(kept) == 0 && len(m.mates[i]) > 0 && m.first < 0 &&
+				m.variant.nodes[i].kind != choice {
 				m.first = i
 			}
 			m.mates[i] = kept
 		}
 	}
-	if m.first >= 0 {
-		return nil, fmt.Errorf("%s is not what the default does%s", variant.nodes[m.first],
-			m.reason(m.first))
-	}
-	return m, nil
+	return lost
 }
 
 // stays tells of instructions that a compiler does not move, so that their .loc is right. What it
@@ -222,7 +243,7 @@ func (m *matching) covered(v, d *node, a, b int) bool {
 }
 
 func (m *matching) within(v, d *node, operand int, from, in []int) bool {
-	if v.base == "st" && !m.computes(m.variant, from) && !m.computes(m.def, in) && !m.folds(from, in) {
+	if v.base == "st" && !m.computes(m.variant, from) && !m.computes(m.def, in) && (m.loose || !m.folds(from, in)) {
 		return true // nothing was computed: a copy, or integers
 	}
 	from, in = m.variant.signless(from), m.def.signless(in)
@@ -337,6 +358,9 @@ func (m *matching) constant(c, d *node, operand int, in []int) bool {
 		literal = literal || n.kind == constant && n.name == c.name
 		only = only && n.kind == constant
 		derived = derived || n.kind != constant && m.fate[k].constant
+	}
+	if m.loose {
+		return literal || derived
 	}
 	one := dividend(d, operand) && c.name == one32
 	if approximate(d) && (!one || rough) {

@@ -26,19 +26,19 @@ type neutral struct {
 	product bool  // ptxas may contract it with a sum
 }
 
-// neutrals finds them.
-func (m *matching) neutrals() map[int]neutral {
+// neutrals finds them; rough: also those by numbers with other bits.
+func (m *matching) neutrals(rough bool) map[int]neutral {
 	out := map[int]neutral{}
 	for i, n := range m.def.nodes {
 		op := []byte(n.op)
-		if n.kind != operation || len(n.ops) != 2 || !float(n.op) || ptx.HasModifier(op, "ftz") ||
-			ptx.HasModifier(op, "sat") || approximate(n) {
+		if n.kind != operation || len(n.ops) != 2 || !float(n.op) ||
+			!rough && (ptx.HasModifier(op, "ftz") || ptx.HasModifier(op, "sat") || approximate(n)) {
 			continue
 		}
 		of := neutral{product: isProduct(n)}
 		for k := range n.ops {
 			f := either(n.ops[k], m.fate)
-			if f.rough || f.flushes || !f.may(neutralTo(n.base, k)) {
+			if !rough && (f.rough || f.flushes) || !f.may(neutralTo(n.base, k)) {
 				continue
 			}
 			of.kept = append(of.kept, n.ops[1-k]...)
