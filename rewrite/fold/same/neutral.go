@@ -38,7 +38,8 @@ func (m *matching) neutrals(rough bool) map[int]neutral {
 		of := neutral{product: isProduct(n)}
 		for k := range n.ops {
 			f := either(n.ops[k], m.fate)
-			if !rough && (f.rough || f.flushes) || !f.may(neutralTo(n.base, k)) {
+			if other := f.rough || f.flushes; other && !rough ||
+				!f.may(neutralTo(n.base, k)) && !other {
 				continue
 			}
 			of.kept = append(of.kept, n.ops[1-k]...)
@@ -97,7 +98,7 @@ func (m *matching) drop(origins []int, product bool, left func(o int)) {
 				continue
 			}
 			seen[s] = true
-			if !product || m.plainly(o) {
+			if !product || m.loose || m.plainly(o) {
 				left(o)
 			}
 			if of, ok := m.neutral[o]; ok {
