@@ -82,12 +82,16 @@ func match(def, variant *graph, fixed fold.Fixed) (*matching, error) {
 	}
 	// What has a number with other bits beside it may be the original all the same. So these numbers
 	// are allowed at first, and no pair may be lost when they are not.
-	m.loose, m.neutral = true, m.neutrals(true)
+	m.loose, m.neutral = true, m.neutrals()
 	m.strike()
 	if m.first < 0 {
-		m.loose, m.neutral = false, m.neutrals(false)
+		m.loose = false
 		clear(m.wide)
-		if i := m.strike(); i >= 0 {
+		i := m.strike()
+		if i < 0 {
+			i = m.bare()
+		}
+		if i >= 0 {
 			return nil, fmt.Errorf("%s may be what has a number with other bits%s", variant.nodes[i],
 				m.reason(i))
 		}
