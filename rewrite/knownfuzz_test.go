@@ -31,10 +31,13 @@ func knownOperations() (out []string) {
 			}
 			for _, op := range []string{"mad.lo.T DW, SW, SW, SW;", "mad.hi.T DW, SW, SW, SW;",
 				"sad.T DW, RW, SW, SW;", "shr.T DW, SW, S32;", "shl.B DW, SW, S32;", "and.B DW, SW, SW;",
-				"xor.B DW, SW, SW;", "or.B DW, SW, SW;", "mov.B DW, SW;", "not.B DW, SW;", "cnot.B DW, SW;",
+				"xor.B DW, SW, SW;", "or.B DW, SW, SW;", "mov.B DW, SW;", "not.B DW, SW;",
 				"selp.B DW, SW, SW, R1;", "setp.ne.T D1, RW, SW;", "setp.lt.T D1|D1, RW, SW;",
 				"setp.ge.T D1, RW, SW;", "setp.gt.and.T D1, RW, SW, !R1;", "set.le.u32.T D32, RW, SW;"} {
 				add(p, op)
+			}
+			if w != 32 { // of which ptxas loses what shifts 16 bits (docs/facts.md)
+				add(p, "cnot.B DW, SW;")
 			}
 			if sign == "s" {
 				add(p, "abs.T DW, SW;")
@@ -67,8 +70,10 @@ func knownOperations() (out []string) {
 	for _, mode := range []string{"", ".f4e", ".b4e", ".rc8", ".ecl", ".ecr", ".rc16"} {
 		out = append(out, "prmt.b32"+mode+" D32, R32, R32, S32;")
 	}
-	return append(out, "lop3.b32 D32, R32, R32, R32, 0x96;", "shf.l.wrap.b32 D32, R32, R32, S32;",
-		"shf.r.clamp.b32 D32, R32, R32, S32;", "mul24.lo.s32 D32, R32, S32;",
+	for _, mode := range []string{"l.wrap", "l.clamp", "r.wrap", "r.clamp"} {
+		out = append(out, "shf."+mode+".b32 D32, R32, R32, S32;")
+	}
+	return append(out, "lop3.b32 D32, R32, R32, R32, 0x96;", "mul24.lo.s32 D32, R32, S32;",
 		"dp4a.u32.s32 D32, R32, R32, R32;", "not.pred D1, R1;", "xor.pred D1, R1, R1;")
 }
 
@@ -283,8 +288,8 @@ var knownBeside = []string{"repeat@1=2", "repeat@1=4", "maxnreg=32", "nounroll=o
 // has no result on one of the ways is refused.
 //
 // GNVCC_KNOWN_SECONDS is how long it goes on, with a seed from the clock; 6 files of a fixed one
-// without it. With others ptxas 12.4's own fault shows in the default: it takes what a guarded
-// bfe.s32 finds at other places in each thread for one number of the warp (R2UR).
+// without it. Others fail: where ptxas from 12.4 on takes what a guarded bfe.s32 finds at other
+// places in each thread for one number of the warp (docs/facts.md), and for causes not yet known.
 func TestKnownFuzz(t *testing.T) {
 	seed, seconds := int64(1), 0
 	if n, err := strconv.Atoi(os.Getenv("GNVCC_KNOWN_SECONDS")); err == nil {
