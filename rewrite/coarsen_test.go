@@ -47,6 +47,7 @@ func TestCoarsen(t *testing.T) {
 func TestCoarsenable(t *testing.T) {
 	const index = "mov.u32 %r1, %ctaid.x;\nmov.u32 %r2, %ntid.x;\nmov.u32 %r3, %tid.x;\n" +
 		"mad.lo.s32 %r4, %r1, %r2, %r3;\nst.global.u32 [%rd1], %r4;\n"
+	const set = index + "setp.eq.u32 %p1, %r4, 7;\n@%p1 bra L;\nset.le.f32.u32 %r5, %r4, 9;\nL:\n"
 	for _, c := range []struct {
 		directives, body string
 		dims             [3]bool
@@ -75,6 +76,8 @@ func TestCoarsenable(t *testing.T) {
 		{"", index + "setp.eq.u32 %p1, %r4, 7;\n@%p1 bra L;\nbar.sync 0;\nL:\n", [3]bool{}, "left out"},
 		{"", index + "setp.eq.u32 %p1, %r4, 7;\n@%p1 bra L;\nmembar.gl;\nL:\nbar.sync 0;\n",
 			[3]bool{}, "left out"},
+		{"", set + "bar.sync 0;\n", [3]bool{true}, ""}, // nobody needs what it sets
+		{"", set + "bar.sync 0;\nst.global.u32 [%rd1], %r5;\n", [3]bool{}, "loses"},
 		{"", index + "L:\nsetp.eq.u32 %p1, %r4, 7;\nadd.u32 %r4, %r4, 1;\n@%p1 bra L;\nbar.sync 0;\n",
 			[3]bool{}, "a loop"},
 		{"", index + "@%q1 ret;\n", [3]bool{}, "a guard that it does not declare"},

@@ -143,6 +143,9 @@ func (p *knownProgram) operation() {
 	if !strings.Contains(text, ".cc") {
 		guard = p.pick("", "", "", "", "", "", "@"+p.register(1)+" ", "@!"+p.register(1)+" ")
 	}
+	if strings.HasPrefix(text, "set.le.u32.u16") || strings.HasPrefix(text, "set.le.u32.s16") {
+		guard = "" // where it is false ptxas loses what the register has (docs/facts.md)
+	}
 	p.line("%s%s", guard, text)
 }
 

@@ -171,6 +171,10 @@ func (w *wayWriter) way(from, to int) error {
 			return fmt.Errorf("it is no statement that can be left out (%s)", f.Opcode(i))
 		}
 		if here != "" && !w.idle(i, to) {
+			if string(f.Base(i)) == "set" { // docs/facts.md
+				return fmt.Errorf("ptxas loses what a register holds that it sets under a guard (%s)",
+					f.Opcode(i))
+			}
 			w.guarded(i, here)
 		}
 	}
