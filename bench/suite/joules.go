@@ -1,4 +1,4 @@
-// Joules of whole runs, by the GPU's counter, without the clock.
+// Joules: of whole runs, by the GPU's counter, without the clock; of launches, as gnvcc tune says.
 
 package main
 
@@ -69,4 +69,37 @@ func saving(results []Result) string {
 		mean = fmt.Sprintf("%.3f of them in geometric mean of %d programs", geometric(ratios), len(ratios))
 	}
 	return "  joules of whole runs, new over old: " + mean + "\n" + b.String()
+}
+
+// perLaunch prints joules of launches, the default's and the recipe's, and what is left of them in
+// the mean; of those of which gnvcc tune does not say them, why.
+func perLaunch(results []Result) string {
+	var b strings.Builder
+	var ratios []float64
+	unsaid := map[string]float64{}
+	for _, r := range results {
+		for _, t := range r.Tuned {
+			switch e := t.Energy; {
+			case e == nil:
+			case e.Why != "":
+				unsaid[shortReason(e.Why)]++
+			case e.Before.Launch > 0 && e.After.Launch > 0:
+				ratios = append(ratios, e.After.Launch/e.Before.Launch)
+				fmt.Fprintf(&b, "    %-24s %7.3f  %.3g J (give or take %.2g), then %.3g (%.2g): %s, %s\n",
+					r.Program, e.After.Launch/e.Before.Launch, e.Before.Launch, e.Before.Error, e.After.Launch,
+					e.After.Error, clipTo(t.Kernel, 60), t.Recipe)
+			}
+		}
+	}
+	for _, why := range byWeight(unsaid) {
+		fmt.Fprintf(&b, "    not said of %.0f: %s\n", unsaid[why], why)
+	}
+	if b.Len() == 0 {
+		return ""
+	}
+	mean := "not said of any"
+	if len(ratios) > 0 {
+		mean = fmt.Sprintf("%.3f of them in geometric mean of %d", geometric(ratios), len(ratios))
+	}
+	return "  joules of launches, recipe over nvcc's: " + mean + "\n" + b.String()
 }

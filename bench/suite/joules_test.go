@@ -1,4 +1,5 @@
-// Joules of whole runs, with a driver and a counter of the tests' own.
+// Joules of whole runs, with a driver and a counter of the tests' own; of launches, as a store of
+// the tests' own has them.
 
 package main
 
@@ -11,6 +12,7 @@ import (
 	"testing"
 
 	"gnvcc/bench/energy"
+	"gnvcc/cache"
 )
 
 // TestEnergy: with -energy gnvcc is asked for launches' joules, and both builds run in turn without
@@ -44,6 +46,13 @@ func TestEnergy(t *testing.T) {
 		}
 		write(t, filepath.Join(dir, "all/src", name+"-x", "Makefile"), string(makefile))
 	}
+	d, trials := shaped()
+	d.Evidence.Launches[0].Energy = &cache.Energy{Before: cache.Joules{Launch: 0.04, Error: 0.001},
+		After: cache.Joules{Launch: 0.03, Error: 0.002}, Idle: 70, Step: 0.02}
+	other := d.Evidence.Launches[0]
+	other.Grid, other.Energy = [3]int{9, 1, 1}, &cache.Energy{Why: "not precise enough: 1.5 J a launch"}
+	d.Evidence.Launches = append(d.Evidence.Launches, other)
+	t.Setenv("DECIDED", remembered(t, d, trials...))
 	names := filepath.Join(dir, "names")
 	write(t, names, "saves\nbrief\nfails\n")
 	// The command for a GPU is this, with a real nvcc, gnvcc and -clock left out.
@@ -65,6 +74,11 @@ func TestEnergy(t *testing.T) {
 			continue
 		case r.Failed != "" || e == nil || len(e.Before) != 2 || len(e.After) != 2:
 			t.Fatalf("%+v", r)
+		case len(r.Tuned) != 2 || *r.Tuned[0].Energy != *d.Evidence.Launches[0].Energy ||
+			*r.Tuned[1].Energy != *other.Energy || r.Tuned[0].Recipe != d.Recipe:
+			t.Errorf("%s: of launches %+v", r.Program, r.Tuned)
+		}
+		switch {
 		case r.Program == "brief":
 			for _, x := range append(e.Before, e.After...) {
 				if !strings.Contains(x.Why, "not precise enough") || x.Joules != 0 {
@@ -85,12 +99,20 @@ func TestEnergy(t *testing.T) {
 	if err != nil || !strings.Contains(string(log), "gnvcc tune --energy -- make") {
 		t.Errorf("%s, %v", log, err)
 	}
+	table := table(results, 0, false)
+	for _, want := range []string{"  joules of launches, recipe over nvcc's: 0.750 of them in geometric mean of 2\n",
+		"0.750  0.04 J (give or take 0.001), then 0.03 (0.002): k, " + d.Recipe,
+		"    not said of 2: not precise enough: ... J a launch\n"} {
+		if !strings.Contains(table, want) {
+			t.Errorf("no %q in\n%s", want, table)
+		}
+	}
 	text := saving(results)
 	if !strings.Contains(text, "geometric mean of 1 programs") ||
 		!strings.Contains(text, "brief                    not said: not precise enough") {
 		t.Error(text)
 	}
-	if text := saving([]Result{{}}); text != "" {
+	if text := saving([]Result{{}}) + perLaunch([]Result{{Tuned: []Tuned{{}}}}); text != "" {
 		t.Errorf("nobody asked: %s", text)
 	}
 	if text := saving([]Result{{Program: "p", Energy: &Energy{Before: []energy.Run{{Joules: 4}},

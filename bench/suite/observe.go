@@ -37,7 +37,7 @@ type Part struct {
 	Kernel  string
 	Seconds float64
 	Same    bool   // replayed, with the bits that the program had
-	Why     string `json:",omitempty"` // it is not
+	Why     string `json:",omitempty"` // it is not, or nothing was searched on it
 	// that a search waited for the capture's file, and replayed it
 	Unpacking, Replaying float64 `json:",omitempty"`
 	// seconds of that by step (gnvcc's words)

@@ -146,8 +146,8 @@ func spread(runs []float64) string {
 	return fmt.Sprintf("%.4g (%.4g to %.4g)", command.Median(runs), slices.Min(runs), slices.Max(runs))
 }
 
-// leftAlone is which part of the launches' time replayed with the program's bits, and a line for
-// each kernel that did not, in order of time.
+// leftAlone is which part of the launches' time was replayed with the program's bits and searched
+// on, and a line for each kernel that was not, in order of time.
 func (r Result) leftAlone() (looked string, lines []string) {
 	if r.Observed == nil {
 		return "an unknown part", nil
@@ -156,7 +156,7 @@ func (r Result) leftAlone() (looked string, lines []string) {
 	times, why := map[string]float64{}, map[string]string{}
 	for _, p := range r.Observed.Rows {
 		all += p.Seconds
-		if p.Same {
+		if p.Same && p.Why == "" {
 			same += p.Seconds
 			continue
 		}

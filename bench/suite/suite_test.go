@@ -45,7 +45,8 @@ case $1 in
 doctor) echo measured; exit ;;
 replay) [ "$2" = --exhaustive ] && echo replayed >> "$GNVCC_STORE/replayed"; exit ;;
 profile) shift 2; exec env OBSERVED=observed "$@" ;;
-tune) touch "$GNVCC_STORE/tuned"
+tune) [ -z "$DECIDED" ] || cp -r "$DECIDED"/. "$GNVCC_STORE"
+  touch "$GNVCC_STORE/tuned"
   echo 'half a line' >> "$GNVCC_LOG"
   echo '{"level":"info","program":0.25,"held":0.125,"captured":2000000000,"decided":3,"rows":[{"kernel":"k","capture":"ab","seconds":3,"same":true,"spent":{"search":2,"search: racing":1.5}},{"kernel":"l","seconds":1,"same":false,"why":"it prints"}],"message":"tuned"}' >> "$GNVCC_LOG"
   shift; while [ "$1" != -- ]; do shift; done; shift; exec env TUNING=1 "$@" ;;

@@ -96,22 +96,36 @@ func (w *watched) decisions() []cache.Decision {
 // capture makes up a launch of each kernel that a program has; kernel n takes n seconds of the run.
 func (w *watched) capture(program string, seconds float64) {
 	w.t.Helper()
-	dir := w.t.TempDir()
-	cmd := exec.Command(filepath.Join(filepath.Dir(w.kit.Nvcc()), "cuobjdump"), "-xelf", "all",
-		filepath.Join(w.Dir, program))
+	w.must(keepLaunches(w.kit.Nvcc(), w.Store, filepath.Join(w.Dir, program), seconds))
+}
+
+// keepLaunches does so.
+func keepLaunches(nvcc, store, program string, seconds float64) error {
+	dir, err := os.MkdirTemp("", "cubins-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	cmd := exec.Command(filepath.Join(filepath.Dir(nvcc), "cuobjdump"), "-xelf", "all", program)
 	cmd.Dir = dir
 	if out, err := cmd.CombinedOutput(); err != nil {
-		w.t.Fatalf("cuobjdump: %v\n%s", err, out)
+		return fmt.Errorf("cuobjdump: %w\n%s", err, out)
 	}
-	s, err := capture.Open(filepath.Join(w.Store, "captures"))
-	w.must(err)
+	s, err := capture.Open(filepath.Join(store, "captures"))
+	if err != nil {
+		return err
+	}
 	found, _ := filepath.Glob(filepath.Join(dir, "*.cubin"))
 	n := 0
 	for _, path := range found {
 		b, err := os.ReadFile(path)
-		w.must(err)
+		if err != nil {
+			return err
+		}
 		f, err := cubin.Read(b)
-		w.must(err)
+		if err != nil {
+			return err
+		}
 		for _, k := range f.Kernels {
 			var params [][2]int
 			for _, p := range k.Params {
@@ -119,16 +133,18 @@ func (w *watched) capture(program string, seconds float64) {
 			}
 			number := 1
 			fmt.Sscanf(strings.TrimLeft(k.Name, "_Z0123456789"), "k%d", &number)
-			_, err := capturetest.Keep(s, capturetest.Launch{Program: filepath.Join(w.Dir, program),
-				Kernel: k.Name, Cubin: b,
-				Params: params, Grid: 16384, Block: 256, Seconds: float64(number) * seconds, Made: time.Now()})
-			w.must(err)
+			if _, err := capturetest.Keep(s, capturetest.Launch{Program: program, Kernel: k.Name,
+				Cubin: b, Params: params, Grid: 16384, Block: 256,
+				Seconds: float64(number) * seconds, Made: time.Now()}); err != nil {
+				return err
+			}
 			n++
 		}
 	}
 	if n == 0 {
-		w.t.Fatalf("no kernel in %s", program)
+		return fmt.Errorf("no kernel in %s", program)
 	}
+	return nil
 }
 
 // recipes are the recipes that the project's kernels were built with last, by kernel.

@@ -17,6 +17,9 @@ import (
 
 // Step 1 of the search: the default.
 
+// tooShort begins the reason that says of a launch what was found of it.
+const tooShort = "too short: "
+
 // begin measures the default and reads back what it is.
 func (s *search) begin() error {
 	defer s.meter.in(starting)()
@@ -148,7 +151,7 @@ func (s *search) time() error {
 	s.rule.Launch = max(0, beside/time.Duration(max(len(one), 1)))
 	if m := stats.Median(one); m < float64(s.t.o.Short.Nanoseconds()) {
 		s.c.Before = policy.TimeOf(one, s.t.o.Rule.Confidence)
-		return errStop{fmt.Sprintf("too short: %.2g us a launch", m/1e3)}
+		return errStop{fmt.Sprintf(tooShort+"%.2g us a launch", m/1e3)}
 	}
 	n := int(50e6 / (max(stats.Median(one), 1) + float64(s.rule.Launch))) // 50 ms, mostly
 	s.first = one

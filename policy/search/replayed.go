@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"gnvcc/cache"
@@ -128,6 +129,22 @@ func (t *Tuner) Missed(l Captured, capture string) bool {
 	}
 	c := k.configs[l.Shape]
 	return c != nil && c.missed(capture)
+}
+
+// Unsearched says why nothing is known of what was replayed, "" if something is: its search ended
+// before it began, or there was none. That a launch is too short is known.
+func (t *Tuner) Unsearched(l Captured) string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	k := t.byName[l.Cubin+" "+l.Kernel]
+	if k == nil {
+		return ""
+	}
+	c := k.configs[l.Shape]
+	if k.Alone != "" || c == nil || strings.HasPrefix(c.Alone, tooShort) {
+		return k.Alone
+	}
+	return c.Alone
 }
 
 // CheckOnly keeps a configuration from being searched: what won elsewhere is compared on it.

@@ -296,3 +296,33 @@ func TestWarmUp(t *testing.T) {
 		}
 	}
 }
+
+// TestUnsearched: of a launch on which a search has nothing to begin with it is said why; that one
+// is too short is known of it.
+func TestUnsearched(t *testing.T) {
+	refused := func(recipe.Recipe, int) string { return "compile" }
+	for _, c := range []struct {
+		want string
+		k    simKernel
+	}{
+		{"", simKernel{}}, {"", simKernel{time: 500}}, {"is too short (--budget)", simKernel{time: 3e9}},
+		{"nondeterministic", simKernel{random: true}},
+		{"it allocates", simKernel{Kernel: policy.Kernel{Alone: "it allocates"}}},
+		{"can't be reproduced", simKernel{trouble: refused}},
+	} {
+		c.k.speed = func(recipe.Recipe, policy.Shape, bool) float64 { return 0.5 }
+		g := newSim(t, &c.k)
+		g.bubble(func(*testing.T) {
+			o := simOptions()
+			o.Budget = 10 * time.Second
+			tuner := NewTuner(context.Background(), o, g, g, g, nil)
+			before := tuner.Unsearched(captured())
+			g.replays(tuner, 1)
+			got := tuner.Unsearched(captured())
+			if before != "" || (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
+				t.Errorf("want %q; %q, and %q before its replay", c.want, got, before)
+			}
+			tuner.Finish()
+		})
+	}
+}

@@ -32,7 +32,7 @@ type row struct {
 	Capture string  `json:"capture,omitempty"`
 	Seconds float64 `json:"seconds"`       // on the device, in the program
 	Same    bool    `json:"same"`          // replayed, with the bits that the program had
-	Why     string  `json:"why,omitempty"` // it is not
+	Why     string  `json:"why,omitempty"` // it is not, or nothing was searched on it
 	// seconds: that the search waited for its file, and in which it was replayed
 	Unpacking float64 `json:"unpacking,omitempty"`
 	Replaying float64 `json:"replaying,omitempty"`
@@ -103,13 +103,14 @@ func (a *account) stands(m, other *capture.Manifest) {
 	}
 }
 
-// replayed enters how the first replay of a capture went.
-func (a *account) replayed(m *capture.Manifest, same bool, err error) {
+// replayed enters how the first replay of a capture went: why there was no search on it, "" if
+// there was; where other bits were left, err.
+func (a *account) replayed(m *capture.Manifest, same bool, alone string, err error) {
 	i, ok := a.at[m.ID]
 	if !ok || a.rows[i].Same {
 		return
 	}
-	a.rows[i].Same, a.rows[i].Why = same, ""
+	a.rows[i].Same, a.rows[i].Why = same, alone
 	if !same {
 		a.rows[i].Why = fmt.Sprint(err)
 	}

@@ -58,9 +58,9 @@ func TestAccount(t *testing.T) {
 		seen("k", 1, 10, "", list...), seen("k", 2, 5, "")},
 		func(s capture.Seen) string { return s.Why })
 	a.wanted([]Job{{Capture: list[0]}, {Capture: list[1]}, {Capture: list[2]}})
-	a.replayed(list[0], true, nil)
-	a.replayed(list[0], false, errors.New("a candidate's crash"))
-	a.replayed(list[1], false, errors.New("other bits"))
+	a.replayed(list[0], true, "", nil)
+	a.replayed(list[0], false, "", errors.New("a candidate's crash"))
+	a.replayed(list[1], false, "", errors.New("other bits"))
 	a.ran, a.cost = 3*time.Second, capture.Cost{Bytes: 1 << 30, Held: 1500 * time.Millisecond}
 	var b bytes.Buffer
 	if a.log(zerolog.New(&b), time.Now()); b.Len() > 0 {
@@ -107,7 +107,7 @@ func TestSettled(t *testing.T) {
 	} {
 		w := &ReplaySearch{Tuner: tuner, counted: c.counted}
 		w.account.captured([]*capture.Manifest{first, second})
-		w.account.replayed(first, c.same, errors.New("other bits"))
+		w.account.replayed(first, c.same, "", errors.New("other bits"))
 		var now *capture.Manifest
 		if c.now {
 			now = first

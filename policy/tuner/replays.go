@@ -145,7 +145,7 @@ func (w *ReplaySearch) pass(ctx context.Context, list []Job, budget time.Duratio
 		w.ahead()
 		if f.err != nil {
 			w.Say("%s: %v", policy.ShortName(j.Capture.Kernel), f.err)
-			w.account.replayed(j.Capture, false, f.err)
+			w.account.replayed(j.Capture, false, "", f.err)
 		} else {
 			w.one(ctx, j.Capture, f.u)
 		}
@@ -289,10 +289,10 @@ func (w *ReplaySearch) replay(ctx context.Context, m *capture.Manifest, u *repla
 				err = fmt.Errorf("replaying %s: %w", m.Kernel, err)
 			}
 			w.Say("%s: %v", policy.ShortName(m.Kernel), err)
-			w.account.replayed(m, out.Same, err)
+			w.account.replayed(m, out.Same, "", err)
 			return false
 		}
-		w.account.replayed(m, out.Same, nil)
+		w.account.replayed(m, out.Same, w.Tuner.Unsearched(is), nil)
 		switch {
 		case out.Whole:
 			return true

@@ -18,6 +18,7 @@ import (
 	"gnvcc/driver/stage"
 	"gnvcc/driver/toolkit"
 	"gnvcc/policy"
+	"gnvcc/policy/report"
 	"gnvcc/policy/tuner/tunertest"
 	"gnvcc/profile/capture"
 	"gnvcc/profile/capture/capturetest"
@@ -46,12 +47,14 @@ func (noSignals) Asked() syscall.Signal     { return 0 }
 func (noSignals) CutShort() syscall.Signal  { return 0 }
 
 // TestRun: a whole run on captures, on real builds and a GPU that is made up. The heavier kernel is
-// searched on first; decisions are in the store, and a build takes them.
+// searched on first; decisions are in the store, and a build takes them. A launch too long for the
+// budget is not looked at, and that is said.
 func TestRun(t *testing.T) {
 	t.Log("the GPU is simulated")
 	p := drivertest.NewProject(t, "13.0", map[string]string{"k.cu": `
 __global__ void light(float *p, int n) {` + drivertest.Wide + `}
 __global__ void heavy(float *p, int n) {` + drivertest.Wide + `p[n] += 2;}
+__global__ void endless(float *p, int n) {` + drivertest.Wide + `p[n] += 3;}
 `})
 	p.Gnvcc("-arch=sm_90", "-cubin", "-o", "k.cubin", "k.cu")
 	for _, v := range p.Env[len(p.Env)-4:] { // this process sees the same store and toolkit
@@ -70,10 +73,17 @@ __global__ void heavy(float *p, int n) {` + drivertest.Wide + `p[n] += 2;}
 	if err != nil {
 		t.Fatal(err)
 	}
+	long := ""
 	for _, k := range f.Kernels {
 		seconds := 1.0
-		if strings.Contains(k.Name, "heavy") {
+		switch {
+		case strings.Contains(k.Name, "heavy"):
 			seconds = 3
+		case strings.Contains(k.Name, "endless"):
+			seconds = 4
+			if long, err = policy.CodeHash(content, k.Name); err != nil {
+				t.Fatal(err)
+			}
 		}
 		if _, err := capturetest.Keep(s, capturetest.Launch{Program: "app", Kernel: k.Name,
 			Cubin: content, Params: [][2]int{{0, 8}, {8, 4}}, Grid: 1024, Block: 256, Seconds: seconds,
@@ -93,6 +103,7 @@ __global__ void heavy(float *p, int n) {` + drivertest.Wide + `p[n] += 2;}
 	exit, err := Run(Request{Store: p.Store, Tools: tools, Options: o, Mode: Captured,
 		Budget: time.Minute, Apply: true, Signals: noSignals{context.Background()},
 		GPU: tunertest.GPU{Captures: func() (*capture.Store, error) { return s, nil },
+			Takes: func(code string) (float64, bool) { return 5e3, code == long }, // 5 s
 			Measured: func(kernel, code string) { measured = append(measured, kernel) }},
 		Found: func(f Found) { found = f }, Stderr: &said})
 	if err != nil || exit.Code != 0 {
@@ -108,8 +119,18 @@ __global__ void heavy(float *p, int n) {` + drivertest.Wide + `p[n] += 2;}
 			wanted[r.Decision.Identity] = r.Decision.Recipe
 		}
 	}
-	if len(wanted) != 2 {
+	if len(wanted) != 3 {
 		t.Errorf("found %+v", found)
+	}
+	const why = "a launch takes 5"
+	for _, r := range found.Results {
+		if r.Kernel.Short == "endless" && !strings.HasPrefix(r.Decision.Evidence.Note, why) {
+			t.Errorf("it stands in the store as %+v", r.Decision.Evidence)
+		}
+	}
+	if text := report.Outcome(found.Pieces); !strings.HasPrefix(text, "of 8.00 s on the GPU, 50 % was looked at") ||
+		!strings.Contains(text, "Left alone: 50 %, endless ("+why) {
+		t.Error(text)
 	}
 	some := false
 	for _, b := range record.Built(p.Store) {

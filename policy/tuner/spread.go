@@ -161,7 +161,7 @@ func (s *spreading) tasks(list []Job) []*task {
 		k, err := s.w.Kernel(m.Cubin, m.Kernel)
 		if err != nil {
 			s.w.Say("%s: %v", policy.ShortName(m.Kernel), err)
-			s.w.account.replayed(m, false, err)
+			s.w.account.replayed(m, false, "", err)
 			continue
 		}
 		t := by[k.Identity]
@@ -427,7 +427,7 @@ func (s *spreading) take(t *task, done *Done) error {
 	}
 	s.results = append(s.results, result)
 	for _, j := range t.jobs {
-		s.w.account.replayed(j.Capture, true, nil)
+		s.w.account.replayed(j.Capture, true, done.Unsearched[j.Capture.ID], nil)
 	}
 	return nil
 }

@@ -72,6 +72,8 @@ type Done struct {
 	Alone     []string          // why it was left alone
 	Notebook  map[string][]byte // what the search wrote down, by the keys of memos
 	Said      []string
+	// by capture: why nothing was searched on it
+	Unsearched map[string]string
 }
 
 // A WorkMachine is what a worker must have in common with others.
@@ -180,6 +182,10 @@ func (w Worker) search(ctx context.Context, o *order, captures *capture.Store, j
 			done.Said = append(done.Said, fmt.Sprintf(format, args...))
 		}, memory: memory}
 	s.Search(ctx, jobs)
+	done.Unsearched = map[string]string{}
+	for _, j := range jobs {
+		done.Unsearched[j.Capture.ID] = run.Unsearched(configuration(j.Capture))
+	}
 	results, err := run.Finish()
 	for _, r := range results {
 		for _, a := range r.Alone {

@@ -558,7 +558,7 @@ func (m *matching) folded() []Statement {
 				}
 				for _, k := range m.mates[i] {
 					for b, in := range m.def.nodes[k].ops {
-						if stands(v, a, b) && !m.literal(o, in) {
+						if stands(v, a, b) {
 							walk(in)
 						}
 					}

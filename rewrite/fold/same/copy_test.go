@@ -107,7 +107,7 @@ func TestCopies(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
-			if graphs[k], err = read(built(m, "k", nil)); err != nil {
+			if graphs[k], err = read(built(m, "k")); err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
 		}

@@ -21,7 +21,6 @@ func (g *graph) finds() map[int][]int {
 			stores = append(stores, s)
 		}
 	}
-	after := map[Statement]map[int]bool{}
 	for i, d := range g.nodes {
 		op := []byte(d.op)
 		if d.kind != load || d.name == "const" || ptx.HasModifier(op, "volatile") {
@@ -33,15 +32,6 @@ func (g *graph) finds() map[int][]int {
 			if to != d.name && to != "" && d.name != "" || !meet(g, g, s, d) ||
 				constant && !rereads(s, d) {
 				continue
-			}
-			if s.fn == d.fn && g.byName[d.fn.Name].Entry {
-				at := s.statement()
-				if after[at] == nil {
-					after[at] = g.byName[d.fn.Name].loadsAfter(s.at)
-				}
-				if !after[at][d.at] {
-					continue
-				}
 			}
 			out[i] = append(out[i], s.ops[0]...)
 		}
@@ -72,30 +62,6 @@ func Rereads(m *ptx.Module, entry string) bool {
 		}
 	}
 	return false
-}
-
-// loadsAfter are the loads that some way leads to from statement at.
-func (f *function) loadsAfter(at int) map[int]bool {
-	out, blocks := map[int]bool{}, f.reach.Blocks
-	look := func(first, last int) {
-		for i := first; i < last; i++ {
-			if base := string(f.Base(i)); f.Stmts[i].Kind == ptx.Inst && (base == "ld" || base == "ldu") {
-				out[i] = true
-			}
-		}
-	}
-	for _, block := range blocks {
-		if at < block.First || at >= block.Last {
-			continue
-		}
-		look(at+1, block.Last)
-		for b, reached := range ptx.Onward(blocks, block.Succs, nil) {
-			if reached {
-				look(blocks[b].First, blocks[b].Last)
-			}
-		}
-	}
-	return out
 }
 
 // lent is what is known of a kernel's nodes where loads are what they may be handed.

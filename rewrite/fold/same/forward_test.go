@@ -27,8 +27,8 @@ extern "C" __global__ void k(S *o, S *a, S *b, float f) {
 		for from, want := range map[string]bool{"b": true, "o": false} {
 			def := strings.ReplaceAll(text, "FROM", from)
 			variant := strings.Replace(def, "struct S", "struct __align__(8) S", 1)
-			_, err := Same(built(compiled(t, kit, def), "k", sameLine),
-				built(compiled(t, kit, variant), "k", sameLine), fold.Fixed{})
+			_, err := Same(built(sameLine(compiled(t, kit, def)), "k"),
+				built(sameLine(compiled(t, kit, variant)), "k"), fold.Fixed{})
 			if (err == nil) != want {
 				t.Errorf("%s with %s: %v", from, kit.Version, err)
 			}

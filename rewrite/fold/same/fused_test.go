@@ -39,7 +39,7 @@ func TestContracted(t *testing.T) {
 			{"3.0f", false, true, false, 0},
 		} {
 			variant := compiled(t, kit, strings.Replace(text, "s) {", "s) { s = "+c.s+";", 1))
-			one, other := built(def, "k", sameFile), built(variant, "k", sameFile)
+			one, other := built(def, "k"), built(variant, "k")
 			if c.kernel {
 				one.Contracted = own
 			}
@@ -70,7 +70,7 @@ func TestOtherSign(t *testing.T) {
 		if !strings.Contains(strings.ToLower(string(def.Entry("k").Text())), "0fbe99999a") {
 			t.Fatalf("%s: nothing is multiplied with -0.3", kit.Version)
 		}
-		_, err := Same(built(def, "k", sameFile), built(variant, "k", sameFile), fold.Fixed{})
+		_, err := Same(built(def, "k"), built(variant, "k"), fold.Fixed{})
 		if err == nil || !strings.Contains(err.Error(), "contracted otherwise") {
 			t.Errorf("%s: %v", kit.Version, err)
 		}

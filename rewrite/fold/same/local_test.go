@@ -44,7 +44,7 @@ func TestLocalVariables(t *testing.T) {
 	for _, kit := range ptxtest.Toolkits(t) {
 		m := compiled(t, kit, localText)
 		for name, starts := range want {
-			g, err := read(built(m, name, sameFile))
+			g, err := read(built(m, name))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -31,6 +31,7 @@ type matching struct {
 	neutral      map[int]neutral // of the default's operations that may give an operand as it is
 	wide         map[list][]int  // widened, so far
 	never        map[wanted]bool // what among said no to: pairs are only struck out
+	loose        bool            // numbers with other bits count as what they stand for
 }
 
 func (m *matching) pair(v, d int) bool {
@@ -43,14 +44,17 @@ func match(def, variant *graph, fixed fold.Fixed) (*matching, error) {
 		found: map[int][]int{}, why: map[int]reason{}, first: -1, early: map[string]bool{},
 		wide: map[list][]int{}, never: map[wanted]bool{}}
 	m.fate, m.lent = roughened(def, fixed)
-	m.neutral = m.neutrals()
 	if len(def.nodes)*len(variant.nodes) > mostPairs {
 		return nil, fmt.Errorf("it is too large: %d and %d values", len(def.nodes), len(variant.nodes))
 	}
 	byOp := map[string][]int{}
+	var beside []int // operations with a number that may have other bits
 	for i, d := range def.nodes {
 		if d.kind == operation || d.kind == choice {
 			byOp[shape(d)] = append(byOp[shape(d)], i)
+			if m.besideRough(d) {
+				beside = append(beside, i)
+			}
 		}
 	}
 	for i, v := range variant.nodes {
@@ -69,7 +73,58 @@ func match(def, variant *graph, fixed fold.Fixed) (*matching, error) {
 		if len(m.mates[i]) == 0 && v.kind != choice {
 			return nil, fmt.Errorf("%s is not what the default does: there is no such instruction", v)
 		}
+		for _, k := range beside {
+			if rewritten(v, def.nodes[k]) {
+				m.paired[i][k/64] |= 1 << (k % 64)
+				m.mates[i] = append(m.mates[i], k)
+			}
+		}
 	}
+	// What has a number with other bits beside it may be the original all the same. So these numbers
+	// are allowed at first, and no pair may be lost when they are not.
+	m.loose, m.neutral = true, m.neutrals()
+	m.strike()
+	if m.first < 0 {
+		m.loose = false
+		clear(m.wide)
+		i := m.strike()
+		if i < 0 {
+			i = m.bare()
+		}
+		if i >= 0 {
+			return nil, fmt.Errorf("%s may be what has a number with other bits%s", variant.nodes[i],
+				m.reason(i))
+		}
+	}
+	if m.first >= 0 {
+		return nil, fmt.Errorf("%s is not what the default does%s", variant.nodes[m.first],
+			m.reason(m.first))
+	}
+	return m, nil
+}
+
+// besideRough tells of an operation that a compiler may write as another one, for a number with
+// other bits than the GPU's.
+func (m *matching) besideRough(d *node) bool {
+	return arithmetic[d.base] && float(d.op) && slices.ContainsFunc(d.ops, func(in []int) bool {
+		f := either(in, m.fate)
+		return f.rough || f.flushes
+	})
+}
+
+var arithmetic = set("add sub mul div fma")
+
+// rewritten tells whether an operation may be another one beside a number: x - 3 is x + -3, x / 4
+// is x * 0.25, x * 2 is x + x, and fma(x, 1, y) is x + y.
+func rewritten(v, d *node) bool {
+	return v.kind == operation && arithmetic[v.base] && shape(v) != shape(d) &&
+		kindOf(v.op) == kindOf(d.op)
+}
+
+// strike strikes out the pairs that don't hold. It returns the first operation of the variant that
+// has lost one; -1: none.
+func (m *matching) strike() int {
+	lost := -1
 	for again := true; again; {
 		again = false
 		for i := range m.mates {
@@ -81,18 +136,18 @@ func match(def, variant *graph, fixed fold.Fixed) (*matching, error) {
 				}
 				m.paired[i][k/64] &^= 1 << (k % 64)
 				again = true
+				if lost < 0 && m.variant.nodes[i].kind != choice {
+					lost = i
+				}
 			}
-			if len(kept) == 0 && len(m.mates[i]) > 0 && m.first < 0 && variant.nodes[i].kind != choice {
+			if len(kept) == 0 && len(m.mates[i]) > 0 && m.first < 0 &&
+				m.variant.nodes[i].kind != choice {
 				m.first = i
 			}
 			m.mates[i] = kept
 		}
 	}
-	if m.first >= 0 {
-		return nil, fmt.Errorf("%s is not what the default does%s", variant.nodes[m.first],
-			m.reason(m.first))
-	}
-	return m, nil
+	return lost
 }
 
 // stays tells of instructions that a compiler does not move, so that their .loc is right. What it
@@ -168,9 +223,11 @@ func (m *matching) holds(i, k int) bool {
 	switch {
 	case v.base == "cvt" && fromInteger(v.op):
 		return true // exactly what the integer gives
-	case v.base == "st":
+	case v.kind == operation && shape(v) != shape(d) && !m.loose:
+		return m.no(i, d, 0)
+	case v.base == "st" || v.kind == operation && shape(v) != shape(d):
 		for a := range v.ops {
-			some := false
+			some := v.base != "st" && m.number(v.ops[a])
 			for b := range d.ops {
 				some = some || m.covered(v, d, a, b)
 			}
@@ -200,6 +257,11 @@ func (m *matching) holds(i, k int) bool {
 	return m.no(i, d, bad)
 }
 
+// number tells of an operand that is one in the code.
+func (m *matching) number(from []int) bool {
+	return len(from) == 1 && m.variant.nodes[from[0]].kind == constant
+}
+
 func (m *matching) no(i int, d *node, operand int) bool {
 	m.why[i] = reason{d, operand}
 	return false
@@ -222,7 +284,8 @@ func (m *matching) covered(v, d *node, a, b int) bool {
 }
 
 func (m *matching) within(v, d *node, operand int, from, in []int) bool {
-	if v.base == "st" && !m.computes(m.variant, from) && !m.computes(m.def, in) && !m.folds(from, in) {
+	if v.base == "st" && !m.computes(m.variant, from) && !m.computes(m.def, in) &&
+		(m.loose || !m.folds(from, in)) {
 		return true // nothing was computed: a copy, or integers
 	}
 	from, in = m.variant.signless(from), m.def.signless(in)
@@ -337,6 +400,9 @@ func (m *matching) constant(c, d *node, operand int, in []int) bool {
 		literal = literal || n.kind == constant && n.name == c.name
 		only = only && n.kind == constant
 		derived = derived || n.kind != constant && m.fate[k].constant
+	}
+	if m.loose {
+		return literal || derived || rough || flushed
 	}
 	one := dividend(d, operand) && c.name == one32
 	if approximate(d) && (!one || rough) {

@@ -35,7 +35,7 @@ extern "C" __global__ void k(S *o, const float *__restrict__ a, int n) {
 			if !strings.Contains(string(variant.Bytes()), "st.global.v2.f32") {
 				t.Fatalf("%s: the stores are not one", kit.Version)
 			}
-			_, err := Same(built(def, "k", sameLine), built(variant, "k", sameLine), fold.Fixed{})
+			_, err := Same(built(sameLine(def), "k"), built(sameLine(variant), "k"), fold.Fixed{})
 			if (err == nil) != want {
 				t.Errorf("%q with %s: %v", twin, kit.Version, err)
 			}

@@ -241,25 +241,21 @@ func (g *graph) position(words []string) (text string, known bool, err error) {
 	if len(words) < 3 {
 		return "", false, fmt.Errorf("a place has three numbers")
 	}
-	p := Place{File: g.files[words[0]]}
-	if p.Line, err = strconv.Atoi(words[1]); err != nil {
+	line, err := strconv.Atoi(words[1])
+	if err != nil {
 		return "", false, err
 	}
-	if p.Column, err = strconv.Atoi(words[2]); err != nil {
+	column, err := strconv.Atoi(words[2])
+	if err != nil || line == 0 {
 		return "", false, err
-	}
-	if p.Line == 0 {
-		return "", false, nil
-	}
-	if g.built.Place != nil {
-		p = g.built.Place(p)
 	}
 	// Of what stands in the line of a kernel's head the columns are those behind macros that cudafe++
 	// has put there, and others in a copy of its body.
-	if where := fmt.Sprintf("%s:%d", p.File, p.Line); where == g.head {
+	where := fmt.Sprintf("%s:%d", g.files[words[0]], line)
+	if where == g.head {
 		return where, true, nil
 	}
-	return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column), true, nil
+	return fmt.Sprintf("%s:%d", where, column), true, nil
 }
 
 func (f *function) operands(i int) []string {

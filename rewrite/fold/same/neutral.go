@@ -22,7 +22,8 @@ import (
 // A neutral is an operation of the default that may give one of its operands as it is.
 type neutral struct {
 	kept    []int // where that is so: the nodes that it may be
-	by      []int // the constants' nodes
+	rough   []int // the same, where other bits would be given by that
+	by      []int // the constants' nodes, of kept
 	product bool  // ptxas may contract it with a sum
 }
 
@@ -31,23 +32,77 @@ func (m *matching) neutrals() map[int]neutral {
 	out := map[int]neutral{}
 	for i, n := range m.def.nodes {
 		op := []byte(n.op)
-		if n.kind != operation || len(n.ops) != 2 || !float(n.op) || ptx.HasModifier(op, "ftz") ||
-			ptx.HasModifier(op, "sat") || approximate(n) {
+		if n.kind != operation || len(n.ops) != 2 || !float(n.op) {
 			continue
 		}
+		other := ptx.HasModifier(op, "ftz") || ptx.HasModifier(op, "sat") || approximate(n)
 		of := neutral{product: isProduct(n)}
 		for k := range n.ops {
-			f := either(n.ops[k], m.fate)
-			if f.rough || f.flushes || !f.may(neutralTo(n.base, k)) {
-				continue
+			switch f := either(n.ops[k], m.fate); {
+			case f.rough, f.flushes, other && f.may(neutralTo(n.base, k)):
+				of.rough = append(of.rough, n.ops[1-k]...)
+			case f.may(neutralTo(n.base, k)):
+				of.kept = append(of.kept, n.ops[1-k]...)
+				of.by = append(of.by, n.ops[k]...)
 			}
-			of.kept = append(of.kept, n.ops[1-k]...)
-			of.by = append(of.by, n.ops[k]...)
 		}
-		if len(of.kept) > 0 {
+		if len(of.kept)+len(of.rough) > 0 {
 			out[i] = of
 		}
 	}
+	return out
+}
+
+// bare is an operation of the variant that may have an operand without the number with other bits
+// that stands beside it in the default; -1: none.
+func (m *matching) bare() int {
+	known := map[list][]int{}
+	for i, v := range m.variant.nodes {
+		for a, ops := range v.ops {
+			from := m.variant.signless(ops)
+			for _, k := range m.mates[i] {
+				for b, in := range m.def.nodes[k].ops {
+					if stands(v, a, b) && slices.ContainsFunc(m.behindRough(in, known), func(k int) bool {
+						return slices.ContainsFunc(from, func(o int) bool { return m.covers(o, k) })
+					}) {
+						m.why[i] = reason{m.def.nodes[k], a}
+						return i
+					}
+				}
+			}
+		}
+	}
+	return -1
+}
+
+// behindRough are the nodes that stand beside numbers with other bits, where nothing but operations
+// that may be neutral are between them and some origins.
+func (m *matching) behindRough(origins []int, known map[list][]int) []int {
+	key := listOf(origins)
+	if out, ok := known[key]; ok {
+		return out
+	}
+	type step struct {
+		o     int
+		rough bool
+	}
+	var out []int
+	seen := map[step]bool{}
+	var walk func(origins []int, rough bool)
+	walk = func(origins []int, rough bool) {
+		for _, o := range m.def.signless(origins) {
+			if s := (step{o, rough}); !seen[s] {
+				seen[s] = true
+				if rough {
+					out = append(out, o)
+				}
+				walk(m.neutral[o].kept, rough)
+				walk(m.neutral[o].rough, true)
+			}
+		}
+	}
+	walk(origins, false)
+	known[key] = out
 	return out
 }
 
@@ -97,11 +152,14 @@ func (m *matching) drop(origins []int, product bool, left func(o int)) {
 				continue
 			}
 			seen[s] = true
-			if !product || m.plainly(o) {
+			if !product || m.loose || m.plainly(o) {
 				left(o)
 			}
 			if of, ok := m.neutral[o]; ok {
 				walk(of.kept, product || of.product)
+				if m.loose {
+					walk(of.rough, product || of.product)
+				}
 			}
 		}
 	}

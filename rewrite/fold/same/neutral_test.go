@@ -56,7 +56,7 @@ func TestNeutral(t *testing.T) {
 				if flag == "-ftz=true" {
 					want = c.flushing
 				}
-				answer, err := Same(built(def, c.name, sameFile), built(variant, c.name, sameFile),
+				answer, err := Same(built(def, c.name), built(variant, c.name),
 					fold.Fixed{Params: map[int]bool{2: true, 3: true}})
 				switch {
 				case (err != nil) != (want == refused):

@@ -241,7 +241,7 @@ func TestRandom(t *testing.T) {
 			}
 			variant := compiled(t, kit, s.text, flags...)
 			for _, e := range def.Entries() {
-				one, two := built(def, e.Name, sameFile), built(variant, e.Name, sameFile)
+				one, two := built(def, e.Name), built(variant, e.Name)
 				if how := r.IntN(3); how > 0 { // ptxas contracts all, some or none
 					one.Contracted = contractions(r, e, how == 1)
 					two.Contracted = contractions(r, variant.Entry(e.Name), how == 1)

@@ -11,22 +11,12 @@ import (
 type Built struct {
 	Module *ptx.Module
 	Entry  string
-	// Place tells where a place of this text stands in the default's text; nil where it is the same
-	// text. It is asked for each .loc and each inlined_at.
-	Place func(Place) Place
 	// Contracted are sums that ptxas contracted, each with the product that it was contracted with:
 	// those of which that is known. They are compared as contracted ones then, and are in no Answer.
 	Contracted map[Statement]Statement
 	// Unfolded says of the default that no variant's compiler computes anything of it with other bits
 	// than the GPU (fold.Check and fold.Contracts have said so).
 	Unfolded bool
-}
-
-// A Place is a place in the source, as a .loc says it. Lines and columns begin at 1; a line 0 is of
-// what the compiler merged from several statements.
-type Place struct {
-	File         string // as .file names it
-	Line, Column int
 }
 
 // A Statement is an instruction of one of the two modules that were given: f.Stmts[Index].

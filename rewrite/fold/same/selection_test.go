@@ -43,8 +43,8 @@ func TestSelections(t *testing.T) {
 		} {
 			def := strings.NewReplacer("FIRST", c.first, "SECOND", c.second).Replace(text)
 			variant := compiled(t, kit, strings.Replace(def, "UNROLL", "\n#pragma unroll 2\n#line 4\n", 1))
-			_, err := Same(built(compiled(t, kit, strings.Replace(def, "UNROLL", "", 1)), "k", sameLine),
-				built(variant, "k", sameLine), fold.Fixed{})
+			_, err := Same(built(sameLine(compiled(t, kit, strings.Replace(def, "UNROLL", "", 1))), "k"),
+				built(sameLine(variant), "k"), fold.Fixed{})
 			if (err == nil) != c.same {
 				t.Errorf("%s with %s: %v", c.second, kit.Version, err)
 			}

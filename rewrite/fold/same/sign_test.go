@@ -47,7 +47,7 @@ func TestOrdered(t *testing.T) {
 			"threadIdx.x;\n  q = 0.5, n = 3;\n"))
 		for n, c := range cases {
 			entry := fmt.Sprint("k", n)
-			answer, err := Same(built(def, entry, sameFile), built(variant, entry, sameFile),
+			answer, err := Same(built(def, entry), built(variant, entry),
 				fold.Fixed{Params: map[int]bool{3: true, 4: true}})
 			if err != nil {
 				t.Logf("%s, %s: %v", kit.Version, c.expression, err)

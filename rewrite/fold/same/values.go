@@ -108,17 +108,3 @@ func (g *graph) doubles(n *node) bool {
 		return x.kind != constant || !ok
 	})
 }
-
-// literal tells whether a constant of the variant stands in the default's code, and is no number
-// that a sum of others is likely to come to.
-func (m *matching) literal(o int, in []int) bool {
-	if plain(m.variant.nodes[o].name) {
-		return false
-	}
-	for _, k := range in {
-		if n := m.def.nodes[k]; n.kind == constant && n.name == m.variant.nodes[o].name {
-			return true
-		}
-	}
-	return false
-}

@@ -23,7 +23,7 @@ extern "C" __global__ void told(float *o, const float *a, int n, float s) {
 	kits := ptxtest.Toolkits(t)
 	m := compiled(t, kits[len(kits)-1], text)
 	for name, any := range map[string]bool{"sum": false, "told": true} {
-		g, err := read(built(m, name, sameFile))
+		g, err := read(built(m, name))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -35,7 +35,7 @@ KERNEL(product, a[t] * b[t], o[t] + b[t + k])
 		variant := compiled(t, kit, strings.NewReplacer("UNROLL", "n = 4; _Pragma(\"unroll\")",
 			"PREVIOUS", "s").Replace(text))
 		for name, want := range map[string]int{"same": 0, "array": -1, "product": 3} {
-			answer, err := Same(built(def, name, sameLine), built(variant, name, sameLine),
+			answer, err := Same(built(sameLine(def), name), built(sameLine(variant), name),
 				fold.Fixed{Params: map[int]bool{4: true}})
 			sums := -1
 			if err == nil {
