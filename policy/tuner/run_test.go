@@ -103,7 +103,7 @@ __global__ void endless(float *p, int n) {` + drivertest.Wide + `p[n] += 3;}
 	exit, err := Run(Request{Store: p.Store, Tools: tools, Options: o, Mode: Captured,
 		Budget: time.Minute, Apply: true, Signals: noSignals{context.Background()},
 		GPU: tunertest.GPU{Captures: func() (*capture.Store, error) { return s, nil },
-			Takes: func(code string) (float64, bool) { return 5e3, code == long }, // 5 s
+			Takes:    func(code string) (float64, bool) { return 5e3, code == long }, // 5 s
 			Measured: func(kernel, code string) { measured = append(measured, kernel) }},
 		Found: func(f Found) { found = f }, Stderr: &said})
 	if err != nil || exit.Code != 0 {
