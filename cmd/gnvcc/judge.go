@@ -53,7 +53,7 @@ func judgeVerb() *cobra.Command {
 	fs.IntVar(&o.dynamic, "dynamic", 0, "dynamic shared memory of made-up launches, in `bytes`")
 	fs.StringSliceVar(&o.set, "set", nil, "an argument of made-up launches, as `NAME=VALUE`; may be repeated")
 	fs.Var(&o.sanitize, "sanitize", "on a GPU, let compute-sanitizer look at edits that are equal, by its `TOOLS` (default "+judge.Usual+"): slow")
-	fs.Lookup("sanitize").NoOptDefVal = judge.Usual
+	fs.Lookup("sanitize").NoOptDefVal = "usual"
 	fs.Var(&o.limit, "timeout", "longest `time` for one judgement, in seconds or as 1m30s (default 1m; with --sanitize 10m)")
 	fs.BoolVar(&o.asJSON, "json", false, "as JSON")
 	fs.StringVar(&o.html, "html", "", "write a page to `FILE`: one file that needs no network")
