@@ -485,5 +485,5 @@ func (s *spreading) here(ctx context.Context, tasks []*task) {
 		jobs = append(jobs, t.jobs...)
 	}
 	s.w.account.wanted(jobs)
-	s.w.pass(ctx, jobs, s.w.Budget)
+	s.w.pass(ctx, jobs)
 }

@@ -1,0 +1,426 @@
+package tuner
+
+import (
+	"bufio"
+	"cmp"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"gnvcc/cache"
+	"gnvcc/policy"
+	"gnvcc/policy/decide"
+	"gnvcc/policy/lever"
+	"gnvcc/policy/report"
+	"gnvcc/policy/search"
+	"gnvcc/profile"
+	"gnvcc/profile/capture"
+	"gnvcc/profile/capture/capturetest"
+	"gnvcc/profile/replay"
+	"gnvcc/rewrite"
+	"gnvcc/rewrite/manner"
+	"gnvcc/rewrite/recipe"
+	src "gnvcc/rewrite/source"
+)
+
+// A SIMULATED program, compiler and GPU, in simulated time: what a run's budget is spent on. What a
+// kernel takes, what a replay takes beside its search, and what levers are worth to it, is given;
+// nothing else of it is real.
+
+// A simulated kernel: one configuration of it.
+type simulated struct {
+	name    string
+	shape   policy.Shape
+	seconds float64 // in the program
+	launch  float64 // of these, one launch
+	begin   float64 // until a replay's search begins, and after it
+	check   float64 // of a candidate
+	vary    float64 // seconds that a winner's checks on varied data take
+	alone   map[string]float64
+	won     []string // the levers of the best recipe, which takes best
+	best    float64
+	family  float64 // Use.Family
+	crashes string  // the lever whose candidates do
+}
+
+// A simulation is a program of such kernels; it is their compiler and GPU.
+type simulation struct {
+	t       *testing.T
+	kernels []simulated
+	order   []string // of replays
+	first   float64  // seconds that the first capture's file takes
+	ptxas   time.Duration
+	cicc    time.Duration
+}
+
+func (s *simulation) of(name string) *simulated {
+	i := slices.IndexFunc(s.kernels, func(k simulated) bool { return k.name == name })
+	return &s.kernels[i]
+}
+
+func (s *simulation) Kernel(cubin, name string) (*policy.Kernel, error) {
+	k := policy.Kernel{Name: name, Short: name, Identity: "identity of " + name, Target: "sm_90",
+		CC: 90, Ptxas: "13.0.88", Default: cache.Build{Registers: 32}, MaxThreads: 1024}
+	has := s.of(name).alone
+	if has["ld"] > 0 {
+		k.Loads, k.Stores, k.Ordered = 4, 4, 2
+	}
+	if has["early"] > 0 {
+		k.Early, k.EarlyTurns = 2, true
+	}
+	if k.Shapeable = has["shape"] > 0; has["coarsen"] > 0 {
+		k.Coarsenable[0] = true
+	}
+	if has["unroll"] > 0 {
+		k.Loops = []src.Loop{{Site: "1", Kind: "for", Line: 12}, {Site: "2", Kind: "for", Line: 17,
+			Inner: true}}
+		k.Values = []src.Value{{Name: "n", Type: "int", Argument: 1, Bits: 32,
+			Class: src.Integer}}
+	}
+	return &k, nil
+}
+
+func (s *simulation) Compile(ctx context.Context, k *policy.Kernel, r recipe.Recipe,
+	plain bool) (*policy.Candidate, error) {
+	takes := s.ptxas
+	if lever.HasStage(r, rewrite.Source) {
+		takes = s.cicc
+	}
+	select {
+	case <-time.After(takes):
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	c := &policy.Candidate{Path: k.Name + "|" + r.String(), Build: k.Default, MaxThreads: 1024,
+		Manner: rewrite.MannerOf(r)}
+	if c.Code = fmt.Sprint(c.Path, plain); r.HasSecond() {
+		c.Entry = k.Name + "__tuned"
+	}
+	return c, nil
+}
+
+// takes is the part of the default's time that a recipe takes: each value of a lever what is said
+// of the lever; together what they take one by one, and what won what that took.
+func (k *simulated) takes(r recipe.Recipe) float64 {
+	if r.IsDefault() {
+		return 1
+	}
+	has := func(name string) bool { return lever.Has(r, name) }
+	if len(k.won) > 0 && !slices.ContainsFunc(k.won, func(l string) bool { return !has(l) }) {
+		return k.best
+	}
+	f := 1.0
+	for name, part := range k.alone {
+		carrier := name == recipe.Second && lever.Of(r) != recipe.Second // of a shape, say
+		if part > 0 && has(name) && !carrier {
+			f *= part
+		}
+	}
+	return max(f, cmp.Or(k.best, 1))
+}
+
+func (s *simulation) Prepare(context.Context, replay.Options, string) *replay.Standby { return nil }
+
+// Replay is replay.Run.
+func (s *simulation) Replay(ctx context.Context, o replay.Options, u *replay.Unpacked,
+	h profile.Decider, launches int, variations []int) (replay.Outcome, error) {
+	m := u.Manifest()
+	k := s.of(m.Kernel)
+	s.order = append(s.order, k.name)
+	wait(k.begin + s.first)
+	s.first = 0
+	l := s.launch(m.Kernel, m.Cubin, m.Grid, m.Block)
+	m.Use.Apply(l)
+	l.Part, l.Capture = m.Part, m.ID
+	on := &simulatedSession{s: s, k: k}
+	h.Start(l.Process)
+	for range launches {
+		if v := h.Launch(l); v.Tune {
+			h.Tune(ctx, l, on)
+		}
+		if on.lost != nil {
+			return replay.Outcome{Same: true, Reason: "a crash"}, nil
+		}
+	}
+	if o.Worth() {
+		wait(k.vary)
+		for _, v := range variations {
+			o.Vary(ctx, v, l, on)
+		}
+	}
+	return replay.Outcome{Same: true, Whole: true, Varied: variations}, nil
+}
+
+func (s *simulation) launch(kernel, cubin string, grid, block [3]int) *profile.Launch {
+	same := func(n int) []byte { return []byte(strings.Repeat("\x01", n)) }
+	return &profile.Launch{Process: &profile.Process{PID: 1}, Kernel: kernel, Cubin: cubin, Grid: grid,
+		Block: block, Count: 20, Attributes: profile.Attributes{Registers: 32, MaxThreads: 1024},
+		Device: &profile.Device{Name: "Simulated H200", Major: 9, Multiprocessors: 132},
+		Params: []profile.Param{{Size: 8, Value: make([]byte, 8), Same: same(8), Align: 8},
+			{Offset: 8, Size: 4, Value: []byte{7, 0, 0, 0}, Same: same(4)}}}
+}
+
+func wait(seconds float64) { time.Sleep(time.Duration(seconds * float64(time.Second))) }
+
+type simulatedSession struct {
+	s    *simulation
+	k    *simulated
+	arms []recipe.Recipe
+	lost error
+}
+
+func (x *simulatedSession) Golden() (profile.Written, error) {
+	return profile.Written{Allocations: 1}, x.lost
+}
+
+func (x *simulatedSession) Load(path, _ string) (profile.Candidate, profile.Attributes, error) {
+	_, text, _ := strings.Cut(path, "|")
+	r, err := recipe.Parse(text)
+	x.arms = append(x.arms, r)
+	return profile.Candidate(len(x.arms)), profile.Attributes{Registers: 32, MaxThreads: 1024}, err
+}
+
+func (x *simulatedSession) LoadAs(path, entry string,
+	_ manner.Manner) (profile.Candidate, profile.Attributes, error) {
+	return x.Load(path, entry)
+}
+
+func (x *simulatedSession) Unload(profile.Candidate) error { return nil }
+
+func (x *simulatedSession) arm(c profile.Candidate) (r recipe.Recipe) {
+	if c != profile.Original {
+		r = x.arms[c-1]
+	}
+	return r
+}
+
+func (x *simulatedSession) Measure(c profile.Candidate, n int,
+	_ profile.Measurement) ([]float64, error) {
+	synctest.Wait()
+	f := x.k.launch * x.k.takes(x.arm(c))
+	wait(float64(n) * (f + 50e-6))
+	out := make([]float64, n)
+	for i := range out {
+		out[i] = 1e9 * f * (1 + 0.0005*float64((i*7+int(c)*3)%11))
+	}
+	return out, x.lost
+}
+
+func (x *simulatedSession) Read(profile.Candidate, string, int) ([]byte, error) {
+	return nil, errors.New("it has no variables")
+}
+
+func (x *simulatedSession) Check(c profile.Candidate) (profile.Difference, error) {
+	wait(x.k.check)
+	if x.k.crashes != "" && lever.Has(x.arm(c), x.k.crashes) {
+		x.lost = &profile.Fault{Candidate: c, Code: 700, Text: "an illegal memory access was encountered"}
+	}
+	return profile.Difference{Same: true}, x.lost
+}
+
+func (x *simulatedSession) CheckUnder(c profile.Candidate,
+	_ profile.Schedule) (profile.Difference, error) {
+	return x.Check(c)
+}
+
+// An outcome is what a simulated run gave.
+type simulatedRun struct {
+	took    time.Duration
+	speedup float64
+	results map[string]decide.Result
+	pieces  []policy.Piece
+	said    []string
+}
+
+// tune lets a run search on all of the kernels.
+func (s *simulation) tune(budget time.Duration, set func(*policy.Options)) (out simulatedRun) {
+	s.t.Helper()
+	dir := s.t.TempDir()
+	store, err := capture.Open(dir)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	var kept []*capture.Manifest
+	for _, k := range s.kernels {
+		m, err := capturetest.Keep(store, capturetest.Launch{Program: "app", Kernel: k.name,
+			Cubin: []byte("a module"), Params: [][2]int{{0, 8}, {8, 4}}, Grid: k.shape.Grid[0],
+			Block: k.shape.Block[0], Seconds: k.seconds, Made: time.Now()})
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		kept = append(kept, m)
+	}
+	if u, err := replay.Unpack(store, kept[0], dir); err == nil { // makes decoders outside the bubble
+		u.Close()
+	}
+	synctest.Test(s.t, func(t *testing.T) {
+		o := policy.Defaults()
+		o.Jobs, o.Crashes, o.Full = 16, MostCrashes, mostFull
+		if set != nil {
+			set(&o)
+		}
+		begun := time.Now()
+		own := search.NewTuner(context.Background(), o, s, nil, nil, nil)
+		w := &ReplaySearch{Captures: store, Tuner: own, Kernel: s.Kernel, Budget: budget, GPU: s,
+			Scratch: dir, Limits: capture.Usual, Say: func(format string, args ...any) {
+				out.said = append(out.said, fmt.Sprintf("%5.1f s: ", time.Since(begun).Seconds())+
+					fmt.Sprintf(format, args...))
+			}}
+		var made Observed
+		for i, k := range s.kernels {
+			m := kept[i]
+			m.Use.Family, m.Use.Set, m.Use.Count = k.family, k.shape.Set, int(k.seconds/k.launch)
+			l := s.launch(k.name, m.Cubin, m.Grid, m.Block)
+			l.Count, l.Set = m.Use.Count, k.shape.Set
+			seen := capture.Seen{Launch: l, Use: m.Use, Captures: []*capture.Manifest{m}}
+			if k.begin == 0 { // nobody captured it
+				seen.Captures = nil
+			}
+			made.Seen = append(made.Seen, seen)
+		}
+		if _, err := w.searchSeen(&run{Request: Request{Signals: noSignals{context.Background()}}},
+			made); err != nil {
+			t.Fatal(err)
+		}
+		out.took = time.Since(begun)
+		results, err := own.Finish()
+		if err != nil {
+			t.Fatal(err)
+		}
+		out.results = map[string]decide.Result{}
+		for _, r := range results {
+			out.results[r.Kernel.Name] = r
+		}
+		out.pieces = w.account.pieces(results)
+	})
+	before, after := 0.0, 0.0
+	for _, p := range out.pieces {
+		before, after = before+p.Seconds, after+p.After
+	}
+	out.speedup = before / after
+	return out
+}
+
+// recordedFT is a run of NPB FT on an H200, as a simulation: the weights, the seconds of replays
+// and checks, and what levers took off, of bench/results. Two kernels and the sets that were not
+// searched there gain nothing.
+func recordedFT(t *testing.T) *simulation {
+	t.Helper()
+	f, err := os.Open("../../bench/results/2026-11-24-applications-2/default.jsonl.gz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	type launch struct {
+		Kernel, Name, Set string
+		Grid, Block       [3]int
+		Before            float64 // ns
+		Recipe            string
+		Best              float64
+		Levers            []struct {
+			Name  string
+			Tried int
+			Alone float64
+		}
+	}
+	var program struct {
+		Program        string
+		Kernels, Tuned []launch
+		Observed       struct {
+			Rows []struct {
+				Kernel                        string
+				Seconds, Replaying, Unpacking float64
+				Spent                         map[string]float64
+			}
+		}
+	}
+	for lines := bufio.NewReaderSize(z, 64<<20); program.Program != "npb-ft"; {
+		line, err := lines.ReadBytes('\n')
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal(line, &program); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := &simulation{t: t, ptxas: 100 * time.Millisecond, cicc: 500 * time.Millisecond}
+	for _, row := range program.Observed.Rows {
+		i := slices.IndexFunc(program.Kernels, func(l launch) bool { return l.Name == row.Kernel })
+		k := simulated{name: row.Kernel, seconds: row.Seconds, alone: map[string]float64{"ld": 1, "shape": 1},
+			begin: 2, launch: program.Kernels[i].Before / 1e9, shape: policy.Shape{
+				Grid: program.Kernels[i].Grid, Block: program.Kernels[i].Block}}
+		k.check, k.vary, k.best = 1.5*k.launch, 1.2, 1
+		if slices.ContainsFunc(s.kernels, func(o simulated) bool { return o.name == k.name }) {
+			k.shape.Set = "other values"
+		}
+		if row.Replaying > 0 {
+			k.vary = row.Spent["vary"] + row.Spent["check"]
+			k.begin = row.Replaying - row.Spent["search"] - k.vary
+			if s.first == 0 {
+				s.first = row.Unpacking
+			}
+			at := slices.IndexFunc(program.Tuned, func(l launch) bool { return l.Kernel == row.Kernel })
+			k.alone = map[string]float64{}
+			n := 0
+			for _, l := range program.Tuned[at].Levers {
+				if n += l.Tried; l.Alone > 0 {
+					k.alone[l.Name] = l.Alone
+				}
+			}
+			k.check = row.Spent["search: checking"] / float64(n)
+			r, err := recipe.Parse(program.Tuned[at].Recipe)
+			if err != nil {
+				t.Fatal(err)
+			}
+			k.best = program.Tuned[at].Best
+			for _, term := range r.Terms {
+				k.won = append(k.won, term.Lever)
+			}
+		}
+		s.kernels = append(s.kernels, k)
+	}
+	return s
+}
+
+// TestRecordedFT: of NPB FT's kernels the heaviest have nothing to gain. A budget that is too small
+// for all is not spent on them: the ones behind them are found, which gain most.
+func TestRecordedFT(t *testing.T) {
+	for _, c := range []struct {
+		budget time.Duration
+		least  float64
+	}{{20 * time.Second, 1.06}, {60 * time.Second, 1.17}, {10 * time.Minute, 1.17}} {
+		s := recordedFT(t)
+		got := s.tune(c.budget, nil)
+		fmt.Printf("{\"What\":\"simulated NPB FT\",\"Budget\":%g,\"Took\":%.1f,\"Speedup\":%.3f}\n",
+			c.budget.Seconds(), got.took.Seconds(), got.speedup)
+		if os.Getenv("SEE") != "" {
+			fmt.Println(strings.Join(got.said, "\n"))
+			fmt.Println(report.Outcome(got.pieces))
+			for name, r := range got.results {
+				if r.Decision != nil && r.Decision.Recipe != "" {
+					fmt.Println(name, r.Decision.Recipe)
+				}
+			}
+		}
+		if got.speedup < c.least || math.IsNaN(got.speedup) {
+			t.Errorf("%v: %.3f times as fast, want %.3f: %v\n%s", c.budget, got.speedup, c.least, s.order,
+				report.Outcome(got.pieces))
+		}
+	}
+}
+
+var _ = filepath.Join
