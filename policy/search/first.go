@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"gnvcc/policy"
+	"gnvcc/policy/stats"
 	"gnvcc/rewrite/recipe"
 )
 
@@ -13,7 +14,7 @@ import (
 
 // A Look is how the next search begins.
 type Look struct {
-	For time.Duration // at the most
+	For time.Duration // at the most, if launches are short
 	// More gives the time that the search may take further by the part of the default's time that the
 	// best takes off so far. 0: it ends for now; what it has found is compared, and can be adopted.
 	More func(gain float64) time.Duration
@@ -72,7 +73,8 @@ func (s *search) briefly() (on bool, err error) {
 		return true, nil
 	}
 	end, by := s.deadline, s.compileBy
-	s.deadline = earlier(s.t.now().Add(look.For), end)
+	launch := time.Duration(stats.Median(s.first)) + s.rule.Launch
+	s.deadline = earlier(s.t.now().Add(max(look.For, longest*launch)), end)
 	s.compileBy = earlier(s.deadline, by)
 	if len(s.c.Notebook.Trials) == 0 {
 		s.sit.Region = s.region(recipe.Recipe{}, s.k.Default.Registers)

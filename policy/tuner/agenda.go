@@ -23,10 +23,12 @@ const (
 	// looks: what a look takes at least and at the most
 	shortest, briefly = time.Second, 3 * time.Second
 	// What searches took off their kernels' time in the mean, of 203 kernels in bench/results: of
-	// those of which no lever alone took off a promising part, and of all.
+	// those of which no lever alone took off a promising part, of all, and beyond what such a lever
+	// had, a part of that.
 	promising = 0.03
 	nothing   = 0.002
 	unknown   = 0.15
+	further   = 0.14
 	// and what levers alone did, where they did so to one that is like it, or did not (360 pairs)
 	likely, unlikely = 0.18, 0.03
 )
@@ -38,56 +40,90 @@ type agenda struct {
 	left  func() time.Duration // of the budget
 }
 
-// An item is a job, and how often its capture was replayed.
+// An item is a job, how often its capture was replayed, and what is known of its configuration
+// (search.Tuner.Progress).
 type item struct {
 	Job
-	visits int
+	visits     int
+	gain       float64
+	tried, cut bool
+	hope       float64 // of the gain, while nothing was tried
+}
+
+func (w *ReplaySearch) newAgenda(list []Job, left func() time.Duration) *agenda {
+	a := &agenda{w: w, left: left}
+	for _, j := range list {
+		a.items = append(a.items, &item{Job: j, hope: unknown})
+	}
+	for _, x := range a.items {
+		a.learn(x)
+	}
+	return a
+}
+
+// learn takes over what is known of an item, and what that says of those like it.
+func (a *agenda) learn(x *item) {
+	x.gain, x.tried, x.cut = a.w.Tuner.Progress(configuration(x.Capture))
+	for _, o := range a.items {
+		switch {
+		case !x.tried || !x.like(o):
+		case x.gain >= promising:
+			o.hope = likely
+		case o.hope != likely:
+			o.hope = unlikely
+		}
+	}
 }
 
 // leads tells of a capture on which is searched, and not only checked.
 func (j Job) leads() bool { return j.Leader == nil && j.Before == nil }
 
-// next is what promises most, busy aside; nil: nothing is left. What won is checked before anything
-// new is begun: without that it can't be adopted.
-func (a *agenda) next(busy *item) *item {
-	var best *item
-	most := 0.0
+// next is what promises most; nil: nothing is left. What won is checked before anything new is
+// begun: without that it can't be adopted. A file that is there already counts for something.
+func (a *agenda) next(there map[*item]<-chan file) *item {
+	best, most := a.best(func(*item) bool { return true })
+	if first, worth := a.best(func(x *item) bool { return there[x] != nil }); worth > most/2 {
+		return first
+	}
+	return best
+}
+
+// after is what comes after an item as far as one knows now, and what may where that shows nothing:
+// the first may be like it.
+func (a *agenda) after(now *item) (next, other *item) {
+	next, _ = a.best(func(x *item) bool { return x != now })
+	if next != nil && next.visits == 0 && next.like(now) {
+		other, _ = a.best(func(x *item) bool { return x != now && !x.like(now) })
+	}
+	return next, other
+}
+
+// best is the item that promises most of some.
+func (a *agenda) best(of func(*item) bool) (best *item, most float64) {
 	for _, x := range a.items {
-		worth, ok := a.worth(x)
-		if ok && x != busy && (best == nil || worth > most) {
+		if worth, ok := a.worth(x); ok && of(x) && (best == nil || worth > most) {
 			best, most = x, worth
 		}
 	}
-	return best
+	return best, most
 }
 
 // worth is the part of the run's time that a replay may well take off; ok: there is one to be done.
 func (a *agenda) worth(x *item) (worth float64, ok bool) {
 	is := configuration(x.Capture)
-	gain, tried, cut := a.w.Tuner.Progress(is)
 	switch again := a.w.account.same(x.Capture); {
 	case x.visits > 1 || x.visits == 1 && !again:
 		return 0, false
-	case x.visits == 1 && !(x.leads() && cut): // on which a later winner was not compared
+	case x.visits == 1 && !(x.leads() && x.cut): // on which a later winner was not compared
 		return -1, a.w.Tuner.Missed(is, x.Capture.ID)
 	case a.open(cmp.Or(x.Leader, x.Before)), x.Leader != nil && !a.w.Tuner.Decided(is):
 		return 0, true
 	case x.Leader != nil:
 		return 1 + x.Share, true
+	case x.tried || x.visits > 0:
+		return x.Share * promise(x.gain), true
 	}
-	if tried {
-		return x.Share * promise(gain), true
-	}
-	worth = unknown
-	for _, o := range a.items {
-		if gain, tried, _ := a.w.Tuner.Progress(configuration(o.Capture)); tried && x.like(o) {
-			if worth = unlikely; gain >= promising {
-				worth = likely
-				break
-			}
-		}
-	}
-	return x.Share * worth, true
+	return x.Share * x.hope, true
 }
 
 // promise is what a search may take off a kernel's time of which is known what a look has.
@@ -95,7 +131,7 @@ func promise(gain float64) float64 {
 	if gain < promising {
 		return nothing
 	}
-	return gain
+	return further * gain
 }
 
 // like tells of the same kernel, and of one whose launches are as large and take about as long.
@@ -157,7 +193,8 @@ func (a *agenda) part(now *item) time.Duration {
 
 // look is the look with which the search on an item begins; nil: with none, since there is time
 // for all, or nothing else to do. After it the search gets what its promise is worth beside that of
-// all others; less than a look at one of them is nothing.
+// all others, which take three times as long: they need a process, and their memory in it. Less
+// than a look is nothing.
 func (a *agenda) look(now *item) *search.Look {
 	waiting, others := time.Duration(0), 0.0
 	for _, x := range a.items {
@@ -174,7 +211,7 @@ func (a *agenda) look(now *item) *search.Look {
 	}
 	return &search.Look{For: min(max(left/(2*waiting), shortest), briefly),
 		More: func(gain float64) time.Duration {
-			mine := now.Share * promise(gain)
+			mine := 3 * now.Share * promise(gain)
 			part := time.Duration(float64(a.left()) * mine / (mine + others) * 4 / 5)
 			if part < shortest {
 				return 0
@@ -189,7 +226,7 @@ func (a *agenda) tell() {
 	for _, x := range a.items {
 		if x.visits == 0 && !a.w.settled(x.Job, nil) {
 			missed++
-		} else if _, _, ended := a.w.Tuner.Progress(configuration(x.Capture)); ended && x.leads() {
+		} else if x.cut && x.leads() {
 			cut++
 		}
 	}

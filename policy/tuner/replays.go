@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -77,50 +78,59 @@ func (w *ReplaySearch) Search(ctx context.Context, list []Job) {
 
 // pass does jobs until the budget is used up. The next capture is unpacked meanwhile.
 func (w *ReplaySearch) pass(ctx context.Context, list []Job) {
-	a := agenda{w: w, left: func() time.Duration { return 0 }}
+	begun := time.Now()
+	a := w.newAgenda(list, func() time.Duration { return w.Budget - time.Since(begun) })
 	for _, j := range list {
-		a.items = append(a.items, &item{Job: j})
 		if manyGrids(j.Capture) {
 			w.Tuner.ManyGrids(configuration(j.Capture))
 		}
 	}
-	begun := time.Now()
-	a.left = func() time.Duration { return w.Budget - time.Since(begun) }
+	files := map[*item]<-chan file{} // those that are on their way, or there
+	fetch := func(wanted ...*item) {
+		for x, c := range files {
+			if !slices.Contains(wanted, x) {
+				(<-c).close()
+				delete(files, x)
+			}
+		}
+		for _, x := range wanted {
+			if x != nil && files[x] == nil {
+				files[x] = w.unpack(x)
+			}
+		}
+	}
+	defer fetch()
 	defer func() { w.standby.Close() }()
-	next := a.next(nil)
-	file := w.unpack(next)
-	defer func() { (<-file).close() }() // one that is on its way
-	for n := 1; next != nil && ctx.Err() == nil; n++ {
-		now, left := next, a.left()
+	for now := a.next(nil); now != nil && ctx.Err() == nil; now = a.next(files) {
+		left := a.left()
 		if left < least {
 			a.tell()
 			return
 		}
 		w.rest = a.rest(now, nil)
 		w.prepare(ctx, nil)
-		if n == 1 {
+		if a.visited() == 0 {
 			w.ahead()
 		}
 		asked := time.Now()
-		f := <-file
+		fetch(append(slices.Collect(maps.Keys(files)), now)...)
+		f := <-files[now]
+		delete(files, now)
 		there := time.Now()
-		next = a.next(now)
-		file = w.unpack(next)
+		next, other := a.after(now)
+		fetch(next, other)
 		w.rest = a.rest(next, now)
 		if w.settled(now.Job, nil) {
 			w.account.stands(cmp.Or(now.Leader, now.Before), now.Capture)
 			f.close()
 		} else {
-			w.search(ctx, &a, now, f)
+			w.search(ctx, a, now, f)
 			w.Budget += w.Tuner.Aside()
 			f.close()
 			w.account.took(now.Capture, there.Sub(asked), time.Since(there))
 		}
 		now.visits++
-		if next == nil {
-			next = a.next(nil)
-			file = w.unpack(next)
-		}
+		a.learn(now)
 	}
 }
 
