@@ -310,6 +310,7 @@ func (s *simulation) tune(budget time.Duration, set func(*policy.Options)) (out 
 		for _, r := range results {
 			out.results[r.Kernel.Name] = r
 		}
+		w.account.settle(results)
 		out.pieces = w.account.pieces(results)
 	})
 	before, after := 0.0, 0.0

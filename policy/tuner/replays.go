@@ -127,10 +127,10 @@ func (w *ReplaySearch) pass(ctx context.Context, list []Job) {
 			w.search(ctx, a, now, f)
 			w.Budget += w.Tuner.Aside()
 			f.close()
-			w.account.took(now.Capture, there.Sub(asked), time.Since(there))
+			a.learn(now)
+			w.account.took(now.Capture, there.Sub(asked), time.Since(there), now.cut && now.leads())
 		}
 		now.visits++
-		a.learn(now)
 	}
 }
 
