@@ -50,7 +50,7 @@ const (
 )
 
 // enter takes down what was seen: captures, none of which has been replayed, and launches that have
-// none. Where the kernel was captured in other grids, these may stand for them (settle).
+// none. Where the kernel was captured in other sizes, these may stand for them (settle).
 func (a *account) enter(seen []capture.Seen, why func(capture.Seen) string) {
 	var list []*capture.Manifest
 	captured := map[string]bool{}
@@ -74,8 +74,8 @@ func (a *account) enter(seen []capture.Seen, why func(capture.Seen) string) {
 	a.captured(list)
 }
 
-// kind is what launches have in common that differ in grid and values alone.
-func kind(l *profile.Launch) string { return fmt.Sprint(l.Cubin, l.Kernel, l.Block, l.Dynamic) }
+// kind is what launches have in common that differ in size and values alone.
+func kind(l *profile.Launch) string { return fmt.Sprint(l.Cubin, l.Kernel, l.Dynamic) }
 
 // settle ends the account by what was decided. Nothing is known of a kernel whose search was lost,
 // and of sizes that nobody measured only of those between measured ones, for which these stand.
@@ -98,7 +98,10 @@ func (a *account) settle(results []decide.Result) {
 			if x.Kernel != r.Kernel.Name || x.Why != otherSizes || len(looked) == 0 {
 				continue
 			}
-			moved := min(x.Seconds, between)
+			moved := x.Seconds
+			if between < moved*(1-1e-6) { // sums of the same in another order
+				moved = max(between, 0)
+			}
 			between -= moved
 			x.Seconds -= moved
 			for _, to := range looked {

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"math"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -64,15 +63,17 @@ type simulation struct {
 	cicc    time.Duration
 }
 
-func (s *simulation) of(name string) *simulated {
-	i := slices.IndexFunc(s.kernels, func(k simulated) bool { return k.name == name })
+func (s *simulation) of(name string, grid int) *simulated {
+	i := slices.IndexFunc(s.kernels, func(k simulated) bool {
+		return k.name == name && (k.shape.Grid[0] == grid || grid == 0)
+	})
 	return &s.kernels[i]
 }
 
 func (s *simulation) Kernel(cubin, name string) (*policy.Kernel, error) {
 	k := policy.Kernel{Name: name, Short: name, Identity: "identity of " + name, Target: "sm_90",
 		CC: 90, Ptxas: "13.0.88", Default: cache.Build{Registers: 32}, MaxThreads: 1024}
-	has := s.of(name).alone
+	has := s.of(name, 0).alone
 	if has["ld"] > 0 {
 		k.Loads, k.Stores, k.Ordered = 4, 4, 2
 	}
@@ -112,7 +113,7 @@ func (s *simulation) Compile(ctx context.Context, k *policy.Kernel, r recipe.Rec
 
 func (s *simulation) Counting(ctx context.Context, k *policy.Kernel,
 	_ counters.Caches) (*policy.Candidate, counters.Counters, error) {
-	if s.of(k.Name).late {
+	if s.of(k.Name, 0).late {
 		<-ctx.Done()
 	}
 	return nil, counters.Counters{}, errors.New("it is not counted")
@@ -144,7 +145,7 @@ func (s *simulation) Prepare(context.Context, replay.Options, string) *replay.St
 func (s *simulation) Replay(ctx context.Context, o replay.Options, u *replay.Unpacked,
 	h profile.Decider, launches int, variations []int) (replay.Outcome, error) {
 	m := u.Manifest()
-	k := s.of(m.Kernel)
+	k := s.of(m.Kernel, m.Grid[0])
 	s.order = append(s.order, k.name)
 	wait(k.begin + s.first)
 	s.first = 0
@@ -444,4 +445,60 @@ func TestRecordedFT(t *testing.T) {
 	}
 }
 
-var _ = filepath.Join
+// front is a program like NPB LU: two kernels whose grids and blocks grow with a front that moves
+// through an array and stay at 160 for a while; few sizes are captured. A third of their time is in
+// the largest. What gains there may be slower on the smallest.
+func front(t *testing.T, slower bool) *simulation {
+	s := &simulation{t: t, ptxas: 10 * time.Millisecond, cicc: 100 * time.Millisecond}
+	for _, name := range []string{"lower", "upper"} {
+		for n := 160; n > 0; n-- {
+			k := simulated{name: name, shape: policy.Shape{Grid: [3]int{n, 1, 1}, Block: [3]int{n, 1, 1}},
+				seconds: 0.0055, family: 1.3, launch: 20e-6, check: 1e-3, vary: 0.2,
+				alone: map[string]float64{"ld": 0.8}, best: 0.8}
+			if n == 160 {
+				k.seconds = 0.43
+			}
+			if slower && n < 4 {
+				k.alone, k.best = map[string]float64{"ld": 1.05}, 1.05
+			}
+			if slices.Contains([]int{1, 2, 3, 6, 12, 24, 48, 96, 160}, n) {
+				k.begin = 0.4
+			}
+			s.kernels = append(s.kernels, k)
+		}
+	}
+	return s
+}
+
+// TestFront: what wins on the largest size is decided for all sizes between those on which it was
+// checked, and for none where it was slower on one.
+func TestFront(t *testing.T) {
+	for _, slower := range []bool{false, true} {
+		got := front(t, slower).tune(20*time.Second, func(o *policy.Options) { o.Levers = []string{"ld"} })
+		for _, name := range []string{"lower", "upper"} {
+			if d := got.results[name].Decision; d == nil || (d.Recipe != "") == slower {
+				t.Errorf("slower %v: %s has the recipe %q: %s", slower, name, d.Recipe, d.Evidence.Note)
+			}
+		}
+		text := report.Outcome(got.pieces)
+		if slower != (got.speedup < 1.2) || slower != strings.Contains(text, otherSizes) {
+			t.Errorf("slower %v: %.3f times as fast: %s", slower, got.speedup, text)
+		}
+	}
+}
+
+// TestLost: a kernel whose search crashes is none that was looked at.
+func TestLost(t *testing.T) {
+	s := &simulation{t: t, ptxas: 10 * time.Millisecond, cicc: 100 * time.Millisecond, kernels: []simulated{
+		{name: "crashes", shape: policy.Shape{Grid: [3]int{500, 1, 1}, Block: [3]int{256, 1, 1}}, seconds: 3,
+			launch: 1e-4, begin: 0.4, alone: map[string]float64{"ld": 0.9}, best: 0.9, crashes: "ld"},
+		{name: "fine", shape: policy.Shape{Grid: [3]int{600, 1, 1}, Block: [3]int{256, 1, 1}}, seconds: 1,
+			launch: 1e-4, begin: 0.4, alone: map[string]float64{"ld": 0.9}, best: 0.9}}}
+	got := s.tune(20*time.Second, func(o *policy.Options) {
+		o.Levers, o.Crashes = []string{"ld"}, 0
+	})
+	if text := report.Outcome(got.pieces); got.results["crashes"].Lost == "" ||
+		!strings.Contains(text, "25 % was looked at") || !strings.Contains(text, "its search was lost: ") {
+		t.Error(text)
+	}
+}
