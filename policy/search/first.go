@@ -65,8 +65,8 @@ func (c *config) gain() float64 {
 	return 0
 }
 
-// briefly looks at a configuration, if that is asked for, and tells whether the search goes on. What
-// an earlier run has tried was a look.
+// briefly looks at a configuration, if that is asked for, and tells whether the search goes on.
+// What an earlier run has tried was a look.
 func (s *search) briefly() (on bool, err error) {
 	look := s.t.brief
 	if look == nil {

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"slices"
 	"strings"
@@ -57,8 +56,7 @@ type simulated struct {
 type simulation struct {
 	t       *testing.T
 	kernels []simulated
-	order   []string // of replays
-	first   float64  // seconds that the first capture's file takes
+	first   float64 // seconds that the first capture's file takes
 	ptxas   time.Duration
 	cicc    time.Duration
 }
@@ -146,7 +144,6 @@ func (s *simulation) Replay(ctx context.Context, o replay.Options, u *replay.Unp
 	h profile.Decider, launches int, variations []int) (replay.Outcome, error) {
 	m := u.Manifest()
 	k := s.of(m.Kernel, m.Grid[0])
-	s.order = append(s.order, k.name)
 	wait(k.begin + s.first)
 	s.first = 0
 	l := s.launch(m.Kernel, m.Cubin, m.Grid, m.Block)
@@ -381,7 +378,9 @@ func recordedFT(t *testing.T) *simulation {
 	}
 	s := &simulation{t: t, ptxas: 100 * time.Millisecond, cicc: 500 * time.Millisecond}
 	for _, row := range program.Observed.Rows {
-		i := slices.IndexFunc(program.Kernels, func(l recordedLaunch) bool { return l.Name == row.Kernel })
+		i := slices.IndexFunc(program.Kernels, func(l recordedLaunch) bool {
+			return l.Name == row.Kernel
+		})
 		k := simulated{name: row.Kernel, seconds: row.Seconds, alone: map[string]float64{"ld": 1, "shape": 1},
 			begin: 2, launch: program.Kernels[i].Before / 1e9, shape: policy.Shape{
 				Grid: program.Kernels[i].Grid, Block: program.Kernels[i].Block}}
@@ -395,7 +394,9 @@ func recordedFT(t *testing.T) *simulation {
 			if s.first == 0 {
 				s.first = row.Unpacking
 			}
-			at := slices.IndexFunc(program.Tuned, func(l recordedLaunch) bool { return l.Kernel == row.Kernel })
+			at := slices.IndexFunc(program.Tuned, func(l recordedLaunch) bool {
+				return l.Kernel == row.Kernel
+			})
 			k.alone = map[string]float64{}
 			n := 0
 			for _, l := range program.Tuned[at].Levers {
@@ -419,28 +420,22 @@ func recordedFT(t *testing.T) *simulation {
 }
 
 // TestRecordedFT: of NPB FT's kernels the heaviest have nothing to gain. A budget that is too small
-// for all is not spent on them: the ones behind them are found, which gain most.
+// for all is not spent on them: the ones behind them are found, which gain most. With one that is
+// large enough no less is found than when the heaviest came first, in no more time.
 func TestRecordedFT(t *testing.T) {
 	for _, c := range []struct {
 		budget time.Duration
+		before float64 // where the heaviest came first
 		least  float64
-	}{{20 * time.Second, 1.08}, {30 * time.Second, 1.12}, {40 * time.Second, 1.16}, {60 * time.Second, 1.165}, {10 * time.Minute, 1.165}} {
+	}{{20 * time.Second, 1.000, 1.08}, {30 * time.Second, 1.041, 1.12},
+		{40 * time.Second, 1.102, 1.16}, {time.Minute, 1.170, 1.1695}, {10 * time.Minute, 1.170, 1.1695}} {
 		s := recordedFT(t)
 		got := s.tune(c.budget, nil)
-		fmt.Printf("{\"What\":\"simulated NPB FT\",\"Budget\":%g,\"Took\":%.1f,\"Speedup\":%.3f}\n",
-			c.budget.Seconds(), got.took.Seconds(), got.speedup)
-		if os.Getenv("SEE") != "" {
-			fmt.Println(strings.Join(got.said, "\n"))
-			fmt.Println(report.Outcome(got.pieces))
-			for name, r := range got.results {
-				if r.Decision != nil && r.Decision.Recipe != "" {
-					fmt.Println(name, r.Decision.Recipe)
-				}
-			}
-		}
-		if got.speedup < c.least || math.IsNaN(got.speedup) {
-			t.Errorf("%v: %.3f times as fast, want %.3f: %v\n%s", c.budget, got.speedup, c.least, s.order,
-				report.Outcome(got.pieces))
+		t.Logf("simulated: %v: %.3f times as fast, %.3f before; %.1f s", c.budget, got.speedup, c.before,
+			got.took.Seconds())
+		if !(got.speedup >= c.least) || got.took > min(c.budget, 86*time.Second)+3*time.Second {
+			t.Errorf("%v: %.3f times as fast, want %.3f, in %v\n%s", c.budget, got.speedup, c.least,
+				got.took, strings.Join(got.said, "\n"))
 		}
 	}
 }
@@ -489,11 +484,12 @@ func TestFront(t *testing.T) {
 
 // TestLost: a kernel whose search crashes is none that was looked at.
 func TestLost(t *testing.T) {
-	s := &simulation{t: t, ptxas: 10 * time.Millisecond, cicc: 100 * time.Millisecond, kernels: []simulated{
+	s := &simulation{t: t, ptxas: 10 * time.Millisecond, cicc: 100 * time.Millisecond}
+	s.kernels = []simulated{
 		{name: "crashes", shape: policy.Shape{Grid: [3]int{500, 1, 1}, Block: [3]int{256, 1, 1}}, seconds: 3,
 			launch: 1e-4, begin: 0.4, alone: map[string]float64{"ld": 0.9}, best: 0.9, crashes: "ld"},
 		{name: "fine", shape: policy.Shape{Grid: [3]int{600, 1, 1}, Block: [3]int{256, 1, 1}}, seconds: 1,
-			launch: 1e-4, begin: 0.4, alone: map[string]float64{"ld": 0.9}, best: 0.9}}}
+			launch: 1e-4, begin: 0.4, alone: map[string]float64{"ld": 0.9}, best: 0.9}}
 	got := s.tune(20*time.Second, func(o *policy.Options) {
 		o.Levers, o.Crashes = []string{"ld"}, 0
 	})

@@ -104,7 +104,8 @@ func mostOf(list []*capture.Manifest) []*capture.Manifest {
 	return out
 }
 
-// leading is the part of a family's share that its leader gets, and the rest those that are checked.
+// leading is the part of a family's share that its leader gets, and the rest those that are
+// checked.
 const leading = 0.7
 
 // families are captures of kernels whose launches have many sizes: few of them or none have much of

@@ -431,8 +431,10 @@ func (s *spreading) take(t *task, done *Done) error {
 	}
 	s.results = append(s.results, result)
 	for _, j := range t.jobs {
-		if i := slices.IndexFunc(done.Rows, func(r row) bool { return r.Capture == j.Capture.ID }); i >= 0 {
-			s.w.account.brought(j, done.Rows[i])
+		for _, r := range done.Rows {
+			if r.Capture == j.Capture.ID {
+				s.w.account.brought(j, r)
+			}
 		}
 	}
 	return nil

@@ -31,7 +31,9 @@ func sizeOf(grid, block [3]int) size {
 	return size{grid[0] * grid[1] * grid[2], block[0] * block[1] * block[2]}
 }
 
-func familyOf(cubin, kernel string, dynamic int) string { return fmt.Sprint(cubin, kernel, dynamic) }
+func familyOf(cubin, kernel string, dynamic int) string {
+	return fmt.Sprint(cubin, kernel, dynamic)
+}
 
 func (c *Collector) family(l *profile.Launch) *family {
 	key := familyOf(l.Cubin, l.Kernel, l.Dynamic)
