@@ -3,6 +3,7 @@ package tuner
 import (
 	"cmp"
 	"math"
+	"os"
 	"slices"
 	"time"
 
@@ -82,18 +83,26 @@ func (j Job) leads() bool { return j.Leader == nil && j.Before == nil }
 // begun: without that it can't be adopted. A file that is there already counts for something.
 func (a *agenda) next(there map[*item]<-chan file) *item {
 	best, most := a.best(func(*item) bool { return true })
-	if first, worth := a.best(func(x *item) bool { return there[x] != nil }); worth > most/2 {
+	first, worth := a.best(func(x *item) bool { return there[x] != nil })
+	if first != nil && worth > most/2 {
 		return first
 	}
 	return best
 }
 
 // after is what comes after an item as far as one knows now, and what may where that shows nothing:
-// the first may be like it.
+// the first may be like it. There must be room for the files of both, and as much again for others.
 func (a *agenda) after(now *item) (next, other *item) {
 	next, _ = a.best(func(x *item) bool { return x != now })
-	if next != nil && next.visits == 0 && next.like(now) {
-		other, _ = a.best(func(x *item) bool { return x != now && !x.like(now) })
+	if next == nil || next.visits > 0 || !next.like(now) {
+		return next, nil
+	}
+	other, _ = a.best(func(x *item) bool { return x != now && !x.like(now) })
+	if other != nil {
+		both := next.Capture.Filled + other.Capture.Filled
+		if 4*both > capture.Room(cmp.Or(a.w.memory.For(both), a.w.Scratch, os.TempDir())) {
+			other = nil
+		}
 	}
 	return next, other
 }

@@ -56,6 +56,7 @@ type simulated struct {
 type simulation struct {
 	t       *testing.T
 	kernels []simulated
+	unnamed bool    // launches do not say of which capture they are: what won was compared on none
 	first   float64 // seconds that the first capture's file takes
 	ptxas   time.Duration
 	cicc    time.Duration
@@ -148,7 +149,9 @@ func (s *simulation) Replay(ctx context.Context, o replay.Options, u *replay.Unp
 	s.first = 0
 	l := s.launch(m.Kernel, m.Cubin, m.Grid, m.Block)
 	m.Use.Apply(l)
-	l.Part, l.Capture = m.Part, m.ID
+	if l.Part = m.Part; !s.unnamed {
+		l.Capture = m.ID
+	}
 	on := &simulatedSession{s: s, k: k}
 	h.Start(l.Process)
 	for range launches {
@@ -496,5 +499,19 @@ func TestLost(t *testing.T) {
 	if text := report.Outcome(got.pieces); got.results["crashes"].Lost == "" ||
 		!strings.Contains(text, "25 % was looked at") || !strings.Contains(text, "its search was lost: ") {
 		t.Error(text)
+	}
+}
+
+// TestMissed: what won is compared on those captures that were replayed before it had won, once.
+func TestMissed(t *testing.T) {
+	for _, unnamed := range []bool{false, true} {
+		s := &simulation{t: t, ptxas: 10 * time.Millisecond, cicc: 100 * time.Millisecond, unnamed: unnamed}
+		s.kernels = []simulated{{name: "a", seconds: 1, launch: 1e-4, begin: 0.4,
+			shape: policy.Shape{Grid: [3]int{500, 1, 1}, Block: [3]int{256, 1, 1}},
+			alone: map[string]float64{"ld": 0.9}, best: 0.9}}
+		said := strings.Join(s.tune(time.Minute, nil).said, "\n")
+		if n := strings.Count(said, " again: "); n != map[bool]int{true: 1}[unnamed] {
+			t.Errorf("unnamed %v: %d captures were replayed again:\n%s", unnamed, n, said)
+		}
 	}
 }

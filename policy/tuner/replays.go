@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	"gnvcc/policy"
@@ -86,10 +87,12 @@ func (w *ReplaySearch) pass(ctx context.Context, list []Job) {
 		}
 	}
 	files := map[*item]<-chan file{} // those that are on their way, or there
+	var dropped sync.WaitGroup
+	defer dropped.Wait()
 	fetch := func(wanted ...*item) {
 		for x, c := range files {
 			if !slices.Contains(wanted, x) {
-				(<-c).close()
+				dropped.Go(func() { (<-c).close() })
 				delete(files, x)
 			}
 		}
