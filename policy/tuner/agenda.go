@@ -159,19 +159,6 @@ func (a *agenda) open(m *capture.Manifest) bool {
 	return slices.ContainsFunc(a.items, func(x *item) bool { return x.Capture == m && x.visits == 0 })
 }
 
-// rest are the jobs that are left, the next one first, busy aside.
-func (a *agenda) rest(next, busy *item) []Job {
-	var out []Job
-	for _, x := range a.items {
-		if x == next {
-			out = slices.Insert(out, 0, x.Job)
-		} else if x.visits == 0 && x != busy {
-			out = append(out, x.Job)
-		}
-	}
-	return out
-}
-
 // visited counts the captures that were replayed, or need not be.
 func (a *agenda) visited() (n int) {
 	for _, x := range a.items {
@@ -233,12 +220,16 @@ func (a *agenda) look(now *item) *search.Look {
 func (a *agenda) tell() {
 	missed, cut := 0, 0
 	for _, x := range a.items {
-		if x.visits == 0 && !a.w.settled(x.Job, nil) {
+		switch before := cmp.Or(x.Leader, x.Before); {
+		case x.visits == 0 && !a.open(before) && a.w.settled(x.Job, nil):
+			a.w.account.stands(before, x.Capture)
+		case x.visits == 0:
 			missed++
-		} else if x.cut && x.leads() {
+		case x.cut && x.leads():
 			cut++
 		}
 	}
-	a.w.Say("the budget of %v is used up: %d of %d captures were not searched, and on %d the search did not come to its end; the next run continues",
+	a.w.Say(
+		"the budget of %v is used up: %d of %d captures were not searched, and on %d the search did not come to its end; the next run continues",
 		a.w.Budget, missed, len(a.items), cut)
 }

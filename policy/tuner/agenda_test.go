@@ -431,7 +431,8 @@ func TestRecordedFT(t *testing.T) {
 		before float64 // where the heaviest came first
 		least  float64
 	}{{20 * time.Second, 1.000, 1.08}, {30 * time.Second, 1.041, 1.12},
-		{40 * time.Second, 1.102, 1.16}, {time.Minute, 1.170, 1.1695}, {10 * time.Minute, 1.170, 1.1695}} {
+		{40 * time.Second, 1.102, 1.16}, {time.Minute, 1.170, 1.1695},
+		{10 * time.Minute, 1.170, 1.1695}} {
 		s := recordedFT(t)
 		got := s.tune(c.budget, nil)
 		t.Logf("simulated: %v: %.3f times as fast, %.3f before; %.1f s", c.budget, got.speedup, c.before,
@@ -505,7 +506,7 @@ func TestLost(t *testing.T) {
 // TestMissed: what won is compared on those captures that were replayed before it had won, once.
 func TestMissed(t *testing.T) {
 	for _, unnamed := range []bool{false, true} {
-		s := &simulation{t: t, ptxas: 10 * time.Millisecond, cicc: 100 * time.Millisecond, unnamed: unnamed}
+		s := &simulation{t: t, ptxas: time.Millisecond, cicc: time.Millisecond, unnamed: unnamed}
 		s.kernels = []simulated{{name: "a", seconds: 1, launch: 1e-4, begin: 0.4,
 			shape: policy.Shape{Grid: [3]int{500, 1, 1}, Block: [3]int{256, 1, 1}},
 			alone: map[string]float64{"ld": 0.9}, best: 0.9}}

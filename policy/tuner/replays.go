@@ -57,7 +57,7 @@ type ReplaySearch struct {
 	counted bool // the tuner knows how often things were launched
 	account account
 	standby *replay.Standby // for the next replay; nil: none
-	rest    []Job           // that come after this one
+	rest    []Job           // that come next, as far as it is known
 }
 
 // gpu is where launches are replayed.
@@ -105,12 +105,16 @@ func (w *ReplaySearch) pass(ctx context.Context, list []Job) {
 	defer fetch()
 	defer func() { w.standby.Close() }()
 	for now := a.next(nil); now != nil && ctx.Err() == nil; now = a.next(files) {
-		left := a.left()
-		if left < least {
+		if w.settled(now.Job, nil) {
+			w.account.stands(cmp.Or(now.Leader, now.Before), now.Capture)
+			now.visits++
+			continue
+		}
+		if a.left() < least {
 			a.tell()
 			return
 		}
-		w.rest = a.rest(now, nil)
+		w.rest = []Job{now.Job}
 		w.prepare(ctx, nil)
 		if a.visited() == 0 {
 			w.ahead()
@@ -122,17 +126,14 @@ func (w *ReplaySearch) pass(ctx context.Context, list []Job) {
 		there := time.Now()
 		next, other := a.after(now)
 		fetch(next, other)
-		w.rest = a.rest(next, now)
-		if w.settled(now.Job, nil) {
-			w.account.stands(cmp.Or(now.Leader, now.Before), now.Capture)
-			f.close()
-		} else {
-			w.search(ctx, a, now, f)
-			w.Budget += w.Tuner.Aside()
-			f.close()
-			a.learn(now)
-			w.account.took(now.Capture, there.Sub(asked), time.Since(there), now.cut && now.leads())
+		if w.rest = nil; next != nil {
+			w.rest = []Job{next.Job}
 		}
+		w.search(ctx, a, now, f)
+		w.Budget += w.Tuner.Aside()
+		f.close()
+		a.learn(now)
+		w.account.took(now.Capture, there.Sub(asked), time.Since(there), now.cut && now.leads())
 		now.visits++
 	}
 }
