@@ -447,13 +447,13 @@ func TestRecordedFT(t *testing.T) {
 // front is a program like NPB LU: two kernels whose grids and blocks grow with a front that moves
 // through an array and stay at 160 for a while; few sizes are captured. A third of their time is in
 // the largest. What gains there may be slower on the smallest.
-func front(t *testing.T, slower bool) *simulation {
+func front(t *testing.T, lever string, slower bool) *simulation {
 	s := &simulation{t: t, ptxas: 10 * time.Millisecond, cicc: 100 * time.Millisecond}
 	for _, name := range []string{"lower", "upper"} {
 		for n := 160; n > 0; n-- {
 			k := simulated{name: name, shape: policy.Shape{Grid: [3]int{n, 1, 1}, Block: [3]int{n, 1, 1}},
 				seconds: 0.0055, family: 1.3, launch: 20e-6, check: 1e-3, vary: 0.2,
-				alone: map[string]float64{"ld": 0.8}, best: 0.8}
+				alone: map[string]float64{"ld": 1, lever: 0.8}, best: 0.8}
 			if n == 160 {
 				k.seconds = 0.43
 			}
@@ -473,7 +473,7 @@ func front(t *testing.T, slower bool) *simulation {
 // checked, and for none where it was slower on one.
 func TestFront(t *testing.T) {
 	for _, slower := range []bool{false, true} {
-		got := front(t, slower).tune(20*time.Second, func(o *policy.Options) { o.Levers = []string{"ld"} })
+		got := front(t, "ld", slower).tune(20*time.Second, func(o *policy.Options) { o.Levers = []string{"ld"} })
 		for _, name := range []string{"lower", "upper"} {
 			if d := got.results[name].Decision; d == nil || (d.Recipe != "") == slower {
 				t.Errorf("slower %v: %s has the recipe %q: %s", slower, name, d.Recipe, d.Evidence.Note)
@@ -483,6 +483,24 @@ func TestFront(t *testing.T) {
 		if slower != (got.speedup < 1.2) || slower != strings.Contains(text, otherSizes) {
 			t.Errorf("slower %v: %.3f times as fast: %s", slower, got.speedup, text)
 		}
+	}
+}
+
+// TestFrontGuarded: what wins on the largest size and is for blocks of that size alone is decided
+// for these; of all others it is said that they were not measured.
+func TestFrontGuarded(t *testing.T) {
+	got := front(t, "throttle", false).tune(20*time.Second, func(o *policy.Options) {
+		o.Levers = []string{"throttle"}
+	})
+	for _, name := range []string{"lower", "upper"} {
+		if d := got.results[name].Decision; !strings.Contains(d.Recipe, "host(block)=160x1x1") {
+			t.Errorf("%s has the recipe %q: %s", name, d.Recipe, d.Evidence.Note)
+		}
+	}
+	text := report.Outcome(got.pieces)
+	if want := 1 / (1 - 0.2*0.43/1.3045); got.speedup > want || got.speedup < 0.995*want ||
+		!strings.Contains(text, otherSizes) {
+		t.Errorf("%.3f times as fast: %s", got.speedup, text)
 	}
 }
 
