@@ -79,7 +79,7 @@ func shapes(s *Situation) [][3]int {
 			add(x, 1, 1)
 		}
 	} else {
-		for _, n := range []int{own, 128, 256, 512} {
+		for _, n := range []int{own, 64, 128, 256, 512} {
 			for _, x := range rows(all[0]) {
 				// in depth: one layer, or as many as the program has
 				for _, z := range []int{1, s.Shape.Block[2]} {
