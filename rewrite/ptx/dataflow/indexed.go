@@ -325,16 +325,25 @@ func special(register string) shapeKind {
 	return unset
 }
 
+// numberOf is the kind of a number of the launch's shape in one dimension, unset for other names.
+func numberOf(word string) shaped {
+	register, axis, _ := strings.Cut(word, ".")
+	if d := strings.Index("xyz", axis); len(axis) == 1 && d >= 0 {
+		return shaped{special(register), uint8(d)}
+	}
+	return shaped{}
+}
+
+// OfShape tells whether a name is a number that the launch's shape is made of, in one dimension.
+func OfShape(word string) bool { return numberOf(word).kind != unset }
+
 // name is the kind of what a name holds; an error where nobody knows.
 func (s *shapes) name(word string) (shaped, error) {
 	if s.written[word] {
 		return s.of[word], nil
 	}
-	if register, axis, dotted := strings.Cut(word, "."); dotted && special(register) != unset &&
-		len(axis) == 1 {
-		if d := strings.IndexByte("xyz", axis[0]); d >= 0 {
-			return shaped{special(register), uint8(d)}, nil
-		}
+	if number := numberOf(word); number.kind != unset {
+		return number, nil
 	}
 	if strings.HasPrefix(word, "%") || s.declared[word] {
 		return shaped{kind: mixed}, fmt.Errorf("it reads %s", word)
