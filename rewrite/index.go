@@ -10,8 +10,9 @@ import (
 	"gnvcc/rewrite/recipe"
 )
 
-// index=XxYxZ computes thread and block numbers in blocks of that size from the index over the whole
-// grid, so that shape may launch a second entry of a kernel in blocks of any size that sees its own.
+// index=XxYxZ computes thread and block numbers in blocks of that size from the index over the
+// whole grid, so that shape may launch a second entry of a kernel in blocks of any size that sees
+// its own.
 //
 //	mov.u32 %r1, %ctaid.x;      mov.u32 %gnvcc_i0, %ctaid.x;
 //	mov.u32 %r2, %tid.x;        mov.u32 %gnvcc_i1, %ntid.x;
@@ -28,9 +29,10 @@ import (
 // long, whatever fills a multiprocessor: NPB LU has 160 blocks of 160 threads, of which an H200's
 // 132 multiprocessors have one each and 28 have two.
 //
-// Allowed where the threads of a block do not act together, in any of the ways that shape is refused
-// for, and where no function that is called reads the numbers: the same proof (dataflow.IndexOnly)
-// is made of the text as it is afterwards. The recipe has shape, and host(block)=XxYxZ of this size.
+// Allowed where the threads of a block do not act together, in any of the ways that shape is
+// refused for, and where no function that is called reads the numbers: the same proof
+// (dataflow.IndexOnly) is made of the text as it is afterwards. The recipe has shape, and
+// host(block)=XxYxZ of this size.
 //
 // Safe: with B threads in the kernel's blocks, in a dimension, the thread with index f is thread
 // f % B of block f / B; f counts 0 to all threads, whatever the blocks are, and shape does not take

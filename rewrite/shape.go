@@ -130,8 +130,9 @@ func checkShape(r recipe.Recipe) error {
 	return nil
 }
 
-// Shapeable says why a kernel must not be launched in blocks of another size, nil if it may. numbers
-// is the block whose numbers it computes (index), zeros where it reads those of the launch.
+// Shapeable says why a kernel must not be launched in blocks of another size, nil if it may.
+// numbers is the block whose numbers it computes (index), zeros where it reads those of the
+// launch.
 func Shapeable(m *ptx.Module, kernel string, numbers [3]int) error {
 	f := m.Entry(kernel)
 	if f == nil {

@@ -93,7 +93,8 @@ type loaded struct {
 
 // wordsOf are the statements that put a word together, and the load that each is.
 func wordsOf(f *ptx.Func) map[int]string {
-	out, bytes := map[int]string{}, map[string][4]loaded{} // by register, so far in a row of statements
+	out := map[int]string{}
+	bytes := map[string][4]loaded{} // by register, so far in a row of statements
 	for i, s := range f.Stmts {
 		switch name := string(f.Base(i)); {
 		case s.Kind == ptx.Line || s.Kind == ptx.Empty:
