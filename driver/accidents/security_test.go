@@ -230,7 +230,7 @@ func TestAgentIsOurs(t *testing.T) {
 	}
 	dir := filepath.Join(t.TempDir(), "agent")
 	build := func() (string, error) { return agent.Build(t.Context(), kit, dir) }
-	if !kits.Every() { // what builds a program of one line is what builds the agent, which takes seconds
+	if !kits.Every() { // the agent takes seconds, and what builds it builds a program of one line
 		build = func() (string, error) {
 			return agent.BuildProgram(t.Context(), kit, dir, "agent", fstest.MapFS{"source/main.c": {
 				Data: []byte("int main(void) { return 0; }\n")}})

@@ -3,6 +3,7 @@
 // place of 36,000 lines, into which most of a compile's time goes. The tools are nvcc's own, and
 // what they write is as real. Host code of other toolkits than 13 gets all of it.
 #if defined __CUDA_ARCH__ || __CUDACC_VER_MAJOR__ == 13
+#pragma GCC system_header // gnvcc takes the folder of cuda_runtime.h for that of all that follows
 #define __CUDA_INCLUDE_COMPILER_INTERNAL_HEADERS__
 #include <crt/host_config.h>
 #include <builtin_types.h>
@@ -19,6 +20,8 @@ extern "C" __host__ __device__ unsigned __cudaPushCallConfiguration(dim3 grid, d
 extern "C" __host__ __device__ __device_builtin__ __cudart_builtin__ int printf(const char *, ...);
 GNVCC_DEVICE void __syncthreads();
 GNVCC_DEVICE void __threadfence();
+GNVCC_DEVICE void __trap();
+GNVCC_DEVICE void __nanosleep(unsigned);
 GNVCC_DEVICE void __threadfence_block();
 GNVCC_DEVICE int __float_as_int(float);
 GNVCC_DEVICE float __int_as_float(int);
@@ -35,6 +38,11 @@ GNVCC_PAIR(powf); GNVCC_PAIR(fminf); GNVCC_PAIR(fmaxf); GNVCC_PAIR(__powf); GNVC
 GNVCC_PAIR(__fadd_rn); GNVCC_PAIR(__fsub_rn); GNVCC_PAIR(__fmul_rn); GNVCC_PAIR(__fdiv_rn);
 GNVCC_DEVICE float fmaf(float, float, float);
 GNVCC_DEVICE float __fmaf_rn(float, float, float);
+template <class T> static inline __host__ cudaError_t cudaMalloc(T **p, __SIZE_TYPE__ n)
+	{ return cudaMalloc((void **)p, n); }
+template <class T> static inline __host__ cudaError_t cudaFuncGetAttributes(
+	struct cudaFuncAttributes *to, T *kernel)
+	{ return cudaFuncGetAttributes(to, (const void *)kernel); }
 #ifndef __CUDA_ARCH__
 // What cudafe++ writes into a launch.
 extern "C" cudaError_t __cudaGetKernel(cudaKernel_t *, const void *);
