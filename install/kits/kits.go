@@ -73,7 +73,7 @@ func Long(t testing.TB, why string) {
 }
 
 // called are functions of CUDA's library, in sources of tests, that short/ does not declare.
-var called = regexp.MustCompile(`\b(__(float_|ld|shfl|any|all|ballot|half|sync[a-z]*_)|atomic|` +
+var called = regexp.MustCompile(`\b(__(float_|nano|ld|shfl|any|all|ballot|half|sync[a-z]*_)|atomic|` +
 	`tex\dD|make_|cuda(Malloc[A-Z]|Mem\w*Symbol|Launch|Func|Occupancy|Graph|Stream)|` +
 	`(min|max|f?abs|fma|fmin|fmax|r?sqrt|exp|exp2f?|exp10f?|log|log1pf?|log\d+f?|sin|sincosf?|cos|` +
 	`tanf?|tanh|pow)[<(])|` +

@@ -21,7 +21,6 @@ extern "C" __host__ __device__ __device_builtin__ __cudart_builtin__ int printf(
 GNVCC_DEVICE void __syncthreads();
 GNVCC_DEVICE void __threadfence();
 GNVCC_DEVICE void __trap();
-GNVCC_DEVICE void __nanosleep(unsigned);
 GNVCC_DEVICE void __threadfence_block();
 GNVCC_DEVICE int __float_as_int(float);
 GNVCC_DEVICE float __int_as_float(int);
