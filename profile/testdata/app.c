@@ -239,6 +239,7 @@ static void exits(int signal) { exit(7); }
 static pthread_t worker;
 static void join(void) { pthread_join(worker, NULL); } // as a pool of threads does at the end
 static void *works(void *p) {
+  usleep(100000);
   for (int i = 0; i < 20; i++) launch(FAKE_KERNEL, 100 + i, (CUdeviceptr)p), usleep(2000);
   return NULL;
 }
@@ -514,12 +515,12 @@ int main(int n, char **argv) {
   }
   if (strncmp(what, "interrupted", 11) == 0) { // a handler calls exit while the agent has a lock, or holds a thread that another handler waits for
     alarm(15);
-    launch(FAKE_KERNEL, 8, p);
     signal(SIGUSR1, exits);
     if (what[11]) {
       pthread_create(&worker, NULL, works, (void *)p);
       launch(FAKE_KERNEL, 99, p); // within which it comes
     }
+    launch(FAKE_KERNEL, 8, p);
     fake_interrupt = atoi(getenv("INTERRUPT"));
     for (int i = 0; i < 40; i++) launch(FAKE_KERNEL, 9 + i, p);
     return 7;
