@@ -12,7 +12,7 @@ type Launch struct {
 	Dynamic     int    // bytes of shared memory beside the static
 	Params      []byte // as they stand behind each other in the constant bank
 	Limit       int    // instructions of warps; 0: as many as a minute has
-	// Done ends the launch with ErrStopped when it is closed.
+	// Done ends the launch, with an error, when it is closed.
 	Done <-chan struct{}
 	// Order has warps run by turns, of several blocks at a time, each a few instructions: another
 	// number is another order. 0: a block after the other, each warp as far as it comes.

@@ -99,7 +99,7 @@ func (w *warp) advance(g *group, slice int) error {
 				i.offset, launch.Limit)}
 		}
 		if launch.steps%1024 == 0 && launch.stopped() {
-			return ErrStopped
+			return errStopped
 		}
 		if err := w.step(i, g); err != nil {
 			return fmt.Errorf("%s at %#x: %w", i.name, i.offset, err)
