@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -149,13 +150,22 @@ func judgeMain(ctx context.Context, store *cache.Store, o judgeOptions,
 
 // serveJudge answers one line by one, until its input ends.
 func serveJudge(ctx context.Context, one func(request) (*retune.Judgement, error)) error {
-	lines := bufio.NewScanner(os.Stdin)
-	lines.Buffer(nil, 1<<20)
+	in := bufio.NewReader(os.Stdin)
+	var broken error
 	next := make(chan string) // read beside: who ends us does not wait for a line
 	go func() {
 		defer close(next)
-		for lines.Scan() {
-			next <- lines.Text()
+		for {
+			text, err := readRequest(in)
+			if err == nil || text != "" {
+				next <- text
+			}
+			if err != nil {
+				if err != io.EOF {
+					broken = err
+				}
+				return
+			}
 		}
 	}()
 	for {
@@ -166,14 +176,17 @@ func serveJudge(ctx context.Context, one func(request) (*retune.Judgement, error
 		case text, more = <-next:
 		}
 		if !more {
-			return lines.Err()
+			return broken
 		}
 		if text = strings.TrimSpace(text); text == "" {
 			continue
 		}
 		var r request
 		var got *retune.Judgement
-		err := json.Unmarshal([]byte(text), &r)
+		err := errLong
+		if len(text) <= longestRequest {
+			err = json.Unmarshal([]byte(text), &r)
+		}
 		if err == nil && r.File == "" {
 			err = errors.New(`a line names a file: {"file": "k.cu"}`)
 		}
@@ -189,6 +202,22 @@ func serveJudge(ctx context.Context, one func(request) (*retune.Judgement, error
 		}
 		if _, err := console.Write(line); err != nil {
 			return err
+		}
+	}
+}
+
+const longestRequest = 1 << 20
+
+var errLong = fmt.Errorf("a line has more than %d bytes", longestRequest)
+
+// readRequest reads a line, of which it keeps a little more than it may have.
+func readRequest(in *bufio.Reader) (string, error) {
+	var line []byte
+	for {
+		part, err := in.ReadSlice('\n')
+		line = append(line, part[:min(len(part), longestRequest+2-len(line))]...)
+		if err != bufio.ErrBufferFull {
+			return string(line), err
 		}
 	}
 }
