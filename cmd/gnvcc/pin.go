@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -81,7 +80,7 @@ func pin(ctx context.Context, name, text string, all, dry bool) error {
 			d.Recipe, d.Evidence.Chosen.Registers, d.Evidence.Default.Registers)
 	}
 	if len(pinned) > 0 && rewrite.ExactnessOf(r) == rewrite.Approximate {
-		fmt.Fprintf(os.Stderr,
+		fmt.Fprintf(stderr,
 			"gnvcc: %s gives other results than nvcc's own code, by how much nobody has measured (gnvcc tune --approximate does); gnvcc unpin %s takes it back\n",
 			r, name)
 	}

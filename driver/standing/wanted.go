@@ -31,7 +31,7 @@ func Recipes(kn *Known, kernels []cache.Kernel,
 		}
 		r, err := takes(kn, k.Name, k.Identity, d.Recipe, d.Evidence.Normals)
 		if err != nil {
-			refused[k.Name] = fmt.Errorf("%s: %w%s", d.Recipe, err, kn.where(d))
+			refused[k.Name] = fmt.Errorf("%q: %w%s", d.Recipe, err, kn.where(d))
 			continue
 		}
 		if !r.IsDefault() {
