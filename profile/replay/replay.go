@@ -90,7 +90,7 @@ func Unpack(s *capture.Store, m *capture.Manifest, in string) (*Unpacked, error)
 		return nil, fmt.Errorf("making a folder for a replay: %w", err)
 	}
 	u := &Unpacked{m, dir}
-	if err := m.Fits(dir); err != nil {
+	if err := capture.RoomFor(dir, m.Filled); err != nil {
 		u.Close()
 		return nil, fmt.Errorf("unpacking capture %s: %w", m.ID, err)
 	}
