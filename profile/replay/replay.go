@@ -82,15 +82,19 @@ type Unpacked struct {
 	dir string
 }
 
-// Unpack writes a capture's file into a folder of its own; in is where that is made, "" for the
-// usual place.
+// Unpack writes a capture's file into a folder of its own; in is where that is made: a folder that is
+// removed when we were killed. Where that is memory, a replay reads it into as much again.
 func Unpack(s *capture.Store, m *capture.Manifest, in string) (*Unpacked, error) {
 	dir, err := os.MkdirTemp(in, "gnvcc-replay-")
 	if err != nil {
 		return nil, fmt.Errorf("making a folder for a replay: %w", err)
 	}
 	u := &Unpacked{m, dir}
-	if err := capture.RoomFor(dir, m.Filled); err != nil {
+	need := m.Filled
+	if capture.InMemory(dir) {
+		need *= 2
+	}
+	if err := capture.RoomFor(dir, need); err != nil {
 		u.Close()
 		return nil, fmt.Errorf("unpacking capture %s: %w", m.ID, err)
 	}

@@ -8,8 +8,8 @@ import (
 	"gnvcc/profile"
 )
 
-// Meter: the counter moves every 20 ms. Idle it takes 100 W, runs 500, and of each run putting memory
-// back takes a microsecond and 200 W.
+// Meter: the counter moves every 20 ms. Idle the GPU takes 100 W, while it runs 500; putting memory
+// back takes a microsecond of each run, and 200 W.
 func (s *session) Meter(c profile.Candidate, what profile.Metered, span time.Duration,
 	o profile.Measurement) (profile.Meter, error) {
 	const step, back, idle, puts, runs = 0.02, 1e-6, 100, 200, 500
