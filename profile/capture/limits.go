@@ -113,11 +113,7 @@ func read(path, name string, n *int64) {
 
 var errFull = errors.New("the disk is nearly full")
 
-// InMemory tells whether what is written to a folder takes memory: by statfs' number of tmpfs.
-func InMemory(dir string) bool {
-	var fs syscall.Statfs_t
-	return syscall.Statfs(dir, &fs) == nil && fs.Type == 0x01021994
-}
+const inMemory = 0x01021994 // statfs' number of tmpfs, whose files take memory
 
 // Room is what may be written to a folder's disk or, where that is memory, is free there; bytes.
 func Room(dir string) int64 {
@@ -126,7 +122,7 @@ func Room(dir string) int64 {
 		return 1 << 60 // a write will tell
 	}
 	left := int64(fs.Bavail) * fs.Bsize
-	if InMemory(dir) {
+	if fs.Type == inMemory {
 		left = min(left, available())
 	}
 	return max(left-min(int64(fs.Blocks)*fs.Bsize/reserveOf, reserve), 0)
