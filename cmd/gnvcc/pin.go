@@ -48,11 +48,11 @@ func pin(ctx context.Context, name, text string, all, dry bool) error {
 			return err
 		}
 	}
-	book, err := openDecisions(ctx)
+	own, err := openDecisions(ctx)
 	if err != nil {
 		return err
 	}
-	store := book.Store()
+	store := own.Store()
 	c, err := tuner.NewCompiler(store)
 	if err != nil {
 		return err
@@ -87,7 +87,7 @@ func pin(ctx context.Context, name, text string, all, dry bool) error {
 	if dry || len(pinned) == 0 {
 		return refused
 	}
-	err = book.Change(func(owner *cache.Owner) error {
+	err = own.Change(func(owner *cache.Owner) error {
 		for _, d := range pinned {
 			if err := owner.Put(cache.Pins, d.Identity, d); err != nil {
 				return err

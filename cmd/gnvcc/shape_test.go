@@ -22,7 +22,7 @@ const (
 	mostFiles    = 30 // of a folder, tests aside
 )
 
-// TestShape: no line, function or file of Go is longer than people read well, and no folder has more
+// TestShape: no line, function or file of Go is longer than people read well, no folder has more
 // files. Lines may be longer
 // where a text stands in them; those of documents in tables and commands.
 func TestShape(t *testing.T) {

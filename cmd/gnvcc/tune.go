@@ -239,7 +239,7 @@ func tune(asked tuner.Request, exact, kernels, rank string, quiet bool) error {
 			return err
 		}
 	}
-	return amongRanks(asked, rank, quiet)
+	return onOneRank(asked, rank, quiet)
 }
 
 // onlyKernels is what a word means for a program that is still to be run: of the kernels that were
@@ -377,8 +377,8 @@ func rankOption(fs *pflag.FlagSet) *string {
 	return fs.String("rank", "0", "of a parallel program (MPI, srun, torchrun), capture the process of this rank `n`, or of all: the others are counted, or run as they are where gnvcc tune is what is started in parallel")
 }
 
-// amongRanks tunes where this process is not another rank than the one that is to be looked at.
-func amongRanks(asked tuner.Request, rank string, quiet bool) (err error) {
+// onOneRank tunes where this process is not another rank than the one that is to be looked at.
+func onOneRank(asked tuner.Request, rank string, quiet bool) (err error) {
 	if asked.Rank, err = parseRank(rank); err != nil {
 		return err
 	}

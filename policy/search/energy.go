@@ -13,9 +13,9 @@ import (
 )
 
 // What a launch takes in joules, for who asks: with nvcc's own build and with the one that won,
-// behind all that the search does. The GPU's counter moves in steps, of 20 to 100 ms, so that runs go
-// back to back, and what counts is from one step to a later one; when these were is known to within
-// two looks at the counter.
+// behind all that the search does. The GPU's counter moves in steps of 20 to 100 ms, so that runs
+// go back to back, and what counts is from one step to a later one; when these were is known to
+// within two looks at the counter.
 //
 // A run is a launch, and memory put back before it, which may take more than the launch. What that
 // takes is known from runs before which it is put back twice: beside launches, at the clock rate

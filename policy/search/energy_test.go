@@ -120,8 +120,8 @@ func TestEnergy(t *testing.T) {
 	for _, x := range []struct {
 		step, back, noise float64
 		least, most       int // turns
-	}{{0.02, 1e-6, 0, 6, 6}, {0.05, 10e-6, 0, 6, 6}, {0.1, 100e-6, 0, 6, 6}, {0.02, 500e-6, 1e-3, 6, 8},
-		{0.02, 100e-6, 0.012, 7, 16}, {0.1, 500e-6, 6e-3, 7, 16}} {
+	}{{0.02, 1e-6, 0, 6, 6}, {0.05, 10e-6, 0, 6, 6}, {0.1, 100e-6, 0, 6, 6},
+		{0.02, 500e-6, 1e-3, 6, 8}, {0.02, 100e-6, 0.012, 7, 16}, {0.1, 500e-6, 6e-3, 7, 16}} {
 		e, k := metering(t, 0.8, func(k *simCounter) {
 			k.step, k.back, k.change = x.step, x.back, noisy(x.noise)
 		})
@@ -133,14 +133,16 @@ func TestEnergy(t *testing.T) {
 			got  cache.Joules
 			want float64
 		}{{e.Before, simBase * 100e-6}, {e.After, simWon * 80e-6}} {
-			if off := math.Abs(y.got.Launch - y.want); off > y.got.Error || y.got.Error > precise*y.want*1.1 {
+			off := math.Abs(y.got.Launch - y.want)
+			if off > y.got.Error || y.got.Error > precise*y.want*1.1 {
 				t.Errorf("%+v: %+v, want %g", x, y.got, y.want)
 			}
 		}
 		if math.Abs(e.Idle/simIdle-1) > 0.05 || math.Abs(e.Step-x.step) > 0.002 {
 			t.Errorf("%+v: %+v", x, e)
 		}
-		if n := k.rounds / 4; k.rounds%4 != 0 || n < x.least || n > x.most || k.now > 0.6*float64(k.rounds) {
+		if n := k.rounds / 4; k.rounds%4 != 0 || n < x.least || n > x.most ||
+			k.now > 0.6*float64(k.rounds) {
 			t.Errorf("%+v: %d rounds in %.2f s", x, k.rounds, k.now)
 		}
 	}

@@ -82,8 +82,8 @@ type Unpacked struct {
 	dir string
 }
 
-// Unpack writes a capture's file into a folder of its own; in is where that is made: a folder that is
-// removed when we were killed.
+// Unpack writes a capture's file into a folder of its own; in is where that is made: a folder that
+// is removed when we were killed.
 func Unpack(s *capture.Store, m *capture.Manifest, in string) (*Unpacked, error) {
 	dir, err := os.MkdirTemp(in, "gnvcc-replay-")
 	if err != nil {

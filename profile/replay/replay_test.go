@@ -137,8 +137,8 @@ func TestTaken(t *testing.T) {
 	}
 }
 
-// TestUnpackInMemory: no more is put into a folder in memory than is free there, and nothing stays of
-// what does not come to its end.
+// TestUnpackInMemory: no more is put into a folder in memory than is free there, and nothing stays
+// of what does not come to its end.
 func TestUnpackInMemory(t *testing.T) {
 	dir, err := os.MkdirTemp("/dev/shm", "gnvcc-test-")
 	if err != nil {
