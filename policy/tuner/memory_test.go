@@ -3,6 +3,8 @@ package tuner
 import (
 	"errors"
 	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -44,5 +46,23 @@ func TestMemoryFolder(t *testing.T) {
 	}
 	if _, err := os.Stat(left); !os.IsNotExist(err) {
 		t.Errorf("what a killed process left in memory stays there: %v", err)
+	}
+}
+
+// TestSocketScratch: the folder's path is short enough for a socket, and it is ours alone.
+func TestSocketScratch(t *testing.T) {
+	long := filepath.Join(t.TempDir(), strings.Repeat("x", 120))
+	if err := os.Mkdir(long, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("TMPDIR", long)
+	s, err := SocketScratch()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Remove()
+	if info, err := os.Stat(s.Path); err != nil || info.Mode().Perm() != 0o700 ||
+		!strings.HasPrefix(s.Path, "/tmp/gnvcc-") {
+		t.Errorf("%s: %v, %v", s.Path, info, err)
 	}
 }
