@@ -2,15 +2,15 @@ package graph
 
 import "slices"
 
-// Cycles returns the strongly connected parts, among these nodes alone, that have a way around
+// Cycles returns the strongly connected parts of these nodes alone that have a way around
 // (Tarjan, SIAM J. Comput. 1972), each sorted.
-func Cycles(after [][]int, among []int) [][]int {
+func Cycles(after [][]int, nodes []int) [][]int {
 	const none, outside = -1, -2
 	number, low := make([]int, len(after)), make([]int, len(after))
 	for i := range number {
 		number[i] = outside
 	}
-	for _, b := range among {
+	for _, b := range nodes {
 		number[b] = none
 	}
 	on := make([]bool, len(after))
@@ -18,7 +18,7 @@ func Cycles(after [][]int, among []int) [][]int {
 	var out [][]int
 	type visit struct{ node, next int }
 	count := 0
-	for _, start := range among {
+	for _, start := range nodes {
 		if number[start] != none {
 			continue
 		}

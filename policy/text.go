@@ -3,6 +3,7 @@ package policy
 import (
 	"fmt"
 	"strings"
+	"unicode"
 )
 
 // Words for people.
@@ -32,8 +33,22 @@ func Shorten(s string, n int) string {
 	return s
 }
 
+// Shown is a text as it may go to a terminal or into a page: recipes, notes and names of others'
+// decisions may hold what steers a terminal, or turns around what people read.
+func Shown(s string) string {
+	return strings.Map(func(c rune) rune {
+		switch {
+		case c == '\r': // of a text with lines as Windows has them
+			return -1
+		case c != '\n' && c != '\t' && (unicode.IsControl(c) || unicode.Is(unicode.Bidi_Control, c)):
+			return '?'
+		}
+		return c
+	}, s)
+}
+
 // Markdown keeps Markdown from reading more into a text than its letters.
 func Markdown(s string) string {
-	return strings.NewReplacer("|", `\|`, "<", "&lt;", ">", "&gt;", "*", `\*`, "_", `\_`, "`", "\\`",
-		"[", `\[`, "\n", " ", "\r", " ").Replace(s)
+	return strings.NewReplacer("\\", `\\`, "&", "&amp;", "|", `\|`, "<", "&lt;", ">", "&gt;", "*", `\*`,
+		"_", `\_`, "`", "\\`", "[", `\[`, "\n", " ", "\r", " ").Replace(s)
 }

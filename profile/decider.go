@@ -290,12 +290,12 @@ type Metering interface {
 // Metered is what is done while the energy counter is looked at.
 type Metered uint8
 
-// What there is: nothing, all that is done before a run, runs. The latter two are done back to
-// back, in the stream's own order, without a look at the results.
+// What there is: nothing, runs, and runs before which memory is put back twice. The latter two are
+// done back to back, in the stream's own order, without a look at the results.
 const (
 	Nothing Metered = iota
-	Restores
 	Runs
+	Twice
 )
 
 // A Meter is what the device's energy counter said: of the whole GPU, whoever uses it.

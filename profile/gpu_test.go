@@ -311,10 +311,10 @@ func TestGPU(t *testing.T) {
 		out, exit := under(t, b, h, 0, nil, b.path("self"), "plain")
 		t.Logf("%d sessions in %v", len(h.tuned), time.Since(start))
 		ok(t, h, reference(t, b.path("self"), "plain"), out, exit, 0)
-		twins := map[string]bool{}
+		modules := map[string]bool{}
 		for _, l := range h.launches {
 			if strings.Contains(l.Kernel, "twin") {
-				twins[l.Cubin] = true
+				modules[l.Cubin] = true
 			}
 			if l.Kernel == "" || l.Device == nil || l.Registers == 0 || l.MaxThreads == 0 {
 				t.Errorf("%+v", l)
@@ -323,8 +323,8 @@ func TestGPU(t *testing.T) {
 				t.Errorf("dynamic: %d, %d", l.Dynamic, l.MaxDynamic)
 			}
 		}
-		if len(twins) != 2 {
-			t.Errorf("twin was seen in the modules %v", twins)
+		if len(modules) != 2 {
+			t.Errorf("twin was seen in the modules %v", modules)
 		}
 		if len(h.left) > 0 {
 			t.Errorf("left alone: %v", h.left)

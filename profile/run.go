@@ -78,8 +78,8 @@ func Run(ctx context.Context, o Options, h Decider) (Exit, error) {
 	}
 	dir := o.Scratch
 	if dir == "" {
-		if dir, err = socketDir(); err != nil {
-			return Exit{}, err
+		if dir, err = os.MkdirTemp("", "gnvcc-run-"); err != nil {
+			return Exit{}, fmt.Errorf("making a folder for the agent's socket: %w", err)
 		}
 		defer os.RemoveAll(dir)
 	}
@@ -190,25 +190,6 @@ func exitOf(state *os.ProcessState) Exit {
 
 // FitsSocket reports whether a folder's path is short enough for a socket in it.
 func FitsSocket(dir string) bool { return len(dir)+len("/agent") < maxSocketPath }
-
-// socketDir makes a folder of our own (0700) with a path short enough for a socket.
-func socketDir() (string, error) {
-	var first error
-	for _, base := range []string{os.TempDir(), "/tmp"} {
-		dir, err := os.MkdirTemp(base, "gnvcc-run-")
-		if err == nil && FitsSocket(dir) {
-			return dir, nil
-		}
-		if err == nil {
-			os.Remove(dir)
-			err = fmt.Errorf("%s: too long a path for a socket", dir)
-		}
-		if first == nil {
-			first = err
-		}
-	}
-	return "", fmt.Errorf("making a folder for the agent's socket: %w", first)
-}
 
 // run is the state of one Run.
 type run struct {

@@ -34,7 +34,7 @@ func divide(f *ptx.Func, value func(i int, operand string) (int64, bool)) {
 			continue
 		}
 		ops := f.Operands(i, nil)
-		if by, told := value(i, string(f.Bytes(ops[2]))); told {
+		if by, known := value(i, string(f.Bytes(ops[2]))); known {
 			lines := dividedBy(by, width, signed, rem, string(f.Bytes(ops[0])),
 				string(f.Bytes(ops[1])))
 			if len(lines) > 0 {

@@ -15,6 +15,7 @@ import (
 	"oras.land/oras-go/v2/content"
 
 	"gnvcc/cache/remote"
+	"gnvcc/profile/capture"
 )
 
 // at is how many requests are under way at a time.
@@ -117,11 +118,8 @@ func (r *repository) one(ctx context.Context, tag, have, work, shards string) (f
 	if err != nil {
 		return f, fmt.Errorf("fetch its index: %w", err)
 	}
-	for _, l := range m.Layers {
-		if shards == "-" {
-			break
-		}
-		if err := r.shard(ctx, l, shards); err != nil {
+	if shards != "-" {
+		if err := r.shards(ctx, m.Layers, shards, remote.IsCaptures(tag)); err != nil {
 			return f, fmt.Errorf("fetch a shard: %w", err)
 		}
 	}
@@ -134,24 +132,55 @@ func (r *repository) one(ctx context.Context, tag, have, work, shards string) (f
 	return f, err
 }
 
-// shard brings one that is not here. A file that a killed pull left has another name.
-func (r *repository) shard(ctx context.Context, l v1.Descriptor, shards string) error {
-	name := strings.TrimPrefix(l.Digest.String(), "sha256:")
-	if err := l.Digest.Validate(); err != nil || len(name) != 64 {
-		return fmt.Errorf("%q is no digest", l.Digest)
+// shards brings those that are not here. Captures may have gigabytes, and are unpacked beside them
+// (unpacked): whether the disk has room for both is looked at before each, since others write, too.
+func (r *repository) shards(ctx context.Context, list []v1.Descriptor, dir string,
+	unpacked bool) error {
+	var paths []string
+	var whole, missing int64
+	for _, l := range list {
+		name := strings.TrimPrefix(l.Digest.String(), "sha256:")
+		if err := l.Digest.Validate(); err != nil || len(name) != 64 {
+			return fmt.Errorf("%q is no digest", l.Digest)
+		}
+		if l.Size < 0 || l.Size > remote.MaxShard {
+			return fmt.Errorf("%d bytes: at most %d are taken", l.Size, remote.MaxShard)
+		}
+		path := filepath.Join(dir, name)
+		if info, err := os.Lstat(path); err == nil && info.Size() == l.Size {
+			path = "" // it is here
+		} else {
+			missing += l.Size
+		}
+		whole, paths = whole+l.Size, append(paths, path)
 	}
-	path := filepath.Join(shards, name)
-	if info, err := os.Lstat(path); err == nil && info.Size() == l.Size {
-		return nil
+	for i, l := range list {
+		if paths[i] == "" {
+			continue
+		}
+		if unpacked {
+			if err := capture.RoomFor(dir, whole+missing); err != nil {
+				for _, path := range paths[:i] {
+					os.Remove(path)
+				}
+				return err
+			}
+		}
+		if err := r.shard(ctx, l, paths[i]); err != nil {
+			return err
+		}
+		missing -= l.Size
 	}
-	if l.Size < 0 || l.Size > remote.MaxShard {
-		return fmt.Errorf("%d bytes: at most %d are taken", l.Size, remote.MaxShard)
-	}
+	return nil
+}
+
+// shard brings one. A file that a killed pull left has another name.
+func (r *repository) shard(ctx context.Context, l v1.Descriptor, path string) error {
 	b, err := content.FetchAll(ctx, r.Blobs(), l) // compares size and digest
 	if err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(shards, ".tmp-*")
+	f, err := os.CreateTemp(filepath.Dir(path), ".tmp-*")
 	if err != nil {
 		return err
 	}

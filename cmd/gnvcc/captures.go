@@ -135,22 +135,14 @@ func exportCapture(s *capture.Store, id, dir string) error {
 		return fmt.Errorf("exporting capture %s: %w", id, err)
 	}
 	text := fmt.Sprintf(
-		"# %s, captured on %s (CUDA %d.%d): does the launch again, and compares what it leaves.\n"+
+		"# %q, captured on %q (CUDA %d.%d): does the launch again, and compares what it leaves.\n"+
 			"CUDA ?= /usr/local/cuda\nrun: replay\n\t@rm -f status; ./replay launch.capture status; code=$$?; cat status; exit $$code\n"+
 			"replay: $(wildcard *.c *.h hash.ptx)\n\t$(CC) -std=gnu11 -O2 -I$(CUDA)/include -o $@ $(wildcard *.c) -ldl -lpthread\n",
-		strings.Map(printable, policy.ShortName(m.Kernel)), strings.Map(printable, m.Device),
-		m.Driver/1000, m.Driver%1000/10)
+		policy.ShortName(m.Kernel), m.Device, m.Driver/1000, m.Driver%1000/10)
 	if err := os.WriteFile(filepath.Join(dir, "Makefile"), []byte(text), 0o644); err != nil {
 		return fmt.Errorf("exporting a capture: %w", err)
 	}
 	return replay.Source(dir)
-}
-
-func printable(r rune) rune {
-	if r < ' ' {
-		return ' '
-	}
-	return r
 }
 
 const replayAbout = `Searches on the launches that gnvcc tune has captured, without the program: those of the kernels that KERNEL means, or all.

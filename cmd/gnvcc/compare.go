@@ -116,7 +116,7 @@ func (r *comparing) run(ctx context.Context, store *cache.Store, args []string) 
 	}
 	if p.Captured() && !r.still {
 		if !driverHere() {
-			fmt.Fprintln(os.Stderr, "gnvcc compare: no NVIDIA driver here: nothing is run, machine code alone is compared")
+			fmt.Fprintln(stderr, "gnvcc compare: no NVIDIA driver here: nothing is run, machine code alone is compared")
 		} else if err := r.measure(ctx, store, p); err != nil {
 			return err
 		}
@@ -172,7 +172,7 @@ func (r comparing) measure(ctx context.Context, store *cache.Store, p *compare.P
 	}
 	n, err := p.Keep(decisions)
 	if err == nil && n > 0 {
-		fmt.Fprintf(os.Stderr, "gnvcc compare: %s kept; builds in the later way take them\n",
+		fmt.Fprintf(stderr, "gnvcc compare: %s kept; builds in the later way take them\n",
 			policy.Count(n, "recipe"))
 	}
 	return err
@@ -209,17 +209,17 @@ func (r comparing) tell(p *compare.Pair) error {
 	case r.markdown:
 		return p.Markdown(console)
 	case r.html != "":
-		return putPage(r.html, p)
+		return putPage(r.html, p.Page)
 	}
 	return p.Print(stdout())
 }
 
-// putPage writes a page.
-func putPage(file string, p interface{ Page(io.Writer, string) error }) error {
+// putPage writes a page; draw gets gnvcc's version.
+func putPage(file string, draw func(io.Writer, string) error) error {
 	var b bytes.Buffer
-	err := p.Page(&b, ownVersion())
+	err := draw(&b, ownVersion())
 	if err == nil {
-		err = os.WriteFile(file, b.Bytes(), 0o644)
+		err = os.WriteFile(file, []byte(policy.Shown(b.String())), 0o644)
 	}
 	if err != nil {
 		return fmt.Errorf("writing the page: %w", err)
@@ -245,8 +245,8 @@ func progressLine(text string) {
 	if !isTerminal(os.Stderr) {
 		return
 	}
-	fmt.Fprint(os.Stderr, "\r\x1b[K")
+	fmt.Fprint(stderr, "\r\x1b[K")
 	if text != "" {
-		io.WriteString(os.Stderr, "gnvcc: "+text)
+		io.WriteString(stderr, "gnvcc: "+text)
 	}
 }

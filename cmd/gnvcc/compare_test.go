@@ -196,8 +196,8 @@ func TestCompareStatic(t *testing.T) {
 	for _, k := range report.Kernels {
 		// what is unrolled otherwise is not predicted
 		if k.Verdict != "other" || k.Before.Registers == 0 || k.Before.Instructions == 0 ||
-			(k.Foretold > 0) != (k.Kernel == "plain") {
-			t.Errorf("%s: %s, %+v, %+v, predicted %g", k.Kernel, k.Verdict, k.Before, k.After, k.Foretold)
+			(k.Predicted > 0) != (k.Kernel == "plain") {
+			t.Errorf("%s: %s, %+v, %+v, predicted %g", k.Kernel, k.Verdict, k.Before, k.After, k.Predicted)
 		}
 	}
 	for _, kit := range kits.All(t) {

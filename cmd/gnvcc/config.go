@@ -48,7 +48,7 @@ func showConfig() error {
 		return err
 	}
 	if c.Err != nil {
-		fmt.Fprintln(os.Stderr, "gnvcc config:", c.Err)
+		fmt.Fprintln(stderr, "gnvcc config:", c.Err)
 		return exit(1)
 	}
 	return nil
@@ -64,7 +64,7 @@ func settle(build bool) bool {
 	env := environment.Read()
 	switch {
 	case !build || env.Strict:
-		fmt.Fprintln(os.Stderr, "gnvcc:", err)
+		fmt.Fprintln(stderr, "gnvcc:", err)
 	default:
 		log := env.Log()
 		log.Warn().Err(err).Msg("settings are passed by")

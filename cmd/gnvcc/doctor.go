@@ -65,11 +65,11 @@ func doctor(deep bool) (fine bool) {
 	}
 	say(cache.Fine, "", "gnvcc %s", ownVersion())
 	sayToolkit(say)
-	if n, err := scratch.Sweep(os.TempDir()); err != nil {
-		say(cache.Note, "", "temporary files: %v", err)
-	} else if n > 0 {
-		say(cache.Fine, "", "temporary files: removed %d folders of killed processes from %s", n,
-			os.TempDir())
+	for _, dir := range []string{os.TempDir(), "/dev/shm"} { // captures go there, too
+		if n, err := scratch.Sweep(dir); n > 0 || err != nil && !errors.Is(err, os.ErrNotExist) {
+			say(cache.Note, "", "temporary files: removed %s of killed processes from %s%s",
+				policy.Count(n, "folder"), dir, map[bool]string{true: fmt.Sprintf(" (%v)", err)}[err != nil])
+		}
 	}
 	sayDriver(say)
 	dir, err := cache.Dir()

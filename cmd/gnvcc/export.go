@@ -75,7 +75,7 @@ func exporting(ctx context.Context, folder, out string) error {
 		return err
 	}
 	for _, text := range left {
-		fmt.Fprintln(os.Stderr, "gnvcc: left out:", text)
+		fmt.Fprintln(stderr, "gnvcc: left out:", text)
 	}
 	text, err := lock.Write(lines)
 	if err != nil {
@@ -89,15 +89,15 @@ func exporting(ctx context.Context, folder, out string) error {
 	if err != nil {
 		return fmt.Errorf("write the lock file: %w", err)
 	}
-	fmt.Fprintf(os.Stderr, "gnvcc: %s", policy.Count(len(lines), "line"))
+	fmt.Fprintf(stderr, "gnvcc: %s", policy.Count(len(lines), "line"))
 	if len(left) > 0 {
-		fmt.Fprintf(os.Stderr, ", %s left out", policy.Count(len(left), "kernel"))
+		fmt.Fprintf(stderr, ", %s left out", policy.Count(len(left), "kernel"))
 	}
 	if len(lines)+len(left) == 0 {
-		fmt.Fprintf(os.Stderr, ": of %s built here none has a recipe (gnvcc tune -- ./app)",
+		fmt.Fprintf(stderr, ": of %s built here none has a recipe (gnvcc tune -- ./app)",
 			policy.Count(len(built), "kernel"))
 	}
-	fmt.Fprintln(os.Stderr)
+	fmt.Fprintln(stderr)
 	return nil
 }
 

@@ -46,8 +46,8 @@ func TestForget(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := tuner.Memos{Store: store}
-	books := map[string]string{"a": mine, "b": mine, "c": mine + "0b", "machine": ""}
-	for key, identity := range books {
+	notes := map[string]string{"a": mine, "b": mine, "c": mine + "0b", "machine": ""}
+	for key, identity := range notes {
 		text, _ := json.Marshal(map[string]any{"Identity": identity, "Done": true})
 		if err := m.Remember(key, text); err != nil {
 			t.Fatal(err)
@@ -63,7 +63,7 @@ func TestForget(t *testing.T) {
 		if err := sn.Each(cache.Decisions, "", func(string, []byte) error { decisions++; return nil }); err != nil {
 			t.Fatal(err)
 		}
-		for key := range books {
+		for key := range notes {
 			if _, ok := m.Recall(key); ok {
 				notebooks++
 			}

@@ -138,7 +138,7 @@ func judgeMain(ctx context.Context, store *cache.Store, o judgeOptions,
 	case o.asJSON:
 		err = tellJSON("judge", got)
 	case o.html != "":
-		err = putPage(o.html, got)
+		err = putPage(o.html, got.Page)
 	default:
 		printJudgement(got)
 	}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -147,10 +146,10 @@ func openDecisions(ctx context.Context) (*tuner.Decisions, error) {
 
 // complain prints what went wrong, and gives the exit code for it.
 func complain(verb string, err error) int {
-	fmt.Fprintf(os.Stderr, "gnvcc %s: %v\n", verb, err)
+	fmt.Fprintf(stderr, "gnvcc %s: %v\n", verb, err)
 	var known *cache.Error
 	if errors.As(err, &known) && known.Advice != "" && !strings.Contains(err.Error(), known.Advice) {
-		fmt.Fprintln(os.Stderr, "  ", known.Advice)
+		fmt.Fprintln(stderr, "  ", known.Advice)
 	}
 	return 2
 }

@@ -38,16 +38,18 @@ func printPatches(store *cache.Store, found []cache.Decision) error {
 	var failed error
 	for _, d := range found {
 		if d.Recipe == "" {
-			fmt.Fprintf(os.Stderr, "gnvcc: %s is best as nvcc builds it\n", policy.ShortName(d.Kernel))
+			fmt.Fprintf(stderr, "gnvcc: %s is best as nvcc builds it\n", policy.ShortName(d.Kernel))
 			continue
 		}
 		text, err := patchOf(c, known, d, rehearsed(c))
 		if err != nil {
-			fmt.Fprintf(os.Stderr, "gnvcc explain: %s: no diff: %v\n", policy.ShortName(d.Kernel), err)
+			fmt.Fprintf(stderr, "gnvcc explain: %s: no diff: %v\n", policy.ShortName(d.Kernel), err)
 			failed = exit(1)
 			continue
 		}
-		fmt.Fprint(console, text)
+		if _, err := os.Stdout.WriteString(text); err != nil { // the source as it is, byte for byte
+			return err
+		}
 	}
 	return failed
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -49,11 +48,11 @@ func pin(ctx context.Context, name, text string, all, dry bool) error {
 			return err
 		}
 	}
-	book, err := openDecisions(ctx)
+	own, err := openDecisions(ctx)
 	if err != nil {
 		return err
 	}
-	store := book.Store()
+	store := own.Store()
 	c, err := tuner.NewCompiler(store)
 	if err != nil {
 		return err
@@ -81,14 +80,14 @@ func pin(ctx context.Context, name, text string, all, dry bool) error {
 			d.Recipe, d.Evidence.Chosen.Registers, d.Evidence.Default.Registers)
 	}
 	if len(pinned) > 0 && rewrite.ExactnessOf(r) == rewrite.Approximate {
-		fmt.Fprintf(os.Stderr,
+		fmt.Fprintf(stderr,
 			"gnvcc: %s gives other results than nvcc's own code, by how much nobody has measured (gnvcc tune --approximate does); gnvcc unpin %s takes it back\n",
 			r, name)
 	}
 	if dry || len(pinned) == 0 {
 		return refused
 	}
-	err = book.Change(func(owner *cache.Owner) error {
+	err = own.Change(func(owner *cache.Owner) error {
 		for _, d := range pinned {
 			if err := owner.Put(cache.Pins, d.Identity, d); err != nil {
 				return err

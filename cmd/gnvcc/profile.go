@@ -80,7 +80,7 @@ func profiles(args []string, show, asJSON bool) error {
 	seen, err := tuner.Observation{Captures: s,
 		Program: profile.Options{Argv: argv, Agent: library, Scratch: scratch.Path,
 			Signals: signals.Pass(), Log: func(format string, args ...any) {
-				fmt.Fprintf(os.Stderr, "gnvcc: "+format+"\n", args...)
+				fmt.Fprintf(stderr, "gnvcc: "+format+"\n", args...)
 			}},
 		Wanted: func(*profile.Launch) error { return errors.New("only observed") }}.Observe()
 	if err != nil {
@@ -88,7 +88,7 @@ func profiles(args []string, show, asJSON bool) error {
 	}
 	end := seen.Exit
 	if len(seen.Seen) == 0 {
-		fmt.Fprintln(os.Stderr, "gnvcc: the program launched no kernel, or uses no GPU")
+		fmt.Fprintln(stderr, "gnvcc: the program launched no kernel, or uses no GPU")
 		return exit(end.Code)
 	}
 	if err := showProfile(s, seen.Program, asJSON); err != nil || end.Code == 0 {

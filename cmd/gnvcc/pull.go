@@ -136,7 +136,10 @@ func (p *pulling) one(ctx context.Context, store *cache.Store, name, reference s
 		return errors.Join(late, err)
 	}
 	defer c.work.Remove()
-	r.Sound.File, r.Sound.Whole = capture.CheckFile, capture.CheckFolder
+	r.Sound.File = func(name string, content []byte) error {
+		return capture.CheckFile(r.ShardsDir(), name, content)
+	}
+	r.Sound.Whole = capture.CheckFolder
 	have, captures := map[string]string{}, remote.IsCaptures(r.Reference)
 	_, gone := os.Stat(r.CapturesDir()) // a pull that was killed
 	for tag, t := range r.Tags {

@@ -103,7 +103,7 @@ func showReport(store *cache.Store, r reporting, args []string) error {
 		tellHazards(mine, decisions, r.meant)
 		return nil
 	case len(decisions) == 0 && asked && len(every) > 0:
-		fmt.Fprintln(os.Stderr, "gnvcc:", mine.nothing(len(every)))
+		fmt.Fprintln(stderr, "gnvcc:", mine.nothing(len(every)))
 	case len(decisions) == 0 && !asked:
 		fmt.Fprintln(stdout(), mine.nothing(len(every)))
 		tellHazards(mine, decisions, r.meant)
@@ -278,7 +278,7 @@ func decided(store *cache.Store) ([]cache.Decision, func(cache.Decision) error, 
 	kn := standing.KnownOf(store, sn)
 	defer kn.Close()
 	for _, reason := range kn.Missing {
-		fmt.Fprintln(os.Stderr, "gnvcc:", reason)
+		fmt.Fprintln(stderr, "gnvcc:", reason)
 	}
 	var all []cache.Decision
 	pinned := map[string]bool{}
@@ -466,14 +466,7 @@ func writePage(store *cache.Store, path string, in page.Input) error {
 		}
 		return ""
 	}
-	var b bytes.Buffer
-	if err := page.Write(&b, in); err != nil {
-		return err
-	}
-	if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
-		return fmt.Errorf("writing the page: %w", err)
-	}
-	return nil
+	return putPage(path, func(w io.Writer, _ string) error { return page.Write(w, in) })
 }
 
 // programs are those of a scope that were observed, with what the decisions make of their time.
@@ -632,6 +625,6 @@ func hazards(w io.Writer, mine *scope, decisions []cache.Decision,
 // tellHazards is hazards for a report: what goes wrong here must not spoil the rest.
 func tellHazards(mine *scope, decisions []cache.Decision, meant map[string]bool) {
 	if err := hazards(stdout(), mine, decisions, meant); err != nil {
-		fmt.Fprintln(os.Stderr, "gnvcc report: locks and barriers were not checked:", err)
+		fmt.Fprintln(stderr, "gnvcc report: locks and barriers were not checked:", err)
 	}
 }

@@ -19,12 +19,14 @@ const (
 	mostColumns  = 100
 	mostFunction = 80
 	mostFile     = 700
+	mostFiles    = 30 // of a folder, tests aside
 )
 
-// TestShape: no line, function or file of Go is longer than people read well. Lines may be longer
+// TestShape: no line, function or file of Go is longer than people read well, no folder has more
+// files. Lines may be longer
 // where a text stands in them; those of documents in tables and commands.
 func TestShape(t *testing.T) {
-	root, files := filepath.Join("..", ".."), 0
+	root, files, in := filepath.Join("..", ".."), 0, map[string]int{}
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
@@ -40,6 +42,9 @@ func TestShape(t *testing.T) {
 			return err
 		}
 		name, _ := filepath.Rel(root, path)
+		if strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, "_test.go") {
+			in[filepath.Dir(name)]++
+		}
 		if strings.HasSuffix(path, ".md") {
 			for _, line := range longProse(text) {
 				t.Errorf("%s: a long line: %s", name, line)
@@ -53,6 +58,11 @@ func TestShape(t *testing.T) {
 	})
 	if err != nil || files < 100 {
 		t.Fatalf("%d files: %v", files, err)
+	}
+	for room, n := range in {
+		if n > mostFiles {
+			t.Errorf("%s has %d files of Go, tests aside: which of them are a room of their own?", room, n)
+		}
 	}
 }
 

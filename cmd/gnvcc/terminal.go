@@ -6,29 +6,48 @@ import (
 	"io"
 	"os"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 
 	"golang.org/x/term"
 
+	"gnvcc/policy"
 	"gnvcc/policy/report"
 )
 
 // console is standard output as verbs write to it. Whether all of it could be written is asked
-// once, at the end (execute).
-var console = &output{file: os.Stdout}
+// once, at the end (execute). stderr is standard error, likewise.
+var console, stderr = &output{file: os.Stdout}, &output{file: os.Stderr}
 
-// An output remembers the first error of a file. What follows on it would be a text with a hole.
+// An output is the one door to a terminal for text that others have a hand in. It lets nothing
+// through that steers one (policy.Shown), and remembers the first error of a file: what follows on
+// it would be a text with a hole.
 type output struct {
 	file *os.File
+	mu   sync.Mutex
+	part []byte // the beginning of a character that the next call ends
 	err  error
 }
 
-func (o *output) Write(b []byte) (n int, err error) {
-	if o.err == nil {
-		n, o.err = o.file.Write(b)
+func (o *output) Write(b []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	text := append(o.part, b...)
+	whole := len(text)
+	for n := 1; n <= min(utf8.UTFMax, len(text)); n++ {
+		if last := text[len(text)-n:]; utf8.RuneStart(last[0]) {
+			if !utf8.FullRune(last) {
+				whole -= n
+			}
+			break
+		}
 	}
-	return n, o.err
+	o.part = text[whole:]
+	if o.err == nil {
+		_, o.err = o.file.WriteString(policy.Shown(string(text[:whole])))
+	}
+	return len(b), o.err
 }
 
 // stdout is where verbs write text for people: within a terminal's width, and in ASCII where the
@@ -111,7 +130,7 @@ func during(what string) (over func()) {
 	if terminalWidth(os.Stderr) == 0 {
 		return func() {}
 	}
-	return saidAfter(quiet, os.Stderr, what)
+	return saidAfter(quiet, stderr, what)
 }
 
 func saidAfter(wait time.Duration, w io.Writer, what string) (over func()) {

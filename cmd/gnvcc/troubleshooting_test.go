@@ -144,8 +144,8 @@ exec sh -c 'gnvcc watch 2>w.log & n=0; until [ $n = 300 ] || grep -q "no launche
 grep 'no launches captured yet: gnvcc tune -- ./app' w.log
 `},
 	"watch: a kernel waits for the next run":             {elsewhere: "cmd/gnvcc TestWatchRun"},
-	"watch: `resting: ...`":                              {elsewhere: "cmd/gnvcc TestWatchGuest"},
-	"watch: `is running already`, `another gnvcc watch`": {elsewhere: "cmd/gnvcc TestWatchGuest"},
+	"watch: `resting: ...`":                              {elsewhere: "cmd/gnvcc TestWatchRests"},
+	"watch: `is running already`, `another gnvcc watch`": {elsewhere: "cmd/gnvcc TestWatchRests"},
 	"watch: folders `are looked at every few seconds`": {script: `
 gnvcc -arch=sm_90 -cubin k.cu -o k.cubin
 exec gnvcc watch --poll &w&

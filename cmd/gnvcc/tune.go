@@ -239,7 +239,7 @@ func tune(asked tuner.Request, exact, kernels, rank string, quiet bool) error {
 			return err
 		}
 	}
-	return amongRanks(asked, rank, quiet)
+	return onOneRank(asked, rank, quiet)
 }
 
 // onlyKernels is what a word means for a program that is still to be run: of the kernels that were
@@ -270,7 +270,7 @@ var (
 
 // withoutDriver says why a verb that runs launches runs nothing.
 func withoutDriver(verb string) error {
-	fmt.Fprintf(os.Stderr, "gnvcc %s: no NVIDIA driver here: nothing was run; use a machine with a GPU (in a container: docker run --gpus all)\n", verb)
+	fmt.Fprintf(stderr, "gnvcc %s: no NVIDIA driver here: nothing was run; use a machine with a GPU (in a container: docker run --gpus all)\n", verb)
 	return exit(1)
 }
 
@@ -306,7 +306,7 @@ func tuneRun(signals *relay, asked tuner.Request, quiet bool) (end profile.Exit,
 	if asked.Tools, err = toolkit.Find(self, environment.Read()); err != nil {
 		return end, err
 	}
-	asked.Signals, asked.GPU, asked.During, asked.Stderr = signals, gpu, during, os.Stderr
+	asked.Signals, asked.GPU, asked.During, asked.Stderr = signals, gpu, during, stderr
 	if !quiet {
 		lines := report.NewLines(os.Stderr, isTerminal(os.Stderr))
 		defer lines.Close()
@@ -320,17 +320,17 @@ func tuneRun(signals *relay, asked tuner.Request, quiet bool) (end profile.Exit,
 // found tells what a run gave.
 func found(f tuner.Found, quiet bool) {
 	if f.Program.Killed != "" {
-		fmt.Fprintln(os.Stderr, "gnvcc: the program was killed:", f.Program.Killed)
+		fmt.Fprintln(stderr, "gnvcc: the program was killed:", f.Program.Killed)
 	}
 	if quiet {
 		return
 	}
 	for _, note := range f.Notes {
-		fmt.Fprintln(os.Stderr, "gnvcc:", note)
+		fmt.Fprintln(stderr, "gnvcc:", note)
 	}
-	summary(os.Stderr, f.Results, f.Compiled, f.Took)
+	summary(stderr, f.Results, f.Compiled, f.Took)
 	if text := report.Outcome(f.Pieces); text != "" {
-		fmt.Fprintf(os.Stderr, "gnvcc: %s\n", text)
+		fmt.Fprintf(stderr, "gnvcc: %s\n", text)
 	}
 }
 
@@ -377,8 +377,8 @@ func rankOption(fs *pflag.FlagSet) *string {
 	return fs.String("rank", "0", "of a parallel program (MPI, srun, torchrun), capture the process of this rank `n`, or of all: the others are counted, or run as they are where gnvcc tune is what is started in parallel")
 }
 
-// amongRanks tunes where this process is not another rank than the one that is to be looked at.
-func amongRanks(asked tuner.Request, rank string, quiet bool) (err error) {
+// onOneRank tunes where this process is not another rank than the one that is to be looked at.
+func onOneRank(asked tuner.Request, rank string, quiet bool) (err error) {
 	if asked.Rank, err = parseRank(rank); err != nil {
 		return err
 	}
@@ -412,7 +412,7 @@ func becomes(program []string, own, other int, quiet bool) error {
 		return exit(127)
 	}
 	if !quiet {
-		fmt.Fprintf(os.Stderr, "gnvcc: rank %d runs as it is: rank %d is looked at (--rank)\n", own, other)
+		fmt.Fprintf(stderr, "gnvcc: rank %d runs as it is: rank %d is looked at (--rank)\n", own, other)
 	}
 	return syscall.Exec(path, program, os.Environ())
 }

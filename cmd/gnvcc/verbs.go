@@ -279,7 +279,7 @@ var plainWord = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile
 // way: a first word that is no file, and no question that it answers without looking at files.
 func hint(args []string) {
 	if len(args) == 0 { // nvcc: no input files
-		fmt.Fprintln(os.Stderr, "gnvcc: gnvcc help lists what gnvcc does beside nvcc")
+		fmt.Fprintln(stderr, "gnvcc: gnvcc help lists what gnvcc does beside nvcc")
 		return
 	}
 	word := args[0]
@@ -299,7 +299,7 @@ func hint(args []string) {
 		}
 	}
 	if len(like) > 0 {
-		fmt.Fprintf(os.Stderr, "gnvcc: there is no verb %q; did you mean gnvcc %s?\n", word,
+		fmt.Fprintf(stderr, "gnvcc: there is no verb %q; did you mean gnvcc %s?\n", word,
 			strings.Join(like, ", or gnvcc "))
 	}
 }

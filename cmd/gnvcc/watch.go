@@ -361,7 +361,7 @@ type watchLog struct {
 const maxLog = 1 << 20
 
 func (p watchPlace) logger(quiet bool) *watchLog {
-	l := &watchLog{log: zerolog.Nop(), people: os.Stderr}
+	l := &watchLog{log: zerolog.Nop(), people: stderr}
 	if quiet {
 		l.people = io.Discard
 	}

@@ -226,10 +226,10 @@ func TestWatchScript(t *testing.T) {
 	}
 }
 
-// TestWatchGuest: one watch on a machine; it rests on battery and while the GPU is used; killed, it
+// TestWatchRests: one watch on a machine; it rests on battery and while the GPU is used; killed, it
 // leaves nothing that the next one stumbles over; what was edited while none ran is tuned when one
 // starts.
-func TestWatchGuest(t *testing.T) {
+func TestWatchRests(t *testing.T) {
 	t.Log("the GPU is simulated")
 	w := newWatched(t, "ld")
 	supply := filepath.Join(w.tmp, "power", "BAT0")

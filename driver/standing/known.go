@@ -1,13 +1,10 @@
 package standing
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
-	"unicode"
 
 	"gnvcc/cache"
 	"gnvcc/driver/environment"
@@ -206,11 +203,6 @@ func (kn *Known) Others() ([]cache.Decision, error) {
 			problems = errors.Join(problems, err)
 		}
 		for _, d := range all {
-			if i > 0 && !printable(d) {
-				problems = errors.Join(problems,
-					fmt.Errorf("%s: a decision has control characters in it, and is not shown", kn.dirs[i-1]))
-				continue
-			}
 			measured := d.Recipe != "" || len(d.Evidence.Launches) > 0 || d.Evidence.Locked != nil
 			if measured && note(d) && i > 0 && !d.Approximate() {
 				d.From = kn.dirs[i-1]
@@ -312,19 +304,4 @@ func (kn *Known) From(identity string, by asker) string {
 		return ""
 	}
 	return kn.from(d)
-}
-
-// printable tells whether all texts of a decision may go to a terminal: those of another's store
-// may be anything.
-func printable(d cache.Decision) bool {
-	var b strings.Builder
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if e.Encode(d) != nil {
-		return false
-	}
-	text := strings.ReplaceAll(b.String(), `\\`, "") // a backslash itself
-	return !strings.Contains(text, `\u00`) && !strings.Contains(text, `\r`) &&
-		!strings.Contains(text, `\b`) &&
-		!strings.ContainsFunc(text, func(c rune) bool { return c != '\n' && unicode.IsControl(c) })
 }

@@ -241,15 +241,12 @@ func TestLockRecipes(t *testing.T) {
 	}
 }
 
-// TestHostileOthers: what another's store says of a kernel is not shown where it would write on a
-// terminal, and its pins and approximations do not count.
-func TestHostileOthers(t *testing.T) {
+// TestOthersPins: pins and approximations of another's store do not count.
+func TestOthersPins(t *testing.T) {
 	theirs, _ := lockStore(t)
-	good, evil := drivertest.Seen("NVIDIA H200", "maxnreg=40", 1), drivertest.Seen("NVIDIA H100",
-		"maxnreg=48", 2)
-	evil.Evidence.Note = "\x1b]0;title\x07"
+	good := drivertest.Seen("NVIDIA H200", "maxnreg=40", 1)
 	approximate := drivertest.Approximated("NVIDIA H200", "approx=all", 3, "/a/k.o")
-	drivertest.Kept(t, theirs, good, evil, approximate)
+	drivertest.Kept(t, theirs, good, approximate)
 	owner, err := theirs.Own(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -271,8 +268,7 @@ func TestHostileOthers(t *testing.T) {
 	}
 	defer kn.Close()
 	all, err := kn.Others()
-	if len(all) != 1 || all[0].Recipe != "maxnreg=40" || err == nil || !strings.Contains(err.Error(),
-		"control characters") {
+	if len(all) != 1 || all[0].Recipe != "maxnreg=40" || err != nil {
 		t.Errorf("%+v, %v", all, err)
 	}
 	by := asker{device: "H200", files: func() []string { return []string{"/a/k.o"} }}

@@ -2,6 +2,7 @@ package standing
 
 import (
 	"fmt"
+	"strconv"
 
 	"gnvcc/cache"
 	"gnvcc/rewrite/recipe"
@@ -31,7 +32,8 @@ func Recipes(kn *Known, kernels []cache.Kernel,
 		}
 		r, err := takes(kn, k.Name, k.Identity, d.Recipe, d.Evidence.Normals)
 		if err != nil {
-			refused[k.Name] = fmt.Errorf("%s: %w%s", d.Recipe, err, kn.where(d))
+			text := strconv.Quote(d.Recipe) // another's may be anything, and a build prints it
+			refused[k.Name] = fmt.Errorf("%s: %w%s", text[1:len(text)-1], err, kn.where(d))
 			continue
 		}
 		if !r.IsDefault() {

@@ -40,7 +40,7 @@ func (k *Kernel) look(machine *units.Machine) {
 	if !k.Same {
 		k.predict(machine)
 	} else if len(k.Launches) > 0 {
-		k.Foretold = 1
+		k.Predicted = 1
 	}
 }
 
@@ -129,7 +129,7 @@ func (k *Kernel) predict(machine *units.Machine) {
 		shape.Blocks = 0
 	}
 	if why := k.unlike(); why != "" {
-		k.Unforetold = why
+		k.Unpredicted = why
 		return
 	}
 	was, err1 := predict.NewRun(k.before.content, k.before.kernel.Name, device, shape, rates)
@@ -139,6 +139,6 @@ func (k *Kernel) predict(machine *units.Machine) {
 	}
 	ranked, err := predict.Rank(predict.Candidate{Run: was}, []predict.Candidate{{Run: is}}, nil)
 	if err == nil && ranked[0].Err == nil {
-		k.Foretold = ranked[0].Time
+		k.Predicted = ranked[0].Time
 	}
 }

@@ -37,7 +37,7 @@ func Edits(before, after string, list []Edited) *Pair {
 			k.fit()
 		}
 		if k.Ratio = e.Ratio; e.Predicted {
-			k.Ratio, k.Foretold = 0, e.Ratio
+			k.Ratio, k.Predicted = 0, e.Ratio
 		}
 		switch {
 		case !e.Equal:

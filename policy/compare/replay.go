@@ -30,7 +30,6 @@ type Bench struct {
 	GPU      tuner.GPU // nil: this machine's
 	Agent    string    // the built agent
 	Replayer string    // the built replayer
-	Scratch  string    // folder
 	Say      func(format string, args ...any)
 }
 
@@ -94,13 +93,18 @@ func (b *Bench) Run(ctx context.Context, m *capture.Manifest, before, after Load
 			was = m // what it left in the program is known, and compared with as well
 		}
 	}
-	u, err := replay.Unpack(b.Captures, was, b.Scratch)
+	folder, err := tuner.SocketScratch()
+	if err != nil {
+		return nil, err
+	}
+	defer folder.Remove()
+	u, err := replay.Unpack(b.Captures, was, folder.Path)
 	if err != nil {
 		return nil, err
 	}
 	defer u.Close()
 	t := &turns{before: before, after: after, rule: stats.Standard}
-	o := replay.Options{Program: b.Replayer, Agent: b.Agent, Log: b.Say, Scratch: b.Scratch}
+	o := replay.Options{Program: b.Replayer, Agent: b.Agent, Log: b.Say, Scratch: folder.Path}
 	out, err := tuner.ThisGPU(b.GPU).Replay(ctx, o, u, t, 1, nil)
 	switch {
 	case err != nil:

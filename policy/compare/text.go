@@ -136,7 +136,7 @@ func (p *Pair) legend() string {
 	measured, predicted, assumed := false, false, false
 	for _, k := range p.rows() {
 		measured = measured || k.Ratio > 0
-		predicted = predicted || k.Ratio == 0 && k.Foretold > 0
+		predicted = predicted || k.Ratio == 0 && k.Predicted > 0
 		assumed = assumed || k.Assumed != ""
 	}
 	if measured {
@@ -177,8 +177,8 @@ func (k *Kernel) cells() (c cells) {
 	switch {
 	case k.Ratio > 0:
 		c.Time = fmt.Sprintf("%.3f", k.Ratio)
-	case k.Foretold > 0:
-		c.Time = fmt.Sprintf("~%.2f", k.Foretold)
+	case k.Predicted > 0:
+		c.Time = fmt.Sprintf("~%.2f", k.Predicted)
 	}
 	return c
 }

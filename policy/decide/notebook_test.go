@@ -7,12 +7,12 @@ import (
 	"gnvcc/policy/lever"
 )
 
-// oneBook is a memory with one text under every key.
-type oneBook []byte
+// oneNotebook is a memory with one text under every key.
+type oneNotebook []byte
 
-func (m oneBook) Recall(string) ([]byte, bool) { return m, true }
+func (m oneNotebook) Recall(string) ([]byte, bool) { return m, true }
 
-func (m oneBook) Remember(string, []byte) error { return nil }
+func (m oneNotebook) Remember(string, []byte) error { return nil }
 
 // FuzzNotebook reads a hostile notebook, and asks of its trials what the search and the decision
 // ask.
@@ -20,7 +20,7 @@ func FuzzNotebook(f *testing.F) {
 	f.Add([]byte(`{"Trials":[{"Text":"maxnreg=56 ld=cs"},{"Text":"spec{#1=1}"},null],"Done":true}`))
 	f.Add([]byte(`{"Trials":[{"Text":"unroll=","Confirmed":{}}]}`))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		n := Read(oneBook(b), "key", NotebookOf(b))
+		n := Read(oneNotebook(b), "key", NotebookOf(b))
 		for i, a := range n.Trials {
 			if again := a.Recipe.String(); again == "" && len(a.Recipe.Terms) > 0 {
 				t.Fatalf("%q", a.Text)

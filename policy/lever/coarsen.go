@@ -22,10 +22,10 @@ import (
 // Every value is code of its own, for the block and the dynamic shared memory at hand.
 
 const (
-	fewestWaves = 4   // of resident blocks, as many as must be left
-	lastWaves   = 1.5 // ... for two in one, which are tried last: 1.13 in floydwarshall
-	oddGrid     = 16  // as many times, and more, must a grid have the blocks that don't divide it
-	apartWaves  = 50  // from so many on, blocks that stand apart are tried
+	fewestWaves  = 4   // of resident blocks, as many as must be left
+	lastWaves    = 1.5 // ... for two in one, which are tried last: 1.13 in floydwarshall
+	oddGrid      = 16  // as many times, and more, must a grid have the blocks that don't divide it
+	stridedWaves = 50  // from so many on, blocks that stand apart are tried
 	// registers of as many threads as are jammed, above which none is tried: a thread has 255, and
 	// what the turns have in common counts once
 	mostJammed = 320
@@ -102,7 +102,7 @@ func coarseValues(s *Situation) []string {
 			out = append(out, value)
 		}
 	}
-	if s.waves() > apartWaves && s.Shape.Grid[0]%coarsen.Most == 0 &&
+	if s.waves() > stridedWaves && s.Shape.Grid[0]%coarsen.Most == 0 &&
 		s.coarsens(0, coarsen.Most, 1) {
 		out = append(out, coarseValue(0, coarsen.Most)+"s")
 	}
@@ -141,9 +141,9 @@ func coarsenAround(s *Situation, best policy.Trial) []recipe.Recipe {
 	}
 	var values []string
 	if now, ok := best.Recipe.Get("coarsen", ""); ok {
-		apart := ""
+		suffix := ""
 		if strings.HasSuffix(now, "s") {
-			apart = "s"
+			suffix = "s"
 		}
 		by := coarsen.Of(best.Recipe)
 		axis := slices.IndexFunc(by[:], func(n int) bool { return n > 1 })
@@ -152,13 +152,13 @@ func coarsenAround(s *Situation, best policy.Trial) []recipe.Recipe {
 		}
 		beside := strings.HasSuffix(now, "b")
 		if beside {
-			apart = "b"
+			suffix = "b"
 		}
 		for _, n := range []int{by[axis] / 2, by[axis] * 2} {
 			if beside && s.beside(axis, n) ||
 				!beside && n > 1 && n <= coarsen.Most && s.coarsens(axis, n, 1) &&
-					(apart == "" || s.Shape.Grid[axis]%n == 0) {
-				values = append(values, coarseValue(axis, n)+apart)
+					(suffix == "" || s.Shape.Grid[axis]%n == 0) {
+				values = append(values, coarseValue(axis, n)+suffix)
 			}
 		}
 	} else {

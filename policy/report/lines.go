@@ -153,7 +153,7 @@ func (p *Lines) overwrite(text string) {
 	if r := []rune(text); len(r) > p.width {
 		text = string(r[:p.width-3]) + "..."
 	}
-	fmt.Fprint(p.w, "\r\x1b[K"+text)
+	fmt.Fprint(p.w, "\r\x1b[K"+policy.Shown(text))
 	p.open = true
 }
 
@@ -162,5 +162,5 @@ func (p *Lines) line(text string) {
 		fmt.Fprint(p.w, "\r\x1b[K")
 		p.open = false
 	}
-	fmt.Fprintln(p.w, text)
+	fmt.Fprintln(p.w, policy.Shown(text))
 }

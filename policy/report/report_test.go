@@ -204,6 +204,12 @@ func TestProgress(t *testing.T) {
 		if !tty && bytes.ContainsAny(b.Bytes(), "\r\x1b") {
 			t.Error("control characters in a pipe")
 		}
+		b.Reset()
+		p.Note("of a worker\x1b]0;x\a")
+		p.Trying(k, s, "\x1b[2J", 1)
+		if strings.Contains(strings.ReplaceAll(b.String(), "\r\x1b[K", ""), "\x1b") {
+			t.Errorf("a text of another machine steers the terminal: %q", &b)
+		}
 	}
 }
 

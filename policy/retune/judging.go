@@ -557,7 +557,7 @@ func (j *Judging) replay(ctx context.Context, k *JudgedKernel, o *original, code
 		return err
 	}
 	best := stats.Comparison{}
-	untold := true
+	unchanged := true
 	read, written, whole := rewrite.Touched(o.source.Entry)
 	if !whole {
 		written = nil
@@ -602,9 +602,9 @@ func (j *Judging) replay(ctx context.Context, k *JudgedKernel, o *original, code
 		if r.Timed {
 			best = r.Speed
 		}
-		untold = untold && !r.Changes
+		unchanged = unchanged && !r.Changes
 	}
-	if k.Equal && untold {
+	if k.Equal && unchanged {
 		return errors.New("the original leaves memory as it finds it in all captured launches: they don't show whether an edit does anything")
 	}
 	j.sanitize(ctx, k, o, f, code)

@@ -123,9 +123,9 @@ func TestSampledOrder(t *testing.T) {
 			if g.asked > 0 && g.o.Window != 20 {
 				t.Errorf("windows of 2^%d cycles", g.o.Window)
 			}
-			book := bookOf(t, g.simGPU)
+			notebook := notebookOf(t, g.simGPU)
 			var tried []string
-			for _, tr := range book.Trials {
+			for _, tr := range notebook.Trials {
 				if n, ok := tr.Recipe.Get("bypass", ""); ok && !strings.Contains(n, ":") {
 					tried = append(tried, n)
 				}
@@ -136,13 +136,13 @@ func TestSampledOrder(t *testing.T) {
 			if got := strings.Join(tried[:min(4, len(tried))], " "); got != c.want {
 				t.Errorf("tried %s", got)
 			}
-			if c.why != "" && (book.Sampled == nil || !strings.Contains(book.Sampled.Why, c.why)) {
-				t.Errorf("%+v", book.Sampled)
+			if c.why != "" && (notebook.Sampled == nil || !strings.Contains(notebook.Sampled.Why, c.why)) {
+				t.Errorf("%+v", notebook.Sampled)
 			}
-			if c.asked > 0 && c.why == "" && !c.refuse && (book.Sampled.Why != "" ||
-				len(book.Sampled.Cycles) != 7 ||
-				math.Abs(book.Sampled.Cycles[6]/book.Sampled.Cycles[0]-930./990) > 1e-6) {
-				t.Errorf("%+v", book.Sampled)
+			if c.asked > 0 && c.why == "" && !c.refuse && (notebook.Sampled.Why != "" ||
+				len(notebook.Sampled.Cycles) != 7 ||
+				math.Abs(notebook.Sampled.Cycles[6]/notebook.Sampled.Cycles[0]-930./990) > 1e-6) {
+				t.Errorf("%+v", notebook.Sampled)
 			}
 		})
 	}
@@ -181,23 +181,24 @@ func TestEveryThreshold(t *testing.T) {
 	o.Levers, o.Exhaustive, o.Budget = []string{"bypass"}, true, time.Minute
 	l := appLaunch{kernel: k.Name, shape: shape(100000, 256)}
 	g.runWith(g, o, app{launches: l.times(4)})
-	book := bookOf(t, g.simGPU)
+	notebook := notebookOf(t, g.simGPU)
 	for _, n := range []string{"1", "2", "3", "4", "5", "6", "7"} {
-		if !slices.ContainsFunc(book.Trials, func(tr *policy.Trial) bool {
+		if !slices.ContainsFunc(notebook.Trials, func(tr *policy.Trial) bool {
 			return tr.Text == "bypass="+n
 		}) {
 			t.Errorf("bypass=%s is not measured", n)
 		}
 	}
-	if book.Sampled == nil || len(book.Sampled.Ratios) != 7 || book.Sampled.Ratios[4] < 0.9 ||
-		book.Sampled.Launches < 1 ||
-		len(book.Sampled.Parts) != 7*132 {
-		t.Errorf("%+v", book.Sampled)
+	if notebook.Sampled == nil || len(notebook.Sampled.Ratios) != 7 ||
+		notebook.Sampled.Ratios[4] < 0.9 ||
+		notebook.Sampled.Launches < 1 ||
+		len(notebook.Sampled.Parts) != 7*132 {
+		t.Errorf("%+v", notebook.Sampled)
 	}
 }
 
-// bookOf is the only notebook.
-func bookOf(t *testing.T, g *simGPU) decide.Notebook {
+// notebookOf is the only notebook.
+func notebookOf(t *testing.T, g *simGPU) decide.Notebook {
 	t.Helper()
 	if len(g.memos) != 1 {
 		t.Fatalf("%d notebooks", len(g.memos))

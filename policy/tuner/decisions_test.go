@@ -10,9 +10,9 @@ import (
 	"gnvcc/policy"
 )
 
-// TestBook: an approximate decision and an exact one live side by side, per GPU; the last word for
+// TestDecisionsSideBySide: an approximate decision and an exact one, per GPU; the last word for
 // a build takes what was approximated for it back, and for no other.
-func TestBook(t *testing.T) {
+func TestDecisionsSideBySide(t *testing.T) {
 	store, err := cache.Open(filepath.Join(t.TempDir(), "store"))
 	if err != nil {
 		t.Fatal(err)

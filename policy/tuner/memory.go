@@ -13,12 +13,14 @@ import (
 // A memoryFolder is a folder in memory, or none.
 type memoryFolder struct{ folder *scratch.Folder }
 
-// newMemoryFolder makes one, unless the user has named a place for temporary files.
+// newMemoryFolder makes one, unless the user has named a place for temporary files. What killed
+// processes have left in memory is removed in any case.
 func newMemoryFolder() memoryFolder {
+	scratch.Sweep("/dev/shm")
 	if os.Getenv("TMPDIR") != "" {
 		return memoryFolder{}
 	}
-	s, err := scratch.NewIn("/dev/shm")
+	s, err := scratch.Unswept("/dev/shm")
 	if err != nil {
 		return memoryFolder{}
 	}

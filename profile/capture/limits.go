@@ -42,7 +42,7 @@ const (
 //
 // All that one run may keep the folder keeps, or what is captured today would be gone tomorrow.
 func (l Limits) Within(dir string, launch int64) Limits {
-	free := room(dir)
+	free := Room(dir)
 	if launch > 0 {
 		l.Launch = min(launch, free) // no product of what the user says runs over
 		l.Run = 4 * l.Launch
@@ -115,8 +115,8 @@ var errFull = errors.New("the disk is nearly full")
 
 const inMemory = 0x01021994 // statfs' number of tmpfs, whose files take memory
 
-// room is what may be written to a folder's disk, bytes.
-func room(dir string) int64 {
+// Room is what may be written to a folder's disk or, where that is memory, is free there; bytes.
+func Room(dir string) int64 {
 	var fs syscall.Statfs_t
 	if syscall.Statfs(dir, &fs) != nil {
 		return 1 << 60 // a write will tell
@@ -128,8 +128,14 @@ func room(dir string) int64 {
 	return max(left-min(int64(fs.Blocks)*fs.Bsize/reserveOf, reserve), 0)
 }
 
-// Room is what may be written to a folder's disk or, where that is memory, is free there.
-func Room(dir string) int64 { return room(dir) }
+// RoomFor refuses so many bytes more in a folder whose disk would be nearly full with them.
+func RoomFor(dir string, bytes int64) error {
+	if has := Room(dir); bytes > has {
+		return fmt.Errorf("%w: %d KiB are to come, and %s may get %d KiB more", errFull, bytes>>10, dir,
+			has>>10)
+	}
+	return nil
+}
 
 // look is after how many bytes it is looked again whether there is room: others write, too.
 const look = 16 << 20
@@ -142,18 +148,10 @@ type File struct {
 
 func (f *File) Write(b []byte) (int, error) {
 	if f.left -= int64(len(b)); f.left < 0 {
-		if f.left = look; room(f.Name()) < int64(len(b))+look {
-			return 0, errFull
+		f.left = look
+		if err := RoomFor(f.Name(), int64(len(b))+look); err != nil {
+			return 0, err
 		}
 	}
 	return f.File.Write(b)
-}
-
-// Fits refuses a folder whose disk would be nearly full with a capture's file in it.
-func (m *Manifest) Fits(dir string) error {
-	if has := room(dir); m.Filled > has {
-		return fmt.Errorf("%w: its file takes %d MiB, and %s may get %d MiB more", errFull,
-			m.Filled>>20, dir, has>>20)
-	}
-	return nil
 }

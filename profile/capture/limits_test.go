@@ -13,7 +13,7 @@ import (
 // TestWithin: limits follow the machine, and the user's word where there is one.
 func TestWithin(t *testing.T) {
 	dir := t.TempDir()
-	free := room(dir)
+	free := Room(dir)
 	if l := Usual.Within(dir, 0); l.Launch > free/4+1<<20 || l.Run > free/2+1<<20 ||
 		free > 64<<30 && available() > 32<<30 && l.Launch <= Usual.Launch {
 		t.Errorf("%d MiB free: %+v", free>>20, l)
@@ -27,7 +27,7 @@ func TestWithin(t *testing.T) {
 	if l := Usual.Within(dir, 0); l.Total < l.Run { // Trim would take what the run has just made
 		t.Errorf("%+v", l)
 	}
-	if err := (&Manifest{Filled: 1 << 60}).Fits(dir); err == nil ||
+	if err := RoomFor(dir, 1<<60); err == nil ||
 		!strings.Contains(err.Error(), "nearly full") {
 		t.Errorf("a file larger than the disk: %v", err)
 	}

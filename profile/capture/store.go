@@ -78,8 +78,8 @@ func (s *Store) put(b []byte) (Chunk, error) {
 
 // write is writeAside where the disk has room.
 func (s *Store) write(path string, b []byte) error {
-	if room(s.dir) < int64(len(b)) {
-		return fmt.Errorf("keeping a capture: %w", errFull)
+	if err := RoomFor(s.dir, int64(len(b))); err != nil {
+		return fmt.Errorf("keeping a capture: %w", err)
 	}
 	return writeAside(path, b)
 }

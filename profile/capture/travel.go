@@ -35,8 +35,12 @@ func (s *Store) Files() (names []string, list []*Manifest) {
 	return slices.Compact(names), list
 }
 
-// CheckFile says what is wrong with a file that is to be one of a folder of captures.
-func CheckFile(name string, content []byte) error {
+// CheckFile says what is wrong with a file that is to be one of a folder of captures; dir's disk is
+// not filled with it.
+func CheckFile(dir, name string, content []byte) error {
+	if err := RoomFor(dir, int64(len(content))); err != nil {
+		return err
+	}
 	base := path.Base(name)
 	if id, ok := strings.CutSuffix(base, ".json"); ok && ids().MatchString(id) &&
 		name == "launches/"+base {

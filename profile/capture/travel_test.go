@@ -3,6 +3,7 @@
 package capture
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -23,15 +24,18 @@ func TestTravel(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := CheckFile(name, b); err != nil {
+		if err := CheckFile(to, name, b); err != nil {
 			t.Errorf("%s: %v", name, err)
+		}
+		if err := CheckFile("/proc/self", name, b); !errors.Is(err, errFull) { // no room there
+			t.Errorf("%s: it is written to a full disk: %v", name, err)
 		}
 		flipped := append([]byte{}, b...)
 		flipped[len(b)/2] ^= 0x20
-		if strings.HasPrefix(name, "chunks/") && CheckFile(name, flipped) == nil {
+		if strings.HasPrefix(name, "chunks/") && CheckFile(to, name, flipped) == nil {
 			t.Errorf("%s is taken with another bit", name)
 		}
-		if CheckFile(name, b[:len(b)/2]) == nil {
+		if CheckFile(to, name, b[:len(b)/2]) == nil {
 			t.Errorf("%s is taken cut", name)
 		}
 		path := filepath.Join(to, name)
@@ -46,7 +50,7 @@ func TestTravel(t *testing.T) {
 		"chunks/00/" + m.Code.Hash:          "",
 		"chunks/zz/" + m.Code.Hash + ".zst": "",
 		"launches/../" + m.ID + ".json":     "{}"} {
-		if CheckFile(name, []byte(content)) == nil {
+		if CheckFile(to, name, []byte(content)) == nil {
 			t.Errorf("%s is taken", name)
 		}
 	}

@@ -58,13 +58,13 @@ const longestName = 60 // bytes, of a set's
 // nameOf is what a set is called, in every run the same: its values, of addresses that there is
 // none. A hash completes what is too long.
 func nameOf(params []Span, sets *profile.Sets, x profile.Set) string {
-	told := x
-	told.Values = slices.Clone(x.Values)
-	for i := range told.Values {
-		told.Values[i] &= sets.Mask[i] // what tells none apart is the first launch's
+	masked := x
+	masked.Values = slices.Clone(x.Values)
+	for i := range masked.Values {
+		masked.Values[i] &= sets.Mask[i] // what tells none apart is the first launch's
 	}
-	text := values(params, sets, told, func(at, end int) bool {
-		return slices.Contains(sets.Mask[at:end], 0xff) || bytes.Count(told.Values[at:end],
+	text := values(params, sets, masked, func(at, end int) bool {
+		return slices.Contains(sets.Mask[at:end], 0xff) || bytes.Count(masked.Values[at:end],
 			[]byte{0}) == end-at
 	})
 	if len(text) > longestName {

@@ -82,15 +82,15 @@ type Unpacked struct {
 	dir string
 }
 
-// Unpack writes a capture's file into a folder of its own; in is where that is made, "" for the
-// usual place.
+// Unpack writes a capture's file into a folder of its own; in is where that is made: a folder that
+// is removed when we were killed.
 func Unpack(s *capture.Store, m *capture.Manifest, in string) (*Unpacked, error) {
 	dir, err := os.MkdirTemp(in, "gnvcc-replay-")
 	if err != nil {
 		return nil, fmt.Errorf("making a folder for a replay: %w", err)
 	}
 	u := &Unpacked{m, dir}
-	if err := m.Fits(dir); err != nil {
+	if err := capture.RoomFor(dir, m.Filled); err != nil {
 		u.Close()
 		return nil, fmt.Errorf("unpacking capture %s: %w", m.ID, err)
 	}

@@ -136,3 +136,26 @@ func TestTaken(t *testing.T) {
 		t.Errorf("exit code %d\n%s", code, text)
 	}
 }
+
+// TestUnpackInMemory: no more is put into a folder in memory than is free there, and nothing stays
+// of what does not come to its end.
+func TestUnpackInMemory(t *testing.T) {
+	dir, err := os.MkdirTemp("/dev/shm", "gnvcc-test-")
+	if err != nil {
+		t.Skip("SKIPPED, NOT TESTED: no /dev/shm here:", err)
+	}
+	defer os.RemoveAll(dir)
+	s, err := capture.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for part, full := range map[float64]bool{0.7: false, 1.5: true} {
+		_, err := Unpack(s, &capture.Manifest{Filled: int64(part * float64(capture.Room(dir)))}, dir)
+		if err == nil || strings.Contains(err.Error(), "nearly full") != full {
+			t.Errorf("%g of what is free: %v", part, err)
+		}
+	}
+	if left, _ := os.ReadDir(dir); len(left) > 0 {
+		t.Errorf("%v is left behind", left)
+	}
+}

@@ -48,7 +48,7 @@ static int most[16] = {[2] = 1024, [3] = 1024, [9] = 1024};
 int fake_most(CUfunction f) { return most[(uintptr_t)f]; }
 // PRINTS: what a candidate prints; the kernel itself prints three lines. Kernels' output comes when somebody waits for them.
 static char printed[64];
-double fake_spent; // by kernels; half as much by a candidate
+extern double fake_spent;
 static void compute(CUfunction f, unsigned shared, CUdeviceptr p) {
   fake_spent += f == FAKE_LOADED ? 0.5 : 1;
   fake_compute(p);
@@ -88,7 +88,8 @@ DO(cuDeviceGetAttribute, (int *v, CUdevice_attribute a, CUdevice d), *v = a == C
 DO(cuMemGetInfo_v2, (size_t *left, size_t *total), *left = *total = getenv("FULL") ? 0 : (size_t)1 << 34)
 DO(cuMemAlloc_v2, (CUdeviceptr * p, size_t n), UNSAFE; *p = (CUdeviceptr)calloc(1, n))
 DO(cuMemFree_v2, (CUdeviceptr p), free((void *)p))
-DO(cuMemcpyDtoDAsync_v2, (CUdeviceptr to, CUdeviceptr from, size_t n, CUstream s), memcpy((void *)to, (void *)from, n))
+double fake_spent; // by kernels, half as much by a candidate; a quarter by a copy
+DO(cuMemcpyDtoDAsync_v2, (CUdeviceptr to, CUdeviceptr from, size_t n, CUstream s), fake_spent += 0.25; memcpy((void *)to, (void *)from, n))
 // CHANGES: so many copies of more than some words are made; before the next one something else writes there.
 static void change(CUdeviceptr from, size_t n) {
   static int copies;

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sort"
 	"strings"
+	"unicode"
 )
 
 // A Recipe says how one kernel is to be compiled: a set of terms, each naming a lever, the place it
@@ -79,7 +80,7 @@ func Parse(text string) (Recipe, error) {
 // as they were printed.
 func plain(s string) bool {
 	return strings.IndexFunc(s, func(c rune) bool {
-		return c < ' ' || c == 0x7f || c == '{' || c == '}'
+		return unicode.IsControl(c) || c == '{' || c == '}'
 	}) < 0
 }
 

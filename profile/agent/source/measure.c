@@ -489,7 +489,7 @@ static void do_run(struct session *x, struct buffer *in) {
 }
 
 // What is done while the energy counter is looked at.
-enum metered { NOTHING, RESTORES, RUNS };
+enum metered { NOTHING, RUNS, TWICE }; // TWICE: memory is put back twice before each run
 
 #define WARM 60e-3   // seconds for which it is done before that counts: the clock rate rises
 #define BATCH 2e-3   // seconds that what is queued at a time should take at least: the next is queued meanwhile
@@ -515,8 +515,8 @@ static bool meter_runs(struct session *x, uint32_t id, enum metered what, enum b
     if (!(more = last - m->begin < WARM + span || *runs == 0)) continue;
     prints_trim();
     for (; queued[i] < batch; queued[i]++)
-      if (!prepare(x, &x->c[id], what == RUNS ? before : COPIES)) return false;
-      else if (what == RUNS && launch_as_seen(x->l, &x->c[id]) != CUDA_SUCCESS) {
+      if ((what == TWICE && !prepare(x, &x->c[id], COPIES)) || !prepare(x, &x->c[id], before)) return false;
+      else if (launch_as_seen(x->l, &x->c[id]) != CUDA_SUCCESS) {
         answer_error(x, CUDA_ERROR_UNKNOWN, "launching");
         return false;
       }
