@@ -67,6 +67,21 @@ var settledBodies = []struct {
 	{`slct.u32.s32 %r4, %r1, %r3, %r2;`, false},
 }
 
+// TestCounted: where an argument says how many turns a loop has, ptxas knows none of them.
+func TestCounted(t *testing.T) {
+	text := settledKernel(false, settledBodies[0].body)
+	text = bytes.Replace(text, []byte("%p1, %r2, 8;"), []byte("%p1, %r2, %r1;"), 1)
+	o := Options{Blocks: map[string][3]int{"k": {1, 1, 1}}, Dynamic: map[string]int{"k": 0}}
+	for lever, of := range map[string]string{"demote=4:static": "", "demote=4:static known{#1=8}": "known",
+		"repeat@1=4": "repeat"} {
+		_, refused, err := o.apply(text, map[string]recipe.Recipe{"k": mustRecipe(t, lever)})
+		if why := refused["k"]; err != nil || (why != nil) != (of != "") ||
+			why != nil && !strings.Contains(why.Error(), of) {
+			t.Errorf("%s: %v, %v", lever, why, err)
+		}
+	}
+}
+
 // TestSettled: what changes which loops ptxas unrolls is refused for kernels that get other bits by
 // that, as two of these do here, and for no others.
 func TestSettled(t *testing.T) {
