@@ -17,8 +17,8 @@ import (
 // A kernel that was launched so has bits of its own, which a variant has to keep. So has one that
 // reads or writes a field of bits that does not lie in its register: ptxas up to 13.3, once it
 // knows where the field is, makes -1 of bfe.s32 from bit 32 on, and of the length of bfi.b32 takes
-// the lower five bits. The smallest integer, once it knows it, it takes for one without a sign where
-// slct chooses by it.
+// the lower five bits. The smallest integer, once it knows it, it takes for one without a sign
+// where slct chooses by it.
 //
 // Looked at is what fixed values alone lead to: in straight lines, x / n, x % (n - 4), x << m + n,
 // and on the ways that they open (undefinedwalk.go).
