@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"gnvcc/rewrite/fold"
 	"gnvcc/rewrite/pass"
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/recipe"
@@ -110,9 +111,13 @@ func (o Options) one(list []Pass, m *ptx.Module, header pass.Machine, f *ptx.Fun
 	if err := Fixed(m, f.Name, o.Relocatable, r); err != nil {
 		return err
 	}
+	unsettled := settled(list, m, f.Name, r)
 	before := f.Clone()
 	k := &pass.Kernel{Func: f, Module: m, Options: pass.Options(o), Machine: header}
 	err := run(k, list, r)
+	if err == nil {
+		err = unsettled
+	}
 	if err == nil && string(f.Text()) != string(before.Text()) {
 		if err = verify(before, f); err != nil {
 			err = fmt.Errorf("the rewritten kernel is not sound, which is gnvcc's own error: %w", err)
@@ -125,6 +130,36 @@ func (o Options) one(list []Pass, m *ptx.Module, header pass.Machine, f *ptx.Fun
 		}
 	}
 	return err
+}
+
+// Settled says why a kernel that is compiled otherwise could have other bits, nil: it could not.
+// ptxas unrolls a short loop, or does not, by how long its body is and by what stands in it: what
+// it takes for a number in the kernel may be none in a variant, and the other way round.
+func Settled(m *ptx.Module, kernel string) error {
+	if err := fold.Unlike(m, kernel); err != nil || !fold.Suspect(m, kernel) ||
+		!fold.Counted(m, kernel) {
+		return err
+	}
+	return fold.Check(m, kernel, fold.Fixed{PTX: true}, func(string) bool { return true })
+}
+
+// settled asks that for a recipe's passes. known and repeat see for themselves what approximate
+// instructions get, known what integers get.
+func settled(list []Pass, m *ptx.Module, kernel string, r recipe.Recipe) error {
+	if ExactnessOf(r) == Approximate {
+		return nil // other bits are what the user allowed
+	}
+	var ask error
+	for _, p := range list {
+		switch {
+		case p.Stage != PTX || p.Exact != Checked || !Uses(r, p.Lever) || p.Lever == recipe.Known:
+		case !p.knows:
+			return Settled(m, kernel)
+		default:
+			ask = fold.Unlike(m, kernel)
+		}
+	}
+	return ask
 }
 
 // run carries out the terms of a recipe in the order of a list.

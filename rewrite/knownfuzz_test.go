@@ -291,8 +291,8 @@ var knownBeside = []string{"repeat@1=2", "repeat@1=4", "maxnreg=32", "nounroll=o
 // has no result on one of the ways is refused.
 //
 // GNVCC_KNOWN_SECONDS is how long it goes on, with a seed from the clock; 6 files of a fixed one
-// without it. Others fail: where ptxas from 12.4 on takes what a guarded bfe.s32 finds at other
-// places in each thread for one number of the warp (docs/facts.md), and for causes not yet known.
+// without it. Others may fail where ptxas from 12.4 on takes what a guarded bfe.s32 finds at other
+// places in each thread for one number of the warp (docs/facts.md).
 func TestKnownFuzz(t *testing.T) {
 	seed, seconds := int64(1), 0
 	if n, err := strconv.Atoi(os.Getenv("GNVCC_KNOWN_SECONDS")); err == nil {

@@ -83,6 +83,57 @@ func TestMerged(t *testing.T) {
 	}
 }
 
+// TestTurns: where ptxas computes other bits of a turn's number that it knows than its code does,
+// nothing is taken that changes what it knows, by whichever stage.
+func TestTurns(t *testing.T) {
+	kit, dir := kits.Any(t), t.TempDir()
+	file := filepath.Join(dir, "k.cu")
+	if err := os.WriteFile(file, []byte(`
+__global__ void field(unsigned *out, const unsigned *in) {
+  unsigned x = in[threadIdx.x], s = 0;
+  #pragma unroll 1
+  for (int i = 0; i < 8; i++) {
+    unsigned d;
+    asm("bfi.b32 %0, %1, %2, 7, %3;" : "=r"(d) : "r"(x), "r"(x * 3), "r"(28 + i));
+    s = s * 5 + d; }
+  out[threadIdx.x] = s; }
+__global__ void sine(float *out, const float *in) {
+  float s = in[threadIdx.x];
+  #pragma unroll 1
+  for (int i = 0; i < 8; i++) s = s * 0.5f + __sinf((float)i);
+  out[threadIdx.x] = s; }
+__global__ void chosen(unsigned *out, const unsigned *in, int m) {
+  unsigned x = in[threadIdx.x], d;
+  asm("slct.s32.s32 %0, %1, %2, %3;" : "=r"(d) : "r"(x), "r"(x * 3), "r"(m));
+  out[threadIdx.x] = d; }
+__global__ void many(float *out, const float *in, int m) {
+  float s = in[threadIdx.x];
+  #pragma unroll 1
+  for (int i = 0; i < m; i++) s = s * 0.5f + __sinf(in[i]);
+  out[threadIdx.x] = s; }
+`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ctx := context.Background()
+	p, err := build(ctx, kit.Nvcc(), file, dir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := options{grid: [3]int{2, 1, 1}, block: [3]int{32, 1, 1}, rounds: 2, bytes: 1 << 12,
+		set: []string{"m=5"}}
+	for _, c := range []struct{ kernel, recipe, what string }{
+		{"field", "nounroll=off", "refused"}, {"field", "unroll@1=8", "refused"},
+		{"field", "ptxas=-O0", "refused"}, {"sine", "nounroll=off", "refused"},
+		{"sine", "ptxas=-O0", "refused"}, {"chosen", "spec{m=-2147483648}", "refused"},
+		{"chosen", "known{m=-2147483648}", "refused"}, {"chosen", "known{m=-2147483647}", "same"},
+		{"many", "nounroll=off", "same"}, {"many", "unroll@1=8", "same"}, {"many", "ptxas=-O0", "same"},
+	} {
+		if v := p.try(ctx, p.matching(c.kernel)[0], c.recipe, o, false); v.what != c.what {
+			t.Errorf("%s %s: %+v, want %s", c.kernel, c.recipe, v, c.what)
+		}
+	}
+}
+
 // TestSpillToShared: a block's threads find their spilled registers also where they are no whole
 // warps. For .maxntid 48 ptxas reserves too little; the last threads wrote behind it.
 func TestSpillToShared(t *testing.T) {

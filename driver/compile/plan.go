@@ -286,3 +286,18 @@ func (p *plan) entries(recipes map[string]recipe.Recipe, std []cache.Kernel) (of
 	}
 	return of, names
 }
+
+// unsettled adds the entries that are compiled with other flags, or under a name for which ptxas
+// makes other code, and could have other bits so.
+func (p *plan) unsettled(m *ptx.Module, refused map[string]error) {
+	for name, r := range p.passes {
+		kernel, _ := kernelOf(name)
+		if refused[name] != nil || rewrite.ExactnessOf(r) == rewrite.Approximate ||
+			len(p.flags) == 0 && rewrite.HasCutlass(name) == rewrite.HasCutlass(kernel) {
+			continue
+		}
+		if err := rewrite.Settled(m, kernel); err != nil {
+			refused[name] = err
+		}
+	}
+}

@@ -43,6 +43,9 @@ func (b *Workbench) sameBits(ctx context.Context, t *record.Translation, call *t
 	if err := fold.Undefined(module, v.entry, fixed); err != nil {
 		return undefined{err}
 	}
+	if err := fold.Unlike(module, v.entry); err != nil {
+		return undefined{err}
+	}
 	if fold.Suspect(module, v.entry) {
 		early, err := b.early(ctx, t, call)
 		if err != nil {

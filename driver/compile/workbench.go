@@ -319,6 +319,7 @@ func (b *Workbench) rewritten(ctx context.Context, j *job.Job, t *record.Transla
 		Relocatable: j.Call.Reloc,
 	}
 	whole, refused := options.Rewrite(whole, p.passes)
+	p.unsettled(module, refused)
 	if len(refused) > 0 {
 		return nil, nil, p.blame(refused), nil
 	}

@@ -17,10 +17,36 @@ import (
 // A kernel that was launched so has bits of its own, which a variant has to keep. So has one that
 // reads or writes a field of bits that does not lie in its register: ptxas up to 13.3, once it
 // knows where the field is, makes -1 of bfe.s32 from bit 32 on, and of the length of bfi.b32 takes
-// the lower five bits.
+// the lower five bits. The smallest integer, once it knows it, it takes for one without a sign
+// where slct chooses by it.
 //
 // Looked at is what fixed values alone lead to: in straight lines, x / n, x % (n - 4), x << m + n,
 // and on the ways that they open (undefinedwalk.go).
+
+// Unlike is an error where what ptxas up to 13.3 computes of numbers that it knows is not what its
+// code computes of registers, in integers of a kernel or of what it calls: a variant in which it
+// tells turns of a loop apart, or no longer, could have other bits.
+func Unlike(m *ptx.Module, entry string) error {
+	reach, err := m.Reach(entry)
+	if err != nil {
+		return err
+	}
+	for _, f := range reach.Funcs {
+		c := computation{f: f}
+		for i, st := range f.Stmts {
+			if st.Kind != ptx.Inst {
+				continue
+			}
+			switch ops := c.operands(i); string(f.Opcode(i)) {
+			case "bfe.s32", "bfi.b32", "slct.s32.s32":
+				if c.mayFail(i, ops) {
+					return fmt.Errorf("of %s ptxas computes other bits where it knows the numbers", c.text(i))
+				}
+			}
+		}
+	}
+	return nil
+}
 
 // Undefined is an error where a value that is fixed makes an integer operation of the kernel one
 // that has no result.
@@ -87,6 +113,8 @@ func (c computation) mayFail(i int, ops []string) bool {
 			return !literal(ops[n-1])
 		case "bfe", "bfi":
 			return !literal(ops[n-1]) || !literal(ops[n-2])
+		case "slct":
+			return string(c.f.Opcode(i)) == "slct.s32.s32" && !literal(ops[n-1])
 		}
 	}
 	return false
@@ -111,6 +139,12 @@ func (c computation) fails(i int, ops []string, value func(string) (int64, bool)
 		if end := int(uint8(at)) + int(uint8(by)); told && end > width {
 			return fmt.Errorf("%s would have a field of bits that ends at %d, which the GPU cuts off "+
 				"and the compiler does not", c.text(i), end)
+		}
+		return nil
+	case "slct":
+		if int32(by) == math.MinInt32 {
+			return fmt.Errorf("%s would choose by %d, of which the compiler does not see the sign",
+				c.text(i), by)
 		}
 		return nil
 	}

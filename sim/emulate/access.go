@@ -2,6 +2,7 @@ package emulate
 
 import (
 	"encoding/binary"
+	"errors"
 )
 
 // Loads, stores, atomic operations. Threads of a warp do them one after another, in the order of
@@ -90,7 +91,8 @@ func (d *decoder) address(s space, uniformAt uint, atomic bool) func(w *warp, l 
 		case described:
 			base = func(w *warp) uint64 {
 				if uint64(w.u[u+1])<<32|uint64(w.u[u]) != descriptor {
-					w.fault("its descriptor is not the kernel's")
+					// one with a cache policy, say
+					w.stop(unknown{errors.New("its descriptor is not the kernel's")})
 				}
 				return 0
 			}

@@ -157,9 +157,12 @@ func (w *warp) where(predicate uint8, negated bool) (out uint32) {
 }
 
 // fault is an error in the instruction that runs.
-func (w *warp) fault(format string, args ...any) {
+func (w *warp) fault(format string, args ...any) { w.stop(fmt.Errorf(format, args...)) }
+
+// stop ends the launch with an error, if it is the first.
+func (w *warp) stop(err error) {
 	if w.err == nil {
-		w.err = fmt.Errorf(format, args...)
+		w.err = err
 	}
 }
 
