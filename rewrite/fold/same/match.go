@@ -128,9 +128,10 @@ func (m *matching) strike() int {
 	for again := true; again; {
 		again = false
 		for i := range m.mates {
+			turns := m.turns(i)
 			kept := m.mates[i][:0]
 			for _, k := range m.mates[i] {
-				if m.holds(i, k) {
+				if m.holds(i, k) || slices.Contains(turns, k) {
 					kept = append(kept, k)
 					continue
 				}
@@ -148,6 +149,40 @@ func (m *matching) strike() int {
 		}
 	}
 	return lost
+}
+
+// turns are the mates that an operation of the variant is one after the other. The rest of an
+// unrolled loop is a loop there, and its sum adds to 0, or to itself: the default may have an
+// instruction for each turn, and none that adds to both. So of one operand each value may be another
+// mate's, as long as each of these has all other operands. No instruction is taken for another one
+// by that: each turn is still one of the default's, with its opcode and its product. But what else
+// its operand may be is not looked at, and so this is not for kernels in which the compiler may have
+// computed a number with other bits, which no operand may be taken for.
+func (m *matching) turns(i int) []int {
+	v := m.variant.nodes[i]
+	if !m.def.built.Unfolded || len(m.mates[i]) < 2 || v.kind != operation || v.base == "st" {
+		return nil
+	}
+	var out []int
+	for a := range v.ops {
+		var some []int
+		had := make([]bool, len(v.ops[a]))
+		for _, k := range m.mates[i] {
+			for order := range orders(v) {
+				d := m.def.nodes[k]
+				for n := range had {
+					if m.within(v, d, ordered(a, order), v.ops[a][n:n+1], d.ops[ordered(a, order)]) &&
+						m.differs(v, d, order, a) < 0 {
+						had[n], some = true, append(some, k)
+					}
+				}
+			}
+		}
+		if !slices.Contains(had, false) {
+			out = append(out, some...)
+		}
+	}
+	return out
 }
 
 // stays tells of instructions that a compiler does not move, so that their .loc is right. What it
@@ -237,24 +272,38 @@ func (m *matching) holds(i, k int) bool {
 		}
 		return true
 	}
-	bad := -1
-	for a := range v.ops {
-		if !m.covered(v, d, a, a) {
-			bad = a
-			break
-		}
-	}
-	if bad < 0 {
+	bad := m.differs(v, d, 0, -1)
+	if bad < 0 || orders(v) == 2 && m.differs(v, d, 1, -1) < 0 {
 		return true
 	}
-	switch v.base {
-	case "add", "mul", "min", "max", "fma", "setp":
-		if m.covered(v, d, 0, 1) && m.covered(v, d, 1, 0) &&
-			(len(v.ops) < 3 || m.covered(v, d, 2, 2)) {
-			return true
+	return m.no(i, d, bad)
+}
+
+// differs is the first operand but one that is not covered in an order; -1: none.
+func (m *matching) differs(v, d *node, order, but int) int {
+	for a := range v.ops {
+		if a != but && !m.covered(v, d, a, ordered(a, order)) {
+			return a
 		}
 	}
-	return m.no(i, d, bad)
+	return -1
+}
+
+// orders are the ways in which the operands of a node may stand: 2, where two may be exchanged.
+func orders(n *node) int {
+	switch n.base {
+	case "add", "mul", "min", "max", "fma", "setp":
+		return 2
+	}
+	return 1
+}
+
+// ordered is where operand a of a node is in one of another order.
+func ordered(a, order int) int {
+	if a < 2 {
+		return a ^ order
+	}
+	return a
 }
 
 // number tells of an operand that is one in the code.

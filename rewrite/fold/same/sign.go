@@ -15,7 +15,7 @@ import (
 // may know what stands for a factor of the default, with its sign.
 func (c *choices) ordered(i, k int) bool {
 	v, d := c.variant.nodes[i], c.def.nodes[k]
-	if v.base != "sub" || d.base != "sub" || !c.pair(i, k) {
+	if v.base != "sub" || d.base != "sub" || !c.pair(i, k) || !c.holds(i, k) {
 		return false
 	}
 	for n := range 2 {
