@@ -112,12 +112,13 @@ func (m *matching) besideRough(d *node) bool {
 	})
 }
 
-var arithmetic = set("add sub mul div fma")
+var arithmetic, simple = set("add sub mul div fma"), set("add sub mul")
 
 // rewritten tells whether an operation may be another one beside a number: x - 3 is x + -3, x / 4
-// is x * 0.25, x * 2 is x + x, and fma(x, 1, y) is x + y.
+// is x * 0.25, x * 2 is x + x, and fma(x, 1, y) is x + y. No compiler writes a division or a
+// multiply-add for anything else.
 func rewritten(v, d *node) bool {
-	return v.kind == operation && arithmetic[v.base] && shape(v) != shape(d) &&
+	return v.kind == operation && simple[v.base] && shape(v) != shape(d) &&
 		kindOf(v.op) == kindOf(d.op)
 }
 
