@@ -103,23 +103,23 @@ func match(def, variant *graph, fixed fold.Fixed) (*matching, error) {
 	return m, nil
 }
 
-// besideRough tells of an operation that a compiler may write as another one, for a number with
-// other bits than the GPU's.
+// besideRough tells of an operation that a compiler may write as another one: for a number with
+// other bits than the GPU's, or for any, if it is approximate itself.
 func (m *matching) besideRough(d *node) bool {
 	return arithmetic[d.base] && float(d.op) && slices.ContainsFunc(d.ops, func(in []int) bool {
 		f := either(in, m.fate)
-		return f.rough || f.flushes
+		return f.rough || f.flushes || f.constant && approximate(d)
 	})
 }
 
 var arithmetic, simple = set("add sub mul div fma"), set("add sub mul")
 
 // rewritten tells whether an operation may be another one beside a number: x - 3 is x + -3, x / 4
-// is x * 0.25, x * 2 is x + x, and fma(x, 1, y) is x + y. No compiler writes a division or a
-// multiply-add for anything else.
+// is x * 0.25, x * 2 is x + x, fma(x, 1, y) is x + y, and 1 / x is a reciprocal. No compiler writes
+// a division or a multiply-add for anything else.
 func rewritten(v, d *node) bool {
-	return v.kind == operation && simple[v.base] && shape(v) != shape(d) &&
-		kindOf(v.op) == kindOf(d.op)
+	return v.kind == operation && (simple[v.base] || v.base == "rcp" && d.base == "div") &&
+		shape(v) != shape(d) && kindOf(v.op) == kindOf(d.op)
 }
 
 // strike strikes out the pairs that don't hold. It returns the first operation of the variant that
