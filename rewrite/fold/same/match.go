@@ -20,10 +20,10 @@ const mostPairs = 1 << 25
 type matching struct {
 	def, variant *graph
 	fixed        fold.Fixed
-	fate         []fate     // of the default's nodes
-	lent         *lent      // what its loads may be handed
-	mates        [][]int    // by node of the variant
-	paired       [][]uint64 // the same, as bits
+	outcome      []outcome   // of the default's nodes
+	forwarding   *forwarding // what its loads may be handed
+	mates        [][]int     // by node of the variant
+	paired       [][]uint64  // the same, as bits
 	why          map[int]reason
 	first        int // node of the variant that lost its last mate, -1: none
 	early        map[string]bool
@@ -43,7 +43,7 @@ func match(def, variant *graph, fixed fold.Fixed) (*matching, error) {
 		mates: make([][]int, len(variant.nodes)), paired: make([][]uint64, len(variant.nodes)),
 		found: map[int][]int{}, why: map[int]reason{}, first: -1, early: map[string]bool{},
 		wide: map[list][]int{}, never: map[wanted]bool{}}
-	m.fate, m.lent = roughened(def, fixed)
+	m.outcome, m.forwarding = roughened(def, fixed)
 	if len(def.nodes)*len(variant.nodes) > mostPairs {
 		return nil, fmt.Errorf("it is too large: %d and %d values", len(def.nodes), len(variant.nodes))
 	}
@@ -107,7 +107,7 @@ func match(def, variant *graph, fixed fold.Fixed) (*matching, error) {
 // other bits than the GPU's, or for any, if it is approximate itself.
 func (m *matching) besideRough(d *node) bool {
 	return arithmetic[d.base] && float(d.op) && slices.ContainsFunc(d.ops, func(in []int) bool {
-		f := either(in, m.fate)
+		f := either(in, m.outcome)
 		return f.rough || f.flushes || f.constant && approximate(d)
 	})
 }
@@ -155,10 +155,10 @@ func (m *matching) strike() int {
 // turns are the mates that an operation of the variant is one after the other. The rest of an
 // unrolled loop is a loop there, and its sum adds to 0, or to itself: the default may have an
 // instruction for each turn, and none that adds to both. So of one operand each value may be another
-// mate's, as long as each of these has all other operands. No instruction is taken for another one
-// by that: each turn is still one of the default's, with its opcode and its product. But what else
-// its operand may be is not looked at, and so this is not for kernels in which the compiler may have
-// computed a number with other bits, which no operand may be taken for.
+// mate's, as long as each of these has all other operands: each turn is still one of the default's,
+// with its opcode and its product, and whether another one is treated otherwise is asked of all that
+// may be the same operation (relate), these mates among them. Not so where the compiler may have
+// computed a number with other bits: there a pair must say all that its operands may be (strike).
 func (m *matching) turns(i int) []int {
 	v := m.variant.nodes[i]
 	if !m.def.built.Unfolded || len(m.mates[i]) < 2 || v.kind != operation || v.base == "st" {
@@ -392,7 +392,7 @@ func (m *matching) folds(from, in []int) bool {
 	return slices.ContainsFunc(from, func(o int) bool {
 		return m.variant.nodes[o].kind == constant
 	}) && slices.ContainsFunc(in, func(k int) bool {
-		return m.def.nodes[k].kind == load && (m.fate[k].rough || m.fate[k].flushes)
+		return m.def.nodes[k].kind == load && (m.outcome[k].rough || m.outcome[k].flushes)
 	})
 }
 
@@ -445,11 +445,11 @@ func (m *matching) constant(c, d *node, operand int, in []int) bool {
 	literal, only, derived, flushed, rough := false, true, false, false, false
 	for _, k := range in {
 		n := m.def.nodes[k]
-		rough = rough || m.fate[k].rough
-		flushed = flushed || m.fate[k].flushes
+		rough = rough || m.outcome[k].rough
+		flushed = flushed || m.outcome[k].flushes
 		literal = literal || n.kind == constant && n.name == c.name
 		only = only && n.kind == constant
-		derived = derived || n.kind != constant && m.fate[k].constant
+		derived = derived || n.kind != constant && m.outcome[k].constant
 	}
 	if m.loose {
 		return literal || derived || rough || flushed
@@ -540,7 +540,7 @@ func (m *matching) lost() error {
 		for _, o := range d.ops {
 			for _, k := range o {
 				if kind := m.def.nodes[k].kind; (kind == operation || kind == load) &&
-					(m.fate[k].rough || m.fate[k].flushes) {
+					(m.outcome[k].rough || m.outcome[k].flushes) {
 					return fmt.Errorf("%s may be made of a constant: %s", d, m.def.nodes[k])
 				}
 			}
