@@ -13,7 +13,7 @@ import (
 // parameters and counters. Where an instruction rounds in a way of its own, or is a product and its
 // sum in one, the compiler's constant may have other bits than it.
 
-// A outcome is what may become of a node of the default.
+// An outcome is what may become of a node of the default.
 type outcome struct {
 	constant bool // it may be one in the variant
 	rough    bool // and then with other bits than the instruction's: it is approximate, or contracted
@@ -35,7 +35,7 @@ func outcomes(g *graph, fixed fold.Fixed, built bool) []outcome {
 func (g *graph) outcomes(fixed fold.Fixed, built bool,
 	ignored func(f *function, i int) bool) []outcome {
 	all := make([]outcome, len(g.nodes))
-	constraints, held := g.constraints(all), make([]bool, len(g.nodes))
+	constraints, constrained := g.constraints(all), make([]bool, len(g.nodes))
 	if ignored != nil {
 		for k, f := range g.funcs {
 			constraints[k].Ignored = func(i int) bool { return ignored(f, i) }
@@ -54,10 +54,10 @@ func (g *graph) outcomes(fixed fold.Fixed, built bool,
 				now = outcome{}
 			}
 			switch {
-			case held[i] && !now.constant:
+			case constrained[i] && !now.constant:
 				// In a part of the kernel, and the number is what the kernel has there.
 				now = outcome{constant: true, any: true}
-			case held[i]:
+			case constrained[i]:
 				now.any, now.plus = true, false
 			}
 			if now != all[i] {
@@ -67,7 +67,7 @@ func (g *graph) outcomes(fixed fold.Fixed, built bool,
 		for k, t := range constraints {
 			if t.Look() {
 				again = true
-				g.hold(g.funcs[k], t, held)
+				g.constrain(g.funcs[k], t, constrained)
 			}
 		}
 	}
@@ -89,15 +89,15 @@ func (g *graph) constraints(all []outcome) (out []*fold.Constraints) {
 	return out
 }
 
-// hold marks the nodes that comparisons may tell.
-func (g *graph) hold(f *function, t *fold.Constraints, held []bool) {
+// constrain marks the nodes that comparisons may fix.
+func (g *graph) constrain(f *function, t *fold.Constraints, constrained []bool) {
 	for i := range f.Stmts {
 		if !t.Constrain(i) || len(f.ops[i]) == 0 {
 			continue
 		}
 		for _, reg := range parts(f.ops[i][0]) {
 			for _, n := range g.given(f, i, reg) {
-				held[n] = true
+				constrained[n] = true
 			}
 		}
 	}
