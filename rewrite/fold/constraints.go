@@ -16,14 +16,14 @@ import (
 // could tell is taken for what may become known, everywhere in the function.
 //
 // What tells a value: equality with anything that is a constant or may become one; an order of
-// integers where it may leave one number, since there are two of them, or the other end is known: 0
-// of what is unsigned or a thread's number; an order of floats where two with the same number join
-// to an equality. Constrained is what is compared, and what it is made of by operations on integers
-// that have one solution, which the compiler finds; some bits of a number tell it where the others are
-// compared as well. It solves none on floats but a sign (v * 2 == 6 tells nothing of v), nor asks
-// which floats give an integer, and does not put 0 for x behind x == 0.0f, as x may be -0
-// (TestConstraints). One order alone tells what is cut from an integer elsewhere: behind k < 3,
-// max(k, 7) is 7.
+// integers where it may leave one number, since there are two of them, or the other end is known:
+// 0 of what is unsigned or a thread's number; an order of floats where two with the same number
+// join to an equality. Constrained is what is compared, and what it is made of by operations on
+// integers that have one solution, which the compiler finds; some bits of a number tell it where
+// the others are compared as well. It solves none on floats but a sign (v * 2 == 6 tells nothing
+// of v), nor asks which floats give an integer, and does not put 0 for x behind x == 0.0f, as x
+// may be -0 (TestConstraints). One order alone tells what is cut from an integer elsewhere: behind
+// k < 3, max(k, 7) is 7.
 
 // Constraints finds the statements of a function whose results a comparison may tell.
 type Constraints struct {
@@ -284,8 +284,8 @@ func (h *Constraints) counted(i int, operand string) bool {
 	return true
 }
 
-// alike takes what is read twice for constrained where one of the two is: the same special register,
-// loads of one kind, the results of calls. With the result of a call its arguments are.
+// alike takes what is read twice for constrained where one of the two is: the same special
+// register, loads of one kind, the results of calls. With the result of a call its arguments are.
 func (h *Constraints) alike() {
 	found := map[string]bool{}
 	for d := range h.out {

@@ -25,8 +25,8 @@ type outcome struct {
 }
 
 // outcomes finds them: from below, as loops begin with numbers. built: of what the kernel has as it
-// is built, so that an approximate instruction is one that ptxas leaves (Answer.Approximate), and no
-// constant.
+// is built, so that an approximate instruction is one that ptxas leaves (Answer.Approximate), and
+// no constant.
 func outcomes(g *graph, fixed fold.Fixed, built bool) []outcome {
 	return g.outcomes(fixed, built, nil)
 }

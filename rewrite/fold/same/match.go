@@ -154,11 +154,11 @@ func (m *matching) strike() int {
 
 // turns are the mates that an operation of the variant is one after the other. The rest of an
 // unrolled loop is a loop there, and its sum adds to 0, or to itself: the default may have an
-// instruction for each turn, and none that adds to both. So of one operand each value may be another
-// mate's, as long as each of these has all other operands: each turn is still one of the default's,
-// with its opcode and its product, and whether another one is treated otherwise is asked of all that
-// may be the same operation (relate), these mates among them. Not so where the compiler may have
-// computed a number with other bits: there a pair must say all that its operands may be (strike).
+// instruction for each turn, and none that adds to both. So of one operand each value may be
+// another mate's, as long as each of these has all other operands: each turn is still one of the
+// default's, with its opcode and its product, and relate asks of all that may be the same operation
+// whether one is treated otherwise. Not so where the compiler may have computed a number with other
+// bits: there a pair must say all that its operands may be (strike).
 func (m *matching) turns(i int) []int {
 	v := m.variant.nodes[i]
 	if !m.def.built.Unfolded || len(m.mates[i]) < 2 || v.kind != operation || v.base == "st" {
@@ -172,7 +172,7 @@ func (m *matching) turns(i int) []int {
 			for order := range orders(v) {
 				d := m.def.nodes[k]
 				for n := range had {
-					if m.within(v, d, ordered(a, order), v.ops[a][n:n+1], d.ops[ordered(a, order)]) &&
+					if m.within(v, d, exchanged(a, order), v.ops[a][n:n+1], d.ops[exchanged(a, order)]) &&
 						m.differs(v, d, order, a) < 0 {
 						had[n], some = true, append(some, k)
 					}
@@ -283,7 +283,7 @@ func (m *matching) holds(i, k int) bool {
 // differs is the first operand but one that is not covered in an order; -1: none.
 func (m *matching) differs(v, d *node, order, but int) int {
 	for a := range v.ops {
-		if a != but && !m.covered(v, d, a, ordered(a, order)) {
+		if a != but && !m.covered(v, d, a, exchanged(a, order)) {
 			return a
 		}
 	}
@@ -299,8 +299,8 @@ func orders(n *node) int {
 	return 1
 }
 
-// ordered is where operand a of a node is in one of another order.
-func ordered(a, order int) int {
+// exchanged is where operand a of a node is in one of another order.
+func exchanged(a, order int) int {
 	if a < 2 {
 		return a ^ order
 	}
