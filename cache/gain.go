@@ -5,8 +5,8 @@ package cache
 
 // A Rest is the time, in the program, of a kernel's launches that nobody measured.
 type Rest struct {
-	// seconds, of those that others stand for: grids between measured ones. Then what the chosen build
-	// takes of these, by the ratios of the grids beside them.
+	// seconds, of those that others stand for: sizes between measured ones. Then what the chosen build
+	// takes of these, by the ratios of the sizes beside them.
 	Between, After float64
 	// seconds, of all others: they are taken to last as long as they did
 	Others float64

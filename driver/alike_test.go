@@ -251,6 +251,9 @@ func (p *alikePlace) do(t *testing.T, line, path, store string) (outcome, map[st
 	cmd.Env = append(environment.Read().Without("PATH", "TMPDIR", "CUDA_HOME", "CUDA_PATH"),
 		"PATH="+path+":/usr/bin:/bin", "TMPDIR="+tmp, "GNVCC_STORE="+store, "GNVCC_STRICT=1",
 		"GNVCC_LOG="+store+".log", "HOME="+p.root)
+	if !strings.Contains(line, "NVCC_PREPEND_FLAGS") {
+		cmd.Env = append(cmd.Env, kits.Short(alikeFiles["k.cu"]))
+	}
 	o := see(t, cmd, nil)
 	files := filesOf(t, dir)
 	for name, text := range filesOf(t, tmp) {

@@ -35,7 +35,7 @@ func TestKillApply(t *testing.T) {
 		cmd.Dir = dir
 		cmd.Env = append(os.Environ(), "GNVCC_NVCC="+filepath.Join(kit, "bin", "nvcc"), "GNVCC_STORE="+
 			storeDir,
-			"TMPDIR="+tmp, "GNVCC_STRICT=1", "PATH="+bin+":/usr/bin:/bin")
+			"TMPDIR="+tmp, kits.Short(), "GNVCC_STRICT=1", "PATH="+bin+":/usr/bin:/bin")
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 		return cmd
 	}

@@ -107,6 +107,7 @@ func setup(env *testscript.Env, kit, version string) error {
 		return err
 	}
 	env.Setenv("KIT", kit)
+	env.Vars = append(env.Vars, kits.ShortIn(env.WorkDir))
 	env.Setenv("VERSION", version)
 	env.Setenv("SHADOW", shadow)
 	env.Setenv("TMPDIR", tmp)

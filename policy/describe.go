@@ -117,10 +117,13 @@ func (k *Kernel) readManners(m *ptx.Module, f *ptx.Func) {
 	if err := rewrite.Throttleable(m, k.Name); err != nil {
 		k.NoThrottle = err.Error()
 	}
-	if err := rewrite.Shapeable(m, k.Name); err != nil {
-		k.NoShape = err.Error()
-	} else {
+	// any block will do: where threads don't act together the numbers of each can be computed
+	if err := rewrite.Shapeable(m, k.Name, [3]int{}); err == nil {
 		k.Shapeable, k.Stride = true, dataflow.Stride(f)
+	} else if rewrite.Shapeable(m, k.Name, [3]int{32, 1, 1}) == nil {
+		k.Shapeable, k.Numbered = true, true
+	} else {
+		k.NoShape = err.Error()
 	}
 	var err error
 	if k.Coarsenable, err = coarsen.Dimensions(m, k.Name); err != nil {

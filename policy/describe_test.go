@@ -97,11 +97,11 @@ func TestDescribe(t *testing.T) {
 		t.Errorf("speak: %+v", k)
 	}
 	// What the driver does is not about the launch's shape; what is printed may be.
-	for name, c := range map[string]struct{ shape, allocates bool }{
-		"_Z7assertsPfi": {true, false}, "_Z6reportPfi": {true, false}, "_Z8allocatePfi": {true, true},
-		"_Z6threadPfi": {false, false}} {
+	for name, c := range map[string]struct{ numbered, allocates bool }{
+		"_Z7assertsPfi": {false, false}, "_Z6reportPfi": {false, false}, "_Z8allocatePfi": {false, true},
+		"_Z6threadPfi": {true, false}} {
 		k := get(name)
-		if k.Alone != "" || k.Shapeable != c.shape || k.Allocates != c.allocates || k.Functions {
+		if k.Alone != "" || !k.Shapeable || k.Numbered != c.numbered || k.Allocates != c.allocates || k.Functions {
 			t.Errorf("%s: alone %q, shape %q, %+v", name, k.Alone, k.NoShape, c)
 		}
 	}

@@ -66,6 +66,7 @@ type Kernel struct {
 	Allocates  bool   // it may take memory from the device's heap
 	NoThrottle string // why all of its blocks that can be resident must be; "" if fewer may be
 	Shapeable  bool   // it sees nothing of its launch's shape but the index over the grid
+	Numbered   bool   // ... once its numbers are computed from that (the lever index)
 	NoShape    string // why not, where it isn't
 	// the dimensions of the grid in which a block can do the work of several; NoCoarsen says why in
 	// none

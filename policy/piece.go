@@ -12,14 +12,15 @@ type Piece struct {
 	Seconds float64 // as it was observed
 	After   float64 // with what was decided
 	Why     string  // it was left alone; "" where it was looked at
+	Cut     bool    // it was looked at, and the budget ended before the search did
 }
 
 // ByTime joins what is one kernel's and has one reason, and sorts by time.
 func ByTime(parts []Piece) []Piece {
 	var out []Piece
-	at := map[[2]string]int{}
+	at := map[Piece]int{}
 	for _, p := range parts {
-		key := [2]string{p.Kernel, p.Why}
+		key := Piece{Kernel: p.Kernel, Why: p.Why, Cut: p.Cut}
 		i, ok := at[key]
 		if !ok {
 			at[key] = len(out)

@@ -1,25 +1,17 @@
 package profile
 
 import (
-	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"gnvcc/profile/agent"
 )
 
 // The C agent's greeting over the real socket, without a GPU: with a libcuda.so.1 that has nothing
 // in it, the agent has to say what is missing and be off; the application must not notice.
 func TestOldDriver(t *testing.T) {
-	root := toolkit(t)
-	dir := t.TempDir()
-	path, err := agent.Build(context.Background(), root, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	path, dir := newFakeDriver(t).agent, t.TempDir()
 	for name, text := range map[string]string{
 		"none.c": `int nothing;`,
 		"app.c": `

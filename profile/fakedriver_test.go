@@ -328,7 +328,8 @@ func (h *quiet) Launch(l *Launch) Verdict {
 // errno stays, a forked child ends as it wants to, no signal comes for a file that is too large.
 func TestUnnoticed(t *testing.T) {
 	f := newFakeDriver(t)
-	for _, what := range []string{"graph", "cancel", "errno", "fork", "small files"} {
+	for _, what := range []string{"graph", "cancel", "errno", "fork", "small files", "no function",
+		"another's capture"} {
 		h := &quiet{}
 		if what == "small files" {
 			h.verdict.Capture, h.verdict.Limit = filepath.Join(t.TempDir(), "capture"), 1<<30
@@ -341,6 +342,42 @@ func TestUnnoticed(t *testing.T) {
 			if _, err := os.Stat(h.verdict.Capture); !errors.Is(err, os.ErrNotExist) {
 				t.Errorf("a part of a capture is left: %v", err)
 			}
+		}
+	}
+}
+
+// TestInterrupted: a signal's handler calls exit, at each place at which the agent has a lock, and
+// in the midst of a captured launch while another thread is held, for whose end the program waits.
+func TestInterrupted(t *testing.T) {
+	f := newFakeDriver(t)
+	for n := range 25 {
+		if exit, log := f.run(t, &quiet{}, "interrupted", true, fmt.Sprintf("INTERRUPT=%d",
+			n+1)); exit.Code != 7 {
+			t.Errorf("lock %d: %+v, %s", n+1, exit, log)
+		}
+	}
+	h := &capturing{}
+	h.verdict.Capture, h.verdict.Limit = filepath.Join(t.TempDir(), "capture"), 1<<30
+	if exit, log := f.run(t, h, "interrupted launch", true, "INTERRUPT=0"); exit.Code != 7 {
+		t.Errorf("in a launch: %+v, %s", exit, log)
+	}
+}
+
+// TestTakesNumbers: a program that closes the descriptor of a capture, and gets its number for a
+// file of its own, finds nothing in that.
+func TestTakesNumbers(t *testing.T) {
+	dir := t.TempDir()
+	h := &capturing{}
+	h.verdict.Capture, h.verdict.Limit = filepath.Join(dir, "capture"), 1<<30
+	exit, log := newFakeDriver(t).run(t, h, "takes numbers", true, "CAPTURE="+h.verdict.Capture,
+		"KEPT="+filepath.Join(dir, "kept"))
+	if exit.Code != 7 {
+		t.Errorf("%+v, %s", exit, log)
+	}
+	for n := range 20 {
+		info, err := os.Stat(filepath.Join(dir, fmt.Sprintf("kept.%d", n)))
+		if err != nil || info.Size() > 0 {
+			t.Fatalf("the program's file %d: %v, %+v", n, err, info)
 		}
 	}
 }

@@ -227,7 +227,12 @@ func (r *run) accept(ctx context.Context, l *net.UnixListener) {
 	for {
 		c, err := l.AcceptUnix()
 		if err != nil {
-			return // closed: the application has ended
+			// Closed: the application has ended. Or there are too many processes for our descriptors: those
+			// that are still in the queue would wait for us for ever.
+			if l.Close() == nil {
+				r.options.Log("no further processes are looked at: %v", err)
+			}
+			return
 		}
 		if c.RemoteAddr().String() == last(l) {
 			c.Close()

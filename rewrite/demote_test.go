@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"gnvcc/install/kits"
 	"gnvcc/rewrite/demote"
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/ptx/ptxtest"
@@ -281,6 +282,10 @@ func TestDemotedExamples(t *testing.T) {
 	if testing.Short() {
 		t.Skip("SKIPPED: -short")
 	}
+	third, least := !kits.Every(), int32(10)
+	if third {
+		least = 4
+	}
 	kits := ptxtest.Toolkits(t)
 	files, err := filepath.Glob("../examples/*/*.cu")
 	if err != nil || len(files) < 12 {
@@ -289,6 +294,9 @@ func TestDemotedExamples(t *testing.T) {
 	var done, fewer atomic.Int32
 	t.Run("all", func(t *testing.T) {
 		for n, file := range files {
+			if third && n%3 != 0 {
+				continue
+			}
 			t.Run(filepath.Base(file), func(t *testing.T) {
 				t.Parallel()
 				text := kits[0].PTX(t, file, "-arch=sm_80", "-I../examples/common", "-std=c++17")
@@ -332,7 +340,7 @@ func TestDemotedExamples(t *testing.T) {
 		}
 	})
 	t.Logf("%d kernels, fewer registers in %d", done.Load(), fewer.Load())
-	if !t.Failed() && (done.Load() < 10 || fewer.Load() < 5) {
+	if !t.Failed() && (done.Load() < least || fewer.Load() < least/2) {
 		t.Errorf("demoted in %d kernels only, with fewer registers in %d", done.Load(), fewer.Load())
 	}
 }

@@ -14,7 +14,9 @@ import (
 // only with its machine code: Throttle says to how many blocks.
 func MannerOf(r recipe.Recipe) manner.Manner {
 	m := coarsen.Manner(r)
-	m.Block = Shape(r)
+	if m.Block = Shape(r); m.Block == [3]int{} {
+		m.Block = Index(r) // not for 2^31 threads and more either
+	}
 	return m
 }
 

@@ -47,6 +47,8 @@ var passes = []Pass{
 
 	{Lever: recipe.Known, Stage: PTX, Exact: Checked, Block: true, knows: true, apply: known,
 		Doc: "a second entry for values that launches have, put into nvcc's own PTX"},
+	{Lever: "index", Stage: PTX, Exact: Checked, apply: index,
+		Doc: "numbers of threads and blocks are computed from the index over the grid, for shape"},
 	{Lever: "ld", Stage: PTX, Exact: ByConstruction, Sites: true, apply: cacheLoads,
 		Doc: "cache policy of loads from global memory"},
 	{Lever: "st", Stage: PTX, Exact: ByConstruction, Sites: true, apply: cacheStores,
@@ -93,6 +95,7 @@ type rule struct{ before, after, because string }
 const (
 	doubles  = "for a degree approx doubles the body, with all that the others did; accesses are numbered as nvcc gave them"
 	chosen   = "what is demoted is chosen by the kernel as nvcc gave it"
+	together = "index is for threads that do not act together, as those of what comes behind may"
 	numbered = "accesses are numbered as nvcc gave them"
 	inOrder  = "loops are numbered as nvcc gave them"
 	numbers  = "what it reads of arguments and sizes is a number by then"
@@ -102,6 +105,15 @@ const (
 // order are the rules of the list. Where two passes have none, either order gives the same text
 // (TestOrder).
 var order = []rule{
+	{recipe.Known, "index", "the sizes that index reads are the launch's, not those that known knows"},
+	{"index", "repeat", oneText},
+	{"index", "tile", together},
+	{"index", "demote", together},
+	{"index", "early", oneText},
+	{"index", "divide", oneText},
+	{"index", "bypass", oneText},
+	{"index", "inorder", together},
+	{"index", "approx", doubles},
 	{recipe.Known, "repeat", "once arguments are numbers, repeat sees what ptxas could compute"},
 	{recipe.Known, "tile", numbers},
 	{recipe.Known, "demote", numbers},

@@ -154,6 +154,8 @@ func Check(r recipe.Recipe) error {
 		return err
 	} else if err := coarsen.Check(r); err != nil {
 		return err
+	} else if err := checkIndex(r); err != nil {
+		return err
 	} else {
 		return checkShape(r)
 	}

@@ -156,7 +156,7 @@ func (r Result) leftAlone() (looked string, lines []string) {
 	times, why := map[string]float64{}, map[string]string{}
 	for _, p := range r.Observed.Rows {
 		all += p.Seconds
-		if p.Same && p.Why == "" {
+		if p.Why == "" {
 			same += p.Seconds
 			continue
 		}

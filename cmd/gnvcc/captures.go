@@ -165,7 +165,7 @@ func replayVerb() *cobra.Command {
 	fs := c.Flags()
 	applyToo := fs.Bool("apply", false, "rebuild what can be faster, as gnvcc apply does")
 	budget := seconds(time.Minute)
-	fs.Var(&budget, "budget", "search for at most this `time` (60, or 1m30s), shared out by the kernels' shares of the GPU time")
+	fs.Var(&budget, "budget", "search for at most this `time` (60, or 1m30s), shared out by the kernels' shares of the GPU time and what a first look at them shows")
 	fs.IntVar(&o.Jobs, "jobs", o.Jobs, "compile `n` candidates at a time")
 	fs.StringSliceVar(&o.Levers, "levers", nil, "try only these levers (comma-separated `list`)")
 	by := fs.String("profile", "", "search by this `file`'s shares of the GPU time (gnvcc tune --help)")

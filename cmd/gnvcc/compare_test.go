@@ -52,6 +52,7 @@ func newUpgraded(t *testing.T) *upgraded {
 	os.MkdirAll(tmp, 0o700)
 	os.MkdirAll(filepath.Join(u.dir, "src"), 0o700)
 	u.env = append(os.Environ(), "GNVCC_STORE="+u.store, "GNVCC_NVCC="+u.kit.Nvcc(), "TMPDIR="+tmp,
+		kits.Short(upgradedSource),
 		"TERM=dumb", "TEST_LEVERS=ld", "TEST_NO_GPU=yes", asIfGPU+"="+filepath.Join(u.dir, "measured"))
 	u.write("src/k.cu", upgradedSource)
 	u.must(u.gnvcc("-arch=sm_90", "-cubin", "-o", "k.cubin", "k.cu"))
@@ -132,7 +133,7 @@ func (u *upgraded) takes(kernel string, times float64, other bool, options ...st
 	u.t.Helper()
 	out := filepath.Join(u.t.TempDir(), "k.cubin")
 	cmd := exec.Command(u.kit.Nvcc(), append(options, "-arch=sm_90", "-cubin", "-o", out, "k.cu")...)
-	cmd.Dir = filepath.Join(u.dir, "src")
+	cmd.Dir, cmd.Env = filepath.Join(u.dir, "src"), u.env
 	if said, err := cmd.CombinedOutput(); err != nil {
 		u.t.Fatalf("%v\n%s", err, said)
 	}

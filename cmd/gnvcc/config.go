@@ -16,13 +16,13 @@ import (
 
 // configVerb prints what holds and from where.
 func configVerb() *cobra.Command {
-	c := newVerb("config", "show which settings hold, and where they are from", `Shows every setting, its value, and where that is from: a variable of the environment, the nearest gnvcc.toml in this folder
+	c := newVerb("config", "show which settings hold, and where they are from", `Shows each setting, its value, and where that is from: a variable of the environment, the nearest gnvcc.toml in this folder
 or above it (below your home, where you are there), your own ~/.config/gnvcc/gnvcc.toml, or nowhere; the first of these counts. A file has lines such as
   lock = "gnvcc.lock"
   predict = true
-Paths are relative to the file's folder. The project's file may have what its builds depend on (lock, device, predict, off,
-verify, strict), your own all. A build passes a file by that is wrong (GNVCC_LOG says so, GNVCC_STRICT=1 makes it an error);
-exit code 1: one here is wrong.`, none)
+Paths are relative to the file's folder. A project's file may set only what its builds depend on: `+
+		strings.Join(config.OfProjects, ", ")+`. Your own may set everything. A build ignores a file with a mistake in it (GNVCC_LOG says so,
+GNVCC_STRICT=1 makes it an error). Exit code 1: there is a mistake in one here.`, none)
 	return tries(c, 2, func([]string) error { return showConfig() })
 }
 

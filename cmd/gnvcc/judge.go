@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -45,15 +46,15 @@ func judgeVerb() *cobra.Command {
 	fs := c.Flags()
 	fs.StringVar(&o.of, "of", "", "the recorded `source` that FILE.cu is an edit of (default: FILE.cu itself, or the recorded file of its name)")
 	fs.StringVar(&o.kernel, "kernel", "", "judge this `kernel` alone (default: all that differ)")
-	fs.StringVar(&o.within, "within", "", "numbers may differ by `ABS,REL`: one of both is enough")
+	fs.StringVar(&o.within, "within", "", "numbers may differ by `ABS,REL`: absolutely or relatively, one is enough")
 	fs.StringVar(&o.captures, "captures", "", capturesUsage)
 	fs.BoolVar(&o.emulate, "emulate", false, "run both in the emulator, though there may be a GPU")
-	fs.StringVar(&o.grid, "grid", "", "of launches that are made up, as `4x1x1`")
-	fs.StringVar(&o.block, "block", "", "of launches that are made up, as `64x1x1`")
-	fs.IntVar(&o.dynamic, "dynamic", 0, "dynamic shared memory of launches that are made up, `bytes`")
-	fs.StringSliceVar(&o.set, "set", nil, "an argument of launches that are made up, as `NAME=VALUE`; several times")
+	fs.StringVar(&o.grid, "grid", "", "the `grid` of made-up launches, as 4x1x1")
+	fs.StringVar(&o.block, "block", "", "the `block` of made-up launches, as 64x1x1")
+	fs.IntVar(&o.dynamic, "dynamic", 0, "dynamic shared memory of made-up launches, in `bytes`")
+	fs.StringSliceVar(&o.set, "set", nil, "an argument of made-up launches, as `NAME=VALUE`; may be repeated")
 	fs.Var(&o.sanitize, "sanitize", "on a GPU, let compute-sanitizer look at edits that are equal, by its `TOOLS` (default "+judge.Usual+"): slow")
-	fs.Lookup("sanitize").NoOptDefVal = judge.Usual
+	fs.Lookup("sanitize").NoOptDefVal = "usual"
 	fs.Var(&o.limit, "timeout", "longest `time` for one judgement, in seconds or as 1m30s (default 1m; with --sanitize 10m)")
 	fs.BoolVar(&o.asJSON, "json", false, "as JSON")
 	fs.StringVar(&o.html, "html", "", "write a page to `FILE`: one file that needs no network")
@@ -149,13 +150,22 @@ func judgeMain(ctx context.Context, store *cache.Store, o judgeOptions,
 
 // serveJudge answers one line by one, until its input ends.
 func serveJudge(ctx context.Context, one func(request) (*retune.Judgement, error)) error {
-	lines := bufio.NewScanner(os.Stdin)
-	lines.Buffer(nil, 1<<20)
+	in := bufio.NewReader(os.Stdin)
+	var broken error
 	next := make(chan string) // read beside: who ends us does not wait for a line
 	go func() {
 		defer close(next)
-		for lines.Scan() {
-			next <- lines.Text()
+		for {
+			text, err := readRequest(in)
+			if err == nil || text != "" {
+				next <- text
+			}
+			if err != nil {
+				if err != io.EOF {
+					broken = err
+				}
+				return
+			}
 		}
 	}()
 	for {
@@ -166,14 +176,17 @@ func serveJudge(ctx context.Context, one func(request) (*retune.Judgement, error
 		case text, more = <-next:
 		}
 		if !more {
-			return lines.Err()
+			return broken
 		}
 		if text = strings.TrimSpace(text); text == "" {
 			continue
 		}
 		var r request
 		var got *retune.Judgement
-		err := json.Unmarshal([]byte(text), &r)
+		err := errLong
+		if len(text) <= longestRequest {
+			err = json.Unmarshal([]byte(text), &r)
+		}
 		if err == nil && r.File == "" {
 			err = errors.New(`a line names a file: {"file": "k.cu"}`)
 		}
@@ -189,6 +202,22 @@ func serveJudge(ctx context.Context, one func(request) (*retune.Judgement, error
 		}
 		if _, err := console.Write(line); err != nil {
 			return err
+		}
+	}
+}
+
+const longestRequest = 1 << 20
+
+var errLong = fmt.Errorf("a line has more than %d bytes", longestRequest)
+
+// readRequest reads a line, of which it keeps a little more than it may have.
+func readRequest(in *bufio.Reader) (string, error) {
+	var line []byte
+	for {
+		part, err := in.ReadSlice('\n')
+		line = append(line, part[:min(len(part), longestRequest+2-len(line))]...)
+		if err != bufio.ErrBufferFull {
+			return string(line), err
 		}
 	}
 }

@@ -213,14 +213,15 @@ func TestJudgeVerb(t *testing.T) {
 
 {"file": "edits/wrong.cu", "of": "src/k.cu"}
 {"of": 7}
+{"file": "`+strings.Repeat("x", 3<<20)+`"}
 {"file": "edits/barrier.cu", "of": "src/k.cu"}
 `, "judge", "--serve", "--emulate")
 	lines := strings.Split(strings.TrimSpace(out), "\n")
-	if code != 0 || len(lines) != 5 {
+	if code != 0 || len(lines) != 6 {
 		t.Fatalf("--serve: exit code %d, %d lines: %s", code, len(lines), out)
 	}
-	t.Logf("five lines in %.1f s", time.Since(begun).Seconds())
-	var got [5]judged
+	t.Logf("six lines in %.1f s", time.Since(begun).Seconds())
+	var got [6]judged
 	for i, line := range lines {
 		if err := json.Unmarshal([]byte(line), &got[i]); err != nil || got[i].Format != "gnvcc-judge" {
 			t.Errorf("%v: %s", err, line)
@@ -238,7 +239,8 @@ func TestJudgeVerb(t *testing.T) {
 		t.Errorf("%+v", got[1])
 	}
 	if !strings.Contains(got[2].Error, "does not compile") || got[3].Error == "" ||
-		lines[4][:40] != lines[0][:40] || got[4].Equal {
+		!strings.Contains(got[4].Error, "a line has more than") || lines[5][:40] != lines[0][:40] ||
+		got[5].Equal {
 		t.Errorf("%s", out)
 	}
 	// In place: the file itself is edited.
@@ -332,7 +334,7 @@ func TestJudgeRateBench(t *testing.T) {
 	}
 	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
 	codes, err := os.ReadFile(measured)
-	if err != nil || len(lines) != 5 {
+	if err != nil || len(lines) != 6 {
 		t.Fatalf("%d lines, %v\n%s", len(lines), err, said)
 	}
 	ran := 0

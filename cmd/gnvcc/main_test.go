@@ -53,6 +53,7 @@ func params(kit kits.Kit) testscript.Params {
 			e.Setenv("HERE", here)
 			e.Setenv("GNVCC_NVCC", kit.Nvcc())
 			e.Setenv("KIT", kit.Dir)
+			e.Vars = append(e.Vars, kits.ShortIn(e.WorkDir))
 			e.Setenv("GNVCC_STORE", filepath.Join(e.WorkDir, "store"))
 			e.Setenv("TERM", "dumb")
 			return nil

@@ -118,6 +118,7 @@ func TestRegistry(t *testing.T) {
 			e.Setenv("GNVCC_NVCC", kit.Nvcc())
 			e.Setenv("TERM", "dumb")
 			e.Setenv("KIT", kit.Dir)
+			e.Vars = append(e.Vars, kits.ShortIn(e.WorkDir))
 			e.Setenv("GNVCC_LOG", filepath.Join(e.WorkDir, "log"))
 			for _, machine := range []string{"one", "two", "three"} {
 				home := filepath.Join(e.WorkDir, machine)

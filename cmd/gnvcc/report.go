@@ -482,17 +482,10 @@ func programs(mine *scope, decisions []cache.Decision) []page.Program {
 	if err != nil {
 		return nil
 	}
-	ratio, decided := map[string]float64{}, map[string]string{} // why it was left alone, "" where not
+	by := map[string][]cache.Decision{}
 	for _, d := range decisions {
 		key := d.Kernel + "\x00" + d.Evidence.Device
-		if len(d.Evidence.Launches) > 0 {
-			decided[key] = ""
-		} else if _, ok := decided[key]; !ok {
-			decided[key] = cmp.Or(d.Evidence.Note, "nothing was measured")
-		}
-		if e := report.NewEntry(d); e.Recipe != "" && !d.Pinned && !d.Predicted && e.Ratio > 0 {
-			ratio[d.Kernel+"\x00"+d.Evidence.Device] = e.Ratio
-		}
+		by[key] = append(by[key], d)
 	}
 	var out []page.Program
 	for _, p := range s.Profiles() {
@@ -501,17 +494,11 @@ func programs(mine *scope, decisions []cache.Decision) []page.Program {
 		}
 		x := page.Program{Name: mine.short(p.Program), Device: p.Device, Seconds: p.Seconds}
 		for _, l := range p.Shapes {
-			r, ok := ratio[l.Kernel+"\x00"+p.Device]
-			if !ok {
-				r = 1
-			} else {
+			r, why := foundFor(l, by[l.Kernel+"\x00"+p.Device])
+			if r != 1 {
 				x.Faster += l.Seconds
 			}
 			x.After += l.Seconds * r
-			why, known := decided[l.Kernel+"\x00"+p.Device]
-			if !known {
-				why = cmp.Or(l.Why, "nothing was decided")
-			}
 			x.Pieces = append(x.Pieces, policy.Piece{Kernel: policy.ShortName(l.Kernel),
 				Seconds: l.Seconds, After: l.Seconds * r, Why: why})
 		}
@@ -519,6 +506,45 @@ func programs(mine *scope, decisions []cache.Decision) []page.Program {
 		out = append(out, x)
 	}
 	return out
+}
+
+// foundFor gives, of launches of one size, which part of their time is left with what was decided
+// of their kernel, and why they were not looked at, "" where they were: measured, or between
+// measured ones, as all of the kernel that were not measured are in the same part.
+func foundFor(l capture.Line, decisions []cache.Decision) (ratio float64, why string) {
+	ratio, why = 1, cmp.Or(l.Why, "nothing was decided")
+	for _, d := range decisions {
+		e := &d.Evidence
+		adopted := d.Recipe != "" && !d.Pinned && !d.Predicted
+		if len(e.Launches) == 0 {
+			if why = cmp.Or(e.Note, "nothing was measured"); adopted {
+				ratio = e.Ratio() // a lock file's
+			}
+			continue
+		}
+		before, after := 0.0, 0.0
+		for _, m := range e.Launches {
+			if m.Grid == l.Grid && m.Block == l.Block && m.Dynamic == l.Dynamic {
+				one := cache.Evidence{Launches: []cache.Launch{m}}
+				b, a := one.Whole()
+				before, after = before+b, after+a
+			}
+		}
+		if before > 0 {
+			if why = ""; adopted {
+				ratio = after / before
+			}
+			return ratio, why
+		}
+		why = "launches of this size were not measured"
+		if r := e.Rest; r != nil && r.Between > 0 && adopted {
+			ratio = (r.After + r.Others) / (r.Between + r.Others)
+			if r.Others == 0 {
+				why = ""
+			}
+		}
+	}
+	return ratio, why
 }
 
 // tellPrograms says of each program how much of its time became faster.

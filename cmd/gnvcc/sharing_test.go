@@ -48,6 +48,7 @@ func TestSharing(t *testing.T) {
 					e.Setenv("GNVCC_NVCC", kit.Nvcc())
 					e.Setenv("TERM", "dumb")
 					e.Setenv("KIT", kit.Dir)
+					e.Vars = append(e.Vars, kits.ShortIn(e.WorkDir))
 					e.Setenv("GNVCC_LOG", filepath.Join(e.WorkDir, "log"))
 					for _, machine := range []string{"one", "two"} {
 						home := filepath.Join(e.WorkDir, machine)

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gnvcc/cache"
+	"gnvcc/policy"
 )
 
 // statsVerb tells what builds took from the store and what they did not, since the counting began.
@@ -105,7 +106,7 @@ func statsText(w io.Writer, path string, counted cache.Stats, sizes cache.Sizes)
 	for _, t := range all {
 		if t.Stage != stage {
 			stage = t.Stage
-			fmt.Fprintf(w, "%-8s %d calls\n", stage, calls[stage])
+			fmt.Fprintf(w, "%-8s %s\n", stage, policy.Count(calls[stage], "call"))
 			outcomes := slices.SortedFunc(maps.Keys(sums), func(a, b [2]string) int {
 				return cmp.Or(cmp.Compare(sums[b], sums[a]), cmp.Compare(a[1], b[1]))
 			})

@@ -167,7 +167,7 @@ func newWalk(t *testing.T, kit kits.Kit, seed uint64) *walk {
 		same: func(a, b code) bool { return w.machine[a] == w.machine[b] }}
 	w.env = append(slices.DeleteFunc(os.Environ(), func(s string) bool {
 		return strings.HasPrefix(s, "GNVCC_") || strings.HasPrefix(s, "TMPDIR=")
-	}), "GNVCC_NVCC="+w.nvcc, "TERM=dumb", "HOME="+root, "TMPDIR="+w.mkdir(root, "tmp"))
+	}), "GNVCC_NVCC="+w.nvcc, kits.Short(), "TERM=dumb", "HOME="+root, "TMPDIR="+w.mkdir(root, "tmp"))
 	w.learn(w.mkdir(root, "learn"))
 	w.env = append(w.env, "GNVCC_STORE="+filepath.Join(root, "store"))
 	for _, f := range w.folders {

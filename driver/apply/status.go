@@ -24,7 +24,7 @@ import (
 
 // A Output is what one command has written.
 type Output struct {
-	Output  string // absolute; a folder where the command has no -o
+	Output  string // absolute; the folder where a command without -o writes several files
 	Dir     string // with Args and Inputs: none where no command is known to write it
 	Args    []string
 	Inputs  []string
@@ -96,6 +96,8 @@ func (r *rerun) output(sn *cache.Snapshot) Output {
 		State: "as wanted"}
 	if l.Output != "" {
 		o.Output = l.Target(r.command.Dir)
+	} else if files := record.Writes(r.command); len(files) == 1 {
+		o.Output = files[0]
 	}
 	if why := cmp.Or(r.strange, r.impossible()); why != "" {
 		o.State, o.Why = "alone", why

@@ -183,7 +183,7 @@ func (s second) otherwise(m *ptx.Module) error {
 		}
 	}
 	if b := s.manner.Block; b != [3]int{} {
-		if err := rewrite.Shapeable(m, s.kernel); err != nil {
+		if err := rewrite.Shapeable(m, s.kernel, rewrite.Index(s.rest)); err != nil {
 			return fmt.Errorf("shape=%dx%dx%d: %w", b[0], b[1], b[2], err)
 		}
 	}

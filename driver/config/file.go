@@ -69,10 +69,10 @@ func parseLine(path, line string, project bool) (v Value, err error) {
 		}
 		return v, fmt.Errorf("unknown setting %q (there are %s)", key, strings.Join(keys, ", "))
 	}
-	if project && !slices.Contains(ofProjects, key) {
+	if project && !slices.Contains(OfProjects, key) {
 		return v, fmt.Errorf(
 			"%s is for your own file (~/.config/gnvcc/gnvcc.toml) or the environment: a project's says what its builds depend on: %s",
-			key, strings.Join(ofProjects, ", "))
+			key, strings.Join(OfProjects, ", "))
 	}
 	text, isText, err := value(strings.TrimSpace(rest))
 	if err != nil {

@@ -50,10 +50,10 @@ var Settings = []setting{
 	{"strict", "1", "treat gnvcc's own failures as errors", "off", aSwitch},
 }
 
-// ofProjects are the settings that a project's file may have: what its builds depend on. Where
+// OfProjects are the settings that a project's file may have: what its builds depend on. Where
 // things are written, and which programs are run, a file says that came with somebody's source for
 // nobody else.
-var ofProjects = []string{"lock", "device", "ptx", "sccache", "predict", "off", "verify", "strict"}
+var OfProjects = []string{"lock", "device", "ptx", "sccache", "predict", "off", "verify", "strict"}
 
 func settingOf(key string) (setting, bool) {
 	for _, s := range Settings {

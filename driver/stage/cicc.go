@@ -30,6 +30,9 @@ func (s *stage) cicc() error {
 	if err != nil {
 		return err
 	}
+	if err := readsBack(c.Args[c.Out]); err != nil {
+		return err
+	}
 	var module []byte
 	if c.Module >= 0 && !c.Makes {
 		module, _ = os.ReadFile(c.Args[c.Module])

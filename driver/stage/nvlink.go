@@ -24,6 +24,9 @@ func (s *stage) nvlink() error {
 	if err != nil {
 		return err
 	}
+	if err := readsBack(c.Output()); err != nil {
+		return err
+	}
 	end, err := s.run(nil)
 	if err != nil || !end.OK() {
 		return err

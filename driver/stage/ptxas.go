@@ -39,6 +39,9 @@ func (s *stage) ptxas() error {
 	if err != nil {
 		return s.ptxAlone(err)
 	}
+	if err := readsBack(call.Output()); err != nil {
+		return err
+	}
 	text, err := readRegular(call.Input(), maxPTX)
 	if err != nil {
 		return err

@@ -157,6 +157,25 @@ func (s *stage) run(t *child.Tee) (child.Ending, error) {
 	return e, nil
 }
 
+// readsBack says why what a step is about to write can't be read back: a pipe would be waited for
+// without an end, or read in its reader's place, and /dev/null has nothing; nor may it go where the
+// step's messages go.
+func readsBack(output string) error {
+	there, err := os.Stat(output)
+	if err != nil {
+		return nil // it is made, or the tool has its own words for why not
+	}
+	odd := !there.Mode().IsRegular()
+	for _, f := range []*os.File{os.Stdout, os.Stderr} {
+		stream, err := f.Stat()
+		odd = odd || err == nil && os.SameFile(there, stream)
+	}
+	if odd {
+		return fmt.Errorf("the output %q is no file of its own: %w", output, toolcmd.ErrAside)
+	}
+	return nil
+}
+
 // group is the folder in GNVCC_KEEP for what belongs to one input.
 func (s *stage) group(in, hash string) string {
 	base := in[strings.LastIndexByte(in, '/')+1:]

@@ -41,7 +41,7 @@ func (t *Run) decide(k *Findings, choices []choice, flags string) *cache.Decisio
 			d.Exactness = rewrite.Approximate.String()
 			d.Evidence.Note = t.off(e)
 		}
-		if note := k.between(chosen, all); note != "" {
+		if note := k.among(chosen, all); note != "" {
 			d.Evidence.Note = strings.TrimPrefix(d.Evidence.Note+"; "+note, "; ")
 		}
 	} else if len(choices) == 0 {

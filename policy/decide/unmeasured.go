@@ -1,7 +1,6 @@
 package decide
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -18,12 +17,12 @@ import (
 // blocks or grids), or where they take a small share of the kernel's time.
 
 //
-// Of a kernel whose every launch has another grid nobody can measure all. What was no slower on
+// Of a kernel whose every launch has another size nobody can measure all. What was no slower on
 // three grids, and does not depend on the grid, counts as measured for those in between that differ
-// in nothing else.
+// in nothing else; where blocks differ, too, it takes four sizes.
 
-// spanning is how many grids stand for those between them.
-const spanning = 3
+// How many sizes stand for those between them, of one block and of several.
+const spanning, spanningBlocks = 3, 4
 
 // smallShare is the part of a kernel's time that may go to a recipe that was not measured on it.
 // Even where it were half as fast again, the whole would not be harmed by more than 2.5 %, less
@@ -78,9 +77,10 @@ func (k *Findings) blind(r recipe.Recipe, configs []*Config) string {
 		100*unseen/(seen+unseen), worst.Shape, why)
 }
 
-// spanned tells whether a configuration's grid lies, by its number of blocks, between grids on
-// which a recipe was measured and never slower, all else being the same, and what it is taken to
-// need of the default's time: between the two beside it, in proportion to blocks.
+// spanned tells whether a configuration's size lies between sizes on which a recipe was measured
+// and never slower, all else being the same, and what it is taken to need of the default's time:
+// between the two beside it, in proportion to threads. Sizes with its block are asked first, then
+// those with any.
 func (k *Findings) spanned(c *Config, r recipe.Recipe, configs []*Config) (ratio float64,
 	ok bool) {
 	guards, err := r.Guards()
@@ -91,43 +91,71 @@ func (k *Findings) spanned(c *Config, r recipe.Recipe, configs []*Config) (ratio
 	}) {
 		return 0, false
 	}
-	type point struct {
-		blocks int
-		ratio  float64
+	if points := k.points(c, r, configs, &c.Shape.Block); len(points) >= spanning {
+		ratio, ok = between(points, c.Shape)
 	}
-	var points []point
-	grids := map[[3]int]bool{}
+	if points := k.points(c, r, configs, nil); !ok && len(points) >= spanningBlocks {
+		ratio, ok = between(points, c.Shape)
+	}
+	return ratio, ok
+}
+
+// A point is what a recipe was measured to take of the default's time on a size.
+type point struct {
+	policy.Shape
+	ratio float64
+}
+
+// points are those that may stand for a configuration, one a size, of one block or (nil) of any;
+// none where a recipe was slower on one.
+func (k *Findings) points(c *Config, r recipe.Recipe, configs []*Config,
+	block *[3]int) (points []point) {
 	for _, m := range configs {
-		if m.Shape.Block != c.Shape.Block || m.Shape.Dynamic != c.Shape.Dynamic ||
+		if block != nil && m.Shape.Block != *block || m.Shape.Dynamic != c.Shape.Dynamic ||
 			m.avoids(&k.Kernel, r) {
 			continue
 		}
 		tr := m.figure(&k.Kernel, r)
 		if tr == nil || tr.Confirmed == nil || tr.Confirmed.Ratio.Estimate > 1 {
-			return 0, false
+			return nil
 		}
-		grids[m.Shape.Grid] = true
-		points = append(points, point{m.Shape.Blocks(), m.expected(&k.Kernel, tr)})
+		x := point{policy.Shape{Grid: m.Shape.Grid, Block: m.Shape.Block}, m.expected(&k.Kernel, tr)}
+		i := slices.IndexFunc(points, func(p point) bool { return p.Shape == x.Shape })
+		if i < 0 {
+			points = append(points, x)
+		} else {
+			points[i].ratio = max(points[i].ratio, x.ratio) // of another set of values
+		}
 	}
-	if len(grids) < spanning {
+	return points
+}
+
+// between is what a size takes by the nearest points that are no larger, and no smaller, in blocks
+// and in each dimension of the block; false where there are none.
+func between(points []point, s policy.Shape) (ratio float64, ok bool) {
+	threads := func(s policy.Shape) float64 { return float64(s.Blocks()) * float64(s.Threads()) }
+	within := func(a, b policy.Shape) bool {
+		return a.Blocks() <= b.Blocks() && a.Block[0] <= b.Block[0] && a.Block[1] <= b.Block[1] &&
+			a.Block[2] <= b.Block[2]
+	}
+	var low, high *point
+	for i := range points {
+		p := &points[i]
+		if within(p.Shape, s) && (low == nil || threads(p.Shape) > threads(low.Shape)) {
+			low = p
+		}
+		if within(s, p.Shape) && (high == nil || threads(p.Shape) < threads(high.Shape)) {
+			high = p
+		}
+	}
+	if low == nil || high == nil {
 		return 0, false
 	}
-	slices.SortFunc(points, func(a, b point) int { return cmp.Compare(a.blocks, b.blocks) })
-	n := c.Shape.Blocks()
-	for i, p := range points {
-		switch {
-		case p.blocks < n:
-		case p.blocks == n:
-			return p.ratio, true
-		case i == 0:
-			return 0, false
-		default:
-			low := points[i-1]
-			part := float64(n-low.blocks) / float64(p.blocks-low.blocks)
-			return low.ratio + part*(p.ratio-low.ratio), true
-		}
+	if all := threads(high.Shape) - threads(low.Shape); all > 0 {
+		part := (threads(s) - threads(low.Shape)) / all
+		return low.ratio + part*(high.ratio-low.ratio), true
 	}
-	return 0, false
+	return max(low.ratio, high.ratio), true
 }
 
 // rest is what of a kernel's time nobody measured, with a recipe chosen; nil: nothing.
@@ -151,8 +179,8 @@ func (k *Findings) rest(r recipe.Recipe, configs []*Config) *cache.Rest {
 	return &out
 }
 
-// between says for how many grids the chosen recipe's figures are those of others, "" for none.
-func (k *Findings) between(r recipe.Recipe, configs []*Config) string {
+// among says for how many sizes the chosen recipe's figures are those of others, "" for none.
+func (k *Findings) among(r recipe.Recipe, configs []*Config) string {
 	n := 0
 	for _, c := range k.unmeasured() {
 		if _, ok := k.spanned(c, r, configs); ok && c.Count > 0 && !c.avoids(&k.Kernel, r) {
@@ -162,7 +190,7 @@ func (k *Findings) between(r recipe.Recipe, configs []*Config) string {
 	if n == 0 {
 		return ""
 	}
-	return fmt.Sprintf("it was measured on some grids, and is used for %d between them, too", n)
+	return fmt.Sprintf("it was measured on some sizes, and is used for %d between them, too", n)
 }
 
 // avoids tells whether the host keeps a configuration's launches from all that a recipe makes.

@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math/rand"
@@ -103,7 +104,7 @@ type prepared struct {
 }
 
 // NewBench makes launches up; captured ones are added.
-func NewBench(own Code, s Signature, shape Shape) (*Bench, error) {
+func NewBench(ctx context.Context, own Code, s Signature, shape Shape) (*Bench, error) {
 	b := &Bench{own: own}
 	var err error
 	if b.facts, err = own.Facts(); err != nil {
@@ -136,7 +137,7 @@ func NewBench(own Code, s Signature, shape Shape) (*Bench, error) {
 		if p.launch.Params, err = of.Arguments(p.memory, p.types, r, kind, shape.Bytes); err != nil {
 			return nil, err
 		}
-		if err := b.add(p); err != nil {
+		if err := b.add(ctx, p); err != nil {
 			return nil, err
 		}
 	}
@@ -145,7 +146,7 @@ func NewBench(own Code, s Signature, shape Shape) (*Bench, error) {
 
 // add does a launch with the original. One that can't be done is skipped, with the reason; an
 // error: none can.
-func (b *Bench) add(p *prepared) error {
+func (b *Bench) add(ctx context.Context, p *prepared) error {
 	own, err := emulate.Load(b.own.Cubin, b.own.Kernel, p.memory)
 	if err != nil {
 		return err
@@ -158,8 +159,11 @@ func (b *Bench) add(p *prepared) error {
 	}
 	for n, o := range orders {
 		l, m := p.launch, p.memory.Clone()
-		l.Order, l.Fill = o.order, o.fill
+		l.Order, l.Fill, l.Done = o.order, o.fill, ctx.Done()
 		ran, err := own.Run(m, l)
+		if err := late(ctx); err != nil {
+			return err
+		}
 		if emulate.Unknown(err) {
 			return err
 		}
@@ -180,6 +184,14 @@ func (b *Bench) add(p *prepared) error {
 	return nil
 }
 
+// late is the error of a bench or a judgement that nobody waits for any more.
+func late(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return fmt.Errorf("no time was left to judge it: %w", ctx.Err())
+	}
+	return nil
+}
+
 // note enters the bytes that the original leaves otherwise in another order.
 func (p *prepared) note(first, other *emulate.Memory) {
 	list := other.Buffers()
@@ -197,7 +209,7 @@ func (p *prepared) note(first, other *emulate.Memory) {
 
 // poisoned is a launch with other bytes where the original stores: an edit that takes its result
 // from there, or does nothing, shows. nil: it stores nowhere.
-func (b *Bench) poisoned(p *prepared) *prepared {
+func (b *Bench) poisoned(ctx context.Context, p *prepared) *prepared {
 	m := p.memory.Clone()
 	for _, x := range m.Buffers() {
 		x.Stored = make([]bool, len(x.Bytes))
@@ -206,7 +218,9 @@ func (b *Bench) poisoned(p *prepared) *prepared {
 	if err != nil {
 		return nil
 	}
-	if _, err := own.Run(m, p.launch); err != nil {
+	l := p.launch
+	l.Done = ctx.Done()
+	if _, err := own.Run(m, l); err != nil {
 		return nil
 	}
 	out := &prepared{what: p.what + " with its outputs overwritten", memory: p.memory.Clone(),

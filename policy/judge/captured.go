@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"context"
 	"encoding/binary"
 	"fmt"
 
@@ -14,7 +15,8 @@ import (
 const mostHeld = 64 << 20
 
 // Captured adds a captured launch of the original, as it was and with its outputs overwritten.
-func (b *Bench) Captured(s *capture.Store, m *capture.Manifest, types []string) error {
+func (b *Bench) Captured(ctx context.Context, s *capture.Store, m *capture.Manifest,
+	types []string) error {
 	what := "captured launch " + m.ID
 	skip := func(format string, args ...any) error {
 		b.Skipped = append(b.Skipped, what+": "+fmt.Sprintf(format, args...))
@@ -61,11 +63,11 @@ func (b *Bench) Captured(s *capture.Store, m *capture.Manifest, types []string) 
 		p.types[name] = is
 	}
 	had := len(b.launches)
-	if err := b.add(p); err != nil || len(b.launches) == had {
+	if err := b.add(ctx, p); err != nil || len(b.launches) == had {
 		return err
 	}
-	if x := b.poisoned(p); x != nil {
-		return b.add(x)
+	if x := b.poisoned(ctx, p); x != nil {
+		return b.add(ctx, x)
 	}
 	return nil
 }

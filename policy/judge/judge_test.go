@@ -2,11 +2,13 @@ package judge
 
 import (
 	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"gnvcc/install/kits"
 	"gnvcc/sim/emulate"
@@ -43,7 +45,7 @@ extern "C" __global__ void k(int *p, const int *q, int n) {
 
 // TestJudge: wrong edits, among them those that try to look right, and harmless ones.
 func TestJudge(t *testing.T) {
-	b, err := NewBench(compiled(t, original), Signature{Types: []string{"int*", "int*"}}, Shape{
+	b, err := NewBench(t.Context(), compiled(t, original), Signature{Types: []string{"int*", "int*"}}, Shape{
 		Grid: [3]int{4, 1, 1}, Block: [3]int{64, 1, 1}, Bytes: 1 << 12, Rounds: 3, Seed: 1})
 	if err != nil {
 		t.Fatal(err)
@@ -53,14 +55,14 @@ func TestJudge(t *testing.T) {
 	p := b.launches[0]
 	again := &prepared{what: "a repeated launch", memory: p.after[0].Clone(), launch: p.launch,
 		types: p.types}
-	if err := b.add(again); err != nil {
+	if err := b.add(t.Context(), again); err != nil {
 		t.Fatal(err)
 	}
-	over := b.poisoned(again)
+	over := b.poisoned(t.Context(), again)
 	if over == nil {
 		t.Fatal("nothing was stored")
 	}
-	if err := b.add(over); err != nil {
+	if err := b.add(t.Context(), over); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct{ name, from, to, how, why string }{
@@ -157,7 +159,7 @@ func TestTies(t *testing.T) {
   int i = blockIdx.x * 64 + threadIdx.x;
   p[i] = q[i] < 0.25f;
 }`
-	b, err := NewBench(compiled(t, text), Signature{Types: []string{"int*", "float*"}}, Shape{
+	b, err := NewBench(t.Context(), compiled(t, text), Signature{Types: []string{"int*", "float*"}}, Shape{
 		Grid: [3]int{4, 1, 1}, Block: [3]int{64, 1, 1}, Bytes: 1 << 12, Rounds: Kinds, Seed: 1})
 	if err != nil {
 		t.Fatal(err)
@@ -165,5 +167,54 @@ func TestTies(t *testing.T) {
 	v, err := b.Judge(context.Background(), compiled(t, strings.Replace(text, "<", "<=", 1)), Within{})
 	if err != nil || v.How != Different {
 		t.Errorf("%+v, %v", v, err)
+	}
+}
+
+// TestStops: launches of the original and of an edit end when nobody waits for them any more, also
+// such that take minutes; blocks with more shared memory than there is are no launch.
+func TestStops(t *testing.T) {
+	const text = `extern "C" __global__ void k(int *p, const int *q, int n) {
+  int x = 0;
+  for (int i = 0; i < 20000; i++) x = x * 3 + q[i % 64];
+  if (blockIdx.x == 0) p[threadIdx.x] = x;
+}`
+	s := Signature{Types: []string{"int*", "int*"}}
+	shape := Shape{Grid: [3]int{1 << 19, 1, 1}, Block: [3]int{64, 1, 1}, Bytes: 1 << 12, Rounds: Kinds}
+	code := compiled(t, text)
+	few := shape
+	few.Grid[0], few.Rounds = 4, 1
+	for what, do := range map[string]func(ctx context.Context) error{
+		"the original": func(ctx context.Context) error {
+			_, err := NewBench(ctx, code, s, shape)
+			return err
+		},
+		"an edit": func(ctx context.Context) error {
+			b, err := NewBench(context.Background(), code, s, few)
+			if err != nil || len(b.launches) == 0 {
+				t.Fatal(err, b.Skipped)
+			}
+			b.launches[0].steps = 1 << 40
+			_, err = b.Judge(ctx, compiled(t, strings.Replace(text, "i < 20000", "i > -1", 1)), Within{})
+			return err
+		},
+	} {
+		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+		if what == "an edit" { // compiled first
+			cancel()
+			ctx, cancel = context.WithTimeout(t.Context(), 5*time.Second)
+		}
+		begun := time.Now()
+		if err := do(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%s: %v", what, err)
+		}
+		if took := time.Since(begun); took > 20*time.Second {
+			t.Errorf("%s: it took %v", what, took)
+		}
+		cancel()
+	}
+	few.Dynamic = 1 << 30
+	b, err := NewBench(t.Context(), code, s, few)
+	if err != nil || len(b.launches) > 0 || !strings.Contains(b.Skipped[0], "shared memory can't be had") {
+		t.Errorf("a gigabyte of shared memory: %v, %+v", err, b)
 	}
 }

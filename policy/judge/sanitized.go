@@ -32,6 +32,9 @@ func (s *Sanitizer) Type() string { return "tools" }
 
 // Set is pflag.Value's.
 func (s *Sanitizer) Set(text string) error {
+	if text == "usual" { // --sanitize alone
+		text = Usual
+	}
 	*s = strings.Split(text, ",")
 	for _, tool := range *s {
 		if !slices.Contains([]string{"memcheck", "initcheck", "racecheck", "synccheck"}, tool) {

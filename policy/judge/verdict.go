@@ -62,10 +62,7 @@ func (b *Bench) Judge(ctx context.Context, edit Code, within Within) (Verdict, e
 	}
 	out := Verdict{How: Same, Equal: true, Orders: len(orders)}
 	for _, p := range b.launches {
-		if ctx.Err() != nil {
-			return Verdict{}, fmt.Errorf("no time was left to judge it: %w", ctx.Err())
-		}
-		one, err := p.judge(edit, within)
+		one, err := p.judge(ctx, edit, within)
 		if err != nil {
 			return Verdict{}, err
 		}
@@ -85,7 +82,7 @@ func (b *Bench) Judge(ctx context.Context, edit Code, within Within) (Verdict, e
 }
 
 // judge compares on one launch.
-func (p *prepared) judge(edit Code, within Within) (Verdict, error) {
+func (p *prepared) judge(ctx context.Context, edit Code, within Within) (Verdict, error) {
 	out := Verdict{How: Same, Equal: true, Modelled: p.special}
 	start := p.memory.Clone()
 	program, err := emulate.Load(edit.Cubin, edit.Kernel, start)
@@ -94,13 +91,16 @@ func (p *prepared) judge(edit Code, within Within) (Verdict, error) {
 	}
 	for n, o := range orders {
 		l, m := p.launch, start.Clone()
-		l.Order, l.Fill = o.order, o.fill
+		l.Order, l.Fill, l.Done = o.order, o.fill, ctx.Done()
 		l.Limit = min(20*p.steps+100_000, 1<<26)
 		where := p.what
 		if o.order != 0 {
 			where += ", blocks and warps in another order"
 		}
 		ran, err := program.Run(m, l)
+		if err := late(ctx); err != nil {
+			return out, err
+		}
 		out.Modelled = out.Modelled || ran.Approximate
 		if emulate.Unknown(err) {
 			return out, err

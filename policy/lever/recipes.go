@@ -31,11 +31,11 @@ func ForDynamic(r recipe.Recipe) bool {
 }
 
 // Of returns the lever of a recipe's only lever, or "" if it has several. A copy that only the host
-// tells from the kernel is none by itself.
+// tells from the kernel is none by itself, and neither is what shape needs of some kernels.
 func Of(r recipe.Recipe) string {
 	name := ""
 	for _, t := range r.Terms {
-		if t.HostOnly() {
+		if t.HostOnly() || t.Lever == "index" {
 			continue
 		}
 		if name != "" && t.Lever != name {

@@ -16,7 +16,7 @@ import (
 // larger ones cost fewer starts, and in two dimensions the shape says which threads are one warp:
 // 16x16 reads two pieces of memory at a time, 32x8 one. Tried are the common sizes that divide the
 // launch's threads, in each dimension; all of them are entries with nvcc's own code, so that none
-// is compiled.
+// is compiled, or one where numbers have to be computed (index).
 //
 // A block's size acts on the same thing as register caps, throttling and bypassing: which warps are
 // resident. So its own values are measured alone, and where it meets the two that count blocks or a
@@ -32,7 +32,7 @@ var _ = register(Lever{
 		}
 		var out []recipe.Recipe
 		for _, b := range shapes(s) {
-			out = append(out, Join(spec(recipe.Second, host), shapeTerm(b)))
+			out = append(out, s.shaped(b))
 		}
 		return out
 	},
@@ -48,13 +48,25 @@ var _ = register(Lever{
 		return "no other block divides its threads"
 	},
 	Around: shapesAround,
+	With:   []string{"index"},
 	Words: func(k *policy.Kernel, t recipe.Term) string {
 		return "blocks of " + strings.TrimSuffix(strings.TrimSuffix(t.Value, "x1"), "x1") + " threads"
 	},
 })
 
-func shapeTerm(b [3]int) recipe.Recipe {
-	return Term("shape", fmt.Sprintf("%dx%dx%d", b[0], b[1], b[2]))
+func shapeTerm(b [3]int) recipe.Recipe { return blockTerm("shape", b) }
+
+func blockTerm(lever string, b [3]int) recipe.Recipe {
+	return Term(lever, fmt.Sprintf("%dx%dx%d", b[0], b[1], b[2]))
+}
+
+// shaped is an entry of the kernel in other blocks.
+func (s *Situation) shaped(b [3]int) recipe.Recipe {
+	r := Join(spec(recipe.Second, ofKind(s.Values, policy.HostValue)), shapeTerm(b))
+	if s.Kernel.Numbered {
+		r = Join(r, blockTerm("index", s.Shape.Block))
+	}
+	return r
 }
 
 const mostShapes = 24 // tried on one launch, those nearest in size first
@@ -79,7 +91,7 @@ func shapes(s *Situation) [][3]int {
 			add(x, 1, 1)
 		}
 	} else {
-		for _, n := range []int{own, 128, 256, 512} {
+		for _, n := range []int{own, 64, 128, 256, 512} {
 			for _, x := range rows(all[0]) {
 				// in depth: one layer, or as many as the program has
 				for _, z := range []int{1, s.Shape.Block[2]} {
@@ -168,7 +180,7 @@ func shapesAround(s *Situation, best policy.Trial) []recipe.Recipe {
 		return nil
 	}
 	for _, b := range shapes(s) {
-		r := Join(spec(recipe.Second, ofKind(s.Values, policy.HostValue)), shapeTerm(b))
+		r := s.shaped(b)
 		if tr := s.Trial(r.String()); tr != nil && tr.Usable() && tr.Ratio < Step {
 			if both, ok := s.Combine(free, r); ok {
 				out = append(out, both)

@@ -152,6 +152,21 @@ func TestWhyThrottled(t *testing.T) {
 	}
 }
 
+// TestWhyUnmeasured: what was best on some launches is not said of all.
+func TestWhyUnmeasured(t *testing.T) {
+	d := recorded(t)[0]
+	d.Recipe, d.Evidence.Rest = "", &cache.Rest{}
+	if text := Why(report.NewEntry(d)); strings.Contains(text, "not measured") {
+		t.Error(text)
+	}
+	all, _ := d.Evidence.Whole()
+	d.Evidence.Rest.Others = 3 * all
+	if text := Why(report.NewEntry(d)); !strings.Contains(text,
+		"candidates; launches with 75 % of its time were not measured.") {
+		t.Error(text)
+	}
+}
+
 // TestLongName: a name that never ends, as templates have them, does not widen the page.
 func TestLongName(t *testing.T) {
 	d := recorded(t)[0]

@@ -28,7 +28,8 @@ func Why(e report.Entry) string {
 	case len(ev.Launches) == 0:
 		return "Left alone: " + cmp.Or(ev.Note, "no launch was measured") + "."
 	case e.Recipe == "":
-		return fmt.Sprintf("Best as nvcc builds it, among %d candidates.", len(ev.Tried))
+		return fmt.Sprintf("Best as nvcc builds it, among %d candidates%s.", len(ev.Tried),
+			report.Unmeasured(ev))
 	}
 	var parts []string
 	if text := residency(d); text != "" {

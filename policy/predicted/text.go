@@ -82,7 +82,7 @@ func (k *Kernel) Print(w io.Writer) error {
 	for _, l := range p.Levels {
 		points = append(points, fmt.Sprintf("%d (%d warps)", l.Max, l.Occupancy.Warps))
 	}
-	fmt.Fprintf(w, "  register effective region: %d to %d; critical points %s\n", p.Region.Min,
+	fmt.Fprintf(w, "  ptxas can be made to use %d to %d registers; most for each occupancy: %s\n", p.Region.Min,
 		p.Region.Max, strings.Join(points, ", "))
 	if l := p.Hottest; l.Offset >= 0 {
 		fmt.Fprintf(w,
@@ -107,7 +107,7 @@ func (k *Kernel) Print(w io.Writer) error {
 		return err
 	}
 	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(t, "  recipe\tpredicted time\tRegDem's\twarps\tspill accesses\tfaster, slower\t")
+	fmt.Fprintln(t, "  recipe\tpredicted time\tby RegDem\twarps\tspill accesses\tfaster, slower\t")
 	fmt.Fprintf(t, "  nvcc's own\t1.00\t1.00\t%d\t%.0f\t\t\n", e.Occupancy.Warps, e.Spills)
 	for _, r := range k.Ranked {
 		if r.Err != nil {

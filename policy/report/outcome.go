@@ -22,11 +22,14 @@ const (
 
 // Outcome is the paragraph, "" where no time was seen.
 func Outcome(parts []policy.Piece) string {
-	var all, looked, after float64
+	var all, looked, cut, after float64
 	for _, p := range parts {
 		all, after = all+p.Seconds, after+p.After
 		if p.Why == "" {
 			looked += p.Seconds
+		}
+		if p.Cut {
+			cut += p.Seconds
 		}
 	}
 	if !(all > 0) {
@@ -34,6 +37,9 @@ func Outcome(parts []policy.Piece) string {
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "of %s on the GPU, %s was looked at", Duration(all*1e9), part(looked, all))
+	if cut > 0.0005*all {
+		fmt.Fprintf(&b, " (%s not to the end: a longer --budget, or another run, goes on)", part(cut, all))
+	}
 	switch gained := all - after; {
 	case gained < 0.0005*all:
 		b.WriteString("; nothing was found that makes it shorter")

@@ -32,6 +32,12 @@ func TestOutcome(t *testing.T) {
 			" Left alone: < 0.1 %, l (it prints)" {
 		t.Error(got)
 	}
+	cut := []policy.Piece{piece("k", 1, 1, ""), piece("l", 3, 3, "")}
+	cut[0].Cut = true
+	if got := Outcome(cut); !strings.HasPrefix(got, "of 4.00 s on the GPU, 100 % was looked at"+
+		" (25 % not to the end: a longer --budget, or another run, goes on); nothing was") {
+		t.Error(got)
+	}
 	if got := Outcome([]policy.Piece{piece("k", 1, 1, "it prints")}); !strings.HasPrefix(got,
 		"of 1.00 s on the GPU, nothing was looked at; nothing was found") {
 		t.Error(got)

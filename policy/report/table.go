@@ -137,9 +137,9 @@ func (p *printer) best(list []Entry, several map[string]bool, all bool) {
 			time += e.total
 			continue
 		}
-		note := ""
+		note := Unmeasured(&e.Decision.Evidence)
 		if n := e.Decision.Evidence.Note; n != "" {
-			note = "; " + n
+			note += "; " + n
 		}
 		p.filled("  ", fmt.Sprintf("%s (%s a launch, %d registers; %s)%s", label(e, several),
 			Duration(e.Time[0]), e.Decision.Evidence.Default.Registers, attempts(e), note))
@@ -147,6 +147,15 @@ func (p *printer) best(list []Entry, several map[string]bool, all bool) {
 	if rest > 0 {
 		p.line("  and %d more, %s together (-v lists them)", rest, Duration(time))
 	}
+}
+
+// Unmeasured says how much of a kernel's time nobody measured, "" where that is little.
+func Unmeasured(e *cache.Evidence) string {
+	all, _ := e.Whole()
+	if e.Rest == nil || e.Rest.Others < 0.01*all {
+		return ""
+	}
+	return "; launches with " + part(e.Rest.Others, all) + " of its time were not measured"
 }
 
 // leftAlone lists kernels of which nothing was measured, by reason.

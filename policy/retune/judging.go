@@ -78,6 +78,7 @@ type original struct {
 	bench  *judge.Bench
 	types  []string
 	list   []*capture.Manifest // captured launches of it, on a GPU
+	unset  []string            // what of Set it has no argument for
 }
 
 // A Judgement is what came of one edit.
@@ -399,7 +400,7 @@ func (j *Judging) original(ctx context.Context, p pair) (*original, error) {
 		o.list = append(o.list, m)
 	}
 	if j.o.Emulate {
-		err = j.ready(o, s)
+		err = j.ready(ctx, o, s)
 	}
 	if err != nil {
 		return nil, err
@@ -409,7 +410,7 @@ func (j *Judging) original(ctx context.Context, p pair) (*original, error) {
 }
 
 // ready does launches with the original in the emulator.
-func (j *Judging) ready(o *original, s *compile.Source) (err error) {
+func (j *Judging) ready(ctx context.Context, o *original, s *compile.Source) (err error) {
 	sig := judge.Signature{PTX: s.Signature, Types: o.types, Fixed: map[recipe.Place]string{}}
 	if s.Code != nil {
 		if sig.Values, err = s.Code.Values(s.Signature); err != nil {
@@ -418,13 +419,17 @@ func (j *Judging) ready(o *original, s *compile.Source) (err error) {
 	}
 	for _, text := range j.o.Set {
 		name, value, _ := strings.Cut(text, "=")
-		sig.Fixed[judge.FindPlace(sig.Values, name)] = value
+		at := judge.FindPlace(sig.Values, name)
+		if at.Index < 0 {
+			o.unset = append(o.unset, text)
+		}
+		sig.Fixed[at] = value
 	}
-	if o.bench, err = judge.NewBench(o.code, sig, j.o.Shape); err != nil {
+	if o.bench, err = judge.NewBench(ctx, o.code, sig, j.o.Shape); err != nil {
 		return err
 	}
 	for _, m := range o.list {
-		if err := o.bench.Captured(j.captures, m, o.types); err != nil {
+		if err := o.bench.Captured(ctx, j.captures, m, o.types); err != nil {
 			return err
 		}
 	}
@@ -470,6 +475,9 @@ func (j *Judging) kernel(ctx context.Context, p pair, cubin []byte,
 		return nil, err
 	}
 	k.note()
+	for _, text := range o.unset {
+		k.Notes = append(k.Notes, "it has nothing of that name to set: "+text)
+	}
 	return k, nil
 }
 

@@ -45,11 +45,16 @@ func (w *World) Profiles() (say []string) {
 	w.mu.Unlock()
 	var list []profiled
 	for _, e := range entries {
-		info, err := e.Info()
-		if err != nil || info.IsDir() || info.Size() == 0 || strings.HasPrefix(e.Name(), ".") {
+		path := filepath.Join(w.o.Profiles, e.Name())
+		own, err := e.Info()
+		info, gone := os.Stat(path) // of a link, what it leads to: that is written again, not the link
+		if err != nil || gone != nil || info.IsDir() || info.Size() == 0 || strings.HasPrefix(e.Name(), ".") {
 			continue // an empty one is just being written
 		}
-		p := profiled{path: filepath.Join(w.o.Profiles, e.Name()), came: came(info), size: info.Size()}
+		p := profiled{path: path, came: came(info), size: info.Size()}
+		if c := came(own); c.After(p.came) {
+			p.came = c
+		}
 		at := slices.IndexFunc(known, func(old profiled) bool {
 			return old.path == p.path && old.came.Equal(p.came) && old.size == p.size
 		})

@@ -31,16 +31,14 @@ func (t *Tuner) Ahead(of Captured) {
 		s.want(low, behind)
 		s.want(high, behind)
 	}
-	for _, l := range lever.All() {
-		if l.Try == nil || l.Name == "maxnreg" || !t.o.Allows(l.Name) { // which caps, the two tell
+	for _, r := range byTurns(s.lists()) { // a first look takes one of each lever
+		if lever.Of(r) == "maxnreg" { // which caps, the two tell
 			continue
 		}
-		for _, r := range s.values(l) {
-			rank := behind + 1
-			if lever.HasStage(r, rewrite.Source) {
-				rank++
-			}
-			s.want(r, rank)
+		rank := behind + 1
+		if lever.HasStage(r, rewrite.Source) {
+			rank++
 		}
+		s.want(r, rank)
 	}
 }

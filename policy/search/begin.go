@@ -29,14 +29,7 @@ func (s *search) begin() error {
 	if err := s.time(); err != nil {
 		return err
 	}
-	now := s.t.now()
-	// What has begun when that is over (an arm of a race, a baseline beside it) takes some launches
-	// more.
-	s.moment = min(s.moment, max(0, s.end.Sub(now)/32))
-	s.deadline = s.end.Add(-min(s.comparison()*4/3+2*s.moment, max(0, s.end.Sub(now)/2)))
-	if s.compileBy.After(s.deadline) {
-		s.compileBy = s.deadline
-	}
+	s.plans()
 	d, err := s.s.Check(s.baseline)
 	if err != nil {
 		return s.lost(err, "it can't be checked")
@@ -53,6 +46,18 @@ func (s *search) begin() error {
 		}
 	}
 	return nil
+}
+
+// plans keeps the end of the budget free for a comparison of the best on fresh samples.
+func (s *search) plans() {
+	now := s.t.now()
+	// What has begun when that is over (an arm of a race, a baseline beside it) takes some launches
+	// more.
+	s.moment = min(s.moment, max(0, s.end.Sub(now)/32))
+	s.deadline = s.end.Add(-min(s.comparison()*4/3+2*s.moment, max(0, s.end.Sub(now)/2)))
+	if s.compileBy.After(s.deadline) {
+		s.compileBy = s.deadline
+	}
 }
 
 // load makes the default build, and loads it where the program runs another one.

@@ -49,12 +49,16 @@ func (s *search) counting() (count func()) {
 	return func() {
 		defer s.meter.in(counting)()
 		defer cancel()
+		patience := countingWait
+		if s.t.brief != nil { // other searches wait
+			patience = 0
+		}
 		select {
 		case b := <-made:
 			if b.Candidate != nil {
 				s.counted(b.Candidate, b.counted)
 			}
-		case <-time.After(countingWait):
+		case <-time.After(patience):
 		case <-s.ctx.Done():
 		}
 	}

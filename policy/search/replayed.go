@@ -22,7 +22,7 @@ import (
 func (t *Tuner) SetBudget(d, grace time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.o.Budget, t.grace = d, grace
+	t.o.Budget, t.grace, t.brief = d, grace, nil
 	for _, k := range t.order {
 		for _, c := range k.configs {
 			c.used = 0

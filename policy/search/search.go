@@ -19,7 +19,9 @@ import (
 // The search over recipes for one configuration of one kernel, while the program stands still at a
 // launch.
 //
-//  1. The default: short? nondeterministic? Its register effective region, by two ptxas runs.
+//  1. The default: short? nondeterministic? Its register effective region, by two ptxas runs. Where
+//  the run's budget is for many kernels: one value of each lever, and then whether to go on at once
+//  (first.go).
 //  2. Singly: every lever's values on the default code. PTX levers are measured first, while the
 //  source variants, dearer by
 //     a cicc run each, compile beside. All of a stage run in one race. Where a launch takes so long
@@ -88,6 +90,7 @@ type search struct {
 	together bool                 // winners are put together (step 4), no source variants
 	missing  bool                 // something was not compiled in time
 	doubted  bool                 // doubt has asked
+	glanced  bool                 // it ends with its first look, for now
 	// within which three quarters of a stage with source variants were compiled
 	usual time.Duration
 
@@ -114,6 +117,7 @@ func (s *search) run() error {
 	count := s.counting()
 	if !s.c.Notebook.Done || s.incomplete() {
 		err := s.explore()
+		s.c.cut = s.glanced || s.over()
 		if err == nil && !s.over() && !s.missing {
 			s.c.Notebook.Done = true
 		}
@@ -121,7 +125,7 @@ func (s *search) run() error {
 			return err
 		}
 	}
-	if err := s.confirm(); err != nil {
+	if err := s.confirm(); err != nil || s.glanced {
 		return err
 	}
 	count()
@@ -135,6 +139,9 @@ func (s *search) incomplete() bool {
 
 // explore runs steps 2 to 5.
 func (s *search) explore() error {
+	if on, err := s.briefly(); !on || err != nil {
+		return err
+	}
 	if err := s.singly(); err != nil {
 		return err
 	}
@@ -163,19 +170,12 @@ func (s *search) singly() error {
 		return err
 	}
 	var cheap, dear []recipe.Recipe
-	var lists [][]recipe.Recipe
-	for _, l := range lever.All() {
-		if !s.t.o.Allows(l.Name) || l.Try == nil {
-			continue
-		}
-		list := s.values(l)
-		lists = append(lists, list)
-		for _, r := range list {
-			if lever.HasStage(r, rewrite.Source) {
-				dear = append(dear, r)
-			} else {
-				cheap = append(cheap, r)
-			}
+	lists := s.lists()
+	for _, r := range slices.Concat(lists...) {
+		if lever.HasStage(r, rewrite.Source) {
+			dear = append(dear, r)
+		} else {
+			cheap = append(cheap, r)
 		}
 	}
 	// Recipes that won elsewhere go first, on every configuration.
@@ -377,6 +377,16 @@ func (s *search) region(r recipe.Recipe, registers int) lever.Region {
 func ends(r recipe.Recipe) (low, high recipe.Recipe) {
 	return lever.Join(r, lever.Term("maxnreg", fmt.Sprint(lever.LowestCap))),
 		lever.Join(r, lever.Term("maxnreg", "255"))
+}
+
+// lists are what is tried of each lever on the default code, the most promising lever first.
+func (s *search) lists() (lists [][]recipe.Recipe) {
+	for _, l := range lever.All() {
+		if s.t.o.Allows(l.Name) && l.Try != nil {
+			lists = append(lists, s.values(l))
+		}
+	}
+	return lists
 }
 
 // values are what is tried of a lever on the default code.

@@ -35,6 +35,8 @@ type config struct {
 	// when the launch was taken that is to be looked at: copying memory aside is the budget's, too
 	asked   time.Time
 	used    time.Duration // of the budget in this run
+	cut     bool          // its search was ended by time
+	goOn    bool          // the next launch's search goes on where the last one has ended
 	retuned int           // searches because values changed
 	resumed int           // searches because more was compiled meanwhile
 }
@@ -52,6 +54,9 @@ func (k *kernel) pending(c *config, l *profile.Launch, o *policy.Options, p *poo
 	const look = 10 // launches that it takes to check a winner
 	if c.used+time.Duration(look*c.Before.Median) >= o.Budget {
 		return false
+	}
+	if c.goOn {
+		return true
 	}
 	if c.winner != nil && c.retuned < 2 && k.Broken(c.winner.Recipe, l) && c.searchable(o) {
 		return true

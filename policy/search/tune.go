@@ -32,6 +32,7 @@ type Tuner struct {
 	ctx      context.Context // when it ends, so does tuning: the program runs on
 	begun    time.Time
 	grace    time.Duration // SetBudget's
+	brief    *Look         // of the next search; nil: it takes the whole budget at once
 	aside    time.Duration
 
 	mu      sync.Mutex // held during Tune too: two processes must not disturb each other's clocks
@@ -170,6 +171,9 @@ func (t *Tuner) look(k *kernel, c *config, l *profile.Launch, x *search) error {
 		if k.Searched() > t.o.Full || t.checks[Captured{l.Cubin, l.Kernel, c.Shape}] {
 			return x.revisit() // only what won elsewhere
 		}
+		return x.run()
+	case c.goOn:
+		c.goOn = false
 		return x.run()
 	case c.winner != nil && k.Broken(c.winner.Recipe, l) && c.searchable(&t.o):
 		// The values that the winner was made for are not those of all launches: search again without

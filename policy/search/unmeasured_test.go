@@ -40,6 +40,18 @@ func TestUnmeasured(t *testing.T) {
 		}
 		return out
 	}
+	// the same of sizes in which blocks have as many threads as the grid has blocks
+	front := func(sizes ...int) (out []appLaunch) {
+		for _, n := range sizes {
+			out = append(out, launches(20, shape(n, n), "")...)
+		}
+		for n := 9; n < 64; n++ {
+			if n != 32 {
+				out = append(out, launches(20, shape(n, n), "it is captured")...)
+			}
+		}
+		return out
+	}
 	for name, c := range map[string]struct {
 		speed func(r recipe.Recipe, s policy.Shape, plain bool) float64
 		lever string
@@ -63,7 +75,7 @@ func TestUnmeasured(t *testing.T) {
 			"it is captured"},
 		"the host's":      {values, "spec", nil, launches(20, other, "it is captured"), true, ""},
 		"all are known":   {hint, "ld", nil, launches(20, other, ""), true, ""},
-		"between":         {hint, "ld", few, family(400, 200, 100), true, "measured on some grids, and is used for 98 between"},
+		"between":         {hint, "ld", few, family(400, 200, 100), true, "measured on some sizes, and is used for 98 between"},
 		"between, of two": {hint, "ld", few, family(400, 200), false, "that were not measured"},
 		"between, but slower on one": {func(r recipe.Recipe, s policy.Shape, plain bool) float64 {
 			if s.Grid[0] == 200 {
@@ -71,6 +83,15 @@ func TestUnmeasured(t *testing.T) {
 			}
 			return hint(r, s, plain)
 		}, "ld", few, family(400, 200, 100), false, "that were not measured"},
+		"blocks between":           {hint, "ld", few, front(64, 32, 8), true, "is used for 54 between"},
+		"blocks between, of three": {hint, "ld", few, front(64, 8), false, "that were not measured"},
+		"blocks beyond":            {hint, "ld", few, front(62, 50, 40), false, "that were not measured"},
+		"blocks between, slower on one": {func(r recipe.Recipe, s policy.Shape, plain bool) float64 {
+			if s.Grid[0] == 8 {
+				return 1 + 0.008*(1-hint(r, s, plain))/0.3
+			}
+			return hint(r, s, plain)
+		}, "ld", few, front(64, 32, 8), false, "that were not measured"},
 		"beyond": {hint, "ld", few, family(150, 120, 100), false, "that were not measured"},
 		"the host's not": {values, "spec", nil, launches(20, with(shape(1000, 256), 8), "it is captured"),
 			false, "it is captured"},

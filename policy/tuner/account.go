@@ -7,6 +7,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"gnvcc/policy/decide"
 	"gnvcc/profile"
 	"gnvcc/profile/capture"
 )
@@ -33,6 +34,7 @@ type row struct {
 	Seconds float64 `json:"seconds"`       // on the device, in the program
 	Same    bool    `json:"same"`          // replayed, with the bits that the program had
 	Why     string  `json:"why,omitempty"` // it is not, or nothing was searched on it
+	Cut     bool    `json:"cut,omitempty"` // the budget ended before its search did
 	// seconds: that the search waited for its file, and in which it was replayed
 	Unpacking float64 `json:"unpacking,omitempty"`
 	Replaying float64 `json:"replaying,omitempty"`
@@ -41,41 +43,73 @@ type row struct {
 }
 
 const (
-	tooSmall = "it takes less than 1 % of the time"
-	unheeded = "the budget ended before it was replayed"
+	tooSmall   = "it takes less than 1 % of the time"
+	unheeded   = "the budget ended before it was replayed"
+	standsFor  = "another launch stands for it"
+	otherSizes = "launches of this size were not measured"
 )
 
 // enter takes down what was seen: captures, none of which has been replayed, and launches that have
-// none. Where the kernel was captured in other grids, these stand for them (capture/family.go).
+// none. Where the kernel was captured in other sizes, these may stand for them (settle).
 func (a *account) enter(seen []capture.Seen, why func(capture.Seen) string) {
 	var list []*capture.Manifest
-	captured, alone := map[string]float64{}, map[string]float64{}
+	captured := map[string]bool{}
 	for _, s := range seen {
-		for _, m := range s.Captures {
-			list = append(list, m)
-			captured[kind(s.Launch)] += m.Weight()
+		list = append(list, s.Captures...)
+		if len(s.Captures) > 0 {
+			captured[kind(s.Launch)] = true
 		}
 	}
 	for _, s := range seen {
 		if len(s.Captures) > 0 {
 			continue
 		}
-		if key := kind(s.Launch); captured[key] > 0 && s.Use.Set == "" && why(s) == "" {
-			alone[key] += s.Use.Seconds
-			continue
+		reason := tooSmall
+		if captured[kind(s.Launch)] && s.Use.Set == "" {
+			reason = otherSizes
 		}
 		a.rows = append(a.rows, row{Kernel: s.Launch.Kernel, Seconds: s.Use.Seconds,
-			Why: cmp.Or(why(s), tooSmall)})
+			Why: cmp.Or(why(s), reason)})
 	}
 	a.captured(list)
-	for _, m := range list {
-		key := kind(&profile.Launch{Cubin: m.Cubin, Kernel: m.Kernel, Block: m.Block, Dynamic: m.Dynamic})
-		a.rows[a.at[m.ID]].Seconds += alone[key] * m.Weight() / max(captured[key], 1e-12)
-	}
 }
 
-// kind is what launches have in common that differ in grid and values alone.
-func kind(l *profile.Launch) string { return fmt.Sprint(l.Cubin, l.Kernel, l.Block, l.Dynamic) }
+// kind is what launches have in common that differ in size and values alone.
+func kind(l *profile.Launch) string { return fmt.Sprint(l.Cubin, l.Kernel, l.Dynamic) }
+
+// settle ends the account by what was decided. Nothing is known of a kernel whose search was lost,
+// and of sizes that nobody measured only of those between measured ones, for which these stand.
+func (a *account) settle(results []decide.Result) {
+	for _, r := range results {
+		var looked []*row
+		between := 0.0
+		if r.Decision != nil && r.Decision.Evidence.Rest != nil {
+			between = r.Decision.Evidence.Rest.Between
+		}
+		for i := range a.rows {
+			if x := &a.rows[i]; x.Kernel == r.Kernel.Name && x.Why == "" {
+				if looked = append(looked, x); r.Lost != "" {
+					x.Why = "it stays as it is, since its search was lost: " + r.Lost
+				}
+			}
+		}
+		for i := range a.rows {
+			x := &a.rows[i]
+			if x.Kernel != r.Kernel.Name || x.Why != otherSizes || len(looked) == 0 {
+				continue
+			}
+			moved := x.Seconds
+			if between < moved*(1-1e-6) { // sums of the same in another order
+				moved = max(between, 0)
+			}
+			between -= moved
+			x.Seconds -= moved
+			for _, to := range looked {
+				to.Seconds += moved / float64(len(looked))
+			}
+		}
+	}
+}
 
 // captured enters captures.
 func (a *account) captured(list []*capture.Manifest) {
@@ -95,11 +129,31 @@ func (a *account) wanted(list []Job) {
 	}
 }
 
-// stands lets a capture stand for another one, too, which is not replayed.
+// stands lets a capture stand for another one, too, which is not replayed: of the same
+// configuration, or else only where that lies between others (settle).
 func (a *account) stands(m, other *capture.Manifest) {
-	if i, k := a.at[m.ID], a.at[other.ID]; i < len(a.rows) && k < len(a.rows) && i != k {
+	i, known := a.at[m.ID]
+	k, there := a.at[other.ID]
+	switch {
+	case !known || !there || i == k:
+	case configuration(m) != configuration(other):
+		a.rows[k].Why = otherSizes
+	default:
 		a.rows[i].Seconds += a.rows[k].Seconds
-		a.rows[k].Seconds, a.rows[k].Why = 0, "another launch stands for it"
+		a.rows[k].Seconds, a.rows[k].Why = 0, standsFor
+	}
+}
+
+// brought enters how a capture went elsewhere.
+func (a *account) brought(j Job, r row) {
+	i, ok := a.at[j.Capture.ID]
+	switch {
+	case !ok:
+	case r.Why == standsFor:
+		a.stands(j.Before, j.Capture)
+	default:
+		r.Seconds = a.rows[i].Seconds
+		a.rows[i] = r
 	}
 }
 
@@ -122,10 +176,12 @@ func (a *account) same(m *capture.Manifest) bool {
 	return ok && a.rows[i].Same
 }
 
-// took enters how long a capture was waited for, and replayed.
-func (a *account) took(m *capture.Manifest, unpacking, replaying time.Duration) {
+// took enters how long a capture was waited for, and replayed, and whether its search was cut off.
+func (a *account) took(m *capture.Manifest, unpacking, replaying time.Duration, cut bool) {
 	if i, ok := a.at[m.ID]; ok {
-		a.rows[i].Unpacking, a.rows[i].Replaying = unpacking.Seconds(), replaying.Seconds()
+		r := &a.rows[i]
+		r.Unpacking, r.Replaying = r.Unpacking+unpacking.Seconds(), r.Replaying+replaying.Seconds()
+		r.Cut = cut
 	}
 }
 

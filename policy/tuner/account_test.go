@@ -6,13 +6,17 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/rs/zerolog"
 
+	"gnvcc/cache"
 	"gnvcc/policy"
+	"gnvcc/policy/decide"
 	"gnvcc/policy/search"
 	"gnvcc/profile"
 	"gnvcc/profile/capture"
@@ -77,11 +81,22 @@ func TestAccount(t *testing.T) {
 	for _, r := range lines[0].Rows {
 		why = append(why, r.Why)
 	}
-	if got := strings.Join(why, "|"); got != "it prints|"+tooSmall+"||other bits|"+unheeded+"|"+tooSmall {
+	if got := strings.Join(why, "|"); got != "it prints|"+tooSmall+"|"+otherSizes+"||other bits|"+unheeded+"|"+tooSmall {
 		t.Error(got)
 	}
-	if s := lines[0].Rows[2].Seconds; s != 6 { // 4 of 10, and so much of the 5 of another grid
-		t.Errorf("%g s", s)
+	// Of the 5 s of another grid 3 lie between measured ones: so much the first capture stands for.
+	d := &cache.Decision{}
+	d.Evidence.Rest = &cache.Rest{Between: 3, Others: 2}
+	a.settle([]decide.Result{{Kernel: policy.Kernel{Name: "k"}, Decision: d}})
+	if a.rows[2].Seconds != 2 || a.rows[3].Seconds != 7 || a.rows[3].Why != "" {
+		t.Errorf("%+v", a.rows)
+	}
+	// A crash ended its search: nothing is known of it.
+	a.settle([]decide.Result{{Kernel: policy.Kernel{Name: "k"}, Lost: "it crashed"}})
+	for i, r := range a.rows {
+		if (i == 3) != strings.Contains(r.Why, "it crashed") {
+			t.Errorf("%+v", r)
+		}
 	}
 	if s := held(a.cost); s != "; captures (1.1 GB) held the program up for 1.5 s" {
 		t.Error(s)
@@ -140,4 +155,45 @@ func (p preparing) Prepare(_ context.Context, _ replay.Options, uuid string) *re
 func (preparing) Replay(context.Context, replay.Options, *replay.Unpacked, profile.Decider, int,
 	[]int) (replay.Outcome, error) {
 	return replay.Outcome{}, replay.ErrRefused
+}
+
+// TestBrought: of what a worker was to replay that counts as looked at which it has replayed.
+func TestBrought(t *testing.T) {
+	store, err := cache.Open(filepath.Join(t.TempDir(), "store"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []*capture.Manifest
+	task := &task{kernel: &policy.Kernel{Identity: "k", Name: "k"}}
+	for i, id := range []string{"searched", "stands", "differs", "unheeded"} {
+		m := &capture.Manifest{ID: id, Kernel: "k", Cubin: "c", Use: capture.Use{Seconds: 1, Sampled: 1}}
+		j := Job{Capture: m}
+		if m.Grid[0] = i / 2; i == 1 {
+			j.Before = list[0]
+		}
+		list, task.jobs = append(list, m), append(task.jobs, j)
+	}
+	w := &ReplaySearch{Say: t.Logf}
+	w.account.captured(list)
+	s := &spreading{Spread: Spread{Store: store}, w: w}
+	if err := s.take(task, &Done{Rows: []row{{Capture: "searched", Same: true, Cut: true, Seconds: 9},
+		{Capture: "stands", Why: standsFor}, {Capture: "differs", Why: "other bits"},
+		{Capture: "unheeded", Why: unheeded}}, Lost: "it crashed"}); err != nil {
+		t.Fatal(err)
+	}
+	got := ""
+	for _, r := range w.account.rows {
+		got += fmt.Sprintf("%g %v %s;", r.Seconds, r.Same, r.Why)
+	}
+	if want := "2 true ;0 false " + standsFor + ";1 false other bits;1 false " + unheeded + ";"; got != want ||
+		!w.account.rows[0].Cut {
+		t.Errorf("%s, want %s", got, want)
+	}
+	if len(s.results) != 1 || s.results[0].Lost != "it crashed" {
+		t.Errorf("%+v", s.results)
+	}
+	s.unsearched(task, errNowhere)
+	if r := w.account.rows[3]; !strings.Contains(r.Why, "this machine has no GPU") {
+		t.Errorf("%+v", r)
+	}
 }

@@ -113,6 +113,25 @@ func TestFamilyGrids(t *testing.T) {
 	}
 }
 
+// TestFamilyOfBlocks: a kernel is searched on where it is heaviest, with the weight of all of its
+// sizes, and what wins there is checked on four others, the smallest among them.
+func TestFamilyOfBlocks(t *testing.T) {
+	list := []*capture.Manifest{captured("_Z1ai", 12, 1), captured("_Z1bi", 20, 1)}
+	list[0].Grid, list[0].Block, list[0].Use.Family = [3]int{160, 1, 1}, [3]int{160, 1, 1}, 40
+	for _, n := range []int{1, 2, 3, 6, 12, 24, 48, 96} {
+		m := captured("_Z1ai", 0.2, 1)
+		m.Grid, m.Block, m.Use.Family = [3]int{n, 1, 1}, [3]int{n, 1, 1}, 40
+		list = append(list, m)
+	}
+	var got []string
+	for _, j := range (&ReplaySearch{}).Jobs(list, 100) {
+		got = append(got, fmt.Sprintf("%s%d %.3f %v", j.Capture.Kernel, j.Capture.Grid[0], j.Share, j.Leader == list[0]))
+	}
+	if want := "_Z1ai160 0.316 false,_Z1bi0 0.200 false,_Z1ai48 0.021 true,_Z1ai12 0.021 true,_Z1ai3 0.021 true,_Z1ai1 0.021 true"; strings.Join(got, ",") != want {
+		t.Errorf("%q, want %s", got, want)
+	}
+}
+
 // TestTellProfile: what is said of it, and a profile of another program.
 func TestTellProfile(t *testing.T) {
 	p := profileOf(t, sumHead+"60,600,1,1,a(int)\n40,400,1,1,elsewhere(int)\nx,y,z,1,b\n")

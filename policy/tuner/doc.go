@@ -13,11 +13,12 @@
 // A GPU is asked for (Request.GPU, ReplaySearch.GPU), so that a test can simulate one.
 //
 // Files: request.go what a run is asked for, run.go the run, observe.go the program's, jobs.go
-// which captures in which order, brought.go those of another machine, replays.go the search on
-// them, byprofile.go their weights by another profiler, account.go what it cost, memory.go where
-// captures are unpacked, judge.go approximation that a command allows, commandline.go such
-// commands; compiler.go kernels as policy wants them, decisions.go the store's decisions,
-// rehearse.go a recipe by hand, predict.go recipes from machine code, machine.go this machine;
-// work.go one kernel's search as a unit, spread.go such units on several GPUs, engines.go processes
-// and Slurm, kubernetes.go a Job of pods, carry.go what other machines need for it.
+// which captures with which share, agenda.go in which order and for how long, brought.go those
+// of another machine, replays.go the search on them, byprofile.go their weights by another
+// profiler, account.go what it cost and looked at, memory.go where captures are unpacked,
+// judge.go approximation that a command allows, commandline.go such commands; compiler.go
+// kernels as policy wants them, decisions.go the store's decisions, rehearse.go a recipe by
+// hand, predict.go recipes from machine code, machine.go this machine; work.go one kernel's
+// search as a unit, spread.go such units on several GPUs, engines.go processes and Slurm,
+// kubernetes.go a Job of pods, carry.go what other machines need for it.
 package tuner

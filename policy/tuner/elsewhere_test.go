@@ -78,7 +78,7 @@ func TestElsewhere(t *testing.T) {
 		}
 		slices.Sort(decided)
 		stands := slices.ContainsFunc(w.account.rows, func(r row) bool {
-			return r.Why == "another launch stands for it"
+			return r.Why == otherSizes
 		})
 		if !stands {
 			t.Errorf("with workers %v: no launch stands for another: %+v", with, w.account.rows)

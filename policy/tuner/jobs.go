@@ -1,13 +1,13 @@
 package tuner
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"sort"
 
 	"gnvcc/policy"
 	"gnvcc/policy/search"
+	"gnvcc/profile"
 	"gnvcc/profile/capture"
 )
 
@@ -17,7 +17,7 @@ import (
 type Job struct {
 	Capture *capture.Manifest
 	Share   float64
-	// the capture of another grid, on which is searched for this one, too: what won there is checked
+	// the capture of another size, on which is searched for this one, too: what won there is checked
 	// here; nil: it is searched on itself
 	Leader *capture.Manifest
 	// another one of the same configuration, which comes before; nil: this is the first
@@ -33,10 +33,16 @@ const later = 0.1
 func (w *ReplaySearch) Jobs(list []*capture.Manifest, total float64) []Job {
 	var first, checked, others []Job
 	had := map[search.Captured]*capture.Manifest{}
-	list = w.Profile.worth(list)
+	list = mostOf(w.Profile.worth(list))
 	weighs := w.Profile.weighs(list, total)
 	of, floor := families(list, total), w.floor(list, weighs)
-	for _, m := range mostOf(list) {
+	more := map[*capture.Manifest]float64{} // for those that lead sizes beside their own
+	for _, j := range of {
+		if j.Leader != nil && of[j.Leader].Capture == nil {
+			more[j.Leader] += j.Share / (1 - leading) * leading
+		}
+	}
+	for _, m := range list {
 		if j, ok := of[m]; ok {
 			switch {
 			case j.Leader == nil:
@@ -55,10 +61,10 @@ func (w *ReplaySearch) Jobs(list []*capture.Manifest, total float64) []Job {
 		}
 		switch is := configuration(m); {
 		case n == 1:
-			first = append(first, Job{Capture: m, Share: share})
+			first = append(first, Job{Capture: m, Share: share + more[m]})
 		case had[is] == nil:
 			had[is] = m
-			first = append(first, Job{Capture: m, Share: share * n * (1 - later)})
+			first = append(first, Job{Capture: m, Share: share*n*(1-later) + more[m]})
 		default:
 			others = append(others, Job{Capture: m, Share: share * n * later / (n - 1), Before: had[is]})
 		}
@@ -98,44 +104,72 @@ func mostOf(list []*capture.Manifest) []*capture.Manifest {
 	return out
 }
 
-// leading is the part of a family's share that its leader gets.
+// leading is the part of a family's share that its leader gets, and the rest those that are
+// checked.
 const leading = 0.7
 
-// families are captures of kernels whose every launch has another grid: none of them has much of
-// the time by itself, all together have. One of each leads, that with the most blocks; the one with
-// the fewest and the one in the middle are checked, which is what grids in between need (decide).
-// The others are not replayed. Their times don't order them: each grid was launched once, beside
-// its capture, when the device had been idle.
+// families are captures of kernels whose launches have many sizes: few of them or none have much of
+// the time, all together have. One leads: the heaviest configuration, if that is worth a search of
+// its own, else the one with the most threads. The one with the fewest and those in the middle are
+// checked, which is what sizes in between need (decide). The others are not replayed. Their times
+// don't order them: each size was launched once, beside its capture, when the device had been idle.
 func families(list []*capture.Manifest, total float64) map[*capture.Manifest]Job {
 	by := map[string][]*capture.Manifest{}
+	leads := map[string]*capture.Manifest{}
+	apart := map[string]float64{} // seconds of configurations with a search of their own
+	seen := map[search.Captured]bool{}
 	for _, m := range list {
-		if m.Use.Family >= smallest*total && m.Use.Seconds < smallest*total {
-			key := fmt.Sprint(m.Cubin, m.Kernel, m.Block, m.Dynamic)
+		key, is := kindOf(m), configuration(m)
+		switch heavy := m.Use.Seconds >= smallest*total; {
+		case m.Use.Family < smallest*total:
+		case !heavy:
 			by[key] = append(by[key], m)
+		case !seen[is]:
+			apart[key] += m.Use.Seconds
+			if l := leads[key]; l == nil || m.Use.Seconds > l.Use.Seconds {
+				leads[key] = m
+			}
 		}
+		seen[is] = true
 	}
 	out := map[*capture.Manifest]Job{}
-	for _, f := range by {
-		blocks := func(m *capture.Manifest) int { return policy.Shape{Grid: m.Grid}.Blocks() }
-		sort.SliceStable(f, func(i, j int) bool { return blocks(f[i]) > blocks(f[j]) })
-		share := min(f[0].Use.Family/max(total, 1e-12), 1) // of captures alone the total is less
-		if len(f) == 1 {
-			out[f[0]] = Job{Capture: f[0], Share: share}
-			continue
+	for key, f := range by {
+		threads := func(m *capture.Manifest) int {
+			s := policy.Shape{Grid: m.Grid, Block: m.Block}
+			return s.Blocks() * s.Threads()
 		}
-		out[f[0]] = Job{Capture: f[0], Share: share * leading}
-		for i, m := range f[1:] {
-			j := Job{Capture: m, Leader: f[0]}
-			if i == len(f)-2 || i == (len(f)-2)/2 {
-				j.Share = share * (1 - leading) / 2
+		sort.SliceStable(f, func(i, j int) bool { return threads(f[i]) > threads(f[j]) })
+		// of captures alone the total is less
+		share := min(max(f[0].Use.Family-apart[key], 0)/max(total, 1e-12), 1)
+		leader := leads[key]
+		if leader == nil {
+			leader = f[0]
+			if f = f[1:]; len(f) == 0 {
+				out[leader] = Job{Capture: leader, Share: share}
+				continue
 			}
-			out[m] = j
+			out[leader] = Job{Capture: leader, Share: share * leading}
+		}
+		checks := 2
+		if slices.ContainsFunc(f, func(m *capture.Manifest) bool { return m.Block != leader.Block }) {
+			checks = 4 // what a block's size does is less smooth
+		}
+		for _, m := range f {
+			out[m] = Job{Capture: m, Leader: leader}
+		}
+		for i := range checks {
+			m := f[((i+1)*len(f)+checks-1)/checks-1]
+			out[m] = Job{Capture: m, Leader: leader, Share: share * (1 - leading) / float64(checks)}
 		}
 	}
 	return out
 }
 
-// manyGrids tells of a capture whose kernel is launched in other grids for most of its time, so
+func kindOf(m *capture.Manifest) string {
+	return kind(&profile.Launch{Cubin: m.Cubin, Kernel: m.Kernel, Dynamic: m.Dynamic})
+}
+
+// manyGrids tells of a capture whose kernel is launched in other sizes for most of its time, so
 // that a copy for one grid would hardly ever run.
 func manyGrids(m *capture.Manifest) bool { return m.Use.Seconds < ownGrid*m.Use.Family }
 

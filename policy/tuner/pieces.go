@@ -27,7 +27,8 @@ func (a *account) pieces(results []decide.Result) []policy.Piece {
 	var out []policy.Piece
 	for _, row := range a.rows {
 		p := policy.Piece{Kernel: cmp.Or(short[row.Kernel], policy.ShortName(row.Kernel)),
-			Seconds: row.Seconds, After: row.Seconds, Why: row.Why}
+			Seconds: row.Seconds, After: row.Seconds, Why: row.Why,
+			Cut: row.Cut && row.Why == ""}
 		if t := by[row.Kernel]; t.before > 0 {
 			p.After *= t.after / t.before
 		}

@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	"gnvcc/policy"
@@ -55,14 +57,14 @@ type ReplaySearch struct {
 	counted bool // the tuner knows how often things were launched
 	account account
 	standby *replay.Standby // for the next replay; nil: none
-	rest    []Job           // that come after this one
+	rest    []Job           // that come next, as far as it is known
 }
 
 // gpu is where launches are replayed.
 func (w *ReplaySearch) gpu() GPU { return ThisGPU(w.GPU) }
 
-// Search replays captures, the heaviest first, each with its share of the budget; and again those
-// on which what won later, on another launch, was not compared.
+// Search replays captures, those that promise most first (agenda.go), each with its share of the
+// budget; and again those on which what won later, on another launch, was not compared.
 func (w *ReplaySearch) Search(ctx context.Context, list []Job) {
 	if w.spread != nil {
 		w.spread(ctx, w, list)
@@ -72,88 +74,103 @@ func (w *ReplaySearch) Search(ctx context.Context, list []Job) {
 		w.classify(j.Capture)
 	}
 	w.account.wanted(list)
+	w.pass(ctx, list)
+}
+
+// pass does jobs until the budget is used up. The next capture is unpacked meanwhile.
+func (w *ReplaySearch) pass(ctx context.Context, list []Job) {
 	begun := time.Now()
-	w.pass(ctx, list, w.Budget)
-	left := w.Budget - time.Since(begun)
-	if missed := w.missed(list); left > least && ctx.Err() == nil {
-		w.pass(ctx, missed, left)
-	}
-}
-
-// missed are the captures that were replayed, but not with what won on their configuration.
-func (w *ReplaySearch) missed(list []Job) []Job {
-	return slices.DeleteFunc(slices.Clone(list), func(j Job) bool {
-		return !w.account.same(j.Capture) || !w.Tuner.Missed(configuration(j.Capture), j.Capture.ID)
-	})
-}
-
-// pass goes through a list once, for a time. The next capture is unpacked meanwhile.
-func (w *ReplaySearch) pass(ctx context.Context, list []Job, budget time.Duration) {
-	var sum float64
+	a := w.newAgenda(list, func() time.Duration { return w.Budget - time.Since(begun) })
 	for _, j := range list {
-		sum += j.Share
 		if manyGrids(j.Capture) {
 			w.Tuner.ManyGrids(configuration(j.Capture))
 		}
 	}
-	done := make(chan struct{})
-	files := w.unpack(list, done)
-	defer func() {
-		close(done)
-		for f := range files { // one that is on its way
-			f.close()
+	files := map[*item]<-chan file{} // those that are on their way, or there
+	var dropped sync.WaitGroup
+	defer dropped.Wait()
+	fetch := func(wanted ...*item) {
+		for x, c := range files {
+			if !slices.Contains(wanted, x) {
+				dropped.Go(func() { (<-c).close() })
+				delete(files, x)
+			}
 		}
-	}()
-	begun := time.Now()
+		for _, x := range wanted {
+			if x != nil && files[x] == nil {
+				files[x] = w.unpack(x)
+			}
+		}
+	}
+	defer fetch()
 	defer func() { w.standby.Close() }()
-	for i, j := range list {
-		left := budget - time.Since(begun)
-		part := time.Duration(float64(left) * j.Share / max(sum, 1e-12))
-		sum -= j.Share
-		if ctx.Err() != nil {
-			return
-		}
-		if left < least {
-			w.Say("the budget of %v is used up: %d of %d captures were not searched; the next run continues",
-				budget, len(list)-i, len(list))
-			return
-		}
-		w.rest = list[i:]
-		w.prepare(ctx, nil)
-		if i == 0 {
-			w.ahead()
-		}
-		w.rest = list[i+1:]
-		asked := time.Now()
-		f := <-files
-		there := time.Now()
-		if w.settled(j, nil) {
-			w.account.stands(cmp.Or(j.Leader, j.Before), j.Capture)
-			f.close()
+	for now := a.next(nil); now != nil && ctx.Err() == nil; now = a.next(files) {
+		if w.settled(now.Job, nil) {
+			w.account.stands(cmp.Or(now.Leader, now.Before), now.Capture)
+			now.visits++
 			continue
 		}
-		if j.Leader != nil {
-			w.Tuner.CheckOnly(configuration(j.Capture))
+		if a.left() < least {
+			a.tell()
+			return
 		}
-		w.Say("replaying %s (%.0f %%): %d of %d captures, at most %.0f s", policy.ShortName(j.Capture.Kernel),
-			100*j.Share, i+1, len(list), max(part, least).Seconds())
-		if w.At != nil {
-			w.At(i+1, len(list), begun.Add(w.Budget))
+		w.rest = []Job{now.Job}
+		w.prepare(ctx, nil)
+		if a.visited() == 0 {
+			w.ahead()
 		}
-		// the rest is for the process' start, and for varied data
-		w.Tuner.SetBudget(max(part*4/5, least), min(spare, left/5))
-		w.ahead()
-		if f.err != nil {
-			w.Say("%s: %v", policy.ShortName(j.Capture.Kernel), f.err)
-			w.account.replayed(j.Capture, false, "", f.err)
-		} else {
-			w.one(ctx, j.Capture, f.u)
+		asked := time.Now()
+		fetch(append(slices.Collect(maps.Keys(files)), now)...)
+		f := <-files[now]
+		delete(files, now)
+		there := time.Now()
+		next, other := a.after(now)
+		fetch(next, other)
+		if w.rest = nil; next != nil {
+			w.rest = []Job{next.Job}
 		}
-		more := w.Tuner.Aside()
-		budget, w.Budget = budget+more, w.Budget+more
+		w.search(ctx, a, now, f)
+		w.Budget += w.Tuner.Aside()
 		f.close()
-		w.account.took(j.Capture, there.Sub(asked), time.Since(there))
+		a.learn(now)
+		w.account.took(now.Capture, there.Sub(asked), time.Since(there), now.cut && now.leads())
+		now.visits++
 	}
+}
+
+// search does a job whose file is there.
+func (w *ReplaySearch) search(ctx context.Context, a *agenda, now *item, f file) {
+	is := configuration(now.Capture)
+	if now.Leader != nil {
+		w.Tuner.CheckOnly(is)
+	}
+	left := a.left()
+	part := a.part(now)
+	n, again := a.visited()+1, ""
+	if now.visits > 0 {
+		n, again = n-1, "again: "
+	}
+	w.Say("replaying %s (%.0f %%): %s%d of %d captures, at most %.0f s",
+		policy.ShortName(now.Capture.Kernel), 100*now.Share, again, n, len(a.items),
+		max(part, least).Seconds())
+	if w.At != nil {
+		w.At(n, len(a.items), time.Now().Add(left))
+	}
+	// the rest is for the process' start, and for varied data
+	w.Tuner.SetBudget(max(part*4/5, least), min(spare, left/5))
+	if now.visits > 0 {
+		w.Tuner.GoOn(is)
+	} else if look := a.look(now); look != nil {
+		w.Tuner.SetBudget(max(left*4/5, least), min(spare, left/5))
+		w.Tuner.SetLook(*look)
+	}
+	w.ahead()
+	if f.err != nil {
+		w.Say("%s: %v", policy.ShortName(now.Capture.Kernel), f.err)
+		w.account.replayed(now.Capture, false, "", f.err)
+		return
+	}
+	w.one(ctx, now.Capture, f.u)
 }
 
 // settled tells whether a capture has nothing more to tell: there is nothing that could be checked
@@ -210,22 +227,19 @@ func (f file) close() {
 	}
 }
 
-// unpack unpacks captures one after the other, one ahead of the reader, until done is closed.
-func (w *ReplaySearch) unpack(list []Job, done <-chan struct{}) <-chan file {
-	files := make(chan file)
+// unpack unpacks a capture beside what is done meanwhile; nil: there is none.
+func (w *ReplaySearch) unpack(j *item) <-chan file {
+	c := make(chan file, 1)
+	if j == nil {
+		close(c)
+		return c
+	}
 	go func() {
-		defer close(files)
-		for _, j := range list {
-			u, err := replay.Unpack(w.Captures, j.Capture, cmp.Or(w.memory.For(j.Capture.Filled), w.Scratch))
-			select {
-			case files <- file{u, err}:
-			case <-done:
-				file{u, err}.close()
-				return
-			}
-		}
+		u, err := replay.Unpack(w.Captures, j.Capture, cmp.Or(w.memory.For(j.Capture.Filled), w.Scratch))
+		c <- file{u, err}
+		close(c)
 	}()
-	return files
+	return c
 }
 
 // classify tells a capture which of its ranges the kernel reads as floating point alone. Where a

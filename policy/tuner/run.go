@@ -67,6 +67,7 @@ func Run(asked Request) (exit profile.Exit, err error) {
 		finish = err
 	}
 	if r.replays != nil {
+		r.replays.account.settle(results)
 		r.replays.account.log(environment.Read().Log(), time.Now())
 	}
 	if r.Found != nil {

@@ -118,6 +118,7 @@ type task struct {
 // Search searches with the engine, in the place of ReplaySearch.pass.
 func (x Spread) Search(ctx context.Context, w *ReplaySearch, list []Job) []decide.Result {
 	s := &spreading{Spread: x, w: w, begun: time.Now()}
+	w.account.wanted(list)
 	tasks := s.tasks(list)
 	workers, err := s.open(ctx)
 	if err != nil {
@@ -338,6 +339,9 @@ func (s *spreading) unsearched(t *task, err error) {
 	s.w.Say("%s was not searched: %v", t.kernel.Short, err)
 	s.results = append(s.results, decide.Result{Kernel: *t.kernel,
 		Alone: []decide.Alone{{Reason: "not searched: " + err.Error()}}})
+	for _, j := range t.jobs {
+		s.w.account.replayed(j.Capture, false, "", err)
+	}
 }
 
 // do has a worker do a task, and keeps what came of it.
@@ -412,7 +416,7 @@ func (s *spreading) take(t *task, done *Done) error {
 			return err
 		}
 	}
-	result := decide.Result{Kernel: *t.kernel}
+	result := decide.Result{Kernel: *t.kernel, Lost: done.Lost}
 	for _, reason := range done.Alone {
 		result.Alone = append(result.Alone, decide.Alone{Reason: reason})
 	}
@@ -427,7 +431,11 @@ func (s *spreading) take(t *task, done *Done) error {
 	}
 	s.results = append(s.results, result)
 	for _, j := range t.jobs {
-		s.w.account.replayed(j.Capture, true, done.Unsearched[j.Capture.ID], nil)
+		for _, r := range done.Rows {
+			if r.Capture == j.Capture.ID {
+				s.w.account.brought(j, r)
+			}
+		}
 	}
 	return nil
 }
@@ -484,6 +492,5 @@ func (s *spreading) here(ctx context.Context, tasks []*task) {
 	for _, t := range tasks {
 		jobs = append(jobs, t.jobs...)
 	}
-	s.w.account.wanted(jobs)
-	s.w.pass(ctx, jobs, s.w.Budget)
+	s.w.pass(ctx, jobs)
 }

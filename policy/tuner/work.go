@@ -1,6 +1,7 @@
 package tuner
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -72,8 +73,8 @@ type Done struct {
 	Alone     []string          // why it was left alone
 	Notebook  map[string][]byte // what the search wrote down, by the keys of memos
 	Said      []string
-	// by capture: why nothing was searched on it
-	Unsearched map[string]string
+	Rows      []row  // of the account: how each capture went
+	Lost      string // what ended a process while it was tuned
 }
 
 // A WorkMachine is what a worker must have in common with others.
@@ -181,13 +182,16 @@ func (w Worker) search(ctx context.Context, o *order, captures *capture.Store, j
 		Say: func(format string, args ...any) {
 			done.Said = append(done.Said, fmt.Sprintf(format, args...))
 		}, memory: memory}
-	s.Search(ctx, jobs)
-	done.Unsearched = map[string]string{}
+	var list []*capture.Manifest
 	for _, j := range jobs {
-		done.Unsearched[j.Capture.ID] = run.Unsearched(configuration(j.Capture))
+		list = append(list, j.Capture)
 	}
+	s.account.captured(list)
+	s.Search(ctx, jobs)
+	done.Rows = s.account.rows
 	results, err := run.Finish()
 	for _, r := range results {
+		done.Lost = cmp.Or(done.Lost, r.Lost)
 		for _, a := range r.Alone {
 			done.Alone = append(done.Alone, a.Reason)
 		}

@@ -67,7 +67,7 @@ const (
 // A weight is what a configuration took in earlier runs.
 type weight struct {
 	share  float64 // of the program's time
-	family float64 // what all grids had, of the same
+	family float64 // what all sizes of the kernel had, of the same
 	sets   profile.Sets
 	total  float64 // seconds of the sets
 }
@@ -80,13 +80,13 @@ func (p *Profile) weights() map[string]weight {
 	out := map[string]weight{}
 	families := map[string]float64{}
 	for _, l := range p.Shapes {
-		families[familyOf("", l.Kernel, l.Block, l.Dynamic)] += l.Seconds / p.Seconds
+		families[familyOf("", l.Kernel, l.Dynamic)] += l.Seconds / p.Seconds
 	}
 	for _, l := range p.Shapes {
 		key := fmt.Sprint(l.Kernel, l.Grid, l.Block, l.Dynamic)
 		w := out[key]
 		w.share += l.Seconds / p.Seconds
-		w.family = families[familyOf("", l.Kernel, l.Block, l.Dynamic)]
+		w.family = families[familyOf("", l.Kernel, l.Dynamic)]
 		w.total += l.Seconds
 		w.sets = w.sets.Join(l.Sets)
 		out[key] = w
@@ -142,7 +142,8 @@ func (c *Collector) due(s *shape, k *ofKernel, l *profile.Launch) bool {
 			return c.may(dear, dearOf)
 		case heavy, earlier.share >= setShare:
 			return c.may(atMost, atMostOf)
-		case c.family(l).grows(l.Grid), k.captures+k.tries < mostTaken && c.family(l).wants(l.Grid):
+		case c.family(l).grows(sizeOf(l.Grid, l.Block)),
+			k.captures+k.tries < mostTaken && c.family(l).wants(sizeOf(l.Grid, l.Block)):
 			return c.may(atMost, atMostOf)
 		}
 		return false

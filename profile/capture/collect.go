@@ -196,7 +196,7 @@ func (c *Collector) Launch(l *profile.Launch) profile.Verdict {
 		return profile.Verdict{}
 	}
 	if f := c.family(l); s.tries+len(s.captures) == 0 {
-		f.blocks = append(f.blocks, blocksOf(l.Grid))
+		f.sizes = append(f.sizes, sizeOf(l.Grid, l.Block))
 	}
 	n, _ := setOf(l)
 	x := &taken{shape: s, asked: c.now(), room: min(left, c.limits.Launch, max(l.Bytes, 1)),

@@ -7,61 +7,69 @@ import (
 	"gnvcc/profile"
 )
 
-// Kernels of which every launch has another grid, as in a factorisation: no configuration weighs
-// anything, all of them together may be the whole run. Few grids stand for the family: the first
-// ones, and then those with half (or twice) the blocks of any that was captured.
+// Kernels of which every launch has another size, as in a factorisation, or in a front that moves
+// through an array: no configuration weighs anything, all of them together may be the whole run.
+// Few sizes stand for the family: the first ones, and then those with half (or twice) the blocks,
+// or the threads in a block, of any that was captured.
 
 const (
-	firstGrids = 3 // of a family, that are captured however near they are
-	mostGrids  = 8 // of a family, beyond which only heavy ones are
+	firstSizes = 3 // of a family, that are captured however near they are
+	mostSizes  = 8 // of a family, beyond which only heavy ones are
 )
 
-// A family is all launches of a kernel that differ in nothing but the grid.
+// A family is all launches of a kernel that differ in nothing but grid and block.
 type family struct {
-	blocks  []int   // of the grids of which a capture was asked for
+	sizes   []size  // of which a capture was asked for
 	seconds float64 // of all launches; at the run's end
-	grids   int
+	members int
 }
 
-func familyOf(cubin, kernel string, block [3]int, dynamic int) string {
-	return fmt.Sprint(cubin, kernel, block, dynamic)
+// A size is how many blocks a launch has, and threads in each.
+type size struct{ blocks, threads int }
+
+func sizeOf(grid, block [3]int) size {
+	return size{grid[0] * grid[1] * grid[2], block[0] * block[1] * block[2]}
+}
+
+func familyOf(cubin, kernel string, dynamic int) string {
+	return fmt.Sprint(cubin, kernel, dynamic)
 }
 
 func (c *Collector) family(l *profile.Launch) *family {
-	key := familyOf(l.Cubin, l.Kernel, l.Block, l.Dynamic)
+	key := familyOf(l.Cubin, l.Kernel, l.Dynamic)
 	if c.families[key] == nil {
 		c.families[key] = &family{}
 	}
 	return c.families[key]
 }
 
-// wants tells whether a grid that is new would stand for something.
-func (f *family) wants(grid [3]int) bool {
-	if len(f.blocks) < firstGrids {
-		return true
-	}
-	n := blocksOf(grid)
-	for _, b := range f.blocks {
-		if n < 2*b && b < 2*n {
-			return false
-		}
-	}
-	return len(f.blocks) < mostGrids
+// wants tells whether a size that is new would stand for something.
+func (f *family) wants(n size) bool {
+	return len(f.sizes) < firstSizes || len(f.sizes) < mostSizes && f.apart(n)
 }
 
-// grows tells whether a grid has twice the blocks of any before it: where grids become larger, the
-// last ones weigh most.
-func (f *family) grows(grid [3]int) bool {
-	return len(f.blocks) >= firstGrids && blocksOf(grid) >= 2*slices.Max(f.blocks)
+// apart tells of a size that is near none before it.
+func (f *family) apart(n size) bool {
+	return !slices.ContainsFunc(f.sizes, func(o size) bool {
+		return n.blocks < 2*o.blocks && o.blocks < 2*n.blocks && n.threads < 2*o.threads &&
+			o.threads < 2*n.threads
+	})
 }
 
-func blocksOf(grid [3]int) int { return grid[0] * grid[1] * grid[2] }
+// grows tells whether a size is that much larger than any before it: where launches become larger,
+// the last ones weigh most.
+func (f *family) grows(n size) bool {
+	return len(f.sizes) >= firstSizes && f.apart(n) &&
+		!slices.ContainsFunc(f.sizes, func(o size) bool {
+			return n.blocks*n.threads < 2*o.blocks*o.threads
+		})
+}
 
 // sum adds up the families' times.
 func (c *Collector) sum() {
 	for _, s := range c.order {
 		f := c.family(s.launch)
 		f.seconds += s.use.Seconds
-		f.grids++
+		f.members++
 	}
 }

@@ -69,3 +69,31 @@ func testFamily(t *testing.T, first, step int) {
 		}
 	}
 }
+
+// TestFamilyBlocks: the same where blocks become larger with the grid, as in a front that moves
+// through an array: sizes with twice as many of both.
+func TestFamilyBlocks(t *testing.T) {
+	c, cubin := collector(t)
+	var taken []int
+	var sum profile.Summary
+	for n := 1; n <= 160; n++ {
+		l := launchOf(t, cubin, 1, 1)
+		l.Grid, l.Block = [3]int{n, 1, 1}, [3]int{n, 1, 1}
+		if c.play(t, l, raw()); len(c.shape(l).captures) > 0 {
+			taken = append(taken, n)
+		}
+		sum.Kernels = append(sum.Kernels, profile.Seen{Launch: l, Seconds: 0.01, Sampled: 1})
+	}
+	sum.Whole = true
+	c.End(sum.Kernels[0].Launch.Process, sum)
+	if want := []int{1, 2, 3, 6, 12, 24, 48, 96}; !slices.Equal(taken, want) {
+		t.Errorf("captured %v, want %v", taken, want)
+	}
+	for _, s := range c.Finish().Seen {
+		for _, m := range s.Captures {
+			if fmt.Sprintf("%.3f", m.Use.Family) != "1.600" {
+				t.Errorf("%v: a family of %g s", m.Grid, m.Use.Family)
+			}
+		}
+	}
+}

@@ -103,8 +103,8 @@ type Use struct {
 	Seconds float64 `json:"seconds"`          // on the device, all of them; estimated from samples
 	Sampled int     `json:"sampled"`          // launches that were timed
 	Sets    int     `json:"sets"`             // captures of the same: the weight is theirs together
-	// on the device, of all launches of the kernel that differ from these in the grid alone; 0: there
-	// are no others
+	// on the device, of all launches of the kernel that differ from these in grid and block alone; 0:
+	// there are no others
 	Family float64 `json:"family,omitempty"`
 	Params []Param `json:"params,omitempty"`
 	// the program asks for the kernel's registers or occupancy

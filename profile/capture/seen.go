@@ -73,7 +73,7 @@ func (c *Collector) Finish() Run {
 		f := c.family(s.launch)
 		takeTurns(s.manifests())
 		for _, x := range s.divide() {
-			if f.grids > 1 {
+			if f.members > 1 {
 				x.Use.Family = f.seconds
 			}
 			for _, m := range x.Captures {

@@ -196,7 +196,7 @@ func TestDearCaptures(t *testing.T) {
 		now := time.Now()
 		c.now = func() time.Time { return now }
 		c.begun = now
-		for n := range firstGrids {
+		for n := range firstSizes {
 			small := launchOf(t, cubin, 1, 1)
 			small.Grid[0] = 10 + n
 			c.play(t, small, []byte("memory"))
@@ -235,7 +235,7 @@ func TestRefusedShapes(t *testing.T) {
 				c.LeftAlone(l, profile.TooLarge)
 			}
 		}
-		if tries == 0 || tries > firstGrids || took > time.Second && tries > 2 {
+		if tries == 0 || tries > firstSizes || took > time.Second && tries > 2 {
 			t.Errorf("%d captures of %v were tried", tries, took)
 		}
 		if seen := c.Finish().Seen; !strings.Contains(seen[0].Why, "4096 MiB (--capture-limit, or") {

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -16,6 +17,7 @@ import (
 	"sort"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/klauspost/compress/zstd"
@@ -32,10 +34,12 @@ import (
 // next capture of the same content writes it anew.
 type Store struct{ dir string }
 
-// Open opens a folder of captures, and makes it if need be.
+// Open opens a folder of captures, and makes it if need be. Where it may not be made (a store on a
+// read-only file system) there are none, and whoever writes one is told so.
 func Open(dir string) (*Store, error) {
 	for _, d := range []string{"launches", "chunks"} {
-		if err := os.MkdirAll(filepath.Join(dir, d), 0o700); err != nil {
+		err := os.MkdirAll(filepath.Join(dir, d), 0o700)
+		if err != nil && !errors.Is(err, fs.ErrPermission) && !errors.Is(err, syscall.EROFS) {
 			return nil, fmt.Errorf("opening the folder of captures: %w", err)
 		}
 	}

@@ -5,7 +5,9 @@
 #include "prints.h"
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,6 +43,7 @@ static void compute(const void *p) {
   const cuLaunchKernel_params *l = p;
   if (getenv("SLOW")) usleep(1000 * (unsigned)atoi(getenv("SLOW")));
   if (getenv("FULL") && fake_tools > 0) _exit(9); // with no memory left there is none for the launch
+  if (l->f == FAKE_KERNEL && l->gridDimX == 99) usleep(200000), raise(SIGUSR1);
   if (l->f == FAKE_KERNEL && !fake_capturing) fake_compute(*(CUdeviceptr *)l->kernelParams[0]);
 }
 
@@ -231,12 +234,32 @@ static void *forks(void *status) {
   return NULL;
 }
 
+static void exits(int signal) { exit(7); }
+
+static pthread_t worker;
+static void join(void) { pthread_join(worker, NULL); } // as a pool of threads does at the end
+static void *works(void *p) {
+  usleep(100000);
+  for (int i = 0; i < 20; i++) launch(FAKE_KERNEL, 100 + i, (CUdeviceptr)p), usleep(2000);
+  return NULL;
+}
+
+// As soon as a capture's file is there, closes descriptors that are not its own, and opens its own files.
+static void *takes_numbers(void *kept) {
+  char name[4096];
+  while (access(getenv("CAPTURE"), F_OK) != 0) usleep(100);
+  for (int fd = 3; fd < 64; fd++) close(fd);
+  for (int i = 0; i < 20; i++) snprintf(name, sizeof name, "%s.%d", (char *)kept, i), open(name, O_RDWR | O_CREAT, 0600);
+  return NULL;
+}
+
 static void *writes(void *p) {
   for (unsigned char n = 0;; n++) *(volatile unsigned char *)p = n;
 }
 
 int main(int n, char **argv) {
   if (n > 1 && strncmp(argv[1], "replay", 6) == 0 && !prints_keep()) return 3; // as a replayer does
+  if (n > 1 && strcmp(argv[1], "interrupted launch") == 0) atexit(join);
   void *agent = dlopen(getenv("CUDA_INJECTION64_PATH"), RTLD_NOW);
   int (*start)(void) = agent ? (int (*)(void))dlsym(agent, "InitializeInjection") : 0;
   const char *what = n > 1 ? argv[1] : "";
@@ -489,6 +512,61 @@ int main(int n, char **argv) {
     if (what[0] == 'b') pthread_create(&other, NULL, writes, q + (1 << 20));
     launch(FAKE_KERNEL, 8, (CUdeviceptr)q);
     _exit(7);
+  }
+  if (strncmp(what, "interrupted", 11) == 0) { // a handler calls exit while the agent has a lock, or holds a thread that another handler waits for
+    alarm(15);
+    signal(SIGUSR1, exits);
+    if (what[11]) {
+      pthread_create(&worker, NULL, works, (void *)p);
+      launch(FAKE_KERNEL, 99, p); // within which it comes
+    }
+    launch(FAKE_KERNEL, 8, p);
+    fake_interrupt = atoi(getenv("INTERRUPT"));
+    for (int i = 0; i < 40; i++) launch(FAKE_KERNEL, 9 + i, p);
+    return 7;
+  }
+  if (strcmp(what, "no function") == 0) { // behind a module's end, whose kernels have none either
+    CUpti_ModuleResourceData m = {.moduleId = 1};
+    CUpti_ResourceData r = {.context = FAKE_CONTEXT, .resourceDescriptor = &m};
+    cuLaunchKernel_params l = {.gridDimX = 8, .gridDimY = 1, .gridDimZ = 1, .blockDimX = 32, .blockDimY = 1, .blockDimZ = 1, .kernelParams = (void *[]){NULL}};
+    launch(FAKE_KERNEL, 8, p);
+    fake_callback(NULL, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING, &r);
+    result = CUDA_ERROR_INVALID_HANDLE;
+    CALL(cuLaunchKernel, &l, NULL);
+    return 7;
+  }
+  if (strcmp(what, "takes numbers") == 0) { // while a capture is written
+    pthread_t other;
+    char *kept = getenv("KEPT");
+    pthread_create(&other, NULL, takes_numbers, kept);
+    size_t n = (size_t)200 << 20;
+    unsigned char *q = malloc(n);
+    cuMemAlloc_v2_params a = {.dptr = (CUdeviceptr *)&q, .bytesize = n};
+    for (size_t i = 0; i < n; i++) q[i] = (unsigned char)(i * 31 + (i >> 20) * 7 + 1);
+    CALL(cuMemAlloc_v2, &a, NULL);
+    launch(FAKE_KERNEL, 8, (CUdeviceptr)q);
+    pthread_join(other, NULL);
+    return 7;
+  }
+  if (strcmp(what, "another's capture") == 0) { // ends of captures that are not the one under way
+    static const CUresult fails[] = {CUDA_ERROR_ILLEGAL_STATE, CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD, CUDA_ERROR_INVALID_VALUE};
+    cuStreamBeginCapture_v2_params b = {0};
+    cuStreamEndCapture_params e = {0};
+    for (int i = 0; i < 6; i++) launch(FAKE_KERNEL, 8, p);
+    CALL(cuStreamBeginCapture_v2, &b, NULL);
+    fake_capturing = 1;
+    for (int i = 0; i < 3; i++) {
+      result = fails[i];
+      CALL(cuStreamEndCapture, &e, NULL);
+      result = CUDA_SUCCESS;
+      usleep(600000);
+      launch(FAKE_KERNEL, 8, p);
+      launch(FAKE_OTHER, 9 + i, p);
+    }
+    fake_capturing = 0;
+    CALL(cuStreamEndCapture, &e, NULL);
+    launch(FAKE_OTHER, 20, p);
+    return fake_harm ? 5 : 7;
   }
   if (strcmp(what, "mix") == 0) return mix();
   if (strcmp(what, "three grids") == 0) {

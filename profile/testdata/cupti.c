@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "fake.h"
 #include <dlfcn.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +16,15 @@ CUpti_CallbackFunc fake_callback;
 static pid_t watched;
 static void at_end(void) {
   if (getpid() != watched) raise(SIGSEGV);
+}
+
+// INTERRUPT: at so many locks of the program's that are given back, from fake_interrupt's being set on, a signal comes first.
+int fake_interrupt;
+int pthread_mutex_unlock(pthread_mutex_t *m) {
+  static int (*real)(pthread_mutex_t *);
+  if (!real) real = (int (*)(pthread_mutex_t *))dlsym(RTLD_NEXT, "pthread_mutex_unlock");
+  if (fake_interrupt > 0 && --fake_interrupt == 0) raise(SIGUSR1);
+  return real(m);
 }
 
 CUptiResult cuptiSubscribe(CUpti_SubscriberHandle *s, CUpti_CallbackFunc f, void *user) {

@@ -121,7 +121,7 @@ static CUresult attribute_of_theirs(void *v, CUpointer_attribute a) {
 DO(cuPointerGetAttribute, (void *v, CUpointer_attribute a, CUdeviceptr p), return p >= (CUdeviceptr)fake_theirs && p < (CUdeviceptr)fake_theirs + sizeof fake_theirs ? attribute_of_theirs(v, a) : CUDA_ERROR_INVALID_VALUE)
 static int kernels, ran; // launched by the agent; by the application
 DO(cuEventCreate, (CUevent * e, unsigned flags), UNSAFE; *e = malloc(sizeof(int)))
-DO(cuEventRecord, (CUevent e, CUstream s), *(int *)e = ran)
+DO(cuEventRecord, (CUevent e, CUstream s), if (atomic_load(&fake_capturing)) atomic_fetch_add(&fake_harm, 1); *(int *)e = ran)
 DO(cuEventQuery, (CUevent e), UNSAFE)
 DO(cuEventDestroy_v2, (CUevent e), free(e))
 // A kernel takes 500 us; where streams run BESIDE each other, all but the first one wait for others' blocks. In a session, whose tools run,

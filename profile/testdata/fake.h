@@ -36,4 +36,5 @@ struct fake_array { // a CUarray is one of these
 };
 extern struct fake_array *fake_written; // by kernels, as a surface: each byte is 1 more, by a candidate SURFACE more
 
+extern int fake_interrupt;               // cupti.c
 extern CUpti_CallbackFunc fake_callback; // the agent's

@@ -65,11 +65,11 @@ func prepare(t *testing.T, tk toolkit, cu string, flags ...string) (*program, []
 	if err := os.WriteFile(filepath.Join(p.dir, p.base+".cu"), text, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	p.env = os.Environ()
+	p.env = append(os.Environ(), kits.Short(string(text)))
 	args := append([]string{"--dryrun", "--keep", "-arch=sm_90", "-std=c++17", "--extended-lambda"},
 		flags...)
 	cmd := exec.Command(tk.nvcc, append(args, "-c", p.base+".cu")...)
-	cmd.Dir = p.dir
+	cmd.Dir, cmd.Env = p.dir, p.env
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("nvcc --dryrun: %v\n%s", err, out)

@@ -12,6 +12,8 @@ type Launch struct {
 	Dynamic     int    // bytes of shared memory beside the static
 	Params      []byte // as they stand behind each other in the constant bank
 	Limit       int    // instructions of warps; 0: as many as a minute has
+	// Done ends the launch, with an error, when it is closed.
+	Done <-chan struct{}
 	// Order has warps run by turns, of several blocks at a time, each a few instructions: another
 	// number is another order. 0: a block after the other, each warp as far as it comes.
 	Order int64
@@ -25,6 +27,9 @@ type Result struct {
 }
 
 const usualLimit = 1 << 26
+
+// mostShared is what a block may have of shared memory on sm_90.
+const mostShared = 227 << 10
 
 // Where the windows of shared and local memory begin in generic addresses. Neither meets a buffer.
 const (
@@ -58,6 +63,10 @@ func (p *Program) Run(m *Memory, l Launch) (Result, error) {
 	if threads < 1 || threads > 1024 || l.Grid[0] < 1 || l.Grid[1] < 1 || l.Grid[2] < 1 {
 		return Result{}, fmt.Errorf("emulate %s: a grid of %v blocks of %v threads can't be launched",
 			p.Name, l.Grid, l.Block)
+	}
+	if l.Dynamic < 0 || p.Facts.Shared+l.Dynamic > mostShared {
+		return Result{}, fmt.Errorf("emulate %s: %d bytes of dynamic shared memory can't be had beside %d",
+			p.Name, l.Dynamic, p.Facts.Shared)
 	}
 	if k := p.Facts; k.MaxThreads > 0 && threads > k.MaxThreads || k.Cluster != [3]int{} {
 		return Result{}, fmt.Errorf("emulate %s: it is not for blocks of %d threads, or for clusters",
@@ -105,6 +114,16 @@ func (r *running) fill() {
 // known tells of places in front of the parameters whose meaning is known.
 func known(at, size int) bool {
 	return at+size <= 24 || at >= 0x20 && at+size <= 0x2c || at >= 0x208
+}
+
+// stopped tells whether nobody waits for the launch any more.
+func (r *running) stopped() bool {
+	select {
+	case <-r.Done:
+		return true
+	default:
+		return false
+	}
 }
 
 func (r *running) bank(n int) []byte {

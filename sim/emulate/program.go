@@ -116,6 +116,9 @@ func Unknown(err error) bool {
 	return errors.As(err, &u)
 }
 
+// errStopped ends a launch whose Done was closed.
+var errStopped = errors.New("the launch was stopped")
+
 // endless is the error of a launch that has run more instructions than it may.
 type endless struct{ error }
 

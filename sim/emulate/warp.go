@@ -98,6 +98,9 @@ func (w *warp) advance(g *group, slice int) error {
 			return endless{fmt.Errorf("%s at %#x: more than %d instructions: it may never end", i.name,
 				i.offset, launch.Limit)}
 		}
+		if launch.steps%1024 == 0 && launch.stopped() {
+			return errStopped
+		}
 		if err := w.step(i, g); err != nil {
 			return fmt.Errorf("%s at %#x: %w", i.name, i.offset, err)
 		}

@@ -24,6 +24,16 @@ double now(void) {
   return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
+bool talk_begin(void) {
+  for (;;) {
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    t.tv_sec++;
+    if (pthread_mutex_timedlock(&talk, &t) == 0) return true;
+    if (atomic_load(&agent_off)) return false;
+  }
+}
+
 void note(const char *format, ...) {
   char text[512];
   va_list args;
@@ -47,7 +57,12 @@ static __thread int counted; // calls of this thread within calls, of which the 
 static void gate_wait(void) {
   if (!atomic_load(&closed)) return;
   pthread_mutex_lock(&gate_lock);
-  while (atomic_load(&closed)) pthread_cond_wait(&gate_opened, &gate_lock);
+  while (atomic_load(&closed) && !atomic_load(&agent_off)) {
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    t.tv_sec++; // who has closed it may be gone: see on_exit_process
+    pthread_cond_timedwait(&gate_opened, &gate_lock, &t);
+  }
   pthread_mutex_unlock(&gate_lock);
 }
 
@@ -55,7 +70,7 @@ void gate_enter(void) {
   if (counted++ > 0) return;
   for (;;) {
     atomic_fetch_add(&inflight, 1);
-    if (!atomic_load(&closed)) return;
+    if (!atomic_load(&closed) || atomic_load(&agent_off)) return;
     atomic_fetch_sub(&inflight, 1);
     gate_wait();
   }
@@ -444,6 +459,10 @@ static void on_resource(CUpti_CallbackId id, const CUpti_ResourceData *r) {
   }
 }
 
+static bool still_captured(const CUresult *r) {
+  return !r || *r == CUDA_ERROR_ILLEGAL_STATE || *r == CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD || *r == CUDA_ERROR_INVALID_VALUE || *r == CUDA_ERROR_INVALID_HANDLE;
+}
+
 static void on_call(enum action a, CUpti_CallbackId id, const CUpti_CallbackData *c) {
   if (a == ASK) { // the runtime may ask within a call of its own: no gate
     if (c->callbackSite == CUPTI_API_ENTER) on_question(c->functionName, c->functionParams);
@@ -457,7 +476,8 @@ static void on_call(enum action a, CUpti_CallbackId id, const CUpti_CallbackData
     gate_wait();
     return;
   }
-  if (a == CAPTURE_END) // also when it fails: the capture is over
+  // Also when it fails the capture is over, but where it was not this stream's, or this thread may not end it.
+  if (a == CAPTURE_END && !still_captured(c->functionReturnValue))
     for (int n = atomic_load(&captures); n > 0 && !atomic_compare_exchange_weak(&captures, &n, n - 1);) {}
   bool success = c->functionReturnValue && *(const CUresult *)c->functionReturnValue == CUDA_SUCCESS;
   if (a == LAUNCH || a == LAUNCH_EX || a == COOPERATIVE) sample_end(success);
@@ -469,6 +489,8 @@ static void on_call(enum action a, CUpti_CallbackId id, const CUpti_CallbackData
   gate_leave();
 }
 
+static __thread int called; // this thread is in a callback of ours
+
 // What the application's thread must not notice: that it waits for us at calls which are cancellation points, while it holds locks of
 // ours (a thread that was cancelled there would hold them for ever), and what they leave in errno.
 static void CUPTIAPI on_callback(void *user, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void *data) {
@@ -477,9 +499,11 @@ static void CUPTIAPI on_callback(void *user, CUpti_CallbackDomain domain, CUpti_
   bool call = domain != CUPTI_CB_DOMAIN_RESOURCE;
   if (call && (inside == RESOLVING || id >= CUPTI_DRIVER_TRACE_CBID_SIZE || actions[id] == NOTHING)) return;
   int error = errno, cancel;
+  called++;
   pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
   if (call) on_call((enum action)actions[id], id, data);
   else on_resource(id, data);
+  called--;
   pthread_setcancelstate(cancel, NULL);
   errno = error;
 }
@@ -518,6 +542,12 @@ static void on_exit_process(int status, void *unused) {
   (void)unused;
   if (forked) on_child_exit(status);
   if (atomic_load(&agent_off)) return;
+  // A signal's handler that calls exit may have come while this thread has locks of ours or the gate closed, and so they stay: nothing is asked
+  // for any more, neither here nor by threads that the program's earlier handlers wait for.
+  if (called > 0 || capture_pending() || graph_pending()) {
+    atomic_store(&agent_off, true);
+    return;
+  }
   for (int i = 0; pthread_mutex_trylock(&talk) != 0; i++) { // another thread may be in a session for a long time
     if (i == 100) return;
     usleep(10000);

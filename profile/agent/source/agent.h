@@ -75,6 +75,13 @@ struct buffer {
   bool bad;          // a reader ran over the end, or memory ran out
 };
 
+// A descriptor of ours. An application that closes descriptors it did not open may have another file at the number since, which is not ours to touch.
+struct descriptor {
+  int fd; // -1: none
+  uint64_t device, inode;
+};
+bool descriptor_begin(struct descriptor *d, int fd);
+bool descriptor_ours(const struct descriptor *d);
 bool socket_open(const char *path);
 void socket_close(void);  // for good: from now on the agent is off
 void socket_forked(void); // in a child: drop the parent's connection
@@ -99,6 +106,7 @@ void buffer_free(struct buffer *b);
 
 extern atomic_bool agent_off;         // nothing is to be done any more
 extern pthread_mutex_t talk;          // held by the thread that talks to gnvcc
+bool talk_begin(void);                // takes talk; false: the agent is off, which the thread that has it may not have been able to give back
 extern atomic_int captures;           // stream captures under way in the process
 enum inside { OUTSIDE, OURS, RESOLVING }; // whose driver calls are these? RESOLVING: ours, but modules may be loaded by them
 extern __thread enum inside inside;

@@ -20,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -49,7 +50,7 @@ struct item { // an allocation, a variable of the kernel's module, or (FOUND) me
 struct capture {
   const struct launch *l;
   const struct kernel *k;
-  int fd;
+  struct descriptor file;
   char *path;
   struct bounds may;
   uint64_t written, managed, filled; // bytes: of the file; of managed memory; of memory in chunks that are not zero
@@ -75,7 +76,7 @@ struct capture {
   CUstream stream;
 };
 static struct capture *pending; // of the thread that holds talk, between the launch's two ends
-static int file = -1; // that is open
+static struct descriptor file = {.fd = -1}; // that is open
 static __thread bool mine;
 static __thread bool rested; // the device, for the capture of this launch, whatever came of it
 
@@ -89,7 +90,7 @@ static bool give_up(struct capture *c, const char *why) {
 // (profile/capture/limits.go has the same).
 static bool roomy(struct capture *c) {
   struct statfs fs;
-  if (fstatfs(c->fd, &fs) != 0) return true; // a write will tell
+  if (fstatfs(c->file.fd, &fs) != 0) return true; // a write will tell
   uint64_t size = (uint64_t)fs.f_bsize, keep = fs.f_blocks * size / 20, most = (uint64_t)4 << 30, left = fs.f_bavail * size;
   if (fs.f_type == IN_MEMORY && room_memory() < left) left = room_memory();
   return left > (keep < most ? keep : most) + PIECE || give_up(c, "the disk of the capture's file is nearly full");
@@ -104,7 +105,7 @@ static bool write_all(struct capture *c, const void *p, size_t n) {
   if (c->written + n > c->may.file) return give_up(c, "the captures of this run have no more room");
   if (c->written + n > c->longest) return give_up(c, "the program may not write files as large as the capture (RLIMIT_FSIZE)");
   for (const uint8_t *b = p; n > 0;) {
-    ssize_t k = write(c->fd, b, n);
+    ssize_t k = descriptor_ours(&c->file) ? write(c->file.fd, b, n) : 0;
     if (k < 0 && errno == EINTR) continue;
     if (k <= 0) return give_up(c, "the file of the capture can't be written (is the disk full?)");
     b += k;
@@ -577,8 +578,8 @@ static bool write_objects(struct capture *c) {
 
 static void drop(struct capture *c) {
   if (!c) return;
-  file = -1;
-  if (c->fd >= 0) close(c->fd);
+  file.fd = -1;
+  if (descriptor_ours(&c->file)) close(c->file.fd);
   if (c->why) unlink(c->path);
   free(c->path);
   for (size_t i = 0; c->items && i < c->n; i++) free(c->items[i].name);
@@ -595,8 +596,14 @@ static void drop(struct capture *c) {
 static bool before(struct capture *c, const struct variable *v, uint32_t nv) {
   struct rlimit most;
   c->longest = getrlimit(RLIMIT_FSIZE, &most) == 0 && most.rlim_cur != RLIM_INFINITY ? most.rlim_cur : UINT64_MAX;
-  file = c->fd = open(c->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-  if (c->fd < 0) return give_up(c, "can't create the file of the capture");
+  bool open_now = descriptor_begin(&c->file, open(c->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
+  file = c->file;
+  struct stat st; // between the two another thread may have closed it and got its number
+  if (open_now && (lstat(c->path, &st) != 0 || st.st_dev != c->file.device || st.st_ino != c->file.inode)) {
+    file.fd = c->file.fd = -1;
+    return give_up(c, "the program closes files that it did not open");
+  }
+  if (!open_now) return give_up(c, "can't create the file of the capture");
   uint8_t *args = calloc(1, c->k->bytes + 8);
   bool ok = args && launch_gather(c->l, c->k, args) && list_items(c, v, nv) && from_arguments(c, args) && write_kernel(c, args);
   if (!ok && !c->why) give_up(c, "the launch's arguments can't be read");
@@ -623,7 +630,7 @@ bool capture_before(const struct launch *l, const struct kernel *k, const char *
     snprintf(why, n, "out of memory");
     return false;
   }
-  *c = (struct capture){.l = l, .k = k, .fd = -1, .path = strdup(path), .may = *may, .textures = textures, .begin = now(), .stream = l->stream};
+  *c = (struct capture){.l = l, .k = k, .file = {.fd = -1}, .path = strdup(path), .may = *may, .textures = textures, .begin = now(), .stream = l->stream};
   bool closed = c->path && gate_close(PATIENCE);
   CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
   cu.ThreadExchangeStreamCaptureMode(&mode);
@@ -710,7 +717,7 @@ static bool write_after(struct capture *c) {
 bool capture_pending(void) { return mine; }
 
 void capture_forked(void) {
-  if (file >= 0) close(file);
+  if (descriptor_ours(&file)) close(file.fd);
 }
 
 bool capture_rested(void) {

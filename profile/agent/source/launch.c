@@ -482,7 +482,11 @@ static void ask(struct shape *s, const struct launch *l, uint32_t *values) {
   struct kernel *k = s->kernel;
   if (!walking) {
     gate_leave(); // or the thread that has a session would wait for us, and we for it
-    pthread_mutex_lock(&talk);
+    if (!talk_begin()) {
+      free(values);
+      gate_enter();
+      return;
+    }
   }
   inside = OURS;
   if (observing) { // so that it knows what weighs
@@ -612,6 +616,7 @@ void launch_counted(struct launch *l, uint64_t n) {
 }
 
 void on_launch(struct launch *l) {
+  if (!l->f) return; // the driver will refuse it; kernels that are gone have none either
   if (atomic_load_explicit(&captures, memory_order_relaxed) > 0) {
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
     inside = OURS;

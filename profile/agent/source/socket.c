@@ -14,50 +14,51 @@
 #error "the protocol is little endian"
 #endif
 
-static int fd = -1;
-static dev_t device; // the socket's, and its number there
-static ino_t inode;
+static struct descriptor is = {.fd = -1};
 
-// An application that closes descriptors it did not open may have another file at the number since, which is not ours to touch.
-static bool ours(void) {
+bool descriptor_ours(const struct descriptor *d) {
   struct stat st;
-  return fd >= 0 && fstat(fd, &st) == 0 && st.st_dev == device && st.st_ino == inode;
+  return d->fd >= 0 && fstat(d->fd, &st) == 0 && st.st_dev == d->device && st.st_ino == d->inode;
+}
+
+bool descriptor_begin(struct descriptor *d, int fd) {
+  struct stat st;
+  d->fd = fd;
+  if (fd < 0 || fstat(fd, &st) != 0) return false;
+  d->device = st.st_dev;
+  d->inode = st.st_ino;
+  return true;
 }
 
 bool socket_open(const char *path) {
   struct sockaddr_un a = {.sun_family = AF_UNIX};
   if (strlen(path) >= sizeof a.sun_path) return false;
   strcpy(a.sun_path, path);
-  fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (fd < 0) return false;
   while (connect(fd, (struct sockaddr *)&a, sizeof a) != 0)
     if (errno != EINTR) {
       close(fd);
-      fd = -1;
       return false;
     }
-  struct stat st;
-  if (fstat(fd, &st) != 0) return false;
-  device = st.st_dev;
-  inode = st.st_ino;
-  return true;
+  return descriptor_begin(&is, fd);
 }
 
 // The descriptor stays open until the process ends: another thread may be about to use its number.
 void socket_close(void) {
   atomic_store(&agent_off, true);
-  if (ours()) shutdown(fd, SHUT_RDWR);
+  if (descriptor_ours(&is)) shutdown(is.fd, SHUT_RDWR);
 }
 
 void socket_forked(void) {
-  if (ours()) close(fd);
-  fd = -1;
+  if (descriptor_ours(&is)) close(is.fd);
+  is.fd = -1;
 }
 
 // Both give false where gnvcc is gone; the agent is off then. A signal handler of the application's may interrupt us.
 static bool send_all(const void *p, size_t n) {
   for (const uint8_t *c = p; n > 0;) {
-    ssize_t k = ours() ? send(fd, c, n, MSG_NOSIGNAL) : 0;
+    ssize_t k = descriptor_ours(&is) ? send(is.fd, c, n, MSG_NOSIGNAL) : 0;
     if (k < 0 && errno == EINTR) continue;
     if (k <= 0) {
       socket_close();
@@ -71,7 +72,7 @@ static bool send_all(const void *p, size_t n) {
 
 static bool receive_all(void *p, size_t n) {
   for (uint8_t *c = p; n > 0;) {
-    ssize_t k = ours() ? recv(fd, c, n, 0) : 0;
+    ssize_t k = descriptor_ours(&is) ? recv(is.fd, c, n, 0) : 0;
     if (k < 0 && errno == EINTR) continue;
     if (k <= 0) {
       socket_close();

@@ -65,6 +65,24 @@ type Answer struct {
 // Same returns an error where bits of the variant could be others than those of the default. fixed
 // is what the variant knows that the default does not.
 func Same(def, variant Built, fixed fold.Fixed) (*Answer, error) {
+	def, one, err := inWords(def)
+	if err != nil {
+		return nil, fmt.Errorf("read the default's PTX: %w", err)
+	}
+	variant, two, err := inWords(variant)
+	if err != nil {
+		return nil, fmt.Errorf("read the variant's PTX: %w", err)
+	}
+	answer, err := inWholeWords(def, variant, fixed)
+	if err == nil {
+		answer.as(one)
+		answer.as(two)
+	}
+	return answer, err
+}
+
+// inWholeWords is Same for kernels whose words are loaded as words.
+func inWholeWords(def, variant Built, fixed fold.Fixed) (*Answer, error) {
 	d, err := read(def)
 	if err != nil {
 		return nil, fmt.Errorf("read the default's PTX: %w", err)

@@ -30,14 +30,16 @@ type IndexUse struct {
 type shapeKind uint8
 
 const (
-	unset  shapeKind = iota
-	whole            // the same for any shape with as many threads in each dimension
-	tid              // %tid.D
-	ctaid            // %ctaid.D
-	ntid             // %ntid.D
-	nctaid           // %nctaid.D
-	first            // %ctaid.D * %ntid.D: the index of the block's first thread
-	mixed            // anything else that the shape acts on
+	unset     shapeKind = iota
+	whole               // the same for any shape with as many threads in each dimension
+	tid                 // %tid.D
+	tidPlus             // that and whole values
+	ctaid               // %ctaid.D
+	ntid                // %ntid.D
+	nctaid              // %nctaid.D
+	first               // %ctaid.D * %ntid.D: the index of the block's first thread
+	firstPlus           // that and whole values
+	mixed               // anything else that the shape acts on
 )
 
 type shaped struct {
@@ -323,16 +325,25 @@ func special(register string) shapeKind {
 	return unset
 }
 
+// numberOf is the kind of a number of the launch's shape in one dimension, unset for other names.
+func numberOf(word string) shaped {
+	register, axis, _ := strings.Cut(word, ".")
+	if d := strings.Index("xyz", axis); len(axis) == 1 && d >= 0 {
+		return shaped{special(register), uint8(d)}
+	}
+	return shaped{}
+}
+
+// OfShape tells whether a name is a number that the launch's shape is made of, in one dimension.
+func OfShape(word string) bool { return numberOf(word).kind != unset }
+
 // name is the kind of what a name holds; an error where nobody knows.
 func (s *shapes) name(word string) (shaped, error) {
 	if s.written[word] {
 		return s.of[word], nil
 	}
-	if register, axis, dotted := strings.Cut(word, "."); dotted && special(register) != unset &&
-		len(axis) == 1 {
-		if d := strings.IndexByte("xyz", axis[0]); d >= 0 {
-			return shaped{special(register), uint8(d)}, nil
-		}
+	if number := numberOf(word); number.kind != unset {
+		return number, nil
 	}
 	if strings.HasPrefix(word, "%") || s.declared[word] {
 		return shaped{kind: mixed}, fmt.Errorf("it reads %s", word)
@@ -386,7 +397,8 @@ func (s *shapes) through(op string, in []shaped) shaped {
 	case "mov.u32", "mov.s32", "mov.b32", "mov.u64", "mov.s64", "mov.b64",
 		"cvt.u64.u32", "cvt.s64.s32", "cvt.u64.s32", "cvt.s64.u32", "cvt.u32.u64", "cvt.s32.s64",
 		"cvt.u32.s64", "cvt.s32.u64", "cvt.u32.u32", "cvt.s32.s32", "cvt.u64.u64", "cvt.s64.s64":
-		if len(in) == 1 {
+		// a sum may wrap in one shape and not in another: it stays in its width
+		if k := in[0].kind; len(in) == 1 && (k != tidPlus && k != firstPlus || op[0] == 'm') {
 			return in[0]
 		}
 	case "mul.lo.u32", "mul.lo.s32", "mul.lo.u64", "mul.lo.s64", "mul.wide.u32", "mul.wide.s32":
@@ -430,11 +442,18 @@ func (s *shapes) sum(a, b shaped) (shaped, bool) {
 		a, b = b, a
 	}
 	switch {
-	case a.kind == tid && b.kind == first && a.dim == b.dim:
+	case (a.kind == tid || a.kind == tidPlus) && (b.kind == first || b.kind == firstPlus) &&
+		a.dim == b.dim:
 		s.use.Dims[a.dim] = true
 		return shaped{kind: whole}, true
-	case a.kind == whole && b.kind == whole:
-		return a, true
+	case a.kind == whole:
+		switch b.kind {
+		case tid:
+			b.kind = tidPlus
+		case first:
+			b.kind = firstPlus
+		}
+		return b, b.kind == whole || b.kind == tidPlus || b.kind == firstPlus
 	}
 	return shaped{}, false
 }

@@ -91,6 +91,11 @@ func randomCode(rng *rand.Rand) []string {
 			lines = append(lines, "mov.u32 "+a+", %ctaid."+d+";", "mov.u32 "+b+", "+pick("%ntid.", "%ntid.",
 				"%ntid.", "%nctaid.")+pick(d, d, d, "x")+";",
 				"mov.u32 "+c+", "+pick("%tid.", "%tid.", "%tid.", "%ctaid.")+pick(d, d, d, "y")+";")
+			if rng.IntN(3) == 0 { // with a neighbour's number
+				plus := fresh("%r")
+				lines = append(lines, "add.s32 "+plus+", "+c+", "+operand()+";")
+				c = plus
+			}
 			lines = append(lines, "mad.lo.s32 "+fresh("%r")+", "+pick(a+", "+b, b+", "+a, b+", 4")+", "+c+
 				";")
 		case 4:
