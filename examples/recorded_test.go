@@ -15,9 +15,9 @@ import (
 )
 
 // TestRecorded: what make demo shows where there is no GPU is for the examples as they are. Every
-// recipe of recorded-h200.json, but for two, is in a build with the toolkit that it was measured
-// with; an example that was edited since, or a rule that refuses a recipe, shows here, and then the
-// recipes have to be measured anew.
+// recipe of recorded-h200.json is in a build with the toolkit that it was measured with; an example
+// that was edited since, or a rule that refuses a recipe, shows here, and then the recipes have to
+// be measured anew.
 func TestRecorded(t *testing.T) {
 	kits.Long(t, "the levers' own tests take recipes of each kind")
 	compiler := nvcc(t, "13.0")
@@ -66,14 +66,10 @@ func TestRecorded(t *testing.T) {
 	built := map[string]int{}
 	for _, o := range status.Outputs {
 		for _, k := range o.Kernels {
-			name := k.Kernel + " " + k.Wanted
-			switch {
-			case k.Recipe == k.Wanted && refused[name]:
-				t.Errorf("%s is built: it was refused; docs/limits.md", name)
-			case k.Recipe != k.Wanted && !refused[name]:
-				t.Errorf("%s: built is %q: %s", name, k.Recipe, k.Reason)
+			if k.Recipe != k.Wanted {
+				t.Errorf("%s %s: built is %q: %s", k.Kernel, k.Wanted, k.Recipe, k.Reason)
 			}
-			built[name]++
+			built[k.Kernel+" "+k.Wanted]++
 		}
 	}
 	n := 0
@@ -89,12 +85,6 @@ func TestRecorded(t *testing.T) {
 	if n < 12 {
 		t.Errorf("only %d recipes are recorded", n)
 	}
-}
-
-// refused are recorded recipes that the proof of today refuses; docs/limits.md says which.
-var refused = map[string]bool{
-	"_Z4walkPKfPKiPfi st=L1::no_allocate unroll=4":                                   true,
-	"_Z6lookupPKfPK7SectionS0_S0_Pfii ld=L2::128B maxnreg=64 unroll@macroscopic.1=4": true,
 }
 
 // recordedDecisions reads recorded-h200.json.

@@ -76,15 +76,15 @@ type contraction struct {
 	f      *ptx.Func
 	params map[string]shape
 	// what functions are called with, and return: by the name that cicc gives to the place
-	sent   map[string]shape
-	reach  *dataflow.Reaching
-	rounds *Rounds
-	alone  bool           // nothing is fixed: loops are unrolled
-	made   []shape        // by statement: of what it writes
-	local  shape          // what was stored to local memory
-	behind map[int]memory // loads of other memory: where the kernel may have stored before
-	told   *Told
-	apart  map[string]bool
+	sent        map[string]shape
+	reach       *dataflow.Reaching
+	rounds      *Rounds
+	alone       bool           // nothing is fixed: loops are unrolled
+	made        []shape        // by statement: of what it writes
+	local       shape          // what was stored to local memory
+	behind      map[int]memory // loads of other memory: where the kernel may have stored before
+	constraints *Constraints
+	apart       map[string]bool
 }
 
 // Contracts returns an error where a variant of the kernel could round other sums once, or twice,
@@ -93,7 +93,7 @@ type contraction struct {
 func Contracts(m *ptx.Module, entry string, fixed Fixed) (apart int, err error) {
 	reach, err := m.Reach(entry)
 	if err != nil {
-		return 0, fmt.Errorf("it can't be told which sums of %s a variant would contract: %w", entry, err)
+		return 0, fmt.Errorf("it is not known which sums of %s a variant would contract: %w", entry, err)
 	}
 	var all []*contraction
 	sent := map[string]shape{}
@@ -114,13 +114,13 @@ func Contracts(m *ptx.Module, entry string, fixed Fixed) (apart int, err error) 
 			}
 		}
 		if c.reach, err = dataflow.ReachingOf(f); err != nil {
-			return 0, fmt.Errorf("it can't be told which sums of %s a variant would contract: %w", entry,
+			return 0, fmt.Errorf("it is not known which sums of %s a variant would contract: %w", entry,
 				err)
 		}
 		c.rounds = RoundsOf(f, c.reach.Blocks)
 		c.follow()
 		c.alone = len(fixed.Params) == 0 && len(fixed.Dims) == 0
-		c.told = NewTold(f, c.reach, func(i int, operand string) bool {
+		c.constraints = NewConstraints(f, c.reach, func(i int, operand string) bool {
 			return c.operand(i, operand, fixed)&(neutral|number|chosen|fixable) == 0
 		})
 		all = append(all, c)
@@ -253,14 +253,14 @@ func (c *contraction) round(fixed Fixed) bool {
 			continue
 		}
 		out := c.made[i] | c.result(i, string(f.Base(i)), f.Opcode(i), ops[1:], fixed)
-		if c.told.Held(i) {
+		if c.constraints.Constrain(i) {
 			out |= fixable
 		}
 		if out != c.made[i] {
 			c.made[i], grown = out, true
 		}
 	}
-	grown = c.told.Look() || grown
+	grown = c.constraints.Look() || grown
 	c.local = c.local.several()
 	return c.local != local || grown
 }

@@ -32,11 +32,12 @@ func TestContracts(t *testing.T) {
 	}
 }
 
-// TestTold: what cicc puts for a value behind a comparison. Told rests on the cases that it leaves.
-func TestTold(t *testing.T) {
+// TestConstraints: what cicc puts for a value behind a comparison. Constraints rests on the cases
+// that it leaves.
+func TestConstraints(t *testing.T) {
 	conditions := []struct {
 		text string
-		told bool
+		seen bool
 	}{{"v == 3.0f", true}, {"-v == 3.0f", true}, {"v >= 3.0f && v <= 3.0f", true},
 		{"k + 1 == 3", true}, {"(k ^ 5) == 3", true}, {"k > 2 && k < 4", true},
 		{"v == 0.0f", false}, {"v >= 0.0f && v <= 0.0f", false}, {"v * 2.0f == 6.0f", false},
@@ -55,8 +56,8 @@ func TestTold(t *testing.T) {
 		m := read(t, kit, file)
 		for n, c := range conditions {
 			body := string(m.Entry(fmt.Sprint("k", n)).Text())
-			if got := strings.Count(body, "mul.f32") < 2; got != c.told {
-				t.Errorf("%s: %s: told %t", kit.Version, c.text, got)
+			if got := strings.Count(body, "mul.f32") < 2; got != c.seen {
+				t.Errorf("%s: %s: seen %t", kit.Version, c.text, got)
 			}
 		}
 	}

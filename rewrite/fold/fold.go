@@ -33,10 +33,10 @@ type state struct {
 	loads  map[int]bool // loads that may find what the same thread has stored
 	// What it calls, by statement; whether it stores something that may be known, or what it calls
 	// does; whether such a store may stand before it, in who calls it.
-	calls  map[int]*state
-	writes bool
-	dirty  bool
-	told   *Told // what comparisons may tell
+	calls       map[int]*state
+	writes      bool
+	dirty       bool
+	constraints *Constraints // what comparisons may tell
 	// where ways are closed: what reaches what on all of them, and which statements stand on none
 	whole *dataflow.Reaching
 	dead  []bool
@@ -65,7 +65,7 @@ func Check(m *ptx.Module, entry string, fixed Fixed, own func(name string) bool)
 	e := m.Entry(entry)
 	if e == nil {
 		return fmt.Errorf(
-			"no kernel %s at -O1, so that it can't be told whether constants change its bits", entry)
+			"no kernel %s at -O1, so that it is not known whether constants change its bits", entry)
 	}
 	st, err := a.state(e)
 	if err != nil {
@@ -93,7 +93,7 @@ func Check(m *ptx.Module, entry string, fixed Fixed, own func(name string) bool)
 			return nil
 		}
 	}
-	return fmt.Errorf("it can't be told whether constants change its bits: too many functions")
+	return fmt.Errorf("it is not known whether constants change its bits: too many functions")
 }
 
 // state finds a function, or begins with it.
@@ -111,11 +111,11 @@ func (a *analysis) state(f *ptx.Func) (*state, error) {
 	if a.fixed.PTX && f.Entry {
 		s.narrow(a.fixed)
 	}
-	s.told = NewTold(f, s.reach, func(i int, operand string) bool {
+	s.constraints = NewConstraints(f, s.reach, func(i int, operand string) bool {
 		v := a.operand(s, i, operand)
 		return v == never || v == none
 	})
-	s.told.Ignored = func(i int) bool { return s.dead != nil && s.dead[i] }
+	s.constraints.Ignored = func(i int) bool { return s.dead != nil && s.dead[i] }
 	for k := range f.Params {
 		s.params[f.Params[k].Name] = none
 	}
@@ -184,7 +184,7 @@ func (a *analysis) pass(s *state, check bool) error {
 					strings.TrimSpace(string(op)))
 			}
 		}
-		if s.told.Held(i) && out == never {
+		if s.constraints.Constrain(i) && out == never {
 			out = maybe
 		}
 		if a.settle { // only ever up, so that it ends
@@ -198,7 +198,7 @@ func (a *analysis) pass(s *state, check bool) error {
 		s.ret, a.changed = ret, true
 	}
 	a.forwarded(s, stores)
-	a.changed = s.told.Look() || a.changed
+	a.changed = s.constraints.Look() || a.changed
 	return nil
 }
 
@@ -292,7 +292,7 @@ func (a *analysis) call(s *state, i int, text string, args, results map[string]v
 	m := call().FindStringSubmatch(text)
 	if m == nil || strings.HasPrefix(m[2], "%") {
 		return false, fmt.Errorf(
-			"it calls a function by a pointer, so that it can't be told whether constants change its bits")
+			"it calls a function by a pointer, so that it is not known whether constants change its bits")
 	}
 	result := strings.TrimSpace(m[1])
 	g := a.m.Func(m[2])

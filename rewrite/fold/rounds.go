@@ -9,7 +9,7 @@ import (
 )
 
 // Rounds are the loops of a function, for variants in which nothing is fixed. Such a variant knows
-// more than the kernel only where a loop's rounds are told from each other: the first one reads
+// more than the kernel only where a loop's rounds are distinguished: the first one reads
 // what stood before the loop, the others what the round before them left. Behind a loop nobody
 // knows more than before: whether it ran at all, say.
 type Rounds struct {

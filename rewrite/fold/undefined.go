@@ -60,7 +60,7 @@ func Undefined(m *ptx.Module, entry string, fixed Fixed) error {
 	}
 	reach, err := dataflow.ReachingOf(e)
 	if err != nil {
-		return fmt.Errorf("it can't be told what its divisors are: %w", err)
+		return fmt.Errorf("it is not known what its divisors are: %w", err)
 	}
 	c := computation{f: e, reach: reach, fixed: fixed, made: map[int]result{}}
 	var list []int
@@ -122,8 +122,8 @@ func (c computation) mayFail(i int, ops []string) bool {
 
 // fails is an error where what is known of its operands leaves such an operation no result.
 func (c computation) fails(i int, ops []string, value func(string) (int64, bool)) error {
-	by, told := value(ops[len(ops)-1])
-	if !told {
+	by, certain := value(ops[len(ops)-1])
+	if !certain {
 		return nil
 	}
 	width, signed := dataflow.IntegerType(c.f.Opcode(i))
@@ -135,8 +135,8 @@ func (c computation) fails(i int, ops []string, value func(string) (int64, bool)
 		}
 		return nil
 	case "bfe", "bfi":
-		at, told := value(ops[len(ops)-2])
-		if end := int(uint8(at)) + int(uint8(by)); told && end > width {
+		at, certain := value(ops[len(ops)-2])
+		if end := int(uint8(at)) + int(uint8(by)); certain && end > width {
 			return fmt.Errorf("%s would have a field of bits that ends at %d, which the GPU cuts off "+
 				"and the compiler does not", c.text(i), end)
 		}
@@ -170,8 +170,8 @@ type computation struct {
 
 // A result is a number that is known, or none.
 type result struct {
-	v    int64
-	told bool
+	v       int64
+	certain bool
 }
 
 func (c computation) operands(i int) (out []string) {
@@ -188,7 +188,7 @@ func (c computation) text(i int) string {
 }
 
 // value is that of an integer operand of statement i, where it is known.
-func (c computation) value(i int, operand string) (v int64, told bool) {
+func (c computation) value(i int, operand string) (v int64, certain bool) {
 	if operand == "" {
 		return 0, false
 	}
@@ -197,8 +197,8 @@ func (c computation) value(i int, operand string) (v int64, told bool) {
 	}
 	if !c.reach.Written(operand) {
 		name, axis, _ := strings.Cut(operand[1:], ".")
-		v, told = c.fixed.Integers[name+"."+axis]
-		return v, told
+		v, certain = c.fixed.Integers[name+"."+axis]
+		return v, certain
 	}
 	defs := c.reach.Of(i, operand)
 	if len(defs) != 1 || c.f.Stmts[defs[0]].Guarded {
@@ -210,17 +210,17 @@ func (c computation) value(i int, operand string) (v int64, told bool) {
 		return 0, false
 	}
 	if n, asked := c.made[at]; asked {
-		return n.v, n.told
+		return n.v, n.certain
 	}
 	c.made[at] = result{} // where it is computed of itself
-	v, told = c.compute(at, ops, func(o string) (int64, bool) { return c.value(at, o) })
-	c.made[at] = result{v, told}
-	return v, told
+	v, certain = c.compute(at, ops, func(o string) (int64, bool) { return c.value(at, o) })
+	c.made[at] = result{v, certain}
+	return v, certain
 }
 
 // compute is what statement i gives.
 func (c computation) compute(i int, ops []string,
-	value func(operand string) (int64, bool)) (v int64, told bool) {
+	value func(operand string) (int64, bool)) (v int64, certain bool) {
 	op := c.f.Opcode(i)
 	if len(ops) < 2 || len(ops) > 4 {
 		return 0, false
@@ -229,15 +229,15 @@ func (c computation) compute(i int, ops []string,
 		return c.parameter(strings.Trim(ops[1], "[] "), op)
 	}
 	if string(c.f.Base(i)) == "selp" && len(ops) == 4 { // the other side need not be known
-		p, told := value(ops[3])
-		if !told {
+		p, certain := value(ops[3])
+		if !certain {
 			return 0, false
 		}
 		return value(ops[2-int(p&1)])
 	}
 	var in []int64
 	for _, o := range ops[1:] {
-		if v, told = value(o); !told {
+		if v, certain = value(o); !certain {
 			return 0, false
 		}
 		in = append(in, v)
@@ -250,10 +250,10 @@ func (c computation) parameter(place string, op []byte) (int64, bool) {
 	name, offset, _ := strings.Cut(place, "+")
 	for k := range c.f.Params {
 		if c.f.Params[k].Name == name {
-			v, told := c.fixed.Integers[fmt.Sprintf("%d+%s", k, cmp.Or(offset, "0"))]
+			v, certain := c.fixed.Integers[fmt.Sprintf("%d+%s", k, cmp.Or(offset, "0"))]
 			typ := lastWord(op)
 			cut, ok := dataflow.Compute([]byte("cvt."+typ+"."+typ), v)
-			return cut, told && ok
+			return cut, certain && ok
 		}
 	}
 	return 0, false

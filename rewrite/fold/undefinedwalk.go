@@ -46,17 +46,17 @@ func (c computation) walks(bad func(i int, value func(operand string) (int64, bo
 				continue
 			}
 			n++
-			runs, told := c.runs(i, w.known)
-			if told && !runs {
+			runs, certain := c.runs(i, w.known)
+			if certain && !runs {
 				continue
 			}
 			value := func(o string) (int64, bool) { return c.known(w.known, o) }
-			if told {
+			if certain {
 				if err := bad(i, value); err != nil {
 					return true, err
 				}
 			}
-			c.step(i, told, w.known)
+			c.step(i, certain, w.known)
 		}
 		todo = append(todo, c.onward(blocks, w)...)
 	}
@@ -99,9 +99,9 @@ func (c computation) onward(blocks []ptx.Block, w walk) (out []walk) {
 // ways are the blocks behind one with which it may go on.
 func (c computation) ways(b ptx.Block, known map[string]int64) []int {
 	if last := b.Last - 1; len(b.Succs) == 2 && c.f.Stmts[last].Guarded {
-		if runs, told := c.runs(last, known); told && runs {
+		if runs, certain := c.runs(last, known); certain && runs {
 			return b.Succs[:1]
-		} else if told {
+		} else if certain {
 			return b.Succs[1:]
 		}
 	}
@@ -109,13 +109,13 @@ func (c computation) ways(b ptx.Block, known map[string]int64) []int {
 }
 
 // runs tells whether statement i is carried out, where its predicate is known.
-func (c computation) runs(i int, known map[string]int64) (runs, told bool) {
+func (c computation) runs(i int, known map[string]int64) (runs, certain bool) {
 	p, negated := c.f.Guard(i)
 	if p == nil {
 		return true, true
 	}
-	v, told := known[string(p)]
-	return v != 0 != negated, told
+	v, certain := known[string(p)]
+	return v != 0 != negated, certain
 }
 
 // forget is for what is written between two statements.
@@ -131,7 +131,7 @@ func (c computation) forget(first, last int, known map[string]int64) {
 
 // known is an operand's value on a way.
 func (c computation) known(known map[string]int64, o string) (int64, bool) {
-	if v, told := known[o]; told {
+	if v, certain := known[o]; certain {
 		return v, true
 	}
 	if literal(o) || o != "" && !c.reach.Written(o) {
@@ -144,13 +144,13 @@ func (c computation) known(known map[string]int64, o string) (int64, bool) {
 func (c computation) step(i int, sure bool, known map[string]int64) {
 	ops := c.operands(i)
 	var v int64
-	told := false
+	certain := false
 	if sure && len(ops) > 1 {
 		value := func(o string) (int64, bool) { return c.known(known, o) }
-		v, told = c.compute(i, ops, value)
+		v, certain = c.compute(i, ops, value)
 	}
 	c.forget(i, i+1, known)
-	if told {
+	if certain {
 		known[ops[0]] = v
 	}
 }

@@ -73,7 +73,7 @@ func TestUndefinedWays(t *testing.T) {
 }
 
 // TestIntegers: what a register always is. A number of which one computes again and again from two
-// readings is found, and at once; what a statement writes beside another register is not told.
+// readings is found, and at once; what a statement writes beside another register is not known.
 func TestIntegers(t *testing.T) {
 	text, want := "", int32(3)
 	for n := range 60 {
@@ -96,12 +96,12 @@ func TestIntegers(t *testing.T) {
 		t.Fatal(err)
 	}
 	for reg, want := range map[string]int64{"%a60": int64(want), "%d2": 7<<32 + 3} {
-		if v, told := value(0, reg); !told || v != want {
-			t.Errorf("%s: %d, %v, want %d", reg, v, told, want)
+		if v, ok := value(0, reg); !ok || v != want {
+			t.Errorf("%s: %d, %v, want %d", reg, v, ok, want)
 		}
 	}
 	for _, reg := range []string{"%r2", "%r3", "%p2", "%r4"} {
-		if v, told := value(0, reg); told {
+		if v, ok := value(0, reg); ok {
 			t.Errorf("%s: %d", reg, v)
 		}
 	}

@@ -45,8 +45,8 @@ func (c computation) everywhere() (known []map[string]int64, open []map[int]bool
 		w.known, open[w.block] = maps.Clone(known[w.block]), map[int]bool{}
 		for i := blocks[w.block].First; i < blocks[w.block].Last; i++ {
 			if c.f.Stmts[i].Kind == ptx.Inst {
-				if runs, told := c.runs(i, w.known); runs || !told {
-					c.step(i, told, w.known)
+				if runs, certain := c.runs(i, w.known); runs || !certain {
+					c.step(i, certain, w.known)
 				}
 			}
 		}
@@ -57,7 +57,7 @@ func (c computation) everywhere() (known []map[string]int64, open []map[int]bool
 				known[to] = maps.Clone(w.known)
 			}
 			for reg, v := range known[to] {
-				if now, told := w.known[reg]; !told || now != v {
+				if now, certain := w.known[reg]; !certain || now != v {
 					delete(known[to], reg)
 					news = true
 				}

@@ -23,20 +23,20 @@ import (
 // A lesson is what may be known of each statement's result, in some turn.
 type lesson struct {
 	*loop
-	known    []bool // it may be a number
-	news     []bool // and perhaps is none in the kernel
-	stale    []bool // it is made of what the turn before left
-	minus    []bool // it is made of something with the other sign
-	worn     []bool // bits were lost on its way: x>>16, after some turns 0
-	faded    []bool // it is made of what a turn before has left worn
-	told     *fold.Told
-	stored   []string       // the spaces that the loop stores to
-	declared []ptx.Variable // all registers; nil: not asked yet
-	stores   map[int]bool   // of what may be a number
-	left     map[look]bool  // carried
-	bound    bool           // where the loop ends may be known, and so which turns are the last
-	parts    bool           // a branch in the loop that may be known, as it is not in the kernel
-	grown    bool
+	known       []bool // it may be a number
+	news        []bool // and perhaps is none in the kernel
+	stale       []bool // it is made of what the turn before left
+	minus       []bool // it is made of something with the other sign
+	worn        []bool // bits were lost on its way: x>>16, after some turns 0
+	faded       []bool // it is made of what a turn before has left worn
+	constraints *fold.Constraints
+	stored      []string       // the spaces that the loop stores to
+	declared    []ptx.Variable // all registers; nil: not asked yet
+	stores      map[int]bool   // of what may be a number
+	left        map[look]bool  // carried
+	bound       bool           // where the loop ends may be known, and so which turns are the last
+	parts       bool           // a branch in the loop that may be known, as it is not in the kernel
+	grown       bool
 }
 
 // A look is at a register by a statement.
@@ -67,11 +67,11 @@ func (l *loop) folds() error {
 		stale: make([]bool, len(l.f.Stmts)), minus: make([]bool, len(l.f.Stmts)),
 		worn: make([]bool, len(l.f.Stmts)), faded: make([]bool, len(l.f.Stmts)),
 		stores: map[int]bool{}, left: map[look]bool{}}
-	s.told = fold.NewTold(l.f, l.reach, func(i int, operand string) bool {
+	s.constraints = fold.NewConstraints(l.f, l.reach, func(i int, operand string) bool {
 		known, _ := s.operand(i, operand)
 		return !known
 	})
-	s.told.Ignored = func(i int) bool { return !l.in[l.of[i]] }
+	s.constraints.Ignored = func(i int) bool { return !l.in[l.of[i]] }
 	for s.grown = true; s.grown; {
 		s.grown = false
 		for i := range l.f.Stmts {
@@ -83,7 +83,7 @@ func (l *loop) folds() error {
 		for i := range l.f.Stmts {
 			s.look(i)
 		}
-		s.grown = s.told.Look() || s.grown
+		s.grown = s.constraints.Look() || s.grown
 	}
 	for i := range l.f.Stmts { // behind the loop, too
 		if s.doubt(i) {
@@ -135,7 +135,7 @@ func (s *lesson) operand(i int, text string) (known, news bool) {
 	}
 	for _, d := range defs {
 		k, n := s.known[d], s.news[d]
-		if s.told.Held(d) {
+		if s.constraints.Constrain(d) {
 			k, n = true, n || within && !s.in[s.of[d]]
 		}
 		known, news = known || k, news || n

@@ -45,7 +45,7 @@ func besides(r *rand.Rand, count int) string {
 		case r.IntN(8) == 0:
 			f = "(" + f + " + " + f + ")"
 		}
-		exact := pick("(p * 2)", "(p + 1)", "p", "(-p)", "(p / 4)", "(p - 3)")
+		exact := pick("(p * 2)", "(p + 1)", "p", "(-p)", "(p / 4)", "(p - 3)", "1.0f")
 		load := pick("a[t + K * n]", "a[at[8 * t + K]]", "((const T2 *)a)[t].K", "s[t + K]",
 			"a[t * m + K]", "((const T4 *)a)[t + n].K", "a[t] * a[t + K]")
 		x := func(k int) string {
@@ -111,11 +111,14 @@ func TestBeside(t *testing.T) {
 		kit := kits[len(kits)-1-round%len(kits)]
 		text := besides(r, 40)
 		var flags []string
-		if round%4 == 3 {
+		switch round % 4 {
+		case 1: // divisions that the compiler writes as others
+			flags = []string{"-prec-div=false"}
+		case 3:
 			flags = []string{"-ftz=true"}
 		}
 		def := compiled(t, kit, strings.ReplaceAll(text, "SET", ""), flags...)
-		for _, known := range []string{"p = 1.7f;", "n = 1;",
+		for _, known := range []string{"p = 1.7f;", "n = 1;", "p = 1.5707964f;", // a sine of 1
 			fmt.Sprintf("p = %s;", []string{"0.0f", "1.0f", "4.0f", "1e-4f", "-2.0f"}[r.IntN(5)])} {
 			variant := compiled(t, kit, strings.ReplaceAll(text, "SET", known), flags...)
 			for _, e := range def.Entries() {
@@ -136,5 +139,30 @@ func TestBeside(t *testing.T) {
 	t.Logf("%d taken, %d refused", taken, refused)
 	if taken == 0 || refused == 0 {
 		t.Error("some of each are expected")
+	}
+}
+
+// TestDivisions: by -prec-div=false a division is an instruction of its own (div.full), and the
+// compiler writes it as another one where an operand is 1 or a power of two. That one passes for
+// what the kernel has beside it.
+func TestDivisions(t *testing.T) {
+	cases := map[string]string{"1.5707964f": "__sinf(p) / a[t], 1 / a[t + n]",
+		"1.0f": "p / a[t], 1 / a[t + n]", "4.0f": "a[t] / p, a[t + n] * 0.25f"}
+	kits := ptxtest.Toolkits(t)
+	for _, kit := range slices.Compact([]ptxtest.Toolkit{kits[0], kits[len(kits)-1]}) {
+		for p, values := range cases {
+			text := fmt.Sprintf(`extern "C" __global__ void k(float *o, const float *__restrict__ a,
+    float p, int n, int m) { SET int t = threadIdx.x; float w[2] = {%s}; o[t] = w[m & 1]; }
+`, values)
+			def := compiled(t, kit, strings.ReplaceAll(text, "SET", ""), "-prec-div=false")
+			for _, set := range []string{"p = " + p + ";", ""} {
+				variant := compiled(t, kit, strings.ReplaceAll(text, "SET", set), "-prec-div=false")
+				_, err := Same(built(def, "k"), built(variant, "k"),
+					fold.Fixed{Params: map[int]bool{2: set != ""}})
+				if (err == nil) != (set == "") {
+					t.Errorf("%s: %s %s: %v", kit.Version, set, values, err)
+				}
+			}
+		}
 	}
 }

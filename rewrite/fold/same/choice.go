@@ -13,14 +13,14 @@ import (
 // Which product a sum is contracted with is the compiler's choice, and it may choose otherwise in
 // the variant. So no sum of the variant may be one that the default, by its structure, contracts in
 // another way. What is asked here is whether two sums *may* be the same operation of the source: it
-// is told from what their operands may hold, some steps down, whatever statement they are of.
+// follows from what their operands may hold, some steps down, whatever statement they are of.
 
 // depth is how far down operands are compared: what is further down counts as alike.
 const depth = 6
 
 type choices struct {
 	*matching
-	late    []fate // of the variant's nodes
+	late    []outcome // of the variant's nodes
 	memo    map[[3]int]bool
 	asked   map[question]bool // any, so far
 	widened map[*graph]map[int][]int
@@ -65,7 +65,7 @@ func freeSum(n *node) bool {
 
 // choices makes them.
 func (m *matching) choices() *choices {
-	c := &choices{matching: m, late: fates(m.variant, fold.Fixed{}, true), memo: map[[3]int]bool{},
+	c := &choices{matching: m, late: outcomes(m.variant, fold.Fixed{}, true), memo: map[[3]int]bool{},
 		asked: map[question]bool{}, stored: map[string]map[string]bool{}, places: map[string][]stored{},
 		widened:  map[*graph]map[int][]int{m.def: {}, m.variant: {}},
 		bared:    map[*graph]map[list][]int{m.def: {}, m.variant: {}},
@@ -152,7 +152,7 @@ func (c *choices) finish(out *Answer) {
 		}
 	}
 	begin(c.variant, c.late, c.early)
-	begin(c.def, fates(c.def, fold.Fixed{}, true), c.early)
+	begin(c.def, outcomes(c.def, fold.Fixed{}, true), c.early)
 	out.Early = slices.Sorted(maps.Keys(c.early))
 }
 
@@ -200,12 +200,12 @@ func set(list string) map[string]bool {
 }
 
 // may tells what an operand's constant may be, where an operation may be gone for it.
-func (c *choices) may(g *graph, origins []int) fate {
+func (c *choices) may(g *graph, origins []int) outcome {
 	if c.def.built.Unfolded {
-		return fate{}
+		return outcome{}
 	}
 	if g == c.def {
-		return either(origins, c.fate)
+		return either(origins, c.outcome)
 	}
 	return either(origins, c.late)
 }
@@ -402,7 +402,7 @@ func (c *choices) alike(a, b, left int) bool {
 	case v.kind == constant && d.kind == constant: // x - y*0.3 is contracted with -0.3
 		return v.name == d.name || v.name == otherSign(d.name)
 	case v.kind == constant:
-		return c.fate[b].mayBe(v.name) || d.kind == called
+		return c.outcome[b].mayBe(v.name) || d.kind == called
 	case d.kind == constant:
 		return c.late[a].mayBe(d.name) || v.kind == called
 	case v.kind == called || d.kind == called:
@@ -535,7 +535,7 @@ func (m *matching) folded() []Statement {
 	var walk func(origins []int)
 	walk = func(origins []int) {
 		for _, k := range origins {
-			if n := m.def.nodes[k]; !found[k] && n.kind == operation && m.fate[k].constant {
+			if n := m.def.nodes[k]; !found[k] && n.kind == operation && m.outcome[k].constant {
 				found[k] = true
 				for _, o := range n.ops {
 					walk(o)

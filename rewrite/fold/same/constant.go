@@ -13,8 +13,8 @@ import (
 // parameters and counters. Where an instruction rounds in a way of its own, or is a product and its
 // sum in one, the compiler's constant may have other bits than it.
 
-// A fate is what may become of a node of the default.
-type fate struct {
+// An outcome is what may become of a node of the default.
+type outcome struct {
 	constant bool // it may be one in the variant
 	rough    bool // and then with other bits than the instruction's: it is approximate, or contracted
 	flushes  bool // and then perhaps a subnormal, where the instruction gives 0
@@ -24,59 +24,60 @@ type fate struct {
 	values   [2]string
 }
 
-// fates finds them: from below, as loops begin with numbers. built: of what the kernel has as it is
-// built, so that an approximate instruction is one that ptxas leaves (Answer.Approximate), and no
-// constant.
-func fates(g *graph, fixed fold.Fixed, built bool) []fate {
-	return g.fates(fixed, built, nil)
+// outcomes finds them: from below, as loops begin with numbers. built: of what the kernel has as it
+// is built, so that an approximate instruction is one that ptxas leaves (Answer.Approximate), and
+// no constant.
+func outcomes(g *graph, fixed fold.Fixed, built bool) []outcome {
+	return g.outcomes(fixed, built, nil)
 }
 
-// fates without what some comparisons tell.
-func (g *graph) fates(fixed fold.Fixed, built bool, ignored func(f *function, i int) bool) []fate {
-	all := make([]fate, len(g.nodes))
-	told, held := g.told(all), make([]bool, len(g.nodes))
+// outcomes without what some comparisons tell.
+func (g *graph) outcomes(fixed fold.Fixed, built bool,
+	ignored func(f *function, i int) bool) []outcome {
+	all := make([]outcome, len(g.nodes))
+	constraints, constrained := g.constraints(all), make([]bool, len(g.nodes))
 	if ignored != nil {
 		for k, f := range g.funcs {
-			told[k].Ignored = func(i int) bool { return ignored(f, i) }
+			constraints[k].Ignored = func(i int) bool { return ignored(f, i) }
 		}
 	}
 	for again := true; again; {
 		again = false
 		for i, n := range g.nodes {
-			now := fateOf(g, n, all, fixed)
+			now := outcomeOf(g, n, all, fixed)
 			if n.kind == load && len(g.handing[i]) > 0 {
 				if of := either(g.handing[i], all); of.constant {
-					now = fate{constant: true, any: true, rough: of.rough, flushes: of.flushes}
+					now = outcome{constant: true, any: true, rough: of.rough, flushes: of.flushes}
 				}
 			}
 			if built && n.kind == operation && approximate(n) {
-				now = fate{}
+				now = outcome{}
 			}
 			switch {
-			case held[i] && !now.constant:
+			case constrained[i] && !now.constant:
 				// In a part of the kernel, and the number is what the kernel has there.
-				now = fate{constant: true, any: true}
-			case held[i]:
+				now = outcome{constant: true, any: true}
+			case constrained[i]:
 				now.any, now.plus = true, false
 			}
 			if now != all[i] {
 				all[i], again = now, true
 			}
 		}
-		for k, t := range told {
+		for k, t := range constraints {
 			if t.Look() {
 				again = true
-				g.hold(g.funcs[k], t, held)
+				g.constrain(g.funcs[k], t, constrained)
 			}
 		}
 	}
 	return all
 }
 
-// told begins to look at each function's comparisons: what one tells may be a constant.
-func (g *graph) told(all []fate) (out []*fold.Told) {
+// constraints begins to look at each function's comparisons: what one tells may be a constant.
+func (g *graph) constraints(all []outcome) (out []*fold.Constraints) {
 	for _, f := range g.funcs {
-		out = append(out, fold.NewTold(f.Func, f.reach, func(i int, operand string) bool {
+		out = append(out, fold.NewConstraints(f.Func, f.reach, func(i int, operand string) bool {
 			for _, o := range g.origins(f, i, operand) {
 				if all[o].constant {
 					return false
@@ -88,23 +89,23 @@ func (g *graph) told(all []fate) (out []*fold.Told) {
 	return out
 }
 
-// hold marks the nodes that comparisons may tell.
-func (g *graph) hold(f *function, t *fold.Told, held []bool) {
+// constrain marks the nodes that comparisons may fix.
+func (g *graph) constrain(f *function, t *fold.Constraints, constrained []bool) {
 	for i := range f.Stmts {
-		if !t.Held(i) || len(f.ops[i]) == 0 {
+		if !t.Constrain(i) || len(f.ops[i]) == 0 {
 			continue
 		}
 		for _, reg := range parts(f.ops[i][0]) {
 			for _, n := range g.given(f, i, reg) {
-				held[n] = true
+				constrained[n] = true
 			}
 		}
 	}
 }
 
 // either joins what is known of an operand's origins.
-func either(origins []int, all []fate) fate {
-	out := fate{single: len(origins) == 1, plus: true}
+func either(origins []int, all []outcome) outcome {
+	out := outcome{single: len(origins) == 1, plus: true}
 	for _, o := range origins {
 		f := all[o]
 		out.constant = out.constant || f.constant
@@ -121,7 +122,7 @@ func either(origins []int, all []fate) fate {
 }
 
 // add puts a value to those that it may have.
-func (f *fate) add(v string) {
+func (f *outcome) add(v string) {
 	for k, have := range f.values {
 		switch {
 		case v == "" || have == v:
@@ -135,7 +136,7 @@ func (f *fate) add(v string) {
 }
 
 // may tells whether it may be one of some constants.
-func (f fate) may(list map[string]bool) bool {
+func (f outcome) may(list map[string]bool) bool {
 	if f.any && f.plus && len(list) == len(added) && list[zeroBelow] {
 		return f.constant && (added[f.values[0]] || added[f.values[1]])
 	}
@@ -143,7 +144,7 @@ func (f fate) may(list map[string]bool) bool {
 }
 
 // mayBe tells whether it may be a constant, or that with the other sign.
-func (f fate) mayBe(name string) bool {
+func (f outcome) mayBe(name string) bool {
 	if !f.constant || f.any {
 		return f.constant
 	}
@@ -156,7 +157,7 @@ func (f fate) mayBe(name string) bool {
 }
 
 // every tells whether all of an operand's origins may be constants.
-func every(origins []int, all []fate) bool {
+func every(origins []int, all []outcome) bool {
 	for _, o := range origins {
 		if !all[o].constant {
 			return false
@@ -165,22 +166,22 @@ func every(origins []int, all []fate) bool {
 	return true
 }
 
-func fateOf(g *graph, n *node, all []fate, fixed fold.Fixed) fate {
+func outcomeOf(g *graph, n *node, all []outcome, fixed fold.Fixed) outcome {
 	switch n.kind {
 	case constant:
-		return fate{constant: true, single: true, values: [2]string{n.name}}
+		return outcome{constant: true, single: true, values: [2]string{n.name}}
 	case parameter:
 		k, _, _ := strings.Cut(n.name, "+")
 		index, err := strconv.Atoi(k)
 		known := err != nil || fixed.Params[index]
-		return fate{constant: known, single: true, any: known}
+		return outcome{constant: known, single: true, any: known}
 	case special:
 		known := fixed.Dims[strings.TrimPrefix(n.name, "%")]
-		return fate{constant: known, single: true, any: known}
+		return outcome{constant: known, single: true, any: known}
 	case load:
-		return fate{constant: n.table, any: n.table}
+		return outcome{constant: n.table, any: n.table}
 	case called:
-		return fate{}
+		return outcome{}
 	case choice:
 		out := either(slices.Concat(n.ops[0], n.ops[1]), all)
 		out.single = false
@@ -189,10 +190,10 @@ func fateOf(g *graph, n *node, all []fate, fixed fold.Fixed) fate {
 	switch n.base {
 	case "atom", "red", "st", "tex", "tld4", "suld", "shfl", "vote", "match", "ldmatrix",
 		"mma", "wmma", "wgmma", "redux", "activemask", "elect":
-		return fate{}
+		return outcome{}
 	}
 	alone := len(fixed.Params) == 0 && len(fixed.Dims) == 0
-	out := fate{constant: len(n.ops) > 0, single: true}
+	out := outcome{constant: len(n.ops) > 0, single: true}
 	some := false
 	for k, o := range n.ops {
 		one := either(o, all)

@@ -39,13 +39,13 @@ func (g *graph) finds() map[int][]int {
 	return out
 }
 
-// rereads tells of a store and a load that is told to be of memory which nobody writes, that both
+// rereads tells of a store and a load that is said to be of memory which nobody writes, that both
 // are of one parameter's or variable's. A kernel that does this leaves open what it finds: the GPU
 // may give an old number, and a compiler hands the new one on (__ldg, cicc 13.5).
 func rereads(s, d *node) bool { return !s.root[-1] && !d.root[-1] }
 
 // Rereads tells of a kernel that loads as constant what it may store itself, as far as it can be
-// told.
+// known.
 func Rereads(m *ptx.Module, entry string) bool {
 	g, err := read(Built{Module: m, Entry: entry})
 	if err != nil {
@@ -64,39 +64,39 @@ func Rereads(m *ptx.Module, entry string) bool {
 	return false
 }
 
-// lent is what is known of a kernel's nodes where loads are what they may be handed.
-type lent struct {
-	by   map[int][]int // finds
-	fate []fate
+// forwarding is what is known of a kernel's nodes where loads are what they may be handed.
+type forwarding struct {
+	by      map[int][]int // finds
+	outcome []outcome
 }
 
-// roughened are fates in which a node is rough, or flushes, too, where what it loads may be so.
-func roughened(g *graph, fixed fold.Fixed) ([]fate, *lent) {
-	all := fates(g, fixed, false)
+// roughened are outcomes in which a node is rough, or flushes, too, where what it loads may be so.
+func roughened(g *graph, fixed fold.Fixed) ([]outcome, *forwarding) {
+	all := outcomes(g, fixed, false)
 	if g.built.Unfolded {
 		for i := range all {
 			all[i].rough, all[i].flushes = false, false
 		}
-		return all, &lent{fate: all}
+		return all, &forwarding{outcome: all}
 	}
-	out := &lent{by: g.finds(), fate: all}
+	out := &forwarding{by: g.finds(), outcome: all}
 	if len(out.by) == 0 {
 		return all, out
 	}
 	g.handing = out.by
-	out.fate = fates(g, fixed, false)
+	out.outcome = outcomes(g, fixed, false)
 	g.handing = nil
 	for i := range all {
-		all[i].rough = all[i].rough || out.fate[i].rough
-		all[i].flushes = all[i].flushes || out.fate[i].flushes
+		all[i].rough = all[i].rough || out.outcome[i].rough
+		all[i].flushes = all[i].flushes || out.outcome[i].flushes
 	}
 	return all, out
 }
 
 // settled tells whether each operand of a node may be a constant.
-func (l *lent) settled(d *node) bool {
+func (l *forwarding) settled(d *node) bool {
 	for _, o := range d.ops {
-		if !either(o, l.fate).constant {
+		if !either(o, l.outcome).constant {
 			return false
 		}
 	}
@@ -111,13 +111,13 @@ func (m *matching) decided(found map[int]bool) {
 	walk = func(origins []int) {
 		for _, k := range origins {
 			n := m.def.nodes[k]
-			if seen[k] || !m.lent.fate[k].constant {
+			if seen[k] || !m.forwarding.outcome[k].constant {
 				continue
 			}
 			seen[k] = true
 			switch n.kind {
 			case load:
-				walk(m.lent.by[k])
+				walk(m.forwarding.by[k])
 			case operation, choice:
 				found[k] = true
 				for _, o := range n.ops {
@@ -127,7 +127,7 @@ func (m *matching) decided(found map[int]bool) {
 		}
 	}
 	for _, d := range m.def.nodes {
-		if !crosses(d) || !m.lent.settled(d) {
+		if !crosses(d) || !m.forwarding.settled(d) {
 			continue
 		}
 		for _, o := range d.ops {

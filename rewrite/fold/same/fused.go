@@ -43,7 +43,7 @@ func (g *graph) fuse(contracted map[Statement]Statement) {
 type operand struct {
 	ops, chosen []int
 	arg         string
-	told        uint8
+	alike       uint8
 }
 
 // contract makes n, a sum one of whose operands is a product, a contracted one.
@@ -57,7 +57,7 @@ func (g *graph) contract(n *node, product int) bool {
 	}
 	of := func(n *node, k int) operand {
 		g.alike(n, k)
-		return operand{n.ops[k], n.chosen[k], n.args[k], n.told[k]}
+		return operand{n.ops[k], n.chosen[k], n.args[k], n.alike[k]}
 	}
 	a, b, c := of(p, 0), of(p, 1), of(n, 1-k)
 	switch {
@@ -72,7 +72,7 @@ func (g *graph) contract(n *node, product int) bool {
 	n.ops = [][]int{a.ops, b.ops, c.ops}
 	n.chosen = [][]int{a.chosen, b.chosen, c.chosen}
 	n.args = []string{a.arg, b.arg, c.arg}
-	n.told = []uint8{a.told, b.told, c.told}
+	n.alike = []uint8{a.alike, b.alike, c.alike}
 	n.text = slices.Concat(n.text[:1], n.args)
 	return true
 }
@@ -86,7 +86,7 @@ func (g *graph) opposite(n *node, o *operand) {
 	}
 	g.nodes = append(g.nodes, &node{kind: operation, fn: n.fn, at: n.at, base: "neg",
 		op: "neg" + strings.TrimPrefix(n.op, n.base), text: []string{"", o.arg}, ops: [][]int{o.ops},
-		chosen: [][]int{o.chosen}, args: []string{o.arg}, told: []uint8{o.told}, where: n.where})
+		chosen: [][]int{o.chosen}, args: []string{o.arg}, alike: []uint8{o.alike}, where: n.where})
 	o.ops, o.chosen = []int{len(g.nodes) - 1}, nil
 }
 

@@ -131,7 +131,7 @@ func (g *graph) link(n *node, _ int) {
 		n.args = []string{one, n.args[0]}
 		n.chosen = [][]int{nil, n.chosen[0]}
 	}
-	n.told = make([]uint8, len(n.ops))
+	n.alike = make([]uint8, len(n.ops))
 	switch {
 	case n.kind == load:
 		n.root = g.roots(f, n.at, n.text[1])
@@ -151,13 +151,13 @@ func coordinates(address string) string {
 
 // alike tells of a node's operand what function.alike does.
 func (g *graph) alike(n *node, k int) bool {
-	if n.told[k] == 0 {
-		n.told[k] = 2
+	if n.alike[k] == 0 {
+		n.alike[k] = 2
 		if strings.HasPrefix(n.args[k], "%") && g.byName[n.fn.Name].alike(n.at, n.args[k]) {
-			n.told[k] = 1
+			n.alike[k] = 1
 		}
 	}
-	return n.told[k] == 1
+	return n.alike[k] == 1
 }
 
 // alike tells of an operand that has several values, and of which nobody knows more where loops are

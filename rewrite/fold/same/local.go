@@ -15,7 +15,7 @@ import (
 // of anything else makes all of them one.
 
 // localVars are a function's variables in local memory: by offset, the offset that stands for it
-// and for those that can't be told from it. Nil: they are all one.
+// and for those that can't be distinguished by it. Nil: they are all one.
 type localVars map[int]int
 
 // wholeDepot stands for all variables together.

@@ -54,7 +54,7 @@ func TestLocalVariables(t *testing.T) {
 				continue
 			}
 			if one := vars.find(starts[0]) == vars.find(starts[1]); one != (name == "either") {
-				t.Errorf("%s, %s: told apart: %v", kit.Version, name, !one)
+				t.Errorf("%s, %s: distinguished: %v", kit.Version, name, !one)
 			}
 		}
 	}

@@ -20,10 +20,10 @@ const mostPairs = 1 << 25
 type matching struct {
 	def, variant *graph
 	fixed        fold.Fixed
-	fate         []fate     // of the default's nodes
-	lent         *lent      // what its loads may be handed
-	mates        [][]int    // by node of the variant
-	paired       [][]uint64 // the same, as bits
+	outcome      []outcome   // of the default's nodes
+	forwarding   *forwarding // what its loads may be handed
+	mates        [][]int     // by node of the variant
+	paired       [][]uint64  // the same, as bits
 	why          map[int]reason
 	first        int // node of the variant that lost its last mate, -1: none
 	early        map[string]bool
@@ -43,7 +43,7 @@ func match(def, variant *graph, fixed fold.Fixed) (*matching, error) {
 		mates: make([][]int, len(variant.nodes)), paired: make([][]uint64, len(variant.nodes)),
 		found: map[int][]int{}, why: map[int]reason{}, first: -1, early: map[string]bool{},
 		wide: map[list][]int{}, never: map[wanted]bool{}}
-	m.fate, m.lent = roughened(def, fixed)
+	m.outcome, m.forwarding = roughened(def, fixed)
 	if len(def.nodes)*len(variant.nodes) > mostPairs {
 		return nil, fmt.Errorf("it is too large: %d and %d values", len(def.nodes), len(variant.nodes))
 	}
@@ -103,22 +103,23 @@ func match(def, variant *graph, fixed fold.Fixed) (*matching, error) {
 	return m, nil
 }
 
-// besideRough tells of an operation that a compiler may write as another one, for a number with
-// other bits than the GPU's.
+// besideRough tells of an operation that a compiler may write as another one: for a number with
+// other bits than the GPU's, or for any, if it is approximate itself.
 func (m *matching) besideRough(d *node) bool {
 	return arithmetic[d.base] && float(d.op) && slices.ContainsFunc(d.ops, func(in []int) bool {
-		f := either(in, m.fate)
-		return f.rough || f.flushes
+		f := either(in, m.outcome)
+		return f.rough || f.flushes || f.constant && approximate(d)
 	})
 }
 
-var arithmetic = set("add sub mul div fma")
+var arithmetic, simple = set("add sub mul div fma"), set("add sub mul")
 
 // rewritten tells whether an operation may be another one beside a number: x - 3 is x + -3, x / 4
-// is x * 0.25, x * 2 is x + x, and fma(x, 1, y) is x + y.
+// is x * 0.25, x * 2 is x + x, fma(x, 1, y) is x + y, and 1 / x is a reciprocal. No compiler writes
+// a division or a multiply-add for anything else.
 func rewritten(v, d *node) bool {
-	return v.kind == operation && arithmetic[v.base] && shape(v) != shape(d) &&
-		kindOf(v.op) == kindOf(d.op)
+	return v.kind == operation && (simple[v.base] || v.base == "rcp" && d.base == "div") &&
+		shape(v) != shape(d) && kindOf(v.op) == kindOf(d.op)
 }
 
 // strike strikes out the pairs that don't hold. It returns the first operation of the variant that
@@ -128,9 +129,10 @@ func (m *matching) strike() int {
 	for again := true; again; {
 		again = false
 		for i := range m.mates {
+			turns := m.turns(i)
 			kept := m.mates[i][:0]
 			for _, k := range m.mates[i] {
-				if m.holds(i, k) {
+				if m.holds(i, k) || slices.Contains(turns, k) {
 					kept = append(kept, k)
 					continue
 				}
@@ -148,6 +150,40 @@ func (m *matching) strike() int {
 		}
 	}
 	return lost
+}
+
+// turns are the mates that an operation of the variant is one after the other. The rest of an
+// unrolled loop is a loop there, and its sum adds to 0, or to itself: the default may have an
+// instruction for each turn, and none that adds to both. So of one operand each value may be
+// another mate's, as long as each of these has all other operands: each turn is still one of the
+// default's, with its opcode and its product, and relate asks of all that may be the same operation
+// whether one is treated otherwise. Not so where the compiler may have computed a number with other
+// bits: there a pair must say all that its operands may be (strike).
+func (m *matching) turns(i int) []int {
+	v := m.variant.nodes[i]
+	if !m.def.built.Unfolded || len(m.mates[i]) < 2 || v.kind != operation || v.base == "st" {
+		return nil
+	}
+	var out []int
+	for a := range v.ops {
+		var some []int
+		had := make([]bool, len(v.ops[a]))
+		for _, k := range m.mates[i] {
+			for order := range orders(v) {
+				d := m.def.nodes[k]
+				for n := range had {
+					if m.within(v, d, exchanged(a, order), v.ops[a][n:n+1], d.ops[exchanged(a, order)]) &&
+						m.differs(v, d, order, a) < 0 {
+						had[n], some = true, append(some, k)
+					}
+				}
+			}
+		}
+		if !slices.Contains(had, false) {
+			out = append(out, some...)
+		}
+	}
+	return out
 }
 
 // stays tells of instructions that a compiler does not move, so that their .loc is right. What it
@@ -237,24 +273,38 @@ func (m *matching) holds(i, k int) bool {
 		}
 		return true
 	}
-	bad := -1
-	for a := range v.ops {
-		if !m.covered(v, d, a, a) {
-			bad = a
-			break
-		}
-	}
-	if bad < 0 {
+	bad := m.differs(v, d, 0, -1)
+	if bad < 0 || orders(v) == 2 && m.differs(v, d, 1, -1) < 0 {
 		return true
 	}
-	switch v.base {
-	case "add", "mul", "min", "max", "fma", "setp":
-		if m.covered(v, d, 0, 1) && m.covered(v, d, 1, 0) &&
-			(len(v.ops) < 3 || m.covered(v, d, 2, 2)) {
-			return true
+	return m.no(i, d, bad)
+}
+
+// differs is the first operand but one that is not covered in an order; -1: none.
+func (m *matching) differs(v, d *node, order, but int) int {
+	for a := range v.ops {
+		if a != but && !m.covered(v, d, a, exchanged(a, order)) {
+			return a
 		}
 	}
-	return m.no(i, d, bad)
+	return -1
+}
+
+// orders are the ways in which the operands of a node may stand: 2, where two may be exchanged.
+func orders(n *node) int {
+	switch n.base {
+	case "add", "mul", "min", "max", "fma", "setp":
+		return 2
+	}
+	return 1
+}
+
+// exchanged is where operand a of a node is in one of another order.
+func exchanged(a, order int) int {
+	if a < 2 {
+		return a ^ order
+	}
+	return a
 }
 
 // number tells of an operand that is one in the code.
@@ -342,7 +392,7 @@ func (m *matching) folds(from, in []int) bool {
 	return slices.ContainsFunc(from, func(o int) bool {
 		return m.variant.nodes[o].kind == constant
 	}) && slices.ContainsFunc(in, func(k int) bool {
-		return m.def.nodes[k].kind == load && (m.fate[k].rough || m.fate[k].flushes)
+		return m.def.nodes[k].kind == load && (m.outcome[k].rough || m.outcome[k].flushes)
 	})
 }
 
@@ -395,11 +445,11 @@ func (m *matching) constant(c, d *node, operand int, in []int) bool {
 	literal, only, derived, flushed, rough := false, true, false, false, false
 	for _, k := range in {
 		n := m.def.nodes[k]
-		rough = rough || m.fate[k].rough
-		flushed = flushed || m.fate[k].flushes
+		rough = rough || m.outcome[k].rough
+		flushed = flushed || m.outcome[k].flushes
 		literal = literal || n.kind == constant && n.name == c.name
 		only = only && n.kind == constant
-		derived = derived || n.kind != constant && m.fate[k].constant
+		derived = derived || n.kind != constant && m.outcome[k].constant
 	}
 	if m.loose {
 		return literal || derived || rough || flushed
@@ -490,7 +540,7 @@ func (m *matching) lost() error {
 		for _, o := range d.ops {
 			for _, k := range o {
 				if kind := m.def.nodes[k].kind; (kind == operation || kind == load) &&
-					(m.fate[k].rough || m.fate[k].flushes) {
+					(m.outcome[k].rough || m.outcome[k].flushes) {
 					return fmt.Errorf("%s may be made of a constant: %s", d, m.def.nodes[k])
 				}
 			}

@@ -50,8 +50,8 @@ type node struct {
 	args   []string // by operand: as written
 	// by operand, once it was asked: whether no variant in which nothing is fixed knows which of them
 	// it is (1: so it is, 2: not so)
-	told []uint8
-	root map[int]bool // of a load or store: what its address may be made of (roots)
+	alike []uint8
+	root  map[int]bool // of a load or store: what its address may be made of (roots)
 	// of a load: from variables of the module, and such that hold no 0
 	table, nonzero bool
 	lane           int  // of a load or store: which of its several registers

@@ -38,7 +38,7 @@ func (m *matching) neutrals() map[int]neutral {
 		other := ptx.HasModifier(op, "ftz") || ptx.HasModifier(op, "sat") || approximate(n)
 		of := neutral{product: isProduct(n)}
 		for k := range n.ops {
-			switch f := either(n.ops[k], m.fate); {
+			switch f := either(n.ops[k], m.outcome); {
 			case f.rough, f.flushes, other && f.may(neutralTo(n.base, k)):
 				of.rough = append(of.rough, n.ops[1-k]...)
 			case f.may(neutralTo(n.base, k)):

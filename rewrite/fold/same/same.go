@@ -96,7 +96,7 @@ func inWholeWords(def, variant Built, fixed fold.Fixed) (*Answer, error) {
 		partner = copies(d, v, fixed)
 	}
 	if partner != nil {
-		m := &matching{def: d, variant: v, fixed: fixed, fate: fates(d, fixed, false),
+		m := &matching{def: d, variant: v, fixed: fixed, outcome: outcomes(d, fixed, false),
 			early: map[string]bool{}, wide: map[list][]int{}, never: map[wanted]bool{}}
 		return m.choices().ofCopies(partner), nil
 	}

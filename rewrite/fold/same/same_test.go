@@ -125,9 +125,9 @@ func constants(params, value string) string {
 	return out.String()
 }
 
-// TestTold: a function of what a comparison tells is computed by the compiler, with other bits, and
-// nothing of it is left in the variant.
-func TestTold(t *testing.T) {
+// TestConstraints: a function of what a comparison tells is computed by the compiler, with other
+// bits, and nothing of it is left in the variant.
+func TestConstraints(t *testing.T) {
 	kits := ptxtest.Toolkits(t)
 	conditions := map[string]bool{"== s": false, "> s": true, "== b[7]": true} // taken or not
 	names := slices.Sorted(maps.Keys(conditions))

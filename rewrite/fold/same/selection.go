@@ -14,7 +14,7 @@ import (
 //	selp.f32 c, sinpoly, cospoly, odd;
 //
 // so that neither's origins alone tell them apart. Where two selections give one value, and their
-// predicates are the same, both give what stands on the same side. So they are told apart where
+// predicates are the same, both give what stands on the same side. So they are distinguished where
 // neither side of the one may be that side of the other.
 //
 // A compiler may turn a predicate round, and exchange the sides. So predicates count as the same
@@ -25,10 +25,10 @@ import (
 
 // selections are what is known of operands' selections.
 type selections struct {
-	with map[list][]int // the operands' origins, with selections among them
-	held map[list][]int // the same, without signs
-	keys map[int]string // of selections' predicates
-	fate []fate         // without what is told by comparisons for selections alone; nil: not asked
+	with    map[list][]int // the operands' origins, with selections among them
+	held    map[list][]int // the same, without signs
+	keys    map[int]string // of selections' predicates
+	outcome []outcome      // without comparisons for selections alone; nil: not asked
 }
 
 func selectionsOf(g *graph) *selections {
@@ -105,19 +105,19 @@ func (c *choices) together(a, b int) bool {
 		return false
 	}
 	s := c.selected[c.def]
-	if s.fate == nil {
+	if s.outcome == nil {
 		elsewhere := map[*function]map[string]bool{}
 		for _, f := range c.def.funcs {
 			elsewhere[f] = f.readElsewhere()
 		}
-		s.fate = c.def.fates(c.fixed, false, func(f *function, i int) bool {
+		s.outcome = c.def.outcomes(c.fixed, false, func(f *function, i int) bool {
 			return f.Stmts[i].Kind == ptx.Inst && string(f.Base(i)) == "setp" &&
 				!slices.ContainsFunc(strings.Split(f.ops[i][0], "|"), func(p string) bool {
 					return elsewhere[f][strings.TrimSpace(p)]
 				})
 		})
 	}
-	return !either(c.def.nodes[b].ops[2], s.fate).constant
+	return !either(c.def.nodes[b].ops[2], s.outcome).constant
 }
 
 // readElsewhere are the registers that anything but a selection reads.

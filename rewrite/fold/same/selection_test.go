@@ -9,7 +9,7 @@ import (
 	"gnvcc/rewrite/ptx/ptxtest"
 )
 
-// TestSelections: which of two values is multiplied with which is told from selections by one
+// TestSelections: which of two values is multiplied with which follows from selections by one
 // predicate. Not so where a predicate was turned round, by the source or by what the variant knows
 // of it.
 func TestSelections(t *testing.T) {

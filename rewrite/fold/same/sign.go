@@ -15,13 +15,13 @@ import (
 // may know what stands for a factor of the default, with its sign.
 func (c *choices) ordered(i, k int) bool {
 	v, d := c.variant.nodes[i], c.def.nodes[k]
-	if v.base != "sub" || d.base != "sub" || !c.pair(i, k) {
+	if v.base != "sub" || d.base != "sub" || !c.pair(i, k) || !c.holds(i, k) {
 		return false
 	}
 	for n := range 2 {
 		plain := !negative(c.variant, v.ops[n], depth) && !negative(c.def, d.ops[n], depth)
 		if !plain && !(unsigned(c.variant, v.ops[n], nil, deepSigns) &&
-			unsigned(c.def, d.ops[n], c.fate, deepSigns)) {
+			unsigned(c.def, d.ops[n], c.outcome, deepSigns)) {
 			return false
 		}
 	}
@@ -35,7 +35,7 @@ const deepSigns = 6
 // and quotients alone, of what was loaded, sums, and numbers above 0. A compiler moves no sign
 // through a sum: x - y and -(y - x) are different zeros where x is y. In the default nothing that
 // it is made of may be a constant in the variant.
-func unsigned(g *graph, origins []int, fates []fate, left int) bool {
+func unsigned(g *graph, origins []int, outcomes []outcome, left int) bool {
 	if left == 0 || len(origins) == 0 {
 		return false
 	}
@@ -47,7 +47,7 @@ func unsigned(g *graph, origins []int, fates []fate, left int) bool {
 				return false
 			}
 			continue
-		case fates != nil && fates[o].constant:
+		case outcomes != nil && outcomes[o].constant:
 			return false
 		case n.kind == load, n.kind == parameter:
 			continue
@@ -56,7 +56,7 @@ func unsigned(g *graph, origins []int, fates []fate, left int) bool {
 		}
 		switch n.base {
 		case "mul", "div":
-			if !unsigned(g, n.ops[0], fates, left-1) || !unsigned(g, n.ops[1], fates, left-1) {
+			if !unsigned(g, n.ops[0], outcomes, left-1) || !unsigned(g, n.ops[1], outcomes, left-1) {
 				return false
 			}
 		case "add", "sub", "fma":

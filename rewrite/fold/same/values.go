@@ -11,7 +11,7 @@ import (
 // 1.
 
 // computed finds what a node's constant may be, where its operands may be a few numbers each.
-func (f *fate) computed(n *node, all []fate) {
+func (f *outcome) computed(n *node, all []outcome) {
 	if n.kind != operation || len(n.ops) != 2 || n.op != n.base+".f32" && n.op != n.base+".rn.f32" {
 		return
 	}
@@ -50,7 +50,7 @@ func (f *fate) computed(n *node, all []fate) {
 
 // begin collects the numbers that operands of approximate instructions may be made of alone: in the
 // first round of a loop, say. Of those with few bits another one is no such number.
-func begin(g *graph, all []fate, out map[string]bool) {
+func begin(g *graph, all []outcome, out map[string]bool) {
 	seen := map[int]bool{}
 	var walk func(origins []int)
 	walk = func(origins []int) {

@@ -14,7 +14,7 @@ func TestValues(t *testing.T) {
 #pragma unroll 1
   for (int i = 0; i < n; i++) { o[i + 64] = (x + 3.0f) * o[i]; x = a[i]; }
 }
-extern "C" __global__ void told(float *o, const float *a, int n, float s) {
+extern "C" __global__ void known(float *o, const float *a, int n, float s) {
   float x = 0.0f;
 #pragma unroll 1
   for (int i = 0; i < n; i++) { float y = x + 3.0f; if (y == s) o[i + 64] = y * o[i]; x = a[i]; }
@@ -22,12 +22,12 @@ extern "C" __global__ void told(float *o, const float *a, int n, float s) {
 `
 	kits := ptxtest.Toolkits(t)
 	m := compiled(t, kits[len(kits)-1], text)
-	for name, any := range map[string]bool{"sum": false, "told": true} {
+	for name, any := range map[string]bool{"sum": false, "known": true} {
 		g, err := read(built(m, name))
 		if err != nil {
 			t.Fatal(err)
 		}
-		all, sums := fates(g, fold.Fixed{Params: map[int]bool{3: true}}, false), 0
+		all, sums := outcomes(g, fold.Fixed{Params: map[int]bool{3: true}}, false), 0
 		for i, n := range g.nodes {
 			if n.kind != operation || n.base != "add" {
 				continue

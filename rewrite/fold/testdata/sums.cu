@@ -88,7 +88,7 @@ __global__ void least(float *o, const float *d, const int *e, int n) {
     if (n > 100) o[threadIdx.x] = (float)max(k, 7) * 0.1f + d[threadIdx.x];
 }
 
-// With nothing fixed: behind the loop nobody knows more than the kernel, in it the first round is told from the others.
+// With nothing fixed: behind the loop nobody knows more than the kernel, in it the first round is distinguished from the others.
 __global__ void unrolled_behind(float *o, const float *a, const float *b, int n) {
     float s = 0, t = 0;
     for (int k = 0; k < n; k++) s += a[k] * b[k], t += b[k];

@@ -16,17 +16,17 @@ import (
 // could tell is taken for what may become known, everywhere in the function.
 //
 // What tells a value: equality with anything that is a constant or may become one; an order of
-// integers where it may leave one number, since there are two of them, or the other end is known: 0
-// of what is unsigned or a thread's number; an order of floats where two with the same number join
-// to an equality. Told is what is compared, and what it is made of by operations on integers that
-// have one solution, which the compiler finds; some bits of a number tell it where the others are
-// compared as well. It solves none on floats but a sign (v * 2 == 6 tells nothing of v), nor asks
-// which floats give an integer, and does not put 0 for x behind x == 0.0f, as x may be -0
-// (TestTold). One order alone tells what is cut from an integer elsewhere: behind k < 3, max(k, 7)
-// is 7.
+// integers where it may leave one number, since there are two of them, or the other end is known:
+// 0 of what is unsigned or a thread's number; an order of floats where two with the same number
+// join to an equality. Constrained is what is compared, and what it is made of by operations on
+// integers that have one solution, which the compiler finds; some bits of a number tell it where
+// the others are compared as well. It solves none on floats but a sign (v * 2 == 6 tells nothing
+// of v), nor asks which floats give an integer, and does not put 0 for x behind x == 0.0f, as x
+// may be -0 (TestConstraints). One order alone tells what is cut from an integer elsewhere: behind
+// k < 3, max(k, 7) is 7.
 
-// Told finds the statements of a function whose results a comparison may tell.
-type Told struct {
+// Constraints finds the statements of a function whose results a comparison may tell.
+type Constraints struct {
 	f     *ptx.Func
 	reach *dataflow.Reaching
 	ops   [][]string // by statement
@@ -42,9 +42,10 @@ type Told struct {
 	cuts    []map[int]bool
 }
 
-// NewTold begins with nothing told.
-func NewTold(f *ptx.Func, reach *dataflow.Reaching, firm func(i int, operand string) bool) *Told {
-	h := &Told{f: f, reach: reach, firm: firm, ops: make([][]string, len(f.Stmts)),
+// NewConstraints begins with no comparison read.
+func NewConstraints(f *ptx.Func, reach *dataflow.Reaching,
+	firm func(i int, operand string) bool) *Constraints {
+	h := &Constraints{f: f, reach: reach, firm: firm, ops: make([][]string, len(f.Stmts)),
 		out: map[int]bool{}}
 	for i, st := range f.Stmts {
 		if st.Kind != ptx.Inst {
@@ -57,11 +58,11 @@ func NewTold(f *ptx.Func, reach *dataflow.Reaching, firm func(i int, operand str
 	return h
 }
 
-// Held tells of a statement whether a comparison may tell its result.
-func (h *Told) Held(i int) bool { return h.out[i] }
+// Constrain tells of a statement whether a comparison may fix its result.
+func (h *Constraints) Constrain(i int) bool { return h.out[i] }
 
 // Look finds what comparisons may tell by what is known now, and tells whether it is more.
-func (h *Told) Look() bool {
+func (h *Constraints) Look() bool {
 	before := len(h.out)
 	h.ends, h.masked = map[int]map[string]bool{}, map[int]uint64{}
 	h.ordered, h.cuts = map[int]bool{}, nil
@@ -93,7 +94,7 @@ func (h *Told) Look() bool {
 }
 
 // comparison tells what one may tell.
-func (h *Told) comparison(i int, a, b string) {
+func (h *Constraints) comparison(i int, a, b string) {
 	defs := map[int]bool{}
 	some := h.slice(i, a, defs)
 	some = h.slice(i, b, defs) || some
@@ -121,7 +122,7 @@ func (h *Told) comparison(i int, a, b string) {
 
 // isCut tells of an operation on integers whose result an order of an operand tells: its least or
 // most, its absolute value, its sign.
-func (h *Told) isCut(i int, base string) bool {
+func (h *Constraints) isCut(i int, base string) bool {
 	if Float(h.f.Opcode(i)) {
 		return false
 	}
@@ -137,7 +138,7 @@ func (h *Told) isCut(i int, base string) bool {
 
 // order notes one of an operand with another: below says that equal ones are on the upper side. Of
 // floats two with one number tell, of integers two that cut at different places.
-func (h *Told) order(i int, operand, other string, below bool) {
+func (h *Constraints) order(i int, operand, other string, below bool) {
 	whole := !Float(h.f.Opcode(i))
 	key := other
 	if k, err := strconv.ParseInt(other, 0, 64); err == nil && whole && !below {
@@ -160,16 +161,16 @@ func (h *Told) order(i int, operand, other string, below bool) {
 }
 
 // tell marks what an operand is made of.
-func (h *Told) tell(i int, operand string) { h.mark(h.defs(i, operand)) }
+func (h *Constraints) tell(i int, operand string) { h.mark(h.defs(i, operand)) }
 
-func (h *Told) mark(defs map[int]bool) {
+func (h *Constraints) mark(defs map[int]bool) {
 	for d := range defs {
 		h.out[d] = true
 	}
 }
 
 // defs are what an operand is made of.
-func (h *Told) defs(i int, operand string) map[int]bool {
+func (h *Constraints) defs(i int, operand string) map[int]bool {
 	out := map[int]bool{}
 	h.slice(i, operand, out)
 	return out
@@ -177,7 +178,7 @@ func (h *Told) defs(i int, operand string) map[int]bool {
 
 // slice collects the statements that an operand is made of, as far as memory, and tells whether any
 // of it is a constant, or may become one.
-func (h *Told) slice(i int, operand string, out map[int]bool) bool {
+func (h *Constraints) slice(i int, operand string, out map[int]bool) bool {
 	operand = strings.TrimSpace(operand)
 	some := !h.firm(i, operand)
 	if !h.reach.Written(operand) {
@@ -205,7 +206,7 @@ func (h *Told) slice(i int, operand string, out map[int]bool) bool {
 }
 
 // solves tells of an operation whose operands its result may tell.
-func (h *Told) solves(d int) bool {
+func (h *Constraints) solves(d int) bool {
 	op := h.f.Opcode(d)
 	switch string(h.f.Base(d)) {
 	case "mov", "selp", "neg":
@@ -220,9 +221,9 @@ func (h *Told) solves(d int) bool {
 
 // mask notes which bits of a statement's operands are compared, and tells whether any constant but
 // the mask is in it.
-func (h *Told) mask(d int) (some bool) {
+func (h *Constraints) mask(d int) (some bool) {
 	var from []int
-	bits := ^uint64(0) // all, where it can't be told
+	bits := ^uint64(0) // all, where it is not known
 	for n, operand := range h.ops[d][1:] {
 		if literal(operand) {
 			if k, err := strconv.ParseInt(operand, 0, 64); err == nil {
@@ -262,7 +263,7 @@ func toFloat(op []byte) bool {
 }
 
 // counted tells of an operand that is a thread's or block's number, which begins with 0.
-func (h *Told) counted(i int, operand string) bool {
+func (h *Constraints) counted(i int, operand string) bool {
 	for range 10 {
 		if !h.reach.Written(operand) {
 			return strings.HasPrefix(operand, "%")
@@ -283,29 +284,29 @@ func (h *Told) counted(i int, operand string) bool {
 	return true
 }
 
-// alike takes what is read twice for told where one of the two is: the same special register, loads
-// of one kind, the results of calls. With the result of a call its arguments are.
-func (h *Told) alike() {
-	told := map[string]bool{}
+// alike takes what is read twice for constrained where one of the two is: the same special
+// register, loads of one kind, the results of calls. With the result of a call its arguments are.
+func (h *Constraints) alike() {
+	found := map[string]bool{}
 	for d := range h.out {
-		told[h.source(d)] = true
+		found[h.source(d)] = true
 	}
-	delete(told, "")
-	if told["ld.param"] { // a result: what it was made of is the caller's
-		told["st.param"] = true
+	delete(found, "")
+	if found["ld.param"] { // a result: what it was made of is the caller's
+		found["st.param"] = true
 	}
 	for i := range h.f.Stmts {
 		switch source := h.source(i); {
-		case source == "st.param" && told[source]:
+		case source == "st.param" && found[source]:
 			h.tell(i, h.ops[i][1])
-		case source != "" && told[source]:
+		case source != "" && found[source]:
 			h.out[i] = true
 		}
 	}
 }
 
 // source names what a statement reads, "" where it computes.
-func (h *Told) source(i int) string {
+func (h *Constraints) source(i int) string {
 	if len(h.ops[i]) < 2 {
 		return ""
 	}
