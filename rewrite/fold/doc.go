@@ -9,17 +9,9 @@
 // Contracts reads the PTX as it is built, and tells where a variant would contract other products
 // with sums, and so round otherwise.
 //
-<<<<<<< HEAD
-// fold.go is the judgement, value.go what is known of each value, math.go the functions, held.go
-// what comparisons tell, rounds.go loops where nothing is fixed, ways.go which branches are left
-// where values are put into PTX; undefined.go and undefinedwalk.go integers without a result,
-// counted.go loops that ptxas unrolls; contract.go and product.go the sums, along.go the way of
-// what was stored through a function.
-=======
 // fold.go is the judgement, value.go what is known of each value, math.go the functions,
 // constraints.go what comparisons tell, rounds.go loops where nothing is fixed, ways.go which
 // branches are left where values are put into PTX; undefined.go and undefinedwalk.go integers
-// without a result; contract.go and product.go the sums, along.go the way of what was stored
-// through a function.
->>>>>>> finer
+// without a result, counted.go loops that ptxas unrolls; contract.go and product.go the sums,
+// along.go the way of what was stored through a function.
 package fold
