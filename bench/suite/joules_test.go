@@ -80,10 +80,17 @@ func TestEnergy(t *testing.T) {
 		}
 		switch {
 		case r.Program == "brief":
+			// One may happen to last as long as the counter's steps; all four of them don't.
+			short := 0
 			for _, x := range append(e.Before, e.After...) {
-				if !strings.Contains(x.Why, "not precise enough") || x.Joules != 0 {
+				if strings.Contains(x.Why, "not precise enough") && x.Joules == 0 {
+					short++
+				} else if x.Why != "" || x.Error > x.Joules/20 {
 					t.Errorf("a run without length: %+v", x)
 				}
+			}
+			if short == 0 {
+				t.Errorf("runs without length are all precise: %+v", e)
 			}
 			continue
 		}
