@@ -1,6 +1,7 @@
 package rewrite
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -53,6 +54,9 @@ func index(k *pass.Kernel, terms []recipe.Term) error {
 	block, err := blockOf("index", value)
 	if err != nil {
 		return err
+	}
+	if k.Options.Blocks[k.Name] == [3]int{} {
+		return errors.New("it is for a second entry, which the host launches for such blocks alone")
 	}
 	fixed := fold.Fixed{Dims: map[string]bool{}, Integers: map[string]int64{}, PTX: true}
 	for i, axis := range []string{"x", "y", "z"} {
