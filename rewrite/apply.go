@@ -143,8 +143,8 @@ func Settled(m *ptx.Module, kernel string) error {
 	return fold.Check(m, kernel, fold.Fixed{PTX: true}, func(string) bool { return true })
 }
 
-// settled asks that for a recipe's passes. known and repeat see for themselves what approximate
-// instructions get, known what integers get.
+// settled asks that for a recipe's passes. Those that know numbers see for themselves what
+// approximate instructions get, known what integers get.
 func settled(list []Pass, m *ptx.Module, kernel string, r recipe.Recipe) error {
 	if ExactnessOf(r) == Approximate {
 		return nil // other bits are what the user allowed

@@ -77,10 +77,7 @@ func known(k *pass.Kernel, terms []recipe.Term) error {
 	if !v.put() {
 		return errors.New("the kernel reads none of these")
 	}
-	if err := fold.Undefined(k.Module, k.Name, fixed); err != nil {
-		return err
-	}
-	if err := fold.Check(k.Module, k.Name, fixed, func(string) bool { return true }); err != nil {
+	if err := keepsBits(k, fixed); err != nil {
 		return err
 	}
 	value, err := fold.Integers(k.Module, k.Name, fixed)
@@ -88,6 +85,14 @@ func known(k *pass.Kernel, terms []recipe.Term) error {
 		divide(k.Func, value)
 	}
 	return err
+}
+
+// keepsBits says why a kernel could compute other bits once numbers are known in its PTX.
+func keepsBits(k *pass.Kernel, fixed fold.Fixed) error {
+	if err := fold.Undefined(k.Module, k.Name, fixed); err != nil {
+		return err
+	}
+	return fold.Check(k.Module, k.Name, fixed, func(string) bool { return true })
 }
 
 // Arguments are a guard's conditions on arguments, as the host compares them. f is the kernel, of

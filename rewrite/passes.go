@@ -47,7 +47,7 @@ var passes = []Pass{
 
 	{Lever: recipe.Known, Stage: PTX, Exact: Checked, Block: true, knows: true, apply: known,
 		Doc: "a second entry for values that launches have, put into nvcc's own PTX"},
-	{Lever: "index", Stage: PTX, Exact: Checked, apply: index,
+	{Lever: "index", Stage: PTX, Exact: Checked, knows: true, apply: index,
 		Doc: "numbers of threads and blocks are computed from the index over the grid, for shape"},
 	{Lever: "ld", Stage: PTX, Exact: ByConstruction, Sites: true, apply: cacheLoads,
 		Doc: "cache policy of loads from global memory"},

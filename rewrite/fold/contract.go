@@ -309,7 +309,7 @@ func (c *contraction) operand(i int, text string, fixed Fixed) shape {
 		return all
 	}
 	name, axis, _ := strings.Cut(text[1:], ".")
-	if (name == "ntid" || name == "nctaid") && fixed.Dims[name+"."+axis] {
+	if fixed.Dims[name+"."+axis] {
 		return fixable
 	}
 	if name == "ntid" || name == "nctaid" || name == "tid" || name == "ctaid" || name == "laneid" {

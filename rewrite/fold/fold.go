@@ -13,7 +13,7 @@ import (
 // Fixed is what a variant knows that the kernel does not.
 type Fixed struct {
 	Params map[int]bool    // by index
-	Dims   map[string]bool // "ntid.x" for blockDim.x, "nctaid.y" for gridDim.y
+	Dims   map[string]bool // "ntid.x" for blockDim.x, "nctaid.y" for gridDim.y, "tid.z"
 	// What integers are fixed to, for Undefined: those of parameters by index and bytes into it
 	// ("2+0"), sizes as in Dims.
 	Integers map[string]int64

@@ -87,13 +87,11 @@ func (a *analysis) operand(f *state, i int, text string) value {
 		return all
 	}
 	name, axis, _ := strings.Cut(text[1:], ".")
+	if a.fixed.Dims[name+"."+axis] || axis == "" && (name == "ntid" || name == "nctaid") {
+		return known
+	}
 	switch name {
-	case "ntid", "nctaid":
-		if axis == "" || a.fixed.Dims[name+"."+axis] {
-			return known
-		}
-		return never
-	case "tid", "ctaid", "laneid", "warpid", "smid", "clock", "clock64", "globaltimer":
+	case "ntid", "nctaid", "tid", "ctaid", "laneid", "warpid", "smid", "clock", "clock64", "globaltimer":
 		return never
 	}
 	return maybe
