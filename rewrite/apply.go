@@ -136,7 +136,7 @@ func (o Options) one(list []Pass, m *ptx.Module, header pass.Machine, f *ptx.Fun
 // ptxas unrolls a short loop, or does not, by how long its body is and by what stands in it: what
 // it takes for a number in the kernel may be none in a variant, and the other way round.
 func Settled(m *ptx.Module, kernel string) error {
-	if err := fold.Unlike(m, kernel); err != nil || !fold.Suspect(m, kernel) ||
+	if err := fold.Unlike(m, kernel); err != nil || !fold.Approximates(m, kernel) ||
 		!fold.Counted(m, kernel) {
 		return err
 	}
