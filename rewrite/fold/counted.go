@@ -10,7 +10,7 @@ import (
 )
 
 // Counted tells whether a kernel, or what it calls, may have a loop whose turns ptxas can count
-// before it unrolls any: one that is left by what is computed of numbers alone.
+// before it unrolls any: one that is left by what may be a number (numbers).
 func Counted(m *ptx.Module, entry string) bool {
 	reached, err := m.Reach(entry)
 	if err != nil {
