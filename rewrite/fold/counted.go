@@ -41,9 +41,9 @@ func Counted(m *ptx.Module, entry string) bool {
 	return false
 }
 
-// numbers are the statements that may give a number that ptxas knows: what is made of numbers alone,
-// on some way at least, and what is one whatever an operand is. Nothing of an argument, of the
-// thread, of memory that nobody here stores to.
+// numbers are the statements that may give a number that ptxas knows: what is made of numbers
+// alone, on some way at least, and what is one whatever an operand is. Nothing of an argument, of
+// the thread, of memory that nobody here stores to.
 func (c computation) numbers() []bool {
 	f, out := c.f, make([]bool, len(c.f.Stmts))
 	stores := slices.ContainsFunc(slices.Collect(statements(f)), func(i int) bool {
