@@ -82,6 +82,42 @@ func TestCounted(t *testing.T) {
 	}
 }
 
+// countedOtherwise are ways to eight turns that no register of numbers alone counts, of which ptxas
+// sees all the same that they are eight.
+var countedOtherwise = []string{
+	"and.b32 %r20, %r1, 0; add.u32 %r20, %r20, 8;",
+	"mov.u32 %r21, 0; mad.lo.u32 %r20, %r1, %r21, 8;",
+	"mov.u32 %r21, %r1; xor.b32 %r20, %r1, %r21; add.u32 %r20, %r20, 8;",
+	"or.b32 %r20, %r1, -1; add.u32 %r20, %r20, 9;",
+	"shl.b32 %r20, %r1, 32; add.u32 %r20, %r20, 8;",
+	"bfe.u32 %r20, %r1, 3, 0; add.u32 %r20, %r20, 8;",
+	"setp.gt.s32 %p2, %r1, 3; selp.b32 %r20, 8, 8, %p2;",
+	"setp.eq.s32 %p2, %r1, %r1; selp.b32 %r20, 8, %r1, %p2;",
+	"mov.u32 %r20, 8; setp.gt.s32 %p2, %r1, 3; @%p2 mov.u32 %r20, 8;",
+	"mov.u32 %r20, 8; mov.u32 %r21, 1; setp.eq.s32 %p2, %r21, 1; @%p2 bra $L0; mov.u32 %r20, %r1; $L0:",
+}
+
+// countedBy is settledKernel's text whose turns %r20 counts.
+func countedBy(pragma bool, count string) []byte {
+	return bytes.ReplaceAll(bytes.Replace(settledKernel(pragma, settledBodies[0].body),
+		[]byte("mov.u32 %r3, 0;"), []byte("mov.u32 %r3, 0; "+count), 1),
+		[]byte("%p1, %r2, 8;"), []byte("%p1, %r2, %r20;"))
+}
+
+// TestCountedOtherwise: those are refused, and those that an argument does count are not.
+func TestCountedOtherwise(t *testing.T) {
+	o := Options{Blocks: map[string][3]int{"k": {1, 1, 1}}, Dynamic: map[string]int{"k": 0}}
+	for _, count := range append(slices.Clone(countedOtherwise), "and.b32 %r20, %r1, 7;",
+		"min.s32 %r20, %r1, 8;", "max.s32 %r20, %r1, 0;", "sub.u32 %r20, 9, %r1;",
+		"setp.gt.s32 %p2, %r1, 3; selp.b32 %r20, %r1, %r9, %p2;") {
+		_, refused, err := o.apply(countedBy(false, count),
+			map[string]recipe.Recipe{"k": mustRecipe(t, "demote=4:static")})
+		if err != nil || (refused["k"] != nil) != slices.Contains(countedOtherwise, count) {
+			t.Errorf("%s: %v, %v", count, refused["k"], err)
+		}
+	}
+}
+
 // TestSettled: what changes which loops ptxas unrolls is refused for kernels that get other bits by
 // that, as two of these do here, and for no others.
 func TestSettled(t *testing.T) {
@@ -131,6 +167,11 @@ func TestSettledBits(t *testing.T) {
 			same := bytes.Equal(leaves(settledKernel(true, b.body)), leaves(settledKernel(false, b.body)))
 			if !same != (n == 0 || old) {
 				t.Errorf("%s: the same with and without the pragma: %v, %s", kit.Version, same, b.body)
+			}
+		}
+		for _, count := range countedOtherwise {
+			if bytes.Equal(leaves(countedBy(true, count)), leaves(countedBy(false, count))) {
+				t.Errorf("%s: the same with and without the pragma: %s", kit.Version, count)
 			}
 		}
 		chosen := leaves(settledKernel(true, `mov.b32 %r12, 0x80000000;

@@ -288,7 +288,8 @@ func base(address string) (name string, offset int) {
 	if at := strings.IndexAny(inside, "+-"); at > 0 {
 		name = strings.TrimSpace(inside[:at])
 		text := strings.TrimLeft(strings.ReplaceAll(inside[at:], " ", ""), "+")
-		offset, _ = strconv.Atoi(text)
+		by, _ := strconv.ParseInt(text, 0, 64) // of inline assembly, in any base
+		offset = int(by)
 	}
 	return name, offset
 }

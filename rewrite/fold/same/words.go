@@ -140,7 +140,8 @@ func wordOf(f *ptx.Func, i int, bytes map[string][4]loaded) (word [4]loaded, ok 
 		word[0] = loaded{op, name, offset}
 		return word, strings.HasPrefix(name, "%")
 	case (op == "cvt.u32.u8" || op == "cvt.u32.u16") && len(ops) == 2:
-		word, ok = bytes[ops[1]]
+		of, ok := bytes[ops[1]]
+		copy(word[:], of[:width([]byte(op[len("cvt.u32"):]))]) // a wide register may hold more
 		return word, ok
 	case op == "prmt.b32" && len(ops) == 4:
 		choose, err := strconv.ParseUint(ops[3], 0, 16)

@@ -50,6 +50,16 @@ extern "C" __global__ void k(const S *__restrict__ s, const float *__restrict__ 
 	}
 }
 
+// TestOffset: inline assembly may write an offset in any base, as PTX does.
+func TestOffset(t *testing.T) {
+	for text, want := range map[string]int{"[%rd1]": 0, "[%rd1+20]": 20, "[%rd1+-4]": -4,
+		"[%rd1 + 0x14]": 20, "[%rd1+-0x4]": -4} {
+		if name, offset := base(text); name != "%rd1" || offset != want {
+			t.Errorf("%s is %s and %d", text, name, offset)
+		}
+	}
+}
+
 // TestWordsOf: only four bytes in a row, in their order, of one place that nothing changes
 // meanwhile, are a word.
 func TestWordsOf(t *testing.T) {
@@ -74,6 +84,8 @@ cvt.u32.u8 %r5, %rs4; prmt.b32 %r6, %r5, %r4, 30212; prmt.b32 %r7, %r6, %r3, 418
 		"prmt.b32 %r6":                 "mov.u32 %r3, 7; prmt.b32 %r6",
 		"prmt.b32 %r7, %r6, %r3, 4180": "prmt.b32.b4e %r7, %r6, %r3, 4180",
 		"ld.global.u8 %rs1":            "ld.shared.u8 %rs1",
+		"prmt.b32 %r7":                 "cvt.u32.u8 %r3, %r3; prmt.b32 %r7",
+		"prmt.b32 %r7, %r6":            "cvt.u32.u8 %r6, %r6; prmt.b32 %r7, %r6",
 	} {
 		m, err := ptx.Parse([]byte(".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k() {\n" +
 			".reg .pred %p<3>; .reg .b16 %rs<9>; .reg .b32 %r<9>; .reg .b64 %rd<9>;\n" +
