@@ -104,7 +104,7 @@ func Suspect(m *ptx.Module, entry string) bool {
 		if !f.Entry && f.Body && !strings.Contains(f.Name, "_Z") {
 			return true
 		}
-		if approximates(text) {
+		if ownRounding(text) {
 			return true
 		}
 		for _, c := range constants().FindAllStringSubmatch(text, -1) {
@@ -117,16 +117,17 @@ func Suspect(m *ptx.Module, entry string) bool {
 	return false
 }
 
-// Approximates tells whether a kernel, or what it calls, has an instruction of which ptxas may compute
-// other bits than the GPU: one that rounds in a way of its own. Of all others both give the same.
+// Approximates tells whether a kernel, or what it calls, has an instruction of which ptxas may
+// compute other bits than the GPU: one that rounds in a way of its own. Of all others both give the
+// same.
 func Approximates(m *ptx.Module, entry string) bool {
 	reach, err := m.Reach(entry)
 	return err != nil || slices.ContainsFunc(reach.Funcs, func(f *ptx.Func) bool {
-		return approximates(string(f.Text()))
+		return ownRounding(string(f.Text()))
 	})
 }
 
-func approximates(text string) bool {
+func ownRounding(text string) bool {
 	return slices.ContainsFunc([]string{".approx", ".full", ".ftz", "sqrt.", "ex2.", "lg2.", "sin.",
 		"cos.", "tanh.", "min.f", "max.f"}, func(word string) bool { return strings.Contains(text, word) })
 }
