@@ -11,6 +11,7 @@ import (
 // cubin, with others beside them; and another degree is another kernel.
 func TestApproximateCandidates(t *testing.T) {
 	p := drivertest.NewProject(t, "13.0", map[string]string{"k.cu": `
+#include <cmath> // fastmath writes what sin is for every type
 __global__ void wave(float *a, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     for (int k = 0; k < n; k++) a[i] = sinf(a[i]) / (1 + expf(a[i])) + sqrtf(a[i]);
