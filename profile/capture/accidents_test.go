@@ -56,6 +56,38 @@ func TestPoisonedChunk(t *testing.T) {
 	}
 }
 
+// TestReadersEnd: who has stopped reading removes nothing any more.
+func TestReadersEnd(t *testing.T) {
+	s, m := packed(t)
+	encoder, _ := coders()
+	other := encoder.EncodeAll(make([]byte, 8<<20), nil) // takes a while to be found damaged
+	list := []Chunk{{Hash: strings.Repeat("0", 64)}}     // is not there
+	for i := range 2 * workers() {
+		c, err := s.put([]byte{byte(i)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(s.chunkPath(c.Hash), other, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, c)
+	}
+	there := func() string {
+		files, _ := filepath.Glob(filepath.Join(s.dir, "chunks", "*", "*"))
+		return strings.Join(files, "\n")
+	}
+	next, stop := s.ahead(append(list, m.Code))
+	if _, err := next(list[0]); err == nil {
+		t.Error("what is not there was read")
+	}
+	stop()
+	before := there()
+	time.Sleep(100 * time.Millisecond)
+	if after := there(); after != before {
+		t.Errorf("a reader was left behind: first\n%s\nthen\n%s", before, after)
+	}
+}
+
 // TestLeftAside: what a kill left half written is removed, when nobody can be writing it any more.
 func TestLeftAside(t *testing.T) {
 	s, m := packed(t)

@@ -225,7 +225,8 @@ func (p *packer) record(m *Manifest, t recordType, body []byte) error {
 }
 
 // ahead gives chunks one after the other, in this order, while it reads the next ones. stop ends
-// it.
+// it, and waits for what is being read: a reader that comes later would remove, as damaged, what
+// the next capture has just found there.
 func (s *Store) ahead(list []Chunk) (next func(Chunk) ([]byte, error), stop func()) {
 	type result struct {
 		of  Chunk
@@ -248,6 +249,12 @@ func (s *Store) ahead(list []Chunk) (next func(Chunk) ([]byte, error), stop func
 			}()
 		}
 	}()
+	stop = func() {
+		close(done)
+		for f := range futures {
+			<-f
+		}
+	}
 	return func(c Chunk) ([]byte, error) {
 		f, ok := <-futures
 		if !ok {
@@ -258,5 +265,5 @@ func (s *Store) ahead(list []Chunk) (next func(Chunk) ([]byte, error), stop func
 			return nil, damaged("chunks are listed in another order")
 		}
 		return r.b, r.err
-	}, func() { close(done) }
+	}, stop
 }
