@@ -284,6 +284,9 @@ func (x one) build(ctx context.Context, ways [2]*builder) ([]*Kernel, *Failure, 
 			if word := way.misused(err); word != "" {
 				return nil, nil, fmt.Errorf("nvcc does not take %q: %s", word, policy.FirstLine(err))
 			}
+			if what := half().FindString(err.Error()); what != "" {
+				return nil, nil, fmt.Errorf("the toolkit is not whole: %s", what)
+			}
 			f := &Failure{Command: x.Name, Before: i == 0, Why: policy.FirstLine(err)}
 			for _, u := range x.Units {
 				for _, k := range u.Kernels {

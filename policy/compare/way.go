@@ -88,6 +88,12 @@ func (b *builder) misused(failed error) string {
 	return b.way.Flags[n]
 }
 
+// half matches what a shell or the host compiler says where a toolkit lacks a part of its own.
+var half = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(
+		`(?:sh: .*not found|<command-line>: fatal error: cuda_runtime\.h: No such file.*)`)
+})
+
 // toolkits puts one toolkit's folder in the place of another's: build systems name its headers, and
 // those of one version are not for the compiler of another.
 func toolkits(nvcc string, kit toolkit.Toolkit) (out []apply.Move) {
