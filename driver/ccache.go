@@ -36,8 +36,8 @@ const (
 var keyed = []string{"bin/nvcc", "bin/nvcc.profile", "bin/cudafe++", "bin/cicc", "nvvm/bin/cicc",
 	"nvvm/libdevice/libdevice.10.bc", "bin/ptxas", "bin/fatbinary", "bin/nvlink"}
 
-// Key is a hash of all that decides what a build in the present folder gives, beside its command and
-// its sources: for caches in front of us.
+// Key is a hash of all that decides what a build in the present folder gives, beside its command
+// and its sources: for caches in front of us.
 func Key() (string, error) {
 	self, err := os.Executable()
 	if err != nil {

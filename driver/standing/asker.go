@@ -11,8 +11,8 @@ import (
 
 // Which build asks for a recipe. An approximate decision belongs to the files that the tuned
 // program was built from: it is taken where one of these is built again, and nowhere else. Such a
-// file is named by its path, with symbolic links followed. A cache in front of a build gives what was
-// built for one file to another one: below it no file is one of these.
+// file is named by its path, with symbolic links followed. A cache in front of a build gives what
+// was built for one file to another one: below it no file is one of these.
 
 // An asker is a build that looks recipes up: what it writes, and the GPU that it is for.
 type asker struct {

@@ -98,8 +98,8 @@ func TestStanding(t *testing.T) {
 	}
 }
 
-// TestShared: a cache gives to others what a build below it made, so that no file is one of those that
-// an approximate recipe is for.
+// TestShared: a cache gives to others what a build below it made, so that no file is one of those
+// that an approximate recipe is for.
 func TestShared(t *testing.T) {
 	store, err := cache.Open(filepath.Join(t.TempDir(), "store"))
 	if err != nil {

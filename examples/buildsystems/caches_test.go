@@ -3,7 +3,7 @@ package buildsystems
 // Compiler caches above gnvcc. What gnvcc builds depends on its store, which a cache knows nothing
 // of: a recipe that changed must not be served stale. The ways that README names are tried here:
 //
-//	ccache   CCACHE_COMPILERTYPE=nvcc (or gnvcc under the name nvcc), CCACHE_COMPILERCHECK='gnvcc config --key'
+//	ccache   CCACHE_COMPILERTYPE=nvcc, CCACHE_COMPILERCHECK='gnvcc config --key'
 //	sccache  runs cicc and ptxas by itself, from nvcc's --dryrun: the result is nvcc's own, never a stale recipe;
 //	         with GNVCC_SCCACHE=1 it runs them through gnvcc
 
@@ -166,8 +166,14 @@ func tryCcache(s *site) {
 		t.Error("no recipe was applied: this test shows nothing")
 	}
 
-	// What else a build depends on, and back: a switch, a lock file that a file of settings names, and
-	// its content, another toolkit.
+	tryCcacheKey(s, through, hits, plain, forty, sixtyFour)
+}
+
+// tryCcacheKey tries what else a build depends on, and back: a switch, a lock file that a file of
+// settings names, and its content, another toolkit.
+func tryCcacheKey(s *site, through func() []string, hits func() string,
+	plain, forty, sixtyFour []string) {
+	t := s.t
 	s.set("GNVCC_OFF=1")
 	if !equal(through(), plain) {
 		t.Error("GNVCC_OFF=1: ccache serves what was built with a recipe")
