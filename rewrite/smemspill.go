@@ -1,6 +1,7 @@
 package rewrite
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"slices"
@@ -18,7 +19,7 @@ import (
 // Allowed with PTX ISA 9.0 and later, and only where ptxas takes it: not with calls that are left
 // in the PTX ("should not be enabled when functions use abi"), not with dynamic shared memory, not
 // with -rdc or -G ("per-function compilation modes"); all fatal for the whole file (ptxas 13.0,
-// 13.5). Not with setmaxnreg.
+// 13.5). Not with setmaxnreg, nor with alloca, whose frame ptxas loses (docs/facts.md).
 //
 // A second entry is launched with one block only, and ptxas gets its size: without .maxntid it
 // reserves for 1024 threads, 43 KB in examples/demote, with .maxntid 128 9 KB. It gets whole warps:
@@ -60,6 +61,8 @@ func smemspill(k *pass.Kernel, terms []recipe.Term) error {
 		return errors.New("ptxas refuses it in a kernel with dynamic shared memory")
 	case t.SetMaxNReg:
 		return errors.New("the kernel moves registers between warps (setmaxnreg)")
+	case bytes.Contains(k.Text(), []byte("alloca.")):
+		return errors.New("the kernel has alloca, and ptxas loses the frame")
 	case slices.Contains(k.Pragmas(), "enable_smem_spilling"):
 		return errors.New("the source has the pragma already")
 	}

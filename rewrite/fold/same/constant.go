@@ -35,7 +35,7 @@ func outcomes(g *graph, fixed fold.Fixed, built bool) []outcome {
 func (g *graph) outcomes(fixed fold.Fixed, built bool,
 	ignored func(f *function, i int) bool) []outcome {
 	all := make([]outcome, len(g.nodes))
-	constraints, constrained := g.constraints(all), make([]bool, len(g.nodes))
+	constraints, constrained := g.constraints(&all), map[int]bool{}
 	if ignored != nil {
 		for k, f := range g.funcs {
 			constraints[k].Ignored = func(i int) bool { return ignored(f, i) }
@@ -43,6 +43,7 @@ func (g *graph) outcomes(fixed fold.Fixed, built bool,
 	}
 	for again := true; again; {
 		again = false
+		all = append(all, make([]outcome, len(g.nodes)-len(all))...) // asked for one, it is made
 		for i, n := range g.nodes {
 			now := outcomeOf(g, n, all, fixed)
 			if n.kind == load && len(g.handing[i]) > 0 {
@@ -70,16 +71,17 @@ func (g *graph) outcomes(fixed fold.Fixed, built bool,
 				g.constrain(g.funcs[k], t, constrained)
 			}
 		}
+		again = again || len(all) < len(g.nodes)
 	}
 	return all
 }
 
 // constraints begins to look at each function's comparisons: what one tells may be a constant.
-func (g *graph) constraints(all []outcome) (out []*fold.Constraints) {
+func (g *graph) constraints(all *[]outcome) (out []*fold.Constraints) {
 	for _, f := range g.funcs {
 		out = append(out, fold.NewConstraints(f.Func, f.reach, func(i int, operand string) bool {
 			for _, o := range g.origins(f, i, operand) {
-				if all[o].constant {
+				if o >= len(*all) || (*all)[o].constant {
 					return false
 				}
 			}
@@ -90,7 +92,7 @@ func (g *graph) constraints(all []outcome) (out []*fold.Constraints) {
 }
 
 // constrain marks the nodes that comparisons may fix.
-func (g *graph) constrain(f *function, t *fold.Constraints, constrained []bool) {
+func (g *graph) constrain(f *function, t *fold.Constraints, constrained map[int]bool) {
 	for i := range f.Stmts {
 		if !t.Constrain(i) || len(f.ops[i]) == 0 {
 			continue

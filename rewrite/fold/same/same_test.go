@@ -30,6 +30,25 @@ func compiled(t *testing.T, kit ptxtest.Toolkit, text string, flags ...string) *
 	return m
 }
 
+// TestLeafLater: a comparison asks for what no node has as an operand (here an argument's byte).
+func TestLeafLater(t *testing.T) {
+	kit := ptxtest.Toolkits(t)[0]
+	m := compiled(t, kit, `struct Q { char a; double d; float f; bool b; };
+extern "C" __global__ void k(double *o, const double *in, int n, Q q)
+{
+	double s = q.d;
+	for (int i = 0; i < n; i++) { s = s * q.f + in[i]; if (q.b) s -= q.a * q.d; }
+	o[0] = s;
+}`)
+	g, err := read(Built{Module: m, Entry: "k"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if all := outcomes(g, fold.Fixed{}, true); len(all) != len(g.nodes) {
+		t.Errorf("outcomes of %d of %d nodes", len(all), len(g.nodes))
+	}
+}
+
 // keeps are kernels named no_ of fold's tests, with values for which they do keep their bits: the
 // compiler folds nothing, the loop doesn't run, or ptxas has to be asked as well.
 var keeps = map[string]string{
