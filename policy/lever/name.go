@@ -9,7 +9,8 @@ import (
 )
 
 // A name that ptxas reads (rewrite/name.go). Of 17 kernels of HeCBench it made one faster
-// (bench/results/2026-11-24-order), so that it is tried only where the user names it (--levers name).
+// (bench/results/2026-11-24-order), so that it is tried only where the user names it: --levers
+// name.
 
 var _ = register(Lever{
 	Name: "name", Idea: "a second entry's name with the word", Gain: 1,
