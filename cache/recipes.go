@@ -10,9 +10,9 @@ import (
 )
 
 // The file recipes: what builds with this store depend on, and nothing else. It is for compiler
-// caches in front of gnvcc (CCACHE_EXTRAFILES) and for build systems that hash it: a note of a
-// build, a measurement that changed no recipe, or a new publication of the same leaves it as it is,
-// byte for byte. Nobody reads it here.
+// caches in front of gnvcc (gnvcc config --key has its hash) and for build systems that hash it: a
+// note of a build, a measurement that changed no recipe, or a new publication of the same leaves it
+// as it is, byte for byte.
 
 // notes are the buckets that no build reads a recipe from: what was built, and how.
 var notes = []string{Assemblies, Translations, Links}

@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -14,33 +13,80 @@ import (
 	"gnvcc/cache"
 	"gnvcc/driver/environment"
 	"gnvcc/driver/standing"
+	"gnvcc/driver/toolkit"
 )
 
-// A ccache in front of gnvcc knows nothing of recipes: it would go on giving out objects that were
-// built with the old ones. It is to look at the store's file of recipes, too (CCACHE_EXTRAFILES). A
+// A ccache in front of gnvcc looks at gnvcc's own file alone. Which recipes there are, which
+// toolkit is found, which lock file counts, or that GNVCC_OFF is set, it knows nothing of: it would
+// go on giving out objects that were built otherwise. So it is to ask us, by its compiler_check. A
 // build that was started by one that does not is remembered, for gnvcc doctor and gnvcc apply to
 // tell: a build itself has no words of its own.
 
 const (
 	memoCcache cache.Memos[string] = "ccache"
 
-	// ccacheKey: how the last one that ran us was set up, "told", or "untold" and what it does not
-	// look at, a list with colons.
-	ccacheKey = "last"
+	ccacheKey = "last" // how the last one that ran us was set up, "told" or "untold"
+
+	// asksUs is what ccache is to run.
+	asksUs = "gnvcc config --key"
 )
 
-// noteCcache notes whether a ccache that runs us looks at the recipes. Where none does that is one
+// keyed are the files of a toolkit that decide what it gives, beside those that a ccache sees: the
+// headers.
+var keyed = []string{"bin/nvcc", "bin/nvcc.profile", "bin/cudafe++", "bin/cicc", "nvvm/bin/cicc",
+	"nvvm/libdevice/libdevice.10.bc", "bin/ptxas", "bin/fatbinary", "bin/nvlink"}
+
+// Key is a hash of all that decides what a build in the present folder gives, beside its command
+// and its sources: for caches in front of us.
+func Key() (string, error) {
+	self, err := os.Executable()
+	if err != nil {
+		self = ""
+	}
+	env := environment.Read()
+	kit, err := toolkit.Find(self, env)
+	if err != nil {
+		return "", err
+	}
+	parts := []string{"build 1", cache.OwnKey(), kit.Nvcc}
+	for _, name := range keyed {
+		id, err := cache.FileKey(filepath.Join(kit.Dir(), name))
+		if err != nil {
+			id = "none"
+		}
+		parts = append(parts, id)
+	}
+	return cache.HashOf(append(parts, recipesKey(env)...)...), nil
+}
+
+// recipesKey is what of it recipes are, nothing where a build takes none.
+func recipesKey(env *environment.Environment) []string {
+	dir, err := os.Getwd()
+	if env.Off || err != nil {
+		return nil
+	}
+	store, err := env.OpenStore()
+	if err != nil {
+		return nil
+	}
+	key, _, err := standing.Key(store, dir, env)
+	if err != nil {
+		return nil // a lock file that is wrong: nvcc's own
+	}
+	return []string{key, env.PTX}
+}
+
+// noteCcache notes whether a ccache that runs us asks for the key. Where none does that is one
 // readlink. It tells whether a ccache runs us: an object that it keeps must not depend on what it
-// can't see (GNVCC_PREDICT).
+// can't see (environment.Cached).
 func noteCcache(store *cache.Store, env *environment.Environment) (below bool) {
 	exe, err := os.Readlink("/proc/" + strconv.Itoa(os.Getppid()) + "/exe")
 	if err != nil || filepath.Base(exe) != "ccache" {
 		return false
 	}
-	now := "told"
-	dir, _ := os.Getwd()
-	if files := standing.Files(store, dir, env); !looksAt(exe, files, env) {
-		now = "untold " + strings.Join(files, ":")
+	now := "untold"
+	if asks(exe, env) {
+		now = "told"
 	}
 	if last, _ := memoCcache.Get(store, ccacheKey); last != now {
 		memoCcache.Put(store, ccacheKey, now) // noted by the next build if it can't be kept
@@ -48,31 +94,27 @@ func noteCcache(store *cache.Store, env *environment.Environment) (below bool) {
 	return true
 }
 
-// looksAt asks ccache for its extra files: the variable, or what its own configuration says.
-func looksAt(ccache string, paths []string, env *environment.Environment) bool {
-	files, set := env.Lookup("CCACHE_EXTRAFILES")
+// asks tells whether ccache is set up to ask us: by the variable, or by its own configuration.
+func asks(ccache string, env *environment.Environment) bool {
+	check, set := env.Lookup("CCACHE_COMPILERCHECK")
 	if !set {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
-		out, err := exec.CommandContext(ctx, ccache, "-k", "extra_files_to_hash").Output()
+		out, err := exec.CommandContext(ctx, ccache, "-k", "compiler_check").Output()
 		if err != nil {
 			return false
 		}
-		files = strings.TrimSpace(string(out))
+		check = string(out)
 	}
-	list := filepath.SplitList(files)
-	return !slices.ContainsFunc(paths, func(path string) bool { return !slices.Contains(list, path) })
+	return strings.Contains(check, " config --key")
 }
 
-// CcacheWarning says what to do where the last build through ccache was one that does not look at
-// the recipes, else "".
+// CcacheWarning says what to do where the last build through ccache was one that does not ask us,
+// else "".
 func CcacheWarning(store *cache.Store) string {
-	last, _ := memoCcache.Get(store, ccacheKey)
-	files, untold := strings.CutPrefix(last, "untold ")
-	if !untold {
+	if last, _ := memoCcache.Get(store, ccacheKey); last != "untold" {
 		return ""
 	}
-	return fmt.Sprintf(
-		"a ccache in front of gnvcc keeps returning objects with old recipes: set CCACHE_EXTRAFILES=%s",
-		files)
+	return fmt.Sprintf("a ccache in front of gnvcc keeps returning objects with old recipes, or of "+
+		"another toolkit: set CCACHE_COMPILERCHECK='%s'", asksUs)
 }

@@ -107,7 +107,7 @@ func prepare(kit toolkit.Toolkit, env *environment.Environment, args []string,
 		return p, fmt.Errorf("%w: %w", err, toolcmd.ErrAside) // no recipes to be had, nothing to be noted
 	}
 	if noteCcache(store, env) {
-		p.env = env.WithoutPredict()
+		p.env = env.Cached()
 	}
 	m, err := mannerOf(kit.Nvcc, store, p.env)
 	if err != nil {

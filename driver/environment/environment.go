@@ -29,6 +29,7 @@ type Environment struct {
 	Command string // of a stage: hash of the face's command, an object; "" where it is not kept
 	Chain   string // what was run in nvcc's place so far, against finding oneself (driver/toolkit)
 	Depth   int    // how many faces stand above
+	Shared  bool   // a cache stands above, which gives what is built to others too
 
 	Apply string // in a command that apply runs: its folder (driver/again)
 	Reuse bool   // there: what was kept of a tool may be taken in place of running it
@@ -53,6 +54,7 @@ func Of(list []string) *Environment {
 	e.Launcher, e.Sccache, e.PTX = e.Get(launcher), on(sccache), e.Get(ptxFor)
 	e.Command, e.Chain = e.Get(command), e.Get(chain)
 	e.Depth, _ = strconv.Atoi(e.Get(depth)) // nobody but a face sets it
+	e.Shared = on(cached)
 	e.Apply, e.Reuse, e.Stop = e.Get(apply), on(reuse), on(stop)
 	e.log = sync.OnceValue(func() zerolog.Logger { return openLog(e.Get(logFile)) })
 	return e
@@ -80,8 +82,9 @@ func (e *Environment) All() []string { return slices.Clone(e.list) }
 // Without are the settings but for some variables.
 func (e *Environment) Without(names ...string) []string { return without(e.list, names...) }
 
-// WithoutPredict is the environment of a build that takes no recipe that was predicted.
-func (e *Environment) WithoutPredict() *Environment { return Of(e.Without(predict)) }
+// Cached is the environment of a build below a cache, which gives what was built to others too: it
+// takes no recipe that was predicted, nor one that is for some files alone.
+func (e *Environment) Cached() *Environment { return Of(with(e.Without(predict), cached, "1")) }
 
 // OfStages are the settings that a stage is to see which no face has started: what files of
 // settings may have said, the lock file that counts, and nothing that the recipes' file does not

@@ -29,6 +29,7 @@ const (
 	command = "GNVCC_COMMAND"
 	chain   = "GNVCC_CHAIN"
 	depth   = "GNVCC_DEPTH"
+	cached  = "GNVCC_CACHED"
 	// Filed names the variables that files of settings have set (driver/config), with commas between
 	// them. They are not kept with a command: files may say otherwise when it is run again.
 	Filed = "GNVCC_FILED"

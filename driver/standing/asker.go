@@ -11,7 +11,8 @@ import (
 
 // Which build asks for a recipe. An approximate decision belongs to the files that the tuned
 // program was built from: it is taken where one of these is built again, and nowhere else. Such a
-// file is named by its path, with symbolic links followed.
+// file is named by its path, with symbolic links followed. A cache in front of a build gives what
+// was built for one file to another one: below it no file is one of these.
 
 // An asker is a build that looks recipes up: what it writes, and the GPU that it is for.
 type asker struct {
@@ -25,7 +26,7 @@ type asker struct {
 func AskerOf(store *cache.Store, command string, env *environment.Environment) asker {
 	return asker{device: env.Device, predicted: env.Predict, files: sync.OnceValue(func() []string {
 		c, err := record.LoadCommand(store, command)
-		if err != nil {
+		if err != nil || env.Shared {
 			return nil
 		}
 		return record.Writes(c)

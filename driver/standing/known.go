@@ -81,34 +81,26 @@ func (kn *Known) mend() bool {
 	return true
 }
 
-// Files are those that a build in dir depends on for its recipes, for compiler caches: the lock
-// file, or each store's list.
-func Files(store *cache.Store, dir string, env *environment.Environment) []string {
-	kn, _ := KnownAt(store, dir, env)
-	defer kn.Close()
-	if kn.Lock != "" {
-		return []string{kn.Lock}
-	}
-	files := []string{store.RecipesPath()}
-	for _, dir := range kn.dirs {
-		files = append(files, cache.RecipesIn(dir))
-	}
-	return files
-}
-
 // Key is a hash of all that decides which recipes a build in dir takes, for caches of what the
-// tools give: the content of Files, and the GPU that is built for. lock is the lock file that
-// counts, "0" for none.
+// tools give: the lock file, or each store's list, and the GPU that is built for. lock is the lock
+// file that counts, "0" for none.
 func Key(store *cache.Store, dir string, env *environment.Environment) (key, lock string,
 	err error) {
 	kn, _ := KnownAt(store, dir, env)
 	lock = kn.Lock
+	files := []string{lock}
+	if lock == "" {
+		files[0] = store.RecipesPath()
+		for _, dir := range kn.dirs {
+			files = append(files, cache.RecipesIn(dir))
+		}
+	}
 	kn.Close()
 	if kn.Problem != nil {
 		return "", "", kn.Problem
 	}
 	parts := append([]string{"recipes 1", env.Device}, gpus()...)
-	for _, path := range Files(store, dir, env) {
+	for _, path := range files {
 		text, err := os.ReadFile(path)
 		if err != nil && !errors.Is(err, os.ErrNotExist) {
 			return "", "", fmt.Errorf("read the list of recipes: %w", err)

@@ -1,6 +1,7 @@
 package standing
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -94,6 +95,30 @@ func TestStanding(t *testing.T) {
 				t.Errorf("%q, want %q; refused %v", got, c.want, refused)
 			}
 		})
+	}
+}
+
+// TestShared: a cache gives to others what a build below it made, so that no file is one of those
+// that an approximate recipe is for.
+func TestShared(t *testing.T) {
+	store, err := cache.Open(filepath.Join(t.TempDir(), "store"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(cache.Command{Args: []string{"-c", "k.cu", "-o", "k.o"}, Dir: "/a"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	command, err := store.PutObject(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	env := environment.Of(nil)
+	if by := AskerOf(store, command, env); !by.covered([]string{"/a/k.o"}) {
+		t.Error("a build is not known by what it writes")
+	}
+	if by := AskerOf(store, command, env.Cached()); by.covered([]string{"/a/k.o"}) {
+		t.Error("below a cache an approximate recipe counts")
 	}
 }
 

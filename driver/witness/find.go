@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"syscall"
 
 	"gnvcc/cache"
 	"gnvcc/sim/fatbin"
@@ -51,7 +52,7 @@ var systems = []string{"/proc", "/sys", "/dev", "/run"}
 
 // KindOf looks at how a file begins.
 func KindOf(path string) fatbin.Kind {
-	f, err := os.Open(path)
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe would have us wait
 	if err != nil {
 		return fatbin.None
 	}

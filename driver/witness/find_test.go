@@ -5,9 +5,12 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"gnvcc/cache"
+	"gnvcc/sim/fatbin"
 )
 
 // TestFind: files with device code are found by their first bytes, but in stores: one's own, and
@@ -46,5 +49,29 @@ func TestFind(t *testing.T) {
 	want := []string{filepath.Join(dir, "a.o"), filepath.Join(dir, "objects/b.fatbin")}
 	if err != nil || !slices.Equal(found, want) {
 		t.Errorf("%q, %v; want %q", found, err, want)
+	}
+}
+
+// TestPipe: a named pipe, where an object is expected, has nobody wait for who writes to it.
+func TestPipe(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "k.o")
+	if err := syscall.Mkfifo(path, 0o600); err != nil {
+		t.Skip(err)
+	}
+	done := make(chan error, 1)
+	go func() {
+		if kind := KindOf(path); kind != fatbin.None {
+			t.Errorf("a pipe is taken for %v", kind)
+		}
+		_, err := Look(nil, nil, path)
+		done <- err
+	}()
+	select {
+	case err := <-done:
+		if err == nil || !strings.Contains(err.Error(), "is not a regular file") {
+			t.Errorf("%v", err)
+		}
+	case <-time.After(10 * time.Second):
+		t.Fatal("it waits for the pipe")
 	}
 }

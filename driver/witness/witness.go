@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"syscall"
 
 	"gnvcc/cache"
 	"gnvcc/driver/record"
@@ -54,7 +55,7 @@ var ErrNone = errors.New("it holds no device code")
 
 // Look gives the code in a file. An error says why the file, or its device code, can't be read.
 func Look(store *cache.Store, ix *record.Index, path string) ([]Code, error) {
-	f, err := os.Open(path)
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe would have us wait
 	if err != nil {
 		return nil, err
 	}

@@ -3,7 +3,7 @@ package buildsystems
 // Compiler caches above gnvcc. What gnvcc builds depends on its store, which a cache knows nothing
 // of: a recipe that changed must not be served stale. The ways that README names are tried here:
 //
-//	ccache   CCACHE_COMPILERTYPE=nvcc (or gnvcc under the name nvcc), CCACHE_EXTRAFILES=STORE/recipes
+//	ccache   CCACHE_COMPILERTYPE=nvcc, CCACHE_COMPILERCHECK='gnvcc config --key'
 //	sccache  runs cicc and ptxas by itself, from nvcc's --dryrun: the result is nvcc's own, never a stale recipe;
 //	         with GNVCC_SCCACHE=1 it runs them through gnvcc
 
@@ -86,9 +86,6 @@ func (s *site) publish() {
 	}
 }
 
-// The store's file that ccache is told to look at.
-func (s *site) recipes() string { return filepath.Join(s.store(), "recipes") }
-
 func TestCcache(t *testing.T) { onKits(t, "ccache", tryCcache) }
 
 func tryCcache(s *site) {
@@ -102,24 +99,25 @@ func tryCcache(s *site) {
 	// A store with something in it: before the first decision there is no snapshot, and nothing to be
 	// stale.
 	s.run(gnvcc, args...)
+	plain := s.cubins("out.o")
 	s.decide("maxnreg=40")
 
 	// A ccache that was not told: doctor and apply tell the user, until one was.
-	const warning = "set CCACHE_EXTRAFILES="
+	const warning = "set CCACHE_COMPILERCHECK='gnvcc config --key'"
 	doctor := func() string { out, _ := s.try(gnvcc, "doctor"); return out }
 	if out := doctor(); strings.Contains(out, warning) {
 		t.Errorf("doctor warns of a ccache that never ran:\n%s", out)
 	}
 	s.set("CCACHE_COMPILERTYPE=nvcc")
 	s.run(ccache, append([]string{gnvcc}, args...)...)
-	if out := doctor(); !strings.Contains(out, warning+s.recipes()) {
+	if out := doctor(); !strings.Contains(out, warning) {
 		t.Errorf("doctor says nothing of the ccache in front:\n%s", out)
 	}
-	if out := s.run(gnvcc, "apply"); !strings.Contains(out, warning+s.recipes()) {
+	if out := s.run(gnvcc, "apply"); !strings.Contains(out, warning) {
 		t.Errorf("apply says nothing of the ccache in front:\n%s", out)
 	}
 
-	s.set("CCACHE_COMPILERTYPE=nvcc", "CCACHE_EXTRAFILES="+s.recipes())
+	s.set("CCACHE_COMPILERTYPE=nvcc", "CCACHE_COMPILERCHECK="+gnvcc+" config --key")
 	hits := func() string {
 		out := s.run(ccache, "--print-stats")
 		for _, line := range strings.Split(out, "\n") {
@@ -166,6 +164,45 @@ func tryCcache(s *site) {
 	}
 	if equal(sixtyFour, want) {
 		t.Error("no recipe was applied: this test shows nothing")
+	}
+
+	tryCcacheKey(s, through, hits, plain, forty, sixtyFour)
+}
+
+// tryCcacheKey tries what else a build depends on, and back: a switch, a lock file that a file of
+// settings names, and its content, another toolkit.
+func tryCcacheKey(s *site, through func() []string, hits func() string,
+	plain, forty, sixtyFour []string) {
+	t := s.t
+	s.set("GNVCC_OFF=1")
+	if !equal(through(), plain) {
+		t.Error("GNVCC_OFF=1: ccache serves what was built with a recipe")
+	}
+	s.set("GNVCC_OFF")
+	if !equal(through(), sixtyFour) {
+		t.Error("after GNVCC_OFF=1 ccache serves what was built without recipes")
+	}
+	s.run(gnvcc, "export", "-o", "own.lock")
+	settings := filepath.Join(s.dir, "gnvcc.toml")
+	if err := os.WriteFile(settings, []byte("lock = \"own.lock\"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.decide("maxnreg=40")
+	if !equal(through(), sixtyFour) {
+		t.Error("another recipe than the lock file has")
+	}
+	s.run(gnvcc, "export", "-o", "own.lock")
+	if !equal(through(), forty) {
+		t.Error("the lock file has changed, and ccache serves what was built by the old one")
+	}
+	os.Remove(settings)
+	before, moved := hits(), filepath.Join(t.TempDir(), "kit")
+	if err := os.Symlink(s.kit, moved); err != nil {
+		t.Fatal(err)
+	}
+	s.set("GNVCC_NVCC=" + filepath.Join(moved, "bin/nvcc"))
+	if through(); hits() != before {
+		t.Error("ccache serves what another toolkit gave")
 	}
 }
 

@@ -74,7 +74,7 @@ func tryBazel(s *site) {
 		s.t.Fatal(err)
 	}
 	recipes := func() []string {
-		text, _ := os.ReadFile(s.recipes())
+		text, _ := os.ReadFile(filepath.Join(s.store(), "recipes"))
 		return []string{"--sandbox_writable_path=" + s.store(), "--action_env=GNVCC_STORE=" + s.store(),
 			fmt.Sprintf("--action_env=GNVCC_RECIPES=%x", sha256.Sum256(text))}
 	}
