@@ -16,38 +16,10 @@ import (
 // Options says what the passes need to know and can't read in the PTX (package pass).
 type Options pass.Options
 
-// Apply rewrites the kernels of a PTX text as their recipes say; the key is the entry's name. Terms
+// Rewrite rewrites the kernels of a module as their recipes say; the key is the entry's name. Terms
 // of the other stages are passed over. A kernel whose recipe can't be carried out as a whole stays
-// as it was, and refused says why, by name. Where nothing changes, out is src itself. err tells of
-// a text that is no PTX: then out is src too.
-func Apply(src []byte, recipes map[string]recipe.Recipe) (out []byte, refused map[string]error,
-	err error) {
-	return Options{}.apply(src, recipes)
-}
-
-// apply is the function Apply under these options.
-func (o Options) apply(src []byte, recipes map[string]recipe.Recipe) (
-	out []byte, refused map[string]error, err error) {
-	return o.applyBy(passes, src, recipes)
-}
-
-// applyBy is apply with another list of passes, for tests.
-func (o Options) applyBy(list []Pass, src []byte, recipes map[string]recipe.Recipe) (
-	out []byte, refused map[string]error, err error) {
-	wanted, refused := passable(recipes)
-	if len(wanted) == 0 {
-		return src, refused, nil
-	}
-	m, err := ptx.Parse(src)
-	if err != nil {
-		return src, refused, err
-	}
-	m, refused = o.rewrite(list, m, recipes)
-	return m.Bytes(), refused, nil
-}
-
-// Rewrite is Apply for a module that was read before, which stays as it is: out is a copy, or the
-// module itself where no pass is wanted.
+// as it was, and refused says why, by name. The module stays as it is: out is a copy, or the module
+// itself where no pass is wanted.
 func (o Options) Rewrite(m *ptx.Module, recipes map[string]recipe.Recipe) (
 	out *ptx.Module, refused map[string]error) {
 	return o.rewrite(passes, m, recipes)

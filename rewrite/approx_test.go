@@ -38,7 +38,7 @@ func TestApproxReachesTheUnits(t *testing.T) {
 						recipes[f.Name] = mustRecipe(t, r)
 					}
 				}
-				out, refused, err := Apply(text, recipes)
+				out, refused, err := Options{}.apply(text, recipes)
 				if err != nil || len(refused) > 0 {
 					t.Fatal(r, refused, err)
 				}
@@ -142,7 +142,7 @@ func TestTwice(t *testing.T) {
 		for _, f := range m.Entries() {
 			recipes[f.Name] = mustRecipe(t, "approx=all.ftz,all.f64+1:warps<3 ld=cs maxnreg=64")
 		}
-		out, refused, err := Apply(text, recipes)
+		out, refused, err := Options{}.apply(text, recipes)
 		if err != nil || len(refused) > 0 {
 			t.Fatal(refused, err)
 		}

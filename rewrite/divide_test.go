@@ -223,7 +223,7 @@ func TestKnownDivides(t *testing.T) {
 			all[name], recipes[name] = d, mustRecipe(t, "known{#1="+shown+"}")
 		}
 	}
-	out, refused, err := Apply([]byte(text), recipes)
+	out, refused, err := Options{}.apply([]byte(text), recipes)
 	if err != nil || len(refused) > 0 {
 		t.Fatal(err, refused)
 	}

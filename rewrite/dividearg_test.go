@@ -245,7 +245,7 @@ func TestDivideCounts(t *testing.T) {
 		for form := range divideForms {
 			recipes[fmt.Sprintf("k%d", form)] = mustRecipe(t, "divide=on")
 		}
-		out, refused, err := Apply([]byte(text), recipes)
+		out, refused, err := Options{}.apply([]byte(text), recipes)
 		if err != nil || len(refused) > 0 {
 			t.Fatal(err, refused)
 		}

@@ -31,7 +31,7 @@ func TestEarlyComputesTheSame(t *testing.T) {
 		seed := rng.Int63()
 		text := earlyKernel(rand.New(rand.NewSource(seed)))
 		value := []string{"early=on", "early=2", "early=3", "early=5"}[n%4]
-		out, refused, err := Apply(text, map[string]recipe.Recipe{"k": mustRecipe(t, value)})
+		out, refused, err := Options{}.apply(text, map[string]recipe.Recipe{"k": mustRecipe(t, value)})
 		if err != nil {
 			t.Fatal(err)
 		}

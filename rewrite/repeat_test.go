@@ -244,7 +244,7 @@ func TestRepeatComputesTheSame(t *testing.T) {
 				counted++
 			}
 		}
-		out, refused, err := Apply(text, map[string]recipe.Recipe{"k": r})
+		out, refused, err := Options{}.apply(text, map[string]recipe.Recipe{"k": r})
 		if err != nil || refused["k"] != nil {
 			t.Fatalf("seed %d, %s: %v %v\n%s", seed, r, err, refused["k"], text)
 		}
@@ -336,7 +336,7 @@ func TestRepeatBarriers(t *testing.T) {
 		{"mov.u32 %r2, 0;" + bound, "shfl.sync.idx.b32 %r12, %r7, 0, 31, -1;", false},
 	} {
 		text := []byte(strings.NewReplacer("FROM", c.from, "BARRIER", c.barrier).Replace(repeatExchange))
-		out, refused, err := Apply(text, map[string]recipe.Recipe{"k": mustRecipe(t, "repeat@1=4")})
+		out, refused, err := Options{}.apply(text, map[string]recipe.Recipe{"k": mustRecipe(t, "repeat@1=4")})
 		if err != nil || (refused["k"] == nil) != c.taken {
 			t.Fatalf("%s %s: %v %v", c.from, c.barrier, err, refused)
 		}

@@ -299,7 +299,7 @@ func BenchmarkApply(b *testing.B) {
 			b.ReportAllocs()
 			begun, n := processorTime(b), 0
 			for b.Loop() {
-				_, refused, err := Apply(text, recipes)
+				_, refused, err := Options{}.apply(text, recipes)
 				if err != nil || len(refused) > 0 {
 					b.Fatal(err, refused)
 				}
@@ -332,11 +332,11 @@ func TestManyDeclarations(t *testing.T) {
 		return []byte(b.String())
 	}
 	wanted := map[string]recipe.Recipe{"k": mustRecipe(t, "maxnreg=32")}
-	if out, refused, err := Apply(text(200), wanted); err != nil || len(refused) > 0 || !strings.Contains(string(out), ".maxnreg 32") {
+	if out, refused, err := (Options{}).apply(text(200), wanted); err != nil || len(refused) > 0 || !strings.Contains(string(out), ".maxnreg 32") {
 		t.Errorf("200: %v, %v", refused, err)
 	}
 	many := text(maxDeclared + 1)
-	if out, refused, err := Apply(many, wanted); err != nil || refused["k"] == nil || !strings.Contains(refused["k"].Error(), "declarations") || string(out) != string(many) {
+	if out, refused, err := (Options{}).apply(many, wanted); err != nil || refused["k"] == nil || !strings.Contains(refused["k"].Error(), "declarations") || string(out) != string(many) {
 		t.Errorf("%d: %v, %v", maxDeclared+1, refused, err)
 	}
 }

@@ -36,7 +36,7 @@ func TestSpinYields(t *testing.T) {
 				for _, f := range m.Entries() {
 					recipes[f.Name] = mustRecipe(t, "spin="+value)
 				}
-				out, refused, err := Apply(text, recipes)
+				out, refused, err := Options{}.apply(text, recipes)
 				if err != nil {
 					t.Fatal(err)
 				}

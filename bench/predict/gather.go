@@ -177,7 +177,7 @@ func (b *builder) kernel(ctx context.Context, d cache.Decision) (kernel, error) 
 			worst = rewrite.Checked
 		}
 		if t.Ratio <= 0 || err != nil || rewrite.ExactnessOf(r) > worst ||
-			seen[t.Recipe] || b.g.alone && lever.Of(r) == "" || b.g.registers && !lever.OnRegisters(r) {
+			seen[t.Recipe] || b.g.alone && lever.Of(r) == "" || b.g.registers && !onRegisters(r) {
 			k.left++
 			continue
 		}

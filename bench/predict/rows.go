@@ -4,10 +4,10 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"gnvcc/bench/jsonl"
-	"gnvcc/policy/lever"
 	"gnvcc/rewrite/recipe"
 	"gnvcc/sim"
 	"gnvcc/sim/predict"
@@ -42,7 +42,7 @@ func read(files string, registers bool) ([]kernel, error) {
 				return nil, fmt.Errorf("%s: %w", file, err)
 			}
 			k := &out[len(out)-1]
-			if registers && l.Recipe != "" && !lever.OnRegisters(r) {
+			if registers && l.Recipe != "" && !onRegisters(r) {
 				k.left++
 				continue
 			}
@@ -62,4 +62,12 @@ func read(files string, registers bool) ([]kernel, error) {
 		}
 	}
 	return kept, nil
+}
+
+// onRegisters tells whether a recipe only says where a thread's values are kept: in how many
+// registers, and where the others go. These are read from machine code alone. The default is none.
+func onRegisters(r recipe.Recipe) bool {
+	return !r.IsDefault() && !slices.ContainsFunc(r.Terms, func(t recipe.Term) bool {
+		return !t.HostOnly() && t.Lever != "maxnreg" && t.Lever != "smemspill" && t.Lever != "demote"
+	})
 }

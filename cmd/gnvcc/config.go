@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"gnvcc/cache"
 	"gnvcc/driver"
 	"gnvcc/driver/config"
 	"gnvcc/driver/environment"
@@ -58,6 +59,11 @@ func showConfig() error {
 		// what a file says is in the environment by now: only what differs was there before
 		if text, ok := os.LookupEnv(s.Variable()); ok && (from == "default" || text != value) {
 			value, from = text, s.Variable()
+		}
+		if s.Key == "store" && os.Getenv(s.Variable()) == "" {
+			if dir, err := cache.Dir(); err == nil { // XDG_CACHE_HOME may have moved it
+				value, from = dir, "default"
+			}
 		}
 		fmt.Fprintf(t, "%s\t%s\t%s\n", s.Key, value, from)
 	}

@@ -70,7 +70,7 @@ func judgeVerb() *cobra.Command {
 		case o.stay && len(args) > 0:
 			return errors.New("--serve reads the files' names from its input")
 		case !o.stay && len(args) == 0:
-			return errors.New("which file?")
+			return errors.New("which file? gnvcc judge FILE.cu")
 		case o.limit <= 0:
 			return errors.New("--timeout: a judgement needs some time")
 		}

@@ -50,9 +50,9 @@ func TestSpinValues(t *testing.T) {
 				t.Errorf("%s: %s: %d values are tried, %d spin loops", c.file, f.Name, len(list), k.Spins)
 			}
 			for _, r := range list {
-				out, refused, err := rewrite.Apply(text, map[string]recipe.Recipe{f.Name: r})
-				if err != nil || len(refused) > 0 || string(out) == string(text) {
-					t.Errorf("%s: %s on %s: %v %v", c.file, r, f.Name, err, refused)
+				out, refused := rewrite.Options{}.Rewrite(m, map[string]recipe.Recipe{f.Name: r})
+				if len(refused) > 0 || string(out.Bytes()) == string(text) {
+					t.Errorf("%s: %s on %s: %v", c.file, r, f.Name, refused)
 				}
 			}
 		}
