@@ -480,6 +480,16 @@ func TestShrink(t *testing.T) {
 	u.ends(out, code, 0, "sums: ", "2 captures had")
 	out, code = u.gnvcc("captures", "shrink", "small")
 	u.ends(out, code, 2, "small is not empty")
+	// Where a build fails now no kernel is left out without a word.
+	source := filepath.Join(u.dir, "src", "k.cu")
+	was, err := os.ReadFile(source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	os.WriteFile(source, []byte("#error gone\n"), 0o644)
+	out, code = u.gnvcc("captures", "shrink", "smaller")
+	u.ends(out, code, 2, "gone")
+	os.WriteFile(source, was, 0o644)
 	u.must(u.gnvcc("captures", "drop", "all"))
 	out, code = u.gnvcc("bench")
 	u.ends(out, code, 2, "no launches are captured")

@@ -58,28 +58,43 @@ type Timed struct {
 // broken is the verdict of a kernel whose recipe leaves other bits now, or can't be carried out.
 const broken = "broken"
 
+// single builds what is on record by one toolkit, and has ready what replays it. A build that fails
+// is an error: its kernels would be missing without a word.
+func single(ctx context.Context, a Ask, bench func() (*Bench, error)) (*Pair, *Bench,
+	*tuner.Compiler, error) {
+	a.single = true
+	p, err := Build(ctx, a)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	if len(p.Failed) > 0 {
+		err = fmt.Errorf("%s: %s", p.Failed[0].Command, p.Failed[0].Why)
+	}
+	var b *Bench
+	if err == nil {
+		b, err = bench()
+	}
+	var c *tuner.Compiler
+	if err == nil {
+		c, err = tuner.NewCompiler(p.Sides[0])
+	}
+	if err != nil {
+		p.Close()
+		return nil, nil, nil, err
+	}
+	return p, b, c, nil
+}
+
 // Suite measures what builds make of the captured kernels, on a bench that is asked for when there
 // is something to measure.
 func Suite(ctx context.Context, a Ask, bench func() (*Bench, error)) (*Baseline, error) {
-	a.single = true
-	p, err := Build(ctx, a)
+	p, b, c, err := single(ctx, a, bench)
 	if err != nil {
 		return nil, err
 	}
 	defer p.Close()
-	b, err := bench()
-	if err != nil {
-		return nil, err
-	}
-	c, err := tuner.NewCompiler(p.Sides[0])
-	if err != nil {
-		return nil, err
-	}
 	defer c.Close()
 	out := &Baseline{Builds: p.Before}
-	if len(p.Failed) > 0 {
-		return nil, fmt.Errorf("%s: %s", p.Failed[0].Command, p.Failed[0].Why)
-	}
 	for _, k := range p.Kernels {
 		for _, m := range k.captures {
 			if ctx.Err() != nil {

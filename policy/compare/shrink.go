@@ -39,20 +39,11 @@ func Shrink(ctx context.Context, a Ask, bench func() (*Bench, error), to string)
 	if list, err := os.ReadDir(to); err == nil && len(list) > 0 {
 		return nil, fmt.Errorf("%s is not empty", to)
 	}
-	a.single = true
-	p, err := Build(ctx, a)
+	p, b, c, err := single(ctx, a, bench)
 	if err != nil {
 		return nil, err
 	}
 	defer p.Close()
-	b, err := bench()
-	if err != nil {
-		return nil, err
-	}
-	c, err := tuner.NewCompiler(p.Sides[0])
-	if err != nil {
-		return nil, err
-	}
 	defer c.Close()
 	var out []Shrunk
 	for _, k := range p.Kernels {
