@@ -127,14 +127,15 @@ func (f *function) loads(i int) bool {
 		space != "param" && space != "local" && !ptx.Strong(op)
 }
 
-// loaded is the load of its block whose number a statement hands on as it is: -1, where it does not.
+// loaded is the load of its block whose number a statement hands on as it is; -1: none.
 func (f *function) loaded(i int) int {
 	if f.Stmts[i].Kind != ptx.Inst || string(f.Base(i)) != "mov" || f.Stmts[i].Guarded ||
 		len(parts(f.ops[i][0])) != 1 || !f.reach.IsRegister(f.ops[i][1]) {
 		return -1
 	}
 	defs := f.reach.Of(i, f.ops[i][1])
-	if len(defs) != 1 || !f.loads(defs[0]) || defs[0] > i || f.round.Block(defs[0]) != f.round.Block(i) {
+	if len(defs) != 1 || !f.loads(defs[0]) || defs[0] > i ||
+		f.round.Block(defs[0]) != f.round.Block(i) {
 		return -1
 	}
 	return defs[0]
@@ -214,7 +215,8 @@ func (c *copier) same(i, j int) bool {
 	if string(d.Opcode(i)) != string(v.Opcode(j)) || (g == nil) != (h == nil) || negated != too {
 		return false
 	}
-	if !c.index[0][i] && d.where[i] != v.where[j] && d.where[i] != "" && v.where[j] != "" {
+	if !c.index[0][i] && d.where[i] != v.where[j] && d.where[i] != "" && v.where[j] != "" &&
+		string(d.Base(i)) != "mov" {
 		return false
 	}
 	if g != nil && !c.holds(i, string(g), j, string(h)) {
@@ -227,13 +229,20 @@ func (c *copier) same(i, j int) bool {
 	if len(of) != len(with) || len(d.ops[i]) != len(v.ops[j]) {
 		return false
 	}
-	for n := range of {
-		if !c.operand(i, of[n], j, with[n]) {
-			return false
+	alike := func(order int) bool {
+		for n := range of {
+			if !c.operand(i, of[n], j, with[exchanged(n, order)]) {
+				return false
+			}
 		}
+		return true
 	}
-	return true
+	// Not those of a sum: with which of two products it is contracted is told by the operand.
+	return alike(0) || float(string(d.Opcode(i))) && factors[string(d.Base(i))] && alike(1)
 }
+
+// factors are the operations of which the first two operands may be exchanged.
+var factors = set("mul fma")
 
 // operand compares two operands: addresses, lists, registers or numbers.
 func (c *copier) operand(i int, a string, j int, b string) bool {
