@@ -30,9 +30,11 @@ type copier struct {
 	g       [2]*graph
 	f       [2]*function
 	fixed   fold.Fixed
-	index   [2][]bool   // by statement: arithmetic on integers that nothing was loaded for
-	stores  [2][]int    // by statement: what was done to memory before, in the text
-	partner map[int]int // by statement of the variant
+	index   [2][]bool       // by statement: arithmetic on integers that nothing was loaded for
+	stores  [2][]int        // by statement: what was done to memory before, in the text
+	partner map[int]int     // by statement of the variant
+	blocks  map[[2]int]bool // of the default and the variant, that have such a pair
+	waits   [2]bool         // something may show what other threads have written
 	alikes  map[[2]write]bool
 	assumed map[[2]write]bool   // alikes that were used before they were known
 	differ  map[string][2][]int // by what they are made of: integers that are computed otherwise
@@ -51,7 +53,7 @@ func copies(def, variant *graph, fixed fold.Fixed) map[Statement]Statement {
 	}
 	c := &copier{g: [2]*graph{def, variant}, f: [2]*function{def.funcs[0], variant.funcs[0]},
 		fixed: fixed, partner: map[int]int{}, alikes: map[[2]write]bool{},
-		assumed: map[[2]write]bool{}, differ: map[string][2][]int{}}
+		blocks: map[[2]int]bool{}, assumed: map[[2]write]bool{}, differ: map[string][2][]int{}}
 	var list [2][]int
 	for k, f := range c.f {
 		c.index[k], c.stores[k] = f.indices(), make([]int, len(f.Stmts))
@@ -66,6 +68,7 @@ func copies(def, variant *graph, fixed fold.Fixed) map[Statement]Statement {
 				list[k] = append(list[k], i)
 				if !dataflow.Computes(string(f.Base(i))) {
 					stores++
+					c.waits[k] = c.waits[k] || f.waits(i)
 				}
 			}
 		}
@@ -74,7 +77,9 @@ func copies(def, variant *graph, fixed fold.Fixed) map[Statement]Statement {
 		return nil
 	}
 	for n := range list[0] {
-		c.partner[list[1][n]] = list[0][n]
+		i, j := list[0][n], list[1][n]
+		c.partner[j] = i
+		c.blocks[[2]int{c.f[0].round.Block(i), c.f[1].round.Block(j)}] = true
 	}
 	out := map[Statement]Statement{}
 	for n, i := range list[0] {
@@ -125,6 +130,13 @@ func (f *function) loads(i int) bool {
 	space := ptx.Space(op)
 	return f.Stmts[i].Kind == ptx.Inst && string(f.Base(i)) == "ld" && !f.Stmts[i].Guarded &&
 		space != "param" && space != "local" && !ptx.Strong(op)
+}
+
+// waits tells of a statement behind which memory may have what other threads wrote: neither a write
+// (written.go) nor a branch, nor a load as any.
+func (f *function) waits(i int) bool {
+	base := string(f.Base(i))
+	return !writing[base] && base != "bra" && (base != "ld" || ptx.Strong(f.Opcode(i)))
 }
 
 // loaded is the load of its block whose number a statement hands on as it is; -1: none.
@@ -298,6 +310,11 @@ func (c *copier) holds(i int, a string, j int, b string) bool {
 		}
 		partners[write{d, e.lane}] = true
 	}
+	for n := range min(len(own), len(other)) { // of this turn of a loop, or of the one before
+		if (own[n].at < i) != (other[n].at < j) {
+			return false
+		}
+	}
 	return maps.Equal(partners, defs) && c.alike(own, other)
 }
 
@@ -353,7 +370,8 @@ func (c *copier) alike(own, other []write) bool {
 }
 
 // reads tells of two loads that they read the same number at the same address, alone or with
-// others: before the kernel writes anything, or between the same writes.
+// others: before the kernel writes anything, or between the same writes of the same block, as a
+// loop writes before its second turn what is behind the load in the text.
 func (c *copier) reads(d, v write) bool {
 	var opcode, name [2]string
 	var offset [2]int
@@ -363,11 +381,12 @@ func (c *copier) reads(d, v write) bool {
 		op := f.Opcode(w.at)
 		name[k], offset[k] = base(f.ops[w.at][1])
 		offset[k] += w.lane * width(op)
-		steady[k] = ptx.HasModifier(op, "nc") || c.g[k].fresh(node)
+		steady[k] = ptx.HasModifier(op, "nc") || c.g[k].fresh(node) && !c.waits[k]
 		opcode[k] = strings.NewReplacer(".nc", "", ".v2", "", ".v4", "", ".v8", "").Replace(string(op))
 	}
 	return opcode[0] == opcode[1] && offset[0] == offset[1] &&
-		(steady[0] && steady[1] || c.stores[0][d.at] == c.stores[1][v.at]) &&
+		(steady[0] && steady[1] || c.stores[0][d.at] == c.stores[1][v.at] &&
+			c.blocks[[2]int{c.f[0].round.Block(d.at), c.f[1].round.Block(v.at)}]) &&
 		c.holds(d.at, name[0], v.at, name[1])
 }
 

@@ -102,13 +102,27 @@ func TestCopies(t *testing.T) {
 		"unused": {first + "|ld.global.nc.f32 %f11, [%rd5];\n " + first, true},
 		"other size": {first + "|ld.global.nc.f64 %fd1, [%rd4];\n cvt.rn.f32.f64 %f1, %fd1;",
 			false},
-		"beside a store":      {last + "||mul.f32 %f5|" + last + "\nmul.f32 %f5", true},
-		"in front of a store": {last + "||" + first + "|" + last + first, true},
-		"over a store":        {last + "||fma.rn.f32 %f9|" + last + "\nfma.rn.f32 %f9", false},
+		"beside a store":           {last + "||mul.f32 %f5|" + last + "\nmul.f32 %f5", true},
+		"in front of a store":      {last + "||" + first + "|" + last + first, true},
+		"into a loop with a store": {last + "||L:|" + last + "\nL:", false},
+		"of the turn before": {last + "||add.s64 %rd5, %rd5, 4;|" + last + "\nadd.s64 %rd5, %rd5, 4;",
+			false},
+		"over a barrier, others write": {strings.ReplaceAll(last+"||bar.sync 0;|bar.sync 0;\n"+last,
+			".nc", ""), false},
+		"over a store": {last + "||fma.rn.f32 %f9|" + last + "\nfma.rn.f32 %f9", false},
 	} {
 		own, text := copyText, copyText
 		if name == "two of the same" { // both are of %ctaid.x and %tid.x
 			own = strings.Replace(own, "%r6, %r12, %r13", "%r6, %r2, %r13", 1)
+			text = own
+		}
+		if strings.Contains(name, "turn") { // the address is another one in each
+			own = strings.Replace(own, "add.s32 %r7", "add.s64 %rd5, %rd5, 4;\n add.s32 %r7", 1)
+			text = own
+		}
+		if strings.Contains(name, "a barrier") {
+			own = strings.Replace(strings.ReplaceAll(own, ".nc", ""), "mul.f32 %f5",
+				"bar.sync 0;\n mul.f32 %f5", 1)
 			text = own
 		}
 		if strings.Contains(name, "a store") { // of what is written meanwhile
