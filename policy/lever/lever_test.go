@@ -126,6 +126,20 @@ func TestIntegersAlone(t *testing.T) {
 	}
 }
 
+// TestAlignmentAlone: a copy for alignments knows no block.
+func TestAlignmentAlone(t *testing.T) {
+	k := sources(policy.Kernel{Name: "k"})
+	var got []string
+	for _, r := range specs(&Situation{Kernel: &k, Values: slices.Concat(
+		valuesOf(t, policy.BlockDim, "blockDim.x=64"),
+		valuesOf(t, policy.Alignment, "align(#0)=16"))}, recipe.Second) {
+		got = append(got, r.String())
+	}
+	if !slices.Contains(got, "spec{align(#0)=16}") {
+		t.Errorf("tried are %q", got)
+	}
+}
+
 // TestAllowsAll: which recipes a user's choice of levers allows.
 func TestAllowsAll(t *testing.T) {
 	for _, c := range []struct {

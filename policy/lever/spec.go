@@ -126,7 +126,7 @@ func specs(s *Situation, lever string) []recipe.Recipe {
 	add(scalars, block, grid)
 	add(block, grid)
 	if len(aligned) > 0 && lever != recipe.Known {
-		add(always, aligned)
+		add(aligned) // without a block that is known it is the kernel's own code but for loads
 		add(scalars, block, aligned)
 	}
 	if len(scalars) > 1 && len(scalars) <= fewScalars {

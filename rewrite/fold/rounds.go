@@ -38,6 +38,9 @@ func RoundsOf(f *ptx.Func, blocks []ptx.Block) *Rounds {
 	return r
 }
 
+// Block is the number of the block that a statement is of.
+func (r *Rounds) Block(i int) int { return r.block[i] }
+
 // Alike tells whether a variant knows no more of which of these writes statement i reads than the
 // kernel does. So it is where i reads a register of its own round, in every loop around it: each
 // way from the loop's head to i writes the register; and where a loop that is left behind has

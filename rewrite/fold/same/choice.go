@@ -162,7 +162,8 @@ func (c *choices) products(g *graph, n *node) int {
 	for k := range n.ops {
 		for _, o := range c.bare(g, n.ops[k]) {
 			n := g.nodes[o]
-			if isProduct(n) && !g.doubles(n) || n.kind == load && c.stored[n.name]["mul"] {
+			if isProduct(n) && !g.doubles(n) ||
+				n.kind == load && c.stored[n.name]["mul"] && !g.fresh(n) {
 				count++
 				break
 			}

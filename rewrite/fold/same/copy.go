@@ -8,6 +8,7 @@ import (
 
 	"gnvcc/rewrite/fold"
 	"gnvcc/rewrite/ptx"
+	"gnvcc/rewrite/ptx/dataflow"
 )
 
 // Where a variant is the kernel's own code but for integers. A kernel that knows its block alone
@@ -18,19 +19,30 @@ import (
 // they are computed; but which is which has to be known, so that no two values are taken for each
 // other. They correspond where they are computed alike; or where they are of the same special
 // registers and parameters, and no other one that differs is of just these.
+//
+// A kernel that knows an alignment loads in one what another one puts together, and when it likes.
+// So a load has no place among the others: it is one where a value of it is asked for, of the same
+// address and before the same stores.
 
 // A copier pairs the instructions of two functions: its arrays have the default's, and the
 // variant's.
 type copier struct {
+	g       [2]*graph
 	f       [2]*function
 	fixed   fold.Fixed
-	index   [2][]bool   // by statement: arithmetic on integers that nothing was loaded for
-	partner map[int]int // by statement of the variant
-	alikes  map[[2]int]bool
-	assumed map[[2]int]bool     // alikes that were used before they were known
+	index   [2][]bool       // by statement: arithmetic on integers that nothing was loaded for
+	stores  [2][]int        // by statement: what was done to memory before, in the text
+	partner map[int]int     // by statement of the variant
+	blocks  map[[2]int]bool // of the default and the variant, that have such a pair
+	waits   [2]bool         // something may show what other threads have written
+	alikes  map[[2]write]bool
+	assumed map[[2]write]bool   // alikes that were used before they were known
 	differ  map[string][2][]int // by what they are made of: integers that are computed otherwise
 	unclear bool                // two of those are of the same
 }
+
+// A write is one of the registers that a statement writes.
+type write struct{ at, lane int }
 
 // copies pairs the statements of the variant with those of the default, where it is a copy but for
 // integers; nil where it is not.
@@ -39,19 +51,25 @@ func copies(def, variant *graph, fixed fold.Fixed) map[Statement]Statement {
 		len(fixed.Params) > 0 { // a parameter may be the bits of a float
 		return nil
 	}
-	c := &copier{f: [2]*function{def.funcs[0], variant.funcs[0]}, fixed: fixed,
-		partner: map[int]int{}, alikes: map[[2]int]bool{}, assumed: map[[2]int]bool{},
-		differ: map[string][2][]int{}}
+	c := &copier{g: [2]*graph{def, variant}, f: [2]*function{def.funcs[0], variant.funcs[0]},
+		fixed: fixed, partner: map[int]int{}, alikes: map[[2]write]bool{},
+		blocks: map[[2]int]bool{}, assumed: map[[2]write]bool{}, differ: map[string][2][]int{}}
 	var list [2][]int
 	for k, f := range c.f {
-		c.index[k] = f.indices()
+		c.index[k], c.stores[k] = f.indices(), make([]int, len(f.Stmts))
+		used, stores := f.used(), 0
 		for i, st := range f.Stmts {
+			c.stores[k][i] = stores
 			switch {
-			case st.Kind != ptx.Inst || c.index[k][i]:
+			case st.Kind != ptx.Inst || c.index[k][i] || !used[i] || f.loads(i) || f.loaded(i) >= 0:
 			case string(f.Base(i)) == "call":
 				return nil
 			case !c.steers(k, i):
 				list[k] = append(list[k], i)
+				if !dataflow.Computes(string(f.Base(i))) {
+					stores++
+					c.waits[k] = c.waits[k] || f.waits(i)
+				}
 			}
 		}
 	}
@@ -59,7 +77,9 @@ func copies(def, variant *graph, fixed fold.Fixed) map[Statement]Statement {
 		return nil
 	}
 	for n := range list[0] {
-		c.partner[list[1][n]] = list[0][n]
+		i, j := list[0][n], list[1][n]
+		c.partner[j] = i
+		c.blocks[[2]int{c.f[0].round.Block(i), c.f[1].round.Block(j)}] = true
 	}
 	out := map[Statement]Statement{}
 	for n, i := range list[0] {
@@ -99,6 +119,60 @@ func (f *function) indices() []bool {
 			}) {
 				out[i], again = false, true
 			}
+		}
+	}
+	return out
+}
+
+// loads tells of a load that reads what memory has, whenever it does.
+func (f *function) loads(i int) bool {
+	op := f.Opcode(i)
+	space := ptx.Space(op)
+	return f.Stmts[i].Kind == ptx.Inst && string(f.Base(i)) == "ld" && !f.Stmts[i].Guarded &&
+		space != "param" && space != "local" && !ptx.Strong(op)
+}
+
+// waits tells of a statement behind which memory may have what other threads wrote: neither a write
+// (written.go) nor a branch, nor a load as any.
+func (f *function) waits(i int) bool {
+	base := string(f.Base(i))
+	return !writing[base] && base != "bra" && (base != "ld" || ptx.Strong(f.Opcode(i)))
+}
+
+// loaded is the load of its block whose number a statement hands on as it is; -1: none.
+func (f *function) loaded(i int) int {
+	if f.Stmts[i].Kind != ptx.Inst || string(f.Base(i)) != "mov" || f.Stmts[i].Guarded ||
+		len(parts(f.ops[i][0])) != 1 || !f.reach.IsRegister(f.ops[i][1]) {
+		return -1
+	}
+	defs := f.reach.Of(i, f.ops[i][1])
+	if len(defs) != 1 || !f.loads(defs[0]) || defs[0] > i ||
+		f.round.Block(defs[0]) != f.round.Block(i) {
+		return -1
+	}
+	return defs[0]
+}
+
+// used tells of each statement whether it does anything, or another one reads what it computes: the
+// bytes of a word (words.go) nobody does.
+func (f *function) used() []bool {
+	out := make([]bool, len(f.Stmts))
+	var todo []int
+	for i, st := range f.Stmts {
+		if st.Kind == ptx.Inst && (float(string(f.Opcode(i))) || !f.loads(i) &&
+			!dataflow.Computes(string(f.Base(i)))) {
+			todo = append(todo, i)
+		}
+	}
+	for len(todo) > 0 {
+		i := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		if out[i] {
+			continue
+		}
+		out[i] = true
+		for _, reg := range f.read(i) {
+			todo = append(todo, f.reach.Of(i, reg)...)
 		}
 	}
 	return out
@@ -153,7 +227,8 @@ func (c *copier) same(i, j int) bool {
 	if string(d.Opcode(i)) != string(v.Opcode(j)) || (g == nil) != (h == nil) || negated != too {
 		return false
 	}
-	if !c.index[0][i] && d.where[i] != v.where[j] && d.where[i] != "" && v.where[j] != "" {
+	if !c.index[0][i] && d.where[i] != v.where[j] && d.where[i] != "" && v.where[j] != "" &&
+		string(d.Base(i)) != "mov" {
 		return false
 	}
 	if g != nil && !c.holds(i, string(g), j, string(h)) {
@@ -166,13 +241,20 @@ func (c *copier) same(i, j int) bool {
 	if len(of) != len(with) || len(d.ops[i]) != len(v.ops[j]) {
 		return false
 	}
-	for n := range of {
-		if !c.operand(i, of[n], j, with[n]) {
-			return false
+	alike := func(order int) bool {
+		for n := range of {
+			if !c.operand(i, of[n], j, with[exchanged(n, order)]) {
+				return false
+			}
 		}
+		return true
 	}
-	return true
+	// Not those of a sum: with which of two products it is contracted is told by the operand.
+	return alike(0) || float(string(d.Opcode(i))) && factors[string(d.Base(i))] && alike(1)
 }
+
+// factors are the operations of which the first two operands may be exchanged.
+var factors = set("mul fma")
 
 // operand compares two operands: addresses, lists, registers or numbers.
 func (c *copier) operand(i int, a string, j int, b string) bool {
@@ -203,28 +285,53 @@ func (c *copier) holds(i int, a string, j int, b string) bool {
 	if !c.f[0].reach.Written(a) || !c.f[1].reach.Written(b) {
 		return strings.EqualFold(a, b)
 	}
-	of, with := c.f[0].reach.Of(i, a), c.f[1].reach.Of(j, b)
-	var own, other []int // indices
-	partners, defs := map[int]bool{}, map[int]bool{}
+	of, okOf := c.f[0].writes(i, a)
+	with, okWith := c.f[1].writes(j, b)
+	if !okOf || !okWith {
+		return false
+	}
+	var own, other []write // indices and loads
+	partners, defs := map[write]bool{}, map[write]bool{}
 	for _, d := range of {
-		if c.index[0][d] {
+		if c.index[0][d.at] || c.f[0].loads(d.at) {
 			own = append(own, d)
 		} else {
 			defs[d] = true
 		}
 	}
 	for _, e := range with {
-		if c.index[1][e] {
+		if c.index[1][e.at] || c.f[1].loads(e.at) {
 			other = append(other, e)
 			continue
 		}
-		d, ok := c.partner[e]
-		if !ok || lane(c.f[0], d, a) != lane(c.f[1], e, b) {
+		d, ok := c.partner[e.at]
+		if !ok {
 			return false
 		}
-		partners[d] = true
+		partners[write{d, e.lane}] = true
+	}
+	for n := range min(len(own), len(other)) { // of this turn of a loop, or of the one before
+		if (own[n].at < i) != (other[n].at < j) {
+			return false
+		}
 	}
 	return maps.Equal(partners, defs) && c.alike(own, other)
+}
+
+// writes are those that a register of a statement may hold; of what hands a load's number on it is
+// the load's. Not ok where the two may be of different turns of a loop.
+func (f *function) writes(i int, reg string) (out []write, ok bool) {
+	for _, d := range f.reach.Of(i, reg) {
+		name := reg
+		if from := f.loaded(d); from >= 0 {
+			if from < i && i <= d {
+				return nil, false
+			}
+			d, name = from, f.ops[d][1]
+		}
+		out = append(out, write{d, lane(f, d, name)})
+	}
+	return out, true
 }
 
 // lane is the place of a register among those that a statement writes.
@@ -234,27 +341,53 @@ func lane(f *function, i int, reg string) int {
 	}), reg)
 }
 
-// alike tells of two lists of writes of integers that they write the same ones.
-func (c *copier) alike(own, other []int) bool {
+// alike tells of two lists of writes of integers that they write the same ones; of loads, too.
+func (c *copier) alike(own, other []write) bool {
 	if len(own) != len(other) {
 		return false
 	}
-	for n, i := range own {
-		j := other[n]
-		key := [2]int{i, j}
+	for n, d := range own {
+		v := other[n]
+		key := [2]write{d, v}
 		known, ok := c.alikes[key]
-		if !ok {
-			c.alikes[key] = true
-			known = len(c.f[0].ops[i]) > 1 && c.same(i, j)
-			c.alikes[key] = known
-		} else if known {
+		switch {
+		case ok && known:
 			c.assumed[key] = true
+		case !ok && c.f[0].loads(d.at) && c.f[1].loads(v.at):
+			c.alikes[key] = true
+			known = c.reads(d, v)
+			c.alikes[key] = known
+		case !ok:
+			c.alikes[key] = true
+			known = d.lane == v.lane && len(c.f[0].ops[d.at]) > 1 && c.same(d.at, v.at)
+			c.alikes[key] = known
 		}
-		if !known && !c.apart(own[n:n+1], other[n:n+1]) {
+		if !known && !(c.index[0][d.at] && c.index[1][v.at] && c.apart([]int{d.at}, []int{v.at})) {
 			return false
 		}
 	}
 	return true
+}
+
+// reads tells of two loads that they read the same number at the same address, alone or with
+// others: before the kernel writes anything, or between the same writes of the same block, as a
+// loop writes before its second turn what is behind the load in the text.
+func (c *copier) reads(d, v write) bool {
+	var opcode, name [2]string
+	var offset [2]int
+	steady := [2]bool{}
+	for k, w := range []write{d, v} {
+		f, node := c.f[k], c.g[k].nodes[c.f[k].node[w.at]]
+		op := f.Opcode(w.at)
+		name[k], offset[k] = base(f.ops[w.at][1])
+		offset[k] += w.lane * width(op)
+		steady[k] = ptx.HasModifier(op, "nc") || c.g[k].fresh(node) && !c.waits[k]
+		opcode[k] = strings.NewReplacer(".nc", "", ".v2", "", ".v4", "", ".v8", "").Replace(string(op))
+	}
+	return opcode[0] == opcode[1] && offset[0] == offset[1] &&
+		(steady[0] && steady[1] || c.stores[0][d.at] == c.stores[1][v.at] &&
+			c.blocks[[2]int{c.f[0].round.Block(d.at), c.f[1].round.Block(v.at)}]) &&
+		c.holds(d.at, name[0], v.at, name[1])
 }
 
 // apart tells of two integers that are computed otherwise, that they are of the same special

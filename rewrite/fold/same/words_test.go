@@ -50,6 +50,44 @@ extern "C" __global__ void k(const S *__restrict__ s, const float *__restrict__ 
 	}
 }
 
+// TestChosenByWords: a number that is compared may be known behind that, and with it the quotient
+// by what it chooses. A variant for an alignment that has each instruction of the kernel has
+// computed none of it. What is loaded before the kernel stores its products is none of them.
+func TestChosenByWords(t *testing.T) {
+	const text = `struct __attribute__((__packed__)) S { float x, y; int n; float z; };
+extern "C" __global__ void k(const S *__restrict__ s, const S *__restrict__ q, float *o, int n) {
+  S own = q[threadIdx.x];
+  float sum = own.x - own.z * own.z;
+  int i = 0;
+  #pragma unroll 1
+  do {
+    S e = s[i];
+    float d = e.x - own.x, r = sqrtf(d * d + own.y);
+    float far = e.z < 0.0f ? (own.z < 0.0f ? 5.5f : 1.0f) : 2.0f, near = e.n == 70 && own.n == 70 ? 4.0f : 3.0f;
+    sum += (1.0f - r * (1.0f / far)) * (r < near ? 1.0f : 0.0f);
+    sum += e.n == 69 || own.n == 69 ? e.y * r : fabsf(e.z);
+  } while (++i < n);
+  o[threadIdx.x] = sum * 0.5f;
+}
+`
+	kits := ptxtest.Toolkits(t)
+	for _, kit := range slices.Compact([]ptxtest.Toolkit{kits[0], kits[len(kits)-1]}) {
+		def := built(compiled(t, kit, text, "-use_fast_math"), "k")
+		for from, to := range map[string]string{"": "", "own.z < 0.0f": "own.y < 0.0f", "5.5f": "5.0f",
+			"e.x - own.x": "e.y - own.x", "== 70": "== 71", "? 4.0f : 3.0f": "? 3.0f : 4.0f"} {
+			aligned := strings.Replace(strings.Replace(text, from, to, 1), "struct __attribute__((__packed__))",
+				"struct __align__(16)", 1)
+			answer, err := Same(def, built(compiled(t, kit, aligned, "-use_fast_math"), "k"), fold.Fixed{})
+			if (err == nil) != (from == "") {
+				t.Errorf("%q with %s: %v", to, kit.Version, err)
+			}
+			if err == nil && len(answer.Both) > 0 {
+				t.Errorf("%s: what is loaded may be a product: %v", kit.Version, answer.Both)
+			}
+		}
+	}
+}
+
 // TestOffset: inline assembly may write an offset in any base, as PTX does.
 func TestOffset(t *testing.T) {
 	for text, want := range map[string]int{"[%rd1]": 0, "[%rd1+20]": 20, "[%rd1+-4]": -4,
