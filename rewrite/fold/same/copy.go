@@ -20,6 +20,9 @@ import (
 // other. They correspond where they are computed alike; or where they are of the same special
 // registers and parameters, and no other one that differs is of just these.
 //
+// That both are made of one source, by a compiler that is right, is taken for granted: branches that
+// integers decide on are not compared, nor do two texts pass for the same that no compiler writes.
+//
 // A kernel that knows an alignment loads in one what another one puts together, and when it likes.
 // So a load has no place among the others: it is one where a value of it is asked for, of the same
 // address and before the same stores.
@@ -283,7 +286,7 @@ func (c *copier) holds(i int, a string, j int, b string) bool {
 	}
 	a, b = strings.TrimPrefix(a, "!"), strings.TrimPrefix(b, "!")
 	if !c.f[0].reach.Written(a) || !c.f[1].reach.Written(b) {
-		return strings.EqualFold(a, b)
+		return a == b
 	}
 	of, okOf := c.f[0].writes(i, a)
 	with, okWith := c.f[1].writes(j, b)
