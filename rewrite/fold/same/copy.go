@@ -20,8 +20,8 @@ import (
 // other. They correspond where they are computed alike; or where they are of the same special
 // registers and parameters, and no other one that differs is of just these.
 //
-// That both are made of one source, by a compiler that is right, is taken for granted: branches that
-// integers decide on are not compared, nor do two texts pass for the same that no compiler writes.
+// That both are made of one source, by a compiler that is right, is taken for granted: branches
+// that integers decide on are not compared.
 //
 // A kernel that knows an alignment loads in one what another one puts together, and when it likes.
 // So a load has no place among the others: it is one where a value of it is asked for, of the same
