@@ -331,7 +331,7 @@ func TestSlowKernel(t *testing.T) {
 	g := newSim(t, k)
 	g.spends = true
 	o := simOptions()
-	o.Budget = 20 * time.Second
+	o.Budget = 22 * time.Second
 	// Each run keeps to the budget, with comparisons on fresh samples and checks of the winner at
 	// later launches. What the first one could not reach, the next does.
 	before := 0.0
