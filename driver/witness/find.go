@@ -3,10 +3,8 @@ package witness
 import (
 	"context"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
-	"syscall"
 
 	"gnvcc/cache"
 	"gnvcc/sim/fatbin"
@@ -52,7 +50,7 @@ var systems = []string{"/proc", "/sys", "/dev", "/run"}
 
 // KindOf looks at how a file begins.
 func KindOf(path string) fatbin.Kind {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe would have us wait
+	f, err := open(path)
 	if err != nil {
 		return fatbin.None
 	}

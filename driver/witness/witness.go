@@ -53,9 +53,14 @@ func plain(a cache.Assembly) bool {
 // ErrNone says that a file holds no cubin at all, with kernels or without.
 var ErrNone = errors.New("it holds no device code")
 
+// open opens a file to read: a pipe has nobody wait.
+func open(path string) (*os.File, error) {
+	return os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+}
+
 // Look gives the code in a file. An error says why the file, or its device code, can't be read.
 func Look(store *cache.Store, ix *record.Index, path string) ([]Code, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe would have us wait
+	f, err := open(path)
 	if err != nil {
 		return nil, err
 	}

@@ -352,18 +352,17 @@ func (c *copier) alike(own, other []write) bool {
 	for n, d := range own {
 		v := other[n]
 		key := [2]write{d, v}
-		known, ok := c.alikes[key]
-		switch {
-		case ok && known:
+		known, asked := c.alikes[key]
+		if !asked {
+			c.alikes[key] = true
+			if c.f[0].loads(d.at) && c.f[1].loads(v.at) {
+				known = c.reads(d, v)
+			} else {
+				known = d.lane == v.lane && len(c.f[0].ops[d.at]) > 1 && c.same(d.at, v.at)
+			}
+			c.alikes[key] = known
+		} else if known {
 			c.assumed[key] = true
-		case !ok && c.f[0].loads(d.at) && c.f[1].loads(v.at):
-			c.alikes[key] = true
-			known = c.reads(d, v)
-			c.alikes[key] = known
-		case !ok:
-			c.alikes[key] = true
-			known = d.lane == v.lane && len(c.f[0].ops[d.at]) > 1 && c.same(d.at, v.at)
-			c.alikes[key] = known
 		}
 		if !known && !(c.index[0][d.at] && c.index[1][v.at] && c.apart([]int{d.at}, []int{v.at})) {
 			return false
@@ -371,6 +370,9 @@ func (c *copier) alike(own, other []write) bool {
 	}
 	return true
 }
+
+// scalar makes a load's opcode that of one of its registers alone.
+var scalar = strings.NewReplacer(".nc", "", ".v2", "", ".v4", "", ".v8", "")
 
 // reads tells of two loads that they read the same number at the same address, alone or with
 // others: before the kernel writes anything, or between the same writes of the same block, as a
@@ -385,7 +387,7 @@ func (c *copier) reads(d, v write) bool {
 		name[k], offset[k] = base(f.ops[w.at][1])
 		offset[k] += w.lane * width(op)
 		steady[k] = ptx.HasModifier(op, "nc") || c.g[k].fresh(node) && !c.waits[k]
-		opcode[k] = strings.NewReplacer(".nc", "", ".v2", "", ".v4", "", ".v8", "").Replace(string(op))
+		opcode[k] = scalar.Replace(string(op))
 	}
 	return opcode[0] == opcode[1] && offset[0] == offset[1] &&
 		(steady[0] && steady[1] || c.stores[0][d.at] == c.stores[1][v.at] &&

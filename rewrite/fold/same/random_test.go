@@ -88,6 +88,13 @@ func (w *writer) expr(depth int) string {
 
 func (w *writer) line(text string) { w.out.WriteString(text + "\n") }
 
+// begin begins a kernel.
+func (w *writer) begin(n int) {
+	w.line(fmt.Sprintf("extern \"C\" __global__ void k%d(float *__restrict__ o, "+
+		"const float *__restrict__ a, const float *__restrict__ b, "+
+		"float x, float y, int n, int m) {", n))
+}
+
 func (w *writer) block(n int) {
 	for range n {
 		v := w.pick("v0", "v1", "v2", "v3")
@@ -127,9 +134,7 @@ func (w *writer) block(n int) {
 func kernels(r *rand.Rand, count int) string {
 	w := &writer{r: r}
 	for n := range count {
-		w.line(fmt.Sprintf("extern \"C\" __global__ void k%d(float *__restrict__ o, "+
-			"const float *__restrict__ a, const float *__restrict__ b, "+
-			"float x, float y, int n, int m) {", n))
+		w.begin(n)
 		w.line("int t = threadIdx.x; float w[4] = {a[t], 1.0f, b[t], 0.0f};")
 		w.line("float u[4] = {b[t], a[t] * b[t], 0.3f, 1.0f};")
 		w.line("const float2 *p = (const float2 *)a;")

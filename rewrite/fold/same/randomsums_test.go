@@ -1,7 +1,6 @@
 package same
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"os"
 	"strconv"
@@ -14,18 +13,13 @@ import (
 
 // A gen writes random kernels of sums alone: shared products, several accumulators, products of an
 // earlier turn. Of most fold vouches that no compiler computes anything (Unfolded).
-type gen struct {
-	r   *rand.Rand
-	out strings.Builder
-	ks  []string
-}
+type gen struct{ writer }
 
-func (g *gen) p(l ...string) string { return l[g.r.IntN(len(l))] }
 func (g *gen) idx() string {
-	if len(g.ks) == 0 {
-		return g.p("1", "2", "3")
+	if len(g.loops) == 0 {
+		return g.pick("1", "2", "3")
 	}
-	return g.p(g.ks...)
+	return g.pick(g.loops...)
 }
 func (g *gen) data() string {
 	switch g.r.IntN(10) {
@@ -42,21 +36,21 @@ func (g *gen) data() string {
 	case 8:
 		return "b[" + g.idx() + "+1]"
 	}
-	return "p[t+" + g.idx() + "]." + g.p("x", "y")
+	return "p[t+" + g.idx() + "]." + g.pick("x", "y")
 }
 func (g *gen) prod() string {
 	switch g.r.IntN(8) {
 	case 0, 1:
-		return g.p("q0", "q1")
+		return g.pick("q0", "q1")
 	case 2:
-		return g.data() + " * " + g.p("s0", "s1", "s2")
+		return g.data() + " * " + g.pick("s0", "s1", "s2")
 	case 3:
 		return "-(" + g.data() + " * " + g.data() + ")"
 	}
 	return g.data() + " * " + g.data()
 }
 func (g *gen) sum() string {
-	l := g.p("s0", "s1", "s2", "s0", g.data())
+	l := g.pick("s0", "s1", "s2", "s0", g.data())
 	switch g.r.IntN(6) {
 	case 0:
 		return g.prod() + " + " + g.prod()
@@ -69,61 +63,58 @@ func (g *gen) sum() string {
 	}
 	return l + " + " + g.prod()
 }
-func (g *gen) l(s string) { g.out.WriteString(s + "\n") }
 func (g *gen) block(n int) {
 	for range n {
-		s := g.p("s0", "s1", "s2")
+		s := g.pick("s0", "s1", "s2")
 		switch g.r.IntN(12) {
 		case 0, 1:
-			g.l(g.p("q0", "q1") + " = " + g.data() + " * " + g.p(g.data(), g.data(), s) + ";")
+			g.line(g.pick("q0", "q1") + " = " + g.data() + " * " + g.pick(g.data(), g.data(), s) + ";")
 		case 2:
-			g.l("if (" + g.p("t & 1", "n > 2", g.data()+" > 0.0f", "m == "+g.idx(),
+			g.line("if (" + g.pick("t & 1", "n > 2", g.data()+" > 0.0f", "m == "+g.idx(),
 				g.idx()+" & 1", g.idx()+" > 1") + ") {")
-			g.l(s + " " + g.p("+=", "-=") + " " + g.prod() + ";")
-			g.l("}")
+			g.line(s + " " + g.pick("+=", "-=") + " " + g.prod() + ";")
+			g.line("}")
 		case 3:
-			if len(g.ks) < 2 {
-				k := "k" + strconv.Itoa(len(g.ks))
-				g.l("for (int " + k + " = " + g.p("0", "1") + "; " + k + " < " +
-					g.p("n", "m", "n+1", "3", "5") + "; " + k + "++) {")
-				g.ks = append(g.ks, k)
+			if len(g.loops) < 2 {
+				k := "k" + strconv.Itoa(len(g.loops))
+				g.line("for (int " + k + " = " + g.pick("0", "1") + "; " + k + " < " +
+					g.pick("n", "m", "n+1", "3", "5") + "; " + k + "++) {")
+				g.loops = append(g.loops, k)
 				g.block(1 + g.r.IntN(3))
-				g.ks = g.ks[:len(g.ks)-1]
-				g.l("}")
+				g.loops = g.loops[:len(g.loops)-1]
+				g.line("}")
 				continue
 			}
 			fallthrough
 		case 4:
-			g.l("o[t+" + g.p("4", "8", "12") + "] = " + g.p(s, "q0", g.data()) + ";")
+			g.line("o[t+" + g.pick("4", "8", "12") + "] = " + g.pick(s, "q0", g.data()) + ";")
 		case 5:
-			g.l(s + " = " + g.sum() + ";")
+			g.line(s + " = " + g.sum() + ";")
 		case 6:
-			g.l(s + " = " + g.p("s0", "s1", "s2") + " + " + g.p("s0", "s1", "s2") + ";")
+			g.line(s + " = " + g.pick("s0", "s1", "s2") + " + " + g.pick("s0", "s1", "s2") + ";")
 		default:
-			g.l(s + " " + g.p("+=", "+=", "-=") + " " + g.prod() + ";")
+			g.line(s + " " + g.pick("+=", "+=", "-=") + " " + g.prod() + ";")
 		}
 	}
 }
 func sumKernels(r *rand.Rand, count int) string {
-	g := &gen{r: r}
+	g := &gen{writer{r: r}}
 	for n := range count {
-		g.l(fmt.Sprintf("extern \"C\" __global__ void k%d(float *__restrict__ o, "+
-			"const float *__restrict__ a, const float *__restrict__ b, "+
-			"float x, float y, int n, int m) {", n))
-		g.l("int t = threadIdx.x; const float2 *p = (const float2 *)a;")
-		g.l("float c0 = a[t+9], c1 = b[t+7];")
-		i0, i1 := g.p("0.0f", "a[t]", "b[t]", "x"), g.p("0.0f", "a[t]", "c0", "s0")
-		g.l("float s0 = " + i0 + ", s1 = " + i1 + ", s2 = 0.0f, q0 = " +
-			g.p("c0*c1", "c0", "0.0f", "a[t]*b[t]") + ", q1 = c1*x;")
+		g.begin(n)
+		g.line("int t = threadIdx.x; const float2 *p = (const float2 *)a;")
+		g.line("float c0 = a[t+9], c1 = b[t+7];")
+		i0, i1 := g.pick("0.0f", "a[t]", "b[t]", "x"), g.pick("0.0f", "a[t]", "c0", "s0")
+		g.line("float s0 = " + i0 + ", s1 = " + i1 + ", s2 = 0.0f, q0 = " +
+			g.pick("c0*c1", "c0", "0.0f", "a[t]*b[t]") + ", q1 = c1*x;")
 		g.block(r.IntN(2))
-		g.l("for (int k0 = " + g.p("0", "1") + "; k0 < " + g.p("n", "m", "n+1", "6") +
+		g.line("for (int k0 = " + g.pick("0", "1") + "; k0 < " + g.pick("n", "m", "n+1", "6") +
 			"; k0++) {")
-		g.ks = append(g.ks, "k0")
+		g.loops = append(g.loops, "k0")
 		g.block(1 + r.IntN(4))
-		g.ks = nil
-		g.l("}")
+		g.loops = nil
+		g.line("}")
 		g.block(r.IntN(2))
-		g.l("o[t] = s0;\no[t+16] = s1;\no[t+20] = s2;\no[t+24] = q0;\n}")
+		g.line("o[t] = s0;\no[t+16] = s1;\no[t+20] = s2;\no[t+24] = q0;\n}")
 	}
 	return g.out.String()
 }
