@@ -85,6 +85,8 @@ func flags(s *suite, a *asked) *flag.FlagSet {
 		"file: what uses the GPU goes under its lock, and builds with the least priority beside it, so that several suites can share a GPU")
 	set.StringVar(&s.claims, "claim", "",
 		"folder: take programs one by one, none that another suite with this folder and these -results has")
+	set.IntVar(&s.ahead, "ahead", 3,
+		"with -claim: programs to build beside the one on the GPU, which others can't take then")
 	set.StringVar(&a.expect, "expect", "",
 		"earlier results: no program is begun for which less time is left than its tuning took then")
 	set.StringVar(&a.clock, "clock", "", "the clock's library, where it is not to be built")
@@ -179,6 +181,8 @@ func (s *suite) check(folders int, work, again, folder string) error {
 		return fmt.Errorf("-alone %d: 0 to 2", s.alone)
 	case s.parallel < 1:
 		return fmt.Errorf("-j %d: at least 1", s.parallel)
+	case s.ahead < 1:
+		return fmt.Errorf("-ahead %d: at least 1", s.ahead)
 	case s.rebuild != "apply" && s.rebuild != "clean":
 		return fmt.Errorf("-rebuild %q: apply or clean", s.rebuild)
 	case s.onlyAgain && work == "" || !s.onlyAgain && again != "":

@@ -16,13 +16,8 @@ import (
 	"gnvcc/bench/jsonl"
 )
 
-const (
-	// How often a suite looks whether the GPU is free.
-	lookEvery = 20 * time.Millisecond
-	// How many programs a suite with -claim has built or is building, beside the one on the GPU: as
-	// many as others can't take meanwhile.
-	ahead = 3
-)
+// How often a suite looks whether the GPU is free.
+const lookEvery = 20 * time.Millisecond
 
 // lock takes an exclusive lock of a file, which is made where there is none; nil: somebody has it.
 func lock(path string) (*os.File, error) {

@@ -174,7 +174,7 @@ func (t *tuning) buildFirst(ctx context.Context, todo *queue, built chan<- *job)
 // buildAhead builds a few programs more than the one that the GPU has, and hands them out as they
 // are ready.
 func (t *tuning) buildAhead(ctx context.Context, todo *queue, built chan<- *job) error {
-	place := make(chan struct{}, ahead)
+	place := make(chan struct{}, t.s.ahead)
 	var each sync.WaitGroup
 	defer each.Wait()
 	for {
