@@ -41,7 +41,8 @@ func newSlow(t *testing.T, hold time.Duration, known *Profile) *slow {
 
 // launch plays a launch of a kernel with so many blocks and threads, a value (a step: one that
 // tells no sets apart), and its seconds, as an agent does.
-func (p *slow) launch(kernel string, blocks, threads int, value uint32, step bool, seconds float64) {
+func (p *slow) launch(kernel string, blocks, threads int, value uint32, step bool,
+	seconds float64) {
 	l := launchOf(p.t, p.cubin, 0, 0)
 	l.Kernel, l.Grid, l.Block = kernel, [3]int{blocks, 1, 1}, [3]int{threads, 1, 1}
 	key := familyOf(kernel, "", blocks)
