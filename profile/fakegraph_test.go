@@ -128,6 +128,64 @@ func TestGraphsLeft(t *testing.T) {
 	}
 }
 
+// TestGraphTokens: launches into a stream that is captured become nodes, and are no launches: those
+// are counted where the graph is launched, however often the stream is captured again. What the
+// executable graph was updated with last counts.
+func TestGraphTokens(t *testing.T) {
+	h := &seeing{dir: t.TempDir()}
+	exit, log := newFakeDriver(t).run(t, h, "tokens", true)
+	if exit.Code != 7 || len(h.sums) != 1 {
+		t.Fatalf("%+v, %s, %q, %q", exit, log, h.events, h.why)
+	}
+	count := 0
+	for _, k := range h.sums[0].Kernels {
+		count += k.Launch.Count
+	}
+	if count != 8*3 {
+		t.Errorf("%d launches of 8 times 3 kernels; %q, %s", count, h.events, log)
+	}
+	asked := 0
+	for _, e := range h.events {
+		if strings.Contains(e, "the launch is captured into a graph") {
+			asked++
+		}
+	}
+	if asked != 1 {
+		t.Errorf("asked %d times about what becomes a node: %q", asked, h.events)
+	}
+}
+
+// TestGraphTimes: a graph that is never launched node by node is timed as a whole, also one that is
+// gone before its times are there.
+func TestGraphTimes(t *testing.T) {
+	f := newFakeDriver(t)
+	for _, c := range []struct {
+		set, why string
+		launches int
+	}{
+		{"WIDE=1", "its nodes are no single row: some stand beside each other", 9},
+		{"FAIL=cuGraphLaunch", "", 0}, // each walk of it was one
+		{"BUSY=60000", "its nodes were not launched one by one", 9},
+	} {
+		h := &quiet{}
+		exit, log := f.run(t, h, "nodes", true, c.set)
+		if exit.Code != 7 || len(h.sums) != 1 {
+			t.Fatalf("%s: %+v, %s", c.set, exit, log)
+		}
+		launches, seconds := 0, 0.0
+		for _, u := range h.sums[0].Unseen {
+			launches, seconds = launches+u.Launches, seconds+u.Seconds
+			if !strings.Contains(u.Why, c.why) && u.Launches > 1 {
+				t.Errorf("%s: %+v, want %q", c.set, u, c.why)
+			}
+		}
+		if took := 5e-4 * float64(launches); launches != c.launches || seconds < 0.99*took ||
+			seconds > 1.01*took {
+			t.Errorf("%s: %d launches, %g s: %+v", c.set, launches, seconds, h.sums[0].Unseen)
+		}
+	}
+}
+
 // TestManaged: managed memory is captured as memory like any other.
 func TestManaged(t *testing.T) {
 	h := &capturing{}

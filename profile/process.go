@@ -289,6 +289,11 @@ func attributeName(id uint32) string {
 func (p *process) counts(in *reader) error {
 	p.summary.Whole = in.u8() != 0
 	p.summary.Graphs = int(in.u64())
+	p.summary.Unseen = nil // each summary has all of it
+	for n := in.u32(); n > 0 && in.err == nil; n-- {
+		p.summary.Unseen = append(p.summary.Unseen, Unseen{Why: in.str(), Launches: int(in.u64()),
+			Seconds: in.f64()})
+	}
 	p.summary.Peak = int64(in.u64())
 	for n := in.u32(); n > 0 && in.err == nil; n-- {
 		s := p.shapes[in.u32()]

@@ -433,6 +433,30 @@ int main(int n, char **argv) {
     if (fake_runs(p) != 4 * 3 + 5 * 2 || fake_runs(q) != 5) return 5; // each node once a launch
     return at[0] == 100 && at[1] == (unsigned char)(8 + 22) && other[0] == 1 + 5 ? 7 : 4;
   }
+  if (strncmp(what, "tokens", 6) == 0) { // as models are run: the stream captured anew for each token, and the executable graph updated by what that gave
+    CUgraphExec e = (CUgraphExec)77;
+    for (int n = 0; n < 8; n++) {
+      CUgraph g = (CUgraph)(uintptr_t)(200 + n);
+      CUdeviceptr q = n == 7 ? memory() : p; // the last token's in other memory
+      cuStreamBeginCapture_v2_params b = {0};
+      cuStreamEndCapture_params end = {0};
+      cuGraphDestroy_params d = {.hGraph = (CUgraph)(uintptr_t)(199 + n)};
+      cuGraphInstantiateWithFlags_params i = {.phGraphExec = &e, .hGraph = g};
+      cuGraphExecUpdate_v2_params u = {.hGraphExec = e, .hGraph = g};
+      CALL(cuStreamBeginCapture_v2, &b, NULL);
+      fake_capturing = 1;
+      for (int k = 0; k < 4; k++)
+        if (fake_node(k, q), k != 2) launch(FAKE_KERNEL, 8, q);
+      if (n > 0) CALL(cuGraphDestroy, &d, NULL);
+      fake_capturing = 0;
+      CALL(cuStreamEndCapture, &end, NULL);
+      if (n == 0) CALL(cuGraphInstantiateWithFlags, &i, NULL);
+      else CALL(cuGraphExecUpdate_v2, &u, NULL);
+      launch_graph(e, NULL);
+      if (fake_disabled() || fake_runs(q) != (n == 7 ? 3 : 3 * (n + 1))) return 5;
+    }
+    return fake_harm ? 6 : 7;
+  }
   if (strcmp(what, "managed") == 0) {
     CUdeviceptr q = (CUdeviceptr)calloc(1, FAKE_BYTES);
     cuMemAllocManaged_params a = {.dptr = &q, .bytesize = FAKE_BYTES};

@@ -52,6 +52,7 @@ struct exec {
   unsigned long long stream;
   CUevent done;      // behind the last walk, NULL: none yet
   uint64_t launches, counted;
+  struct unseen *unseen; // NULL: it was never launched but by its nodes
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // taken before launch.c's
@@ -69,6 +70,7 @@ static void nodes_free(struct node *x, size_t n) {
 
 static void exec_free(struct exec *e) {
   nodes_free(e->nodes, e->n);
+  unseen_end(e->unseen);
   free(e);
 }
 
@@ -554,6 +556,7 @@ void on_graph_launch(const CUpti_CallbackData *c, CUstream stream) {
     on_launch(&l);
   }
   bool done = walks && try_walk(e, stream);
+  if (e && !done && !e->walked) unseen_begin(&e->unseen, e->why, c->context, stream);
   if (!walks) return;
   pthread_mutex_lock(&lock);
   if (done) e->walked = true;

@@ -615,14 +615,35 @@ void launch_counted(struct launch *l, uint64_t n) {
   pthread_mutex_unlock(&lock);
 }
 
+// gnvcc hears of the kernel once; its launches are the graph's.
+static void becomes_node(const struct launch *l) {
+  pthread_mutex_lock(&lock);
+  struct shape *s = shape_of(l);
+  uint32_t *asked = NULL;
+  if (s && !s->quiet) {
+    s->quiet = true;
+    s->count = 1; // so that its arguments are the first ones
+    shape_arguments(s, l);
+    struct set *x = shape_set(s);
+    s->count = 0;
+    asked = x ? values_of(s, x) : NULL;
+  }
+  pthread_mutex_unlock(&lock);
+  if (asked) ask(s, l, asked);
+}
+
 void on_launch(struct launch *l) {
   if (!l->f) return; // the driver will refuse it; kernels that are gone have none either
   if (atomic_load_explicit(&captures, memory_order_relaxed) > 0) {
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
     inside = OURS;
     // An error means that the stream is the default one and another stream's capture forbids its use.
-    if (cu.StreamIsCapturing(l->stream, &status) != CUDA_SUCCESS || status != CU_STREAM_CAPTURE_STATUS_NONE) l->flags |= L_CAPTURED;
+    if (cu.StreamIsCapturing(l->stream, &status) != CUDA_SUCCESS || status != CU_STREAM_CAPTURE_STATUS_NONE) l->flags |= L_CAPTURED | (observing && !l->why ? L_NODE : 0);
     inside = OUTSIDE;
+  }
+  if (l->flags & L_NODE) {
+    becomes_node(l);
+    return;
   }
   pthread_mutex_lock(&lock);
   struct shape *s = shape_of(l);
@@ -719,6 +740,7 @@ void summary_send(bool all) {
   pthread_mutex_lock(&lock);
   put_u8(&b, all);
   put_u64(&b, atomic_load(&graph_launches));
+  put_unseen(&b);
   put_u64(&b, peak);
   uint32_t n = 0;
   for (struct shape *s = newest; s; s = s->older) n += s->changed && s->announced;
