@@ -155,6 +155,26 @@ func TestGraphTokens(t *testing.T) {
 	}
 }
 
+// TestGraphsCounted: nodes count as often as they ran, where the program switches them on and off, and
+// where one graph was instantiated twice, for a stream each; each of these is launched node by node.
+func TestGraphsCounted(t *testing.T) {
+	f := newFakeDriver(t)
+	for what, want := range map[string]int{"switches": 24*3 - 12, "twins": 24 * 3} {
+		h := &seeing{dir: t.TempDir()}
+		exit, log := f.run(t, h, what, true)
+		if exit.Code != 7 || len(h.sums) != 1 {
+			t.Fatalf("%s: %+v, %s, %q", what, exit, log, h.events)
+		}
+		count := 0
+		for _, k := range h.sums[0].Kernels {
+			count += k.Launch.Count
+		}
+		if count != want || h.sums[0].Graphs != 0 {
+			t.Errorf("%s: %d launches, want %d; %d graphs; %s", what, count, want, h.sums[0].Graphs, log)
+		}
+	}
+}
+
 // TestGraphTimes: a graph that is never launched node by node is timed as a whole, also one that is
 // gone before its times are there.
 func TestGraphTimes(t *testing.T) {

@@ -84,6 +84,11 @@ static void launch_graph(CUgraphExec e, CUstream s) {
   CALL(cuGraphLaunch, &l, compute_graph);
 }
 
+static void switch_node(const void *p) {
+  const cuGraphNodeSetEnabled_params *s = p;
+  cuGraphNodeSetEnabled(s->hGraphExec, s->hNode, s->isEnabled);
+}
+
 static void *launches(void *p) {
   for (int i = 0; i < 3000; i++) {
     launch_set((CUdeviceptr)p, 1 + i % 5, i);
@@ -435,6 +440,7 @@ int main(int n, char **argv) {
   }
   if (strncmp(what, "tokens", 6) == 0) { // as models are run: the stream captured anew for each token, and the executable graph updated by what that gave
     CUgraphExec e = (CUgraphExec)77;
+    int asked = 0;
     for (int n = 0; n < 8; n++) {
       CUgraph g = (CUgraph)(uintptr_t)(200 + n);
       CUdeviceptr q = n == 7 ? memory() : p; // the last token's in other memory
@@ -454,8 +460,28 @@ int main(int n, char **argv) {
       else CALL(cuGraphExecUpdate_v2, &u, NULL);
       launch_graph(e, NULL);
       if (fake_disabled() || fake_runs(q) != (n == 7 ? 3 : 3 * (n + 1))) return 5;
+      if (n > 0 && fake_attributes != asked) return 4; // of a graph that is not walked any more
+      asked = fake_attributes;
     }
     return fake_harm ? 6 : 7;
+  }
+  if (strcmp(what, "switches") == 0 || strcmp(what, "twins") == 0) { // a node is off in every second row of launches; two of one graph, on a stream each
+    CUgraphExec e = (CUgraphExec)77, f = (CUgraphExec)79;
+    CUgraph g = (CUgraph)78;
+    bool twins = what[0] == 't';
+    cuGraphInstantiateWithFlags_params i = {.phGraphExec = &e, .hGraph = g}, k = {.phGraphExec = &f, .hGraph = g};
+    cuGraphNodeSetEnabled_params s = {.hGraphExec = e, .hNode = (CUgraphNode)101};
+    cuGraphExecDestroy_params x = {.hGraphExec = e};
+    for (int n = 0; n < 4; n++) fake_node(n, p);
+    CALL(cuGraphInstantiateWithFlags, &i, NULL);
+    if (twins) CALL(cuGraphInstantiateWithFlags, &k, NULL);
+    for (int n = 0; n < 24; n++) {
+      if (!twins && n % 3 == 0) s.isEnabled = n % 2 == 0, CALL(cuGraphNodeSetEnabled, &s, switch_node);
+      bool second = twins && (n % 2 || e == f);
+      launch_graph(second ? f : e, second ? FAKE_STREAM : NULL);
+      if (twins && n == 15) CALL(cuGraphExecDestroy, &x, NULL), e = f;
+    }
+    return fake_runs(p) == 24 * 3 - (twins ? 0 : 12) ? 7 : 5;
   }
   if (strcmp(what, "managed") == 0) {
     CUdeviceptr q = (CUdeviceptr)calloc(1, FAKE_BYTES);

@@ -211,7 +211,8 @@ static bool stuck(int n) {
 }
 DO(cuGraphNodeSetEnabled, (CUgraphExec e, CUgraphNode n, unsigned on), if (stuck(++switches)) return CUDA_ERROR_UNKNOWN; enabled[AT(n)] = on)
 DO(cuGraphNodeGetEnabled, (CUgraphExec e, CUgraphNode n, unsigned *on), *on = enabled[AT(n)])
-DO(cuGraphKernelNodeGetAttribute, (CUgraphNode n, CUkernelNodeAttrID a, CUkernelNodeAttrValue *v), )
+int fake_attributes; // asked for
+DO(cuGraphKernelNodeGetAttribute, (CUgraphNode n, CUkernelNodeAttrID a, CUkernelNodeAttrValue *v), fake_attributes++)
 DO(cuGraphLaunch, (CUgraphExec e, CUstream s), fake_graph_launches++; fake_graph_launch())
 
 static struct { CUdeviceptr p; int n; } runs[8];

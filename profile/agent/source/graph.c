@@ -142,14 +142,14 @@ static const char *take(struct node *x, const struct kernel_node *p, bool extend
   return NULL;
 }
 
-static const char *read_node(struct node *x, CUcontext context) {
+static const char *read_node(struct node *x, CUcontext context, bool walks) {
   CUgraphNodeType type;
   struct kernel_node p;
   memset(&p, 0, sizeof p);
   x->on = true;
   inside = OURS;
   bool known = cu.GraphNodeGetType(x->node, &type) == CUDA_SUCCESS, got = known && type == CU_GRAPH_NODE_TYPE_KERNEL && cu.GraphKernelNodeGetParams(x->node, &p) == CUDA_SUCCESS;
-  const char *why = got ? read_attributes(x->node) : NULL;
+  const char *why = got && walks ? read_attributes(x->node) : NULL;
   inside = OUTSIDE;
   if (!known || why) return known ? why : "the driver does not tell what its nodes are";
   switch (type) {
@@ -202,8 +202,9 @@ static bool row(CUgraph graph, CUgraphNode *nodes, size_t n) {
   return ok;
 }
 
-// Reads a graph's nodes. What can be counted is, also where there is a reason not to walk it.
-static const char *read_graph(CUgraph graph, CUcontext context, struct node **list, size_t *count) {
+// Reads a graph's nodes. What can be counted is, also where there is a reason not to walk it; where that is known before (walks is false), what only
+// a walk needs is not asked for: a program may update a graph of a thousand nodes every few milliseconds.
+static const char *read_graph(CUgraph graph, CUcontext context, bool walks, struct node **list, size_t *count) {
   *list = NULL;
   *count = 0;
   if (!cu.GraphGetNodes || !cu.GraphNodeGetType || !cu.GraphKernelNodeGetParams || !cu.GraphKernelNodeGetAttribute || !cu.FuncGetParamInfo || !cu.GraphNodeSetEnabled ||
@@ -219,12 +220,12 @@ static const char *read_graph(CUgraph graph, CUcontext context, struct node **li
   CUgraphNode *nodes = calloc(n, sizeof *nodes);
   struct node *x = calloc(n, sizeof *x);
   const char *why = !nodes || !x ? "out of memory" : cu.GraphGetNodes(graph, nodes, &n) != CUDA_SUCCESS ? "the driver does not tell of its nodes" : NULL;
-  bool ordered = !why && row(graph, nodes, n);
+  bool ordered = !why && (!walks || row(graph, nodes, n));
   inside = OUTSIDE;
   if (!why && !ordered) why = "its nodes are no single row: some stand beside each other";
   for (size_t i = 0; nodes && x && i < n; i++) {
     x[i].node = nodes[i];
-    const char *of_node = read_node(&x[i], context);
+    const char *of_node = read_node(&x[i], context, walks);
     if (!why) why = of_node;
   }
   free(nodes);
@@ -313,7 +314,7 @@ static void instantiated(CUgraphExec exec, CUgraph graph, CUcontext context) {
   struct exec *e = calloc(1, sizeof *e);
   if (!e) return;
   *e = (struct exec){.exec = exec, .graph = graph, .context = context};
-  e->why = read_graph(graph, context, &e->nodes, &e->n);
+  e->why = read_graph(graph, context, true, &e->nodes, &e->n);
   pthread_mutex_lock(&lock);
   for (struct exec **p = &execs; *p;)
     if ((*p)->exec == exec) drop(p);
@@ -327,10 +328,14 @@ static void instantiated(CUgraphExec exec, CUgraph graph, CUcontext context) {
 static void updated(CUgraphExec exec, CUgraph graph, CUcontext context) {
   struct node *now = NULL;
   size_t n = 0;
-  const char *why = read_graph(graph, context, &now, &n);
   pthread_mutex_lock(&lock);
   struct exec *e = exec_of(exec);
-  if (!e) {
+  bool walks = e && !e->why;
+  pthread_mutex_unlock(&lock);
+  if (!e) return;
+  const char *why = read_graph(graph, context, walks, &now, &n);
+  pthread_mutex_lock(&lock);
+  if (exec_of(exec) != e) { // destroyed meanwhile, against the rules
     pthread_mutex_unlock(&lock);
     nodes_free(now, n);
     return;
@@ -338,7 +343,10 @@ static void updated(CUgraphExec exec, CUgraph graph, CUcontext context) {
   count(e);
   bool alike = !why && !e->why && n == e->n;
   for (size_t i = 0; alike && i < n; i++) alike = !now[i].k == !e->nodes[i].k;
-  for (size_t i = 0; i < n; i++) now[i].node = alike ? e->nodes[i].node : NULL;
+  for (size_t i = 0; i < n; i++) {
+    now[i].node = alike ? e->nodes[i].node : NULL;
+    if (alike) now[i].on = e->nodes[i].on;
+  }
   if (!e->why && !alike) e->why = why ? why : "it was updated, and which of its nodes is which isn't known";
   nodes_free(e->nodes, e->n);
   e->nodes = now;
@@ -364,6 +372,18 @@ static void changed(CUgraphExec exec, CUgraphNode node, const struct kernel_node
   pthread_mutex_unlock(&lock);
 }
 
+// The program has switched a node on or off.
+static void switched(CUgraphExec exec, CUgraphNode node, bool on) {
+  pthread_mutex_lock(&lock);
+  struct exec *e = exec_of(exec);
+  for (size_t i = 0; e && i < e->n; i++)
+    if (e->nodes[i].node == node && e->nodes[i].on != on && !e->nodes[i].empty) {
+      count(e);
+      e->nodes[i].on = on;
+    }
+  pthread_mutex_unlock(&lock);
+}
+
 void on_graph_success(const char *name, const void *params, CUcontext context) {
   if (!observing) return;
   if (strncmp(name, "cuGraphInstantiate", 18) == 0) { // all have these two first
@@ -375,6 +395,9 @@ void on_graph_success(const char *name, const void *params, CUcontext context) {
   } else if (strncmp(name, "cuGraphExecUpdate", 17) == 0) {
     const struct { CUgraphExec exec; CUgraph graph; } *p = params;
     updated(p->exec, p->graph, context);
+  } else if (strcmp(name, "cuGraphNodeSetEnabled") == 0) {
+    const struct { CUgraphExec exec; CUgraphNode node; unsigned on; } *p = params;
+    switched(p->exec, p->node, p->on != 0);
   } else if (strncmp(name, "cuGraphExecKernelNodeSetParams", 30) == 0) {
     const struct { CUgraphExec exec; CUgraphNode node; const struct kernel_node *p; } *p = params;
     changed(p->exec, p->node, p->p, strcmp(name + 30, "_v2") == 0, context);
