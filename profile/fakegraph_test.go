@@ -175,6 +175,29 @@ func TestGraphsCounted(t *testing.T) {
 	}
 }
 
+// TestGraphsAlone: of a program that launches graphs and nothing else is known what it did so far, also
+// where it never ends by itself.
+func TestGraphsAlone(t *testing.T) {
+	f := newFakeDriver(t)
+	for _, set := range []string{"WIDE=1", "ROW=1"} {
+		h := &quiet{}
+		exit, log := f.run(t, h, "graphs alone", true, set)
+		if exit.Code != 7 || len(h.sums) != 1 {
+			t.Fatalf("%s: %+v, %s", set, exit, log)
+		}
+		count, timed := 0, 0
+		for _, k := range h.sums[0].Kernels {
+			count += k.Launch.Count
+		}
+		for _, u := range h.sums[0].Unseen {
+			timed += u.Launches
+		}
+		if wide := set == "WIDE=1"; count < 350*3 || wide && timed < 350 || !wide && timed > 0 {
+			t.Errorf("%s: %d launches of 1800, %d of 600 graphs, %s", set, count, timed, log)
+		}
+	}
+}
+
 // TestGraphTimes: a graph that is never launched node by node is timed as a whole, also one that is
 // gone before its times are there.
 func TestGraphTimes(t *testing.T) {

@@ -465,6 +465,14 @@ int main(int n, char **argv) {
     }
     return fake_harm ? 6 : 7;
   }
+  if (strcmp(what, "graphs alone") == 0) { // a second of one graph's launches and nothing else; then it is gone without a word
+    CUgraphExec e = (CUgraphExec)77;
+    cuGraphInstantiateWithFlags_params i = {.phGraphExec = &e, .hGraph = (CUgraph)78};
+    for (int n = 0; n < 4; n++) fake_node(n, p);
+    CALL(cuGraphInstantiateWithFlags, &i, NULL);
+    for (int n = 0; n < 600; n++) launch_graph(e, NULL), usleep(3000);
+    _exit(7);
+  }
   if (strcmp(what, "switches") == 0 || strcmp(what, "twins") == 0) { // a node is off in every second row of launches; two of one graph, on a stream each
     CUgraphExec e = (CUgraphExec)77, f = (CUgraphExec)79;
     CUgraph g = (CUgraph)78;

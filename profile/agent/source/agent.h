@@ -236,6 +236,7 @@ extern atomic_ulong graph_launches; // of graphs whose kernels are not looked at
 void kernels_drop(CUcontext context, struct module *m); // m NULL: all of the context
 bool launch_gather(const struct launch *l, const struct kernel *k, uint8_t *into); // the arguments' bytes
 void summary_send(bool all); // with talk held
+void summary_offer(CUcontext context); // where it is time for one
 bool put_attributes(struct buffer *b, CUfunction f); // false: the driver does not tell them all
 void stream_created(CUcontext context, CUstream s);
 void stream_destroyed(CUstream s);

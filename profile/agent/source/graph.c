@@ -579,6 +579,7 @@ void on_graph_launch(const CUpti_CallbackData *c, CUstream stream) {
     on_launch(&l);
   }
   bool done = walks && try_walk(e, stream);
+  if (observing && !walks) summary_offer(c->context);
   if (e && !done && !e->walked) unseen_begin(&e->unseen, e->why, c->context, stream);
   if (!walks) return;
   pthread_mutex_lock(&lock);

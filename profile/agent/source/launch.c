@@ -571,6 +571,15 @@ static bool summary_due(void) {
   return ms - before >= SUMMARY_MS && atomic_compare_exchange_strong(&last, &before, ms);
 }
 
+// Tells gnvcc what there is, where it is time to: at a launch, of whatever kind, since a program may never end in order.
+void summary_offer(CUcontext context) {
+  if (!summary_due() || pthread_mutex_trylock(&talk) != 0) return;
+  samples_collect(context);
+  summary_send(false);
+  pthread_mutex_unlock(&talk);
+  sample_burst();
+}
+
 // The kernel of a function, made known where it is new. With the lock held, which is given up meanwhile.
 static struct kernel *kernel_known(CUfunction f, CUcontext context) {
   struct kernel *k = kernel_find(f, context);
@@ -668,12 +677,7 @@ void on_launch(struct launch *l) {
   pthread_mutex_unlock(&lock);
   capture_rested(); // what is left of a launch that was not timed
   if (question && asked) ask(s, l, asked);
-  else if (summary_due() && pthread_mutex_trylock(&talk) == 0) {
-    samples_collect(l->context);
-    summary_send(false);
-    pthread_mutex_unlock(&talk);
-    sample_burst();
-  }
+  else summary_offer(l->context);
   if (sampled) sample_begin(s, first, values, words, l->context, l->stream);
   free(values);
 }
