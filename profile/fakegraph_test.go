@@ -132,26 +132,28 @@ func TestGraphsLeft(t *testing.T) {
 // are counted where the graph is launched, however often the stream is captured again. What the
 // executable graph was updated with last counts.
 func TestGraphTokens(t *testing.T) {
-	h := &seeing{dir: t.TempDir()}
-	exit, log := newFakeDriver(t).run(t, h, "tokens", true)
-	if exit.Code != 7 || len(h.sums) != 1 {
-		t.Fatalf("%+v, %s, %q, %q", exit, log, h.events, h.why)
-	}
-	count := 0
-	for _, k := range h.sums[0].Kernels {
-		count += k.Launch.Count
-	}
-	if count != 8*3 {
-		t.Errorf("%d launches of 8 times 3 kernels; %q, %s", count, h.events, log)
-	}
-	asked := 0
-	for _, e := range h.events {
-		if strings.Contains(e, "the launch is captured into a graph") {
-			asked++
+	f := newFakeDriver(t)
+	for what, nodes := range map[string]int{"tokens": 1, "tokens grow": 8} {
+		h := &seeing{dir: t.TempDir()}
+		exit, log := f.run(t, h, what, true)
+		if exit.Code != 7 || len(h.sums) != 1 {
+			t.Fatalf("%s: %+v, %s, %q, %q", what, exit, log, h.events, h.why)
 		}
-	}
-	if asked != 1 {
-		t.Errorf("asked %d times about what becomes a node: %q", asked, h.events)
+		count, asked := 0, 0
+		for _, k := range h.sums[0].Kernels {
+			count += k.Launch.Count
+		}
+		if count != 8*3 {
+			t.Errorf("%s: %d launches of 8 times 3 kernels; %q, %s", what, count, h.events, log)
+		}
+		for _, e := range h.events {
+			if strings.Contains(e, "the launch is captured into a graph") {
+				asked++
+			}
+		}
+		if asked != nodes {
+			t.Errorf("%s: asked %d times about what becomes a node: %q", what, asked, h.events)
+		}
 	}
 }
 

@@ -444,6 +444,7 @@ int main(int n, char **argv) {
     for (int n = 0; n < 8; n++) {
       CUgraph g = (CUgraph)(uintptr_t)(200 + n);
       CUdeviceptr q = n == 7 ? memory() : p; // the last token's in other memory
+      if (what[6]) fake_grid = 8 + (unsigned)n; // each longer than the one before
       cuStreamBeginCapture_v2_params b = {0};
       cuStreamEndCapture_params end = {0};
       cuGraphDestroy_params d = {.hGraph = (CUgraph)(uintptr_t)(199 + n)};
@@ -452,7 +453,7 @@ int main(int n, char **argv) {
       CALL(cuStreamBeginCapture_v2, &b, NULL);
       fake_capturing = 1;
       for (int k = 0; k < 4; k++)
-        if (fake_node(k, q), k != 2) launch(FAKE_KERNEL, 8, q);
+        if (fake_node(k, q), k != 2) launch(FAKE_KERNEL, fake_grid, q);
       if (n > 0) CALL(cuGraphDestroy, &d, NULL);
       fake_capturing = 0;
       CALL(cuStreamEndCapture, &end, NULL);

@@ -231,6 +231,7 @@ uint32_t kernel_cache_of(const struct kernel *k);  // what it was set to last; 2
 void launch_captured(bool success);                // a launch with a capture has returned
 void on_launch(struct launch *l);
 void launch_counted(struct launch *l, uint64_t n); // n more launches, of which nobody is asked
+bool launch_announced(const struct launch *l);     // gnvcc knows the configuration, and so is told of its counts
 struct kernel *kernel_of(CUfunction f, CUcontext context); // NULL: no memory
 extern atomic_ulong graph_launches; // of graphs whose kernels are not looked at one by one
 void kernels_drop(CUcontext context, struct module *m); // m NULL: all of the context

@@ -46,7 +46,7 @@ struct exec {
   struct node *nodes; // in their order, where why is NULL
   size_t n;
   const char *why;  // it is not walked, NULL: it may be
-  bool walked, reported; // it was; nobody needs to be asked about its kernels any more
+  bool walked, reported; // it was; gnvcc was told of its kernels as they are now
   bool off;          // the driver has left some of its nodes switched off
   bool placed;       // it was launched, on this stream (a number that no other one gets)
   unsigned long long stream;
@@ -241,14 +241,20 @@ static struct exec *exec_of(CUgraphExec exec) {
   return e;
 }
 
+// A node's launch, as it is counted: with those that have times, where it was walked since it is what it is.
+static struct launch as_counted(const struct exec *e, const struct node *x) {
+  struct launch l = x->l;
+  if (!e->walked || !launch_announced(&l)) l.flags |= L_CAPTURED;
+  return l;
+}
+
 static void count(struct exec *e) {
   uint64_t n = e->launches - e->counted;
   e->counted = e->launches;
   for (size_t i = 0; n > 0 && i < e->n; i++) {
     struct node *x = &e->nodes[i];
     if (!x->k || !x->on || x->k->f != x->l.f) continue; // its module is gone
-    struct launch l = x->l;
-    if (!e->walked) l.flags |= L_CAPTURED;
+    struct launch l = as_counted(e, x);
     launch_counted(&l, n);
   }
 }
@@ -351,6 +357,7 @@ static void updated(CUgraphExec exec, CUgraph graph, CUcontext context) {
   nodes_free(e->nodes, e->n);
   e->nodes = now;
   e->n = n;
+  e->reported = false;
   pthread_mutex_unlock(&lock);
 }
 
@@ -363,7 +370,7 @@ static void changed(CUgraphExec exec, CUgraphNode node, const struct kernel_node
   struct node *x = NULL;
   for (size_t i = 0; e && !x && i < e->n; i++)
     if (e->nodes[i].node == node) x = &e->nodes[i];
-  if (e) count(e); // what was launched had the old ones
+  if (e) count(e), e->reported = false; // what was launched had the old ones
   const char *why = !x ? "a node of it was changed that is not known" : x->k ? take(x, p, extended, context) : "a node of it has become a kernel";
   if (e && why) {
     if (!e->why) e->why = why;
@@ -566,15 +573,18 @@ void on_graph_launch(const CUpti_CallbackData *c, CUstream stream) {
   if (e && e->context != c->context && !e->why) e->why = "it is launched in another context";
   if (e && !e->why && batches(e) > MOST_BATCHES) e->why = "copies and memsets stand between its kernels in more than 16 places";
   if (e) e->launches++;
-  bool walks = e && due(e), tells = e && !e->walked && !e->reported && !walks;
-  if (tells) e->reported = true;
+  bool walks = e && due(e), tells = e && !e->reported && !walks;
+  if (tells || walks) e->reported = true;
   if (tells || walks) e->counted++; // by what follows, launch by launch
   pthread_mutex_unlock(&lock);
   if (!e || e->why) atomic_fetch_add(&graph_launches, 1);
   for (size_t i = 0; tells && i < e->n; i++) {
-    struct launch l = e->nodes[i].l;
-    if (!e->nodes[i].k || !e->nodes[i].on) continue;
-    l.flags |= L_CAPTURED;
+    if (!e->nodes[i].k || !e->nodes[i].on || e->nodes[i].k->f != e->nodes[i].l.f) continue;
+    struct launch l = as_counted(e, &e->nodes[i]);
+    if (launch_announced(&l)) {
+      launch_counted(&l, 1);
+      continue;
+    }
     l.why = e->why ? e->why : "its nodes were not launched one by one";
     on_launch(&l);
   }
@@ -584,7 +594,7 @@ void on_graph_launch(const CUpti_CallbackData *c, CUstream stream) {
   if (!walks) return;
   pthread_mutex_lock(&lock);
   if (done) e->walked = true;
-  else e->counted--;
+  else e->counted--, e->reported = false;
   pthread_mutex_unlock(&lock);
   if (done) walked = e, at = stream;
 }

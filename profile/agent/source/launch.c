@@ -611,6 +611,15 @@ static struct shape *shape_of(const struct launch *l) {
   return s || !k ? s : shape_add(l, k, hash);
 }
 
+bool launch_announced(const struct launch *l) {
+  uint64_t hash;
+  pthread_mutex_lock(&lock);
+  const struct shape *s = shape_find(l, &hash);
+  bool announced = s && s->announced;
+  pthread_mutex_unlock(&lock);
+  return announced;
+}
+
 void launch_counted(struct launch *l, uint64_t n) {
   pthread_mutex_lock(&lock);
   struct shape *s = n > 0 ? shape_of(l) : NULL;
