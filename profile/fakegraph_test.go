@@ -2,6 +2,7 @@ package profile
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -157,8 +158,8 @@ func TestGraphTokens(t *testing.T) {
 	}
 }
 
-// TestGraphsCounted: nodes count as often as they ran, where the program switches them on and off, and
-// where one graph was instantiated twice, for a stream each; each of these is launched node by node.
+// TestGraphsCounted: nodes count as often as they ran, where the program switches them on and off,
+// and where one graph was instantiated twice, for a stream each, both launched node by node.
 func TestGraphsCounted(t *testing.T) {
 	f := newFakeDriver(t)
 	for what, want := range map[string]int{"switches": 24*3 - 12, "twins": 24 * 3} {
@@ -177,8 +178,8 @@ func TestGraphsCounted(t *testing.T) {
 	}
 }
 
-// TestGraphsAlone: of a program that launches graphs and nothing else is known what it did so far, also
-// where it never ends by itself.
+// TestGraphsAlone: of a program that launches graphs and nothing else is known what it did so far,
+// also where it never ends by itself.
 func TestGraphsAlone(t *testing.T) {
 	f := newFakeDriver(t)
 	for _, set := range []string{"WIDE=1", "ROW=1"} {
@@ -227,6 +228,27 @@ func TestGraphTimes(t *testing.T) {
 		if took := 5e-4 * float64(launches); launches != c.launches || seconds < 0.99*took ||
 			seconds > 1.01*took {
 			t.Errorf("%s: %d launches, %g s: %+v", c.set, launches, seconds, h.sums[0].Unseen)
+		}
+	}
+}
+
+// TestGridTooLarge: a cooperative launch that the driver refuses is the program's own error: its
+// capture is given up, with the reason, and the next launch is captured.
+func TestGridTooLarge(t *testing.T) {
+	h := &seeing{dir: t.TempDir()}
+	exit, log := newFakeDriver(t).run(t, h, "too large", true)
+	if exit.Code != 7 || len(h.got) != 2 {
+		t.Fatalf("%+v, %s, %+v, %q", exit, log, h.got, h.why)
+	}
+	if h.got[0].Why != "the launch failed" || h.got[1].Why != "" {
+		t.Errorf("%+v", h.got)
+	}
+	if _, err := os.Stat(h.files[0]); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the capture of a launch that failed is left: %v", err)
+	}
+	for _, k := range h.sums[0].Kernels {
+		if timed := k.Launch.Grid[0] == 132; (k.Sampled > 0) != timed {
+			t.Errorf("%v: %d times", k.Launch.Grid, k.Sampled)
 		}
 	}
 }

@@ -466,6 +466,17 @@ int main(int n, char **argv) {
     }
     return fake_harm ? 6 : 7;
   }
+  if (strcmp(what, "too large") == 0) { // by one block; then one that fits
+    void *params[] = {&p};
+    cuLaunchCooperativeKernel_params l = {.f = FAKE_KERNEL, .gridDimX = 133, .gridDimY = 1, .gridDimZ = 1, .blockDimX = 32, .blockDimY = 1, .blockDimZ = 1, .kernelParams = params};
+    alarm(20);
+    for (int n = 0; n < 2; n++) {
+      result = n == 0 ? CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE : CUDA_SUCCESS;
+      CALL(cuLaunchCooperativeKernel, &l, n == 0 ? NULL : compute);
+      l.gridDimX = 132;
+    }
+    return fake_runs(p) == 1 ? 7 : 5;
+  }
   if (strcmp(what, "graphs alone") == 0) { // a second of one graph's launches and nothing else; then it is gone without a word
     CUgraphExec e = (CUgraphExec)77;
     cuGraphInstantiateWithFlags_params i = {.phGraphExec = &e, .hGraph = (CUgraph)78};

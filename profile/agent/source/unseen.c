@@ -49,7 +49,7 @@ void unseen_begin(struct unseen **of, const char *why, CUcontext context, CUstre
   bool wanted = false, first = false;
   if (u) {
     first = u->launches++ == 0;
-    wanted = sample_wanted(u->launches);
+    wanted = sample_wanted(u->launches) && atomic_load(&captures) == 0;
     sample[0] = u->id;
     sample[1] = reason_of(u->why);
   }
