@@ -178,6 +178,22 @@ func TestGraphsCounted(t *testing.T) {
 	}
 }
 
+// TestBothWays: launches of one configuration by the host stub and in graphs: it is the graphs' where
+// they have some of them, since no second entry is chosen there.
+func TestBothWays(t *testing.T) {
+	f := newFakeDriver(t)
+	for what, want := range map[string]bool{"both ways": true, "both ways once": false} {
+		h := &quiet{}
+		exit, log := f.run(t, h, what, true)
+		if exit.Code != 7 || len(h.sums) != 1 || len(h.sums[0].Kernels) != 1 {
+			t.Fatalf("%s: %+v, %s, %+v", what, exit, log, h.sums)
+		}
+		if l := h.sums[0].Kernels[0].Launch; l.Past != want {
+			t.Errorf("%s: %d launches, past the host stub: %v", what, l.Count, l.Past)
+		}
+	}
+}
+
 // TestGraphsAlone: of a program that launches graphs and nothing else is known what it did so far,
 // also where it never ends by itself.
 func TestGraphsAlone(t *testing.T) {

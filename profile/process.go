@@ -285,6 +285,10 @@ func attributeName(id uint32) string {
 	return fmt.Sprintf("attribute %d", id)
 }
 
+// ComesPast tells whether a configuration is taken for one that comes past the host stub, of whose
+// launches so many do: what a second entry gains is claimed for all of them.
+func ComesPast(past, all int) bool { return 20*past > all }
+
 // counts brings the counts of the configurations up to date.
 func (p *process) counts(in *reader) error {
 	p.summary.Whole = in.u8() != 0
@@ -315,6 +319,7 @@ func (p *process) counts(in *reader) error {
 		}
 		s.Launch.Asked = in.u8() != 0
 		s.Rows = int(in.u64())
+		s.Launch.Past = ComesPast(int(in.u64()), count)
 	}
 	return in.end()
 }

@@ -197,9 +197,9 @@ var scripts = map[string]func(){
 		f.expect(fVerdict)
 		f.send(fRefused, "the device is busy")
 		f.expect(fVerdict)
-		f.send(fSummary, uint8(1), uint64(2), 1, "wide", uint64(2), 0.25, uint64(4096), 1, 1, uint64(10), uint64(4), 2.0, 0.5,
-			bytes.Repeat([]byte{1}, 12), uint8AndMore{9, 2},
-			[]byte{}, 1, []byte{}, uint64(10), 0.5, uint64(2), uint8(1), uint64(9))
+		f.send(fSummary, uint8(1), uint64(2), 1, "wide", uint64(2), 0.25, uint64(4096), 1, 1, uint64(10),
+			uint64(4), 2.0, 0.5, bytes.Repeat([]byte{1}, 12), uint8AndMore{9, 2},
+			[]byte{}, 1, []byte{}, uint64(10), 0.5, uint64(2), uint8(1), uint64(9), uint64(3))
 		f.send(fBye)
 		fmt.Println("the application's own words")
 		os.Exit(3)

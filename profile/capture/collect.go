@@ -369,11 +369,13 @@ func (c *Collector) End(p *profile.Process, sum profile.Summary) {
 
 // join adds up what two processes did with one configuration.
 func (u Use) join(o Use) Use {
-	u.Count += o.Count
+	all := u.Count + o.Count
+	past := u.Past && profile.ComesPast(u.Count, all) || o.Past && profile.ComesPast(o.Count, all)
+	u.Count = all
 	u.Varied += o.Varied
 	u.Seconds += o.Seconds
 	u.Sampled += o.Sampled
-	u.Asked, u.Past = u.Asked || o.Asked, u.Past || o.Past
+	u.Asked, u.Past = u.Asked || o.Asked, past
 	u.Row = u.Row && o.Row
 	for i := range u.Params {
 		if i >= len(o.Params) {

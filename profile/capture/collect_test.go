@@ -114,6 +114,10 @@ func TestNodes(t *testing.T) {
 			Unseen: []profile.Unseen{wide, {Why: "other"}}})
 		c.End(launched.Process, profile.Summary{Whole: true, Unseen: []profile.Unseen{wide}})
 		run := c.Finish()
+		if once := (Use{Count: 100}).join(Use{Count: 3, Past: true}); once.Past || once.Count != 103 ||
+			!(Use{Count: 9, Past: true}).join(Use{Count: 90}).Past {
+			t.Errorf("a few launches past the host stub: %+v", once)
+		}
 		if len(run.Seen) != 1 || run.Seen[0].Use.Count != 8 || !run.Seen[0].Use.Row {
 			t.Errorf("%+v", run.Seen)
 		}

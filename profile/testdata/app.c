@@ -477,6 +477,16 @@ int main(int n, char **argv) {
     }
     return fake_runs(p) == 1 ? 7 : 5;
   }
+  if (strncmp(what, "both ways", 9) == 0) { // by the host stub first, then in a graph; or but once in a graph
+    CUgraphExec e = (CUgraphExec)77;
+    cuGraphInstantiateWithFlags_params i = {.phGraphExec = &e, .hGraph = (CUgraph)78};
+    bool once = what[9];
+    for (int n = 0; n < 4; n++) fake_node(n, p);
+    for (int n = 0; n < (once ? 400 : 4); n++) launch(FAKE_KERNEL, 8, p);
+    CALL(cuGraphInstantiateWithFlags, &i, NULL);
+    for (int n = 0; n < (once ? 1 : 100); n++) launch_graph(e, NULL);
+    return 7;
+  }
   if (strcmp(what, "graphs alone") == 0) { // a second of one graph's launches and nothing else; then it is gone without a word
     CUgraphExec e = (CUgraphExec)77;
     cuGraphInstantiateWithFlags_params i = {.phGraphExec = &e, .hGraph = (CUgraph)78};

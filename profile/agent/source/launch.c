@@ -22,6 +22,7 @@ struct shape {
   uint32_t id;
   uint64_t count, varied;
   uint64_t rows; // launches directly behind one of the same configuration
+  uint64_t past; // of count, those that no host stub made
   bool quiet;                    // never ask again
   struct sets sets;              // of values; one alone where nobody observes
   uint32_t *values;              // room for one launch's
@@ -477,6 +478,11 @@ void launch_captured(bool success) {
   if (!walking) pthread_mutex_unlock(&talk);
 }
 
+// Whether a launch does not come from the kernel's host stub, which alone could choose a second entry.
+static bool past_stub(const struct launch *l) {
+  return walking || (l->config && l->config->numAttrs > 0) || l->flags & (L_CAPTURED | L_COOPERATIVE | L_CLUSTER);
+}
+
 // Asks gnvcc about a launch with these values, and holds the session if it wants one. The thread has the gate's count on entry and on return.
 static void ask(struct shape *s, const struct launch *l, uint32_t *values) {
   struct kernel *k = s->kernel;
@@ -536,7 +542,7 @@ static void ask(struct shape *s, const struct launch *l, uint32_t *values) {
   put_u64(&b, all.n);
   put_u64(&b, all.bytes);
   put_bytes(&b, s->prior, s->behind ? k->bytes : 0);
-  put_u8(&b, walking || attributes > 0 || l->flags & (L_CAPTURED | L_COOPERATIVE | L_CLUSTER));
+  put_u8(&b, past_stub(l));
   pthread_mutex_unlock(&lock);
   ok = ok && frame_send(FRAME_LAUNCH, &b);
   buffer_free(&b);
@@ -625,6 +631,7 @@ void launch_counted(struct launch *l, uint64_t n) {
   struct shape *s = n > 0 ? shape_of(l) : NULL;
   if (s) {
     s->count += n;
+    s->past += n;
     s->changed = true;
     shape_arguments(s, l);
     struct set *x = shape_set(s);
@@ -671,6 +678,7 @@ void on_launch(struct launch *l) {
   }
   static struct shape *last; // of the process
   s->count++;
+  s->past += past_stub(l);
   s->rows += s->behind = s == last;
   if (s->behind) memcpy(s->prior, s->here, s->kernel->bytes);
   last = s;
@@ -771,6 +779,7 @@ void summary_send(bool all) {
     put_sets(&b, &s->sets, s->kernel, own_part(s));
     put_u8(&b, s->kernel->asked);
     put_u64(&b, s->rows);
+    put_u64(&b, s->past);
   }
   pthread_mutex_unlock(&lock);
   frame_send(FRAME_SUMMARY, &b);
