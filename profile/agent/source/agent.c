@@ -179,6 +179,8 @@ static const struct {
     {"cuMemset*", GATE},
     {"cuMemBatch*", GATE},
     {"cuMemPrefetch*", GATE},
+    {"cuMemDiscard*", GATE},
+    {"cuStreamAttachMemAsync", GATE},
     {"cuModuleUnload", GATE},
     {"cuLibraryUnload", GATE},
     {"cuCtxDestroy*", GATE},
