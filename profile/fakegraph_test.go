@@ -178,8 +178,8 @@ func TestGraphsCounted(t *testing.T) {
 	}
 }
 
-// TestBothWays: launches of one configuration by the host stub and in graphs: it is the graphs' where
-// they have some of them, since no second entry is chosen there.
+// TestBothWays: launches of one configuration by the host stub and in graphs: it is the graphs'
+// where they have some of them, since no second entry is chosen there.
 func TestBothWays(t *testing.T) {
 	f := newFakeDriver(t)
 	for what, want := range map[string]bool{"both ways": true, "both ways once": false} {
