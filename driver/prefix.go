@@ -44,11 +44,16 @@ func prefixFor(step, word string) string {
 // The host compiler has one for the same reason. Its prefix is called cpp's and stands in front of
 // each of its calls; all but the compile of what cudafe++ wrote are left to it. host: it may be
 // set, the user having none of his own.
-func prefixArgs(env *environment.Environment, ciccWord string, host, modules bool) []string {
+//
+// nvlink has none where nvcc might give it its words in a file (toolcmd.Line.LinksByFile): the link
+// is not written down then, and its kernels are tuned no further than their objects are known.
+func prefixArgs(env *environment.Environment, ciccWord string, host, modules, nvlink bool) []string {
 	args := []string{
 		"--cicc-prefix", prefixFor("cicc", ciccWord),
 		"--ptxas-prefix", prefixFor("ptxas", "ptxas"),
-		"--nvlink-prefix", prefixFor("nvlink", "nvlink"),
+	}
+	if nvlink {
+		args = append(args, "--nvlink-prefix", prefixFor("nvlink", "nvlink"))
 	}
 	again := env.Reuse || env.Verify || env.Stop
 	if again || modules {
