@@ -7,6 +7,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"gnvcc/policy"
 	"gnvcc/policy/decide"
 	"gnvcc/profile"
 	"gnvcc/profile/capture"
@@ -75,6 +76,13 @@ func (a *account) enter(seen []capture.Seen, why func(capture.Seen) string) {
 			Why: cmp.Or(why(s), reason)})
 	}
 	a.captured(list)
+}
+
+// graphs enters what graphs took whose kernels nobody saw one by one.
+func (a *account) graphs(unseen []capture.Graphs) {
+	for _, g := range unseen {
+		a.rows = append(a.rows, row{Kernel: policy.OfGraphs, Seconds: g.Seconds, Why: g.Why})
+	}
 }
 
 // kind is what launches have in common that differ in size and values alone.
