@@ -175,9 +175,9 @@ func (a *account) brought(j Job, r row) {
 	}
 }
 
-// owns enters which part of a capture's time is its launches' own, 0: all of it. Where they waited for
-// others, nothing that makes the kernel faster takes that time away, and it is no part of the run's:
-// who is waited for has it.
+// owns enters which part of a capture's time is its launches' own, 0: all of it. Where they waited
+// for others, nothing that makes the kernel faster takes that time away, and it is no part of the
+// run's: who is waited for has it.
 func (a *account) owns(m *capture.Manifest, part float64) {
 	if i, ok := a.at[m.ID]; ok && part > 0 && a.rows[i].Own == 0 {
 		a.rows[i].Own = part
