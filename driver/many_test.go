@@ -30,8 +30,8 @@ func linked(t *testing.T, p *drivertest.Project, folder string, n int) []string 
 	return names
 }
 
-// TestManyObjects links by every toolkit what is so much that nvcc gives nvlink its words in a file,
-// in which a prefix of ours would stand, too: by names, from an option file, from a variable.
+// TestManyObjects links by every toolkit what is so much that nvcc gives nvlink its words in a
+// file, in which a prefix of ours would stand, too: by names, and from an option file.
 func TestManyObjects(t *testing.T) {
 	const deep = "a_folder_whose_name_alone_is_so_long_that_some_ninety_objects_make_a_line_of_8000"
 	for _, version := range drivertest.Toolkits {

@@ -47,7 +47,8 @@ func prefixFor(step, word string) string {
 //
 // nvlink has none where nvcc might give it its words in a file (toolcmd.Line.LinksByFile): the link
 // is not written down then, and its kernels are tuned no further than their objects are known.
-func prefixArgs(env *environment.Environment, ciccWord string, host, modules, nvlink bool) []string {
+func prefixArgs(env *environment.Environment, ciccWord string,
+	host, modules, nvlink bool) []string {
 	args := []string{
 		"--cicc-prefix", prefixFor("cicc", ciccWord),
 		"--ptxas-prefix", prefixFor("ptxas", "ptxas"),

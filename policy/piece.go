@@ -15,6 +15,9 @@ type Piece struct {
 	Cut     bool    // it was looked at, and the budget ended before the search did
 }
 
+// OfGraphs stands in a kernel's place for graphs whose kernels are not seen one by one.
+const OfGraphs = "kernels of graphs"
+
 // ByTime joins what is one kernel's and has one reason, and sorts by time.
 func ByTime(parts []Piece) []Piece {
 	var out []Piece

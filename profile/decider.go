@@ -205,11 +205,20 @@ type Param struct {
 	Align int
 }
 
+// An Unseen is what graphs took as a whole that were not launched node by node, for one reason.
+type Unseen struct {
+	Why      string  `json:"why"`
+	Launches int     `json:"launches"`
+	Seconds  float64 `json:"seconds"` // on the device, all of them; estimated from those that were timed
+}
+
 // A Summary is what a process launched in all.
 type Summary struct {
 	Kernels []Seen
-	Graphs  int   // graph launches: their kernels are not seen one by one
-	Peak    int64 // the most device memory that it had allocated at a time, bytes
+	Graphs  int // graph launches: their kernels are not seen one by one
+	// what graphs took whose kernels were never launched one by one, by reason
+	Unseen []Unseen
+	Peak   int64 // the most device memory that it had allocated at a time, bytes
 	// false: the process ended without a word (crash, _exit, kill), the last counts may be missing
 	Whole bool
 	Notes []string

@@ -112,6 +112,7 @@ func TestCallbackRefused(t *testing.T) {
 	for bad, want := range map[string]string{
 		"none": "", "cuMemAlloc_v2": "calls of cuMemAlloc_v2",
 		"cuMemcpyHtoD_v2": "calls of cuMemcpyHtoD_v2", "resource 4": "modules, streams and contexts",
+		"cuStreamAttachMemAsync": "calls of cuStreamAttachMemAsync",
 	} {
 		h := &scripted{}
 		exit, _ := f.run(t, h, "start", false, "BAD="+bad)

@@ -2,6 +2,7 @@ package profile
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -125,6 +126,146 @@ func TestGraphsLeft(t *testing.T) {
 	h := &quiet{}
 	if exit, log := f.run(t, h, "nodes", false); exit.Code != 7 || h.sums[0].Graphs != 9 {
 		t.Errorf("%+v, %s, %+v", exit, log, h.sums)
+	}
+}
+
+// TestGraphTokens: launches into a stream that is captured become nodes, and are no launches: those
+// are counted where the graph is launched, however often the stream is captured again. What the
+// executable graph was updated with last counts.
+func TestGraphTokens(t *testing.T) {
+	f := newFakeDriver(t)
+	for what, nodes := range map[string]int{"tokens": 1, "tokens grow": 8} {
+		h := &seeing{dir: t.TempDir()}
+		exit, log := f.run(t, h, what, true)
+		if exit.Code != 7 || len(h.sums) != 1 {
+			t.Fatalf("%s: %+v, %s, %q, %q", what, exit, log, h.events, h.why)
+		}
+		count, asked := 0, 0
+		for _, k := range h.sums[0].Kernels {
+			count += k.Launch.Count
+		}
+		if count != 8*3 {
+			t.Errorf("%s: %d launches of 8 times 3 kernels; %q, %s", what, count, h.events, log)
+		}
+		for _, e := range h.events {
+			if strings.Contains(e, "the launch is captured into a graph") {
+				asked++
+			}
+		}
+		if asked != nodes {
+			t.Errorf("%s: asked %d times about what becomes a node: %q", what, asked, h.events)
+		}
+	}
+}
+
+// TestGraphsCounted: nodes count as often as they ran, where the program switches them on and off,
+// and where one graph was instantiated twice, for a stream each, both launched node by node.
+func TestGraphsCounted(t *testing.T) {
+	f := newFakeDriver(t)
+	for what, want := range map[string]int{"switches": 24*3 - 12, "twins": 24 * 3} {
+		h := &seeing{dir: t.TempDir()}
+		exit, log := f.run(t, h, what, true)
+		if exit.Code != 7 || len(h.sums) != 1 {
+			t.Fatalf("%s: %+v, %s, %q", what, exit, log, h.events)
+		}
+		count := 0
+		for _, k := range h.sums[0].Kernels {
+			count += k.Launch.Count
+		}
+		if count != want || h.sums[0].Graphs != 0 {
+			t.Errorf("%s: %d launches, want %d; %d graphs; %s", what, count, want, h.sums[0].Graphs, log)
+		}
+	}
+}
+
+// TestBothWays: launches of one configuration by the host stub and in graphs: it is the graphs'
+// where they have some of them, since no second entry is chosen there.
+func TestBothWays(t *testing.T) {
+	f := newFakeDriver(t)
+	for what, want := range map[string]bool{"both ways": true, "both ways once": false} {
+		h := &quiet{}
+		exit, log := f.run(t, h, what, true)
+		if exit.Code != 7 || len(h.sums) != 1 || len(h.sums[0].Kernels) != 1 {
+			t.Fatalf("%s: %+v, %s, %+v", what, exit, log, h.sums)
+		}
+		if l := h.sums[0].Kernels[0].Launch; l.Past != want {
+			t.Errorf("%s: %d launches, past the host stub: %v", what, l.Count, l.Past)
+		}
+	}
+}
+
+// TestGraphsAlone: of a program that launches graphs and nothing else is known what it did so far,
+// also where it never ends by itself.
+func TestGraphsAlone(t *testing.T) {
+	f := newFakeDriver(t)
+	for _, set := range []string{"WIDE=1", "ROW=1"} {
+		h := &quiet{}
+		exit, log := f.run(t, h, "graphs alone", true, set)
+		if exit.Code != 7 || len(h.sums) != 1 {
+			t.Fatalf("%s: %+v, %s", set, exit, log)
+		}
+		count, timed := 0, 0
+		for _, k := range h.sums[0].Kernels {
+			count += k.Launch.Count
+		}
+		for _, u := range h.sums[0].Unseen {
+			timed += u.Launches
+		}
+		if wide := set == "WIDE=1"; count < 350*3 || wide && timed < 350 || !wide && timed > 0 {
+			t.Errorf("%s: %d launches of 1800, %d of 600 graphs, %s", set, count, timed, log)
+		}
+	}
+}
+
+// TestGraphTimes: a graph that is never launched node by node is timed as a whole, also one that is
+// gone before its times are there.
+func TestGraphTimes(t *testing.T) {
+	f := newFakeDriver(t)
+	for _, c := range []struct {
+		set, why string
+		launches int
+	}{
+		{"WIDE=1", "its nodes are no single row: some stand beside each other", 9},
+		{"FAIL=cuGraphLaunch", "", 0}, // each walk of it was one
+		{"BUSY=60000", "its nodes were not launched one by one", 9},
+	} {
+		h := &quiet{}
+		exit, log := f.run(t, h, "nodes", true, c.set)
+		if exit.Code != 7 || len(h.sums) != 1 {
+			t.Fatalf("%s: %+v, %s", c.set, exit, log)
+		}
+		launches, seconds := 0, 0.0
+		for _, u := range h.sums[0].Unseen {
+			launches, seconds = launches+u.Launches, seconds+u.Seconds
+			if !strings.Contains(u.Why, c.why) && u.Launches > 1 {
+				t.Errorf("%s: %+v, want %q", c.set, u, c.why)
+			}
+		}
+		if took := 5e-4 * float64(launches); launches != c.launches || seconds < 0.99*took ||
+			seconds > 1.01*took {
+			t.Errorf("%s: %d launches, %g s: %+v", c.set, launches, seconds, h.sums[0].Unseen)
+		}
+	}
+}
+
+// TestGridTooLarge: a cooperative launch that the driver refuses is the program's own error: its
+// capture is given up, with the reason, and the next launch is captured.
+func TestGridTooLarge(t *testing.T) {
+	h := &seeing{dir: t.TempDir()}
+	exit, log := newFakeDriver(t).run(t, h, "too large", true)
+	if exit.Code != 7 || len(h.got) != 2 {
+		t.Fatalf("%+v, %s, %+v, %q", exit, log, h.got, h.why)
+	}
+	if h.got[0].Why != "the launch failed" || h.got[1].Why != "" {
+		t.Errorf("%+v", h.got)
+	}
+	if _, err := os.Stat(h.files[0]); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the capture of a launch that failed is left: %v", err)
+	}
+	for _, k := range h.sums[0].Kernels {
+		if timed := k.Launch.Grid[0] == 132; (k.Sampled > 0) != timed {
+			t.Errorf("%v: %d times", k.Launch.Grid, k.Sampled)
+		}
 	}
 }
 

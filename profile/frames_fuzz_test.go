@@ -102,7 +102,7 @@ func FuzzConversation(f *testing.F) {
 	golden := make([]byte, 4+8+8+4)
 	f.Add(conversation(fDevice, device.b, fModule, cubin.b, fLaunch, launch.b, fReady, ready, fOK,
 		golden, fOK, make([]byte, 4+7*4), fOK, make([]byte, 24),
-		fOK, make([]byte, 1+8+4+8*8), fOK, []byte{}, fOK, []byte{}, fSummary, make([]byte, 21), fBye,
+		fOK, make([]byte, 1+8+4+8*8), fOK, []byte{}, fOK, []byte{}, fSummary, make([]byte, 25), fBye,
 		[]byte{}))
 	f.Add(conversation(fDevice, device.b, fModule, cubin.b, fLaunch, launch.b, fReady, ready, fHung,
 		[]byte{}))

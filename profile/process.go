@@ -285,10 +285,19 @@ func attributeName(id uint32) string {
 	return fmt.Sprintf("attribute %d", id)
 }
 
+// ComesPast tells whether a configuration is taken for one that comes past the host stub, of whose
+// launches so many do: what a second entry gains is claimed for all of them.
+func ComesPast(past, all int) bool { return 20*past > all }
+
 // counts brings the counts of the configurations up to date.
 func (p *process) counts(in *reader) error {
 	p.summary.Whole = in.u8() != 0
 	p.summary.Graphs = int(in.u64())
+	p.summary.Unseen = nil // each summary has all of it
+	for n := in.u32(); n > 0 && in.err == nil; n-- {
+		p.summary.Unseen = append(p.summary.Unseen, Unseen{Why: in.str(), Launches: int(in.u64()),
+			Seconds: in.f64()})
+	}
 	p.summary.Peak = int64(in.u64())
 	for n := in.u32(); n > 0 && in.err == nil; n-- {
 		s := p.shapes[in.u32()]
@@ -310,6 +319,7 @@ func (p *process) counts(in *reader) error {
 		}
 		s.Launch.Asked = in.u8() != 0
 		s.Rows = int(in.u64())
+		s.Launch.Past = ComesPast(int(in.u64()), count)
 	}
 	return in.end()
 }

@@ -197,9 +197,9 @@ var scripts = map[string]func(){
 		f.expect(fVerdict)
 		f.send(fRefused, "the device is busy")
 		f.expect(fVerdict)
-		f.send(fSummary, uint8(1), uint64(2), uint64(4096), 1, 1, uint64(10), uint64(4), 2.0, 0.5,
-			bytes.Repeat([]byte{1}, 12), uint8AndMore{9, 2},
-			[]byte{}, 1, []byte{}, uint64(10), 0.5, uint64(2), uint8(1), uint64(9))
+		f.send(fSummary, uint8(1), uint64(2), 1, "wide", uint64(2), 0.25, uint64(4096), 1, 1, uint64(10),
+			uint64(4), 2.0, 0.5, bytes.Repeat([]byte{1}, 12), uint8AndMore{9, 2},
+			[]byte{}, 1, []byte{}, uint64(10), 0.5, uint64(2), uint8(1), uint64(9), uint64(3))
 		f.send(fBye)
 		fmt.Println("the application's own words")
 		os.Exit(3)
@@ -235,7 +235,8 @@ var scripts = map[string]func(){
 	"unknown count": func() {
 		f := dial()
 		f.hello()
-		f.send(fSummary, uint8(0), uint64(0), uint64(0), 1, 77, uint64(1), uint64(0), 0.0, 0.0, []byte{},
+		f.send(fSummary, uint8(0), uint64(0), 0, uint64(0), 1, 77, uint64(1), uint64(0), 0.0, 0.0,
+			[]byte{},
 			uint8(0), []byte{}, 0)
 		f.gone()
 	},
@@ -466,6 +467,9 @@ func TestWhole(t *testing.T) {
 	if !s.Whole || s.Graphs != 2 || len(s.Kernels) != 1 || s.Kernels[0].Varied != 4 ||
 		s.Kernels[0].Launch.Count != 10 {
 		t.Errorf("%+v", s)
+	}
+	if want := []Unseen{{"wide", 2, 0.25}}; !reflect.DeepEqual(s.Unseen, want) {
+		t.Errorf("%+v, want %+v", s.Unseen, want)
 	}
 	if p := s.Kernels[0].Launch.Params; p[0].Align != 9 || p[1].Align != 2 || p[1].Size != 4 ||
 		p[1].Value[0] != 5 || p[1].Same[0] != 1 {

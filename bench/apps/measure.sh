@@ -7,7 +7,7 @@
 # NAMEs are folders beside this file (default: order.txt). NVCC, GNVCC and SUITE are the real nvcc,
 # gnvcc and bench/suite, built; SOURCES is what slim.sh made; COMMIT is gnvcc's, where there is no
 # git. BUDGET is seconds for the call (540), EACH how many suites share a GPU (2: one builds while the
-# other measures), TUNE further arguments of gnvcc tune, RUNS runs of each build (2). A second call
+# other measures), TUNE further arguments of gnvcc tune, RUNS runs of each build (3). A second call
 # with the same OUT goes on where the first ended. -n only builds each by both compilers: no GPU is
 # needed.
 set -eu
@@ -41,7 +41,7 @@ gpus=$(nvidia-smi --query-gpu=index --format=csv,noheader)
 for n in $(seq "${EACH:-2}"); do
 	for gpu in $gpus; do
 		CUDA_DEVICE_ORDER=PCI_BUS_ID CUDA_VISIBLE_DEVICES=$gpu "${SUITE:?bench/suite, built}" -gnvcc "${GNVCC:?gnvcc}" -nvcc "$NVCC" \
-			-commit "${COMMIT:-}" -programs "$out/programs" -figures figures -runs "${RUNS:-2}" -pairs 1 \
+			-commit "${COMMIT:-}" -programs "$out/programs" -figures figures -runs "${RUNS:-3}" -alone 1 -pairs 1 \
 			-set ARCH=sm_90 -set "CUDA=$cuda" -set "APPLICATIONS=$sources" -set "LINKS=$out/links" \
 			-set "JOBS=$jobs" -claim "$out/claims" -ahead 1 -gpu-lock "$out/gpu$gpu" -work "$out/work" \
 			-budget "${BUDGET:-540}s" -tune "${TUNE:-}" -results "$out/apps.jsonl" "$here" \

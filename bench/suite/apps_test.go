@@ -5,11 +5,13 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -26,6 +28,31 @@ func script(t *testing.T, env []string, argv ...string) string {
 	return string(out)
 }
 
+// application makes a clone of a made-up NPB-GPU, and takes its sources. It prints who compiled it.
+func application(t *testing.T, dir, apps string) (clone, sources string) {
+	t.Helper()
+	clone = filepath.Join(dir, "clones", "NPB-GPU")
+	write(t, filepath.Join(clone, "CUDA/Makefile"), `cg: cg.cu
+	mkdir -p bin
+	sed "s|@|$(NVCC)|" cg.cu >by.cu
+	$(NVCC) -arch=sm_90 $(COMPUTE_CAPABILITY) -o bin/cg.$(CLASS) by.cu
+`)
+	write(t, filepath.Join(clone, "CUDA/cg.cu"), `if [ "$FAST" ]; then speed=30 each=50000; else speed=20 each=100000; fi
+[ "$GNVCC_CLOCK" ] && echo "$$,0,\"k\",8,1,1,128,1,1,0,40,10,$((10*each)),$each,$each" >> "$GNVCC_CLOCK"
+echo " Compiled by @ for $CUDA_VISIBLE_DEVICES"
+echo " Mop/s total     =     $speed.5"
+echo " Verification    =     SUCCESSFUL"
+`)
+	write(t, filepath.Join(clone, "papers/large.pdf"), "not taken")
+	script(t, nil, "-c", "cd "+clone+` && git init -q && git add -A && git -c user.name=x -c user.email=x commit -qm x`)
+	sources = filepath.Join(dir, "sources")
+	said := script(t, nil, filepath.Join(apps, "slim.sh"), filepath.Join(dir, "clones"), sources)
+	if !strings.Contains(said, "no repository of UoB-HPC/miniBUDE") {
+		t.Errorf("slim.sh: %s", said)
+	}
+	return clone, sources
+}
+
 func TestApplications(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("no git: bench/apps/slim.sh takes sources out of clones")
@@ -36,24 +63,7 @@ func TestApplications(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	// a clone: what is not taken stays there
-	clone := filepath.Join(dir, "clones", "NPB-GPU")
-	write(t, filepath.Join(clone, "CUDA/Makefile"), `cg: cg.cu
-	mkdir -p bin
-	$(NVCC) -arch=sm_90 $(COMPUTE_CAPABILITY) -o bin/cg.$(CLASS) cg.cu
-`)
-	write(t, filepath.Join(clone, "CUDA/cg.cu"), `if [ "$FAST" ]; then speed=30 each=50000; else speed=20 each=100000; fi
-[ "$GNVCC_CLOCK" ] && echo "$$,0,\"k\",8,1,1,128,1,1,0,40,10,$((10*each)),$each,$each" >> "$GNVCC_CLOCK"
-echo " Mop/s total     =     $speed.5"
-echo " Verification    =     SUCCESSFUL"
-`)
-	write(t, filepath.Join(clone, "papers/large.pdf"), "not taken")
-	script(t, nil, "-c", "cd "+clone+` && git init -q && git add -A && git -c user.name=x -c user.email=x commit -qm x`)
-	sources := filepath.Join(dir, "sources")
-	said := script(t, nil, filepath.Join(apps, "slim.sh"), filepath.Join(dir, "clones"), sources)
-	if !strings.Contains(said, "no repository of UoB-HPC/miniBUDE") {
-		t.Errorf("slim.sh: %s", said)
-	}
+	clone, sources := application(t, dir, apps)
 	commit, err := os.ReadFile(filepath.Join(sources, "NPB-GPU/COMMIT"))
 	if err != nil || len(commit) != 41 {
 		t.Error(err, string(commit))
@@ -102,7 +112,7 @@ echo " Verification    =     SUCCESSFUL"
 		switch r.Program {
 		case "npb-cg":
 			want := []Figure{{"speed", "Mop/s", true, []float64{20.5, 20.5}, []float64{30.5, 30.5}}}
-			if !reflect.DeepEqual(r.Figures, want) || math.Abs(r.Ratio()-2) > 0.05 {
+			if !reflect.DeepEqual(r.Figures, want) || math.Abs(r.Ratio()-2) > 0.05 || r.Stdout != "same" {
 				t.Errorf("%+v", r)
 			}
 		case "npb-lu": // its sources' Makefile has no such program
@@ -110,6 +120,59 @@ echo " Verification    =     SUCCESSFUL"
 				t.Errorf("%+v", r)
 			}
 		}
+	}
+}
+
+// TestMeasure: all of them on all GPUs by one command, and without one what can be built.
+func TestMeasure(t *testing.T) {
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("no git: bench/apps/slim.sh takes sources out of clones")
+	}
+	dir, args := fake(t)
+	apps := filepath.Join(dir, "apps")
+	if err := os.CopyFS(apps, os.DirFS("../apps")); err != nil {
+		t.Fatal(err)
+	}
+	_, sources := application(t, dir, apps)
+	write(t, filepath.Join(dir, "toolkit/include/cuda.h"), "")
+	nvcc, bin := filepath.Join(dir, "toolkit/bin/nvcc"), filepath.Join(dir, "bin")
+	script(t, nil, "-c", "mkdir -p "+filepath.Dir(nvcc)+" && cp "+filepath.Join(dir, "nvcc")+" "+nvcc)
+	write(t, filepath.Join(bin, "nvidia-smi"), "#!/bin/sh\nprintf '0\\n1\\n'\n")
+	suite := filepath.Join(dir, "suite")
+	if out, err := exec.Command("go", "build", "-o", suite+".built", ".").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	// a clock that needs no CUPTI, as fake has it
+	write(t, suite, "#!/bin/sh\nexec "+suite+`.built -clock `+args[slices.Index(args, "-clock")+1]+` "$@"`+"\n")
+	env := []string{"PATH=" + bin + ":" + os.Getenv("PATH"), "NVCC=" + nvcc, "SUITE=" + suite,
+		"GNVCC=" + filepath.Join(dir, "gnvcc"), "SOURCES=" + sources, "COMMIT=abc", "BUDGET=60"}
+	measure, out := filepath.Join(apps, "measure.sh"), filepath.Join(dir, "out")
+
+	said := script(t, env, measure, "-n", out, "npb-cg")
+	if said != "npb-cg: built by nvcc and by gnvcc\n" {
+		t.Error(said)
+	}
+	cmd := exec.Command("sh", measure, "-n", out, "npb-cg", "npb-mg")
+	cmd.Env = append(os.Environ(), env...)
+	if text, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(text), "npb-mg was not built by") {
+		t.Errorf("%v: %s", err, text)
+	}
+
+	said = script(t, env, measure, out, "npb-cg", "npb-lu")
+	results, err := readResults(filepath.Join(out, "apps.jsonl"))
+	if err != nil || len(results) != 2 || !strings.Contains(said, "1 applications: geometric mean 1.488") {
+		t.Fatalf("%v: %+v\n%s", err, results, said)
+	}
+	for gpu := range 2 {
+		for n := range 2 {
+			if _, err := os.Stat(filepath.Join(out, fmt.Sprintf("suite.%d.%d.txt", gpu, n+1))); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	if r := results[slices.IndexFunc(results, func(r Result) bool { return r.Failed == "" })]; r.Stdout != "same" ||
+		len(r.Figures[0].After) != 3 {
+		t.Errorf("%+v", r)
 	}
 }
 

@@ -200,8 +200,9 @@ func (j *job) turns(ctx context.Context, what string, run func(tree string) step
 				return turns{}, err
 			}
 			readings[tree] = append(readings[tree], reading)
-			// The trees' paths may be printed.
-			outputs[tree] = append(outputs[tree], strings.ReplaceAll(r.Stdout, j.dir(tree), "<folder>"))
+			// The trees' and compilers' paths may be printed.
+			outputs[tree] = append(outputs[tree], strings.NewReplacer(j.dir(tree), "<folder>", j.s.nvcc,
+				"<compiler>", j.s.gnvcc, "<compiler>").Replace(r.Stdout))
 		}
 	}
 	return turns{readings["before"], readings["after"], compare(outputs["before"],

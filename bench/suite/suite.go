@@ -33,7 +33,7 @@ type suite struct {
 	onlyAgain      bool
 	gpuLock        string            // file whose lock is the right to use the GPU; "": it is ours
 	claims         string            // folder with a lock for each program; "": they are ours
-	ahead          int               // programs that are built, or being built, beside the one on the GPU
+	ahead          int               // programs that are being built beside the one on the GPU
 	expected       map[string]brief  // what earlier results say
 	others         map[string]string // commands with other arguments
 	replay         []string          // arguments of gnvcc replay

@@ -1,12 +1,16 @@
 package main
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"gnvcc/cache"
+	"gnvcc/policy"
 	"gnvcc/policy/decide"
+	"gnvcc/policy/tuner"
 )
 
 // TestSummary: a kernel is best as it is where that was measured, and nowhere else.
@@ -21,5 +25,23 @@ func TestSummary(t *testing.T) {
 	if want := "5 kernels: 1 can be faster, 1 best as nvcc builds them, 3 left alone"; !strings.Contains(
 		said.String(), want) {
 		t.Errorf("said %q; want %q", said.String(), want)
+	}
+}
+
+// TestGraphsAlone: a run that spent its time in graphs whose kernels nobody saw has used the GPU.
+func TestGraphsAlone(t *testing.T) {
+	f, err := os.Create(filepath.Join(t.TempDir(), "said"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := stderr
+	stderr = &output{file: f}
+	t.Cleanup(func() { stderr = old; f.Close() })
+	found(tuner.Found{Pieces: []policy.Piece{{Kernel: policy.OfGraphs, Seconds: 2, After: 2,
+		Why: "it is wide"}}}, false)
+	said, err := os.ReadFile(f.Name())
+	if text := string(said); err != nil || strings.Contains(text, "no kernel") ||
+		!strings.Contains(text, "nothing was looked at") || !strings.Contains(text, "it is wide") {
+		t.Error(text)
 	}
 }

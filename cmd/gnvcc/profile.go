@@ -87,7 +87,7 @@ func profiles(args []string, show, asJSON bool) error {
 		return err
 	}
 	end := seen.Exit
-	if len(seen.Seen) == 0 {
+	if len(seen.Seen)+len(seen.Unseen) == 0 {
 		fmt.Fprintln(stderr, "gnvcc: the program launched no kernel, or uses no GPU")
 		return exit(end.Code)
 	}
@@ -142,6 +142,10 @@ func printProfile(w io.Writer, p *capture.Profile) error {
 		if len(parts) > 0 && rest.Count > 0 {
 			row(rest, "\t\t  with other values\t")
 		}
+	}
+	for _, g := range p.Unseen {
+		fmt.Fprintf(t, "beside\t%.3g s\t%d\t%.3g us\t\t\t\t%s: %s\t\n", g.Seconds, g.Launches,
+			1e6*g.Seconds/float64(max(g.Launches, 1)), policy.OfGraphs, g.Why)
 	}
 	return t.Flush()
 }

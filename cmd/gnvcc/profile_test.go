@@ -26,13 +26,14 @@ func TestPrintProfile(t *testing.T) {
 						{Values: values(64, 0x3f000000), Count: 100, Seconds: 2.9, Sampled: 3},
 						{Values: values(128, 0x3f000000), Count: 100, Seconds: 6, Sampled: 3},
 						{Values: values(0xffffffff, 0x3f000000), Count: 100, Seconds: 0.1, Sampled: 3}}}},
-			{Kernel: "other", Count: 1, Seconds: 1, Sampled: 1}}}
+			{Kernel: "other", Count: 1, Seconds: 1, Sampled: 1}},
+		Unseen: []profile.Unseen{{Why: "it is wide", Launches: 4, Seconds: 2}}}
 	var b strings.Builder
 	if err := printProfile(&b, p); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"3.0 MiB", "90.0 %", "60.0 %  6 s", "with #1=128\n", "with #1=64\n",
-		"25 %", "with other values", "0.1 s  100"} {
+		"25 %", "with other values", "0.1 s  100", "2 s 4 5e+05 us kernels of graphs: it is wide"} {
 		if !strings.Contains(strings.ReplaceAll(b.String(), " \n", "\n"), want) &&
 			!strings.Contains(strings.Join(strings.Fields(b.String()), " "),
 				strings.Join(strings.Fields(want), " ")) {

@@ -495,6 +495,11 @@ func programs(mine *scope, decisions []cache.Decision) []page.Program {
 			x.Pieces = append(x.Pieces, policy.Piece{Kernel: policy.ShortName(l.Kernel),
 				Seconds: l.Seconds, After: l.Seconds * r, Why: why})
 		}
+		for _, g := range p.Unseen {
+			x.Seconds, x.After = x.Seconds+g.Seconds, x.After+g.Seconds
+			x.Pieces = append(x.Pieces, policy.Piece{Kernel: policy.OfGraphs, Seconds: g.Seconds,
+				After: g.Seconds, Why: g.Why})
+		}
 		x.Pieces = policy.ByTime(x.Pieces)
 		out = append(out, x)
 	}

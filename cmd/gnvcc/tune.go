@@ -113,7 +113,7 @@ func controlsOption(fs *pflag.FlagSet) *[]string {
 
 // energyOption is --energy.
 func energyOption(fs *pflag.FlagSet, asked *bool) {
-	fs.BoolVar(asked, "energy", false, "after each search also measure the energy of a launch, in joules, with nvcc's own build and with the recipe, by the GPU's own counter: two to three seconds a kernel")
+	fs.BoolVar(asked, "energy", false, "after each search also measure the energy of a launch, in joules, with nvcc's own build and with the recipe, by the GPU's own counter: ten to thirty seconds a kernel, beside the budget")
 }
 
 // tuneVerb runs an application under the agent and keeps what was decided.
@@ -328,8 +328,11 @@ func found(f tuner.Found, quiet bool) {
 	for _, note := range f.Notes {
 		fmt.Fprintln(stderr, "gnvcc:", note)
 	}
-	summary(stderr, f.Results, f.Compiled, f.Took)
-	if text := report.Outcome(f.Pieces); text != "" {
+	text := report.Outcome(f.Pieces)
+	if len(f.Results) > 0 || text == "" { // else it did launch kernels, in graphs
+		summary(stderr, f.Results, f.Compiled, f.Took)
+	}
+	if text != "" {
 		fmt.Fprintf(stderr, "gnvcc: %s\n", text)
 	}
 }

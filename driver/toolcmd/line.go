@@ -42,7 +42,7 @@ const (
 	mostLinked  = 90
 	longestLink = 7000 // characters
 	aroundWord  = 3    // a space and quotes
-	compiled    = 80   // a temporary object's name beside that of the folder, where a source is compiled
+	compiled    = 80   // where a source is compiled, its object's name in the temporary folder
 )
 
 // LinksByFile tells whether nvcc may give nvlink its words in a file. temporary is the folder of

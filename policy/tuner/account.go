@@ -38,6 +38,9 @@ type row struct {
 	Same    bool    `json:"same"`          // replayed, with the bits that the program had
 	Why     string  `json:"why,omitempty"` // it is not, or nothing was searched on it
 	Cut     bool    `json:"cut,omitempty"` // the budget ended before its search did
+	// of what was observed, the part that is the launches' own (replay.Outcome); Seconds has that
+	// alone. 0: all
+	Own float64 `json:"own,omitempty"`
 	// seconds: that the search waited for its file, and in which it was replayed
 	Unpacking float64 `json:"unpacking,omitempty"`
 	Replaying float64 `json:"replaying,omitempty"`
@@ -75,6 +78,13 @@ func (a *account) enter(seen []capture.Seen, why func(capture.Seen) string) {
 			Seconds: s.Use.Seconds, Why: cmp.Or(why(s), reason)})
 	}
 	a.captured(list)
+}
+
+// graphs enters what graphs took whose kernels nobody saw one by one.
+func (a *account) graphs(unseen []capture.Graphs) {
+	for _, g := range unseen {
+		a.rows = append(a.rows, row{Kernel: policy.OfGraphs, Seconds: g.Seconds, Why: g.Why})
+	}
 }
 
 // kind is what launches have in common that differ in size and values alone.
@@ -132,7 +142,11 @@ func (a *account) stands(m, other *capture.Manifest) {
 	case configuration(m) != configuration(other):
 		a.rows[k].Why = otherSizes
 	default:
-		a.rows[i].Seconds += a.rows[k].Seconds
+		own := 1.0
+		if a.rows[i].Own > 0 {
+			own = a.rows[i].Own
+		}
+		a.rows[i].Seconds += own * a.rows[k].Seconds
 		a.rows[k].Seconds, a.rows[k].Why = 0, standsFor
 	}
 }
@@ -146,7 +160,20 @@ func (a *account) brought(j Job, r row) {
 		a.stands(j.Before, j.Capture)
 	default:
 		r.Seconds, r.at = a.rows[i].Seconds, a.rows[i].at
+		if r.Own > 0 {
+			r.Seconds *= r.Own
+		}
 		a.rows[i] = r
+	}
+}
+
+// owns enters which part of a capture's time is its launches' own, 0: all of it. Where they waited
+// for others, nothing that makes the kernel faster takes that time away, and it is no part of the
+// run's: who is waited for has it.
+func (a *account) owns(m *capture.Manifest, part float64) {
+	if i, ok := a.at[m.ID]; ok && part > 0 && a.rows[i].Own == 0 {
+		a.rows[i].Own = part
+		a.rows[i].Seconds *= part
 	}
 }
 

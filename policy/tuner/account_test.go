@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -108,6 +109,30 @@ func TestAccount(t *testing.T) {
 	}
 	if s := held(capture.Cost{Bytes: 1 << 20, Held: time.Millisecond}); s != "" {
 		t.Error(s)
+	}
+}
+
+// TestOwns: what a launch waited for others is no time of its own, wherever it was replayed, nor of
+// another capture for which it stands.
+func TestOwns(t *testing.T) {
+	list := []*capture.Manifest{{ID: "a", Kernel: "k"}, {ID: "b", Kernel: "k"}, {ID: "c", Kernel: "k"}}
+	for _, m := range list {
+		m.Use = capture.Use{Seconds: 8, Sampled: 1}
+	}
+	var a account
+	a.captured(list)
+	a.owns(list[0], 0)
+	for range 2 { // two replays say it once
+		a.owns(list[0], 0.25)
+	}
+	a.stands(list[0], list[1])
+	a.brought(Job{Capture: list[2]}, row{Capture: "c", Same: true, Seconds: 1, Own: 0.125})
+	var got []float64
+	for _, r := range a.rows {
+		got = append(got, r.Seconds)
+	}
+	if !slices.Equal(got, []float64{4, 0, 1}) {
+		t.Error(got)
 	}
 }
 

@@ -84,7 +84,7 @@ func (o Observation) Observe() (Observed, error) {
 		for _, n := range seen.Notes {
 			run.Log("%s", n)
 		}
-		if len(seen.Seen) > 0 {
+		if len(seen.Seen)+len(seen.Unseen) > 0 {
 			var err error
 			if heaviest, err = o.Captures.ObservedAll(name, seen); err != nil {
 				run.Log("%v", err)
@@ -163,6 +163,7 @@ func (w *ReplaySearch) searchSeen(r *run, run Observed) (profile.Exit, error) {
 	}
 	sort.SliceStable(list, func(i, j int) bool { return list[i].Weight() > list[j].Weight() })
 	w.account.enter(run.Seen, missing)
+	w.account.graphs(run.Unseen)
 	if err := w.Profile.tell(launched(run.Seen), deviceOf(list), w.Say); err != nil {
 		return exit, err
 	}
@@ -183,8 +184,8 @@ func (w *ReplaySearch) searchSeen(r *run, run Observed) (profile.Exit, error) {
 	}
 	// counts of all launches, also of those that were not captured
 	w.Tuner.End(&profile.Process{}, all)
-	if len(run.Seen) > 0 {
-		w.Say("%s%s", observed(run.Seen, total), held(run.Cost))
+	if len(run.Seen)+len(run.Unseen) > 0 {
+		w.Say("%s%s%s", observed(run.Seen, total), inGraphs(run.Unseen), held(run.Cost))
 	}
 	if signals.Asked() != 0 {
 		w.Say("interrupted: %d launches are captured, gnvcc replay searches on them", len(list))
@@ -305,6 +306,18 @@ func observed(seen []capture.Seen, total float64) string {
 	}
 	return fmt.Sprintf("observed: %d of %d kernels take %.0f %% of %.3g s on the GPU", n, len(by),
 		100*sum/max(total, 1e-12), total)
+}
+
+// inGraphs says what graphs took beside that, "" where it is nothing.
+func inGraphs(unseen []capture.Graphs) string {
+	var sum float64
+	for _, g := range unseen {
+		sum += g.Seconds
+	}
+	if sum <= 0 {
+		return ""
+	}
+	return fmt.Sprintf(", and graphs whose kernels were not launched one by one %.3g s more", sum)
 }
 
 // SocketScratch makes a folder for the program's run whose path is short enough for a socket in it.

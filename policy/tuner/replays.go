@@ -299,6 +299,7 @@ func (w *ReplaySearch) replay(ctx context.Context, m *capture.Manifest, u *repla
 		o.Standby, w.standby = w.standby, nil
 		out, err := w.gpu().Replay(ctx, o, u, w.Tuner, launches, list)
 		w.account.spent(m, out.Spent, w.Tuner.Spent(is))
+		w.account.owns(m, out.Own)
 		if err != nil {
 			if !errors.Is(err, replay.ErrRefused) {
 				err = fmt.Errorf("replaying %s: %w", m.Kernel, err)

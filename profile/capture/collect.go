@@ -43,6 +43,7 @@ type Collector struct {
 	known    map[string]weight // of earlier runs, by configuration
 	begins   map[string]bool   // programs of which a process was started
 	floor    float64           // share of the time below which nothing is captured, by them
+	unseen   []Graphs
 	peak     int64
 	stopped  bool // no launch is captured any more
 	notes    []string
@@ -340,7 +341,10 @@ func (c *Collector) End(p *profile.Process, sum profile.Summary) {
 	for _, seen := range sum.Kernels {
 		s := c.shape(seen.Launch)
 		u := useOf(seen)
-		if s.use.Count > 0 { // another process launched it too
+		switch {
+		case s.use.Count > 0 && u.Count == 0: // here it became nodes of graphs alone
+			continue
+		case s.use.Count > 0: // another process launched it too
 			u = s.use.join(u)
 		}
 		s.use = u
@@ -349,6 +353,9 @@ func (c *Collector) End(p *profile.Process, sum profile.Summary) {
 		s.watched, s.beside = s.watched+seen.Watched, s.beside+seen.Beside
 	}
 	c.peak = max(c.peak, sum.Peak)
+	for _, u := range sum.Unseen {
+		c.unseen = addGraphs(c.unseen, Graphs{u, p.Program})
+	}
 	if sum.Graphs > 0 {
 		c.notes = append(c.notes,
 			fmt.Sprintf("%d launches of graphs: their kernels are not seen one by one", sum.Graphs))
@@ -362,11 +369,13 @@ func (c *Collector) End(p *profile.Process, sum profile.Summary) {
 
 // join adds up what two processes did with one configuration.
 func (u Use) join(o Use) Use {
-	u.Count += o.Count
+	all := u.Count + o.Count
+	past := u.Past && profile.ComesPast(u.Count, all) || o.Past && profile.ComesPast(o.Count, all)
+	u.Count = all
 	u.Varied += o.Varied
 	u.Seconds += o.Seconds
 	u.Sampled += o.Sampled
-	u.Asked, u.Past = u.Asked || o.Asked, u.Past || o.Past
+	u.Asked, u.Past = u.Asked || o.Asked, past
 	u.Row = u.Row && o.Row
 	for i := range u.Params {
 		if i >= len(o.Params) {

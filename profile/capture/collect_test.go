@@ -1,6 +1,7 @@
 package capture
 
 import (
+	"cmp"
 	"errors"
 	"os"
 	"path/filepath"
@@ -94,6 +95,44 @@ func TestCollects(t *testing.T) {
 	}
 	if left, _ := os.ReadDir(c.dir); len(left) > 0 {
 		t.Errorf("left behind: %v", left)
+	}
+}
+
+// TestNodes: what became nodes of graphs alone is no launch of the configuration, in whatever order
+// it comes, and graphs that nobody saw into are summed up by reason.
+func TestNodes(t *testing.T) {
+	for _, turn := range []bool{false, true} {
+		c, cubin := collector(t)
+		c.Start(&profile.Process{})
+		launched, node := launchOf(t, cubin, 8, 5), launchOf(t, cubin, 0, 5)
+		list := []profile.Seen{{Launch: launched, Seconds: 4, Sampled: 2, Rows: 7}, {Launch: node}}
+		if turn {
+			slices.Reverse(list)
+		}
+		wide := profile.Unseen{Why: "wide", Launches: 2, Seconds: 1}
+		c.End(launched.Process, profile.Summary{Whole: true, Kernels: list,
+			Unseen: []profile.Unseen{wide, {Why: "other"}}})
+		c.End(launched.Process, profile.Summary{Whole: true, Unseen: []profile.Unseen{wide}})
+		run := c.Finish()
+		if once := (Use{Count: 100}).join(Use{Count: 3, Past: true}); once.Past || once.Count != 103 ||
+			!(Use{Count: 9, Past: true}).join(Use{Count: 90}).Past {
+			t.Errorf("a few launches past the host stub: %+v", once)
+		}
+		if len(run.Seen) != 1 || run.Seen[0].Use.Count != 8 || !run.Seen[0].Use.Row {
+			t.Errorf("%+v", run.Seen)
+		}
+		if len(run.Unseen) != 2 || run.Unseen[0].Launches != 4 || run.Unseen[0].Seconds != 2 {
+			t.Errorf("%+v", run.Unseen)
+		}
+		for range 2 {
+			if _, err := c.store.ObservedAll("/bin/none", run); err != nil {
+				t.Fatal(err)
+			}
+		}
+		p, err := c.store.Profile(cmp.Or(launched.Process.Program, "/bin/none"))
+		if err != nil || len(p.Unseen) != 2 || p.Unseen[0].Seconds != 4 || p.Seconds != 8 {
+			t.Errorf("%+v, %v", p, err)
+		}
 	}
 }
 

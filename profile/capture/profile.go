@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sort"
+	"strings"
 	"syscall"
 	"time"
 
@@ -31,6 +32,8 @@ type Profile struct {
 	Peak    int64     `json:"peak"`    // device memory, bytes, the most at a time
 	Seconds float64   `json:"seconds"` // on the device, estimated from samples
 	Shapes  []Line    `json:"shapes"`  // the heaviest first
+	// graphs whose kernels were not launched one by one: their seconds are none of Seconds
+	Unseen []profile.Unseen `json:"unseen,omitempty"`
 }
 
 // A Line is a configuration of a kernel.
@@ -120,6 +123,15 @@ func (s *Store) Observed(program string, run Run) (*Profile, error) {
 		at[n.key()] = len(p.Shapes)
 		p.Shapes = append(p.Shapes, n)
 	}
+	for _, g := range run.Unseen {
+		i := slices.IndexFunc(p.Unseen, func(u profile.Unseen) bool { return u.Why == g.Why })
+		if i < 0 {
+			p.Unseen = append(p.Unseen, g.Unseen)
+			continue
+		}
+		x := &p.Unseen[i]
+		x.Launches, x.Seconds = x.Launches+g.Launches, x.Seconds+g.Seconds
+	}
 	sort.SliceStable(p.Shapes, func(i, j int) bool {
 		return p.Shapes[i].Seconds > p.Shapes[j].Seconds
 	})
@@ -135,19 +147,25 @@ func (s *Store) Observed(program string, run Run) (*Profile, error) {
 // profile gets what nobody is known to have launched.
 func (s *Store) ObservedAll(command string, run Run) (heaviest string, err error) {
 	by, seconds := map[string][]Line{}, map[string]float64{}
+	unseen := map[string][]Graphs{}
 	for _, l := range run.Lines {
 		name := cmp.Or(l.program, command)
 		by[name] = append(by[name], l)
 		seconds[name] += l.Seconds
 	}
+	for _, g := range run.Unseen {
+		name := cmp.Or(strings.TrimSuffix(g.program, " (deleted)"), command)
+		unseen[name] = append(unseen[name], g)
+		seconds[name] += g.Seconds
+	}
 	heaviest = command
-	for _, name := range slices.Sorted(maps.Keys(by)) {
+	for _, name := range slices.Sorted(maps.Keys(seconds)) {
 		one := run
-		one.Lines = by[name]
+		one.Lines, one.Unseen = by[name], unseen[name]
 		if _, failed := s.Observed(name, one); failed != nil && err == nil {
 			err = failed
 		}
-		if by[heaviest] == nil || seconds[name] > seconds[heaviest] {
+		if _, known := seconds[heaviest]; !known || seconds[name] > seconds[heaviest] {
 			heaviest = name
 		}
 	}

@@ -42,10 +42,29 @@ func (s Seen) Profile() profile.Seen {
 type Run struct {
 	Seen  []Seen // the heaviest first
 	Lines []Line // the same by configurations, for the profile
-	Notes []string
-	Peak  int64 // bytes of device memory, the most at a time
-	Cost  Cost
-	Times Times
+	// what took time and is none of these
+	Unseen []Graphs
+	Notes  []string
+	Peak   int64 // bytes of device memory, the most at a time
+	Cost   Cost
+	Times  Times
+}
+
+// Graphs are those of a program that were not launched node by node, for one reason.
+type Graphs struct {
+	profile.Unseen
+	program string
+}
+
+// addGraphs adds some to those of the same program with the same reason.
+func addGraphs(list []Graphs, g Graphs) []Graphs {
+	for i := range list {
+		if x := &list[i]; x.program == g.program && x.Why == g.Why {
+			x.Launches, x.Seconds = x.Launches+g.Launches, x.Seconds+g.Seconds
+			return list
+		}
+	}
+	return append(list, g)
 }
 
 // Times are when things happened, from the moment at which the program was about to be started.
@@ -94,7 +113,7 @@ func (c *Collector) Finish() Run {
 	slices.SortStableFunc(out.Seen, func(a, b Seen) int {
 		return cmp.Or(cmp.Compare(b.Use.Seconds, a.Use.Seconds), b.Use.Count-a.Use.Count)
 	})
-	out.Notes = c.notes
+	out.Notes, out.Unseen = c.notes, c.unseen
 	return out
 }
 

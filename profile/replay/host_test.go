@@ -155,6 +155,7 @@ func TestTimed(t *testing.T) {
 		{20, 10, 20, 4, false, false, true}, {300, 0, 1, 4, false, false, false},
 		{92, 82, 82, 4, false, false, true}, {92, 70, 70, 4, false, true, false},
 		{92, 100, 100, 4, false, true, false},
+		{30e3, 220, 225, 4, true, true, false}, // it waited for others
 		{800, 786, 790, 4, false, false, true}, {30, 25, 40, 4, false, false, false},
 		{60, 30, 58, 4, false, false, true},        // it may have been empty
 		{4000, 3990, 4000, 4, false, false, false}, // the cache is filled in less
@@ -171,8 +172,9 @@ func TestTimed(t *testing.T) {
 		chosen.Measure(profile.Original, 1, profile.Measurement{})
 		chosen.Measure(profile.Original, 1, profile.Measurement{Other: true})
 		if s.asked[0] != c.empties || s.asked[1] == c.empties || l.Cold != c.empties ||
-			len(log) > 0 != c.noted || l.Unlike > 0 != c.noted || l.Either != c.either {
-			t.Errorf("%+v: empties %v, %+v, %q", c, s.asked, l, log)
+			len(log) > 0 != c.noted || l.Unlike > 0 != c.noted || l.Either != c.either ||
+			w.own > 0 != (c.program == 30e3) || w.own > 0 && w.own != c.cold/c.program {
+			t.Errorf("%+v: empties %v, %+v, %q, own %g", c, s.asked, l, log, w.own)
 		}
 	}
 }

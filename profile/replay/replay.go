@@ -71,6 +71,9 @@ type Outcome struct {
 	// Spent is seconds by step, in the replayer's words (source/replay.c); "end" is from its last one
 	// until its process was gone.
 	Spent map[string]float64
+	// Own is the part of what a launch took in the program that is its own; the rest it waited, for
+	// other streams' blocks, say. 0: all of it, as far as is known.
+	Own float64
 }
 
 // ErrRefused says that a capture can't be replayed here; the outcome has the reason.
@@ -134,6 +137,7 @@ func Run(ctx context.Context, o Options, u *Unpacked, h profile.Decider, launche
 		ends := context.AfterFunc(ctx, s.cancel) // it was begun for longer than this
 		out, ok := s.play(w, u.file(), args, begun)
 		if ends(); ok && ctx.Err() == nil {
+			out.Own = w.own
 			return out.judged(begun)
 		}
 	}
@@ -150,7 +154,9 @@ func Run(ctx context.Context, o Options, u *Unpacked, h profile.Decider, launche
 	if err != nil {
 		return Outcome{}, err
 	}
-	return read(status, begun).ended(exit).judged(begun)
+	out := read(status, begun)
+	out.Own = w.own
+	return out.ended(exit).judged(begun)
 }
 
 // ended is an outcome with what the process' end says.
@@ -231,6 +237,7 @@ type only struct {
 	count      bool
 	heap       bool
 	say        func(string, ...any)
+	own        float64     // Outcome's
 	n          int         // launches of the kernel so far
 	varying    atomic.Bool // all that were asked for but the variations are done
 }

@@ -84,6 +84,11 @@ static void launch_graph(CUgraphExec e, CUstream s) {
   CALL(cuGraphLaunch, &l, compute_graph);
 }
 
+static void switch_node(const void *p) {
+  const cuGraphNodeSetEnabled_params *s = p;
+  cuGraphNodeSetEnabled(s->hGraphExec, s->hNode, s->isEnabled);
+}
+
 static void *launches(void *p) {
   for (int i = 0; i < 3000; i++) {
     launch_set((CUdeviceptr)p, 1 + i % 5, i);
@@ -432,6 +437,81 @@ int main(int n, char **argv) {
     if (stay) return fake_runs(p) == 9 * 3 && at[1] == (unsigned char)(8 + 27) ? 7 : 5;
     if (fake_runs(p) != 4 * 3 + 5 * 2 || fake_runs(q) != 5) return 5; // each node once a launch
     return at[0] == 100 && at[1] == (unsigned char)(8 + 22) && other[0] == 1 + 5 ? 7 : 4;
+  }
+  if (strncmp(what, "tokens", 6) == 0) { // as models are run: the stream captured anew for each token, and the executable graph updated by what that gave
+    CUgraphExec e = (CUgraphExec)77;
+    int asked = 0;
+    for (int n = 0; n < 8; n++) {
+      CUgraph g = (CUgraph)(uintptr_t)(200 + n);
+      CUdeviceptr q = n == 7 ? memory() : p; // the last token's in other memory
+      if (what[6]) fake_grid = 8 + (unsigned)n; // each longer than the one before
+      cuStreamBeginCapture_v2_params b = {0};
+      cuStreamEndCapture_params end = {0};
+      cuGraphDestroy_params d = {.hGraph = (CUgraph)(uintptr_t)(199 + n)};
+      cuGraphInstantiateWithFlags_params i = {.phGraphExec = &e, .hGraph = g};
+      cuGraphExecUpdate_v2_params u = {.hGraphExec = e, .hGraph = g};
+      CALL(cuStreamBeginCapture_v2, &b, NULL);
+      fake_capturing = 1;
+      for (int k = 0; k < 4; k++)
+        if (fake_node(k, q), k != 2) launch(FAKE_KERNEL, fake_grid, q);
+      if (n > 0) CALL(cuGraphDestroy, &d, NULL);
+      fake_capturing = 0;
+      CALL(cuStreamEndCapture, &end, NULL);
+      if (n == 0) CALL(cuGraphInstantiateWithFlags, &i, NULL);
+      else CALL(cuGraphExecUpdate_v2, &u, NULL);
+      launch_graph(e, NULL);
+      if (fake_disabled() || fake_runs(q) != (n == 7 ? 3 : 3 * (n + 1))) return 5;
+      if (n > 0 && fake_attributes != asked) return 4; // of a graph that is not walked any more
+      asked = fake_attributes;
+    }
+    return fake_harm ? 6 : 7;
+  }
+  if (strcmp(what, "too large") == 0) { // by one block; then one that fits
+    void *params[] = {&p};
+    cuLaunchCooperativeKernel_params l = {.f = FAKE_KERNEL, .gridDimX = 133, .gridDimY = 1, .gridDimZ = 1, .blockDimX = 32, .blockDimY = 1, .blockDimZ = 1, .kernelParams = params};
+    alarm(20);
+    for (int n = 0; n < 2; n++) {
+      result = n == 0 ? CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE : CUDA_SUCCESS;
+      CALL(cuLaunchCooperativeKernel, &l, n == 0 ? NULL : compute);
+      l.gridDimX = 132;
+    }
+    return fake_runs(p) == 1 ? 7 : 5;
+  }
+  if (strncmp(what, "both ways", 9) == 0) { // by the host stub first, then in a graph; or but once in a graph
+    CUgraphExec e = (CUgraphExec)77;
+    cuGraphInstantiateWithFlags_params i = {.phGraphExec = &e, .hGraph = (CUgraph)78};
+    bool once = what[9];
+    for (int n = 0; n < 4; n++) fake_node(n, p);
+    for (int n = 0; n < (once ? 400 : 4); n++) launch(FAKE_KERNEL, 8, p);
+    CALL(cuGraphInstantiateWithFlags, &i, NULL);
+    for (int n = 0; n < (once ? 1 : 100); n++) launch_graph(e, NULL);
+    return 7;
+  }
+  if (strcmp(what, "graphs alone") == 0) { // a second of one graph's launches and nothing else; then it is gone without a word
+    CUgraphExec e = (CUgraphExec)77;
+    cuGraphInstantiateWithFlags_params i = {.phGraphExec = &e, .hGraph = (CUgraph)78};
+    for (int n = 0; n < 4; n++) fake_node(n, p);
+    CALL(cuGraphInstantiateWithFlags, &i, NULL);
+    for (int n = 0; n < 600; n++) launch_graph(e, NULL), usleep(3000);
+    _exit(7);
+  }
+  if (strcmp(what, "switches") == 0 || strcmp(what, "twins") == 0) { // a node is off in every second row of launches; two of one graph, on a stream each
+    CUgraphExec e = (CUgraphExec)77, f = (CUgraphExec)79;
+    CUgraph g = (CUgraph)78;
+    bool twins = what[0] == 't';
+    cuGraphInstantiateWithFlags_params i = {.phGraphExec = &e, .hGraph = g}, k = {.phGraphExec = &f, .hGraph = g};
+    cuGraphNodeSetEnabled_params s = {.hGraphExec = e, .hNode = (CUgraphNode)101};
+    cuGraphExecDestroy_params x = {.hGraphExec = e};
+    for (int n = 0; n < 4; n++) fake_node(n, p);
+    CALL(cuGraphInstantiateWithFlags, &i, NULL);
+    if (twins) CALL(cuGraphInstantiateWithFlags, &k, NULL);
+    for (int n = 0; n < 24; n++) {
+      if (!twins && n % 3 == 0) s.isEnabled = n % 2 == 0, CALL(cuGraphNodeSetEnabled, &s, switch_node);
+      bool second = twins && (n % 2 || e == f);
+      launch_graph(second ? f : e, second ? FAKE_STREAM : NULL);
+      if (twins && n == 15) CALL(cuGraphExecDestroy, &x, NULL), e = f;
+    }
+    return fake_runs(p) == 24 * 3 - (twins ? 0 : 12) ? 7 : 5;
   }
   if (strcmp(what, "managed") == 0) {
     CUdeviceptr q = (CUdeviceptr)calloc(1, FAKE_BYTES);

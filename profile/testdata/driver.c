@@ -176,6 +176,7 @@ DO(cuMemHostGetFlags, (unsigned *flags, void *p), *flags = getenv("COMBINED") ? 
 static CUdeviceptr node_at[4];
 static unsigned enabled[4] = {1, 1, 1, 1};
 int fake_graph_launches;
+unsigned fake_grid = 8; // of all nodes
 void fake_node(int i, CUdeviceptr p) { node_at[i] = p; }
 static void run_node(int i) {
   if (i == 2) ((unsigned char *)node_at[i])[0] = 100;
@@ -200,7 +201,7 @@ CUresult fake_kernel_node(CUgraphNode n, struct kernel_node *p) __asm__("cuGraph
 CUresult fake_kernel_node(CUgraphNode n, struct kernel_node *p) {
   static void *params[4];
   params[AT(n)] = &node_at[AT(n)];
-  *p = (struct kernel_node){.f = FAKE_KERNEL, .grid = {8, 1, 1}, .block = {32, 1, 1}, .params = &params[AT(n)]};
+  *p = (struct kernel_node){.f = FAKE_KERNEL, .grid = {fake_grid, 1, 1}, .block = {32, 1, 1}, .params = &params[AT(n)]};
   return fails("cuGraphKernelNodeGetParams_v2") ? CUDA_ERROR_UNKNOWN : CUDA_SUCCESS;
 }
 // STUCK: at that call switching fails, and at as many behind it as it says after a colon.
@@ -211,7 +212,8 @@ static bool stuck(int n) {
 }
 DO(cuGraphNodeSetEnabled, (CUgraphExec e, CUgraphNode n, unsigned on), if (stuck(++switches)) return CUDA_ERROR_UNKNOWN; enabled[AT(n)] = on)
 DO(cuGraphNodeGetEnabled, (CUgraphExec e, CUgraphNode n, unsigned *on), *on = enabled[AT(n)])
-DO(cuGraphKernelNodeGetAttribute, (CUgraphNode n, CUkernelNodeAttrID a, CUkernelNodeAttrValue *v), )
+int fake_attributes; // asked for
+DO(cuGraphKernelNodeGetAttribute, (CUgraphNode n, CUkernelNodeAttrID a, CUkernelNodeAttrValue *v), fake_attributes++)
 DO(cuGraphLaunch, (CUgraphExec e, CUstream s), fake_graph_launches++; fake_graph_launch())
 
 static struct { CUdeviceptr p; int n; } runs[8];

@@ -25,7 +25,9 @@ void fake_compute(CUdeviceptr p);
 int fake_most(CUfunction f); // dynamic shared memory that it may be launched with
 void fake_node(int i, CUdeviceptr p); // what a node of the graph is given
 void fake_graph_launch(void);
+extern unsigned fake_grid;            // of all nodes
 int fake_disabled(void);              // nodes that are switched off
+extern int fake_attributes;           // of nodes, that were asked for
 extern int fake_waits, fake_strays;   // for events, and kernels on FAKE_STREAM
 extern int fake_graph_launches;       // the agent's
 int fake_runs(CUdeviceptr p); // of kernels that were given it

@@ -179,6 +179,8 @@ static const struct {
     {"cuMemset*", GATE},
     {"cuMemBatch*", GATE},
     {"cuMemPrefetch*", GATE},
+    {"cuMemDiscard*", GATE},
+    {"cuStreamAttachMemAsync", GATE},
     {"cuModuleUnload", GATE},
     {"cuLibraryUnload", GATE},
     {"cuCtxDestroy*", GATE},
@@ -480,7 +482,7 @@ static void on_call(enum action a, CUpti_CallbackId id, const CUpti_CallbackData
   if (a == CAPTURE_END && !still_captured(c->functionReturnValue))
     for (int n = atomic_load(&captures); n > 0 && !atomic_compare_exchange_weak(&captures, &n, n - 1);) {}
   bool success = c->functionReturnValue && *(const CUresult *)c->functionReturnValue == CUDA_SUCCESS;
-  if (a == LAUNCH || a == LAUNCH_EX || a == COOPERATIVE) sample_end(success);
+  if (a == LAUNCH || a == LAUNCH_EX || a == COOPERATIVE || a == GRAPH) sample_end(success);
   if (capture_pending() && (a == LAUNCH || a == LAUNCH_EX || a == COOPERATIVE)) launch_captured(success);
   if (a == GRAPH) on_graph_launched();
   if (a == FREE || a == UNMAP) alloc_taken(success);

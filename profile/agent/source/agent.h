@@ -16,6 +16,7 @@
 //   streams.c  the program's streams, and waiting until they are idle
 //   sets.c     launches of one configuration told apart by their arguments
 //   graph.c    graphs: their kernel nodes counted, and now and then launched one by one
+//   unseen.c   what graphs take as a whole whose kernels are not
 //   capture.c  a launch written to a file, to be repeated in another process
 //   behind.c   a thread that works beside the caller
 //
@@ -33,7 +34,7 @@
 #include <stdint.h>
 
 // The protocol's version; profile/frame.go has the same number, and the same frame types.
-#define PROTOCOL 14
+#define PROTOCOL 15
 
 enum frame {
   // agent -> gnvcc
@@ -199,6 +200,7 @@ extern atomic_int surfaces; // live surface objects
 
 enum launch_flag {
   L_COOPERATIVE = 1, L_CLUSTER = 2, L_CAPTURED = 4, L_PROGRAMMATIC = 8, L_EVENT = 16, L_UNKNOWN = 32,
+  L_NODE = 64, // it becomes a node of a graph, and is no launch: those are counted where the graph is launched
 };
 struct launch {
   CUfunction f; // as the application gave it: maybe a CUkernel
@@ -229,11 +231,13 @@ uint32_t kernel_cache_of(const struct kernel *k);  // what it was set to last; 2
 void launch_captured(bool success);                // a launch with a capture has returned
 void on_launch(struct launch *l);
 void launch_counted(struct launch *l, uint64_t n); // n more launches, of which nobody is asked
+bool launch_announced(const struct launch *l);     // gnvcc knows the configuration, and so is told of its counts
 struct kernel *kernel_of(CUfunction f, CUcontext context); // NULL: no memory
 extern atomic_ulong graph_launches; // of graphs whose kernels are not looked at one by one
 void kernels_drop(CUcontext context, struct module *m); // m NULL: all of the context
 bool launch_gather(const struct launch *l, const struct kernel *k, uint8_t *into); // the arguments' bytes
 void summary_send(bool all); // with talk held
+void summary_offer(CUcontext context); // where it is time for one
 bool put_attributes(struct buffer *b, CUfunction f); // false: the driver does not tell them all
 void stream_created(CUcontext context, CUstream s);
 void stream_destroyed(CUstream s);
@@ -275,13 +279,21 @@ void on_graph_failure(const char *name, const void *params);
 void graphs_count(void);                                                            // counts what was launched since
 void graphs_drop(CUcontext context);
 
+// ---- unseen.c
+
+struct unseen;
+void unseen_begin(struct unseen **u, const char *why, CUcontext context, CUstream stream); // a launch of such a graph; sample_end follows. *u: NULL at its first
+void unseen_end(struct unseen *u);                                                       // the graph is gone
+void unseen_timed(const uint32_t *sample, bool first, double seconds);
+void put_unseen(struct buffer *b);
+
 // ---- observe.c
 
 struct shape;
 extern bool observing; // some launches are timed
 bool sample_wanted(uint64_t count); // of launches with the same values
 void sample_burst(void);            // the next launches are timed all, to see which run at a time
-// args: those of the launch that tell sets apart, words each; NULL where memory ran out.
+// s NULL: of a graph, whose args are unseen.c's. args: those of the launch that tell sets apart, words each; NULL where memory ran out.
 void sample_begin(struct shape *s, bool first, const uint32_t *args, uint32_t words, CUcontext context, CUstream stream);
 void sample_end(bool launched); // the launch has returned
 void samples_collect(CUcontext context); // takes the times that are there, of one context; NULL: of all

@@ -46,12 +46,13 @@ struct exec {
   struct node *nodes; // in their order, where why is NULL
   size_t n;
   const char *why;  // it is not walked, NULL: it may be
-  bool walked, reported; // it was; nobody needs to be asked about its kernels any more
+  bool walked, reported; // it was; gnvcc was told of its kernels as they are now
   bool off;          // the driver has left some of its nodes switched off
   bool placed;       // it was launched, on this stream (a number that no other one gets)
   unsigned long long stream;
   CUevent done;      // behind the last walk, NULL: none yet
   uint64_t launches, counted;
+  struct unseen *unseen; // NULL: it was never launched but by its nodes
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // taken before launch.c's
@@ -69,6 +70,7 @@ static void nodes_free(struct node *x, size_t n) {
 
 static void exec_free(struct exec *e) {
   nodes_free(e->nodes, e->n);
+  unseen_end(e->unseen);
   free(e);
 }
 
@@ -140,14 +142,14 @@ static const char *take(struct node *x, const struct kernel_node *p, bool extend
   return NULL;
 }
 
-static const char *read_node(struct node *x, CUcontext context) {
+static const char *read_node(struct node *x, CUcontext context, bool walks) {
   CUgraphNodeType type;
   struct kernel_node p;
   memset(&p, 0, sizeof p);
   x->on = true;
   inside = OURS;
   bool known = cu.GraphNodeGetType(x->node, &type) == CUDA_SUCCESS, got = known && type == CU_GRAPH_NODE_TYPE_KERNEL && cu.GraphKernelNodeGetParams(x->node, &p) == CUDA_SUCCESS;
-  const char *why = got ? read_attributes(x->node) : NULL;
+  const char *why = got && walks ? read_attributes(x->node) : NULL;
   inside = OUTSIDE;
   if (!known || why) return known ? why : "the driver does not tell what its nodes are";
   switch (type) {
@@ -200,8 +202,9 @@ static bool row(CUgraph graph, CUgraphNode *nodes, size_t n) {
   return ok;
 }
 
-// Reads a graph's nodes. What can be counted is, also where there is a reason not to walk it.
-static const char *read_graph(CUgraph graph, CUcontext context, struct node **list, size_t *count) {
+// Reads a graph's nodes. What can be counted is, also where there is a reason not to walk it; where that is known before (walks is false), what only
+// a walk needs is not asked for: a program may update a graph of a thousand nodes every few milliseconds.
+static const char *read_graph(CUgraph graph, CUcontext context, bool walks, struct node **list, size_t *count) {
   *list = NULL;
   *count = 0;
   if (!cu.GraphGetNodes || !cu.GraphNodeGetType || !cu.GraphKernelNodeGetParams || !cu.GraphKernelNodeGetAttribute || !cu.FuncGetParamInfo || !cu.GraphNodeSetEnabled ||
@@ -217,12 +220,12 @@ static const char *read_graph(CUgraph graph, CUcontext context, struct node **li
   CUgraphNode *nodes = calloc(n, sizeof *nodes);
   struct node *x = calloc(n, sizeof *x);
   const char *why = !nodes || !x ? "out of memory" : cu.GraphGetNodes(graph, nodes, &n) != CUDA_SUCCESS ? "the driver does not tell of its nodes" : NULL;
-  bool ordered = !why && row(graph, nodes, n);
+  bool ordered = !why && (!walks || row(graph, nodes, n));
   inside = OUTSIDE;
   if (!why && !ordered) why = "its nodes are no single row: some stand beside each other";
   for (size_t i = 0; nodes && x && i < n; i++) {
     x[i].node = nodes[i];
-    const char *of_node = read_node(&x[i], context);
+    const char *of_node = read_node(&x[i], context, walks);
     if (!why) why = of_node;
   }
   free(nodes);
@@ -238,14 +241,20 @@ static struct exec *exec_of(CUgraphExec exec) {
   return e;
 }
 
+// A node's launch, as it is counted: with those that have times, where it was walked since it is what it is.
+static struct launch as_counted(const struct exec *e, const struct node *x) {
+  struct launch l = x->l;
+  if (!e->walked || !launch_announced(&l)) l.flags |= L_CAPTURED;
+  return l;
+}
+
 static void count(struct exec *e) {
   uint64_t n = e->launches - e->counted;
   e->counted = e->launches;
   for (size_t i = 0; n > 0 && i < e->n; i++) {
     struct node *x = &e->nodes[i];
     if (!x->k || !x->on || x->k->f != x->l.f) continue; // its module is gone
-    struct launch l = x->l;
-    if (!e->walked) l.flags |= L_CAPTURED;
+    struct launch l = as_counted(e, x);
     launch_counted(&l, n);
   }
 }
@@ -311,7 +320,7 @@ static void instantiated(CUgraphExec exec, CUgraph graph, CUcontext context) {
   struct exec *e = calloc(1, sizeof *e);
   if (!e) return;
   *e = (struct exec){.exec = exec, .graph = graph, .context = context};
-  e->why = read_graph(graph, context, &e->nodes, &e->n);
+  e->why = read_graph(graph, context, true, &e->nodes, &e->n);
   pthread_mutex_lock(&lock);
   for (struct exec **p = &execs; *p;)
     if ((*p)->exec == exec) drop(p);
@@ -325,10 +334,14 @@ static void instantiated(CUgraphExec exec, CUgraph graph, CUcontext context) {
 static void updated(CUgraphExec exec, CUgraph graph, CUcontext context) {
   struct node *now = NULL;
   size_t n = 0;
-  const char *why = read_graph(graph, context, &now, &n);
   pthread_mutex_lock(&lock);
   struct exec *e = exec_of(exec);
-  if (!e) {
+  bool walks = e && !e->why;
+  pthread_mutex_unlock(&lock);
+  if (!e) return;
+  const char *why = read_graph(graph, context, walks, &now, &n);
+  pthread_mutex_lock(&lock);
+  if (exec_of(exec) != e) { // destroyed meanwhile, against the rules
     pthread_mutex_unlock(&lock);
     nodes_free(now, n);
     return;
@@ -336,11 +349,15 @@ static void updated(CUgraphExec exec, CUgraph graph, CUcontext context) {
   count(e);
   bool alike = !why && !e->why && n == e->n;
   for (size_t i = 0; alike && i < n; i++) alike = !now[i].k == !e->nodes[i].k;
-  for (size_t i = 0; i < n; i++) now[i].node = alike ? e->nodes[i].node : NULL;
+  for (size_t i = 0; i < n; i++) {
+    now[i].node = alike ? e->nodes[i].node : NULL;
+    if (alike) now[i].on = e->nodes[i].on;
+  }
   if (!e->why && !alike) e->why = why ? why : "it was updated, and which of its nodes is which isn't known";
   nodes_free(e->nodes, e->n);
   e->nodes = now;
   e->n = n;
+  e->reported = false;
   pthread_mutex_unlock(&lock);
 }
 
@@ -353,12 +370,24 @@ static void changed(CUgraphExec exec, CUgraphNode node, const struct kernel_node
   struct node *x = NULL;
   for (size_t i = 0; e && !x && i < e->n; i++)
     if (e->nodes[i].node == node) x = &e->nodes[i];
-  if (e) count(e); // what was launched had the old ones
+  if (e) count(e), e->reported = false; // what was launched had the old ones
   const char *why = !x ? "a node of it was changed that is not known" : x->k ? take(x, p, extended, context) : "a node of it has become a kernel";
   if (e && why) {
     if (!e->why) e->why = why;
     if (x) x->on = false; // what it does is not known any more
   }
+  pthread_mutex_unlock(&lock);
+}
+
+// The program has switched a node on or off.
+static void switched(CUgraphExec exec, CUgraphNode node, bool on) {
+  pthread_mutex_lock(&lock);
+  struct exec *e = exec_of(exec);
+  for (size_t i = 0; e && i < e->n; i++)
+    if (e->nodes[i].node == node && e->nodes[i].on != on && !e->nodes[i].empty) {
+      count(e);
+      e->nodes[i].on = on;
+    }
   pthread_mutex_unlock(&lock);
 }
 
@@ -373,6 +402,9 @@ void on_graph_success(const char *name, const void *params, CUcontext context) {
   } else if (strncmp(name, "cuGraphExecUpdate", 17) == 0) {
     const struct { CUgraphExec exec; CUgraph graph; } *p = params;
     updated(p->exec, p->graph, context);
+  } else if (strcmp(name, "cuGraphNodeSetEnabled") == 0) {
+    const struct { CUgraphExec exec; CUgraphNode node; unsigned on; } *p = params;
+    switched(p->exec, p->node, p->on != 0);
   } else if (strncmp(name, "cuGraphExecKernelNodeSetParams", 30) == 0) {
     const struct { CUgraphExec exec; CUgraphNode node; const struct kernel_node *p; } *p = params;
     changed(p->exec, p->node, p->p, strcmp(name + 30, "_v2") == 0, context);
@@ -541,23 +573,28 @@ void on_graph_launch(const CUpti_CallbackData *c, CUstream stream) {
   if (e && e->context != c->context && !e->why) e->why = "it is launched in another context";
   if (e && !e->why && batches(e) > MOST_BATCHES) e->why = "copies and memsets stand between its kernels in more than 16 places";
   if (e) e->launches++;
-  bool walks = e && due(e), tells = e && !e->walked && !e->reported && !walks;
-  if (tells) e->reported = true;
+  bool walks = e && due(e), tells = e && !e->reported && !walks;
+  if (tells || walks) e->reported = true;
   if (tells || walks) e->counted++; // by what follows, launch by launch
   pthread_mutex_unlock(&lock);
   if (!e || e->why) atomic_fetch_add(&graph_launches, 1);
   for (size_t i = 0; tells && i < e->n; i++) {
-    struct launch l = e->nodes[i].l;
-    if (!e->nodes[i].k || !e->nodes[i].on) continue;
-    l.flags |= L_CAPTURED;
+    if (!e->nodes[i].k || !e->nodes[i].on || e->nodes[i].k->f != e->nodes[i].l.f) continue;
+    struct launch l = as_counted(e, &e->nodes[i]);
+    if (launch_announced(&l)) {
+      launch_counted(&l, 1);
+      continue;
+    }
     l.why = e->why ? e->why : "its nodes were not launched one by one";
     on_launch(&l);
   }
   bool done = walks && try_walk(e, stream);
+  if (observing && !walks) summary_offer(c->context);
+  if (e && !done && !e->walked) unseen_begin(&e->unseen, e->why, c->context, stream);
   if (!walks) return;
   pthread_mutex_lock(&lock);
   if (done) e->walked = true;
-  else e->counted--;
+  else e->counted--, e->reported = false;
   pthread_mutex_unlock(&lock);
   if (done) walked = e, at = stream;
 }

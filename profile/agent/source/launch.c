@@ -22,6 +22,7 @@ struct shape {
   uint32_t id;
   uint64_t count, varied;
   uint64_t rows; // launches directly behind one of the same configuration
+  uint64_t past; // of count, those that no host stub made
   bool quiet;                    // never ask again
   struct sets sets;              // of values; one alone where nobody observes
   uint32_t *values;              // room for one launch's
@@ -477,6 +478,11 @@ void launch_captured(bool success) {
   if (!walking) pthread_mutex_unlock(&talk);
 }
 
+// Whether a launch does not come from the kernel's host stub, which alone could choose a second entry.
+static bool past_stub(const struct launch *l) {
+  return walking || (l->config && l->config->numAttrs > 0) || l->flags & (L_CAPTURED | L_COOPERATIVE | L_CLUSTER);
+}
+
 // Asks gnvcc about a launch with these values, and holds the session if it wants one. The thread has the gate's count on entry and on return.
 static void ask(struct shape *s, const struct launch *l, uint32_t *values) {
   struct kernel *k = s->kernel;
@@ -536,7 +542,7 @@ static void ask(struct shape *s, const struct launch *l, uint32_t *values) {
   put_u64(&b, all.n);
   put_u64(&b, all.bytes);
   put_bytes(&b, s->prior, s->behind ? k->bytes : 0);
-  put_u8(&b, walking || attributes > 0 || l->flags & (L_CAPTURED | L_COOPERATIVE | L_CLUSTER));
+  put_u8(&b, past_stub(l));
   pthread_mutex_unlock(&lock);
   ok = ok && frame_send(FRAME_LAUNCH, &b);
   buffer_free(&b);
@@ -571,6 +577,15 @@ static bool summary_due(void) {
   return ms - before >= SUMMARY_MS && atomic_compare_exchange_strong(&last, &before, ms);
 }
 
+// Tells gnvcc what there is, where it is time to: at a launch, of whatever kind, since a program may never end in order.
+void summary_offer(CUcontext context) {
+  if (!summary_due() || pthread_mutex_trylock(&talk) != 0) return;
+  samples_collect(context);
+  summary_send(false);
+  pthread_mutex_unlock(&talk);
+  sample_burst();
+}
+
 // The kernel of a function, made known where it is new. With the lock held, which is given up meanwhile.
 static struct kernel *kernel_known(CUfunction f, CUcontext context) {
   struct kernel *k = kernel_find(f, context);
@@ -602,11 +617,21 @@ static struct shape *shape_of(const struct launch *l) {
   return s || !k ? s : shape_add(l, k, hash);
 }
 
+bool launch_announced(const struct launch *l) {
+  uint64_t hash;
+  pthread_mutex_lock(&lock);
+  const struct shape *s = shape_find(l, &hash);
+  bool announced = s && s->announced;
+  pthread_mutex_unlock(&lock);
+  return announced;
+}
+
 void launch_counted(struct launch *l, uint64_t n) {
   pthread_mutex_lock(&lock);
   struct shape *s = n > 0 ? shape_of(l) : NULL;
   if (s) {
     s->count += n;
+    s->past += n;
     s->changed = true;
     shape_arguments(s, l);
     struct set *x = shape_set(s);
@@ -615,14 +640,35 @@ void launch_counted(struct launch *l, uint64_t n) {
   pthread_mutex_unlock(&lock);
 }
 
+// gnvcc hears of the kernel once; its launches are the graph's.
+static void becomes_node(const struct launch *l) {
+  pthread_mutex_lock(&lock);
+  struct shape *s = shape_of(l);
+  uint32_t *asked = NULL;
+  if (s && !s->quiet) {
+    s->quiet = true;
+    s->count = 1; // so that its arguments are the first ones
+    shape_arguments(s, l);
+    struct set *x = shape_set(s);
+    s->count = 0;
+    asked = x ? values_of(s, x) : NULL;
+  }
+  pthread_mutex_unlock(&lock);
+  if (asked) ask(s, l, asked);
+}
+
 void on_launch(struct launch *l) {
   if (!l->f) return; // the driver will refuse it; kernels that are gone have none either
   if (atomic_load_explicit(&captures, memory_order_relaxed) > 0) {
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
     inside = OURS;
     // An error means that the stream is the default one and another stream's capture forbids its use.
-    if (cu.StreamIsCapturing(l->stream, &status) != CUDA_SUCCESS || status != CU_STREAM_CAPTURE_STATUS_NONE) l->flags |= L_CAPTURED;
+    if (cu.StreamIsCapturing(l->stream, &status) != CUDA_SUCCESS || status != CU_STREAM_CAPTURE_STATUS_NONE) l->flags |= L_CAPTURED | (observing && !l->why ? L_NODE : 0);
     inside = OUTSIDE;
+  }
+  if (l->flags & L_NODE) {
+    becomes_node(l);
+    return;
   }
   pthread_mutex_lock(&lock);
   struct shape *s = shape_of(l);
@@ -632,6 +678,7 @@ void on_launch(struct launch *l) {
   }
   static struct shape *last; // of the process
   s->count++;
+  s->past += past_stub(l);
   s->rows += s->behind = s == last;
   if (s->behind) memcpy(s->prior, s->here, s->kernel->bytes);
   last = s;
@@ -647,12 +694,7 @@ void on_launch(struct launch *l) {
   pthread_mutex_unlock(&lock);
   capture_rested(); // what is left of a launch that was not timed
   if (question && asked) ask(s, l, asked);
-  else if (summary_due() && pthread_mutex_trylock(&talk) == 0) {
-    samples_collect(l->context);
-    summary_send(false);
-    pthread_mutex_unlock(&talk);
-    sample_burst();
-  }
+  else summary_offer(l->context);
   if (sampled) sample_begin(s, first, values, words, l->context, l->stream);
   free(values);
 }
@@ -719,6 +761,7 @@ void summary_send(bool all) {
   pthread_mutex_lock(&lock);
   put_u8(&b, all);
   put_u64(&b, atomic_load(&graph_launches));
+  put_unseen(&b);
   put_u64(&b, peak);
   uint32_t n = 0;
   for (struct shape *s = newest; s; s = s->older) n += s->changed && s->announced;
@@ -736,6 +779,7 @@ void summary_send(bool all) {
     put_sets(&b, &s->sets, s->kernel, own_part(s));
     put_u8(&b, s->kernel->asked);
     put_u64(&b, s->rows);
+    put_u64(&b, s->past);
   }
   pthread_mutex_unlock(&lock);
   frame_send(FRAME_SUMMARY, &b);

@@ -90,7 +90,7 @@ static void burst_collect(const struct sample *x) {
   for (uint32_t i = 0; i < burst.collected; i++) {
     const struct interval *y = &burst.list[i];
     double seconds = (double)(y->to - y->from) * 1e-3;
-    if (seconds > 0) shape_watched(y->shape, seconds, seconds * beside(y));
+    if (seconds > 0 && y->shape) shape_watched(y->shape, seconds, seconds * beside(y));
   }
 }
 
@@ -208,7 +208,10 @@ void samples_collect(CUcontext context) {
     list = x->next;
     float ms = 0;
     CUresult r = relaxed ? cu.EventQuery(x->end) : CUDA_ERROR_NOT_READY;
-    if (r == CUDA_SUCCESS && (r = cu.EventElapsedTime(&ms, x->start, x->end)) == CUDA_SUCCESS) shape_timed(x->shape, x->first, x->alone, x->args, (double)ms * 1e-3);
+    if (r == CUDA_SUCCESS && (r = cu.EventElapsedTime(&ms, x->start, x->end)) == CUDA_SUCCESS) {
+      if (x->shape) shape_timed(x->shape, x->first, x->alone, x->args, (double)ms * 1e-3);
+      else unseen_timed(x->args, x->first, (double)ms * 1e-3);
+    }
     if (r != CUDA_SUCCESS && r != CUDA_ERROR_NOT_READY) failed = r;
     if (x->burst && r != CUDA_ERROR_NOT_READY) burst_collect(x);
     pthread_mutex_lock(&lock);
