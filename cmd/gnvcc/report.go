@@ -535,8 +535,10 @@ func foundFor(l capture.Line, decisions []cache.Decision) (ratio float64, why st
 			return ratio, why
 		}
 		why = "launches of this size were not measured"
-		if r := e.Rest; r != nil && r.Between > 0 && adopted {
-			ratio = (r.After + r.Others) / (r.Between + r.Others)
+		if r := e.Rest; r != nil && r.Between > 0 {
+			if adopted {
+				ratio = (r.After + r.Others) / (r.Between + r.Others)
+			}
 			if r.Others == 0 {
 				why = ""
 			}

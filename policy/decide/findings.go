@@ -16,6 +16,7 @@ type Findings struct {
 	Lost    string    // what ended a process while this kernel was tuned: nothing is adopted
 	Configs []*Config // its configurations, in the order of their first launches
 	won     []recipe.Recipe
+	between []policy.Shape // sizes that others stand for, by what was decided
 	Device  string
 	Past    *cache.Decision // of an earlier run
 
@@ -41,6 +42,8 @@ type Config struct {
 	Launch   *profile.Launch
 	Before   cache.Time
 	Alone    string // why there was no search; "" if there was, or will be
+	Own      bool   // the search was its own: not only what won elsewhere was compared
+	Short    bool   // its launches are too short for a search
 	Phase    Phase
 	Count    int
 	Varied   int

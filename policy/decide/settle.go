@@ -29,6 +29,7 @@ type Result struct {
 	Alone    []Alone         // what was left alone, and why
 	Lost     string          // what ended a process while this kernel was tuned
 	Unheld   string          // of an earlier recipe with values: that no launch had them
+	Between  []policy.Shape  // sizes that nobody measured, and for which others stand
 
 	// With Options.Judged, Decision gives the same bits; these are decisions that don't, slowest
 	// first, for the judge, and what the fastest of them saves beyond Decision over all launches seen,
@@ -71,7 +72,7 @@ func (t *Run) Settle() []Result {
 			} else {
 				r.Decision = t.decide(k, eligible[k], flags[k.File])
 			}
-			r.Unheld = k.unheld()
+			r.Unheld, r.Between = k.unheld(), k.between
 			if r.Decision != nil && r.Unheld != "" {
 				r.Decision.Evidence.Note = strings.TrimPrefix(r.Decision.Evidence.Note+"; "+r.Unheld, "; ")
 			}

@@ -19,7 +19,8 @@ import (
 //
 // Of a kernel whose every launch has another size nobody can measure all. What was no slower on
 // three grids, and does not depend on the grid, counts as measured for those in between that differ
-// in nothing else; where blocks differ, too, it takes four sizes.
+// in nothing else; where blocks differ, too, it takes four sizes. What stays nvcc's own counts as
+// looked at between two sizes on each of which a search found nothing better.
 
 // How many sizes stand for those between them, of one block and of several.
 const spanning, spanningBlocks = 3, 4
@@ -161,22 +162,61 @@ func between(points []point, s policy.Shape) (ratio float64, ok bool) {
 // rest is what of a kernel's time nobody measured, with a recipe chosen; nil: nothing.
 func (k *Findings) rest(r recipe.Recipe, configs []*Config) *cache.Rest {
 	var out cache.Rest
+	k.between = nil
+	none := map[int][]point{} // by dynamic shared memory
+	for _, p := range k.nothing(configs) {
+		none[p.Dynamic] = append(none[p.Dynamic], p)
+	}
 	for _, c := range k.unmeasured() {
 		if c.Count == 0 {
 			continue
 		}
 		seconds := c.weightOf(c.guess(configs)) / 1e9
-		if ratio, ok := k.spanned(c, r, configs); ok && !c.avoids(&k.Kernel, r) {
-			out.Between += seconds
-			out.After += seconds * ratio
-		} else {
-			out.Others += seconds
+		away := r.IsDefault() || c.avoids(&k.Kernel, r)
+		ratio, ok := k.spanned(c, r, configs)
+		if away {
+			ratio, ok = between(none[c.Shape.Dynamic], c.Shape)
 		}
+		if !ok {
+			out.Others += seconds
+			continue
+		}
+		k.between = append(k.between, c.Shape)
+		out.Between += seconds
+		out.After += seconds * ratio
 	}
 	if out == (cache.Rest{}) {
 		return nil
 	}
 	return &out
+}
+
+// nothing are the sizes on which there is nothing to gain: a search of their own found nothing that
+// is better there, or their launches are too short for one.
+func (k *Findings) nothing(configs []*Config) (points []point) {
+	gains := func(c *Config) bool {
+		return slices.ContainsFunc(k.won, func(r recipe.Recipe) bool {
+			tr := c.Trial(r.String())
+			return tr != nil && tr.Refused == "" && tr.Confirmed != nil && tr.Confirmed.Ratio.Estimate < 1
+		})
+	}
+	for _, c := range append(k.unmeasured(), configs...) {
+		searched := c.Alone == "" && len(c.Notebook.Trials) > 0 && (c.Own || c.Notebook.Done)
+		if c.Short || searched && !gains(c) {
+			points = append(points, point{c.Shape, 1})
+		}
+	}
+	return points
+}
+
+// Awaited tells whether something won that was not compared on a configuration on which others
+// were: without that it can't be adopted.
+func (k *Findings) Awaited(c *Config) bool {
+	open := func(r recipe.Recipe) bool {
+		tr := c.figure(&k.Kernel, r)
+		return tr == nil || tr.Refused == "" && tr.Same == "" && tr.Confirmed == nil
+	}
+	return slices.Contains(k.measured(), c) && slices.ContainsFunc(k.Winners(), open)
 }
 
 // among says for how many sizes the chosen recipe's figures are those of others, "" for none.

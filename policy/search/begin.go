@@ -155,7 +155,7 @@ func (s *search) time() error {
 	}
 	s.rule.Launch = max(0, beside/time.Duration(max(len(one), 1)))
 	if m := stats.Median(one); m < float64(s.t.o.Short.Nanoseconds()) {
-		s.c.Before = policy.TimeOf(one, s.t.o.Rule.Confidence)
+		s.c.Before, s.c.Short = policy.TimeOf(one, s.t.o.Rule.Confidence), true
 		return errStop{fmt.Sprintf(tooShort+"%.2g us a launch", m/1e3)}
 	}
 	n := int(50e6 / (max(stats.Median(one), 1) + float64(s.rule.Launch))) // 50 ms, mostly

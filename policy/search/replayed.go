@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"gnvcc/cache"
@@ -131,6 +130,23 @@ func (t *Tuner) Missed(l Captured, capture string) bool {
 	return c != nil && c.missed(capture)
 }
 
+// Awaited tells whether what won elsewhere was not compared on a configuration that was searched
+// before.
+func (t *Tuner) Awaited(l Captured) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	k, c := t.byName[l.Cubin+" "+l.Kernel], t.at(l)
+	return c != nil && k.Alone == "" && k.Lost == "" && k.Awaited(&c.Config)
+}
+
+// Short tells whether a configuration's launches are too short for a search.
+func (t *Tuner) Short(l Captured) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	c := t.at(l)
+	return c != nil && c.Short
+}
+
 // Unsearched says why nothing is known of what was replayed, "" if something is: its search ended
 // before it began, or there was none. That a launch is too short is known.
 func (t *Tuner) Unsearched(l Captured) string {
@@ -141,7 +157,7 @@ func (t *Tuner) Unsearched(l Captured) string {
 		return ""
 	}
 	c := k.configs[l.Shape]
-	if k.Alone != "" || c == nil || strings.HasPrefix(c.Alone, tooShort) {
+	if k.Alone != "" || c == nil || c.Short {
 		return k.Alone
 	}
 	return c.Alone

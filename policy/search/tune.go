@@ -171,6 +171,7 @@ func (t *Tuner) look(k *kernel, c *config, l *profile.Launch, x *search) error {
 		if k.Searched() > t.o.Full || t.checks[Captured{l.Cubin, l.Kernel, c.Shape}] {
 			return x.revisit() // only what won elsewhere
 		}
+		c.Own = true
 		return x.run()
 	case c.goOn:
 		c.goOn = false

@@ -3,6 +3,7 @@ package tuner
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -30,6 +31,7 @@ type account struct {
 // A row is a part of the program's time on the GPU: a captured launch's, or that of launches which
 // were not captured.
 type row struct {
+	at      policy.Shape
 	Kernel  string  `json:"kernel"`
 	Capture string  `json:"capture,omitempty"`
 	Seconds float64 `json:"seconds"`       // on the device, in the program
@@ -72,8 +74,8 @@ func (a *account) enter(seen []capture.Seen, why func(capture.Seen) string) {
 		if captured[kind(s.Launch)] && s.Use.Set == "" {
 			reason = otherSizes
 		}
-		a.rows = append(a.rows, row{Kernel: s.Launch.Kernel, Seconds: s.Use.Seconds,
-			Why: cmp.Or(why(s), reason)})
+		a.rows = append(a.rows, row{at: policy.ShapeOf(s.Profile().Launch), Kernel: s.Launch.Kernel,
+			Seconds: s.Use.Seconds, Why: cmp.Or(why(s), reason)})
 	}
 	a.captured(list)
 }
@@ -90,33 +92,22 @@ func kind(l *profile.Launch) string { return fmt.Sprint(l.Cubin, l.Kernel, l.Dyn
 
 // settle ends the account by what was decided. Nothing is known of a kernel whose search was lost,
 // and of sizes that nobody measured only of those between measured ones, for which these stand.
+// Where a search among these was cut off, theirs was, too.
 func (a *account) settle(results []decide.Result) {
 	for _, r := range results {
-		var looked []*row
-		between := 0.0
-		if r.Decision != nil && r.Decision.Evidence.Rest != nil {
-			between = r.Decision.Evidence.Rest.Between
-		}
+		cut := false
 		for i := range a.rows {
 			if x := &a.rows[i]; x.Kernel == r.Kernel.Name && x.Why == "" {
-				if looked = append(looked, x); r.Lost != "" {
+				if cut = cut || x.Cut; r.Lost != "" {
 					x.Why = "it stays as it is, since its search was lost: " + r.Lost
 				}
 			}
 		}
 		for i := range a.rows {
 			x := &a.rows[i]
-			if x.Kernel != r.Kernel.Name || x.Why != otherSizes || len(looked) == 0 {
-				continue
-			}
-			moved := x.Seconds
-			if between < moved*(1-1e-6) { // sums of the same in another order
-				moved = max(between, 0)
-			}
-			between -= moved
-			x.Seconds -= moved
-			for _, to := range looked {
-				to.Seconds += moved / float64(len(looked))
+			if x.Kernel == r.Kernel.Name && (x.Why == otherSizes || x.Capture == "") && r.Lost == "" &&
+				slices.Contains(r.Between, x.at) {
+				x.Why, x.Cut = "", cut
 			}
 		}
 	}
@@ -127,7 +118,8 @@ func (a *account) captured(list []*capture.Manifest) {
 	a.at = map[string]int{}
 	for _, m := range list {
 		a.at[m.ID] = len(a.rows)
-		a.rows = append(a.rows, row{Kernel: m.Kernel, Capture: m.ID, Seconds: m.Weight(), Why: tooSmall})
+		a.rows = append(a.rows, row{at: configuration(m).Shape, Kernel: m.Kernel, Capture: m.ID,
+			Seconds: m.Weight(), Why: tooSmall})
 	}
 }
 
@@ -167,7 +159,7 @@ func (a *account) brought(j Job, r row) {
 	case r.Why == standsFor:
 		a.stands(j.Before, j.Capture)
 	default:
-		r.Seconds = a.rows[i].Seconds
+		r.Seconds, r.at = a.rows[i].Seconds, a.rows[i].at
 		if r.Own > 0 {
 			r.Seconds *= r.Own
 		}

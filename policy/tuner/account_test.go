@@ -85,17 +85,22 @@ func TestAccount(t *testing.T) {
 	if got := strings.Join(why, "|"); got != "it prints|"+tooSmall+"|"+otherSizes+"||other bits|"+unheeded+"|"+tooSmall {
 		t.Error(got)
 	}
-	// Of the 5 s of another grid 3 lie between measured ones: so much the first capture stands for.
-	d := &cache.Decision{}
-	d.Evidence.Rest = &cache.Rest{Between: 3, Others: 2}
-	a.settle([]decide.Result{{Kernel: policy.Kernel{Name: "k"}, Decision: d}})
-	if a.rows[2].Seconds != 2 || a.rows[3].Seconds != 7 || a.rows[3].Why != "" {
+	// The other grid lies between measured ones.
+	a.settle([]decide.Result{{Kernel: policy.Kernel{Name: "k"},
+		Between: []policy.Shape{{Grid: [3]int{3, 1, 1}}}}})
+	if a.rows[2].Why != otherSizes {
+		t.Errorf("%+v", a.rows)
+	}
+	a.rows[3].Cut = true
+	a.settle([]decide.Result{{Kernel: policy.Kernel{Name: "k"},
+		Between: []policy.Shape{{Grid: [3]int{2, 1, 1}}}}})
+	if a.rows[2].Seconds != 5 || a.rows[2].Why != "" || !a.rows[2].Cut || a.rows[3].Seconds != 4 {
 		t.Errorf("%+v", a.rows)
 	}
 	// A crash ended its search: nothing is known of it.
 	a.settle([]decide.Result{{Kernel: policy.Kernel{Name: "k"}, Lost: "it crashed"}})
 	for i, r := range a.rows {
-		if (i == 3) != strings.Contains(r.Why, "it crashed") {
+		if (i == 2 || i == 3) != strings.Contains(r.Why, "it crashed") {
 			t.Errorf("%+v", r)
 		}
 	}

@@ -45,6 +45,7 @@ type agenda struct {
 // (search.Tuner.Progress).
 type item struct {
 	Job
+	led        *capture.Manifest // who led it before it was searched on itself
 	visits     int
 	gain       float64
 	tried, cut bool
@@ -73,6 +74,27 @@ func (a *agenda) learn(x *item) {
 		case o.hope != likely:
 			o.hope = unlikely
 		}
+	}
+}
+
+// spread lets another size be searched on where nothing won on the one that leads it: that one in
+// the middle, and where its launches are too short for a search, the smallest one. Sizes between
+// two on which nothing is better were looked at, too.
+func (a *agenda) spread(now *item) {
+	is := configuration(now.Capture)
+	if !now.leads() || now.led != nil && !a.w.Tuner.Short(is) || a.w.Tuner.Decided(is) {
+		return
+	}
+	leader := cmp.Or(now.led, now.Capture)
+	var next *item
+	for _, x := range a.items {
+		if x.Leader == leader && x.Rest >= smallest && (next == nil ||
+			(threads(x.Capture) > threads(next.Capture)) == (now.led == nil)) {
+			next = x
+		}
+	}
+	if next != nil {
+		next.led, next.Leader, next.Share = leader, nil, next.Rest
 	}
 }
 
@@ -123,6 +145,8 @@ func (a *agenda) worth(x *item) (worth float64, ok bool) {
 	switch again := a.w.account.same(x.Capture); {
 	case x.visits > 1 || x.visits == 1 && !again:
 		return 0, false
+	case x.visits == 1 && a.w.Tuner.Awaited(is):
+		return 1 + x.Share, true
 	case x.visits == 1 && !(x.leads() && x.cut): // on which a later winner was not compared
 		return -1, a.w.Tuner.Missed(is, x.Capture.ID)
 	case a.open(cmp.Or(x.Leader, x.Before)), x.Leader != nil && !a.w.Tuner.Decided(is):

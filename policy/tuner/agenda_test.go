@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"slices"
 	"strings"
@@ -501,6 +502,49 @@ func TestFrontGuarded(t *testing.T) {
 	if want := 1 / (1 - 0.2*0.43/1.3045); got.speedup > want || got.speedup < 0.995*want ||
 		!strings.Contains(text, otherSizes) {
 		t.Errorf("%.3f times as fast: %s", got.speedup, text)
+	}
+}
+
+// TestFrontAsItIs: where nothing is better on the largest size, one in the middle is searched on,
+// too: of sizes between both it is said that they were looked at, and of no others.
+func TestFrontAsItIs(t *testing.T) {
+	s := front(t, "ld", false)
+	for i := range s.kernels {
+		s.kernels[i].alone, s.kernels[i].best = map[string]float64{"ld": 1}, 1
+	}
+	got := s.tune(20*time.Second, func(o *policy.Options) { o.Levers = []string{"ld"} })
+	all, looked := 0.0, 0.0
+	for _, p := range got.pieces {
+		if all += p.Seconds; p.Why == "" {
+			looked += p.Seconds
+		}
+	}
+	text := report.Outcome(got.pieces)
+	// between 12 and 160: the others are 11 of 159 sizes
+	if want := 1 - 11*0.0055/1.3045; math.Abs(looked/all-want) > 1e-3 || got.speedup != 1 ||
+		!strings.Contains(text, otherSizes) {
+		t.Errorf("%.1f %% was looked at, want %.1f: %s\n%s", 100*looked/all, 100*want, text,
+			strings.Join(got.said, "\n"))
+	}
+	t.Logf("simulated: %s", text)
+}
+
+// TestFrontInside: what gains too little on the largest size and wins on one in the middle is
+// compared on the largest one, too, and on the others: it is adopted.
+func TestFrontInside(t *testing.T) {
+	s := front(t, "ld", false)
+	for i := range s.kernels {
+		if s.kernels[i].shape.Grid[0] == 160 {
+			s.kernels[i].alone, s.kernels[i].best = map[string]float64{"ld": 0.985}, 0.985
+		}
+	}
+	got := s.tune(20*time.Second, func(o *policy.Options) { o.Levers = []string{"ld"} })
+	for _, name := range []string{"lower", "upper"} {
+		if d := got.results[name].Decision; d.Recipe == "" || d.Evidence.Rest == nil ||
+			!(d.Evidence.Rest.After < 0.92*d.Evidence.Rest.Between) {
+			t.Errorf("%s has the recipe %q: %s, %+v\n%s", name, d.Recipe, d.Evidence.Note, d.Evidence.Rest,
+				strings.Join(got.said, "\n"))
+		}
 	}
 }
 

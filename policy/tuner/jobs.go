@@ -22,6 +22,9 @@ type Job struct {
 	Leader *capture.Manifest
 	// another one of the same configuration, which comes before; nil: this is the first
 	Before *capture.Manifest
+	// share of the other sizes than its leader's, for which it is searched on itself where nothing won
+	// on that; 0: it is not
+	Rest float64
 }
 
 // later is the part of a configuration's share that goes to its captures beyond the first one: on
@@ -134,10 +137,6 @@ func families(list []*capture.Manifest, total float64) map[*capture.Manifest]Job
 	}
 	out := map[*capture.Manifest]Job{}
 	for key, f := range by {
-		threads := func(m *capture.Manifest) int {
-			s := policy.Shape{Grid: m.Grid, Block: m.Block}
-			return s.Blocks() * s.Threads()
-		}
 		sort.SliceStable(f, func(i, j int) bool { return threads(f[i]) > threads(f[j]) })
 		// of captures alone the total is less
 		share := min(max(f[0].Use.Family-apart[key], 0)/max(total, 1e-12), 1)
@@ -161,8 +160,19 @@ func families(list []*capture.Manifest, total float64) map[*capture.Manifest]Job
 			m := f[((i+1)*len(f)+checks-1)/checks-1]
 			out[m] = Job{Capture: m, Leader: leader, Share: share * (1 - leading) / float64(checks)}
 		}
+		for _, i := range []int{len(f) - 1, ((checks/2)*len(f)+checks-1)/checks - 1} {
+			j := out[f[i]] // the smallest one, and one in the middle
+			j.Rest = share
+			out[f[i]] = j
+		}
 	}
 	return out
+}
+
+// threads are those of all blocks.
+func threads(m *capture.Manifest) int {
+	s := policy.Shape{Grid: m.Grid, Block: m.Block}
+	return s.Blocks() * s.Threads()
 }
 
 func kindOf(m *capture.Manifest) string {

@@ -135,6 +135,7 @@ func (w *ReplaySearch) pass(ctx context.Context, list []Job) {
 		a.learn(now)
 		w.account.took(now.Capture, there.Sub(asked), time.Since(there), now.cut && now.leads())
 		now.visits++
+		a.spread(now)
 	}
 }
 

@@ -58,9 +58,11 @@ func Floor(shares []float64) float64 {
 const (
 	freely, freelyOf = time.Second, 0.05    // for sets of which nobody knows what they weigh
 	atMost, atMostOf = 5 * time.Second, 0.1 // for those that are known to be heavy
-	// for the first capture of a configuration, or of a set, that has setShare of the run: without it
-	// nothing of what it takes is looked at, and large programs spend the other seconds on what comes
-	// first
+	// for the first capture of a kernel, of which nobody knows what it weighs, and for other sizes of
+	// one of which all sizes together have setShare of the run. The first capture of a configuration,
+	// or of a set, that has setShare itself may take what is left of all that captures may (stand):
+	// without it nothing of that time is looked at, and large programs spend the other seconds on
+	// what comes first.
 	dear, dearOf = 30 * time.Second, 0.5
 )
 
@@ -117,6 +119,17 @@ func (c *Collector) total() float64 {
 	return max(sum, 1e-12)
 }
 
+// ofFamily is what all sizes of a launch's kernel have of the run's time so far.
+func (c *Collector) ofFamily(l *profile.Launch) float64 {
+	of, sum := familyOf(l.Cubin, l.Kernel, l.Dynamic), 0.0
+	for _, s := range c.order {
+		if familyOf(s.launch.Cubin, s.launch.Kernel, s.launch.Dynamic) == of {
+			sum += s.seconds + s.use.Seconds
+		}
+	}
+	return sum / c.total()
+}
+
 // may tells whether captures have held the program up for less than so long at once, or such a part
 // of its time.
 func (c *Collector) may(once time.Duration, part float64) bool {
@@ -134,17 +147,17 @@ func (c *Collector) due(s *shape, k *ofKernel, l *profile.Launch) bool {
 	}
 	heavy := ofRun >= setShare
 	if len(s.captures) == 0 {
+		f, size := c.family(l), sizeOf(l.Grid, l.Block)
 		switch {
-		case k.captures+k.tries == 0:
-			// the first one of a kernel, whatever it takes
-			return len(c.kernels) <= manyKernels || c.may(atMost, atMostOf)
 		case s.tries == 0 && (heavy || earlier.share >= setShare):
-			return c.may(dear, dearOf)
-		case heavy, earlier.share >= setShare:
+			return n >= settled || earlier.share >= setShare || c.may(dear, dearOf)
+		case k.captures+k.tries == 0 && len(c.kernels) <= manyKernels:
+			return c.may(dear, dearOf) // the first one of a kernel
+		case k.captures+k.tries == 0, heavy, earlier.share >= setShare:
 			return c.may(atMost, atMostOf)
-		case c.family(l).grows(sizeOf(l.Grid, l.Block)),
-			k.captures+k.tries < mostTaken && c.family(l).wants(sizeOf(l.Grid, l.Block)):
-			return c.may(atMost, atMostOf)
+		case f.grows(size), k.captures+k.tries < mostTaken && f.wants(size):
+			return c.may(atMost, atMostOf) || f.apart(size) && c.may(dear, dearOf) &&
+				max(c.ofFamily(l), earlier.family) >= setShare
 		}
 		return false
 	}
@@ -160,7 +173,8 @@ func (c *Collector) due(s *shape, k *ofKernel, l *profile.Launch) bool {
 	}
 	if i := earlier.sets.Find(l.Values); i >= 0 &&
 		earlier.sets.List[i].Seconds >= setShare*earlier.total {
-		return c.may(atMost, atMostOf)
+		return c.may(atMost, atMostOf) ||
+			earlier.sets.List[i].Seconds*earlier.share >= setShare*earlier.total
 	}
 	if len(s.captures) < early && c.may(freely, freelyOf) {
 		return true
@@ -168,7 +182,7 @@ func (c *Collector) due(s *shape, k *ofKernel, l *profile.Launch) bool {
 	if n < settled || share < setShare || ofRun < runShare {
 		return false
 	}
-	return c.may(atMost, atMostOf) || heavy && c.may(dear, dearOf)
+	return c.may(atMost, atMostOf) || heavy && (s.tries == 0 || c.may(dear, dearOf))
 }
 
 // alike tells whether a launch belongs to the same set as one that was captured.

@@ -88,10 +88,15 @@ func (c *Collector) Finish() Run {
 	out := Run{Peak: c.peak, Cost: Cost{Bytes: c.taken, Held: c.stood}, Times: c.times}
 	c.drop()
 	c.sum()
+	total := c.total()
 	for _, s := range c.order {
 		f := c.family(s.launch)
 		takeTurns(s.manifests())
-		for _, x := range s.divide() {
+		parts := s.divide()
+		if f.members > 1 && s.use.Seconds < runShare*total {
+			parts = []Seen{s.whole()} // one of many sizes: none of its sets is looked at by itself
+		}
+		for _, x := range parts {
 			if f.members > 1 {
 				x.Use.Family = f.seconds
 			}
