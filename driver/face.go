@@ -126,15 +126,10 @@ func prepare(kit toolkit.Toolkit, env *environment.Environment, args []string,
 			return p, fmt.Errorf("keep the command: %w", err)
 		}
 	}
-	byFile := line.LinksByFile(os.TempDir(), linkWords+3*len(kit.Nvcc))
 	p.prefixes = prefixArgs(env, m.Cicc, m.Host && !line.HostPrefix,
-		record.HostModules(store, p.command), !byFile)
+		record.HostModules(store, p.command), line.Keeps)
 	return p, nil
 }
-
-// linkWords are the characters that nvcc and our prefix add to nvlink's line, but for the paths of
-// the toolkit, which stands there three times at most.
-const linkWords = 700
 
 // switched tells why nvcc is to be run without us whatever the command is, "" if it is not.
 func switched(env *environment.Environment, self string) string {

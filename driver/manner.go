@@ -26,7 +26,7 @@ type manner struct {
 }
 
 // memoManner keeps the manners of an nvcc, which is asked once.
-const memoManner cache.Memos[manner] = "manner3"
+const memoManner cache.Memos[manner] = "manner4"
 
 // mannerOf asks an nvcc for a dry run with prefixes and looks at where they stand. An nvcc that
 // does not know the options, or that shows them where we don't expect them, is left alone: that is
@@ -120,7 +120,8 @@ func readManner(dryrun, mark string) manner {
 			m.Host = true
 		case words[0] == mark && words[1] == "ptxas":
 			ptxas = true
-		case words[0] == mark && words[1] == "nvlink", words[0] == "nvlink" && words[1] == mark:
+		case words[0] == mark && words[1] == "nvlink", words[0] == "nvlink" && words[1] == mark,
+			words[0] == "nvlink" && words[1] == "-optf": // in a file, the folder's name being that long
 			nvlink = true
 		}
 	}

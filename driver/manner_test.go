@@ -18,6 +18,7 @@ func TestReadManner(t *testing.T) {
 		"13.0":    {"#$ _SPACE_= \n#$ M \"$CICC_PATH/cicc\" --c++17\n#$ M cudafe++ --c++17\n#$ M ptxas -arch=sm_90\n#$ fatbinary\n#$ M gcc -c -x c++ \"/tmp/a.cudafe1.cpp\"\n#$ nvlink M -m64\n", manner{true, true, `"$CICC_PATH/cicc"`}},
 		"12.4":    {"#$ M cicc --c++17\n#$ M cudafe++ --c++17\n#$ M ptxas -arch=sm_90\n#$ nvlink M -m64\n", manner{true, false, "cicc"}},
 		"mended":  {"#$ M cicc --c++17\n#$ M cudafe++ --c++17\n#$ M ptxas -arch=sm_90\n#$ M nvlink -m64\n", manner{true, false, "cicc"}},
+		"file":    {"#$ M cicc --c++17\n#$ M cudafe++ --c++17\n#$ M ptxas -arch=sm_90\n#$ nvlink -optf \"/tmp/x.optf\"\n", manner{true, false, "cicc"}},
 		"other":   {"#$ cicc M --c++17\n#$ M cudafe++ --c++17\n#$ M ptxas -arch=sm_90\n#$ M nvlink -m64\n", manner{}},
 		"none":    {"#$ cicc --c++17\n#$ ptxas -arch=sm_90\n#$ nvlink -m64\n", manner{}},
 		"nothing": {"", manner{}},

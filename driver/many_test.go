@@ -8,9 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"gnvcc/cache"
 	"gnvcc/driver/drivertest"
-	"gnvcc/driver/environment"
-	"gnvcc/driver/toolcmd"
 )
 
 // linked are n objects of a folder, all one file.
@@ -22,7 +21,7 @@ func linked(t *testing.T, p *drivertest.Project, folder string, n int) []string 
 	}
 	for i := range n {
 		name := filepath.Join(folder, fmt.Sprintf("%d.o", i))
-		if err := os.Symlink(filepath.Join(p.Dir, "k.o"), filepath.Join(p.Dir, name)); err != nil {
+		if err := os.Symlink(filepath.Join(p.Dir, "m.o"), filepath.Join(p.Dir, name)); err != nil {
 			t.Fatal(err)
 		}
 		names = append(names, name)
@@ -30,53 +29,87 @@ func linked(t *testing.T, p *drivertest.Project, folder string, n int) []string 
 	return names
 }
 
-// TestManyObjects links by every toolkit what is so much that nvcc gives nvlink its words in a
-// file, in which a prefix of ours would stand, too: by names, and from an option file.
+// TestManyObjects links by every toolkit what is so much that nvcc gives nvlink its words in a file,
+// in which a prefix of ours stands, too: by names, from an option file, with lists that grow, with a
+// long name of the folder for temporary files; and keeps the file. What comes out is nvcc's own.
 func TestManyObjects(t *testing.T) {
-	const deep = "a_folder_whose_name_alone_is_so_long_that_some_ninety_objects_make_a_line_of_8000"
 	for _, version := range drivertest.Toolkits {
 		t.Run(version, func(t *testing.T) {
 			p := drivertest.NewProject(t, version, map[string]string{
-				"k.cu": "__global__ void k(int *p) { *p = 1; }\n", "m.cu": "int main() { return 0; }\n"})
-			p.Gnvcc("-arch=sm_90", "-c", "k.cu", "-o", "k.o")
-			p.Gnvcc("-arch=sm_90", "-c", "m.cu", "-o", "m.o")
-			short, long := linked(t, p, "s", 150), linked(t, p, deep, 95)
-			drivertest.Write(t, filepath.Join(p.Dir, "objects.rsp"), strings.Join(short, "\n"))
-			link := []string{"-arch=sm_90", "-dlink", "-o", "d.o"}
-			for name, args := range map[string][]string{
-				"many": append(link, short...), "long": append(link, long...),
-				"file": append(link, "--options-file", "objects.rsp")} {
-				t.Run(name, func(t *testing.T) { p.Gnvcc(args...) })
+				"k.cu": "__device__ int f(int);\n__global__ void k(int *p) { *p = f(*p); }\n",
+				"f.cu": "__device__ int f(int i) { return i * i; }\n",
+				"m.cu": "int m;\n"})
+			p.Gnvcc("-arch=sm_90", "-dc", "k.cu", "f.cu")
+			p.Gnvcc("-arch=sm_90", "-c", "m.cu")
+			deep := t.TempDir()
+			for range 10 {
+				deep = filepath.Join(deep, strings.Repeat("d", 250))
 			}
-
-			// Wherever nvlink has a prefix, nvcc gives it its words on the line.
-			nvcc := filepath.Join(p.Kit, "bin/nvcc")
-			byLine, byFile := 0, 0
-			for _, list := range [][]string{short, long} {
-				for n := 70; n <= min(105, len(list)); n += 5 {
-					args := append([]string{"-arch=sm_90", "-dlink", "-o", "d.o"}, list[:n]...)
-					line := toolcmd.ReadLine(args, p.Dir, func(string) string { return "" })
-					nvlink := !line.LinksByFile(os.TempDir(), linkWords+3*len(nvcc))
-					cmd := exec.Command(nvcc, append(append(prefixArgs(environment.Read(), "cicc", false, false,
-						nvlink), "--dryrun"), args...)...)
-					cmd.Dir = p.Dir
-					out, err := cmd.CombinedOutput()
-					file := strings.Contains(string(out), "nvlink -optf")
-					if err != nil || nvlink && file {
-						t.Errorf("%d objects like %s: %v; nvlink has a prefix: %v, its words in a file: %v", n,
-							list[0], err, nvlink, file)
-					}
-					if nvlink {
-						byLine++
-					}
-					if file {
-						byFile++
-					}
-				}
+			if err := os.MkdirAll(deep, 0o755); err != nil {
+				t.Fatal(err)
 			}
-			if byLine == 0 || byFile == 0 {
-				t.Errorf("tried %d links with a prefix, %d whose words stand in a file: none of one kind", byLine,
-					byFile)
+			objects := linked(t, p, "objects", 150)
+			drivertest.Write(t, filepath.Join(p.Dir, "objects.rsp"), strings.Join(objects, "\n"))
+			list := "nowhere" + strings.Repeat(",x", 1500)
+			few := strings.Fields("-arch=sm_90 -dlink k.o f.o -o d.o")
+			with := func(args ...string) []string { return append(few[:len(few):len(few)], args...) }
+			for _, c := range []struct {
+				name, temporary string
+				always          bool // not from 13.0 on alone
+				args            []string
+			}{
+				{"many", p.Dir, true, with(objects...)},
+				{"file", p.Dir, true, with("--options-file", "objects.rsp")},
+				{"targets", p.Dir, true, with(append(objects, "-gencode", "arch=compute_90,code=sm_90")...)},
+				{"long", p.Dir, false, with("-L" + strings.Repeat("x", 8000))},
+				{"lists", p.Dir, false, with("-L", list)},
+				{"temporary", deep, false, with("-L" + strings.Repeat("x", 4000))},
+				{"kept", p.Dir, true, with(append(objects, "--keep", "--keep-dir", "kept")...)},
+			} {
+				t.Run(c.name, func(t *testing.T) {
+					kept := filepath.Join(p.Dir, "kept")
+					nvcc := filepath.Join(p.Kit, "bin/nvcc")
+					run := func(self string, args ...string) string {
+						os.RemoveAll(kept)
+						os.Remove(filepath.Join(p.Dir, "d.o"))
+						if err := os.Mkdir(kept, 0o755); err != nil {
+							t.Fatal(err)
+						}
+						cmd := exec.Command(self, args...)
+						cmd.Args[0] = "gnvcc"
+						if self == nvcc {
+							cmd.Args[0] = nvcc
+						}
+						cmd.Dir, cmd.Env = p.Dir, append(p.Env[:len(p.Env):len(p.Env)], "TMPDIR="+c.temporary)
+						out, err := cmd.CombinedOutput()
+						if err != nil {
+							t.Errorf("%s: %v\n%s", self, err, out)
+						}
+						return string(out)
+					}
+					made := func(out string) string {
+						text, _ := os.ReadFile(filepath.Join(p.Dir, "d.o"))
+						return fmt.Sprint(steady([]byte(out)), "\n", steady(text), "\n", filesOf(t, kept))
+					}
+					byFile := strings.Contains(run(nvcc, append(c.args, "--dryrun")...), "#$ nvlink -optf")
+					if byFile != (c.always || version >= "13") {
+						t.Errorf("nvlink's words in a file: %v", byFile)
+					}
+					want := made(run(nvcc, c.args...))
+					self, err := os.Executable()
+					if err != nil {
+						t.Fatal(err)
+					}
+					if got := made(run(self, c.args...)); got != want {
+						t.Errorf("nvcc's own:\n%.2000q\ngnvcc's:\n%.2000q", want, got)
+					}
+				})
+			}
+			p.Gnvcc(few...)
+			links := 0
+			err := p.Store.EachPending(cache.Links, func(string, []byte) error { links++; return nil })
+			if err != nil || links == 0 {
+				t.Errorf("a link of which nvlink's words stand on the line is not written down: %v", err)
 			}
 		})
 	}

@@ -1,8 +1,6 @@
 package driver
 
 import (
-	"strings"
-
 	"gnvcc/driver/environment"
 	"gnvcc/driver/stage"
 )
@@ -22,15 +20,25 @@ import (
 // GNVCC_STAGE is a variable so that a path with spaces, quotes or dollars reaches the shell whole.
 // The text has no comma, at which nvcc would split it.
 
-// prefixFor is the prefix for a step. nvcc 11.8 to 13.5 put nvlink's so-called prefix behind its
-// word: `nvlink PREFIX -m64 ...`. So that one is without the word, which gives the same line, and
-// should an nvcc put it in front one day, it does no harm there.
+// nvcc 11.8 to 13.5 put nvlink's so-called prefix behind its word: `nvlink PREFIX -m64 ...`. So that
+// one is without the word, and should an nvcc put it in front one day, it does no harm there. Where
+// nvlink's words are many (more than 100 inputs; from 13.0 on, more than 8,000 characters), nvcc
+// writes them into a file, the prefix with them, and runs `nvlink -optf FILE`. So the prefix begins
+// and ends with an option that nvlink ignores (stage.Ignored) and a double quote. The shell takes
+// that one for a character, between single ones, and nvlink's reader of option files for the begin
+// or end of a group: it reads the prefix as one word, the option with a value.
+//
+//	nvlink --host-linker-options='"' 2>/dev/null </dev/null/x; "$GNVCC_STAGE" gnvcc-stage:nvlink
+//	--host-linker-options='"' -m64 ... (on one line)
+
+// prefixFor is the prefix for a step.
 func prefixFor(step, word string) string {
+	end := ""
 	if step == "nvlink" {
-		word = ""
+		word = stage.Ignored + `'"'`
+		end = " " + word
 	}
-	return strings.TrimLeft(word+` 2>/dev/null </dev/null/x; "$`+environment.Stage+`" `+stage.Word+
-		step, " ")
+	return word + ` 2>/dev/null </dev/null/x; "$` + environment.Stage + `" ` + stage.Word + step + end
 }
 
 // prefixArgs are the options that make nvcc run its steps through us.
@@ -45,16 +53,15 @@ func prefixFor(step, word string) string {
 // each of its calls; all but the compile of what cudafe++ wrote are left to it. host: it may be
 // set, the user having none of his own.
 //
-// nvlink has none where nvcc might give it its words in a file (toolcmd.Line.LinksByFile): the link
-// is not written down then, and its kernels are tuned no further than their objects are known.
-func prefixArgs(env *environment.Environment, ciccWord string,
-	host, modules, nvlink bool) []string {
+// keeps: nvcc keeps its files for the user, nvlink's words among them where these stand in a file.
+// Then nvlink has no stage.
+func prefixArgs(env *environment.Environment, ciccWord string, host, modules, keeps bool) []string {
 	args := []string{
 		"--cicc-prefix", prefixFor("cicc", ciccWord),
 		"--ptxas-prefix", prefixFor("ptxas", "ptxas"),
 	}
-	if nvlink {
-		args = append(args, "--nvlink-prefix", prefixFor("nvlink", "nvlink"))
+	if !keeps {
+		args = append(args, "--nvlink-prefix", prefixFor("nvlink", ""))
 	}
 	again := env.Reuse || env.Verify || env.Stop
 	if again || modules {

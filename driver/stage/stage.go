@@ -186,13 +186,21 @@ func (s *stage) group(in, hash string) string {
 // called so.
 const Word = "gnvcc-stage:"
 
+// Ignored is an option of nvlink's that it takes and ignores, whatever its value is; no cubin shows
+// it (12.4 to 13.5). nvlink's prefix stands in its value where nvlink reads it (driver/prefix.go), and
+// the stage's arguments begin with it.
+const Ignored = "--host-linker-options="
+
 // Of tells whether a command line (without argv[0]) is that of a stage, and of which.
 func Of(args []string) (step string, rest []string, ok bool) {
 	if len(args) >= 2 {
 		if step, ok = strings.CutPrefix(args[0], Word); ok {
 			rest = args[1:]
-			if step == "nvlink" && strings.HasPrefix(rest[0], "-") { // its word stood in front of the prefix
-				rest = append([]string{step}, rest...)
+			if step == "nvlink" && rest[0] == Ignored+`"` {
+				rest = rest[1:]
+				if len(rest) == 0 || rest[0] != step { // its word stood in front of the prefix
+					rest = append([]string{step}, rest...)
+				}
 			}
 			return step, rest, true
 		}

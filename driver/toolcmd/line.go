@@ -30,42 +30,8 @@ type Line struct {
 	Sides int    // options that name a file which is written besides the output
 	Stray string // a word for a host tool by which that writes one
 
-	cuda   bool   // -x cu
-	dir    string // where option files are looked for; "": the working directory
-	length int    // characters of all words, option files' too
-}
-
-// nvcc gives nvlink its words in a file (nvlink -optf FILE) where they are many: more than 100
-// inputs, or a line of 8,000 characters (12.4 to 13.5, measured). What would stand in front of
-// nvlink's words then stands in that file, and nvlink takes it for inputs. So these are below.
-const (
-	mostLinked  = 90
-	longestLink = 7000 // characters
-	aroundWord  = 3    // a space and quotes
-	compiled    = 80   // where a source is compiled, its object's name in the temporary folder
-)
-
-// LinksByFile tells whether nvcc may give nvlink its words in a file. temporary is the folder of
-// temporary files, more what nvcc and a prefix add to the line, in characters.
-func (l *Line) LinksByFile(temporary string, more int) bool {
-	length := l.length + more
-	for _, input := range l.Inputs {
-		switch filepath.Ext(input) {
-		case ".o", ".a", ".so":
-		default:
-			length += compiled + len(temporary)
-		}
-	}
-	return len(l.Inputs) > mostLinked || length > longestLink
-}
-
-// hostInput tells whether nvcc leaves a file to the host's compiler and linker alone.
-func hostInput(path string) bool {
-	switch strings.ToLower(filepath.Ext(path)) {
-	case ".c", ".cc", ".cpp", ".cxx", ".s", ".o", ".a", ".so":
-		return true
-	}
-	return false
+	cuda bool   // -x cu
+	dir  string // where option files are looked for; "": the working directory
 }
 
 // What is made of nvcc's options.
@@ -186,9 +152,6 @@ const maxOptionFile = 1 << 20
 
 func (l *Line) read(args []string, depth int) {
 	words, _ := lineTable().read(args) // the table is lax: there is no error
-	for _, arg := range args {
-		l.length += len(arg) + aroundWord
-	}
 	for _, w := range words {
 		switch {
 		case w.text == "":
@@ -280,7 +243,11 @@ func (l *Line) settle() {
 	// CUDA.
 	l.Steps = l.cuda
 	for _, input := range l.Inputs {
-		l.Steps = l.Steps || !hostInput(input)
+		switch strings.ToLower(filepath.Ext(input)) {
+		case ".c", ".cc", ".cpp", ".cxx", ".s", ".o", ".a", ".so":
+		default:
+			l.Steps = true
+		}
 	}
 }
 
