@@ -52,7 +52,8 @@ type Collector struct {
 	have     kept // the packers', which come one after the other
 }
 
-// A shape is a configuration of a kernel: grid, block and dynamic shared memory.
+// A shape is a configuration of a kernel: grid, block and dynamic shared memory, on one model of
+// GPU: where a program uses several, each has times of its own.
 type shape struct {
 	launch   *profile.Launch
 	why      string // not captured so far, because
@@ -126,7 +127,7 @@ func (c *Collector) knows(p *Profile) {
 var _ profile.Capturer = (*Collector)(nil)
 
 func (c *Collector) shape(l *profile.Launch) *shape {
-	key := fmt.Sprint(l.Cubin, l.Kernel, l.Grid, l.Block, l.Dynamic)
+	key := fmt.Sprint(l.Cubin, l.Kernel, l.Grid, l.Block, l.Dynamic, deviceOf(l))
 	s := c.shapes[key]
 	if s == nil {
 		s = &shape{launch: l}
@@ -134,6 +135,14 @@ func (c *Collector) shape(l *profile.Launch) *shape {
 		c.order = append(c.order, s)
 	}
 	return s
+}
+
+// deviceOf is the model of the GPU that a launch is for, "" where that is not known.
+func deviceOf(l *profile.Launch) string {
+	if l.Device == nil {
+		return ""
+	}
+	return l.Device.Name
 }
 
 // Start is profile's.
