@@ -35,7 +35,8 @@ type Tuner struct {
 	brief    *Look         // of the next search; nil: it takes the whole budget at once
 	aside    time.Duration
 
-	mu      sync.Mutex         // held during Tune too: two processes must not disturb each other's clocks
+	// held during Tune too: two processes must not disturb each other's clocks
+	mu      sync.Mutex
 	kernels map[string]*kernel // by identity and device
 	byName  map[string]*kernel // by Captured.id
 	order   []*kernel
@@ -250,7 +251,9 @@ func (t *Tuner) End(p *profile.Process, s profile.Summary) {
 		c.Count += seen.Launch.Count
 		c.Varied += seen.Varied
 		c.Seconds += seen.Seconds
-		c.Launch = seen.Launch
+		l := *seen.Launch
+		l.Others = l.Together() || c.Launch != nil && c.Launch.Together()
+		c.Launch = &l
 	}
 	if s.Graphs > 0 {
 		t.notes = append(t.notes, fmt.Sprintf("%d launches of graphs: their kernels are not tuned there",

@@ -350,13 +350,16 @@ func (c *Collector) End(p *profile.Process, sum profile.Summary) {
 	for _, seen := range sum.Kernels {
 		s := c.shape(seen.Launch)
 		u := useOf(seen)
+		together := s.use.Together || u.Together // also of what became nodes
 		switch {
 		case s.use.Count > 0 && u.Count == 0: // here it became nodes of graphs alone
+			s.use.Together = together
 			continue
 		case s.use.Count > 0: // another process launched it too
 			u = s.use.join(u)
 		}
 		s.use = u
+		s.use.Together = together
 		s.seconds = 0
 		s.sets = s.sets.Join(seen.Sets)
 		s.watched, s.beside = s.watched+seen.Watched, s.beside+seen.Beside

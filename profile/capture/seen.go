@@ -192,7 +192,7 @@ func (s *shape) one(sets *profile.Sets, set profile.Set) Seen {
 	l.Params = slices.Clone(l.Params)
 	u := Use{Set: nameOf(spans(l.Params), sets, set), Count: set.Count, Seconds: set.Seconds,
 		Sampled: set.Sampled,
-		Asked:   s.use.Asked, Past: s.use.Past, Row: s.use.Row}
+		Asked:   s.use.Asked, Together: s.use.Together, Past: s.use.Past, Row: s.use.Row}
 	if sets.Varies() {
 		u.Varied = max(0, set.Count-1)
 	}
