@@ -62,6 +62,7 @@ type shape struct {
 	courses  map[string]*course // of sets, by their values
 	seconds  float64            // on the device, of processes that live, as of the last question
 	use      Use                // of processes that have ended
+	params   []profile.Param    // of the first one
 	sets     profile.Sets
 	watched  float64
 	beside   float64
@@ -357,6 +358,10 @@ func (c *Collector) End(p *profile.Process, sum profile.Summary) {
 			continue
 		case s.use.Count > 0: // another process launched it too
 			u = s.use.join(u)
+			u.differ(s.params, seen.Launch.Params)
+		}
+		if s.use.Count == 0 {
+			s.params = seen.Launch.Params
 		}
 		s.use = u
 		s.use.Together = together
@@ -377,6 +382,21 @@ func (c *Collector) End(p *profile.Process, sum profile.Summary) {
 			fmt.Sprintf("process %d ended abruptly: its launch counts may be too low", p.PID))
 	}
 	c.notes = append(c.notes, sum.Notes...)
+}
+
+// differ notes which bytes of arguments are others in another process' first launch.
+func (u *Use) differ(a, b []profile.Param) {
+	for i := range u.Params {
+		if i >= len(a) || i >= len(b) {
+			break
+		}
+		same, x, y := u.Params[i].Same, a[i].Value, b[i].Value
+		for k := range same {
+			if k >= len(x) || k >= len(y) || x[k] != y[k] {
+				same[k] = 0
+			}
+		}
+	}
 }
 
 // join adds up what two processes did with one configuration.
