@@ -150,6 +150,7 @@ type Launch struct {
 	// the program asks the driver how many registers the kernel has, or how many of its blocks fit;
 	// known at the process' end
 	Asked            bool
+	Others           bool     `json:",omitempty"` // other launches of the configuration are cooperative, or in clusters
 	LaunchAttributes []string `json:",omitempty"` // of cuLaunchKernelEx, by name
 	// the program launches it past its host stub (as a graph's node, as cooperative, with
 	// attributes): what is built for it is the kernel itself, never a second entry
@@ -178,7 +179,7 @@ type Launch struct {
 // Together tells whether the launch fails where fewer of the kernel's blocks are resident at a time
 // than the program counts on: as cooperative, or in clusters.
 func (l *Launch) Together() bool {
-	return slices.Contains(l.LaunchAttributes, "cooperative") ||
+	return l.Others || slices.Contains(l.LaunchAttributes, "cooperative") ||
 		slices.Contains(l.LaunchAttributes, "cluster dimension")
 }
 

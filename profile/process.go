@@ -25,6 +25,9 @@ const helloLimit = 10 * time.Second
 // usualStand is how long a program stands still while memory is read for a capture, at the most.
 const usualStand = 10 * time.Second
 
+// noDevice is why a launch is left alone of whose GPU nothing is known.
+const noDevice = "it runs on a GPU that the agent does not describe"
+
 // answerLimit is what the agent may take for what needs no run of a kernel: copies of all memory,
 // comparisons, loading.
 var answerLimit = 2 * time.Minute
@@ -223,6 +226,21 @@ func (p *process) launch(in *reader) (*Launch, error) {
 		l.Cubin, l.CubinPath = m.hash, m.path
 		l.module = m
 	}
+	p.repeatable(l, m)
+	if s, ok := p.shapes[l.id]; ok {
+		now := *s // the process goes on to count
+		now.Sets = s.Sets.clone()
+		l.SoFar = &now
+	} else {
+		s := &Seen{Launch: l}
+		p.shapes[l.id] = s
+		p.order = append(p.order, s)
+	}
+	return l, nil
+}
+
+// repeatable enters why a launch can't be repeated here, or elsewhere, beside the agent's reasons.
+func (p *process) repeatable(l *Launch, m *module) {
 	here, elsewhere := "its cubin is not known", "its cubin is not known"
 	switch {
 	case m == nil:
@@ -234,18 +252,11 @@ func (p *process) launch(in *reader) (*Launch, error) {
 			here, _ = m.contents.unrepeatable(l.Kernel, false)
 		}
 	}
+	if l.Device == nil { // the agent describes the first 32
+		here, elsewhere = noDevice, noDevice
+	}
 	l.LeaveAlone = cmp.Or(l.LeaveAlone, here, p.heap())
 	l.NotElsewhere = cmp.Or(l.NotElsewhere, elsewhere)
-	if s, ok := p.shapes[l.id]; ok {
-		now := *s // the process goes on to count
-		now.Sets = s.Sets.clone()
-		l.SoFar = &now
-	} else {
-		s := &Seen{Launch: l}
-		p.shapes[l.id] = s
-		p.order = append(p.order, s)
-	}
-	return l, nil
 }
 
 // heap says why nothing can be repeated inside a program that has a heap on the device: any kernel

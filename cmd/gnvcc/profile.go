@@ -115,9 +115,17 @@ func showProfile(s *capture.Store, program string, asJSON bool) error {
 	return printProfile(stdout(), p)
 }
 
+// on names the GPU of a line where the program ran on several models.
+func on(p *capture.Profile, l capture.Line) string {
+	if p.Devices() == p.On(l) {
+		return ""
+	}
+	return ", on " + p.On(l)
+}
+
 // printProfile prints configurations, the heaviest first, each with its sets of values.
 func printProfile(w io.Writer, p *capture.Profile) error {
-	fmt.Fprintf(w, "%s: %d runs on %s, %.3g s on the GPU (estimated from the launches that were timed)", p.Program, p.Runs, p.Device, p.Seconds)
+	fmt.Fprintf(w, "%s: %d runs on %s, %.3g s on the GPU (estimated from the launches that were timed)", p.Program, p.Runs, p.Devices(), p.Seconds)
 	if p.Peak > 0 {
 		fmt.Fprintf(w, ", %.1f MiB of its memory at most", float64(p.Peak)/(1<<20))
 	}
@@ -134,7 +142,7 @@ func printProfile(w io.Writer, p *capture.Profile) error {
 			beside = fmt.Sprintf("%.0f %%", 100*l.Beside/l.Watched)
 		}
 		row(profile.Set{Seconds: l.Seconds, Count: l.Count, Sampled: l.Sampled}, fmt.Sprintf("%d\t%s\t%s\t%s", l.Varied, beside, policy.ShortName(l.Kernel),
-			policy.Shape{Grid: l.Grid, Block: l.Block, Dynamic: l.Dynamic}))
+			policy.Shape{Grid: l.Grid, Block: l.Block, Dynamic: l.Dynamic})+on(p, l))
 		parts, rest := l.Parts()
 		for _, x := range parts {
 			row(x.Set, "\t\t  with "+x.Words+"\t")

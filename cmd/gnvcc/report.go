@@ -485,9 +485,9 @@ func programs(mine *scope, decisions []cache.Decision) []page.Program {
 		if !mine.has(p) {
 			continue
 		}
-		x := page.Program{Name: mine.short(p.Program), Device: p.Device, Seconds: p.Seconds}
+		x := page.Program{Name: mine.short(p.Program), Device: p.Devices(), Seconds: p.Seconds}
 		for _, l := range p.Shapes {
-			r, why := foundFor(l, by[l.Kernel+"\x00"+p.Device])
+			r, why := foundFor(l, by[l.Kernel+"\x00"+p.On(l)])
 			if r != 1 {
 				x.Faster += l.Seconds
 			}

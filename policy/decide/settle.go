@@ -25,6 +25,7 @@ import (
 // A Result is one kernel as a run left it.
 type Result struct {
 	Kernel   policy.Kernel
+	Device   string          // the model of the GPU
 	Decision *cache.Decision // nil if nothing was measured or decided
 	Alone    []Alone         // what was left alone, and why
 	Lost     string          // what ended a process while this kernel was tuned
@@ -65,7 +66,7 @@ func (t *Run) Settle() []Result {
 	flags := t.fileFlags(eligible)
 	var out []Result
 	for _, k := range t.Kernels {
-		r := Result{Kernel: k.Kernel, Lost: k.Lost, Alone: k.leftAlone()}
+		r := Result{Kernel: k.Kernel, Device: k.Device, Lost: k.Lost, Alone: k.leftAlone()}
 		if k.Lost == "" && k.Identity != "" {
 			if t.Options.Judged {
 				t.judged(&r, k, eligible[k], flags[k.File])

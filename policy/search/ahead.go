@@ -15,7 +15,7 @@ const behind = 1000
 func (t *Tuner) Ahead(of Captured) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	k := t.byName[of.Cubin+" "+of.Kernel]
+	k := t.byName[of.id()]
 	if k == nil || k.Alone != "" || k.Lost != "" || t.ended || t.ctx.Err() != nil {
 		return
 	}

@@ -25,8 +25,8 @@ func TestCompiledAhead(t *testing.T) {
 		l := g.launched(p, "_Z1aPfi", "module", at, []byte{9, 0, 0, 0})
 		l.Count = 40
 		tuner.End(p, profile.Summary{Whole: true, Kernels: []profile.Seen{{Launch: l, Seconds: 1}}})
-		tuner.Ahead(Captured{"module", "_Z1aPfi", shape(5, 32)}) // not a launch of the program's
-		tuner.Ahead(Captured{"module", "_Z1aPfi", at})
+		tuner.Ahead(Captured{"module", "_Z1aPfi", shape(5, 32), simDevice.Name}) // not a launch of the program's
+		tuner.Ahead(Captured{"module", "_Z1aPfi", at, simDevice.Name})
 		compiled := func() (n int, twice string) {
 			g.mu.Lock()
 			defer g.mu.Unlock()
@@ -61,7 +61,7 @@ func TestCompiledAhead(t *testing.T) {
 			t.Errorf("%s was compiled twice, or is banned", twice)
 		}
 		asked := 0
-		for _, tr := range tuner.kernels["id-_Z1aPfi"].configs[at].Notebook.Trials {
+		for _, tr := range tuner.kernels["id-_Z1aPfi"+simDevice.Name].configs[at].Notebook.Trials {
 			if !strings.Contains(tr.Text, "maxnreg") {
 				asked++
 			}
@@ -69,7 +69,7 @@ func TestCompiledAhead(t *testing.T) {
 		if jobs > 1 && (before > asked+3 || all < before) {
 			t.Errorf("%d recipes were compiled ahead, of which the search wanted %d", before, asked)
 		}
-		tuner.Ahead(Captured{"module", "_Z1aPfi", at}) // it has been searched
+		tuner.Ahead(Captured{"module", "_Z1aPfi", at, simDevice.Name}) // it has been searched
 		tuner.Finish()
 	}
 }

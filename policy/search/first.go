@@ -43,7 +43,7 @@ func (t *Tuner) GoOn(of Captured) {
 func (t *Tuner) Progress(of Captured) (gain float64, tried, cut bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	k, c := t.byName[of.Cubin+" "+of.Kernel], t.at(of)
+	k, c := t.byName[of.id()], t.at(of)
 	if c == nil {
 		return 0, false, false
 	}
@@ -52,7 +52,7 @@ func (t *Tuner) Progress(of Captured) (gain float64, tried, cut bool) {
 
 // at is what is known of a configuration, nil: nothing.
 func (t *Tuner) at(of Captured) *config {
-	if k := t.byName[of.Cubin+" "+of.Kernel]; k != nil {
+	if k := t.byName[of.id()]; k != nil {
 		return k.configs[of.Shape]
 	}
 	return nil

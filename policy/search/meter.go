@@ -51,7 +51,7 @@ func (m *meter) to(s step) (before step) {
 // metered adds a search's steps to those of its configuration; the tuner is locked.
 func (t *Tuner) metered(x *search) {
 	x.meter.to(thinking)
-	is := Captured{x.l.Cubin, x.l.Kernel, x.c.Shape}
+	is := capturedOf(x.l, x.c.Shape)
 	if t.spentOn[is] == nil {
 		t.spentOn[is] = map[step]time.Duration{}
 	}

@@ -114,7 +114,7 @@ func (t *Tuner) Vary(ctx context.Context, variation int, l *profile.Launch,
 func (t *Tuner) Decided(l Captured) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	k := t.byName[l.Cubin+" "+l.Kernel]
+	k := t.byName[l.id()]
 	return k != nil && k.Alone == "" && k.Lost == "" && len(k.Winners()) > 0
 }
 
@@ -122,7 +122,7 @@ func (t *Tuner) Decided(l Captured) bool {
 func (t *Tuner) Missed(l Captured, capture string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	k := t.byName[l.Cubin+" "+l.Kernel]
+	k := t.byName[l.id()]
 	if k == nil || k.Alone != "" || k.Lost != "" {
 		return false
 	}
@@ -152,7 +152,7 @@ func (t *Tuner) Short(l Captured) bool {
 func (t *Tuner) Unsearched(l Captured) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	k := t.byName[l.Cubin+" "+l.Kernel]
+	k := t.byName[l.id()]
 	if k == nil {
 		return ""
 	}
@@ -183,7 +183,7 @@ func (t *Tuner) ManyGrids(l Captured) {
 func (t *Tuner) Again(l Captured) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	k := t.byName[l.Cubin+" "+l.Kernel]
+	k := t.byName[l.id()]
 	if k == nil {
 		return false
 	}
@@ -200,4 +200,11 @@ func (t *Tuner) Again(l Captured) bool {
 type Captured struct {
 	Cubin, Kernel string
 	Shape         policy.Shape
+	Device        string // the model of GPU: a kernel on another one is searched by itself
+}
+
+func (c Captured) id() string { return c.Cubin + " " + c.Kernel + " " + c.Device }
+
+func capturedOf(l *profile.Launch, shape policy.Shape) Captured {
+	return Captured{l.Cubin, l.Kernel, shape, deviceOfLaunch(l)}
 }

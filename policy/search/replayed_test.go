@@ -66,7 +66,7 @@ func (g *simGPU) replaysGrid(tuner *Tuner, nth, grid int) (p *profile.Launch, s 
 }
 
 func captured() Captured {
-	return Captured{Cubin: "module", Kernel: "_Z1aPfi", Shape: shape(1000, 256)}
+	return Captured{Cubin: "module", Kernel: "_Z1aPfi", Shape: shape(1000, 256), Device: simDevice.Name}
 }
 
 // A kernel that register caps make faster, 48 most; what is wrong with 48 is said by trouble.
@@ -252,12 +252,12 @@ func TestCheckOnly(t *testing.T) {
 	o.Levers = []string{"maxnreg"}
 	tuner := NewTuner(context.Background(), o, g, g, g, nil)
 	first, _, _ := g.replays(tuner, 1)
-	tuner.CheckOnly(Captured{Cubin: "module", Kernel: "_Z1aPfi", Shape: shape(500, 256)})
+	tuner.CheckOnly(Captured{Cubin: "module", Kernel: "_Z1aPfi", Shape: shape(500, 256), Device: simDevice.Name})
 	second, _, tuned := g.replaysGrid(tuner, 1, 500)
 	if !tuned {
 		t.Fatal("it was not looked at")
 	}
-	k := tuner.byName["module _Z1aPfi"]
+	k := tuner.byName["module _Z1aPfi "+simDevice.Name]
 	tried := k.configs[shape(500, 256)].Notebook.Trials
 	if len(tried) != len(k.Winners()) || len(tried) == 0 {
 		t.Errorf("%d trials of %d winners", len(tried), len(k.Winners()))

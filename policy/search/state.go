@@ -102,10 +102,8 @@ func (k *kernel) config(l *profile.Launch, t *Tuner) *config {
 	if c := k.configs[shape]; c != nil {
 		return c
 	}
-	device := deviceOfLaunch(l)
-	k.Device = device
 	c := &config{Config: decide.Config{Shape: shape, Launch: l}, fresh: map[string]bool{},
-		key: decide.Key(k.Identity, device, shape, t.o.Leave())}
+		key: decide.Key(k.Identity, k.Device, shape, t.o.Leave())}
 	if k.Identity != "" {
 		c.Notebook = decide.Read(t.memory, c.key, k.Identity)
 	}

@@ -35,9 +35,10 @@ type Tuner struct {
 	brief    *Look         // of the next search; nil: it takes the whole budget at once
 	aside    time.Duration
 
-	mu      sync.Mutex // held during Tune too: two processes must not disturb each other's clocks
-	kernels map[string]*kernel
-	byName  map[string]*kernel // by cubin and name
+	// held during Tune too: two processes must not disturb each other's clocks
+	mu      sync.Mutex
+	kernels map[string]*kernel // by identity and device
+	byName  map[string]*kernel // by Captured.id
 	order   []*kernel
 	checks  map[Captured]bool // on which winners are checked, and none looked for
 	grids   map[Captured]bool // ManyGrids
@@ -168,7 +169,7 @@ func (t *Tuner) look(k *kernel, c *config, l *profile.Launch, x *search) error {
 	switch {
 	case !c.Searched():
 		c.Phase = decide.Searched
-		if k.Searched() > t.o.Full || t.checks[Captured{l.Cubin, l.Kernel, c.Shape}] {
+		if k.Searched() > t.o.Full || t.checks[capturedOf(l, c.Shape)] {
 			return x.revisit() // only what won elsewhere
 		}
 		c.Own = true
@@ -199,7 +200,7 @@ func (t *Tuner) search(ctx context.Context, k *kernel, c *config, l *profile.Lau
 	sit := &lever.Situation{Kernel: &k.Kernel, Shape: c.Shape, Device: d, Known: known,
 		Values: policy.Values(&k.Kernel, l), Options: &t.o, Trial: c.Trial, Largest: l.MaxThreads}
 	sit.Device.SMs = l.Device.Multiprocessors
-	sit.ManyGrids = t.grids[Captured{l.Cubin, l.Kernel, c.Shape}]
+	sit.ManyGrids = t.grids[capturedOf(l, c.Shape)]
 	for _, other := range k.Configs {
 		sit.Shapes = append(sit.Shapes, other.Shape)
 	}
@@ -251,7 +252,9 @@ func (t *Tuner) End(p *profile.Process, s profile.Summary) {
 		c.Count += seen.Launch.Count
 		c.Varied += seen.Varied
 		c.Seconds += seen.Seconds
-		c.Launch = seen.Launch
+		l := *seen.Launch
+		l.Others = l.Together() || c.Launch != nil && c.Launch.Together()
+		c.Launch = &l
 	}
 	if s.Graphs > 0 {
 		t.notes = append(t.notes, fmt.Sprintf("%d launches of graphs: their kernels are not tuned there",
@@ -266,7 +269,7 @@ func (t *Tuner) End(p *profile.Process, s profile.Summary) {
 
 // kernel returns what a launch's kernel is, nil if the user did not ask for it.
 func (t *Tuner) kernel(l *profile.Launch) *kernel {
-	id := l.Cubin + " " + l.Kernel
+	id, device := capturedOf(l, policy.Shape{}).id(), deviceOfLaunch(l)
 	if k, ok := t.byName[id]; ok {
 		return k
 	}
@@ -279,14 +282,14 @@ func (t *Tuner) kernel(l *profile.Launch) *kernel {
 	}
 	switch {
 	case err != nil:
-		k = &kernel{Findings: decide.Findings{Kernel: policy.Kernel{Name: l.Kernel},
+		k = &kernel{Findings: decide.Findings{Kernel: policy.Kernel{Name: l.Kernel}, Device: device,
 			Alone: policy.FirstLine(err)}}
 		k.Default.Registers = l.Registers
-	case t.kernels[known.Identity] != nil: // the same kernel in another module
-		k = t.kernels[known.Identity]
+	case t.kernels[known.Identity+device] != nil: // the same kernel in another module
+		k = t.kernels[known.Identity+device]
 		k.For = slices.Compact(slices.Sorted(slices.Values(append(k.For, known.For...))))
 	default:
-		k = &kernel{Findings: decide.Findings{Kernel: *known, Alone: known.Alone}}
+		k = &kernel{Findings: decide.Findings{Kernel: *known, Device: device, Alone: known.Alone}}
 		if t.o.InPlace && k.Alone == "" && k.Awaits != "" {
 			k.Alone = fmt.Sprintf(
 				"its blocks may wait (%s), maybe for the host or another kernel: that can't be repeated inside the program", k.Awaits)
@@ -294,8 +297,8 @@ func (t *Tuner) kernel(l *profile.Launch) *kernel {
 		if k.Bounds != "" && t.o.Keep && k.Alone == "" {
 			t.progress.Note(fmt.Sprintf("%s: %s is kept", k.Label(), k.Bounds))
 		}
-		t.kernels[known.Identity] = k
-		k.remember(t, deviceOfLaunch(l))
+		t.kernels[known.Identity+device] = k
+		k.remember(t, device)
 	}
 	if k.configs == nil {
 		k.configs = map[policy.Shape]*config{}

@@ -33,6 +33,7 @@ type account struct {
 type row struct {
 	at      policy.Shape
 	Kernel  string  `json:"kernel"`
+	Device  string  `json:"device,omitempty"` // the model of the GPU
 	Capture string  `json:"capture,omitempty"`
 	Seconds float64 `json:"seconds"`       // on the device, in the program
 	Same    bool    `json:"same"`          // replayed, with the bits that the program had
@@ -75,7 +76,7 @@ func (a *account) enter(seen []capture.Seen, why func(capture.Seen) string) {
 			reason = otherSizes
 		}
 		a.rows = append(a.rows, row{at: policy.ShapeOf(s.Profile().Launch), Kernel: s.Launch.Kernel,
-			Seconds: s.Use.Seconds, Why: cmp.Or(why(s), reason)})
+			Device: deviceName(s.Launch), Seconds: s.Use.Seconds, Why: cmp.Or(why(s), reason)})
 	}
 	a.captured(list)
 }
@@ -88,7 +89,21 @@ func (a *account) graphs(unseen []capture.Graphs) {
 }
 
 // kind is what launches have in common that differ in size and values alone.
-func kind(l *profile.Launch) string { return fmt.Sprint(l.Cubin, l.Kernel, l.Dynamic) }
+func kind(l *profile.Launch) string {
+	return fmt.Sprint(l.Cubin, l.Kernel, l.Dynamic, deviceName(l))
+}
+
+func deviceName(l *profile.Launch) string {
+	if l.Device == nil {
+		return ""
+	}
+	return l.Device.Name
+}
+
+// about tells whether a result is about a row.
+func (r *row) about(of *decide.Result) bool {
+	return r.Kernel == of.Kernel.Name && r.Device == of.Device
+}
 
 // settle ends the account by what was decided. Nothing is known of a kernel whose search was lost,
 // and of sizes that nobody measured only of those between measured ones, for which these stand.
@@ -97,7 +112,7 @@ func (a *account) settle(results []decide.Result) {
 	for _, r := range results {
 		cut := false
 		for i := range a.rows {
-			if x := &a.rows[i]; x.Kernel == r.Kernel.Name && x.Why == "" {
+			if x := &a.rows[i]; x.about(&r) && x.Why == "" {
 				if cut = cut || x.Cut; r.Lost != "" {
 					x.Why = "it stays as it is, since its search was lost: " + r.Lost
 				}
@@ -105,7 +120,7 @@ func (a *account) settle(results []decide.Result) {
 		}
 		for i := range a.rows {
 			x := &a.rows[i]
-			if x.Kernel == r.Kernel.Name && (x.Why == otherSizes || x.Capture == "") && r.Lost == "" &&
+			if x.about(&r) && (x.Why == otherSizes || x.Capture == "") && r.Lost == "" &&
 				slices.Contains(r.Between, x.at) {
 				x.Why, x.Cut = "", cut
 			}
@@ -118,8 +133,8 @@ func (a *account) captured(list []*capture.Manifest) {
 	a.at = map[string]int{}
 	for _, m := range list {
 		a.at[m.ID] = len(a.rows)
-		a.rows = append(a.rows, row{at: configuration(m).Shape, Kernel: m.Kernel, Capture: m.ID,
-			Seconds: m.Weight(), Why: tooSmall})
+		a.rows = append(a.rows, row{at: configuration(m).Shape, Kernel: m.Kernel,
+			Device: m.Device, Capture: m.ID, Seconds: m.Weight(), Why: tooSmall})
 	}
 }
 

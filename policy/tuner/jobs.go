@@ -176,7 +176,8 @@ func threads(m *capture.Manifest) int {
 }
 
 func kindOf(m *capture.Manifest) string {
-	return kind(&profile.Launch{Cubin: m.Cubin, Kernel: m.Kernel, Dynamic: m.Dynamic})
+	return kind(&profile.Launch{Cubin: m.Cubin, Kernel: m.Kernel, Dynamic: m.Dynamic,
+		Device: &profile.Device{Name: m.Device}})
 }
 
 // manyGrids tells of a capture whose kernel is launched in other sizes for most of its time, so
@@ -188,5 +189,5 @@ const ownGrid = 0.2
 
 func configuration(m *capture.Manifest) search.Captured {
 	return search.Captured{Cubin: m.Cubin, Kernel: m.Kernel, Shape: policy.Shape{Grid: m.Grid,
-		Block: m.Block, Dynamic: m.Dynamic, Set: m.Use.Set}}
+		Block: m.Block, Dynamic: m.Dynamic, Set: m.Use.Set}, Device: m.Device}
 }

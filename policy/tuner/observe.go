@@ -149,10 +149,14 @@ func (w *ReplaySearch) searchSeen(r *run, run Observed) (profile.Exit, error) {
 	for _, s := range run.Seen {
 		total += s.Use.Seconds
 	}
+	floor := floorOf(run.Seen, total)
 	missing := func(s capture.Seen) string {
 		share := s.Use.Seconds / max(total, 1e-12)
-		if s.Why != "" || share < smallest || w.Profile != nil {
+		if s.Why != "" || share < floor || w.Profile != nil {
 			return s.Why
+		}
+		if share < smallest {
+			return manyMissing
 		}
 		return fmt.Sprintf(
 			"no launch of it was captured, though it takes %.0f %% of the time: a second run is needed",
@@ -178,7 +182,7 @@ func (w *ReplaySearch) searchSeen(r *run, run Observed) (profile.Exit, error) {
 		if len(s.Captures) > 0 {
 			continue
 		}
-		if why := missing(s); why != "" {
+		if why := missing(s); why != "" && why != manyMissing { // that is said once, at the end
 			w.Tuner.LeftAlone(p.Launch, why)
 		}
 	}
@@ -194,6 +198,19 @@ func (w *ReplaySearch) searchSeen(r *run, run Observed) (profile.Exit, error) {
 	w.counted = w.spread == nil
 	w.Search(signals.Rest(), jobs)
 	return exit, w.Captures.Trim(w.Limits)
+}
+
+// manyMissing is why a kernel of very many has no capture: each takes next to nothing, and all of
+// them together most of the time.
+const manyMissing = "of so many kernels not each was captured: a second run captures the heaviest"
+
+// floorOf is the share of a run's time below which nothing is looked at.
+func floorOf(seen []capture.Seen, total float64) float64 {
+	var shares []float64
+	for _, s := range seen {
+		shares = append(shares, s.Use.Seconds/max(total, 1e-12))
+	}
+	return capture.Floor(shares)
 }
 
 // again searches on the captures that there are.

@@ -11,7 +11,8 @@ import (
 // was left alone. A kernel that was loaded with its recipe in it gains nothing more.
 func (a *account) pieces(results []decide.Result) []policy.Piece {
 	type times struct{ before, after float64 }
-	by, short := map[string]times{}, map[string]string{}
+	type of struct{ kernel, device string }
+	by, short := map[of]times{}, map[string]string{}
 	for _, r := range results {
 		short[r.Kernel.Name] = r.Kernel.Short
 		if r.Decision == nil {
@@ -21,15 +22,16 @@ func (a *account) pieces(results []decide.Result) []policy.Piece {
 		if r.Decision.Recipe == "" || r.Kernel.Applied != "" {
 			after = before
 		}
-		t := by[r.Kernel.Name]
-		by[r.Kernel.Name] = times{t.before + before, t.after + after}
+		is := of{r.Kernel.Name, r.Device}
+		t := by[is]
+		by[is] = times{t.before + before, t.after + after}
 	}
 	var out []policy.Piece
 	for _, row := range a.rows {
 		p := policy.Piece{Kernel: cmp.Or(short[row.Kernel], policy.ShortName(row.Kernel)),
 			Seconds: row.Seconds, After: row.Seconds, Why: row.Why,
 			Cut: row.Cut && row.Why == ""}
-		if t := by[row.Kernel]; t.before > 0 {
+		if t := by[of{row.Kernel, row.Device}]; t.before > 0 {
 			p.After *= t.after / t.before
 		}
 		out = append(out, p)

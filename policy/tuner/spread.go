@@ -165,10 +165,10 @@ func (s *spreading) tasks(list []Job) []*task {
 			s.w.account.replayed(m, false, "", err)
 			continue
 		}
-		t := by[k.Identity]
+		t := by[k.Identity+m.Device]
 		if t == nil {
 			t = &task{kernel: k, device: m.Device, last: -1}
-			by[k.Identity] = t
+			by[k.Identity+m.Device] = t
 			all = append(all, t)
 		}
 		t.jobs, t.share = append(t.jobs, j), t.share+j.Share
@@ -337,7 +337,7 @@ func (s *spreading) share(t *task, sum float64, workers int) time.Duration {
 // unsearched notes a task that was lost twice. The caller has the lock.
 func (s *spreading) unsearched(t *task, err error) {
 	s.w.Say("%s was not searched: %v", t.kernel.Short, err)
-	s.results = append(s.results, decide.Result{Kernel: *t.kernel,
+	s.results = append(s.results, decide.Result{Kernel: *t.kernel, Device: t.device,
 		Alone: []decide.Alone{{Reason: "not searched: " + err.Error()}}})
 	for _, j := range t.jobs {
 		s.w.account.replayed(j.Capture, false, "", err)
@@ -416,7 +416,7 @@ func (s *spreading) take(t *task, done *Done) error {
 			return err
 		}
 	}
-	result := decide.Result{Kernel: *t.kernel, Lost: done.Lost}
+	result := decide.Result{Kernel: *t.kernel, Device: t.device, Lost: done.Lost}
 	for _, reason := range done.Alone {
 		result.Alone = append(result.Alone, decide.Alone{Reason: reason})
 	}

@@ -52,7 +52,8 @@ type Collector struct {
 	have     kept // the packers', which come one after the other
 }
 
-// A shape is a configuration of a kernel: grid, block and dynamic shared memory.
+// A shape is a configuration of a kernel: grid, block and dynamic shared memory, on one model of
+// GPU: where a program uses several, each has times of its own.
 type shape struct {
 	launch   *profile.Launch
 	why      string // not captured so far, because
@@ -61,6 +62,7 @@ type shape struct {
 	courses  map[string]*course // of sets, by their values
 	seconds  float64            // on the device, of processes that live, as of the last question
 	use      Use                // of processes that have ended
+	params   []profile.Param    // of the first one
 	sets     profile.Sets
 	watched  float64
 	beside   float64
@@ -126,7 +128,7 @@ func (c *Collector) knows(p *Profile) {
 var _ profile.Capturer = (*Collector)(nil)
 
 func (c *Collector) shape(l *profile.Launch) *shape {
-	key := fmt.Sprint(l.Cubin, l.Kernel, l.Grid, l.Block, l.Dynamic)
+	key := fmt.Sprint(l.Cubin, l.Kernel, l.Grid, l.Block, l.Dynamic, deviceOf(l))
 	s := c.shapes[key]
 	if s == nil {
 		s = &shape{launch: l}
@@ -134,6 +136,14 @@ func (c *Collector) shape(l *profile.Launch) *shape {
 		c.order = append(c.order, s)
 	}
 	return s
+}
+
+// deviceOf is the model of the GPU that a launch is for, "" where that is not known.
+func deviceOf(l *profile.Launch) string {
+	if l.Device == nil {
+		return ""
+	}
+	return l.Device.Name
 }
 
 // Start is profile's.
@@ -341,13 +351,20 @@ func (c *Collector) End(p *profile.Process, sum profile.Summary) {
 	for _, seen := range sum.Kernels {
 		s := c.shape(seen.Launch)
 		u := useOf(seen)
+		together := s.use.Together || u.Together // also of what became nodes
 		switch {
 		case s.use.Count > 0 && u.Count == 0: // here it became nodes of graphs alone
+			s.use.Together = together
 			continue
 		case s.use.Count > 0: // another process launched it too
 			u = s.use.join(u)
+			u.differ(s.params, seen.Launch.Params)
+		}
+		if s.use.Count == 0 {
+			s.params = seen.Launch.Params
 		}
 		s.use = u
+		s.use.Together = together
 		s.seconds = 0
 		s.sets = s.sets.Join(seen.Sets)
 		s.watched, s.beside = s.watched+seen.Watched, s.beside+seen.Beside
@@ -365,6 +382,21 @@ func (c *Collector) End(p *profile.Process, sum profile.Summary) {
 			fmt.Sprintf("process %d ended abruptly: its launch counts may be too low", p.PID))
 	}
 	c.notes = append(c.notes, sum.Notes...)
+}
+
+// differ notes which bytes of arguments are others in another process' first launch.
+func (u *Use) differ(a, b []profile.Param) {
+	for i := range u.Params {
+		if i >= len(a) || i >= len(b) {
+			break
+		}
+		same, x, y := u.Params[i].Same, a[i].Value, b[i].Value
+		for k := range same {
+			if k >= len(x) || k >= len(y) || x[k] != y[k] {
+				same[k] = 0
+			}
+		}
+	}
 }
 
 // join adds up what two processes did with one configuration.

@@ -17,7 +17,8 @@ const (
 	mostSizes  = 8 // of a family, beyond which only heavy ones are
 )
 
-// A family is all launches of a kernel that differ in nothing but grid and block.
+// A family is all launches of a kernel on one model of GPU that differ in nothing but grid and
+// block.
 type family struct {
 	sizes   []size  // of which a capture was asked for
 	seconds float64 // of all launches; at the run's end
@@ -36,7 +37,7 @@ func familyOf(cubin, kernel string, dynamic int) string {
 }
 
 func (c *Collector) family(l *profile.Launch) *family {
-	key := familyOf(l.Cubin, l.Kernel, l.Dynamic)
+	key := familyOf(l.Cubin, l.Kernel, l.Dynamic) + deviceOf(l)
 	if c.families[key] == nil {
 		c.families[key] = &family{}
 	}

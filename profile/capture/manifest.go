@@ -109,6 +109,8 @@ type Use struct {
 	Params []Param `json:"params,omitempty"`
 	// the program asks for the kernel's registers or occupancy
 	Asked bool `json:"asked,omitempty"`
+	// some of the launches are cooperative, or in clusters (profile.Launch.Together)
+	Together bool `json:"together,omitempty"`
 	// the program launches it past its host stub
 	Past bool `json:"past,omitempty"`
 	// more than half of the configuration's launches came directly behind one of the same
@@ -124,7 +126,8 @@ type Param struct {
 // useOf reads a Use from what a process' agent counted.
 func useOf(s profile.Seen) Use {
 	u := Use{Count: s.Launch.Count, Varied: s.Varied, Seconds: s.Seconds, Sampled: s.Sampled,
-		Asked: s.Launch.Asked, Past: s.Launch.Past, Row: 2*s.Rows > s.Launch.Count}
+		Asked: s.Launch.Asked, Together: s.Launch.Together(), Past: s.Launch.Past,
+		Row: 2*s.Rows > s.Launch.Count}
 	for _, p := range s.Launch.Params {
 		u.Params = append(u.Params, Param{Same: p.Same, Align: p.Align})
 	}
@@ -146,6 +149,7 @@ func (m *Manifest) Weight() float64 {
 func (u Use) Apply(l *profile.Launch) {
 	l.Count, l.Set = max(u.Count/max(u.Sets, 1), 1), u.Set
 	l.Asked, l.Past = u.Asked, l.Past || u.Past
+	l.Others = l.Others || u.Together
 	for i := range l.Params {
 		if i < len(u.Params) && len(u.Params[i].Same) == len(l.Params[i].Value) {
 			l.Params[i].Same, l.Params[i].Align = u.Params[i].Same, u.Params[i].Align

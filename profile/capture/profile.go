@@ -28,7 +28,7 @@ type Profile struct {
 	Program string    `json:"program"` // path of the executable
 	Runs    int       `json:"runs"`
 	Last    time.Time `json:"last"`
-	Device  string    `json:"device"`
+	Device  string    `json:"device"`  // of the last run
 	Peak    int64     `json:"peak"`    // device memory, bytes, the most at a time
 	Seconds float64   `json:"seconds"` // on the device, estimated from samples
 	Shapes  []Line    `json:"shapes"`  // the heaviest first
@@ -43,6 +43,7 @@ type Line struct {
 	Grid    [3]int  `json:"grid"`
 	Block   [3]int  `json:"block"`
 	Dynamic int     `json:"dynamic"`
+	Device  string  `json:"device,omitempty"` // where it ran; "": on the profile's
 	Count   int     `json:"count"`
 	Varied  int     `json:"varied"` // launches with other arguments than the first
 	Sampled int     `json:"sampled"`
@@ -56,7 +57,7 @@ type Line struct {
 	Params  []Span       `json:"params,omitempty"` // where the arguments lie in the sets' values
 	Sets    profile.Sets `json:"sets"`             // of argument values
 
-	device, program string
+	program string
 }
 
 // A Span is an argument's place, bytes.
@@ -65,7 +66,26 @@ type Span struct {
 	Size   int `json:"size"`
 }
 
-func (l Line) key() string { return fmt.Sprint(l.Cubin, l.Kernel, l.Grid, l.Block, l.Dynamic) }
+func (l Line) key() string {
+	return fmt.Sprint(l.Cubin, l.Kernel, l.Grid, l.Block, l.Dynamic, l.Device)
+}
+
+// On is the model of the GPU that a line of the profile is about.
+func (p *Profile) On(l Line) string { return cmp.Or(l.Device, p.Device) }
+
+// Devices are the models of GPU that a program ran on.
+func (p *Profile) Devices() string {
+	names := []string{}
+	if p.Device != "" {
+		names = append(names, p.Device)
+	}
+	for _, l := range p.Shapes {
+		if on := p.On(l); on != "" && !slices.Contains(names, on) {
+			names = append(names, on)
+		}
+	}
+	return strings.Join(names, " and ")
+}
 
 // add adds what another run did with the configuration.
 func (l *Line) add(n Line) {
@@ -108,13 +128,13 @@ func (s *Store) Observed(program string, run Run) (*Profile, error) {
 	p.Last = time.Now()
 	p.Peak = max(p.Peak, run.Peak)
 	at := map[string]int{}
-	for i, l := range p.Shapes {
+	for i := range p.Shapes {
+		l := &p.Shapes[i]
+		l.Device = p.On(*l)
 		at[l.key()] = i
 	}
 	for _, n := range run.Lines {
-		if n.device != "" {
-			p.Device = n.device
-		}
+		p.Device = cmp.Or(n.Device, p.Device)
 		p.Seconds += n.Seconds
 		if i, ok := at[n.key()]; ok {
 			p.Shapes[i].add(n)

@@ -1,6 +1,7 @@
 package capture
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -82,5 +83,32 @@ func TestPrograms(t *testing.T) {
 	}
 	if heaviest, err := c.store.ObservedAll("/bin/none", Run{}); heaviest != "/bin/none" || err != nil {
 		t.Error(heaviest, err)
+	}
+}
+
+// TestRankArguments: an argument that each process gives another value is no constant of the
+// program's, though it is one in each of them. Beside it stand those that are the same in all.
+func TestRankArguments(t *testing.T) {
+	c, cubin := collector(t)
+	const ranks = 64
+	for rank := range ranks {
+		l := launchOf(t, cubin, 1, byte(rank))
+		l.Process = &profile.Process{PID: 7 + rank, Program: "/bin/app", Rank: rank}
+		l.Values = []byte{1, 0, 0, 0, 0, 0, 0, 0, byte(rank), 0, 0, 0}
+		l.Params[1].Same = []byte{1, 1, 1, 1} // it launches once
+		if rank == 0 {
+			c.play(t, l, raw())
+		}
+		mask := []byte{1, 1, 1, 1, 1, 1, 1, 1, 255, 255, 255, 255}
+		c.End(l.Process, profile.Summary{Whole: true, Kernels: []profile.Seen{{Launch: l, Seconds: 1,
+			Sampled: 1, Sets: profile.Sets{Mask: mask,
+				List: []profile.Set{{Values: l.Values, Count: 1, Seconds: 1, Sampled: 1}}}}}})
+	}
+	seen := c.Finish().Seen
+	if len(seen) != 1 || seen[0].Use.Count != ranks || len(seen[0].Captures) != 1 {
+		t.Fatalf("%+v", seen)
+	}
+	if same := seen[0].Use.Params[1].Same; !slices.Equal(same, []byte{0, 1, 1, 1}) {
+		t.Errorf("the same in all launches: %v", same)
 	}
 }

@@ -197,7 +197,7 @@ func (s *shape) one(sets *profile.Sets, set profile.Set) Seen {
 	l.Params = slices.Clone(l.Params)
 	u := Use{Set: nameOf(spans(l.Params), sets, set), Count: set.Count, Seconds: set.Seconds,
 		Sampled: set.Sampled,
-		Asked:   s.use.Asked, Past: s.use.Past, Row: s.use.Row}
+		Asked:   s.use.Asked, Together: s.use.Together, Past: s.use.Past, Row: s.use.Row}
 	if sets.Varies() {
 		u.Varied = max(0, set.Count-1)
 	}
@@ -224,13 +224,10 @@ func (s *shape) one(sets *profile.Sets, set profile.Set) Seen {
 func (s *shape) line() Line {
 	l := s.launch
 	out := Line{Kernel: l.Kernel, Cubin: l.Cubin, Grid: l.Grid, Block: l.Block, Dynamic: l.Dynamic,
-		Count: s.use.Count, Varied: s.use.Varied,
+		Device: deviceOf(l), Count: s.use.Count, Varied: s.use.Varied,
 		Sampled: s.use.Sampled, Seconds: s.use.Seconds, Watched: s.watched, Beside: s.beside,
 		Sets: s.sets, Why: s.why}
 	out.Params = spans(l.Params)
-	if l.Device != nil {
-		out.device = l.Device.Name
-	}
 	if l.Process != nil { // one whose file is gone is called so by Linux
 		out.program = strings.TrimSuffix(l.Process.Program, " (deleted)")
 	}

@@ -1,0 +1,48 @@
+package capture
+
+import (
+	"fmt"
+	"testing"
+
+	"gnvcc/profile"
+)
+
+// TestTogether: where some launches of a configuration are cooperative, the others are no reason to
+// forget that: in whatever order they come, whichever was captured, and where they became nodes of
+// graphs.
+func TestTogether(t *testing.T) {
+	for _, turn := range []bool{false, true} {
+		for _, count := range []int{0, 3} {
+			t.Run(fmt.Sprint(turn, count), func(t *testing.T) {
+				c, cubin := collector(t)
+				plain, together := launchOf(t, cubin, 1, 5), launchOf(t, cubin, count, 5)
+				together.LaunchAttributes = []string{"cooperative"}
+				list := []*profile.Launch{plain, together}
+				if turn {
+					list = []*profile.Launch{together, plain}
+				}
+				c.play(t, plain, raw())
+				summary := profile.Summary{Whole: true}
+				for _, l := range list {
+					c.Launch(l)
+					summary.Kernels = append(summary.Kernels, profile.Seen{Launch: l, Sampled: l.Count,
+						Seconds: float64(l.Count)})
+				}
+				c.End(plain.Process, summary)
+				seen := c.Finish().Seen
+				if len(seen) != 1 || !seen[0].Profile().Launch.Together() {
+					t.Errorf("%+v", seen)
+				}
+				for _, m := range seen[0].Captures {
+					again := launchOf(t, cubin, 1, 5)
+					if m.Use.Apply(again); !again.Together() {
+						t.Error("a replay knows nothing of it")
+					}
+				}
+				if len(seen[0].Captures) == 0 {
+					t.Error("nothing was captured")
+				}
+			})
+		}
+	}
+}
