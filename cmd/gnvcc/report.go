@@ -487,7 +487,11 @@ func programs(mine *scope, decisions []cache.Decision) []page.Program {
 		}
 		x := page.Program{Name: mine.short(p.Program), Device: p.Devices(), Seconds: p.Seconds}
 		for _, l := range p.Shapes {
-			r, why := foundFor(l, by[l.Kernel+"\x00"+p.On(l)])
+			mine := by[l.Kernel+"\x00"+p.On(l)]
+			r, why := foundFor(l, mine)
+			own := ownOf(l, mine)
+			x.Seconds -= l.Seconds - own
+			l.Seconds = own
 			if r != 1 {
 				x.Faster += l.Seconds
 			}
@@ -504,6 +508,23 @@ func programs(mine *scope, decisions []cache.Decision) []page.Program {
 		out = append(out, x)
 	}
 	return out
+}
+
+// ownOf is what launches of one size took of their own, seconds. Where they waited for others, which
+// a replay tells, that is less than what was observed.
+func ownOf(l capture.Line, decisions []cache.Decision) float64 {
+	seconds, count := 0.0, 0
+	for _, d := range decisions {
+		for _, m := range d.Evidence.Launches {
+			if m.Grid == l.Grid && m.Block == l.Block && m.Dynamic == l.Dynamic && m.Seconds > 0 {
+				seconds, count = seconds+m.Seconds, count+m.Count
+			}
+		}
+	}
+	if count >= l.Count && seconds > 0 && seconds < l.Seconds {
+		return seconds
+	}
+	return l.Seconds
 }
 
 // foundFor gives, of launches of one size, which part of their time is left with what was decided

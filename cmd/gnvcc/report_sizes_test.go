@@ -38,3 +38,27 @@ func TestFoundFor(t *testing.T) {
 		}
 	}
 }
+
+// TestOwnOf: of what launches took in the program the page shows what was their own, where all of
+// them were looked at.
+func TestOwnOf(t *testing.T) {
+	l := capture.Line{Kernel: "k", Grid: [3]int{4, 1, 1}, Count: 10, Seconds: 8}
+	d := cache.Decision{Kernel: "k"}
+	for _, c := range []struct {
+		launches []cache.Launch
+		want     float64
+	}{
+		{nil, 8},
+		{[]cache.Launch{{Grid: l.Grid, Count: 10, Seconds: 2}}, 2},
+		{[]cache.Launch{{Grid: l.Grid, Count: 6, Seconds: 1}, {Grid: l.Grid, Count: 4, Seconds: 2}}, 3},
+		{[]cache.Launch{{Grid: l.Grid, Count: 6, Seconds: 1}}, 8},                     // of a shorter run
+		{[]cache.Launch{{Grid: l.Grid, Count: 10, Seconds: 9}}, 8},                    // of a longer one
+		{[]cache.Launch{{Grid: [3]int{5, 1, 1}, Count: 10, Seconds: 2}}, 8},           // of another size
+		{[]cache.Launch{{Grid: l.Grid, Count: 10, Before: cache.Time{Median: 2}}}, 8}, // not known
+	} {
+		d.Evidence.Launches = c.launches
+		if got := ownOf(l, []cache.Decision{d}); got != c.want {
+			t.Errorf("%+v: %g", c, got)
+		}
+	}
+}

@@ -187,8 +187,8 @@ func (s *stage) group(in, hash string) string {
 const Word = "gnvcc-stage:"
 
 // Ignored is an option of nvlink's that it takes and ignores, whatever its value is; no cubin shows
-// it (12.4 to 13.5). nvlink's prefix stands in its value where nvlink reads it (driver/prefix.go), and
-// the stage's arguments begin with it.
+// it (11.8 to 13.5). nvlink's prefix stands in its value where nvlink reads it (driver/prefix.go),
+// and the stage's arguments begin with it.
 const Ignored = "--host-linker-options="
 
 // Of tells whether a command line (without argv[0]) is that of a stage, and of which.
