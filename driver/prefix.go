@@ -20,13 +20,13 @@ import (
 // GNVCC_STAGE is a variable so that a path with spaces, quotes or dollars reaches the shell whole.
 // The text has no comma, at which nvcc would split it.
 
-// nvcc 11.8 to 13.5 put nvlink's so-called prefix behind its word: `nvlink PREFIX -m64 ...`. So that
-// one is without the word, and should an nvcc put it in front one day, it does no harm there. Where
-// nvlink's words are many (more than 100 inputs; from 13.0 on, more than 8,000 characters), nvcc
-// writes them into a file, the prefix with them, and runs `nvlink -optf FILE`. So the prefix begins
-// and ends with an option that nvlink ignores (stage.Ignored) and a double quote. The shell takes
-// that one for a character, between single ones, and nvlink's reader of option files for the begin
-// or end of a group: it reads the prefix as one word, the option with a value.
+// nvcc 11.8 to 13.5 put nvlink's so-called prefix behind its word: `nvlink PREFIX -m64 ...`. So
+// that one is without the word, and should an nvcc put it in front one day, it does no harm there.
+// Where nvlink's words are many (more than 100 inputs; from 13.0 on, more than 8,000 characters),
+// nvcc writes them into a file, the prefix with them, and runs `nvlink -optf FILE`. So the prefix
+// begins and ends with an option that nvlink ignores (stage.Ignored) and a double quote. The shell
+// takes that one for a character, between single ones, and nvlink's reader of option files for the
+// begin or end of a group: it reads the prefix as one word, the option with a value.
 //
 //	nvlink --host-linker-options='"' 2>/dev/null </dev/null/x; "$GNVCC_STAGE" gnvcc-stage:nvlink
 //	--host-linker-options='"' -m64 ... (on one line)
