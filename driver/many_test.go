@@ -29,8 +29,8 @@ func linked(t *testing.T, p *drivertest.Project, folder string, n int) []string 
 	return names
 }
 
-// TestManyObjects links by every toolkit what is so much that nvcc gives nvlink its words in a file,
-// in which a prefix of ours stands, too: by names, from an option file, with lists that grow, with a
+// TestManyObjects links by every toolkit what is so much that nvcc gives nvlink its words in a
+// file, in which a prefix of ours stands, too: by names, from an option file, with lists that grow, with a
 // long name of the folder for temporary files; and keeps the file. What comes out is nvcc's own.
 func TestManyObjects(t *testing.T) {
 	for _, version := range drivertest.Toolkits {

@@ -510,8 +510,8 @@ func programs(mine *scope, decisions []cache.Decision) []page.Program {
 	return out
 }
 
-// ownOf is what launches of one size took of their own, seconds. Where they waited for others, which
-// a replay tells, that is less than what was observed.
+// ownOf is what launches of one size took of their own, seconds. Where they waited for others, as a
+// replay tells, that is less than what was observed.
 func ownOf(l capture.Line, decisions []cache.Decision) float64 {
 	seconds, count := 0.0, 0
 	for _, d := range decisions {
