@@ -30,8 +30,9 @@ func linked(t *testing.T, p *drivertest.Project, folder string, n int) []string 
 }
 
 // TestManyObjects links by every toolkit what is so much that nvcc gives nvlink its words in a
-// file, in which a prefix of ours stands, too: by names, from an option file, with lists that grow, with a
-// long name of the folder for temporary files; and keeps the file. What comes out is nvcc's own.
+// file, in which a prefix of ours stands, too: by names, from an option file, with lists that grow,
+// with a long name of the folder for temporary files; and keeps the file. What comes out is nvcc's
+// own.
 func TestManyObjects(t *testing.T) {
 	for _, version := range drivertest.Toolkits {
 		t.Run(version, func(t *testing.T) {
