@@ -28,9 +28,17 @@ func script(t *testing.T, env []string, argv ...string) string {
 	return string(out)
 }
 
-// application makes a clone of a made-up NPB-GPU, and takes its sources. It prints who compiled it.
-func application(t *testing.T, dir, apps string) (clone, sources string) {
+// application makes a copy of bench/apps, and a clone of a made-up NPB-GPU, whose sources it takes.
+// It prints who compiled it.
+func application(t *testing.T, dir string) (apps, clone, sources string) {
 	t.Helper()
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("no git: bench/apps/slim.sh takes sources out of clones")
+	}
+	apps = filepath.Join(dir, "apps")
+	if err := os.CopyFS(apps, os.DirFS("../apps")); err != nil {
+		t.Fatal(err)
+	}
 	clone = filepath.Join(dir, "clones", "NPB-GPU")
 	write(t, filepath.Join(clone, "CUDA/Makefile"), `cg: cg.cu
 	mkdir -p bin
@@ -50,20 +58,13 @@ echo " Verification    =     SUCCESSFUL"
 	if !strings.Contains(said, "no repository of UoB-HPC/miniBUDE") {
 		t.Errorf("slim.sh: %s", said)
 	}
-	return clone, sources
+	return apps, clone, sources
 }
 
 func TestApplications(t *testing.T) {
-	if _, err := exec.LookPath("git"); err != nil {
-		t.Skip("no git: bench/apps/slim.sh takes sources out of clones")
-	}
 	dir, args := fake(t)
-	apps := filepath.Join(dir, "apps")
-	if err := os.CopyFS(apps, os.DirFS("../apps")); err != nil {
-		t.Fatal(err)
-	}
 
-	clone, sources := application(t, dir, apps)
+	apps, clone, sources := application(t, dir)
 	commit, err := os.ReadFile(filepath.Join(sources, "NPB-GPU/COMMIT"))
 	if err != nil || len(commit) != 41 {
 		t.Error(err, string(commit))
@@ -125,15 +126,8 @@ func TestApplications(t *testing.T) {
 
 // TestMeasure: all of them on all GPUs by one command, and without one what can be built.
 func TestMeasure(t *testing.T) {
-	if _, err := exec.LookPath("git"); err != nil {
-		t.Skip("no git: bench/apps/slim.sh takes sources out of clones")
-	}
 	dir, args := fake(t)
-	apps := filepath.Join(dir, "apps")
-	if err := os.CopyFS(apps, os.DirFS("../apps")); err != nil {
-		t.Fatal(err)
-	}
-	_, sources := application(t, dir, apps)
+	apps, _, sources := application(t, dir)
 	write(t, filepath.Join(dir, "toolkit/include/cuda.h"), "")
 	nvcc, bin := filepath.Join(dir, "toolkit/bin/nvcc"), filepath.Join(dir, "bin")
 	script(t, nil, "-c", "mkdir -p "+filepath.Dir(nvcc)+" && cp "+filepath.Join(dir, "nvcc")+" "+nvcc)
