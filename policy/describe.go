@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"gnvcc/rewrite"
 	"gnvcc/rewrite/coarsen"
@@ -25,9 +26,10 @@ import (
 // ReadPTX fills in what the default PTX tells: directives, accesses, what it reads of its launch,
 // and whether it is to be left alone. Name must be set.
 func (k *Kernel) ReadPTX(m *ptx.Module) error {
-	f := m.Entry(k.Name)
+	name := k.Name
+	f := m.Entry(name)
 	if f == nil {
-		return fmt.Errorf("no kernel %s in the PTX", k.Name)
+		return fmt.Errorf("no kernel %s in the PTX", name)
 	}
 	t, err := m.Traits(k.Name)
 	if err != nil {
@@ -57,9 +59,7 @@ func (k *Kernel) ReadPTX(m *ptx.Module) error {
 	k.Ordered = rewrite.Ordered(f)
 	k.Divided = rewrite.Divided(f)
 	k.Early, k.EarlyTurns = early.Loads(f, m.AddressSize)
-	if k.Repeats, err = repeat.Loops(m, k.Name); err != nil {
-		k.Repeats, k.NoRepeat = nil, err.Error()
-	}
+	k.Repeats = sync.OnceValues(func() ([]repeat.Loop, error) { return repeat.Loops(m, name) })
 	for _, s := range f.Stmts {
 		if bytes.Contains(f.Bytes(ptx.Span{Start: s.Start, End: s.End}), []byte(`"nounroll"`)) {
 			k.NoUnrolls++
@@ -77,7 +77,6 @@ func (k *Kernel) ReadPTX(m *ptx.Module) error {
 		k.Writes = "" // what it calls is not known
 	}
 	k.Streams, k.Through = rewrite.Streams(f), rewrite.Reads(f)
-	name := k.Name
 	k.Tilings = func(block [3]int, dynamic int, turns ...int) []tile.Tiling {
 		return tile.Tilings(m, name, block, dynamic, turns...)
 	}

@@ -142,8 +142,9 @@ func (q question) recipes(lever string) []string {
 
 // repeats are four turns in a row of counted loops, and of one that is not.
 func (q question) repeats() (out []string) {
+	loops, _ := q.kernel.Repeats()
 	for _, counted := range []bool{true, false} {
-		for n, l := range q.kernel.Repeats {
+		for n, l := range loops {
 			if l.Counted == counted && len(out) < 3 && (counted || len(out) == 0 || n == 0) {
 				out = append(out, fmt.Sprintf("repeat@%d=4", l.Number))
 			}

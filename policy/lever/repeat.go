@@ -46,8 +46,8 @@ var _ = register(Lever{
 		return fmt.Sprintf("%s turns of the PTX's loop %s in a row", t.Value, t.Site)
 	},
 	Why: func(s *Situation) string {
-		if s.Kernel.NoRepeat != "" {
-			return s.Kernel.NoRepeat
+		if _, err := repeatsOf(s.Kernel); err != nil {
+			return err.Error()
 		}
 		return "no loop whose turns are counted"
 	},
@@ -58,8 +58,18 @@ const (
 	mostInRow    = 6000 // statements of all turns
 )
 
+// repeatsOf are the kernel's loops whose turns can stand in a row, none where nobody has read its
+// PTX.
+func repeatsOf(k *policy.Kernel) ([]repeat.Loop, error) {
+	if k.Repeats == nil {
+		return nil, nil
+	}
+	return k.Repeats()
+}
+
 func repeatable(k *policy.Kernel) []repeat.Loop {
-	out := slices.DeleteFunc(slices.Clone(k.Repeats), func(l repeat.Loop) bool {
+	loops, _ := repeatsOf(k) // Why says it
+	out := slices.DeleteFunc(slices.Clone(loops), func(l repeat.Loop) bool {
 		return !l.Counted || 4*l.Size > mostInRow
 	})
 	slices.SortStableFunc(out, func(a, b repeat.Loop) int {

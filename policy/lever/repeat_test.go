@@ -1,6 +1,7 @@
 package lever
 
 import (
+	"errors"
 	"slices"
 	"testing"
 
@@ -10,10 +11,12 @@ import (
 )
 
 func TestRepeat(t *testing.T) {
-	s := &Situation{Kernel: &policy.Kernel{Repeats: []repeat.Loop{
+	loops := []repeat.Loop{
 		{Number: 1, Counted: true, Size: 90}, {Number: 2, Counted: true, Inner: true, Size: 20},
 		{Number: 4, Inner: true, Size: 5}, {Number: 5, Counted: true, Inner: true, Size: 40},
-		{Number: 6, Counted: true, Inner: true, Size: 1 << 20}}}}
+		{Number: 6, Counted: true, Inner: true, Size: 1 << 20}}
+	s := &Situation{Kernel: &policy.Kernel{
+		Repeats: func() ([]repeat.Loop, error) { return loops, nil }}}
 	texts := func(list []recipe.Recipe) (out []string) {
 		for _, r := range list {
 			out = append(out, r.String())
@@ -34,7 +37,9 @@ func TestRepeat(t *testing.T) {
 		"maxnreg=64 repeat@1=4 repeat@5=8"}; !slices.Equal(got, want) {
 		t.Errorf("around it %q, want %q", got, want)
 	}
-	none := &Situation{Kernel: &policy.Kernel{NoRepeat: "it has no loop"}}
+	none := &Situation{Kernel: &policy.Kernel{Repeats: func() ([]repeat.Loop, error) {
+		return nil, errors.New("it has no loop")
+	}}}
 	if l.Try(none) != nil || l.Why(none) != "it has no loop" {
 		t.Error("something is tried of a kernel without a loop")
 	}

@@ -45,7 +45,8 @@ type Collector struct {
 	floor    float64           // share of the time below which nothing is captured, by them
 	unseen   []Graphs
 	peak     int64
-	stopped  bool // no launch is captured any more
+	waited   time.Duration // that launches waited for judgements about kernels
+	stopped  bool          // no launch is captured any more
 	notes    []string
 	last     chan struct{} // closed when the last capture so far is packed; nil: there is none
 	pack     sync.WaitGroup

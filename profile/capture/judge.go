@@ -9,9 +9,14 @@ import (
 // Whether a kernel is of any use. To find out can take longer than many launches (of a program that
 // was linked with -rdc=true, all objects' device code is looked at), and the program waits.
 
-// patience is how long a launch waits for it. What is not known then is captured; if it turns out
-// to be of no use, its captures are not kept.
-const patience = 50 * time.Millisecond
+// patience is how long a launch waits for it. All launches together wait for inAll and such a part
+// of the run: a kernel of thousands of instructions may take a second, and every launch of another
+// one that asks meanwhile would wait. What is not known then is captured; if it turns out to be of
+// no use, its captures are not kept.
+const (
+	patience       = 50 * time.Millisecond
+	inAll, inAllOf = 200 * time.Millisecond, 0.02
+)
 
 // A judgement is about a kernel; unwanted can be read when done is closed.
 type judgement struct {
@@ -36,8 +41,16 @@ func (c *Collector) unwanted(l *profile.Launch, within time.Duration) error {
 			k.unwanted = c.wanted(&of)
 		}()
 	}
-	late := time.NewTimer(within)
+	select {
+	case <-k.done:
+		return k.unwanted
+	default:
+	}
+	begun := c.now()
+	all := inAll + time.Duration(inAllOf*float64(begun.Sub(c.begun)))
+	late := time.NewTimer(max(min(within, all-c.waited), 0))
 	defer late.Stop()
+	defer func() { c.waited += c.now().Sub(begun) }()
 	select {
 	case <-k.done:
 		return k.unwanted
