@@ -139,7 +139,7 @@ func TestMeasure(t *testing.T) {
 	// a clock that needs no CUPTI, as fake has it
 	write(t, suite, "#!/bin/sh\nexec "+suite+`.built -clock `+args[slices.Index(args, "-clock")+1]+` "$@"`+"\n")
 	env := []string{"PATH=" + bin + ":" + os.Getenv("PATH"), "NVCC=" + nvcc, "SUITE=" + suite,
-		"GNVCC=" + filepath.Join(dir, "gnvcc"), "SOURCES=" + sources, "COMMIT=abc", "BUDGET=60"}
+		"GNVCC=" + filepath.Join(dir, "gnvcc"), "SOURCES=" + sources, "COMMIT=abc", "BUDGET=300"}
 	measure, out := filepath.Join(apps, "measure.sh"), filepath.Join(dir, "out")
 
 	said := script(t, env, measure, "-n", out, "npb-cg")
