@@ -86,9 +86,11 @@ type Kernel struct {
 	Loads, Stores int  // accesses to global memory in its PTX that a hint can be given to
 	Early         int  // loads that the lever early does in front of stores
 	EarlyTurns    bool // and it can do so for several turns of a loop at once
+
 	// the loops whose turns can stand in a row in PTX (repeat), with an error why none can; worked out
 	// when it is first asked: for large kernels that takes seconds
-	Repeats      func() ([]repeat.Loop, error)
+	Repeats func() ([]repeat.Loop, error) `json:"-"`
+
 	Divided      int  // integer divisions by arguments that the lever divide takes
 	Ordered      int  // loads from global memory that the lever inorder keeps in their order
 	Calls        bool // real calls

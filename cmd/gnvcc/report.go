@@ -487,11 +487,9 @@ func programs(mine *scope, decisions []cache.Decision) []page.Program {
 		}
 		x := page.Program{Name: mine.short(p.Program), Device: p.Devices(), Seconds: p.Seconds}
 		for _, l := range p.Shapes {
-			mine := by[l.Kernel+"\x00"+p.On(l)]
-			r, why := foundFor(l, mine)
-			own := ownOf(l, mine)
-			x.Seconds -= l.Seconds - own
-			l.Seconds = own
+			of := by[l.Kernel+"\x00"+p.On(l)]
+			r, why := foundFor(l, of)
+			r = 1 - (1-r)*ownOf(l, of)
 			if r != 1 {
 				x.Faster += l.Seconds
 			}
@@ -510,21 +508,25 @@ func programs(mine *scope, decisions []cache.Decision) []page.Program {
 	return out
 }
 
-// ownOf is what launches of one size took of their own, seconds. Where they waited for others, as a
-// replay tells, that is less than what was observed.
+// ownOf is the part of what launches of one size took in the program that they take by themselves,
+// where that is less than half: they waited for others, or have more to do than what was measured.
+// Of that part alone is what a recipe gains. 1: nearly all, or not known.
 func ownOf(l capture.Line, decisions []cache.Decision) float64 {
 	seconds, count := 0.0, 0
 	for _, d := range decisions {
 		for _, m := range d.Evidence.Launches {
-			if m.Grid == l.Grid && m.Block == l.Block && m.Dynamic == l.Dynamic && m.Seconds > 0 {
-				seconds, count = seconds+m.Seconds, count+m.Count
+			if m.Grid == l.Grid && m.Block == l.Block && m.Dynamic == l.Dynamic {
+				seconds, count = seconds+float64(m.Count)*m.Before.Median/1e9, count+m.Count
 			}
 		}
 	}
-	if count >= l.Count && seconds > 0 && seconds < l.Seconds {
-		return seconds
+	if count == 0 || l.Seconds <= 0 {
+		return 1
 	}
-	return l.Seconds
+	if own := seconds / float64(count) * float64(l.Count) / l.Seconds; own > 0 && own < 0.5 {
+		return own
+	}
+	return 1
 }
 
 // foundFor gives, of launches of one size, which part of their time is left with what was decided

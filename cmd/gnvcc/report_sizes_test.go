@@ -39,25 +39,29 @@ func TestFoundFor(t *testing.T) {
 	}
 }
 
-// TestOwnOf: of what launches took in the program the page shows what was their own, where all of
-// them were looked at.
+// TestOwnOf: what a recipe gains is gained of what launches take by themselves, however many runs
+// the profile has.
 func TestOwnOf(t *testing.T) {
-	l := capture.Line{Kernel: "k", Grid: [3]int{4, 1, 1}, Count: 10, Seconds: 8}
-	d := cache.Decision{Kernel: "k"}
+	grid := [3]int{4, 1, 1}
+	measured := func(grid [3]int, count int, seconds float64) cache.Launch {
+		return cache.Launch{Grid: grid, Count: count, Before: cache.Time{Median: seconds * 1e9}}
+	}
 	for _, c := range []struct {
+		runs     int
 		launches []cache.Launch
 		want     float64
 	}{
-		{nil, 8},
-		{[]cache.Launch{{Grid: l.Grid, Count: 10, Seconds: 2}}, 2},
-		{[]cache.Launch{{Grid: l.Grid, Count: 6, Seconds: 1}, {Grid: l.Grid, Count: 4, Seconds: 2}}, 3},
-		{[]cache.Launch{{Grid: l.Grid, Count: 6, Seconds: 1}}, 8},                     // of a shorter run
-		{[]cache.Launch{{Grid: l.Grid, Count: 10, Seconds: 9}}, 8},                    // of a longer one
-		{[]cache.Launch{{Grid: [3]int{5, 1, 1}, Count: 10, Seconds: 2}}, 8},           // of another size
-		{[]cache.Launch{{Grid: l.Grid, Count: 10, Before: cache.Time{Median: 2}}}, 8}, // not known
+		{1, nil, 1}, {1, []cache.Launch{measured(grid, 10, 0.2)}, 0.25},
+		{2, []cache.Launch{measured(grid, 10, 0.2)}, 0.25},
+		{1, []cache.Launch{measured(grid, 5, 0.1), measured(grid, 5, 0.3)}, 0.25},
+		{1, []cache.Launch{measured(grid, 10, 0.5)}, 1}, // near enough
+		{1, []cache.Launch{measured([3]int{5, 1, 1}, 10, 0.2)}, 1},
+		{1, []cache.Launch{measured(grid, 10, 0)}, 1},
 	} {
+		l := capture.Line{Kernel: "k", Grid: grid, Count: 10 * c.runs, Seconds: 8 * float64(c.runs)}
+		d := cache.Decision{Kernel: "k"}
 		d.Evidence.Launches = c.launches
-		if got := ownOf(l, []cache.Decision{d}); got != c.want {
+		if got := ownOf(l, []cache.Decision{d}); got < c.want-1e-9 || got > c.want+1e-9 {
 			t.Errorf("%+v: %g", c, got)
 		}
 	}

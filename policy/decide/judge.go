@@ -78,6 +78,7 @@ func (t *Run) judged(r *Result, k *Findings, choices []choice, flags string) {
 		}
 	}
 	r.Decision = t.decide(k, exact, flags)
+	r.Between = k.between
 	base := 0.0
 	if ch := choose(exact, flags); ch != nil {
 		base = ch.saved

@@ -67,13 +67,15 @@ func (t *Run) Settle() []Result {
 	var out []Result
 	for _, k := range t.Kernels {
 		r := Result{Kernel: k.Kernel, Device: k.Device, Lost: k.Lost, Alone: k.leftAlone()}
+		k.between = nil
 		if k.Lost == "" && k.Identity != "" {
 			if t.Options.Judged {
 				t.judged(&r, k, eligible[k], flags[k.File])
 			} else {
 				r.Decision = t.decide(k, eligible[k], flags[k.File])
+				r.Between = k.between
 			}
-			r.Unheld, r.Between = k.unheld(), k.between
+			r.Unheld = k.unheld()
 			if r.Decision != nil && r.Unheld != "" {
 				r.Decision.Evidence.Note = strings.TrimPrefix(r.Decision.Evidence.Note+"; "+r.Unheld, "; ")
 			}

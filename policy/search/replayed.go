@@ -139,18 +139,6 @@ func (t *Tuner) Awaited(l Captured) bool {
 	return c != nil && k.Alone == "" && k.Lost == "" && k.Awaited(&c.Config)
 }
 
-// Owns says which part of the time that a configuration's launches took in the program is their own
-// (replay.Outcome), 0: all. The rest they waited for others: nothing that makes them faster takes
-// that away.
-func (t *Tuner) Owns(l Captured, part float64) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if c := t.at(l); c != nil && part > 0 && !c.owns {
-		c.owns = true
-		c.Seconds *= part
-	}
-}
-
 // Short tells whether a configuration's launches are too short for a search.
 func (t *Tuner) Short(l Captured) bool {
 	t.mu.Lock()

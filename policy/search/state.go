@@ -36,7 +36,6 @@ type config struct {
 	asked   time.Time
 	used    time.Duration // of the budget in this run
 	cut     bool          // its search was ended by time
-	owns    bool          // Seconds is what its launches took of their own
 	goOn    bool          // the next launch's search goes on where the last one has ended
 	retuned int           // searches because values changed
 	resumed int           // searches because more was compiled meanwhile

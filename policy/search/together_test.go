@@ -23,17 +23,3 @@ func TestTogetherStays(t *testing.T) {
 		}
 	}
 }
-
-// TestOwns: what launches waited for others is no time of their own, however often that is said.
-func TestOwns(t *testing.T) {
-	tuner := NewTuner(context.Background(), policy.Defaults(), nil, nil, nil, nil)
-	l := &profile.Launch{Kernel: "k", Grid: [3]int{8, 1, 1}, Block: [3]int{32, 1, 1}, Device: simDevice, Count: 4}
-	tuner.End(&profile.Process{}, profile.Summary{Whole: true,
-		Kernels: []profile.Seen{{Launch: l, Seconds: 8}}})
-	for _, part := range []float64{0, 0.25, 0.25} {
-		tuner.Owns(capturedOf(l, policy.ShapeOf(l)), part)
-	}
-	if got := tuner.order[0].Configs[0].Seconds; got != 2 {
-		t.Errorf("%g seconds", got)
-	}
-}

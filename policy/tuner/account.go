@@ -39,8 +39,7 @@ type row struct {
 	Same    bool    `json:"same"`          // replayed, with the bits that the program had
 	Why     string  `json:"why,omitempty"` // it is not, or nothing was searched on it
 	Cut     bool    `json:"cut,omitempty"` // the budget ended before its search did
-	// of what was observed, the part that is the launches' own (replay.Outcome); Seconds has that
-	// alone. 0: all
+	// the part of Seconds that a recipe's gain is of (replay.Outcome), 0: all
 	Own float64 `json:"own,omitempty"`
 	// seconds: that the search waited for its file, and in which it was replayed
 	Unpacking float64 `json:"unpacking,omitempty"`
@@ -157,11 +156,7 @@ func (a *account) stands(m, other *capture.Manifest) {
 	case configuration(m) != configuration(other):
 		a.rows[k].Why = otherSizes
 	default:
-		own := 1.0
-		if a.rows[i].Own > 0 {
-			own = a.rows[i].Own
-		}
-		a.rows[i].Seconds += own * a.rows[k].Seconds
+		a.rows[i].Seconds += a.rows[k].Seconds
 		a.rows[k].Seconds, a.rows[k].Why = 0, standsFor
 	}
 }
@@ -175,20 +170,15 @@ func (a *account) brought(j Job, r row) {
 		a.stands(j.Before, j.Capture)
 	default:
 		r.Seconds, r.at = a.rows[i].Seconds, a.rows[i].at
-		if r.Own > 0 {
-			r.Seconds *= r.Own
-		}
 		a.rows[i] = r
 	}
 }
 
-// owns enters which part of a capture's time is its launches' own, 0: all of it. Where they waited
-// for others, nothing that makes the kernel faster takes that time away, and it is no part of the
-// run's: who is waited for has it.
+// owns enters which part of a capture's time a recipe's gain is of, 0: all of it. Launches that
+// waited for others, or do more than the captured one, get no shorter by it but for that part.
 func (a *account) owns(m *capture.Manifest, part float64) {
-	if i, ok := a.at[m.ID]; ok && part > 0 && a.rows[i].Own == 0 {
+	if i, ok := a.at[m.ID]; ok && part > 0 {
 		a.rows[i].Own = part
-		a.rows[i].Seconds *= part
 	}
 }
 

@@ -32,7 +32,11 @@ func (a *account) pieces(results []decide.Result) []policy.Piece {
 			Seconds: row.Seconds, After: row.Seconds, Why: row.Why,
 			Cut: row.Cut && row.Why == ""}
 		if t := by[of{row.Kernel, row.Device}]; t.before > 0 {
-			p.After *= t.after / t.before
+			own := 1.0
+			if row.Own > 0 {
+				own = row.Own
+			}
+			p.After -= own * p.Seconds * (1 - t.after/t.before)
 		}
 		out = append(out, p)
 	}

@@ -300,7 +300,6 @@ func (w *ReplaySearch) replay(ctx context.Context, m *capture.Manifest, u *repla
 		out, err := w.gpu().Replay(ctx, o, u, w.Tuner, launches, list)
 		w.account.spent(m, out.Spent, w.Tuner.Spent(is))
 		w.account.owns(m, out.Own)
-		w.Tuner.Owns(is, out.Own)
 		if err != nil {
 			if !errors.Is(err, replay.ErrRefused) {
 				err = fmt.Errorf("replaying %s: %w", m.Kernel, err)

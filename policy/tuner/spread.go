@@ -416,7 +416,8 @@ func (s *spreading) take(t *task, done *Done) error {
 			return err
 		}
 	}
-	result := decide.Result{Kernel: *t.kernel, Device: t.device, Lost: done.Lost}
+	result := decide.Result{Kernel: *t.kernel, Device: t.device, Lost: done.Lost,
+		Between: done.Between}
 	for _, reason := range done.Alone {
 		result.Alone = append(result.Alone, decide.Alone{Reason: reason})
 	}
@@ -446,7 +447,7 @@ func (s *spreading) order(t *task, budget time.Duration) ([]byte, error) {
 		Identity: t.kernel.Identity, Budget: budget, Options: s.Options, Device: t.device,
 		Captures: s.w.Captures.Path(), Edited: s.Edited}
 	for _, j := range t.jobs {
-		job := orderJob{Capture: j.Capture.ID, Share: j.Share}
+		job := orderJob{Capture: j.Capture.ID, Share: j.Share, Rest: j.Rest}
 		if j.Leader != nil {
 			job.Leader = j.Leader.ID
 		}

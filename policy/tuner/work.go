@@ -60,6 +60,7 @@ type Edited struct {
 type orderJob struct {
 	Capture, Leader, Before string
 	Share                   float64
+	Rest                    float64 `json:",omitempty"`
 }
 
 // Done is what came of an order.
@@ -71,6 +72,7 @@ type Done struct {
 	Trouble   string // why nothing was searched
 	Decisions []cache.Decision
 	Alone     []string          // why it was left alone
+	Between   []policy.Shape    `json:",omitempty"` // sizes for which others stand
 	Notebook  map[string][]byte // what the search wrote down, by the keys of memos
 	Said      []string
 	Rows      []row  // of the account: how each capture went
@@ -192,6 +194,7 @@ func (w Worker) search(ctx context.Context, o *order, captures *capture.Store, j
 	results, err := run.Finish()
 	for _, r := range results {
 		done.Lost = cmp.Or(done.Lost, r.Lost)
+		done.Between = append(done.Between, r.Between...)
 		for _, a := range r.Alone {
 			done.Alone = append(done.Alone, a.Reason)
 		}
@@ -235,7 +238,8 @@ func (o *order) jobs(s *capture.Store) ([]Job, error) {
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, Job{Capture: m, Share: j.Share, Leader: leader, Before: before})
+		out = append(out, Job{Capture: m, Share: j.Share, Leader: leader, Before: before,
+			Rest: j.Rest})
 	}
 	if len(out) == 0 {
 		return nil, errNoCapture

@@ -33,8 +33,8 @@ const (
 // kernels, lighter ones are looked at, too, the heaviest first.
 const together = 0.9
 
-// manyKernels is how many kernels get their first capture whatever it takes: of more than these it
-// is not believed that each weighs something.
+// manyKernels is how many kernels get a first capture of which nobody knows what it weighs: of more
+// than these it is not believed that each weighs something.
 const manyKernels = 64
 
 // Floor is the share of a run's time below which a configuration is not looked at, by the shares of
@@ -121,9 +121,9 @@ func (c *Collector) total() float64 {
 
 // ofFamily is what all sizes of a launch's kernel have of the run's time so far.
 func (c *Collector) ofFamily(l *profile.Launch) float64 {
-	of, sum := familyOf(l.Cubin, l.Kernel, l.Dynamic), 0.0
+	of, sum := c.family(l), 0.0
 	for _, s := range c.order {
-		if familyOf(s.launch.Cubin, s.launch.Kernel, s.launch.Dynamic) == of {
+		if c.family(s.launch) == of {
 			sum += s.seconds + s.use.Seconds
 		}
 	}

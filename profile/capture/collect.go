@@ -402,13 +402,12 @@ func (u *Use) differ(a, b []profile.Param) {
 
 // join adds up what two processes did with one configuration.
 func (u Use) join(o Use) Use {
-	all := u.Count + o.Count
-	past := u.Past && profile.ComesPast(u.Count, all) || o.Past && profile.ComesPast(o.Count, all)
-	u.Count = all
+	u.Count += o.Count
 	u.Varied += o.Varied
 	u.Seconds += o.Seconds
 	u.Sampled += o.Sampled
-	u.Asked, u.Past = u.Asked || o.Asked, past
+	u.Asked, u.passed = u.Asked || o.Asked, u.passed+o.passed
+	u.Past = profile.ComesPast(u.passed, u.Count)
 	u.Row = u.Row && o.Row
 	for i := range u.Params {
 		if i >= len(o.Params) {

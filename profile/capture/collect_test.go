@@ -114,8 +114,8 @@ func TestNodes(t *testing.T) {
 			Unseen: []profile.Unseen{wide, {Why: "other"}}})
 		c.End(launched.Process, profile.Summary{Whole: true, Unseen: []profile.Unseen{wide}})
 		run := c.Finish()
-		if once := (Use{Count: 100}).join(Use{Count: 3, Past: true}); once.Past || once.Count != 103 ||
-			!(Use{Count: 9, Past: true}).join(Use{Count: 90}).Past {
+		if once := (Use{Count: 100}).join(Use{Count: 3, passed: 3}); once.Past || once.Count != 103 ||
+			!(Use{Count: 9, passed: 9}).join(Use{Count: 90}).Past {
 			t.Errorf("a few launches past the host stub: %+v", once)
 		}
 		if len(run.Seen) != 1 || run.Seen[0].Use.Count != 8 || !run.Seen[0].Use.Row {

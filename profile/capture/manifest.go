@@ -112,7 +112,8 @@ type Use struct {
 	// some of the launches are cooperative, or in clusters (profile.Launch.Together)
 	Together bool `json:"together,omitempty"`
 	// the program launches it past its host stub
-	Past bool `json:"past,omitempty"`
+	Past   bool `json:"past,omitempty"`
+	passed int  // launches in processes that do so
 	// more than half of the configuration's launches came directly behind one of the same
 	Row bool `json:"row,omitempty"`
 }
@@ -128,6 +129,9 @@ func useOf(s profile.Seen) Use {
 	u := Use{Count: s.Launch.Count, Varied: s.Varied, Seconds: s.Seconds, Sampled: s.Sampled,
 		Asked: s.Launch.Asked, Together: s.Launch.Together(), Past: s.Launch.Past,
 		Row: 2*s.Rows > s.Launch.Count}
+	if u.Past {
+		u.passed = u.Count
+	}
 	for _, p := range s.Launch.Params {
 		u.Params = append(u.Params, Param{Same: p.Same, Align: p.Align})
 	}

@@ -46,3 +46,18 @@ func TestTogether(t *testing.T) {
 		}
 	}
 }
+
+// TestPastRanks: whether a kernel comes past its stub goes by all processes' launches, in whatever
+// order they end.
+func TestPastRanks(t *testing.T) {
+	use := func(count int, past bool) Use {
+		return useOf(profile.Seen{Launch: &profile.Launch{Count: count, Past: past}})
+	}
+	stub := use(1000, false)
+	for range 63 {
+		stub = stub.join(use(40, true))
+	}
+	if few := use(10, true).join(use(100, false)).join(use(1000, false)); !stub.Past || few.Past {
+		t.Errorf("of most: %v, of few: %v", stub.Past, few.Past)
+	}
+}

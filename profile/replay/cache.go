@@ -147,9 +147,10 @@ func (w *only) timed(l *profile.Launch, s profile.Session) profile.Session {
 	return state{Session: s, cold: l.Cold}
 }
 
-// waits is how many times as long as by itself a launch takes that waits for others: streams beside
-// each other, of which each has the whole device in turn, make it tens (a kernel of 0.22 ms behind
-// another one in each of 64 streams: 30 ms), and caches and clocks less than two.
+// waits is how many times as long as in the replay a launch takes of which most is something else:
+// streams beside each other, of which each has the whole device in turn, make it tens (a kernel of
+// 0.22 ms behind another one in each of 64 streams: 30 ms), and caches and clocks less than two.
+// What a recipe gains is not gained of that.
 const waits = 2
 
 // warming is how long the original is launched before its times are compared with the program's: a

@@ -71,8 +71,8 @@ type Outcome struct {
 	// Spent is seconds by step, in the replayer's words (source/replay.c); "end" is from its last one
 	// until its process was gone.
 	Spent map[string]float64
-	// Own is the part of what a launch took in the program that is its own; the rest it waited, for
-	// other streams' blocks, say. 0: all of it, as far as is known.
+	// Own is the part of what a launch took in the program that it takes in the replay; the rest it
+	// waited, for other streams' blocks, say, or had more to do. 0: all of it, or nearly.
 	Own float64
 }
 

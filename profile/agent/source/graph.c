@@ -593,7 +593,7 @@ void on_graph_launch(const CUpti_CallbackData *c, CUstream stream) {
   if (e && !done && !e->walked) unseen_begin(&e->unseen, e->why, c->context, stream);
   if (!walks) return;
   pthread_mutex_lock(&lock);
-  if (done) e->walked = true;
+  if (done) count(e), e->walked = true; // launches before it had no times
   else e->counted--, e->reported = false;
   pthread_mutex_unlock(&lock);
   if (done) walked = e, at = stream;
