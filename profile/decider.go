@@ -176,6 +176,14 @@ type Launch struct {
 	module *module
 }
 
+// Model is that of the GPU that a launch is for, "" where it is not known.
+func (l *Launch) Model() string {
+	if l.Device == nil {
+		return ""
+	}
+	return l.Device.Name
+}
+
 // Together tells whether the launch fails where fewer of the kernel's blocks are resident at a time
 // than the program counts on: as cooperative, or in clusters.
 func (l *Launch) Together() bool {

@@ -206,5 +206,5 @@ type Captured struct {
 func (c Captured) id() string { return c.Cubin + " " + c.Kernel + " " + c.Device }
 
 func capturedOf(l *profile.Launch, shape policy.Shape) Captured {
-	return Captured{l.Cubin, l.Kernel, shape, deviceOfLaunch(l)}
+	return Captured{l.Cubin, l.Kernel, shape, l.Model()}
 }

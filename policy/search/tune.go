@@ -269,7 +269,7 @@ func (t *Tuner) End(p *profile.Process, s profile.Summary) {
 
 // kernel returns what a launch's kernel is, nil if the user did not ask for it.
 func (t *Tuner) kernel(l *profile.Launch) *kernel {
-	id, device := capturedOf(l, policy.Shape{}).id(), deviceOfLaunch(l)
+	id, device := capturedOf(l, policy.Shape{}).id(), l.Model()
 	if k, ok := t.byName[id]; ok {
 		return k
 	}
@@ -313,14 +313,6 @@ func (t *Tuner) kernel(l *profile.Launch) *kernel {
 	}
 	t.byName[id] = k
 	return k
-}
-
-// deviceOfLaunch names the GPU that a launch is for, "" where that is not known.
-func deviceOfLaunch(l *profile.Launch) string {
-	if l.Device == nil {
-		return ""
-	}
-	return l.Device.Name
 }
 
 // Finish ends the run: it settles every kernel and hands the decisions to the sink. Results come in

@@ -75,7 +75,7 @@ func (a *account) enter(seen []capture.Seen, why func(capture.Seen) string) {
 			reason = otherSizes
 		}
 		a.rows = append(a.rows, row{at: policy.ShapeOf(s.Profile().Launch), Kernel: s.Launch.Kernel,
-			Device: deviceName(s.Launch), Seconds: s.Use.Seconds, Why: cmp.Or(why(s), reason)})
+			Device: s.Launch.Model(), Seconds: s.Use.Seconds, Why: cmp.Or(why(s), reason)})
 	}
 	a.captured(list)
 }
@@ -89,14 +89,7 @@ func (a *account) graphs(unseen []capture.Graphs) {
 
 // kind is what launches have in common that differ in size and values alone.
 func kind(l *profile.Launch) string {
-	return fmt.Sprint(l.Cubin, l.Kernel, l.Dynamic, deviceName(l))
-}
-
-func deviceName(l *profile.Launch) string {
-	if l.Device == nil {
-		return ""
-	}
-	return l.Device.Name
+	return fmt.Sprint(l.Cubin, l.Kernel, l.Dynamic, l.Model())
 }
 
 // about tells whether a result is about a row.

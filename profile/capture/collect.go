@@ -129,7 +129,7 @@ func (c *Collector) knows(p *Profile) {
 var _ profile.Capturer = (*Collector)(nil)
 
 func (c *Collector) shape(l *profile.Launch) *shape {
-	key := fmt.Sprint(l.Cubin, l.Kernel, l.Grid, l.Block, l.Dynamic, deviceOf(l))
+	key := fmt.Sprint(l.Cubin, l.Kernel, l.Grid, l.Block, l.Dynamic, l.Model())
 	s := c.shapes[key]
 	if s == nil {
 		s = &shape{launch: l}
@@ -137,14 +137,6 @@ func (c *Collector) shape(l *profile.Launch) *shape {
 		c.order = append(c.order, s)
 	}
 	return s
-}
-
-// deviceOf is the model of the GPU that a launch is for, "" where that is not known.
-func deviceOf(l *profile.Launch) string {
-	if l.Device == nil {
-		return ""
-	}
-	return l.Device.Name
 }
 
 // Start is profile's.

@@ -37,7 +37,7 @@ func familyOf(cubin, kernel string, dynamic int) string {
 }
 
 func (c *Collector) family(l *profile.Launch) *family {
-	key := familyOf(l.Cubin, l.Kernel, l.Dynamic) + deviceOf(l)
+	key := familyOf(l.Cubin, l.Kernel, l.Dynamic) + l.Model()
 	if c.families[key] == nil {
 		c.families[key] = &family{}
 	}

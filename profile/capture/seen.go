@@ -224,7 +224,7 @@ func (s *shape) one(sets *profile.Sets, set profile.Set) Seen {
 func (s *shape) line() Line {
 	l := s.launch
 	out := Line{Kernel: l.Kernel, Cubin: l.Cubin, Grid: l.Grid, Block: l.Block, Dynamic: l.Dynamic,
-		Device: deviceOf(l), Count: s.use.Count, Varied: s.use.Varied,
+		Device: l.Model(), Count: s.use.Count, Varied: s.use.Varied,
 		Sampled: s.use.Sampled, Seconds: s.use.Seconds, Watched: s.watched, Beside: s.beside,
 		Sets: s.sets, Why: s.why}
 	out.Params = spans(l.Params)
