@@ -21,7 +21,6 @@
 //	machine/     what a figure was measured on
 //	step/        one command with a limit
 //	tree/        copies of programs to build in
-//	energy/      joules of whole runs, by the GPU's own counter
 //	jsonl/       files of raw results
 //
 // They run gnvcc as a user does. Nothing in the project may import them, save that cmd/gnvcc's

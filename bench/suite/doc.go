@@ -33,10 +33,6 @@
 // its own check did): both builds are then run in turn without the clock, too. bench/apps has
 // applications for it.
 //
-// With -energy, joules are measured, too: of launches, by gnvcc tune --energy, which stand in the
-// store's decisions and in each program's line; and of whole runs of both builds in turn, without
-// the clock, by the counter of the GPU, which must be the program's alone.
-//
 // Several suites may share GPUs: those of one GPU with one -gpu-lock, all with the same -claim,
 // -work and -results. Each takes the next program of the list that nobody has, builds a few ahead
 // with the least priority, and uses the GPU when no other does; what it waits for it is no part of

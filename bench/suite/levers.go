@@ -28,9 +28,8 @@ type Tuned struct {
 	Weight      float64 // of all its launches in the program, ns
 	Recipe      string  `json:",omitempty"` // kept for the kernel
 	Ratio       float64
-	Best        float64       `json:",omitempty"` // the least of all that were tried; 0: none
-	Levers      []Lever       `json:",omitempty"`
-	Energy      *cache.Energy `json:",omitempty"` // of a launch; with -energy
+	Best        float64 `json:",omitempty"` // the least of all that were tried; 0: none
+	Levers      []Lever `json:",omitempty"`
 }
 
 // A Lever is what was tried of one on a configuration. Alone and Without are the least ratios of
@@ -51,7 +50,7 @@ type Lever struct {
 func (r *Result) tuned(store *cache.Store, d cache.Decision) {
 	for _, l := range d.Evidence.Launches {
 		t := Tuned{Kernel: d.Kernel, Grid: l.Grid, Block: l.Block, Dynamic: l.Dynamic, Set: l.Set,
-			Weight: l.Seconds * 1e9, Recipe: d.Recipe, Ratio: 1, Energy: l.Energy}
+			Weight: l.Seconds * 1e9, Recipe: d.Recipe, Ratio: 1}
 		if t.Weight <= 0 {
 			t.Weight = float64(max(l.Count, 1)) * l.Before.Median
 		}

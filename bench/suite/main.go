@@ -15,7 +15,6 @@ import (
 
 	"gnvcc/bench/clock"
 	"gnvcc/bench/command"
-	"gnvcc/bench/energy"
 	"gnvcc/bench/machine"
 	"gnvcc/bench/tree"
 )
@@ -28,7 +27,6 @@ type asked struct {
 
 	variables               command.List
 	table, kernels, byLever bool
-	energy                  bool
 	lever, chart            string
 }
 
@@ -43,8 +41,6 @@ func flags(s *suite, a *asked) *flag.FlagSet {
 	set.StringVar(&s.target, "target", "run", "the make target that runs a program")
 	set.StringVar(&s.figures, "figures", "",
 		"make target that prints the own figures of the run before it, NAME VALUE UNIT more|less")
-	set.BoolVar(&a.energy, "energy", false,
-		"measure joules, too: of launches (gnvcc tune --energy), and of whole runs without the clock, by the GPU's counter")
 	set.StringVar(&a.tune, "tune", "", "further arguments of gnvcc tune, separated by spaces")
 	set.StringVar(&s.rebuild, "rebuild", "apply",
 		"how the tuned program is built: apply (gnvcc apply, make) or clean (make clean, make)")
@@ -137,13 +133,6 @@ func run(ctx context.Context, args []string) error {
 	}
 	if err != nil {
 		return err
-	}
-	if a.energy {
-		s.tuneFlags = append(s.tuneFlags, "--energy")
-		if s.energy, err = energy.Open(ctx, s.work); err != nil {
-			return err
-		}
-		defer s.energy.Close()
 	}
 	s.machine = machine.Gather(ctx, s.nvcc, s.gnvcc, a.commit)
 	s.say = func(format string, args ...any) { fmt.Printf(format+"\n", args...) }

@@ -41,7 +41,6 @@ type Result struct {
 	Claims   []Claim           `json:",omitempty"`
 	Other    *Other            `json:",omitempty"` // with -again -other
 	Figures  []Figure          `json:",omitempty"` // with -figures
-	Energy   *Energy           `json:",omitempty"` // with -energy: of whole runs
 
 	claimed map[string]float64 // what adopted recipes bring, by kernel
 

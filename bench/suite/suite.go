@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"time"
 
-	"gnvcc/bench/energy"
 	"gnvcc/bench/jsonl"
 	"gnvcc/bench/machine"
 )
@@ -25,7 +24,6 @@ type suite struct {
 	names          []string
 	work, results  string
 	clock          string
-	energy         *energy.Counter // nil: joules are not asked for
 	parallel, runs int
 	pairs          int // of runs without and with observing, of each program, if time is left
 	alone          int // runs of nvcc's build beside the one under tune

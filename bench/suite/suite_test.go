@@ -43,7 +43,7 @@ grep -q BROKEN "$1" && { echo "error: identifier BROKEN is undefined" >&2; exit 
 mkdir -p "$GNVCC_STORE"
 case $1 in
 doctor) echo measured; exit ;;
-replay) [ "$2" = --exhaustive ] && echo replayed >> "$GNVCC_STORE/replayed"; exit ;;
+replay) [ "$2" = --levers ] && echo replayed >> "$GNVCC_STORE/replayed"; exit ;;
 profile) shift 2; exec env OBSERVED=observed "$@" ;;
 tune) [ -z "$DECIDED" ] || cp -r "$DECIDED"/. "$GNVCC_STORE"
   touch "$GNVCC_STORE/tuned"
@@ -399,29 +399,23 @@ func TestCosts(t *testing.T) {
 			Compiling: 2 * seconds}
 	}
 	c := cost(9, 100, 20)
-	e := &cache.Exhaustive{Search: cache.Found{Recipe: "ld=cs", Ratio: 0.9, Cost: cost(1, 30, 10)},
-		Best: cache.Found{Recipe: "ld=cs st=cs", Ratio: 0.6, Cost: cost(8, 100, 20)}, Cut: true}
 	var r Result
 	r.Program = "p"
 	r.searches(cache.Decision{Kernel: "k",
-		Evidence: cache.Evidence{Launches: []cache.Launch{{Grid: [3]int{8, 1, 1}, Cost: &c,
-			Exhaustive: e}, {}}}})
+		Evidence: cache.Evidence{Launches: []cache.Launch{{Grid: [3]int{8, 1, 1}, Cost: &c}, {}}}})
 	text, err := json.Marshal(r)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var back Result
 	if err := json.Unmarshal(text, &back); err != nil || len(back.Searches) != 1 ||
-		back.Searches[0].Cicc != 20 || back.Searches[0].Exhaustive.Best.Recipe != "ld=cs st=cs" {
+		back.Searches[0].Cicc != 20 {
 		t.Fatalf("%v: %s", err, text)
 	}
 	r.Before, r.After = []int64{100}, []int64{50}
 	r.Builds = &Builds{Nvcc: 2, First: 3, Second: 2.2, Cicc: [2]int{1, 0}, Ptxas: [2]int{1, 0}}
 	tab := table([]Result{r}, 20*time.Microsecond, false)
 	for _, want := range []string{
-		"| search: ld=cs\n", "| best:   ld=cs st=cs\n", "1.500 (cut by the budget)",
-		"1 configurations, 1 of them cut by the budget: the search's best takes 1.500 times",
-		"it cost 30 candidates, 10 runs of cicc and 1 s, all of it 100, 20 and 8 s",
 		"1 searches: 9.00 s each (median 9.00, longest 9.0), 100.0 candidates, 20.0 runs of cicc, 200.0 of ptxas, 18.0 s of compiling",
 		"nvcc 2.0 s: with recipes the first time 1.50 times that (1 runs of cicc and 1 of ptxas beside nvcc's), the second time 1.10 (0 and 0)",
 	} {
@@ -454,7 +448,7 @@ func TestAgain(t *testing.T) {
 	}
 	write(t, filepath.Join(dir, "other"), "# name, command\nbetter ./main 7\nwrong ./main 7; exit 3\n")
 	again := append(names("better\nwrong\nsame\n"), "-again", "-other", filepath.Join(dir, "other"),
-		"-replay", "--exhaustive --budget 9s", "-results", filepath.Join(dir, "again.jsonl"), src)
+		"-replay", "--levers ld --budget 9s", "-results", filepath.Join(dir, "again.jsonl"), src)
 	if err := run(context.Background(), again); err != nil {
 		t.Fatal(err)
 	}

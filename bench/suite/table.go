@@ -67,7 +67,6 @@ func table(results []Result, threshold time.Duration, kernels bool) string {
 		fmt.Fprintf(&b, "%-24s failed: %s\n", r.Program, why)
 	}
 	b.WriteString(ownTable(done))
-	b.WriteString(exhaustives(done))
 	b.WriteString(means(done, len(failed), threshold))
 	return b.String()
 }

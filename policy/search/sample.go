@@ -42,7 +42,7 @@ func (s *search) sampling(order bool) (vote func() ([]int, error)) {
 	sampler, ok := s.t.compiler.(policy.Sampler)
 	warps := (s.c.Shape.Threads() + 31) / 32
 	list := lever.Thresholds(warps)
-	if !ok || s.t.o.InPlace || s.k.Loads == 0 || len(list) < 2 ||
+	if !ok || s.k.Loads == 0 || len(list) < 2 ||
 		!s.permitted(lever.Term("bypass", "1")) || !order && !lever.Pruned(warps) {
 		return none
 	}
@@ -155,11 +155,6 @@ func (s *search) sampled(c profile.Candidate, o bypass.Sampling, launches int,
 	parts, err := o.Read(table, before)
 	if err != nil {
 		return err
-	}
-	if s.t.o.Exhaustive {
-		for _, p := range parts {
-			out.Parts = append(out.Parts, cache.SampledPart(p))
-		}
 	}
 	out.Launches = launches
 	if out.Thresholds, out.Cycles = separate(o.Thresholds, parts); out.Cycles == nil {

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"gnvcc/cache"
 	"gnvcc/policy"
@@ -74,7 +73,6 @@ func TestSampledOrder(t *testing.T) {
 	for name, c := range map[string]struct {
 		refuse  bool
 		trouble string
-		inPlace bool
 		exact   bool
 		blocks  int
 		want    string // the first thresholds tried
@@ -86,7 +84,6 @@ func TestSampledOrder(t *testing.T) {
 		"noticed":           {trouble: "bits", want: "1 2 3 4", why: "noticed", asked: 1},
 		"refused by driver": {trouble: "load", want: "1 2 3 4", why: "218", asked: 1},
 		"few blocks":        {blocks: 8, want: "1 2 3 4"},
-		"in place":          {inPlace: true, want: "1 2 3 4"},
 		"not to be checked": {exact: true},
 		"it hangs":          {trouble: "hang", want: "1 2 3 4", why: "finish", asked: 1},
 		"it faults":         {trouble: "fault", want: "1 2 3 4", why: "illegal", asked: 1},
@@ -103,7 +100,6 @@ func TestSampledOrder(t *testing.T) {
 				cycles: func(n int) uint64 { return uint64(1000 - 10*n) }}
 			g.read = g.table
 			o := simOptions()
-			o.InPlace = c.inPlace
 			o.Levers = []string{"bypass"}
 			if c.exact {
 				o.Exact = rewrite.ByConstruction
@@ -169,31 +165,6 @@ func TestSampledValues(t *testing.T) {
 	got := voted(&cache.Sampled{Thresholds: []int{1, 2, 3}, Cycles: []float64{5, 3, 4}})
 	if !slices.Equal(got, []int{2, 3, 1}) {
 		t.Error(got)
-	}
-}
-
-// TestEveryThreshold: the benchmark measures all of them, and keeps what each launch showed.
-func TestEveryThreshold(t *testing.T) {
-	k := &simKernel{Kernel: policy.Kernel{Loads: 3}}
-	g := &samplingSim{simGPU: newSim(t, k), cycles: func(n int) uint64 { return uint64(1000 - 10*n) }}
-	g.read = g.table
-	o := simOptions()
-	o.Levers, o.Exhaustive, o.Budget = []string{"bypass"}, true, time.Minute
-	l := appLaunch{kernel: k.Name, shape: shape(100000, 256)}
-	g.runWith(g, o, app{launches: l.times(4)})
-	notebook := notebookOf(t, g.simGPU)
-	for _, n := range []string{"1", "2", "3", "4", "5", "6", "7"} {
-		if !slices.ContainsFunc(notebook.Trials, func(tr *policy.Trial) bool {
-			return tr.Text == "bypass="+n
-		}) {
-			t.Errorf("bypass=%s is not measured", n)
-		}
-	}
-	if notebook.Sampled == nil || len(notebook.Sampled.Ratios) != 7 ||
-		notebook.Sampled.Ratios[4] < 0.9 ||
-		notebook.Sampled.Launches < 1 ||
-		len(notebook.Sampled.Parts) != 7*132 {
-		t.Errorf("%+v", notebook.Sampled)
 	}
 }
 

@@ -115,7 +115,7 @@ func (s *search) run() error {
 	defer func() { s.t.pool.drop(s.unasked) }()
 	s.c.Untried = s.untried()
 	count := s.counting()
-	if !s.c.Notebook.Done || s.incomplete() {
+	if !s.c.Notebook.Done {
 		err := s.explore()
 		s.c.cut = s.glanced || s.over()
 		if err == nil && !s.over() && !s.missing {
@@ -129,12 +129,7 @@ func (s *search) run() error {
 		return err
 	}
 	count()
-	return s.energy()
-}
-
-// incomplete tells whether the benchmark mode has still something to measure.
-func (s *search) incomplete() bool {
-	return s.t.o.Exhaustive && (s.c.Notebook.Exhaustive == nil || s.c.Notebook.Exhaustive.Cut)
+	return nil
 }
 
 // explore runs steps 2 to 5.
@@ -153,17 +148,13 @@ func (s *search) explore() error {
 			return err
 		}
 	}
-	if s.t.o.Exhaustive && !s.over() {
-		s.c.Notebook.Done = !s.missing // what the budget cuts from here on is no part of the search
-		return s.exhaust()
-	}
 	return nil
 }
 
 // singly is step 2: every lever by itself, and degrees of those that approximate.
 func (s *search) singly() error {
 	const values = 60 // about as many as there are of all levers
-	vote := s.sampling(s.slow(values) || s.t.o.Exhaustive)
+	vote := s.sampling(s.slow(values))
 	s.sit.Region = s.region(recipe.Recipe{}, s.k.Default.Registers)
 	var err error
 	if s.sit.Sampled, err = vote(); err != nil {
