@@ -1,4 +1,4 @@
-package fold
+package refuse
 
 import (
 	"crypto/sha256"

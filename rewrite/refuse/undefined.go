@@ -1,4 +1,4 @@
-package fold
+package refuse
 
 import (
 	"cmp"
@@ -11,22 +11,23 @@ import (
 	"gnvcc/rewrite/ptx/dataflow"
 )
 
-// Integers that no source may compute: a quotient by 0, a shift by the width or more. The GPU gives
-// each a number (all ones; nothing is left, or the sign), and cicc, once it knows the operand,
-// takes the result for one that nobody uses: what is computed of it goes, stores too (12.4, 13.0).
-// A kernel that was launched so has bits of its own, which a variant has to keep. So has one that
-// reads or writes a field of bits that does not lie in its register: ptxas up to 13.3, once it
-// knows where the field is, makes -1 of bfe.s32 from bit 32 on, and of the length of bfi.b32 takes
-// the lower five bits. The smallest integer, once it knows it, it takes for one without a sign
-// where slct chooses by it.
+// Integer operations without a result: a quotient by 0, a shift by the width or more, a field of
+// bits that does not lie in its register. The GPU gives each a number (all ones; nothing is left, or
+// the sign). cicc, once it knows the operand, treats the result as one that nobody uses, and deletes
+// what is computed from it, stores too (12.4, 13.0).
 //
-// Looked at is what fixed values alone lead to: in straight lines, x / n, x % (n - 4), x << m + n,
-// and on the ways that they open (undefinedwalk.go).
+// What fixed values lead to is followed: in straight lines (x / n, x % (n - 4), x << m + n), and
+// along the paths that they open (walk.go).
 
-// Unlike is an error where what ptxas up to 13.3 computes of numbers that it knows is not what its
-// code computes of registers, in integers of a kernel or of what it calls: a variant in which it
-// tells turns of a loop apart, or no longer, could have other bits.
-func Unlike(m *ptx.Module, entry string) error {
+// Fixed says which integers a recipe fixes, and to what: a parameter by its index and the byte in it
+// ("2+0"), a size as "ntid.x" (blockDim.x) or "nctaid.y" (gridDim.y).
+type Fixed map[string]int64
+
+// Misfolded returns an error where a kernel, or a function that it calls, has an instruction of
+// which ptxas up to 13.3 computes another number than the GPU once it knows the operands: bfe.s32
+// from bit 32 on, bfi.b32 by a length beyond 32, slct.s32.s32 by the smallest integer. A recipe that
+// changes which loops are unrolled changes where the operands are known.
+func Misfolded(m *ptx.Module, entry string) error {
 	reach, err := m.Reach(entry)
 	if err != nil {
 		return err
@@ -37,10 +38,11 @@ func Unlike(m *ptx.Module, entry string) error {
 			if st.Kind != ptx.Inst {
 				continue
 			}
-			switch ops := c.operands(i); string(f.Opcode(i)) {
+			switch string(f.Opcode(i)) {
 			case "bfe.s32", "bfi.b32", "slct.s32.s32":
-				if c.mayFail(i, ops) {
-					return fmt.Errorf("of %s ptxas computes other bits where it knows the numbers", c.text(i))
+				if c.mayFail(i, c.operands(i)) {
+					return fmt.Errorf("ptxas up to 13.3 computes another number than the GPU for %s where it "+
+						"knows the operands", c.text(i))
 				}
 			}
 		}
@@ -48,23 +50,18 @@ func Unlike(m *ptx.Module, entry string) error {
 	return nil
 }
 
-// Undefined is an error where a value that is fixed makes an integer operation of the kernel one
-// that has no result.
+// Undefined returns an error where fixed values make an integer operation of the kernel one that has
+// no result.
 func Undefined(m *ptx.Module, entry string, fixed Fixed) error {
-	if len(fixed.Integers) == 0 {
+	if len(fixed) == 0 {
 		return nil
 	}
-	e := m.Entry(entry)
-	if e == nil {
-		return fmt.Errorf("there is no kernel %s", entry)
-	}
-	reach, err := dataflow.ReachingOf(e)
+	c, err := computationOf(m, entry, fixed)
 	if err != nil {
-		return fmt.Errorf("it is not known what its divisors are: %w", err)
+		return err
 	}
-	c := computation{f: e, reach: reach, fixed: fixed, made: map[int]result{}}
 	var list []int
-	for i, st := range e.Stmts {
+	for i, st := range c.f.Stmts {
 		if st.Kind == ptx.Inst && c.mayFail(i, c.operands(i)) {
 			list = append(list, i)
 		}
@@ -90,21 +87,27 @@ func Undefined(m *ptx.Module, entry string, fixed Fixed) error {
 	return nil
 }
 
-// Integers tells of a statement's integer operand which number it always is, as far as fixed values
-// alone lead to it.
+// Integers returns a function that gives the number which an operand of a statement always is, as
+// far as fixed values alone lead to it.
 func Integers(m *ptx.Module, entry string, fixed Fixed) (
 	func(i int, operand string) (int64, bool), error) {
-	e := m.Entry(entry)
-	if e == nil {
-		return nil, fmt.Errorf("there is no kernel %s", entry)
-	}
-	reach, err := dataflow.ReachingOf(e)
-	c := computation{f: e, reach: reach, fixed: fixed, made: map[int]result{}}
+	c, err := computationOf(m, entry, fixed)
 	return c.value, err
 }
 
-// mayFail tells of an operation that has no result for some last operands, of which one is a
-// register.
+func computationOf(m *ptx.Module, entry string, fixed Fixed) (c computation, err error) {
+	c = computation{f: m.Entry(entry), fixed: fixed, made: map[int]result{}}
+	if c.f == nil {
+		return c, fmt.Errorf("there is no kernel %s", entry)
+	}
+	if c.reach, err = dataflow.ReachingOf(c.f); err != nil {
+		return c, fmt.Errorf("follow the integers of %s: %w", entry, err)
+	}
+	return c, nil
+}
+
+// mayFail reports an operation that has no result for some values of its last operands, of which one
+// is a register.
 func (c computation) mayFail(i int, ops []string) bool {
 	width, _ := dataflow.IntegerType(c.f.Opcode(i))
 	if n := len(ops); width != 0 && n > 2 {
@@ -120,7 +123,7 @@ func (c computation) mayFail(i int, ops []string) bool {
 	return false
 }
 
-// fails is an error where what is known of its operands leaves such an operation no result.
+// fails returns an error where the known operands leave such an operation no result.
 func (c computation) fails(i int, ops []string, value func(string) (int64, bool)) error {
 	by, certain := value(ops[len(ops)-1])
 	if !certain {
@@ -130,7 +133,7 @@ func (c computation) fails(i int, ops []string, value func(string) (int64, bool)
 	switch string(c.f.Base(i)) {
 	case "shl", "shr":
 		if uint32(by) >= uint32(width) {
-			return fmt.Errorf("%s would shift by %d, which the GPU does and the compiler does not",
+			return fmt.Errorf("%s would shift by %d, of which the GPU gives a number and the compiler none",
 				c.text(i), uint32(by))
 		}
 		return nil
@@ -149,7 +152,7 @@ func (c computation) fails(i int, ops []string, value func(string) (int64, bool)
 		return nil
 	}
 	if dataflow.Cut(by, width) == 0 {
-		return fmt.Errorf("%s would divide by 0, which the GPU does and the compiler does not",
+		return fmt.Errorf("%s would divide by 0, of which the GPU gives a number and the compiler none",
 			c.text(i))
 	}
 	least := int64(math.MinInt64) >> (64 - width)
@@ -197,7 +200,7 @@ func (c computation) value(i int, operand string) (v int64, certain bool) {
 	}
 	if !c.reach.Written(operand) {
 		name, axis, _ := strings.Cut(operand[1:], ".")
-		v, certain = c.fixed.Integers[name+"."+axis]
+		v, certain = c.fixed[name+"."+axis]
 		return v, certain
 	}
 	defs := c.reach.Of(i, operand)
@@ -250,11 +253,16 @@ func (c computation) parameter(place string, op []byte) (int64, bool) {
 	name, offset, _ := strings.Cut(place, "+")
 	for k := range c.f.Params {
 		if c.f.Params[k].Name == name {
-			v, certain := c.fixed.Integers[fmt.Sprintf("%d+%s", k, cmp.Or(offset, "0"))]
-			typ := lastWord(op)
+			v, certain := c.fixed[fmt.Sprintf("%d+%s", k, cmp.Or(offset, "0"))]
+			typ := string(op)[strings.LastIndexByte(string(op), '.')+1:]
 			cut, ok := dataflow.Compute([]byte("cvt."+typ+"."+typ), v)
 			return cut, certain && ok
 		}
 	}
 	return 0, false
+}
+
+// literal reports a number in the code.
+func literal(operand string) bool {
+	return operand != "" && (operand[0] >= '0' && operand[0] <= '9' || operand[0] == '-')
 }

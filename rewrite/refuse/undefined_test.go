@@ -1,4 +1,4 @@
-package fold
+package refuse
 
 import (
 	"fmt"
@@ -65,7 +65,7 @@ func TestUndefinedWays(t *testing.T) {
 		if err != nil {
 			t.Fatal(c.name, err)
 		}
-		err = Undefined(module, "k", Fixed{Integers: map[string]int64{"0+0": c.n}})
+		err = Undefined(module, "k", Fixed{"0+0": c.n})
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", c.name, err, c.want)
 		}
@@ -91,7 +91,7 @@ func TestIntegers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	value, err := Integers(module, "k", Fixed{Integers: map[string]int64{"0+0": 3}})
+	value, err := Integers(module, "k", Fixed{"0+0": 3})
 	if err != nil {
 		t.Fatal(err)
 	}
