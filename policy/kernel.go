@@ -7,7 +7,6 @@ import (
 	"gnvcc/cache"
 	"gnvcc/profile"
 	"gnvcc/rewrite"
-	"gnvcc/rewrite/bypass"
 	"gnvcc/rewrite/counters"
 	"gnvcc/rewrite/manner"
 	"gnvcc/rewrite/recipe"
@@ -217,12 +216,6 @@ type Counter interface {
 // whether it would have (rewrite.Heapless).
 type Heapless interface {
 	Heapless(ctx context.Context, k *Kernel) (*Candidate, error)
-}
-
-// A Sampler is a Compiler that can make nvcc's own build with several thresholds of bypass=K in it.
-type Sampler interface {
-	Sampling(ctx context.Context, k *Kernel, thresholds []int, window int) (*Candidate,
-		bypass.Sampling, error)
 }
 
 // A Drafter is a Compiler that makes candidates sooner, by leaving out of the source what the

@@ -56,7 +56,7 @@ func (t *Run) decide(k *Findings, choices []choice, flags string) *cache.Decisio
 		}
 		l := cache.Launch{Grid: c.Shape.Grid, Block: c.Shape.Block, Dynamic: c.Shape.Dynamic,
 			Set: c.Shape.Set, Count: c.Count, Seconds: c.Seconds, Before: c.Before, After: c.Before,
-			Exhaustive: c.Notebook.Exhaustive, Counts: c.Notebook.Counts, Sampled: c.Notebook.Sampled}
+			Exhaustive: c.Notebook.Exhaustive, Counts: c.Notebook.Counts}
 		if c.Notebook.Cost != (cache.Cost{}) {
 			l.Cost = &c.Notebook.Cost
 		}

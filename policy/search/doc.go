@@ -10,7 +10,7 @@
 // alternatives for a judge, exhaust.go the benchmark of the search, untried.go levers with
 // nothing to try, replayed.go what differs where launches are replayed, pool.go compiles beside
 // the measuring, cost.go what a search costs, meter.go step by step, count.go what a launch
-// does, counted, sample.go which thresholds of bypassing one launch speaks for, predicted.go the
+// does, counted, predicted.go the
 // order of values by their machine code, chance.go kernels that agree with themselves by chance,
 // grace.go what the budget is exceeded for, ahead.go compiles that no search has asked for yet.
 //

@@ -17,7 +17,7 @@ const (
 	racing    step = "racing"
 	building  step = "building"  // waiting for what a build gives of a draft
 	comparing step = "comparing" // on fresh samples
-	counting  step = "counting"  // waiting for, and running, what counts and samples
+	counting  step = "counting"  // waiting for, and running, what counts
 	varying   step = "varying"   // winners on varied data
 	energetic step = "energy"    // measuring what a launch takes in joules
 	thinking  step = ""          // all else

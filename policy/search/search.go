@@ -154,13 +154,7 @@ func (s *search) explore() error {
 
 // singly is step 2: every lever by itself, and degrees of those that approximate.
 func (s *search) singly() error {
-	const values = 60 // about as many as there are of all levers
-	vote := s.sampling(s.slow(values) || s.t.o.Exhaustive)
 	s.sit.Region = s.region(recipe.Recipe{}, s.k.Default.Registers)
-	var err error
-	if s.sit.Sampled, err = vote(); err != nil {
-		return err
-	}
 	var cheap, dear []recipe.Recipe
 	lists := s.lists()
 	for _, r := range slices.Concat(lists...) {

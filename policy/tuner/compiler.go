@@ -14,7 +14,6 @@ import (
 	"gnvcc/driver/standing"
 	"gnvcc/policy"
 	"gnvcc/profile/capture"
-	"gnvcc/rewrite/bypass"
 	"gnvcc/rewrite/counters"
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/recipe"
@@ -202,13 +201,6 @@ func (c *Compiler) Counting(ctx context.Context, k *policy.Kernel,
 func (c *Compiler) Heapless(ctx context.Context, k *policy.Kernel) (*policy.Candidate, error) {
 	made, err := c.Compiler.Heapless(ctx, source(k))
 	return own(made), err
-}
-
-// Sampling makes nvcc's own build with several thresholds in it.
-func (c *Compiler) Sampling(ctx context.Context, k *policy.Kernel,
-	thresholds []int, window int) (*policy.Candidate, bypass.Sampling, error) {
-	made, o, err := c.Compiler.Sampling(ctx, source(k), thresholds, window)
-	return own(made), o, err
 }
 
 // own is nvcc's own build of a kernel with something in it, nil for none.
