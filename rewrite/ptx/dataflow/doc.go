@@ -7,4 +7,4 @@
 // register over all that write it); reaching.go says which writes a read may see, where the way
 // matters. stride.go and indexed.go are about what neighbouring threads compute, flow.go about
 // liveness and groups of accesses; walk.go and spin.go look for spin loops.
-//
+package dataflow
