@@ -154,8 +154,6 @@ type Evidence struct {
 	Curve   []Degree          `json:",omitempty"`
 	Untried map[string]string `json:",omitempty"` // lever -> why nothing of it was tried
 	Note    string            // why the kernel was left alone, or what the user should know
-	// that its bits are the kernel's was proved by what the compilers did
-	Proved bool `json:",omitempty"`
 
 	// Normals are hashes of the normal form of the PTX that cicc gave for the recipe's terms for the
 	// source, by these terms. A build that compiles several kernels in one run of cicc takes what has
@@ -210,18 +208,8 @@ type Launch struct {
 	// "n" or "param 3" -> value, for what stayed the same in all launches
 	Values map[string]string `json:",omitempty"`
 
-	Cost    *Cost    `json:",omitempty"` // of the search on it
-	Counts  *Counts  `json:",omitempty"` // what one launch did; nil: nobody has counted
-	Sampled *Sampled `json:",omitempty"` // nil: nobody has
-}
-
-// Sampled is what a launch or a few showed of the thresholds of bypass=K: each multiprocessor has
-// one, and after some time the next one.
-type Sampled struct {
-	Why        string `json:",omitempty"` // why there is nothing; "" if there is
-	Launches   int    `json:",omitempty"`
-	Thresholds []int
-	Cycles     []float64 // that a lane has run with each, on the mean multiprocessor
+	Cost   *Cost   `json:",omitempty"` // of the search on it
+	Counts *Counts `json:",omitempty"` // what one launch did; nil: nobody has counted
 }
 
 // Counts is what nvcc's own code does in one launch of a configuration, by its PTX: counted by a

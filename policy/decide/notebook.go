@@ -19,9 +19,8 @@ type Notebook struct {
 	Done     bool // the search had ended by itself, not by its budget
 	Cost     cache.Cost
 
-	Curve   []cache.Degree `json:",omitempty"`
-	Counts  *cache.Counts  `json:",omitempty"` // of one launch of it
-	Sampled *cache.Sampled `json:",omitempty"` // thresholds of bypass, in one launch
+	Curve  []cache.Degree `json:",omitempty"`
+	Counts *cache.Counts  `json:",omitempty"` // of one launch of it
 }
 
 // Key names it. What was found with leave to approximate is kept apart from what was found without
