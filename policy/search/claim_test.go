@@ -196,11 +196,12 @@ func TestBetween(t *testing.T) {
 	o.Levers, o.Full, o.Verify = []string{"ld"}, 1, 2
 	var a app
 	for _, n := range []int{1000, 500, 100, 300, 300, 300, 2000} {
-		l := appLaunch{kernel: "_Z1aPfi", shape: shape(n, 256), takes: 1}
-		if n == 2000 { // the one beyond
-			l.takes = 0.1
+		l := appLaunch{kernel: "_Z1aPfi", shape: shape(n, 256)}
+		times := 1
+		if n == 1000 { // the one beyond the others is a small part
+			times = 60
 		}
-		a.launches = append(a.launches, l)
+		a.launches = append(a.launches, l.times(times)...)
 	}
 	results, _ := g.run(o, a)
 	e := results[0].Decision.Evidence
@@ -212,7 +213,8 @@ func TestBetween(t *testing.T) {
 	}
 	before, after := e.Rest.Between+e.Rest.Others, e.Rest.After+e.Rest.Others
 	for _, l := range e.Launches {
-		before, after = before+l.Before.Median/1e9, after+l.After.Median/1e9
+		n := float64(l.Count) / 1e9
+		before, after = before+n*l.Before.Median, after+n*l.After.Median
 	}
 	if got := e.Ratio(); math.Abs(got-after/before) > 1e-9 {
 		t.Errorf("the whole takes %.3f, not %.3f", got, after/before)
