@@ -105,29 +105,6 @@ func TestPaths(t *testing.T) {
 	}
 }
 
-// TestResults: whoever reads the documents finds every raw result, and there what it is.
-func TestResults(t *testing.T) {
-	all := documents(t)
-	folders, err := os.ReadDir("../../bench/results")
-	if err != nil || len(folders) < 30 {
-		t.Fatalf("%d results, %v", len(folders), err)
-	}
-	for _, f := range folders {
-		own := "bench/results/" + f.Name() + "/"
-		if all[own+"README.md"] == "" {
-			t.Errorf("%s has no README.md", own)
-		}
-		linked := false
-		for name, text := range all {
-			linked = linked || !strings.HasPrefix(name, own) && (strings.Contains(text, f.Name()+"/") ||
-				strings.Contains(text, f.Name()+")"))
-		}
-		if !linked {
-			t.Errorf("no document leads to %s", own)
-		}
-	}
-}
-
 // hasHeading tells whether a text has a heading that is linked to by a name: small letters, dashes
 // for blanks.
 func hasHeading(text, name string) bool {
