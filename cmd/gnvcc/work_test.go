@@ -231,4 +231,3 @@ func TestWork(t *testing.T) {
 		}
 	}
 }
-
