@@ -154,8 +154,6 @@ type Evidence struct {
 	Curve   []Degree          `json:",omitempty"`
 	Untried map[string]string `json:",omitempty"` // lever -> why nothing of it was tried
 	Note    string            // why the kernel was left alone, or what the user should know
-	// that its bits are the kernel's was proved by what the compilers did
-	Proved bool `json:",omitempty"`
 
 	// Normals are hashes of the normal form of the PTX that cicc gave for the recipe's terms for the
 	// source, by these terms. A build that compiles several kernels in one run of cicc takes what has

@@ -68,7 +68,6 @@ func (t *Run) decide(k *Findings, choices []choice, flags string) *cache.Decisio
 				d.Evidence.Chosen == k.Default {
 				d.Evidence.Chosen = tr.Build // of several entries the one with the most registers
 			}
-			d.Evidence.Proved = d.Evidence.Proved || tr.Proved
 			l.Checked, l.Varied, l.Before, l.After = tr.Checked, tr.Varied, tr.Confirmed.Before,
 				tr.Confirmed.After
 			l.Energy = tr.Energy
