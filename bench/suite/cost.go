@@ -1,6 +1,5 @@
-// What tuning cost, configuration by configuration, and what the search missed. It comes from the
-// store that gnvcc left, not from the clock: seconds for which the program stood still, and runs of
-// cicc and ptxas.
+// What tuning cost, configuration by configuration: from the store that gnvcc left, not from the
+// clock.
 
 package main
 
@@ -56,11 +55,4 @@ func costs(results []Result) string {
 		"  %d searches: %.2f s each (median %.2f, longest %.1f), %.1f candidates, %.1f runs of cicc, %.1f of ptxas, %.1f s of compiling\n",
 		n, each(c.Seconds), seconds[n/2], seconds[n-1], each(float64(c.Candidates)),
 		each(float64(c.Cicc)), each(float64(c.Ptxas)), each(c.Compiling))
-}
-
-func orDefault(recipe string) string {
-	if recipe == "" {
-		return "as nvcc builds it"
-	}
-	return recipe
 }

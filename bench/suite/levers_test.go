@@ -113,14 +113,4 @@ func TestLevers(t *testing.T) {
 	if !strings.Contains(text, "\nshape             1        1        1        0     1.250     1.111     1.176\n") {
 		t.Errorf("%s", text)
 	}
-	r.Program = "p"
-	r.Tuned = append(r.Tuned, Tuned{Kernel: "other", Ratio: 1, Levers: []Lever{{Name: "shape",
-		Why: "it may see its launch shape"}}})
-	text = kernelTable([]Result{r}, "shape")
-	for _, want := range []string{"256x1x1             3       0   0.700   0.800   0.600  maxnreg=40",
-		"     1  it may see its launch shape"} {
-		if !strings.Contains(text, want) {
-			t.Errorf("want %q:\n%s", want, text)
-		}
-	}
 }

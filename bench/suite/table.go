@@ -138,7 +138,6 @@ func means(done []Result, failed int, threshold time.Duration) string {
 			configurations, candidates, tune, tune/float64(configurations), tune/float64(max(1, candidates)))
 	}
 	b.WriteString(costs(done))
-	b.WriteString(overhead(done))
 	b.WriteString(figures(done, threshold))
 	fmt.Fprintf(&b, "  output differs in %d programs\n", differ)
 	return b.String()
