@@ -162,7 +162,7 @@ func replayVerb() *cobra.Command {
 	fs.StringSliceVar(&o.Levers, "levers", nil, "try only these levers (comma-separated `list`)")
 	quiet := fs.Bool("quiet", false, "print errors only")
 	folder := fs.String("captures", "", capturesUsage)
-	completesKernels(c, capturedNames, false)
+	completesKernels(c)
 	on := fs.String("on", "", onUsage)
 	return withStore(c, 2, func(store *cache.Store, args []string) error {
 		engine, err := engineOf(*on)

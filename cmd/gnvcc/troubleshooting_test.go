@@ -153,11 +153,12 @@ wait w
 	"a recipe is not applied": {script: `
 gnvcc -arch=sm_90 -cubin k.cu -o k.cubin
 gnvcc pin k maxnreg=40
-gnvcc ban k maxnreg
+gnvcc pin k --without maxnreg
 gnvcc -arch=sm_90 -cubin k.cu -o k.cubin
 gnvcc status
 stdout 'banned'
-gnvcc unban k
+gnvcc pin k --none
+gnvcc pin k maxnreg=40
 gnvcc -arch=sm_90 -cubin k.cu -o k.cubin
 gnvcc status
 stdout 'k, sm_90: maxnreg=40'

@@ -123,7 +123,10 @@ func tuneVerb() *cobra.Command {
 	rank := rankOption(fs)
 	fs.IntVar(&o.Jobs, "jobs", o.Jobs, "compile `n` candidates at a time")
 	kernels := fs.String("kernels", "", "tune only these kernels: a `KERNEL` as gnvcc explain takes it")
-	completesFlag(c, "kernels")
+	_ = c.RegisterFlagCompletionFunc("kernels", func(*cobra.Command, []string,
+		string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		return kernelCompletions(), cobra.ShellCompDirectiveNoFileComp
+	})
 	fs.StringSliceVar(&o.Levers, "levers", nil, "try only these levers (comma-separated `list`)")
 	fs.StringSliceVar(&o.Without, "without", nil, "do not try these levers (comma-separated `list`)")
 	controls := controlsOption(fs)

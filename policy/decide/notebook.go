@@ -14,7 +14,7 @@ import (
 
 // A Notebook is what is remembered of one kernel identity on one configuration, device and driver.
 type Notebook struct {
-	Identity string // of the kernel: its name is a hash, and gnvcc forget has to find it
+	Identity string // of the kernel: its name is a hash, and gnvcc pin --forget has to find it
 	Trials   []*policy.Trial
 	Done     bool // the search had ended by itself, not by its budget
 	Cost     cache.Cost

@@ -3,6 +3,7 @@ package page
 import (
 	"bytes"
 	"compress/gzip"
+	"encoding/json"
 	"fmt"
 	"html"
 	"io"
@@ -36,9 +37,13 @@ func recorded(t testing.TB) []cache.Decision {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := report.Read(text)
-	if err != nil {
+	var list []struct{ Decision cache.Decision }
+	if err := json.Unmarshal(text, &list); err != nil {
 		t.Fatal(err)
+	}
+	var out []cache.Decision
+	for _, e := range list {
+		out = append(out, e.Decision)
 	}
 	return out
 }

@@ -270,7 +270,7 @@ func (w *Watcher) reload(first bool) error {
 	m := newMatch(w.world, captured)
 	w.mu.Lock()
 	w.match = m
-	clear(w.decided) // gnvcc forget may have dropped some
+	clear(w.decided) // gnvcc pin --forget may have dropped some
 	built := map[string]Command{}
 	for _, c := range list {
 		built[c.Hash] = c
