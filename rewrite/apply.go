@@ -115,23 +115,17 @@ func Settled(m *ptx.Module, kernel string) error {
 	return fold.Check(m, kernel, fold.Fixed{PTX: true}, func(string) bool { return true })
 }
 
-// settled asks that for a recipe's passes. Those that know numbers see for themselves what
-// approximate instructions get, known what integers get.
+// settled asks that for a recipe's passes.
 func settled(list []Pass, m *ptx.Module, kernel string, r recipe.Recipe) error {
 	if ExactnessOf(r) == Approximate {
 		return nil // other bits are what the user allowed
 	}
-	var ask error
 	for _, p := range list {
-		switch {
-		case p.Stage != PTX || p.Exact != Checked || !Uses(r, p.Lever) || p.Lever == recipe.Known:
-		case !p.knows:
+		if p.Stage == PTX && p.Exact == Checked && Uses(r, p.Lever) {
 			return Settled(m, kernel)
-		default:
-			ask = fold.Unlike(m, kernel)
 		}
 	}
-	return ask
+	return nil
 }
 
 // run carries out the terms of a recipe in the order of a list.

@@ -98,19 +98,6 @@ func together(inPlace bool, observe, total time.Duration) error {
 	return nil
 }
 
-// controlsOption is --controls.
-func controlsOption(fs *pflag.FlagSet) *[]string {
-	var files []string
-	fs.Func("controls", "also try ptxas with these Advanced Controls Files (comma-separated `files`; may be repeated; ptxas 13.3 and later)", func(value string) error {
-		if value == "" {
-			return errors.New("no file")
-		}
-		files = append(files, fileList(value)...)
-		return nil
-	})
-	return &files
-}
-
 // energyOption is --energy.
 func energyOption(fs *pflag.FlagSet, asked *bool) {
 	fs.BoolVar(asked, "energy", false, "after each search also measure the energy of a launch, in joules, with nvcc's own build and with the recipe, by the GPU's own counter: ten to thirty seconds a kernel, beside the budget")
@@ -149,7 +136,6 @@ func tuneVerb() *cobra.Command {
 	completesFlag(c, "kernels")
 	fs.StringSliceVar(&o.Levers, "levers", nil, "try only these levers (comma-separated `list`)")
 	fs.StringSliceVar(&o.Without, "without", nil, "do not try these levers (comma-separated `list`)")
-	controls := controlsOption(fs)
 	fs.BoolVar(&o.Exhaustive, "exhaustive", false, "benchmark the search: measure all pairs of levers too, and say what the search missed")
 	energyOption(fs, &o.Energy)
 	on := fs.String("on", "", onUsage)
@@ -162,7 +148,7 @@ func tuneVerb() *cobra.Command {
 			return errors.New("which program? gnvcc tune [options] -- ./app arguments")
 		}
 		o.Total = time.Duration(total)
-		asked := tuner.Request{Program: args, Controls: *controls, Apply: *applyToo, Judge: *judged,
+		asked := tuner.Request{Program: args, Apply: *applyToo, Judge: *judged,
 			Link: *link, Folder: *folder, Budget: cmp.Or(time.Duration(budget), time.Minute),
 			Observe: time.Duration(observing), CaptureLimit: int64(most)}
 		if *inPlace {

@@ -188,8 +188,7 @@ func (b *Workbench) contract(ctx context.Context, j *job.Job, t *record.Translat
 	for _, name := range slices.Sorted(maps.Keys(p.passes)) {
 		exact := rewrite.ExactnessOf(p.passes[name])
 		kernel, _ := kernelOf(name)
-		changed := exact == rewrite.Checked || len(p.flags) > 0 ||
-			rewrite.HasCutlass(name) != rewrite.HasCutlass(kernel)
+		changed := exact == rewrite.Checked
 		d, doubtful := doubts[name]
 		if sources[name] {
 			changed = doubtful && !d.approximate()
@@ -197,9 +196,7 @@ func (b *Workbench) contract(ctx context.Context, j *job.Job, t *record.Translat
 		if !changed || exact == rewrite.Approximate {
 			continue
 		}
-		// numbers that are known make other products of the kernel's statements
-		knows := !sources[name] && rewrite.Knows(p.passes[name])
-		own, err := b.contractedOf(ctx, j, module, kernel, knows)
+		own, err := b.contractedOf(ctx, j, module, kernel, false)
 		if err != nil && (ctx.Err() != nil || transient(err)) {
 			return nil, err
 		}
@@ -224,7 +221,7 @@ func (b *Workbench) contract(ctx context.Context, j *job.Job, t *record.Translat
 				err = nil
 			}
 		}
-		if err == nil && (knows || scales(out, name)) {
+		if err == nil && scales(out, name) {
 			switch left := leaves(out, name); {
 			case !own.Scaled && !left:
 				err = writeProducts(out, name)

@@ -92,7 +92,7 @@ func (b *Workbench) proof(ctx context.Context, j *job.Job, t *record.Translation
 	// What was proved holds for the two codes, whatever text they come from; that it was not
 	// possible, for the text.
 	pair := cache.HashOf("same 1", normalOf(module, d.entry), d.normal, code.String(), d.String(), id,
-		strings.Join(j.Call.Template(), "\x00"), strings.Join(p.flags, "\x00"), cache.OwnKey())
+		strings.Join(j.Call.Template(), "\x00"), cache.OwnKey())
 	text := cache.HashOf("same 1", pair)
 	if !rewritten {
 		compiler, err := cache.FileKey(t.Cicc)
@@ -123,7 +123,7 @@ func (b *Workbench) proof(ctx context.Context, j *job.Job, t *record.Translation
 func (b *Workbench) compare(ctx context.Context, j *job.Job, t *record.Translation,
 	module *ptx.Module, p *plan, whole *ptx.Module, d doubted) error {
 	if d.doubt == asRewritten {
-		return b.likeOwn(ctx, j, module, d.entry, whole, d.name, p.flags)
+		return b.likeOwn(ctx, j, module, d.entry, whole, d.name, nil)
 	}
 	own, variant, fixed, err := b.sides(ctx, t, module, d)
 	if err != nil {
@@ -138,7 +138,7 @@ func (b *Workbench) compare(ctx context.Context, j *job.Job, t *record.Translati
 			before, err = b.done(ctx, j, own, d.entry, module, d.entry, nil)
 			return err
 		}, func() (err error) {
-			after, err = b.done(ctx, j, variant, d.entry, whole, d.name, p.flags)
+			after, err = b.done(ctx, j, variant, d.entry, whole, d.name, nil)
 			return err
 		})
 	}
@@ -163,7 +163,7 @@ func (b *Workbench) compare(ctx context.Context, j *job.Job, t *record.Translati
 		if err := b.untouched(ctx, j, module, nil, answer.Early); err != nil {
 			return err
 		}
-		return b.untouched(ctx, j, whole, p.flags, answer.Early)
+		return b.untouched(ctx, j, whole, nil, answer.Early)
 	}
 	first := try(nil, nil)
 	if first == nil || ctx.Err() != nil || transient(first) {

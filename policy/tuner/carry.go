@@ -67,11 +67,6 @@ func (s *spreading) bundle(t *task, shared string) (*bundle, error) {
 			return nil, err
 		}
 	}
-	for _, hash := range s.Options.Controls {
-		if err := object(hash); err != nil {
-			return nil, err
-		}
-	}
 	if err := b.past(store, t.kernel.Identity); err != nil {
 		return nil, err
 	}

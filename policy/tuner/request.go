@@ -34,8 +34,6 @@ type Request struct {
 	Options policy.Options
 	Mode    Mode
 	Program []string // with its arguments; none for Captured
-	// Advanced Controls Files that ptxas is tried with
-	Controls []string
 
 	Budget       time.Duration  // for the run; with InPlace, Options.Budget counts
 	Observe      time.Duration  // how long the program is looked at; 0: as long as it runs
