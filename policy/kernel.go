@@ -178,10 +178,7 @@ type Candidate struct {
 	Manner manner.Manner // how it is launched
 
 	Normals map[string]string // for the evidence of a decision for it
-	// Prove is an error where the candidate is not proved to have the kernel's bits: then nobody
-	// builds it. nil: there is nothing to be proved.
-	Prove func(context.Context) error
-	Draft bool // made sooner than a build would (Drafter): not to be adopted as it is
+	Draft   bool              // made sooner than a build would (Drafter): not to be adopted as it is
 }
 
 // Limit is the largest block by directives.
@@ -218,12 +215,6 @@ type Heapless interface {
 // believes in one.
 type Drafter interface {
 	Draft(ctx context.Context, k *Kernel, r recipe.Recipe) (*Candidate, error)
-}
-
-// A Preparer is a Compiler that can make beforehand what proofs of all of a kernel's candidates
-// need.
-type Preparer interface {
-	Prepare(ctx context.Context, k *Kernel) error
 }
 
 // A Sink keeps what was decided.

@@ -31,7 +31,6 @@ type plan struct {
 	dynamic  map[string]int           // and their dynamic shared memory, bytes
 	grids    map[string][3]int        // the grids of the launches that they are for
 	coarse   map[string][3]int        // how many of the kernel's blocks one of theirs does
-	doubted  []doubted                // of the variants, those that are to be proved
 	seconds  []second
 	choices  []stub.Choice // of the seconds, in the same order
 	waits    string        // why second entries must be loaded with the file; "": they need not
@@ -91,7 +90,7 @@ func (b *Workbench) planKernel(ctx context.Context, t *record.Translation, modul
 		if err != nil {
 			return err
 		}
-		p.took(v, m, name)
+		p.took(v, m)
 		p.variants = append(p.variants, merge.Variant{Entry: name, Module: m.module})
 	}
 	p.passes[name] = rewrite.At(r, rewrite.PTX)
@@ -170,7 +169,7 @@ func (b *Workbench) planSeconds(ctx context.Context, j *job.Job, t *record.Trans
 		if err != nil {
 			return err
 		}
-		p.took(v, m, s.name)
+		p.took(v, m)
 		p.add(merge.Variant{Entry: kernel, Second: s.name, Module: m.module}, s, choice)
 	}
 	return nil
@@ -192,12 +191,9 @@ func (b *Workbench) definition(t *record.Translation, kernel string) *source.Ker
 	return k
 }
 
-// took notes a variant. name is what its entry is called in the plan's module.
-func (p *plan) took(v variantOf, m compiledVariant, name string) {
+// took notes a variant.
+func (p *plan) took(v variantOf, m compiledVariant) {
 	p.normals[v.String()], p.draft = m.normal, p.draft || m.draft
-	if m.doubt != "" {
-		p.doubted = append(p.doubted, doubted{v, m, v.entry, name})
-	}
 }
 
 // add puts a second entry into the plan.

@@ -169,11 +169,6 @@ func (c *Compiler) Draft(ctx context.Context, k *policy.Kernel,
 	return candidate(ctx, k, r, c.Compiler.Draft)
 }
 
-// Prepare makes what proofs of a kernel's candidates need of the kernel.
-func (c *Compiler) Prepare(ctx context.Context, k *policy.Kernel) error {
-	return c.Compiler.Prepare(ctx, source(k))
-}
-
 // candidate makes one by a method of driver's, as policy wants it.
 func candidate(ctx context.Context, k *policy.Kernel, r recipe.Recipe,
 	by func(context.Context, *compile.Source, recipe.Recipe) (*compile.Candidate,
@@ -192,7 +187,7 @@ func candidate(ctx context.Context, k *policy.Kernel, r recipe.Recipe,
 	}
 	return &policy.Candidate{Path: made.Path, Entry: made.Entry, Build: made.Build,
 		MaxThreads: made.MaxThreads, Code: code, Normals: made.Normals, Manner: made.Manner,
-		Prove: made.Prove, Draft: made.Draft}, nil
+		Draft: made.Draft}, nil
 }
 
 // Counting makes nvcc's own build with counters in it.
