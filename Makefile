@@ -17,8 +17,9 @@ VCS      := $(shell git rev-parse HEAD >/dev/null 2>&1 || echo -buildvcs=false)
 BUILD     = $(GO) build -trimpath $(VCS) -ldflags '-s -w$(if $(VERSION), -X main.version=$(VERSION))'
 # Toolkits that the tests want: one is enough, each further one (install/toolkit --list) makes more of them run.
 TOOLKITS ?= 13.0
-# Further options of go test.
+# Further options of go test, and what runs it: GOTEST='gotestsum --' prints less.
 TESTFLAGS ?=
+GOTEST   ?= $(GO) test
 GO       ?= go
 export CGO_ENABLED = 0
 
@@ -39,14 +40,15 @@ toolkits:
 
 test: go toolkits
 	$(GO) vet ./...
-	$(GO) test -timeout 60m $(TESTFLAGS) ./...
+	$(GOTEST) -timeout 60m $(TESTFLAGS) ./...
+	cd bench && $(GO) vet ./... && $(GOTEST) $(TESTFLAGS) ./...
 
 lint: go
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); \
 	if [ -n "$$unformatted" ]; then echo "not gofmt'ed: $$unformatted" >&2; exit 1; fi
-	$(GO) vet ./...
-	$(GO) mod tidy -diff
-	@if command -v staticcheck >/dev/null; then staticcheck ./...; \
+	$(GO) vet ./... && (cd bench && $(GO) vet ./...)
+	$(GO) mod tidy -diff && (cd bench && $(GO) mod tidy -diff)
+	@if command -v staticcheck >/dev/null; then staticcheck ./... && (cd bench && staticcheck ./...); \
 	else echo "staticcheck is not installed: skipped (go install honnef.co/go/tools/cmd/staticcheck@latest)"; fi
 
 bench: go toolkits

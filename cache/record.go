@@ -154,8 +154,6 @@ type Evidence struct {
 	Curve   []Degree          `json:",omitempty"`
 	Untried map[string]string `json:",omitempty"` // lever -> why nothing of it was tried
 	Note    string            // why the kernel was left alone, or what the user should know
-	// that its bits are the kernel's was proved by what the compilers did
-	Proved bool `json:",omitempty"`
 
 	// Normals are hashes of the normal form of the PTX that cicc gave for the recipe's terms for the
 	// source, by these terms. A build that compiles several kernels in one run of cicc takes what has
@@ -210,44 +208,8 @@ type Launch struct {
 	// "n" or "param 3" -> value, for what stayed the same in all launches
 	Values map[string]string `json:",omitempty"`
 
-	Cost       *Cost       `json:",omitempty"` // of the search on it
-	Exhaustive *Exhaustive `json:",omitempty"` // gnvcc tune -exhaustive: what the search missed
-	Counts     *Counts     `json:",omitempty"` // what one launch did; nil: nobody has counted
-	Sampled    *Sampled    `json:",omitempty"` // nil: nobody has
-	Energy     *Energy     `json:",omitempty"` // gnvcc tune --energy: of a launch; nil: nobody asked
-}
-
-// Energy is what a launch takes by the counter of the GPU, all of it: its memory, and what it takes
-// when it does nothing.
-type Energy struct {
-	Why           string `json:",omitempty"` // nothing is known: why; "": what follows is
-	Before, After Joules
-	Idle          float64 // watts with nothing to do, before that
-	Step          float64 // seconds from one step of the counter to the next
-}
-
-// Joules are those of a launch, and by how many that may be wrong.
-type Joules struct{ Launch, Error float64 }
-
-// Sampled is what a launch or a few showed of the thresholds of bypass=K: each multiprocessor has
-// one, and after some time the next one.
-type Sampled struct {
-	Why        string `json:",omitempty"` // why there is nothing; "" if there is
-	Launches   int    `json:",omitempty"`
-	Thresholds []int
-	Cycles     []float64 // that a lane has run with each, on the mean multiprocessor
-	// of `gnvcc tune --levers bypass --exhaustive`: the measured time with each threshold over the
-	// default's, 0 where it was not measured (the same code as another's, say), and what each
-	// multiprocessor gave
-	Ratios []float64     `json:",omitempty"`
-	Parts  []SampledPart `json:",omitempty"`
-}
-
-// A SampledPart is one threshold on one multiprocessor.
-type SampledPart struct {
-	Multiprocessor, Threshold int
-	Cycles                    float64
-	Lanes                     uint64
+	Cost   *Cost   `json:",omitempty"` // of the search on it
+	Counts *Counts `json:",omitempty"` // what one launch did; nil: nobody has counted
 }
 
 // Counts is what nvcc's own code does in one launch of a configuration, by its PTX: counted by a
@@ -277,21 +239,6 @@ type Cost struct {
 	Cicc       int     // runs of cicc
 	Ptxas      int     // and of ptxas
 	Compiling  float64 // seconds of both, added up over those that ran at a time
-}
-
-// Exhaustive compares what the search found with the best of all pairs of values.
-type Exhaustive struct {
-	Search Found // where the search ended; its cost until then
-	Best   Found // of all that was measured; the cost of all
-	Wanted int   // candidates that were to be measured after the search
-	Cut    bool  // the budget ended before all of them were
-}
-
-// A Found is a recipe with its time over the default's, on fresh samples; "" and 1 for the default.
-type Found struct {
-	Recipe string
-	Ratio  float64
-	Cost   Cost
 }
 
 // A Time is a median over repetitions with a 95 % interval, nanoseconds.

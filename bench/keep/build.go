@@ -79,7 +79,6 @@ type pair struct {
 	other  []byte
 	entry  string
 	manner manner.Manner
-	prove  func(context.Context) error
 }
 
 // variant compiles a kernel by a recipe of at most one second entry.
@@ -112,7 +111,7 @@ func (p *project) variant(ctx context.Context, kernel, text string) (*pair, erro
 	if err != nil {
 		return nil, err
 	}
-	v.entry, v.manner, v.prove = c.Entry, c.Manner, c.Prove
+	v.entry, v.manner = c.Entry, c.Manner
 	if v.other, err = os.ReadFile(c.Path); err != nil {
 		return nil, err
 	}

@@ -34,8 +34,6 @@ type Record struct {
 	Threads     int      `json:",omitempty"` // of the usual launch
 	Steps       [2]int   `json:",omitempty"` // of warps, in the first launch, by both builds
 	Approximate bool     `json:",omitempty"` // special functions, modelled
-	Doubted     bool     `json:",omitempty"` // the compile says that there is something to be proved
-	Proof       string   `json:",omitempty"` // of those that differ: what a proof says
 	Own         Coverage // of the kernel's code
 	Variant     Coverage
 	Compiling   float64 // seconds

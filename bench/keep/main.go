@@ -11,14 +11,14 @@ import (
 	"runtime/debug"
 	"time"
 
-	"gnvcc/bench/command"
+	"gnvcc/bench/lab"
 	"gnvcc/driver"
 	"gnvcc/driver/stage"
 )
 
 func main() {
 	become()
-	command.Main("keep", run)
+	lab.Main("keep", run)
 }
 
 // become makes this program gnvcc where it is called by that name, or by nvcc as a stage.
@@ -53,7 +53,7 @@ func run(ctx context.Context, args []string) error {
 	if *nvcc == "" {
 		*nvcc = cmp.Or(os.Getenv("GNVCC_NVCC"), "nvcc")
 	}
-	if err := command.Programs(nvcc); err != nil {
+	if err := lab.Tools(nvcc); err != nil {
 		return err
 	}
 	r, err := newRandom(*nvcc, *out)

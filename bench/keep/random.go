@@ -195,15 +195,8 @@ func (p *project) try(ctx context.Context, full string, k *kernel, out *Record) 
 		out.What, out.Why = "refused", err.Error()
 		return
 	}
-	out.Doubted = v.prove != nil
 	if err := k.compare(ctx, v, out); err != nil {
 		out.What, out.Why = "can't", err.Error()
-	}
-	if out.What == "differs" && v.prove != nil {
-		out.Proof = "proved"
-		if err := v.prove(ctx); err != nil {
-			out.Proof = err.Error()
-		}
 	}
 }
 

@@ -49,9 +49,6 @@ func (w *World) Tune(ctx context.Context, j watch.Job) (watch.Outcome, error) {
 	t := &tuner.ReplaySearch{Captures: w.captures, Tuner: run, Kernel: s.Kernel, Replayer: replayer,
 		Agent: library, Scratch: w.scratch, GPU: w.o.GPU, Budget: w.o.Budget,
 		Say: s.say}
-	if p, _ := w.profile(j.Kernel.Name); p != nil {
-		t.Profile = &tuner.ByProfile{Profile: p.Profile}
-	}
 	var elsewhere []decide.Result
 	if w.o.On == nil {
 		t.Search(ctx, t.Jobs(list, total))
@@ -173,10 +170,6 @@ func (s *editedSearch) Compile(ctx context.Context, k *policy.Kernel, r recipe.R
 func (s *editedSearch) Draft(ctx context.Context, k *policy.Kernel,
 	r recipe.Recipe) (*policy.Candidate, error) {
 	return s.world.compiler.Draft(ctx, k, r)
-}
-
-func (s *editedSearch) Prepare(ctx context.Context, k *policy.Kernel) error {
-	return s.world.compiler.Prepare(ctx, k)
 }
 
 func (s *editedSearch) Past(k *policy.Kernel, device string) *cache.Decision {

@@ -24,7 +24,7 @@ import (
 // Where the PTX file has other kernels, which may veto flags of ptxas, a second winner without such
 // flags is looked for.
 func (s *search) confirm() error {
-	// What is missing now (a plain copy, a candidate of an earlier run, a proof) is waited for as long
+	// What is missing now (a plain copy, a candidate of an earlier run) is waited for as long
 	// as it could still be compared, or another one in its place; and that takes a moment to begin.
 	s.grant()
 	s.compileBy = s.end.Add(-s.comparison()*9/8 - s.moment)
@@ -68,7 +68,7 @@ func (s *search) confirm() error {
 
 // pick returns the first of the ranked trials that is better on fresh samples, nil if there is
 // none. Three that prove no better end it (each is a ticket in a lottery); three whose plain copy
-// pays end it for specialised ones. One that is not compiled, or not proved, in time is passed
+// pays end it for specialised ones. One that is not compiled in time is passed
 // over: another may be ready. Where its gain is smaller in another state of the L2 cache, the best
 // without its hints are compared, too. A simpler trial that the race saw within 3 % is compared too
 // and taken if it loses less than 1 %: few samples don't tell more. (Not of a slow kernel, once the
@@ -183,7 +183,7 @@ const (
 	worse finding = iota // no better, or refused
 	// its plain copy too is no worse than is tolerated, and nothing else speaks against it
 	better
-	later // there was no time to compile, prove or compare it
+	later // there was no time to compile or compare it
 )
 
 // compare compares a trial with the default on fresh samples.
@@ -193,7 +193,7 @@ func (s *search) compare(tr *policy.Trial) (finding, error) {
 	if !s.affords() {
 		return s.leave(tr, "no time was left to compare it on fresh samples"), nil
 	}
-	guarded := lever.Has(tr.Recipe, recipe.Inside) && !s.t.o.Bet
+	guarded := lever.Has(tr.Recipe, recipe.Inside)
 	if guarded {
 		s.t.pool.want(&s.k.Kernel, tr.Recipe, plain, 0) // compiles meanwhile
 	}
@@ -207,15 +207,11 @@ func (s *search) compare(tr *policy.Trial) (finding, error) {
 	if err != nil {
 		return worse, err
 	}
-	if !ok || !s.prove(tr) {
+	if !ok {
 		if tr.Refused != "" || tr.Same != "" || !s.launchable(tr.Recipe) {
 			return worse, nil
 		}
-		why := "it was not compiled as a build compiles it in time"
-		if ok {
-			why = "that it has the same bits was not proved in time"
-		}
-		return s.leave(tr, why), nil
+		return s.leave(tr, "it was not compiled as a build compiles it in time"), nil
 	}
 	c, err := s.rule.Compare(s.sampler(arm, profile.Measurement{}), 0, s.plan)
 	if err != nil {
@@ -286,7 +282,7 @@ func (s *search) careful(tr *policy.Trial, arm profile.Candidate) (bool, error) 
 // real gives the arm of a trial that was raced as a draft: the draft itself where a build gives
 // that code, else what a build gives, loaded and checked in its place.
 func (s *search) real(tr *policy.Trial, arm profile.Candidate) (profile.Candidate, bool, error) {
-	back := s.meter.in(proving)
+	back := s.meter.in(building)
 	cand, err := s.wait(s.t.pool.want(&s.k.Kernel, tr.Recipe, whole, 0))
 	back()
 	if errors.Is(err, errBudget) || s.ctx.Err() != nil {
@@ -358,16 +354,16 @@ func (s *search) plainPays(tr *policy.Trial) (finding, error) {
 	tr.Plain = policy.Compare(c, rule.Confidence, s.t.now())
 	if rule.Harmful(c.Ratio) {
 		tr.Refused = fmt.Sprintf(
-			"launches with other values would take %.3f times as long as with nvcc's own code (--bet would allow it)", c.Ratio.Estimate)
+			"launches with other values would take %.3f times as long as with nvcc's own code", c.Ratio.Estimate)
 		return worse, nil
 	}
 	return better, nil
 }
 
-// anew compares what won on another launch of its configuration, where launches are replayed: their
-// data, and so what is gained, may differ. The smaller gain is claimed; what is slower is refused.
+// anew compares what won on another captured launch of its configuration: its data, and so what is
+// gained, may differ. The smaller gain is claimed; what is slower is refused.
 func (s *search) anew(tr *policy.Trial, arm profile.Candidate) error {
-	if s.t.o.InPlace || tr.Confirmed == nil || !s.c.fresh[tr.Text] || !s.affords() ||
+	if tr.Confirmed == nil || !s.c.fresh[tr.Text] || !s.affords() ||
 		s.rule.Harmful(tr.Confirmed.Ratio) {
 		return nil
 	}
