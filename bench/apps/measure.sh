@@ -41,7 +41,7 @@ gpus=$(nvidia-smi --query-gpu=index --format=csv,noheader)
 for n in $(seq "${EACH:-2}"); do
 	for gpu in $gpus; do
 		CUDA_DEVICE_ORDER=PCI_BUS_ID CUDA_VISIBLE_DEVICES=$gpu "${SUITE:?bench/suite, built}" -gnvcc "${GNVCC:?gnvcc}" -nvcc "$NVCC" \
-			-commit "${COMMIT:-}" -programs "$out/programs" -figures figures -runs "${RUNS:-3}" -alone 1 -pairs 1 \
+			-commit "${COMMIT:-}" -programs "$out/programs" -figures figures -runs "${RUNS:-3}" -alone 1 \
 			-set ARCH=sm_90 -set "CUDA=$cuda" -set "APPLICATIONS=$sources" -set "LINKS=$out/links" \
 			-set "JOBS=$jobs" -claim "$out/claims" -ahead 1 -gpu-lock "$out/gpu$gpu" -work "$out/work" \
 			-budget "${BUDGET:-540}s" -tune "${TUNE:-}" -results "$out/apps.jsonl" "$here" \

@@ -2,11 +2,13 @@ package witness
 
 import (
 	"bytes"
+	"debug/elf"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"slices"
+	"strings"
 	"syscall"
 
 	"gnvcc/cache"
@@ -53,6 +55,22 @@ func plain(a cache.Assembly) bool {
 // ErrNone says that a file holds no cubin at all, with kernels or without.
 var ErrNone = errors.New("it holds no device code")
 
+// ErrHidden says that a file's device code, if there is any, can't be seen.
+var ErrHidden = errors.New("the host compiler keeps it in its own intermediate language until it is " +
+	"linked (-flto), where device code can't be seen")
+
+// hides tells whether a file is an object of GCC's or clang's for link-time optimization.
+func hides(r io.ReaderAt) bool {
+	magic := make([]byte, 4)
+	if _, err := r.ReadAt(magic, 0); err == nil && string(magic) == "BC\xc0\xde" {
+		return true
+	}
+	f, err := elf.NewFile(r)
+	return err == nil && slices.ContainsFunc(f.Sections, func(s *elf.Section) bool {
+		return strings.HasPrefix(s.Name, ".gnu.lto_")
+	})
+}
+
 // open opens a file to read: a pipe has nobody wait.
 func open(path string) (*os.File, error) {
 	return os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
@@ -76,6 +94,8 @@ func Look(store *cache.Store, ix *record.Index, path string) ([]Code, error) {
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("the device code in %s: %w", path, err)
+	case n == 0 && hides(f):
+		return nil, ErrHidden
 	case n == 0:
 		return nil, ErrNone
 	}

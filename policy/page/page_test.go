@@ -23,7 +23,7 @@ import (
 // recorded are the decisions of the examples on an H200.
 func recorded(t testing.TB) []cache.Decision {
 	t.Helper()
-	f, err := os.Open("../../bench/results/2026-11-21-h200/examples-report.json.gz")
+	f, err := os.Open("testdata/examples.json.gz")
 	if err != nil {
 		t.Fatal(err)
 	}
