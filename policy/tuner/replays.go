@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"gnvcc/policy"
+	"gnvcc/policy/check"
 	"gnvcc/policy/search"
 	"gnvcc/profile"
 	"gnvcc/profile/capture"
@@ -31,9 +32,8 @@ const (
 	spare    = 5 * time.Second // by which one may be longer, to end what it has begun
 	mostRuns = MostCrashes + 1 // processes for one capture: each crash of a candidate takes one
 	// configurations of one kernel that are searched in full, if the budget reaches
-	mostFull  = 8
-	mostAnew  = 3 // searches after varied data refused a winner
-	variation = 8 // kinds of varied data (profile/replay/source/vary.c)
+	mostFull = 8
+	mostAnew = 3 // searches after varied data refused a winner
 )
 
 // A ReplaySearch searches on captured launches. Its exported fields are for who makes it.
@@ -53,6 +53,7 @@ type ReplaySearch struct {
 	// has others search in its place; nil: nobody
 	spread func(ctx context.Context, w *ReplaySearch, list []Job)
 
+	varyFor time.Duration // what a configuration has for more than one draw of varied data
 	memory  memoryFolder
 	counted bool                       // the run knows how often things were launched
 	entered map[*capture.Manifest]bool // those of which it knows since they were replayed
@@ -155,6 +156,7 @@ func (w *ReplaySearch) search(ctx context.Context, a *agenda, now *item, f file)
 		w.At(n, len(a.items), time.Now().Add(left))
 	}
 	// the rest is for the process' start, and for varied data
+	w.varyFor = max(part, least) / 5
 	plan := &search.Plan{Budget: max(part*4/5, least), Grace: min(spare, left/5),
 		Check: now.Leader != nil, ManyGrids: manyGrids(now.Capture)}
 	if now.visits > 0 {
@@ -286,6 +288,7 @@ func (w *ReplaySearch) replay(ctx context.Context, m *capture.Manifest, u *repla
 		}
 	}
 	o.Running = prepare
+	var varying time.Time // since when
 	visit := replay.Visit{
 		Search: func(ctx context.Context, l *profile.Launch, s profile.Session) bool {
 			w.launch = l
@@ -294,6 +297,12 @@ func (w *ReplaySearch) replay(ctx context.Context, m *capture.Manifest, u *repla
 			return w.config(m).Decided()
 		},
 		Vary: func(ctx context.Context, n int, l *profile.Launch, s profile.Session) bool {
+			if varying.IsZero() {
+				varying = time.Now()
+			}
+			if n > check.Kinds && time.Since(varying) > w.varyFor {
+				return false
+			}
 			return w.Run.Vary(ctx, n, l, s, p)
 		},
 		Alone: func(l *profile.Launch, reason string) {
@@ -302,10 +311,16 @@ func (w *ReplaySearch) replay(ctx context.Context, m *capture.Manifest, u *repla
 			prepare()
 		}}
 	next := 1
+	endless := map[int]bool{} // kinds of data on which the original does not end
 	for runs := 1; ctx.Err() == nil; runs++ {
 		visit.Variations = nil
-		for v := next; v <= variation && numbers(m); v++ {
-			visit.Variations = append(visit.Variations, v)
+		for v := next; v <= check.Kinds*check.Draws && numbers(m); v++ {
+			if !endless[v%check.Kinds] {
+				visit.Variations = append(visit.Variations, v)
+			}
+		}
+		if visit.Search == nil && len(visit.Variations) == 0 {
+			return true
 		}
 		o.Standby, w.standby = w.standby, nil
 		out, err := w.gpu().Replay(ctx, o, u, visit)
@@ -327,8 +342,10 @@ func (w *ReplaySearch) replay(ctx context.Context, m *capture.Manifest, u *repla
 			return true
 		case out.Failed > 0 || visit.Search == nil: // the search was done
 			visit.Search, next = nil, max(out.Failed, next)+1
-			if next > variation {
-				return true
+			if out.Failed > 0 {
+				endless[out.Failed%check.Kinds] = true
+			} else if next > check.Kinds {
+				return true // no process gets as far as a variation
 			}
 		case runs == mostRuns:
 			return false
