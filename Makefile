@@ -17,8 +17,9 @@ VCS      := $(shell git rev-parse HEAD >/dev/null 2>&1 || echo -buildvcs=false)
 BUILD     = $(GO) build -trimpath $(VCS) -ldflags '-s -w$(if $(VERSION), -X main.version=$(VERSION))'
 # Toolkits that the tests want: one is enough, each further one (install/toolkit --list) makes more of them run.
 TOOLKITS ?= 13.0
-# Further options of go test.
+# Further options of go test, and what runs it: GOTEST='gotestsum --' prints less.
 TESTFLAGS ?=
+GOTEST   ?= $(GO) test
 GO       ?= go
 export CGO_ENABLED = 0
 
@@ -39,7 +40,7 @@ toolkits:
 
 test: go toolkits
 	$(GO) vet ./...
-	$(GO) test -timeout 60m $(TESTFLAGS) ./...
+	$(GOTEST) -timeout 60m $(TESTFLAGS) ./...
 
 lint: go
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); \

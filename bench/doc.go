@@ -6,7 +6,6 @@
 //	suite/       a folder of programs: built and run with nvcc, tuned, built and run with gnvcc
 //	candidates/  what compiling n candidates costs against one
 //	coverage/    which levers the kernels of real programs accept, and why they refuse the others
-//	proofs/      what it costs to prove that variants have a kernel's bits
 //	overhead/    what gnvcc adds to a build
 //	rebuild/     what applying costs
 //	predict/     what predictions would have been worth

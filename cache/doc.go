@@ -6,6 +6,7 @@
 //
 //	owner.lock               flock decides who the owner is; the file's text (process, time) is for people
 //	decisions.db             bbolt; only the owner opens it
+//	decisions.db.seal        the hash of its content when it was published last
 //	decisions.snapshot       all its records, sorted, in one flat file, replaced by rename; what builds read
 //	recipes                  what of it builds depend on, as text; for compiler caches in front of gnvcc
 //	decisions.db.broken-*    a damaged decisions.db, kept for whoever wants to look
@@ -29,28 +30,17 @@
 //     are not written through. The snapshot is read by bounds-checked preads (flat.go), each record
 //     carries a checksum over its bucket, key and content, and objects and spool files are named by
 //     their hash, which is compared when they are read.
-//   - What Owner.Put or Owner.Merge returned for without an error is on the disk, and no later
-//     crash of any process takes it away. Owner.Publish makes it visible to builds, all or nothing.
+//   - What Owner.Publish returned for without an error is on the disk, visible to builds, all or
+//     nothing, and no later crash of any process takes it away.
 //   - What Spool returned for without an error reaches the database at the next Merge, once,
 //     however often owner and spoolers are killed. Merging twice is merging once.
 //   - A write that fails (full disk, read-only folder, limit on file size) says what to do, and
 //     nothing that was there before is lost.
-//   - A damaged decisions.db is moved aside, and the owner goes on with what is sound: the
-//     snapshot, and every record of the damaged file whose checksum holds.
-//
-// # Why bbolt's pages are read here, too
-//
-// pages.go walks over decisions.db before bbolt opens it, in the owner and in gnvcc doctor; builds
-// never do. Neither bbolt nor the snapshot can stand in for it:
-//
-//   - bbolt trusts its file, opened read-only as well: a branch page that leads back to itself is
-//     walked until stack or memory are at their end, which no recover catches (TestHostilePages).
-//     Its own check (Tx.Check, 1.5) stops at such a page, but it works in a goroutine of its own,
-//     and there an element that is said to lie behind the mapping is a fault that ends the process.
-//     There is no public way to see where a branch leads.
-//   - The snapshot has what was published last. What Put or Merge returned for since lies in
-//     decisions.db alone, where an owner was killed before Publish: it is promised above, so the
-//     file can't be dropped for the snapshot's sake, nor left unchecked after a kill.
+//   - bbolt trusts the pages of its file, so it is only given one whose content is the sealed one.
+//     Any other decisions.db (its owner was killed, bits have flipped) is made anew from the
+//     snapshot; spool files are removed after Publish only, so that nothing is missing. Where the
+//     snapshot is damaged as well the database is moved aside, and the sound records of the snapshot
+//     are taken.
 //
 // # What it does not promise
 //
@@ -71,8 +61,8 @@
 //     user.
 //
 // Reading the source: store.go, errors.go, file.go, filesystem.go (a folder that is ours);
-// record.go, decision.go, gain.go (what is kept); spool.go, owner.go, publish.go, pages.go (on its
-// way to the database); flat.go, snapshot.go, recipes.go, derived.go (what builds read);
+// record.go, decision.go, gain.go (what is kept); spool.go, owner.go, publish.go (on its way
+// to the database); flat.go, snapshot.go, recipes.go, derived.go (what builds read);
 // object.go, compress.go, memo.go, key.go; folders.go, remotes.go, hung.go (stores of others);
 // trim.go, clean.go, stats.go, verify.go.
 package cache

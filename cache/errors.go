@@ -104,7 +104,7 @@ func corrupt(doing, path, format string, args ...any) error {
 }
 
 // guard runs fn and turns a panic into an error. bbolt panics on pages that are not what it
-// expects; the pages are checked before bbolt sees them, so that this is for what happens to a file
+// expects; it is only given files that it wrote itself, so that this is for what happens to a file
 // while it is open.
 func guard(doing, path string, fn func() error) (err error) {
 	defer panicOnFault()()

@@ -273,7 +273,7 @@ func (w *window) ReadAt(p []byte, off int64) (int, error) {
 // survey reads the whole file. fn, when given, gets each sound record; raw is only valid during the
 // call.
 func (f *flat) survey(fn func(bucket, key string, stamp int64, raw []byte) error) (*survey, error) {
-	s := &survey{Schema: fmt.Sprint(f.head.Schema), ID: f.head.ID, Tx: f.head.Tx,
+	s := &survey{ID: f.head.ID, Tx: f.head.Tx,
 		Recipes: f.head.Recipes, Records: map[string]int{}}
 	sum := crc32.New(castagnoli)
 	if _, err := io.Copy(sum, io.NewSectionReader(f.data, flatHead,

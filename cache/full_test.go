@@ -68,9 +68,6 @@ func still(t *testing.T, s *Store, n int) {
 	for i := range n {
 		get(t, sn, i)
 	}
-	if _, err := surveyDatabase(filepath.Join(s.dir, dbName), nil); err != nil {
-		t.Error(err)
-	}
 	temps := 0
 	filepath.WalkDir(s.dir, func(path string, d os.DirEntry, err error) error {
 		if strings.HasPrefix(filepath.Base(path), tempMark) {

@@ -82,7 +82,6 @@ func playOwner(dir string) error {
 			if err := o.Put(Decisions, key, key); err != nil {
 				return err
 			}
-			confirm(Decisions, key)
 			if _, err := o.Merge(); err != nil {
 				return err
 			}

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -28,15 +29,16 @@ type Owner struct {
 	id   string
 	note []string
 
-	mu        sync.Mutex // Merge, Publish, Close: one at a time
-	published uint64     // transaction that the sound snapshot shows, 0 for none
+	mu        sync.Mutex      // Merge, Publish, Close: one at a time
+	published uint64          // transaction that the sound snapshot shows, 0 for none
+	merged    map[string]bool // spool files whose records the database has and the snapshot not yet
 
 	broken atomic.Pointer[error] // what made bbolt panic; nothing is asked of it any more
 }
 
 // Own makes the caller the store's owner, or says ErrOwned at once when there is one. The lock goes
-// with the process: an owner that is killed is no owner any more. A damaged database is mended
-// here; Notes says so. ctx ends the preparations, not the ownership.
+// with the process: an owner that is killed is no owner any more. A damaged database is made anew
+// here; Notes says so where anything may be missing in it. ctx ends the preparations, not the ownership.
 func (s *Store) Own(ctx context.Context) (*Owner, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -48,7 +50,7 @@ func (s *Store) Own(ctx context.Context) (*Owner, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := &Owner{s: s, lock: lock}
+	o := &Owner{s: s, lock: lock, merged: map[string]bool{}}
 	if err := o.open(ctx); err != nil {
 		o.Close()
 		return nil, err
@@ -100,7 +102,11 @@ func boltOptions() *bbolt.Options {
 	}
 }
 
-// open checks decisions.db, mends it where that is needed, and opens it.
+// open makes sure that decisions.db is one that bbolt can be given, and opens it. bbolt trusts its
+// file: a damaged page may end the process. So it gets a database only if that has the content that
+// the last owner sealed; any other one (its owner was killed, or bits have flipped) is made anew
+// from the snapshot, which holds all that was published, and from the spool, whose files are
+// removed after that.
 func (o *Owner) open(ctx context.Context) error {
 	path := filepath.Join(o.s.dir, dbName)
 	removeTemps(o.s.dir, 0) // only owners write in this folder itself
@@ -108,25 +114,15 @@ func (o *Owner) open(ctx context.Context) error {
 	if errors.Is(snapErr, ErrVersion) {
 		return snapErr
 	}
-	db, err := surveyDatabase(path, nil)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		var taken int
-		if taken, err = o.start(ctx, ""); err == nil && taken > 0 {
-			o.note = append(o.note, fmt.Sprintf(
-				"%s was missing: made from the published snapshot, %d records", path, taken))
-		}
-	case errors.Is(err, ErrVersion):
-		return err
-	case err == nil && snapErr == nil && snap.ID == db.ID && snap.Tx > db.Tx:
-		// The published copy is newer than its original: the disk lost something.
-		err = o.mend(ctx, fmt.Errorf("it is at transaction %d, the snapshot already at %d", db.Tx,
-			snap.Tx))
-	case errors.Is(err, errCorrupt):
-		err = o.mend(ctx, err)
-	}
+	state, err := o.s.database()
 	if err != nil {
-		return err
+		return failed("check the database", path, err)
+	}
+	behind := state.sealed && snapErr == nil && snap.ID == state.id && snap.Tx > state.tx
+	if !state.sealed || behind {
+		if err := o.rebuild(ctx, state, snapErr); err != nil {
+			return err
+		}
 	}
 	options := boltOptions()
 	options.OpenFile = func(name string, flag int, mode os.FileMode) (*os.File, error) {
@@ -134,6 +130,7 @@ func (o *Owner) open(ctx context.Context) error {
 		o.file = f
 		return f, err
 	}
+	var version string
 	err = guard("open the database", path, func() (err error) {
 		o.db, err = bbolt.Open(path, fileMode, options)
 		if errors.Is(err, bbolterrors.ErrTimeout) {
@@ -144,12 +141,18 @@ func (o *Owner) open(ctx context.Context) error {
 			return err
 		}
 		return o.db.View(func(tx *bbolt.Tx) error {
-			o.id = string(tx.Bucket([]byte(metaBucket)).Get([]byte(idKey)))
+			meta := tx.Bucket([]byte(metaBucket))
+			o.id, version = string(meta.Get([]byte(idKey))), string(meta.Get([]byte(schemaKey)))
 			return nil
 		})
 	})
 	if err != nil {
 		return failed("open the database", path, err)
+	}
+	if version != strconv.Itoa(schema) {
+		return &Error{Doing: "open the database", Path: path, Kind: ErrVersion,
+			Err:    fmt.Errorf("it has schema %s, this gnvcc knows %d", version, schema),
+			Advice: versionAdvice}
 	}
 	if snapErr == nil && snap.ID == o.id && o.s.recipesAre(snap.Recipes) {
 		o.published = snap.Tx
@@ -206,8 +209,8 @@ func put(tx *bbolt.Tx, bucket, key string, stamp int64, raw []byte) error {
 	return b.Put([]byte(key), seal(where(bucket, key), stamp, raw))
 }
 
-// Put writes a record to the database; it is on the disk when Put returns, and published by
-// Publish. It replaces what was there, whatever the stamps say.
+// Put writes a record to the database; it is there for good when Publish has returned. It replaces
+// what was there, whatever the stamps say.
 func (o *Owner) Put(bucket, key string, record any) error {
 	return o.PutAll(bucket, map[string]any{key: record})
 }
@@ -282,10 +285,9 @@ const (
 	batchBytes = 16 << 20
 )
 
-// Merge brings the spool into the database and gives the number of files merged. A file is removed
-// when its record is on the disk, so that a merge that is killed is done again, with the same
-// result. Files that are no records are set aside (.bad), those of a newer gnvcc stay; the rest is
-// merged in any case.
+// Merge brings the spool into the database and gives the number of files merged. Publish removes
+// the files: a merge that is killed before is done again, with the same result. Files that are no
+// records are set aside (.bad), those of a newer gnvcc stay; the rest is merged in any case.
 func (o *Owner) Merge() (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -303,7 +305,9 @@ func (o *Owner) Merge() (int, error) {
 		size := 0
 		for len(names) > 0 && len(batch) < batchFiles && size < batchBytes {
 			name := names[0]
-			names = names[1:]
+			if names = names[1:]; o.merged[name] {
+				continue
+			}
 			r, err := o.s.readSpooled(name)
 			var sys *fs.PathError
 			switch {
@@ -323,7 +327,7 @@ func (o *Owner) Merge() (int, error) {
 			return merged, err
 		}
 		for _, name := range files {
-			os.Remove(filepath.Join(dir, name))
+			o.merged[name] = true
 		}
 		merged += len(files)
 	}
@@ -347,7 +351,8 @@ func (o *Owner) mergeBatch(batch []*spooled) error {
 	})
 }
 
-// Close ends the ownership. What was put or merged and not published stays in the database.
+// Close ends the ownership. What was put and not published is gone then; what was merged and not
+// published is still in the spool.
 func (o *Owner) Close() error {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -4,10 +4,13 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -16,8 +19,7 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// Whole database files: publishing a copy, checking one, making a new one out of what is left of a
-// damaged one.
+// Whole database files: publishing a copy, sealing one, making a new one from the snapshot.
 
 // Publish makes the database as it is now the builds' snapshot: checked, written beside, synced,
 // renamed. A build sees the old one or the new one. When nothing changed since the last one it does
@@ -52,8 +54,15 @@ func (o *Owner) Publish() error {
 		if err := o.s.putRecipes(recipes); err != nil {
 			return err
 		}
+		if err := syncDir(o.s.dir); err != nil {
+			return err
+		}
 		o.published = now
-		return syncDir(o.s.dir)
+		for name := range o.merged {
+			os.Remove(filepath.Join(o.s.dir, spoolName, name))
+		}
+		clear(o.merged)
+		return o.sealDatabase(now)
 	})
 }
 
@@ -102,49 +111,98 @@ func snapshotOf(tx *bbolt.Tx, id, path string) (b []byte, recipes string, err er
 	return b, recipes, err
 }
 
-// mend replaces a damaged decisions.db. It is kept under another name.
-func (o *Owner) mend(ctx context.Context, why error) error {
+// A databaseState says whether decisions.db has the content that Publish sealed, and of which
+// transaction of which database that was.
+type databaseState struct {
+	exists, sealed bool
+	published      bool // there is a seal, so that something has been published here
+	id             string
+	tx             uint64
+}
+
+// database compares decisions.db with its seal: the hash of its content, the database's id and its
+// transaction, in a file beside it.
+func (s *Store) database() (state databaseState, err error) {
+	text, err := readLimited(filepath.Join(s.dir, sealName), 1024)
+	var hash string
+	if err == nil {
+		_, err = fmt.Sscanf(string(text), "%s %s %d", &hash, &state.id, &state.tx)
+		state.published = true
+	}
+	if err != nil {
+		hash = ""
+	}
+	f, _, err := openRegular(filepath.Join(s.dir, dbName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return state, nil
+	}
+	state.exists = true
+	if errors.Is(err, errIrregular) {
+		return state, nil
+	}
+	if err != nil {
+		return state, err
+	}
+	defer f.Close()
+	sum := sha256.New()
+	if _, err := io.Copy(sum, f); err != nil {
+		return state, err
+	}
+	state.sealed = hash == hex.EncodeToString(sum.Sum(nil))
+	return state, nil
+}
+
+// sealDatabase notes the content of decisions.db. Where another goroutine writes to it meanwhile
+// the seal does not hold, and the next owner makes the database anew.
+func (o *Owner) sealDatabase(tx uint64) error {
+	sum := sha256.New()
+	if _, err := io.Copy(sum, io.NewSectionReader(o.file, 0, math.MaxInt64)); err != nil {
+		return err
+	}
+	text := fmt.Sprintf("%x %s %d\n", sum.Sum(nil), o.id, tx)
+	return writeFile(o.s.dir, sealName, []byte(text), false)
+}
+
+// rebuild makes a new decisions.db from what can be read of the snapshot. The old one is kept under
+// another name where the snapshot can't stand for it.
+func (o *Owner) rebuild(ctx context.Context, old databaseState, snapErr error) error {
 	path := filepath.Join(o.s.dir, dbName)
-	// No colons: such a name can be copied to any file system.
-	broken := path + brokenMark + time.Now().UTC().Format("20060102T150405.000000000Z")
-	// A second name first, so that a kill in between leaves the damaged file for the next owner to
-	// find. Some file systems have no second names; there the name is moved, and the next owner would
-	// start from the snapshot.
-	linked := os.Link(path, broken) == nil
-	if !linked {
-		if err := os.Rename(path, broken); err != nil {
-			return failed("keep the damaged database", broken, err)
+	kept := ""
+	if old.exists && (old.published || !errors.Is(snapErr, fs.ErrNotExist)) && snapErr != nil {
+		// No colons: such a name can be copied to any file system.
+		kept = path + brokenMark + time.Now().UTC().Format("20060102T150405.000000000Z")
+		if err := os.Rename(path, kept); err != nil {
+			return failed("keep the damaged database", kept, err)
 		}
 	}
-	taken, err := o.start(ctx, broken)
+	taken, err := o.start(ctx)
 	if err != nil {
-		if linked {
-			os.Remove(broken)
-		} else {
-			os.Rename(broken, path)
+		if kept != "" {
+			os.Rename(kept, path)
 		}
 		return err
 	}
-	var known *Error
-	if errors.As(why, &known) {
-		why = known.Err
+	switch {
+	case kept != "":
+		o.note = append(o.note, fmt.Sprintf("%s: neither it nor the published snapshot is whole (%v): "+
+			"kept as %s, a new one was made with the %d records that could be read", path, snapErr,
+			filepath.Base(kept), taken))
+	case snapErr != nil && !errors.Is(snapErr, fs.ErrNotExist):
+		o.note = append(o.note, fmt.Sprintf("%v; %d records could be read", snapErr, taken))
+	case old.sealed:
+		o.note = append(o.note, path+": older than the published snapshot, from which it was made anew")
 	}
-	o.note = append(o.note, fmt.Sprintf(
-		"%s: %v: kept as %s, a new one was made with the %d records that could be read", path, why,
-		filepath.Base(broken), taken))
 	return nil
 }
 
-// start makes a new decisions.db from the published snapshot, if that is sound, and from the
-// records that can still be read in broken ("" for none). Those are at least as new as the
-// snapshot's; a record that was deleted after the snapshot comes back.
-func (o *Owner) start(ctx context.Context, broken string) (taken int, err error) {
+// start makes a new decisions.db from the records of the published snapshot that can be read, and
+// gives their number.
+func (o *Owner) start(ctx context.Context) (taken int, err error) {
 	const doing = "make a new database"
 	path := filepath.Join(o.s.dir, dbName)
 	temp := filepath.Join(o.s.dir, tempMark+"new")
 	defer os.Remove(temp)
 	os.Remove(temp)
-	records := map[string]bool{}
 	err = guard(doing, path, func() error {
 		db, err := bbolt.Open(temp, fileMode, boltOptions())
 		if err != nil {
@@ -164,28 +222,18 @@ func (o *Owner) start(ctx context.Context, broken string) (taken int, err error)
 			if err := meta.Put([]byte(idKey), []byte(hex.EncodeToString(id))); err != nil {
 				return err
 			}
-			take := func(bucket, key string, stamp int64, raw []byte) error {
-				if ctx.Err() != nil {
-					return ctx.Err()
-				}
-				if checkRecord(bucket, key) != nil {
-					return nil
-				}
-				records[where(bucket, key)] = true
-				return put(tx, bucket, key, stamp, raw)
-			}
-			if err := o.takePublished(take); err != nil {
-				return err
-			}
-			if broken == "" {
+			_, err = surveySnapshot(filepath.Join(o.s.dir, snapName),
+				func(bucket, key string, stamp int64, raw []byte) error {
+					if ctx.Err() != nil {
+						return ctx.Err()
+					}
+					taken++
+					return put(tx, bucket, key, stamp, raw)
+				})
+			if errors.Is(err, errCorrupt) || errors.Is(err, fs.ErrNotExist) {
 				return nil
 			}
-			// Its damage is known: only what the reader or bbolt say about writing counts.
-			if _, err := surveyDatabase(broken, take); err != nil && !errors.Is(err, errCorrupt) &&
-				!errors.Is(err, ErrVersion) {
-				return err
-			}
-			return nil
+			return err
 		})
 	})
 	if err == nil {
@@ -194,20 +242,7 @@ func (o *Owner) start(ctx context.Context, broken string) (taken int, err error)
 	if err == nil {
 		err = syncDir(o.s.dir)
 	}
-	return len(records), failed(doing, path, err)
-}
-
-// takePublished gives take the records of the snapshot, if that is sound.
-func (o *Owner) takePublished(take func(bucket, key string, stamp int64, raw []byte) error) error {
-	path := filepath.Join(o.s.dir, snapName)
-	switch _, err := surveySnapshot(path, nil); {
-	case err == nil:
-		_, err = surveySnapshot(path, take)
-		return err
-	case !errors.Is(err, fs.ErrNotExist):
-		o.note = append(o.note, err.Error())
-	}
-	return nil
+	return taken, failed(doing, path, err)
 }
 
 // PublishSpooled merges and publishes what is spooled. That another is the owner just now is no

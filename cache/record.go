@@ -154,8 +154,6 @@ type Evidence struct {
 	Curve   []Degree          `json:",omitempty"`
 	Untried map[string]string `json:",omitempty"` // lever -> why nothing of it was tried
 	Note    string            // why the kernel was left alone, or what the user should know
-	// that its bits are the kernel's was proved by what the compilers did
-	Proved bool `json:",omitempty"`
 
 	// Normals are hashes of the normal form of the PTX that cicc gave for the recipe's terms for the
 	// source, by these terms. A build that compiles several kernels in one run of cicc takes what has
@@ -213,7 +211,6 @@ type Launch struct {
 	Cost       *Cost       `json:",omitempty"` // of the search on it
 	Exhaustive *Exhaustive `json:",omitempty"` // gnvcc tune -exhaustive: what the search missed
 	Counts     *Counts     `json:",omitempty"` // what one launch did; nil: nobody has counted
-	Sampled    *Sampled    `json:",omitempty"` // nil: nobody has
 	Energy     *Energy     `json:",omitempty"` // gnvcc tune --energy: of a launch; nil: nobody asked
 }
 
@@ -228,27 +225,6 @@ type Energy struct {
 
 // Joules are those of a launch, and by how many that may be wrong.
 type Joules struct{ Launch, Error float64 }
-
-// Sampled is what a launch or a few showed of the thresholds of bypass=K: each multiprocessor has
-// one, and after some time the next one.
-type Sampled struct {
-	Why        string `json:",omitempty"` // why there is nothing; "" if there is
-	Launches   int    `json:",omitempty"`
-	Thresholds []int
-	Cycles     []float64 // that a lane has run with each, on the mean multiprocessor
-	// of `gnvcc tune --levers bypass --exhaustive`: the measured time with each threshold over the
-	// default's, 0 where it was not measured (the same code as another's, say), and what each
-	// multiprocessor gave
-	Ratios []float64     `json:",omitempty"`
-	Parts  []SampledPart `json:",omitempty"`
-}
-
-// A SampledPart is one threshold on one multiprocessor.
-type SampledPart struct {
-	Multiprocessor, Threshold int
-	Cycles                    float64
-	Lanes                     uint64
-}
 
 // Counts is what nvcc's own code does in one launch of a configuration, by its PTX: counted by a
 // build with counters, never estimated.

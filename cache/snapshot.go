@@ -54,7 +54,7 @@ func openSnapshot(path string) (*Snapshot, error) {
 	return &Snapshot{path: path, f: f, flat: flat}, nil
 }
 
-// unreadable is what openFlat or openTree said, as users see it.
+// unreadable is what openFlat said, as users see it.
 func unreadable(doing, path string, err error) error {
 	if errors.Is(err, ErrVersion) {
 		return &Error{Doing: doing, Path: path, Kind: ErrVersion, Err: err, Advice: versionAdvice}
@@ -152,23 +152,12 @@ func (sn *Snapshot) Close() error {
 	return sn.f.Close()
 }
 
-// surveySnapshot checks the snapshot file at path as a whole, as surveyDatabase does a database.
+// surveySnapshot checks the snapshot file at path as a whole. fn, when given, gets each sound
+// record, also of a damaged file. Errors: fs.ErrNotExist, ErrVersion, errCorrupt, or what the system
+// said.
 func surveySnapshot(path string, fn func(bucket, key string, stamp int64, raw []byte) error) (
 	*survey, error) {
 	const doing = "check the snapshot"
-	return surveyFile(doing, path, func(f *os.File, size int64) (*survey, error) {
-		flat, err := openFlat(f, size)
-		if err != nil {
-			return nil, unreadable(doing, path, err)
-		}
-		return flat.survey(fn)
-	})
-}
-
-// surveyFile opens a file and has look check it; with an error there is nothing sound to work with:
-// fs.ErrNotExist, ErrVersion, errCorrupt, or what the system said.
-func surveyFile(doing, path string, look func(f *os.File, size int64) (*survey, error)) (
-	*survey, error) {
 	f, info, err := openRegular(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -179,7 +168,11 @@ func surveyFile(doing, path string, look func(f *os.File, size int64) (*survey, 
 		return nil, failed(doing, path, err)
 	}
 	defer f.Close()
-	s, err := look(f, info.Size())
+	flat, err := openFlat(f, info.Size())
+	if err != nil {
+		return nil, unreadable(doing, path, err)
+	}
+	s, err := flat.survey(fn)
 	if err == nil && len(s.Problems) > 0 {
 		err = corrupt(doing, path, "%w", s.Problems[0])
 	}
@@ -191,7 +184,6 @@ const maxProblems = 20
 
 // A survey is what the check of a whole file found.
 type survey struct {
-	Schema   string
 	ID       string         // of the database: snapshots have their original's
 	Tx       uint64         // transactions since it was made
 	Recipes  string         // of a snapshot: hash of the file recipes that belongs to it

@@ -39,6 +39,7 @@ const maxRecord = 16 << 20
 // Names in the store's folder.
 const (
 	dbName      = "decisions.db"
+	sealName    = "decisions.db.seal"
 	snapName    = "decisions.snapshot"
 	recipesName = "recipes"
 	lockName    = "owner.lock"

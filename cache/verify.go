@@ -228,33 +228,29 @@ func (c *checkup) database(alive bool, snap *survey) {
 		}
 		return
 	}
-	before, err := os.Stat(path)
+	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		if snap != nil {
 			c.say(Note, "", "no database: the next owner makes one from what was published")
 		}
 		return
 	}
-	found, err := surveyDatabase(path, nil)
-	if after, serr := os.Stat(path); serr == nil && before != nil &&
-		(after.ModTime() != before.ModTime() || after.Size() != before.Size()) {
-		c.say(Fine, "", "database: an owner came while it was looked at")
-		return
-	}
+	s := &Store{dir: c.dir}
+	state, err := s.database()
 	switch {
-	case errors.Is(err, errCorrupt):
-		c.fail(err)
-		c.more(found)
 	case err != nil:
-		c.fail(err)
-	case snap != nil && snap.ID == found.ID && snap.Tx > found.Tx:
+		c.fail(failed("check the database", path, err))
+	case !state.sealed:
+		c.say(Note, "the next owner (gnvcc tune) makes it anew from the snapshot and the spool",
+			"database: its owner was killed, or the file was changed since")
+	case snap != nil && snap.ID == state.id && snap.Tx > state.tx:
 		c.say(Problem, "the next owner (gnvcc tune) starts from the snapshot",
 			"database: older than what was published from it")
-	case snap == nil || snap.ID != found.ID || snap.Tx != found.Tx:
-		c.say(Note, "the next owner (gnvcc tune) publishes", "database: %s, not all of it published: %s",
-			BytesText(before.Size()), recordsText(found.Records))
+	case snap == nil || snap.ID != state.id || snap.Tx != state.tx:
+		c.say(Note, "the next owner (gnvcc tune) publishes", "database: %s, not what is published",
+			BytesText(info.Size()))
 	default:
-		c.say(Fine, "", "database: %s, all of it published", BytesText(before.Size()))
+		c.say(Fine, "", "database: %s, all of it published", BytesText(info.Size()))
 	}
 }
 

@@ -113,9 +113,6 @@ func prepare(kit toolkit.Toolkit, env *environment.Environment, args []string,
 	if err != nil {
 		return p, err
 	}
-	if !m.Takes {
-		return p, fmt.Errorf("%s does not take prefixes as we know it: %w", kit.Nvcc, toolcmd.ErrAside)
-	}
 	if p.command = env.Command; env.Apply == "" { // else it is kept, and this is a changed one
 		p.command, err = record.KeepCommand(store, p.env, kit.Nvcc, args, line)
 	}

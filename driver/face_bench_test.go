@@ -22,7 +22,19 @@ func BenchmarkFace(b *testing.B) {
 	}
 	// A program that does nothing, but says in a dry run what nvcc would.
 	nothing := drivertest.Program(b, filepath.Join(b.TempDir(), "nvcc"),
-		"#!/bin/sh\ncase \"$*\" in *--dryrun*) echo '#$ gnvcc-was-here cicc\n#$ gnvcc-was-here cudafe++\n#$ gnvcc-was-here ptxas\n#$ nvlink gnvcc-was-here -m64';; esac\n")
+		`#!/bin/sh
+case "$*" in *--dryrun*)
+	for word; do
+		case $option in
+		--cicc-prefix) echo "#$ $word cicc -x" ;;
+		--cudafe-prefix) echo "#$ $word cudafe++ -x" ;;
+		--ptxas-prefix) echo "#$ $word ptxas -x" ;;
+		--nvlink-prefix) echo "#$ nvlink $word -m64" ;;
+		esac
+		option=$word
+	done ;;
+esac
+`)
 	env := append(os.Environ(), "GNVCC_NVCC="+nothing, "GNVCC_STORE="+filepath.Join(b.TempDir(),
 		"store"))
 	dir := b.TempDir()

@@ -18,7 +18,7 @@ import (
 
 // A manner is how an nvcc takes prefixes.
 type manner struct {
-	Takes bool // it knows the options
+	Takes bool // it knows the options, and gets them as they are
 	Host  bool // --cpp-prefix stands in front of the host compiler, too
 	// the first word of its cicc command: 13.x writes "$CICC_PATH/cicc" with its quotes, 12.4 and
 	// older cicc
@@ -26,11 +26,12 @@ type manner struct {
 }
 
 // memoManner keeps the manners of an nvcc, which is asked once.
-const memoManner cache.Memos[manner] = "manner4"
+const memoManner cache.Memos[manner] = "manner5"
 
-// mannerOf asks an nvcc for a dry run with prefixes and looks at where they stand. An nvcc that
-// does not know the options, or that shows them where we don't expect them, is left alone: that is
-// the way out for versions that nobody has tried yet.
+// mannerOf asks an nvcc for a dry run with the prefixes of a build and looks at where they stand.
+// An nvcc that does not know the options, that shows them where we don't expect them, or does not
+// get them as they are (a script with $@ that has no quotes, or with eval) is left alone: that is
+// the way out for versions that nobody has tried yet, too.
 func mannerOf(nvcc string, store *cache.Store, env *environment.Environment) (manner, error) {
 	var m manner
 	key, err := cache.FileKey(nvcc)
@@ -42,7 +43,7 @@ func mannerOf(nvcc string, store *cache.Store, env *environment.Environment) (ma
 		key = cache.HashOf(append([]string{key}, env.Compile()...)...)
 	}
 	if m, ok := memoManner.Get(store, key); ok {
-		return m, nil
+		return m, m.check(nvcc, script)
 	}
 	if !script {
 		m, err = askQuickly(nvcc, env)
@@ -53,24 +54,43 @@ func mannerOf(nvcc string, store *cache.Store, env *environment.Environment) (ma
 		}
 	}
 	memoManner.Put(store, key, m) // asked again if it can't be kept
-	return m, nil
+	return m, m.check(nvcc, script)
+}
+
+// CheckPrefixes says why every build with an nvcc runs it as it is, nil where none has to.
+func CheckPrefixes(nvcc string, store *cache.Store, env *environment.Environment) error {
+	_, err := mannerOf(nvcc, store, env)
+	return err
+}
+
+func (m manner) check(nvcc string, script bool) error {
+	switch {
+	case m.Takes:
+		return nil
+	case script:
+		return fmt.Errorf("the script %s does not hand its arguments to an nvcc as they are; "+
+			"write \"$@\" in it, with these quotes and without eval: %w", nvcc, toolcmd.ErrAside)
+	}
+	return fmt.Errorf("%s does not take prefixes as we know it: %w", nvcc, toolcmd.ErrAside)
 }
 
 // askManner asks by a dry run; options are further ones.
 func askManner(nvcc string, env *environment.Environment, options ...string) (manner, error) {
-	const mark = "gnvcc-was-here"
-	cmd := exec.Command(nvcc, append(options, "--cicc-prefix", mark, "--cudafe-prefix", mark,
-		"--cpp-prefix", mark, "--ptxas-prefix", mark, "--nvlink-prefix", mark, "--dryrun",
-		"-o", "gnvcc-was-here", "gnvcc-was-here.cu")...)
-	cmd.Env = env.Without("NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS")
-	out, err := cmd.CombinedOutput()
-	text := string(out)
-	if err == nil {
-		return readManner(text, mark), nil
+	prefixes := slices.Concat(ciccPrefix("cicc"), ptxasPrefix, nvlinkPrefix, cudafePrefix, hostPrefix)
+	dryRun := func(words []string) (string, error) {
+		cmd := exec.Command(nvcc, slices.Concat(options, words,
+			[]string{"--dryrun", "-o", "gnvcc-was-here", "gnvcc-was-here.cu"})...)
+		cmd.Env = env.Without("NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS", environment.Stage)
+		out, err := cmd.CombinedOutput()
+		return string(out), err
 	}
-	if !strings.Contains(text, "-prefix") { // some other trouble, perhaps gone the next time
+	said, err := dryRun(prefixes)
+	if err == nil {
+		return readManner(said), nil
+	}
+	if plain, err := dryRun(nil); err != nil { // some other trouble, perhaps gone the next time
 		return manner{}, fmt.Errorf("ask %s how it takes prefixes: %w: %s: %w", nvcc, err,
-			strings.TrimSpace(text), toolcmd.ErrAside)
+			strings.TrimSpace(plain), toolcmd.ErrAside)
 	}
 	return manner{}, nil
 }
@@ -98,31 +118,34 @@ func askQuickly(nvcc string, env *environment.Environment) (manner, error) {
 }
 
 // readManner reads nvcc's list of commands.
-func readManner(dryrun, mark string) manner {
+func readManner(dryRun string) manner {
 	var m manner
 	cudafe, ptxas, nvlink := false, false, false
-	for _, line := range strings.Split(dryrun, "\n") {
+	for line := range strings.SplitSeq(dryRun, "\n") {
 		command, ok := strings.CutPrefix(line, "#$ ")
 		if !ok {
 			continue
 		}
-		words := strings.Fields(command)
-		if len(words) < 2 {
-			continue
-		}
-		switch {
-		case words[0] == mark && strings.Trim(filepath.Base(words[1]), `"`) == "cicc":
-			m.Cicc = words[1]
-		case words[0] == mark && words[1] == "cudafe++":
+		// step gives what stands behind a prefix.
+		step := func(prefix []string) (string, bool) { return strings.CutPrefix(command, prefix[1]+" ") }
+		tool, ofCicc := step(ciccPrefix("cicc"))
+		cicc, _, _ := strings.Cut(tool, " ")
+		host, ofHost := step(hostPrefix)
+		if word, ok := step(cudafePrefix); ok && strings.HasPrefix(word, "cudafe++ ") {
 			cudafe = true
-		case words[0] == mark && slices.Contains(words, "-c") &&
-			strings.Contains(command, ".cudafe1.cpp"):
-			m.Host = true
-		case words[0] == mark && words[1] == "ptxas":
+		}
+		if word, ok := step(ptxasPrefix); ok && strings.HasPrefix(word, "ptxas ") {
 			ptxas = true
-		case words[0] == mark && words[1] == "nvlink", words[0] == "nvlink" && words[1] == mark,
-			words[0] == "nvlink" && words[1] == "-optf": // in a file, the folder's name being that long
-			nvlink = true
+		}
+		if ofCicc && strings.Trim(filepath.Base(cicc), `"`) == "cicc" {
+			m.Cicc = cicc
+		}
+		if ofHost && strings.Contains(host, " -c ") && strings.Contains(host, ".cudafe1.cpp") {
+			m.Host = true
+		}
+		for _, begin := range []string{nvlinkPrefix[1] + " nvlink ", "nvlink " + nvlinkPrefix[1] + " ",
+			"nvlink -optf "} { // in a file, the folder's name being that long
+			nvlink = nvlink || strings.HasPrefix(command, begin)
 		}
 	}
 	m.Takes = m.Cicc != "" && cudafe && ptxas && nvlink

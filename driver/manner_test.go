@@ -3,6 +3,7 @@ package driver
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"gnvcc/driver/drivertest"
@@ -10,22 +11,23 @@ import (
 )
 
 func TestReadManner(t *testing.T) {
-	const mark = "M"
+	all := strings.NewReplacer("<CICC>", ciccPrefix("cicc")[1], "<CUDAFE>", cudafePrefix[1], "<PTXAS>",
+		ptxasPrefix[1], "<NVLINK>", nvlinkPrefix[1], "<HOST>", hostPrefix[1])
 	for name, c := range map[string]struct {
 		text string
 		want manner
 	}{
-		"13.0":    {"#$ _SPACE_= \n#$ M \"$CICC_PATH/cicc\" --c++17\n#$ M cudafe++ --c++17\n#$ M ptxas -arch=sm_90\n#$ fatbinary\n#$ M gcc -c -x c++ \"/tmp/a.cudafe1.cpp\"\n#$ nvlink M -m64\n", manner{true, true, `"$CICC_PATH/cicc"`}},
-		"12.4":    {"#$ M cicc --c++17\n#$ M cudafe++ --c++17\n#$ M ptxas -arch=sm_90\n#$ nvlink M -m64\n", manner{true, false, "cicc"}},
-		"mended":  {"#$ M cicc --c++17\n#$ M cudafe++ --c++17\n#$ M ptxas -arch=sm_90\n#$ M nvlink -m64\n", manner{true, false, "cicc"}},
-		"file":    {"#$ M cicc --c++17\n#$ M cudafe++ --c++17\n#$ M ptxas -arch=sm_90\n#$ nvlink -optf \"/tmp/x.optf\"\n", manner{true, false, "cicc"}},
-		"other":   {"#$ cicc M --c++17\n#$ M cudafe++ --c++17\n#$ M ptxas -arch=sm_90\n#$ M nvlink -m64\n", manner{}},
+		"13.0":    {"#$ _SPACE_= \n#$ <CICC> \"$CICC_PATH/cicc\" --c++17\n#$ <CUDAFE> cudafe++ --c++17\n#$ <PTXAS> ptxas -arch=sm_90\n#$ fatbinary\n#$ <HOST> gcc -c -x c++ \"/tmp/a.cudafe1.cpp\"\n#$ nvlink <NVLINK> -m64\n", manner{true, true, `"$CICC_PATH/cicc"`}},
+		"12.4":    {"#$ <CICC> cicc --c++17\n#$ <CUDAFE> cudafe++ --c++17\n#$ <PTXAS> ptxas -arch=sm_90\n#$ nvlink <NVLINK> -m64\n", manner{true, false, "cicc"}},
+		"mended":  {"#$ <CICC> cicc --c++17\n#$ <CUDAFE> cudafe++ --c++17\n#$ <PTXAS> ptxas -arch=sm_90\n#$ <NVLINK> nvlink -m64\n", manner{true, false, "cicc"}},
+		"file":    {"#$ <CICC> cicc --c++17\n#$ <CUDAFE> cudafe++ --c++17\n#$ <PTXAS> ptxas -arch=sm_90\n#$ nvlink -optf \"/tmp/x.optf\"\n", manner{true, false, "cicc"}},
+		"other":   {"#$ cicc <CICC> --c++17\n#$ <CUDAFE> cudafe++ --c++17\n#$ <PTXAS> ptxas -arch=sm_90\n#$ <NVLINK> nvlink -m64\n", manner{}},
 		"none":    {"#$ cicc --c++17\n#$ ptxas -arch=sm_90\n#$ nvlink -m64\n", manner{}},
 		"nothing": {"", manner{}},
-		"cudafe": {"#$ M cicc --c++17\n#$ cudafe++ --c++17\n#$ M ptxas -arch=sm_90\n#$ nvlink M -m64\n",
+		"cudafe": {"#$ <CICC> cicc --c++17\n#$ cudafe++ --c++17\n#$ <PTXAS> ptxas -arch=sm_90\n#$ nvlink <NVLINK> -m64\n",
 			manner{}},
 	} {
-		got := readManner(c.text, mark)
+		got := readManner(all.Replace(c.text))
 		if got.Takes != c.want.Takes || c.want.Takes && got != c.want {
 			t.Errorf("%s: %+v", name, got)
 		}
@@ -75,5 +77,26 @@ func TestMannerAlone(t *testing.T) {
 	}
 	if _, err := os.Stat(called); err != nil {
 		t.Errorf("the host compiler was not called where there is no stand-in: %v", err)
+	}
+}
+
+// TestWrappers: an nvcc that is a script works with gnvcc in front whatever it does with its words;
+// gnvcc's stages run where the script hands them on as they are, else CheckPrefixes says why not.
+func TestWrappers(t *testing.T) {
+	p := drivertest.NewProject(t, "13.0", map[string]string{"k.cu": "__global__ void k(int *p) { *p = 1; }"})
+	real := p.Kit + "/bin/nvcc"
+	for text, takes := range map[string]bool{
+		`exec NVCC "$@"`: true, `exec NVCC ${1+"$@"}`: true, `NVCC "$@"; exit $?`: true,
+		`exec NVCC $@`: false, `exec NVCC $*`: false, `eval NVCC "$@"`: false, `eval "NVCC $*"`: false,
+		`sh -c "NVCC $*"`: false, `echo "$@" | xargs NVCC`: false,
+		`for a; do l="$l $a"; done; exec NVCC $l`: false,
+	} {
+		script := drivertest.Program(t, filepath.Join(t.TempDir(), "nvcc"),
+			"#!/bin/sh\n"+strings.ReplaceAll(text, "NVCC", real)+"\n")
+		if err := CheckPrefixes(script, p.Store, environment.Read()); (err == nil) != takes {
+			t.Errorf("%s: %v", text, err)
+		}
+		p.Env = append(p.Env, "GNVCC_NVCC="+script)
+		p.Gnvcc("-arch=sm_90", "-cubin", "k.cu")
 	}
 }

@@ -56,19 +56,27 @@ func prefixFor(step, word string) string {
 // keeps: nvcc keeps its files for the user, nvlink's words among them where these stand in a file.
 // Then nvlink has no stage.
 func prefixArgs(env *environment.Environment, ciccWord string, host, modules, keeps bool) []string {
-	args := []string{
-		"--cicc-prefix", prefixFor("cicc", ciccWord),
-		"--ptxas-prefix", prefixFor("ptxas", "ptxas"),
-	}
+	args := append(ciccPrefix(ciccWord), ptxasPrefix...)
 	if !keeps {
-		args = append(args, "--nvlink-prefix", prefixFor("nvlink", ""))
+		args = append(args, nvlinkPrefix...)
 	}
 	again := env.Reuse || env.Verify || env.Stop
 	if again || modules {
-		args = append(args, "--cudafe-prefix", prefixFor("cudafe", "cudafe++"))
+		args = append(args, cudafePrefix...)
 	}
 	if again && host {
-		args = append(args, "--cpp-prefix", prefixFor("host", "gcc"))
+		args = append(args, hostPrefix...)
 	}
 	return args
 }
+
+// ciccPrefix is the option for cicc, whose word is not the same in all versions (manner.go).
+func ciccPrefix(word string) []string { return []string{"--cicc-prefix", prefixFor("cicc", word)} }
+
+// The options for the other steps.
+var (
+	ptxasPrefix  = []string{"--ptxas-prefix", prefixFor("ptxas", "ptxas")}
+	nvlinkPrefix = []string{"--nvlink-prefix", prefixFor("nvlink", "")}
+	cudafePrefix = []string{"--cudafe-prefix", prefixFor("cudafe", "cudafe++")}
+	hostPrefix   = []string{"--cpp-prefix", prefixFor("host", "gcc")}
+)

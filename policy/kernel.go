@@ -7,7 +7,6 @@ import (
 	"gnvcc/cache"
 	"gnvcc/profile"
 	"gnvcc/rewrite"
-	"gnvcc/rewrite/bypass"
 	"gnvcc/rewrite/counters"
 	"gnvcc/rewrite/manner"
 	"gnvcc/rewrite/recipe"
@@ -187,10 +186,7 @@ type Candidate struct {
 	Manner manner.Manner // how it is launched
 
 	Normals map[string]string // for the evidence of a decision for it
-	// Prove is an error where the candidate is not proved to have the kernel's bits: then nobody
-	// builds it. nil: there is nothing to be proved.
-	Prove func(context.Context) error
-	Draft bool // made sooner than a build would (Drafter): not to be adopted as it is
+	Draft   bool              // made sooner than a build would (Drafter): not to be adopted as it is
 }
 
 // Limit is the largest block by directives.
@@ -222,23 +218,11 @@ type Heapless interface {
 	Heapless(ctx context.Context, k *Kernel) (*Candidate, error)
 }
 
-// A Sampler is a Compiler that can make nvcc's own build with several thresholds of bypass=K in it.
-type Sampler interface {
-	Sampling(ctx context.Context, k *Kernel, thresholds []int, window int) (*Candidate,
-		bypass.Sampling, error)
-}
-
 // A Drafter is a Compiler that makes candidates sooner, by leaving out of the source what the
 // kernel does not need. They are all but always what Compile gives; a search compares before it
 // believes in one.
 type Drafter interface {
 	Draft(ctx context.Context, k *Kernel, r recipe.Recipe) (*Candidate, error)
-}
-
-// A Preparer is a Compiler that can make beforehand what proofs of all of a kernel's candidates
-// need.
-type Preparer interface {
-	Prepare(ctx context.Context, k *Kernel) error
 }
 
 // A Sink keeps what was decided.

@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 
-	"gnvcc/rewrite/fold"
 	"gnvcc/rewrite/pass"
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/recipe"
+	"gnvcc/rewrite/refuse"
 )
 
 // Apply: recipes onto the kernels of one PTX file.
@@ -83,12 +83,14 @@ func (o Options) one(list []Pass, m *ptx.Module, header pass.Machine, f *ptx.Fun
 	if err := Fixed(m, f.Name, o.Relocatable, r); err != nil {
 		return err
 	}
-	unsettled := settled(list, m, f.Name, r)
 	before := f.Clone()
 	k := &pass.Kernel{Func: f, Module: m, Options: pass.Options(o), Machine: header}
-	err := run(k, list, r)
+	var err error
+	if ExactnessOf(r) == Checked { // it may change which loops ptxas unrolls
+		err = refuse.Misfolded(m, f.Name)
+	}
 	if err == nil {
-		err = unsettled
+		err = run(k, list, r)
 	}
 	if err == nil && string(f.Text()) != string(before.Text()) {
 		if err = verify(before, f); err != nil {
@@ -102,36 +104,6 @@ func (o Options) one(list []Pass, m *ptx.Module, header pass.Machine, f *ptx.Fun
 		}
 	}
 	return err
-}
-
-// Settled says why a kernel that is compiled otherwise could have other bits, nil: it could not.
-// ptxas unrolls a short loop, or does not, by how long its body is and by what stands in it: what
-// it takes for a number in the kernel may be none in a variant, and the other way round.
-func Settled(m *ptx.Module, kernel string) error {
-	if err := fold.Unlike(m, kernel); err != nil || !fold.Approximates(m, kernel) ||
-		!fold.Counted(m, kernel) {
-		return err
-	}
-	return fold.Check(m, kernel, fold.Fixed{PTX: true}, func(string) bool { return true })
-}
-
-// settled asks that for a recipe's passes. Those that know numbers see for themselves what
-// approximate instructions get, known what integers get.
-func settled(list []Pass, m *ptx.Module, kernel string, r recipe.Recipe) error {
-	if ExactnessOf(r) == Approximate {
-		return nil // other bits are what the user allowed
-	}
-	var ask error
-	for _, p := range list {
-		switch {
-		case p.Stage != PTX || p.Exact != Checked || !Uses(r, p.Lever) || p.Lever == recipe.Known:
-		case !p.knows:
-			return Settled(m, kernel)
-		default:
-			ask = fold.Unlike(m, kernel)
-		}
-	}
-	return ask
 }
 
 // run carries out the terms of a recipe in the order of a list.

@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"strings"
 
-	"gnvcc/rewrite/fold"
 	"gnvcc/rewrite/pass"
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/ptx/dataflow"
 	"gnvcc/rewrite/recipe"
+	"gnvcc/rewrite/refuse"
 )
 
 // index=XxYxZ computes thread and block numbers in blocks of that size from the index over the
@@ -36,9 +36,6 @@ import (
 // (dataflow.IndexOnly) is made of the text as it is afterwards. The recipe has shape, and
 // host(block)=XxYxZ of this size.
 //
-// ptxas knows the numbers of threads in a block then: as with known, a kernel is refused where an
-// approximate instruction could get one of them, and what is contracted in it is written down.
-//
 // Safe: with B threads in the kernel's blocks, in a dimension, the thread with index f is thread
 // f % B of block f / B; f counts 0 to all threads, whatever the blocks are, and shape does not take
 // launches of 2^31 threads and more. So for each thread of the kernel there is one that has its
@@ -58,15 +55,14 @@ func index(k *pass.Kernel, terms []recipe.Term) error {
 	if k.Options.Blocks[k.Name] == [3]int{} {
 		return errors.New("it is for a second entry, which the host launches for such blocks alone")
 	}
-	fixed := fold.Fixed{Dims: map[string]bool{}, Integers: map[string]int64{}, PTX: true}
+	fixed := refuse.Fixed{}
 	for i, axis := range []string{"x", "y", "z"} {
-		fixed.Dims["ntid."+axis], fixed.Dims["tid."+axis] = true, true // of a remainder bits are known
-		fixed.Integers["ntid."+axis] = int64(block[i])
+		fixed["ntid."+axis] = int64(block[i])
 		if block[i] == 1 {
-			fixed.Integers["tid."+axis] = 0
+			fixed["tid."+axis] = 0
 		}
 	}
-	if err := keepsBits(k, fixed); err != nil {
+	if err := refuse.Undefined(k.Module, k.Name, fixed); err != nil {
 		return err
 	}
 	return numberThreads(k.Module, k.Func, block)

@@ -9,10 +9,10 @@ import (
 	"strconv"
 	"strings"
 
-	"gnvcc/rewrite/fold"
 	"gnvcc/rewrite/pass"
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/recipe"
+	"gnvcc/rewrite/refuse"
 	"gnvcc/rewrite/stub"
 )
 
@@ -38,10 +38,8 @@ import (
 //
 // Safe: the host launches the entry where the argument's bytes are those (rewrite/stub), so that
 // each load finds what stands in its place, whatever the source calls it. cicc does not run again:
-// no contraction is chosen and no function folded anew but by ptxas. What that contracted in the
-// kernel is written into the PTX (rewrite/contract); a kernel is refused where an approximate or
-// flushing instruction could get a number (rewrite/fold), of which ptxas computes other bits than
-// the GPU, or where integers would have no result.
+// no contraction is chosen and no function folded anew but by ptxas. A kernel is refused where
+// integers would have no result (rewrite/refuse).
 func known(k *pass.Kernel, terms []recipe.Term) error {
 	if len(terms) != 1 {
 		return errors.New("one set of values is for one entry")
@@ -54,11 +52,9 @@ func known(k *pass.Kernel, terms []recipe.Term) error {
 	if v.args, err = Arguments(k.Func, g); err != nil {
 		return err
 	}
-	fixed := fold.Fixed{Params: map[int]bool{}, Dims: map[string]bool{}, Integers: map[string]int64{},
-		PTX: true}
+	fixed := refuse.Fixed{}
 	for _, a := range v.args {
-		fixed.Params[a.Index] = true
-		fixed.Integers[fmt.Sprintf("%d+%d", a.Index, a.Offset)] = int64(number(a.Bytes))
+		fixed[fmt.Sprintf("%d+%d", a.Index, a.Offset)] = int64(number(a.Bytes))
 	}
 	blocks, chosen := k.Options.Blocks[k.Name]
 	_, coarse := k.Options.Coarse[k.Name]
@@ -66,7 +62,7 @@ func known(k *pass.Kernel, terms []recipe.Term) error {
 		for name, size := range map[string][3]int{"ntid.": g.Block(), "nctaid.": g.Grid()} {
 			for axis, n := range size {
 				if of := name + "xyz"[axis:axis+1]; n > 0 {
-					v.sizes["%"+of], fixed.Dims[of], fixed.Integers[of] = fmt.Sprint(n), true, int64(n)
+					v.sizes["%"+of], fixed[of] = fmt.Sprint(n), int64(n)
 				}
 			}
 		}
@@ -77,22 +73,14 @@ func known(k *pass.Kernel, terms []recipe.Term) error {
 	if !v.put() {
 		return errors.New("the kernel reads none of these")
 	}
-	if err := keepsBits(k, fixed); err != nil {
+	if err := refuse.Undefined(k.Module, k.Name, fixed); err != nil {
 		return err
 	}
-	value, err := fold.Integers(k.Module, k.Name, fixed)
+	value, err := refuse.Integers(k.Module, k.Name, fixed)
 	if err == nil {
 		divide(k.Func, value)
 	}
 	return err
-}
-
-// keepsBits says why a kernel could compute other bits once numbers are known in its PTX.
-func keepsBits(k *pass.Kernel, fixed fold.Fixed) error {
-	if err := fold.Undefined(k.Module, k.Name, fixed); err != nil {
-		return err
-	}
-	return fold.Check(k.Module, k.Name, fixed, func(string) bool { return true })
 }
 
 // Arguments are a guard's conditions on arguments, as the host compares them. f is the kernel, of

@@ -25,7 +25,6 @@ type Pass struct {
 	Block bool   // its code is for one size of blocks, where that is known
 	Doc   string // one sentence, for people
 
-	knows  bool // ptxas knows more numbers than of the kernel itself (driver/compile, contraction)
 	launch bool // says how a second entry is launched (MannerOf)
 
 	// apply carries out all terms of the lever together; PTX stage only.
@@ -45,15 +44,15 @@ var passes = []Pass{
 		Doc: "a second entry for values that launches have, chosen by the host; the recipe is for that entry alone"},
 	{Lever: "unroll", Stage: Source, Exact: Checked, Sites: true, Doc: "unroll loops by a factor"},
 
-	{Lever: recipe.Known, Stage: PTX, Exact: Checked, Block: true, knows: true, apply: known,
+	{Lever: recipe.Known, Stage: PTX, Exact: Checked, Block: true, apply: known,
 		Doc: "a second entry for values that launches have, put into nvcc's own PTX"},
-	{Lever: "index", Stage: PTX, Exact: Checked, knows: true, apply: index,
+	{Lever: "index", Stage: PTX, Exact: Checked, apply: index,
 		Doc: "numbers of threads and blocks are computed from the index over the grid, for shape"},
 	{Lever: "ld", Stage: PTX, Exact: ByConstruction, Sites: true, apply: cacheLoads,
 		Doc: "cache policy of loads from global memory"},
 	{Lever: "st", Stage: PTX, Exact: ByConstruction, Sites: true, apply: cacheStores,
 		Doc: "cache policy of stores to global memory"},
-	{Lever: "repeat", Stage: PTX, Exact: Checked, Sites: true, knows: true, apply: repeat.Apply,
+	{Lever: "repeat", Stage: PTX, Exact: Checked, Sites: true, apply: repeat.Apply,
 		Doc: "so many turns of a loop stand in a row, in PTX"},
 	{Lever: "coarsen", Stage: PTX, launch: true, Exact: Checked, apply: coarsen.Apply,
 		Doc: "each block of a second entry does the work of so many neighbouring blocks, whose threads are jammed"},

@@ -100,14 +100,6 @@ func KnowsBlock(r recipe.Recipe) bool {
 	return slices.ContainsFunc(passes, func(p Pass) bool { return p.Block && Uses(r, p.Lever) })
 }
 
-// Knows tells whether ptxas knows more numbers of what a recipe makes than of the kernel.
-func Knows(r recipe.Recipe) bool {
-	return slices.ContainsFunc(r.Terms, func(t recipe.Term) bool {
-		p := lookup(t.Lever)
-		return p != nil && p.knows
-	})
-}
-
 // At returns the terms of the recipe that act at a stage.
 func At(r recipe.Recipe, s Stage) recipe.Recipe {
 	var out recipe.Recipe

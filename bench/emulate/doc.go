@@ -7,7 +7,7 @@
 //	go run ./bench/emulate -fuzz 100 -seed 1
 //
 // The file compiles by itself, for sm_90. Each recipe is tried for each kernel, and carried out as
-// a build does it, proofs included; -doubt runs what is not proved, too. Arguments are made up:
+// a build does it. Arguments are made up:
 // what a recipe fixes has its value, pointers lead to buffers of their own, other integers are
 // small. Buffers hold eight kinds of numbers in turn: ordinary ones, zeros of both signs,
 // magnitudes, halves, subnormal ones, infinities and NaN, pairs that cancel each other.
@@ -18,7 +18,6 @@
 //	-grid 4x1x1, -block 64x1x1, -dynamic 0   where the recipe does not say
 //	-rounds 8     launches of each, with other data
 //	-bytes N      of each buffer (default 65536)
-//	-doubt        run variants that are not proved to have the same bits
 //	-fuzz N       random kernels and recipes instead of a file; -seed, the first
 //	-keep DIR     for files that differ
 //	-nvcc NVCC    the real nvcc (default: that of GNVCC_NVCC, else of PATH)

@@ -48,87 +48,8 @@ __global__ void turn(int *p, const int *q) {
 		{"_Z3sumPdPKdi", "unroll=4", "same"},
 		{"_Z4turnPiPKi", "coarsen=2x1x1 spec{host(block)=64x1x1,host(dynamic)=0}", "same"},
 	} {
-		v := p.try(ctx, c.kernel, c.recipe, o, true)
+		v := p.try(ctx, c.kernel, c.recipe, o)
 		if v.what != c.what || v.what == "same" && v.launches != judge.Kinds {
-			t.Errorf("%s %s: %+v, want %s", c.kernel, c.recipe, v, c.what)
-		}
-	}
-}
-
-// TestMerged: where the compiler makes one instruction of two lines' sums, of which nvcc's own
-// build contracts one, no variant is taken that has the other one's bits. The line of the
-// instruction does not show it.
-func TestMerged(t *testing.T) {
-	kit, ctx := kits.Any(t), context.Background()
-	p, err := build(ctx, kit.Nvcc(), "testdata/merged.cu", t.TempDir(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	o := options{grid: [3]int{4, 1, 1}, block: [3]int{64, 1, 1}, rounds: judge.Kinds, bytes: 1 << 16,
-		set: []string{"flag=0"}}
-	for _, c := range []struct{ kernel, recipe, unproved, proved string }{
-		{"_Z6beforePKfS0_Pffi", "spec{n=8}", "OTHER", "refused"},
-		{"_Z6eitherPKfS0_Pffii", "spec{n=8}", "", "refused"},
-		{"_Z3ownPKfS0_Pffi", "unroll=1", "OTHER", "refused"},
-		{"_Z4nonePKfS0_Pffi", "spec{n=8}", "same", "same"},
-		{"_Z4nonePKfS0_Pffi", "unroll=8", "same", "same"},
-	} {
-		if v := p.try(ctx, c.kernel, c.recipe, o, false); v.what != c.proved ||
-			v.what == "refused" && !strings.Contains(v.why, "the default does") {
-			t.Errorf("%s %s: %+v, want %s", c.kernel, c.recipe, v, c.proved)
-		}
-		if v := p.try(ctx, c.kernel, c.recipe, o, true); c.unproved != "" && v.what != c.unproved {
-			t.Errorf("%s %s, not proved: %+v, want %s", c.kernel, c.recipe, v, c.unproved)
-		}
-	}
-}
-
-// TestTurns: where ptxas computes other bits of a turn's number that it knows than its code does,
-// nothing is taken that changes what it knows, by whichever stage.
-func TestTurns(t *testing.T) {
-	kit, dir := kits.Any(t), t.TempDir()
-	file := filepath.Join(dir, "k.cu")
-	if err := os.WriteFile(file, []byte(`
-__global__ void field(unsigned *out, const unsigned *in) {
-  unsigned x = in[threadIdx.x], s = 0;
-  #pragma unroll 1
-  for (int i = 0; i < 8; i++) {
-    unsigned d;
-    asm("bfi.b32 %0, %1, %2, 7, %3;" : "=r"(d) : "r"(x), "r"(x * 3), "r"(28 + i));
-    s = s * 5 + d; }
-  out[threadIdx.x] = s; }
-__global__ void sine(float *out, const float *in) {
-  float s = in[threadIdx.x];
-  #pragma unroll 1
-  for (int i = 0; i < 8; i++) s = s * 0.5f + __sinf((float)i);
-  out[threadIdx.x] = s; }
-__global__ void chosen(unsigned *out, const unsigned *in, int m) {
-  unsigned x = in[threadIdx.x], d;
-  asm("slct.s32.s32 %0, %1, %2, %3;" : "=r"(d) : "r"(x), "r"(x * 3), "r"(m));
-  out[threadIdx.x] = d; }
-__global__ void many(float *out, const float *in, int m) {
-  float s = in[threadIdx.x];
-  #pragma unroll 1
-  for (int i = 0; i < m; i++) s = s * 0.5f + __sinf(in[i]);
-  out[threadIdx.x] = s; }
-`), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	ctx := context.Background()
-	p, err := build(ctx, kit.Nvcc(), file, dir, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	o := options{grid: [3]int{2, 1, 1}, block: [3]int{32, 1, 1}, rounds: 2, bytes: 1 << 12,
-		set: []string{"m=5"}}
-	for _, c := range []struct{ kernel, recipe, what string }{
-		{"field", "nounroll=off", "refused"}, {"field", "unroll@1=8", "refused"},
-		{"field", "ptxas=-O0", "refused"}, {"sine", "nounroll=off", "refused"},
-		{"sine", "ptxas=-O0", "refused"}, {"chosen", "spec{m=-2147483648}", "refused"},
-		{"chosen", "known{m=-2147483648}", "refused"}, {"chosen", "known{m=-2147483647}", "same"},
-		{"many", "nounroll=off", "same"}, {"many", "unroll@1=8", "same"}, {"many", "ptxas=-O0", "same"},
-	} {
-		if v := p.try(ctx, p.matching(c.kernel)[0], c.recipe, o, false); v.what != c.what {
 			t.Errorf("%s %s: %+v, want %s", c.kernel, c.recipe, v, c.what)
 		}
 	}
@@ -160,12 +81,12 @@ __global__ void __launch_bounds__(48) bounded(double *p, const double *q) { p[th
 		recipe := fmt.Sprintf(
 			"spec{host(block)=%dx1x1,host(dynamic)=0} smemspill=on maxnreg=32", threads)
 		o := options{grid: [3]int{1, 1, 1}, block: [3]int{threads, 1, 1}, rounds: 1, bytes: 1 << 16}
-		if v := p.try(ctx, "_Z4livePdPKdi", recipe, o, true); v.what != "same" || v.launches != 1 {
+		if v := p.try(ctx, "_Z4livePdPKdi", recipe, o); v.what != "same" || v.launches != 1 {
 			t.Errorf("%s: %+v, want the same", recipe, v)
 		}
 	}
 	o := options{grid: [3]int{1, 1, 1}, block: [3]int{48, 1, 1}, rounds: 1, bytes: 1 << 12}
-	v := p.try(ctx, "_Z7boundedPdPKd", "spec{host(dynamic)=0} smemspill=on", o, true)
+	v := p.try(ctx, "_Z7boundedPdPKd", "spec{host(dynamic)=0} smemspill=on", o)
 	if v.what != "refused" || !strings.Contains(v.why, "no whole warps") {
 		t.Errorf("bounded to 48: %+v, want a refusal", v)
 	}

@@ -87,7 +87,7 @@ func (f *fuzz) one(ctx context.Context, seed int64) error {
 		if !ok {
 			continue
 		}
-		v := p.try(ctx, k, words[2], o, false)
+		v := p.try(ctx, k, words[2], o)
 		what := fmt.Sprintf("seed %d %s %s [%s]", seed, words[1], words[2], flags)
 		f.tell(v, what)
 		if (v.what == "OTHER" || v.what == "FAULT") && f.keep != "" {

@@ -48,7 +48,6 @@ func run(ctx context.Context, args []string) error {
 	keep := set.String("keep", "", "folder for random kernels that give other results")
 	generators := set.String("generators", "bench/rounding", "folder of the generators of random kernels")
 	jobs := set.Int("j", runtime.NumCPU(), "with -fuzz, files at a time")
-	doubt := set.Bool("doubt", false, "run variants that are not proved to have the same bits")
 	var flags, fixed command.List
 	set.Var(&flags, "flag", "a flag for nvcc; several times")
 	set.Var(&fixed, "set", "an argument's value, NAME=VALUE; several times")
@@ -85,7 +84,7 @@ func run(ctx context.Context, args []string) error {
 	if set.NArg() < 2 {
 		return errors.New("usage: emulate [-kernel TEXT] [-flag FLAG] [-set NAME=VALUE] FILE.cu RECIPE")
 	}
-	bad, err := file(ctx, *nvcc, set.Arg(0), *kernel, set.Args()[1:], flags, o, *doubt)
+	bad, err := file(ctx, *nvcc, set.Arg(0), *kernel, set.Args()[1:], flags, o)
 	if err == nil && bad > 0 {
 		err = fmt.Errorf("%d recipes give other results", bad)
 	}
@@ -93,8 +92,7 @@ func run(ctx context.Context, args []string) error {
 }
 
 // file tries recipes for the kernels of a file, and counts those that give other results.
-func file(ctx context.Context, nvcc, name, kernel string, recipes, flags []string, o options,
-	doubt bool) (bad int, err error) {
+func file(ctx context.Context, nvcc, name, kernel string, recipes, flags []string, o options) (bad int, err error) {
 	work, err := os.MkdirTemp("", "gnvcc-emulate-")
 	if err != nil {
 		return 0, err
@@ -111,7 +109,7 @@ func file(ctx context.Context, nvcc, name, kernel string, recipes, flags []strin
 	}
 	for _, k := range list {
 		for _, text := range recipes {
-			v := p.try(ctx, k, text, o, doubt)
+			v := p.try(ctx, k, text, o)
 			note := ""
 			if v.approximate {
 				note = " (with special functions, modelled)"
@@ -127,8 +125,8 @@ func file(ctx context.Context, nvcc, name, kernel string, recipes, flags []strin
 }
 
 // try carries a recipe out and compares.
-func (p *project) try(ctx context.Context, kernel, text string, o options, doubt bool) verdict {
-	list, err := p.variants(ctx, kernel, text, doubt)
+func (p *project) try(ctx context.Context, kernel, text string, o options) verdict {
+	list, err := p.variants(ctx, kernel, text)
 	if err != nil {
 		return verdict{what: "refused", why: err.Error()}
 	}

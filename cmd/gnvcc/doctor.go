@@ -118,6 +118,11 @@ func sayToolkit(say sayer) {
 		}
 	}
 	store, storeErr := openStore()
+	if storeErr == nil {
+		if err := driver.CheckPrefixes(toolkit.Nvcc, store, env); err != nil {
+			say(cache.Note, "builds work, but are nvcc's own, without recipes", "nvcc: %v", err)
+		}
+	}
 	if cupti, err := agent.Find(toolkit.Dir()); err != nil {
 		say(cache.Note, "gnvcc tune needs it; builds work without", "CUPTI: %v", err)
 	} else if storeErr == nil {

@@ -48,13 +48,13 @@ func playOwner(s *cache.Store) error {
 			if err := o.Put(cache.Decisions, key, elsewhere(key)); err != nil {
 				return err
 			}
-			confirm(key)
 			if _, err := o.Merge(); err != nil {
 				return err
 			}
 			if err := o.Publish(); err != nil {
 				return err
 			}
+			confirm(key)
 			time.Sleep(pause)
 		}
 		if err := o.Close(); err != nil {

@@ -379,6 +379,7 @@ func TestClock(t *testing.T) {
 			o, err := s.Own(t.Context())
 			ok(t, err)
 			ok(t, o.Delete(cache.Decisions, id))
+			ok(t, o.Publish())
 			ok(t, o.Close())
 		}
 		ok(t, os.WriteFile(filepath.Join(p.store, "spool", cache.Hash(text)+".json"), text, 0o600))

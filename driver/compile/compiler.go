@@ -323,11 +323,7 @@ type Candidate struct {
 	Manner     manner.Manner // how it is to be launched
 
 	Normals map[string]string // what cicc gave for it (normalOf), for the decision's evidence
-	// Prove is an error where the candidate is not proved to have the kernel's bits: a build would
-	// not take it. nil: there is nothing to be proved. It takes a second or two the first time.
-	Prove   func(context.Context) error
-	doubted bool
-	Draft   bool // cicc was not given the whole text (Compiler.Draft)
+	Draft   bool              // cicc was not given the whole text (Compiler.Draft)
 }
 
 // A keptCandidate is the memo of one.
@@ -337,17 +333,19 @@ type keptCandidate struct {
 	Build      cache.Build
 	MaxThreads int
 	Normals    map[string]string `json:",omitempty"`
-	Doubted    bool              `json:",omitempty"` // it is to be proved
 	Draft      bool              `json:",omitempty"`
 }
 
-const memoCandidate cache.Memos[keptOf[keptCandidate]] = "candidate"
+const (
+	memoCandidate  cache.Memos[keptOf[keptCandidate]] = "candidate"
+	memoArithmetic cache.Memos[keptOf[struct{}]]      = "arithmetic"
+)
 
 // Compile makes a candidate. An error says why there is none: the recipe can't be carried out, or a
 // tool refused it. What was made once is found again, refusals too; ctx and Limit end what takes
 // too long, which is tried again another time.
 func (c *Compiler) Compile(ctx context.Context, s *Source, r recipe.Recipe) (*Candidate, error) {
-	return c.made(ctx, s, r, forMeasuring)
+	return c.made(ctx, s, r, forOne)
 }
 
 // Draft makes a candidate for a search, sooner: its source variant may come from a slice of the
@@ -412,7 +410,7 @@ func (c *Compiler) sameArithmetic(ctx context.Context, s *Source, e second, cand
 	if !e.comparable() {
 		return nil
 	}
-	own, err := c.candidate(ctx, s, recipe.Recipe{}, forMeasuring)
+	own, err := c.candidate(ctx, s, recipe.Recipe{}, forOne)
 	if err != nil {
 		return err
 	}
@@ -446,7 +444,7 @@ func (c *Compiler) CompilePlain(ctx context.Context, s *Source,
 
 func (c *Compiler) candidate(ctx context.Context, s *Source, r recipe.Recipe,
 	mode purpose) (*Candidate, error) {
-	parts := []string{"candidate 1", s.job.Key, s.Kernel, r.String(),
+	parts := []string{"candidate 2", s.job.Key, s.Kernel, r.String(),
 		strconv.FormatBool(mode == forPlainCopy), cache.OwnKey()}
 	if t := s.translation; t != nil {
 		parts = append(parts, t.Input, t.Module)
@@ -456,11 +454,11 @@ func (c *Compiler) candidate(ctx context.Context, s *Source, r recipe.Recipe,
 	}
 	key := cache.HashOf(parts...)
 	if mode == forDraft && len(Asked(s.Kernel, r)) == 0 {
-		mode = forMeasuring
+		mode = forOne
 	}
 	if mode == forDraft {
 		if _, ok := memoCandidate.Get(c.store, key); ok {
-			mode = forMeasuring // better than a draft
+			mode = forOne // better than a draft
 		} else {
 			key = cache.HashOf("draft", key)
 		}
@@ -475,33 +473,8 @@ func (c *Compiler) candidate(ctx context.Context, s *Source, r recipe.Recipe,
 	if err != nil {
 		return nil, err
 	}
-	return c.provable(&Candidate{Path: path, Entry: k.Entry, Build: k.Build, MaxThreads: k.MaxThreads,
-		Normals: k.Normals, doubted: k.Doubted, Draft: k.Draft}, s, r, mode), nil
-}
-
-// provable gives a candidate that is to be proved the means.
-func (c *Compiler) provable(cand *Candidate, s *Source, r recipe.Recipe, mode purpose) *Candidate {
-	if !cand.doubted || mode == forPlainCopy {
-		return cand
-	}
-	cand.Prove = func(ctx context.Context) error {
-		// a draft is proved as what it is: a build may give the same
-		ctx, b, done, err := c.workbench(ctx, c.Limit, mode.proof())
-		if err != nil {
-			return err
-		}
-		defer done()
-		recipes := map[string]recipe.Recipe{s.Kernel: r}
-		p, whole, bad, err := b.rewritten(ctx, s.job, s.translation, s.Module, recipes, s.std)
-		if err == nil && len(bad) == 0 {
-			bad, err = b.proved(ctx, s.job, s.translation, s.Module, p, whole)
-		}
-		if err != nil {
-			return err
-		}
-		return bad[s.Kernel]
-	}
-	return cand
+	return &Candidate{Path: path, Entry: k.Entry, Build: k.Build, MaxThreads: k.MaxThreads,
+		Normals: k.Normals, Draft: k.Draft}, nil
 }
 
 // transient tells whether an error is about this machine at this moment (a full disk, a store that
@@ -526,7 +499,7 @@ func (c *Compiler) deeper(ctx context.Context, s *Source, now cubin.Kernel) erro
 	if s.Link == nil || now.StackAll <= rewrite.StackLimit {
 		return nil
 	}
-	own, err := c.candidate(ctx, s, recipe.Recipe{}, forMeasuring)
+	own, err := c.candidate(ctx, s, recipe.Recipe{}, forOne)
 	if err != nil {
 		return fmt.Errorf("compile %s as nvcc does: %w", s.Kernel, err)
 	}
@@ -590,7 +563,7 @@ func (c *Compiler) make(ctx context.Context, s *Source, r recipe.Recipe,
 			return none, err
 		}
 	}
-	kept := keptCandidate{Entry: entry, MaxThreads: 1024, Normals: out.normals, Doubted: out.doubted,
+	kept := keptCandidate{Entry: entry, MaxThreads: 1024, Normals: out.normals,
 		Draft: out.draft,
 		Build: cache.Build{Registers: k.Registers, Stack: k.Stack, Shared: k.Shared,
 			Barriers: k.Barriers}}

@@ -5,15 +5,13 @@ import (
 	"errors"
 
 	"gnvcc/rewrite"
-	"gnvcc/rewrite/bypass"
 	"gnvcc/rewrite/counters"
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/recipe"
 	"gnvcc/sim/cubin"
 )
 
-// Builds that nobody applies: one that counts what the kernel does, one that tries thresholds of
-// bypassing in one launch, one that says whether it would allocate, and one that says which line of
+// Builds that nobody applies: one that counts what the kernel does, one that says whether it would allocate, and one that says which line of
 // the PTX each machine instruction comes from.
 
 // Counting makes nvcc's own build of a kernel with counters in it (rewrite.Count), and says what
@@ -30,22 +28,6 @@ func (c *Compiler) Counting(ctx context.Context, s *Source,
 	}
 	out, err := c.asIs(ctx, s, text)
 	return out, counters, err
-}
-
-// Sampling makes nvcc's own build of a kernel with several thresholds of the lever bypass in it
-// (rewrite.Sample). It is made anew each time: a configuration is sampled once.
-func (c *Compiler) Sampling(ctx context.Context, s *Source, thresholds []int,
-	window int) (*Candidate, bypass.Sampling, error) {
-	o := bypass.Sampling{Thresholds: thresholds, Window: window, Registers: s.Default.Registers}
-	if s.Link != nil {
-		return nil, o, errors.New("sample: with -rdc=true a module is linked from several files")
-	}
-	text, err := bypass.Sample(s.Module, s.Kernel, o)
-	if err != nil {
-		return nil, o, err
-	}
-	out, err := c.asIs(ctx, s, text)
-	return out, o, err
 }
 
 // Heapless makes nvcc's own build of a kernel as one that does not allocate (rewrite.Heapless).

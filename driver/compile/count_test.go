@@ -1,13 +1,11 @@
 package compile
 
 import (
-	"bytes"
 	"context"
 	"os"
 	"testing"
 
 	"gnvcc/driver/drivertest"
-	"gnvcc/rewrite/bypass"
 	"gnvcc/rewrite/counters"
 	"gnvcc/sim/cubin"
 )
@@ -55,33 +53,5 @@ func TestCounting(t *testing.T) {
 	if cand.Build.Registers > (s.Default.Registers+7)/8*8 {
 		t.Errorf("%d registers, nvcc's own has %d: a launch may not fit", cand.Build.Registers,
 			s.Default.Registers)
-	}
-}
-
-// The sampling build of a kernel has the table and no more registers than a launch has room for.
-func TestSampling(t *testing.T) {
-	c, s, hash := shownKernel(t)
-	cand, o, err := c.Sampling(context.Background(), s, []int{1, 2, 3}, 16)
-	if err != nil {
-		t.Fatal(err)
-	}
-	content, err := os.ReadFile(cand.Path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := cubin.Read(content)
-	if err != nil || len(f.Kernels) != 1 || f.Kernels[0].Name != "_Z5shownPfi" ||
-		!bytes.Contains(content, []byte(bypass.Table)) || len(o.Thresholds) != 3 {
-		t.Fatalf("%+v, %v, %+v", f, err, o)
-	}
-	if cand.Build.Registers > (s.Default.Registers+7)/8*8 {
-		t.Errorf("%d registers, nvcc's own has %d: it is another launch", cand.Build.Registers,
-			s.Default.Registers)
-	}
-	if s, err = c.Kernel(hash, "_Z5otherPf"); err != nil {
-		t.Fatal(err)
-	}
-	if _, _, err := c.Sampling(context.Background(), s, []int{1, 2}, 16); err == nil {
-		t.Error("a kernel without loads is sampled")
 	}
 }

@@ -6,11 +6,10 @@
 // what a recipe wants of the source (Asked).
 //
 // Reading the source: workbench.go (a build with recipes), plan.go and second.go (what recipes come
-// to), variant.go (source variants), joint.go (several in one run of cicc), draft.go (a search's,
-// from a slice of the text), samebits.go (what they could fold), left.go, proof.go and lined.go
-// (that they did not), done.go and which.go (what ptxas did), contraction.go (that it does the same
-// again), eager.go and shared.go (what second entries must not change), resident.go (launches whose
-// blocks must all be resident), linked.go (register caps with -rdc=true), code.go (a kernel's code,
-// as lock files have it), controls.go; compiler.go and link.go (candidates), once.go (what is made
-// once), count.go (builds that count, or have lines), pin.go and near.go.
+// to), variant.go (source variants), refused.go (which are not compiled), joint.go (several in one
+// run of cicc), draft.go (a search's, from a slice of the text), eager.go and shared.go (what second
+// entries must not change), resident.go (launches whose blocks must all be resident), linked.go
+// (register caps with -rdc=true), code.go (a kernel's code, as lock files have it), controls.go;
+// compiler.go and link.go (candidates), once.go (what is made once), count.go (builds that count, or
+// have lines), pin.go and near.go.
 package compile

@@ -25,24 +25,12 @@ import (
 //     again if that is other code. Then no more drafts are made of that kernel.
 //   - A build compiles the whole text, as ever, and compares normal forms.
 //
-// Where there is something of the kernel that proofs look at, its drafts are compiled with line
-// information, which goes again: that adds little to a run of cicc, and a proof needs no other.
-//
 // Whatever fails here is compiled from the whole text.
 
 const (
 	memoDraft cache.Memos[keptVariant] = "draft"
-	// whether a kernel's drafts have line information, or why it has none
-	memoSlice cache.Memos[keptOf[bool]] = "slice"
-)
-
-// A slice says what variants are compiled from.
-type slice uint8
-
-const (
-	noSlice    slice = iota // the whole text
-	plainSlice              // the kernel's slice
-	linedSlice              // the same, with line information
+	// why a kernel can't have drafts, no error where it can
+	memoSlice cache.Memos[keptOf[struct{}]] = "slice"
 )
 
 // A draft is a variant to be made from a slice.
@@ -69,7 +57,7 @@ func (d draft) sliceKey() (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("look at cicc: %w", err)
 	}
-	return cache.HashOf("slice 2", d.t.Input, id, strings.Join(d.call.Template(), "\x00"),
+	return cache.HashOf("slice 3", d.t.Input, id, strings.Join(d.call.Template(), "\x00"),
 		d.t.Module, d.v.entry, cache.OwnKey()), nil
 }
 
@@ -81,11 +69,10 @@ func (b *Workbench) drafted(ctx context.Context, d draft) (compiledVariant, erro
 		m.draft = ok
 		return m, ok, err
 	}, func() (compiledVariant, error) {
-		from, err := b.trusted(ctx, d)
-		if err != nil {
+		if err := b.trusted(ctx, d); err != nil {
 			return compiledVariant{}, draftless{err}
 		}
-		m, err := b.compileVariant(ctx, d, from)
+		m, err := b.compileVariant(ctx, d, true)
 		if err != nil && (ctx.Err() != nil || transient(err) || errors.As(err, new(draftless))) {
 			return compiledVariant{}, err
 		}
@@ -97,59 +84,45 @@ func (b *Workbench) drafted(ctx context.Context, d draft) (compiledVariant, erro
 	})
 }
 
-// trusted says how drafts are made of a kernel. An error: its slice does not give what the whole
-// text gives.
-func (b *Workbench) trusted(ctx context.Context, d draft) (slice, error) {
+// trusted returns an error where a kernel's slice does not give what the whole text gives.
+func (b *Workbench) trusted(ctx context.Context, d draft) error {
 	key, err := d.sliceKey()
 	if err != nil {
-		return noSlice, err
+		return err
 	}
-	lined, err := recall(ctx, b.Store, b.flights, memoSlice, key, nil, func() (bool, error) {
-		lined, err := b.compareSlice(ctx, d)
-		if err != nil && ctx.Err() == nil && !transient(err) {
+	_, err = recall(ctx, b.Store, b.flights, memoSlice, key, nil, func() (none struct{}, err error) {
+		if err = b.compareSlice(ctx, d); err != nil && ctx.Err() == nil && !transient(err) {
 			b.Log.Debug().Str("kernel", d.v.entry).Err(err).Msg(
 				"its candidates are compiled from the whole text")
 		}
-		return lined, err
+		return none, err
 	})
-	switch {
-	case err != nil:
-		return noSlice, err
-	case lined:
-		return linedSlice, nil
-	}
-	return plainSlice, nil
+	return err
 }
 
-// compareSlice compiles the slice of the untouched text: with lines where that gives the same.
-func (b *Workbench) compareSlice(ctx context.Context, d draft) (lined bool, err error) {
-	if left(d.module, d.v.entry) {
-		_, err := b.linedOwn(ctx, lines{t: d.t, call: d.call, module: d.module}, d.v.entry, true)
-		if err == nil || ctx.Err() != nil || transient(err) {
-			return err == nil, err
-		}
-	}
+// compareSlice compiles the slice of the untouched text.
+func (b *Workbench) compareSlice(ctx context.Context, d draft) error {
 	text, err := b.Store.Object(d.t.Input)
 	if err != nil {
-		return false, err
+		return err
 	}
 	if text, err = source.Slice(text, d.v.entry); err != nil {
-		return false, err
+		return err
 	}
 	content, err := b.cicc(ctx, d.t, d.call, text, "slice")
 	if err != nil {
-		return false, err
+		return err
 	}
 	read, err := ptx.Parse(content)
 	if err != nil {
-		return false, fmt.Errorf("read the slice's PTX: %w", err)
+		return fmt.Errorf("read the slice's PTX: %w", err)
 	}
 	want := normalOf(d.module, d.v.entry)
 	if got := normalOf(read, d.v.entry); got != want || want == "" {
-		return false, fmt.Errorf("the slice of %s gives other code (%.8s) than the whole text (%.8s)", d.v.entry,
+		return fmt.Errorf("the slice of %s gives other code (%.8s) than the whole text (%.8s)", d.v.entry,
 			got, want)
 	}
-	return false, nil
+	return nil
 }
 
 // distrust ends the drafts of a kernel of which one was other code than what the whole text gives.
@@ -161,6 +134,6 @@ func (b *Workbench) distrust(d draft, m compiledVariant) {
 	b.Log.Warn().Str("kernel", d.v.entry).Str("variant", d.v.String()).Msg(
 		"its candidates were other code than builds make: they are compiled from the whole text from now on")
 	if key, err := d.sliceKey(); err == nil {
-		memoSlice.Put(b.Store, key, keptOf[bool]{Error: "a draft was other code than the whole text gives"})
+		memoSlice.Put(b.Store, key, keptOf[struct{}]{Error: "a draft was other code than the whole text gives"})
 	}
 }

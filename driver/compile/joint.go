@@ -39,7 +39,6 @@ func (b *Workbench) together(ctx context.Context, t *record.Translation, module 
 	var wanted []variantOf
 	var keys, normals []string
 	var requests []source.Request
-	var static []error
 	for _, name := range slices.Sorted(maps.Keys(recipes)) {
 		f := module.Entry(name)
 		if f == nil {
@@ -55,11 +54,9 @@ func (b *Workbench) together(ctx context.Context, t *record.Translation, module 
 			if _, ok, _ := b.recallVariant(key); ok {
 				continue
 			}
-			known := b.sameBits(ctx, t, call, unit, module, signature, v)
-			if known != nil && (ctx.Err() != nil || transient(known) || isUndefined(known)) {
-				continue // it is looked at again where it is made alone
+			if v.refused(unit, module, signature) != nil {
+				continue // the reason is given where it is made alone
 			}
-			static = append(static, known)
 			wanted, keys, normals = append(wanted, v), append(keys, key), append(normals, normal)
 			requests = append(requests, source.Request{Entry: v.entry, Terms: v.terms,
 				Options: source.Options{Signature: signature, Alone: v.alone, NeverHolds: v.never}})
@@ -84,7 +81,7 @@ func (b *Workbench) together(ctx context.Context, t *record.Translation, module 
 		}
 		for _, i := range j.Requests {
 			v := wanted[i]
-			m := compiledVariant{doubt: doubt(static[i], module, read, v)}
+			var m compiledVariant
 			if m.module, err = b.oneSet(unit, module, read, v); err == nil {
 				m.normal = normalOf(m.module, v.entry)
 			}

@@ -81,10 +81,9 @@ func gpuCount() int {
 	return len(found)
 }
 
-// launching tells whether a workbench's tools run below the launcher: for a candidate that is
-// measured before anything is proved.
+// launching tells whether a workbench's tools run below the launcher: for a candidate.
 func (b *Workbench) launching() bool {
-	return b.launcher != nil && b.mode.measures() &&
+	return b.launcher != nil && b.mode.oneKernel() &&
 		b.launcher.fails.Load() < launchedTries
 }
 

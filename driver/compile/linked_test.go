@@ -93,9 +93,6 @@ func TestLinkedSeconds(t *testing.T) {
 func linkedSame(t *testing.T, c *Compiler, s *Source, kernel, text string, l emulate.Launch) {
 	t.Helper()
 	cand, err := c.Compile(context.Background(), s, drivertest.MustParse(t, text))
-	if err == nil && cand.Prove != nil {
-		err = cand.Prove(context.Background())
-	}
 	if err != nil {
 		t.Errorf("%s %s: %v", kernel, text, err)
 		return

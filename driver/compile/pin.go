@@ -110,7 +110,7 @@ func (c *Compiler) normalOf(ctx context.Context, s *Source, v variantOf) string 
 		return none
 	}
 	defer done()
-	m, err := b.compileVariant(ctx, draft{s.translation, s.Module, call, s.Signature, v, ""}, noSlice)
+	m, err := b.compileVariant(ctx, draft{s.translation, s.Module, call, s.Signature, v, ""}, false)
 	if err != nil {
 		return none
 	}

@@ -31,7 +31,6 @@ type plan struct {
 	grids    map[string][3]int        // the grids of the launches that they are for
 	coarse   map[string][3]int        // how many of the kernel's blocks one of theirs does
 	flags    []string
-	doubted  []doubted // of the variants, those that are to be proved
 	seconds  []second
 	choices  []stub.Choice // of the seconds, in the same order
 	waits    string        // why second entries must be loaded with the file; "": they need not
@@ -109,7 +108,7 @@ func (b *Workbench) planKernel(ctx context.Context, t *record.Translation, modul
 		if err != nil {
 			return err
 		}
-		p.took(v, m, name)
+		p.took(v, m)
 		p.variants = append(p.variants, merge.Variant{Entry: name, Module: m.module})
 	}
 	p.passes[name] = rewrite.At(r, rewrite.PTX)
@@ -195,7 +194,7 @@ func (b *Workbench) planSeconds(ctx context.Context, j *job.Job, t *record.Trans
 		if err != nil {
 			return err
 		}
-		p.took(v, m, s.name)
+		p.took(v, m)
 		p.add(merge.Variant{Entry: kernel, Second: s.name, Module: m.module}, s, choice)
 	}
 	return nil
@@ -217,12 +216,9 @@ func (b *Workbench) definition(t *record.Translation, kernel string) *source.Ker
 	return k
 }
 
-// took notes a variant. name is what its entry is called in the plan's module.
-func (p *plan) took(v variantOf, m compiledVariant, name string) {
+// took notes a variant.
+func (p *plan) took(v variantOf, m compiledVariant) {
 	p.normals[v.String()], p.draft = m.normal, p.draft || m.draft
-	if m.doubt != "" {
-		p.doubted = append(p.doubted, doubted{v, m, v.entry, name})
-	}
 }
 
 // add puts a second entry into the plan.
@@ -285,19 +281,4 @@ func (p *plan) entries(recipes map[string]recipe.Recipe, std []cache.Kernel) (of
 		names = append(names, s.name)
 	}
 	return of, names
-}
-
-// unsettled adds the entries that are compiled with other flags, or under a name for which ptxas
-// makes other code, and could have other bits so.
-func (p *plan) unsettled(m *ptx.Module, refused map[string]error) {
-	for name, r := range p.passes {
-		kernel, _ := kernelOf(name)
-		if refused[name] != nil || rewrite.ExactnessOf(r) == rewrite.Approximate ||
-			len(p.flags) == 0 && rewrite.HasCutlass(name) == rewrite.HasCutlass(kernel) {
-			continue
-		}
-		if err := rewrite.Settled(m, kernel); err != nil {
-			refused[name] = err
-		}
-	}
 }

@@ -46,7 +46,6 @@ func (v variantOf) String() string {
 type keptVariant struct {
 	PTX    string
 	Normal string // see normalOf
-	Doubt  string `json:",omitempty"`
 	Error  string
 }
 
@@ -60,8 +59,7 @@ var errNoSource = errors.New(
 type compiledVariant struct {
 	module *ptx.Module // for reading only
 	normal string
-	doubt  string // why it has to be proved (proof.go), "" if it need not be
-	draft  bool   // see draft.go
+	draft  bool // see draft.go
 }
 
 // normalOf is the hash of a kernel's normal form (rewrite/ptx) in a variant's PTX: what a decision
@@ -110,7 +108,7 @@ func (b *Workbench) recallMemo(kind cache.Memos[keptVariant], key string) (m com
 	if m.module, err = ptx.Parse(content); err != nil {
 		return compiledVariant{}, false, nil
 	}
-	m.doubt, m.normal = kept.Doubt, kept.Normal
+	m.normal = kept.Normal
 	b.remember(key, m)
 	return m, true, nil
 }
@@ -133,7 +131,7 @@ func (b *Workbench) keepVariant(key string, m compiledVariant, err error) {
 
 func (b *Workbench) keepMemo(kind cache.Memos[keptVariant], key string, m compiledVariant,
 	err error) {
-	kept := keptVariant{Normal: m.normal, Doubt: m.doubt}
+	kept := keptVariant{Normal: m.normal}
 	if err != nil {
 		kept.Error = err.Error()
 	} else if kept.PTX, err = b.Store.PutObject(m.module.Bytes()); err != nil {
@@ -181,7 +179,7 @@ func (b *Workbench) wholeVariant(ctx context.Context, d draft) (compiledVariant,
 	return once(ctx, b.flights, d.key, func() (compiledVariant, bool, error) {
 		return b.recallVariant(d.key)
 	}, func() (compiledVariant, error) {
-		m, err := b.compileVariant(ctx, d, noSlice)
+		m, err := b.compileVariant(ctx, d, false)
 		if err != nil && (ctx.Err() != nil || transient(err)) {
 			return compiledVariant{}, err
 		}
@@ -192,7 +190,7 @@ func (b *Workbench) wholeVariant(ctx context.Context, d draft) (compiledVariant,
 }
 
 // compileVariant makes a variant, from the whole text or from the kernel's slice of it.
-func (b *Workbench) compileVariant(ctx context.Context, d draft, from slice) (compiledVariant,
+func (b *Workbench) compileVariant(ctx context.Context, d draft, sliced bool) (compiledVariant,
 	error) {
 	var none compiledVariant
 	unit, err := b.unit(d.t.Input)
@@ -204,45 +202,35 @@ func (b *Workbench) compileVariant(ctx context.Context, d draft, from slice) (co
 	if err != nil {
 		return none, err
 	}
-	static := b.sameBits(ctx, d.t, d.call, unit, d.module, d.signature, d.v)
-	if static != nil && (ctx.Err() != nil || transient(static) || isUndefined(static)) {
-		return none, static
+	if err := d.v.refused(unit, d.module, d.signature); err != nil {
+		return none, err
 	}
-	read, err := b.ofText(ctx, d, text, from)
-	m := compiledVariant{draft: from != noSlice}
+	read, err := b.ofText(ctx, d, text, sliced)
+	m := compiledVariant{draft: sliced}
 	if err == nil {
-		m.doubt = doubt(static, d.module, read, d.v)
 		m.module, err = b.oneSet(unit, d.module, read, d.v)
 	}
 	switch {
 	case err == nil:
 		m.normal = normalOf(m.module, d.v.entry)
 		return m, nil
-	case from != noSlice:
+	case sliced:
 		return none, draftless{err}
 	}
 	return none, err
 }
 
 // ofText is what cicc makes of the text in which a variant is carried out.
-func (b *Workbench) ofText(ctx context.Context, d draft, text []byte, from slice) (*ptx.Module,
+func (b *Workbench) ofText(ctx context.Context, d draft, text []byte, sliced bool) (*ptx.Module,
 	error) {
-	if from == linedSlice && !d.v.approximate() && !d.v.never {
-		m, err := b.compiledLines(ctx, lines{d.t, d.call, nil, d.module, d.signature}, d.v, true,
-			func() ([]byte, error) { return text, nil })
-		if err != nil {
-			return nil, err
-		}
-		return withoutLines(d.call, m)
-	}
-	if from != noSlice {
+	if sliced {
 		var err error
 		if text, err = source.Slice(text, d.v.entry); err != nil {
 			return nil, err
 		}
 	}
 	// a draft: what is adopted is compiled here, from the whole text
-	if from == plainSlice && b.launching() {
+	if sliced && b.launching() {
 		if content, ok := b.launchCicc(ctx, d.t, d.call, text); ok {
 			if m, err := ptx.Parse(content); err == nil {
 				return m, nil

@@ -65,7 +65,6 @@ type Result struct {
 	messages string           // ptxas' own, about a file of ours
 	ptx      []byte           // what ptxas was given
 	normals  map[string]string
-	doubted  bool // variants in it are to be proved
 	draft    bool
 }
 
@@ -306,9 +305,6 @@ func (b *Workbench) rewritten(ctx context.Context, j *job.Job, t *record.Transla
 		}
 		whole = merged
 	}
-	if whole, err = b.contract(ctx, j, t, module, whole, p); err != nil {
-		return nil, nil, nil, err
-	}
 	before := map[string]int{}
 	for _, k := range std {
 		before[k.Name] = k.Registers
@@ -319,7 +315,6 @@ func (b *Workbench) rewritten(ctx context.Context, j *job.Job, t *record.Transla
 		Relocatable: j.Call.Reloc,
 	}
 	whole, refused := options.Rewrite(whole, p.passes)
-	p.unsettled(module, refused)
 	if len(refused) > 0 {
 		return nil, nil, p.blame(refused), nil
 	}
@@ -337,11 +332,6 @@ func (b *Workbench) try(ctx context.Context, j *job.Job, t *record.Translation, 
 	p, whole, bad, err := b.rewritten(ctx, j, t, module, recipes, std)
 	if err != nil || len(bad) > 0 {
 		return nil, bad, err
-	}
-	if !b.mode.measures() {
-		if bad, err := b.proved(ctx, j, t, module, p, whole); err != nil || len(bad) > 0 {
-			return nil, bad, err
-		}
 	}
 	text, argv := whole.Bytes(), append([]string(nil), p.flags...)
 	if b.mode.oneKernel() && !j.Call.Reloc && len(module.Entries()) > 1 {
@@ -365,7 +355,7 @@ func (b *Workbench) try(ctx context.Context, j *job.Job, t *record.Translation, 
 		return nil, bad, err
 	}
 	out = &Result{Content: content, Choices: p.choices, messages: messages, ptx: text,
-		normals: p.normals, doubted: len(p.doubted) > 0, draft: p.draft}
+		normals: p.normals, draft: p.draft}
 	if b.mode.oneKernel() {
 		return out, nil, nil
 	}
@@ -411,7 +401,7 @@ type keptCode struct{ Cubin, Messages string }
 const memoCode cache.Memos[keptCode] = "code"
 
 // assemble runs ptxas on a text, with a job's options and some more. For the tuner it is kept: who
-// proves a candidate, or compiles as a build what was a draft, has the text of the candidate.
+// compiles as a build what was a draft has the text of the candidate.
 func (b *Workbench) assemble(ctx context.Context, j *job.Job, text []byte,
 	more []string) (content []byte, messages string, err error) {
 	if !b.mode.oneKernel() {
@@ -424,7 +414,7 @@ func (b *Workbench) assemble(ctx context.Context, j *job.Job, text []byte,
 	key := cache.HashOf("code 1", string(text), id, strings.Join(j.Call.Template(), "\x00"),
 		strings.Join(more, "\x00"))
 	if b.launching() {
-		key = cache.HashOf("launched", key) // no proof and no build begins with it
+		key = cache.HashOf("launched", key) // no build begins with it
 	}
 	var kept keptCode
 	content, err = once(ctx, b.flights, string(memoCode)+" "+key, func() ([]byte, bool, error) {
@@ -615,38 +605,19 @@ const Limit = 15 * time.Minute
 
 var errLimit = errors.New("it took too long")
 
-// What a workbench compiles for decides what it may leave out: a build proves what it takes, a
-// search measures first.
-
 // A purpose is what a workbench compiles for.
 type purpose uint8
 
 const (
-	forBuild       purpose = iota // the whole file, proved; the zero value
-	forOne                        // a file with the one kernel that is asked for
-	forMeasuring                  // the same, of variants that nobody vouches for yet
-	forDraft                      // the same, of variants that may be drafts (draft.go)
-	forPlainCopy                  // the same, with guards inside the kernel that never hold
-	forProof                      // what was made for measuring is to be proved
-	forDraftsProof                // what was made from a draft, as what it is
-	forPin                        // proved, in the file; kernels without a recipe need not be in it
+	forBuild     purpose = iota // the whole file; the zero value
+	forOne                      // a file with the one kernel that is asked for
+	forDraft                    // the same, of variants that may be drafts (draft.go)
+	forPlainCopy                // the same, with guards inside the kernel that never hold
+	forPin                      // in the file; kernels without a recipe need not be in it
 )
 
 // oneKernel: a file with the one kernel, and what ptxas -v says of it.
 func (m purpose) oneKernel() bool { return m != forBuild && m != forPin }
 
-// measures: variants that nobody vouches for are compiled all the same.
-func (m purpose) measures() bool {
-	return m == forMeasuring || m == forDraft || m == forPlainCopy
-}
-
 // drafts: source variants may be drafts.
-func (m purpose) drafts() bool { return m == forDraft || m == forDraftsProof || m == forPin }
-
-// proof is the mode in which what was made in this one is proved.
-func (m purpose) proof() purpose {
-	if m.drafts() {
-		return forDraftsProof
-	}
-	return forProof
-}
+func (m purpose) drafts() bool { return m == forDraft || m == forPin }

@@ -81,9 +81,9 @@ var called = regexp.MustCompile(`\b(__(float_|nano|ld|shfl|any|all|ballot|half|s
 
 // Short is a setting with which nvcc takes a quarter of the time for these sources: it reads a
 // cuda_runtime.h with next to no library functions (short/). It reads its own where they call
-// others, and where every test is to run.
+// others, and for GNVCC_TESTS=longer.
 func Short(sources ...string) string {
-	if Every() || called.MatchString(strings.Join(sources, "\n")) {
+	if Longer() || called.MatchString(strings.Join(sources, "\n")) {
 		return "NVCC_PREPEND_FLAGS="
 	}
 	return "NVCC_PREPEND_FLAGS=" + ShortFlag()

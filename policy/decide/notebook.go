@@ -22,7 +22,6 @@ type Notebook struct {
 	Exhaustive *cache.Exhaustive `json:",omitempty"`
 	Curve      []cache.Degree    `json:",omitempty"`
 	Counts     *cache.Counts     `json:",omitempty"` // of one launch of it
-	Sampled    *cache.Sampled    `json:",omitempty"` // thresholds of bypass, in one launch
 }
 
 // Key names it. What was found with leave to approximate is kept apart from what was found without

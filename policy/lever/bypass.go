@@ -2,7 +2,6 @@ package lever
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"gnvcc/policy"
@@ -13,10 +12,6 @@ import (
 // it, so that fewer of them share the cache. The threshold is the number of warps that use it. All
 // or none of them are the unconditional hints' (lever ld) values. Pruned: every threshold up to 4
 // warps, then the powers of two and the three quarters.
-//
-//
-// One launch can tell which thresholds to try first, also among those that are pruned
-// (policy/search/sample.go): then the values stand in that order, and the first one is among them.
 //
 // The same for L2 (bypass=L2:K), where a warp past the threshold does not keep others' data out of
 // it, so that the place of the optimum matters less: none, a quarter, half and three quarters of
@@ -30,7 +25,7 @@ var _ = register(Lever{
 			return nil
 		}
 		var out []recipe.Recipe
-		for _, n := range thresholds(warps, s.Sampled) {
+		for _, n := range thresholds(warps) {
 			out = append(out, Term("bypass", fmt.Sprint(n)))
 		}
 		if s.Kernel.CC >= 80 {
@@ -58,33 +53,13 @@ var _ = register(Lever{
 	},
 })
 
-// Thresholds are all that a block of so many warps can have: below all of them, above none.
-func Thresholds(warps int) []int {
+// thresholds are those worth trying for blocks of so many warps.
+func thresholds(warps int) []int {
 	var out []int
 	for n := 1; n < min(warps, 33); n++ {
-		out = append(out, n)
-	}
-	return out
-}
-
-// thresholds are those worth trying, in the order of what was sampled.
-func thresholds(warps int, sampled []int) []int {
-	var out []int
-	for i, n := range sampled {
-		if i == 0 || tryBlind(n, warps) {
-			out = append(out, n)
-		}
-	}
-	for _, n := range Thresholds(warps) {
-		if tryBlind(n, warps) && !slices.Contains(out, n) {
+		if n <= 4 || n&(n-1) == 0 || 4*n == 3*warps {
 			out = append(out, n)
 		}
 	}
 	return out
 }
-
-// tryBlind tells whether a threshold for blocks of so many warps is tried without a sample.
-func tryBlind(n, warps int) bool { return n <= 4 || n&(n-1) == 0 || 4*n == 3*warps }
-
-// Pruned tells whether some thresholds are not tried.
-func Pruned(warps int) bool { return len(thresholds(warps, nil)) < len(Thresholds(warps)) }

@@ -19,7 +19,6 @@ type Situation struct {
 	Largest   int                             // block that the default build can launch, threads
 	Trial     func(text string) *policy.Trial // what is known of a recipe already, nil if nothing
 	Options   *policy.Options
-	Sampled   []int // thresholds of bypass, the most promising first; nil: nobody knows
 }
 
 // parts tells whether code that takes n blocks of one dimension at a time may be made: they divide

@@ -175,10 +175,6 @@ func (s *editedSearch) Draft(ctx context.Context, k *policy.Kernel,
 	return s.world.compiler.Draft(ctx, k, r)
 }
 
-func (s *editedSearch) Prepare(ctx context.Context, k *policy.Kernel) error {
-	return s.world.compiler.Prepare(ctx, k)
-}
-
 func (s *editedSearch) Past(k *policy.Kernel, device string) *cache.Decision {
 	return s.world.decisions.Past(k, device)
 }

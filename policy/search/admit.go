@@ -140,7 +140,6 @@ func (s *search) admit(tr *policy.Trial, c *policy.Candidate, err error) error {
 		return nil
 	}
 	tr.Build, tr.Code, tr.Normals = c.Build, policy.CodeOf(c, s.k.Name), c.Normals
-	tr.Doubted = c.Prove != nil && !s.proved[tr.Text]
 	tr.Draft = c.Draft
 	if why := decide.Shrinks(&s.k.Kernel, tr.Recipe, c, s.largest, s.l); why != "" &&
 		!s.t.o.Bet {
@@ -252,5 +251,19 @@ func (s *search) save() {
 	s.c.Notebook.Cost = s.cost()
 	if err := decide.Write(s.t.memory, s.c.key, s.c.Notebook); err != nil {
 		s.t.progress.Note("can't keep what was measured: " + policy.FirstLine(err))
+	}
+}
+
+// ahead asks for what it takes to adopt the best so far, of which a draft was raced: at the end of
+// the budget there is no time left for it.
+func (s *search) ahead() {
+	const best = 2
+	for i, tr := range policy.Rank(s.c.Notebook.Trials) {
+		if i == best || tr.Ratio > lever.Step {
+			return
+		}
+		if tr.Draft {
+			s.t.pool.want(&s.k.Kernel, tr.Recipe, whole, 1)
+		}
 	}
 }

@@ -24,7 +24,7 @@ import (
 // Where the PTX file has other kernels, which may veto flags of ptxas, a second winner without such
 // flags is looked for.
 func (s *search) confirm() error {
-	// What is missing now (a plain copy, a candidate of an earlier run, a proof) is waited for as long
+	// What is missing now (a plain copy, a candidate of an earlier run) is waited for as long
 	// as it could still be compared, or another one in its place; and that takes a moment to begin.
 	s.grant()
 	s.compileBy = s.end.Add(-s.comparison()*9/8 - s.moment)
@@ -68,7 +68,7 @@ func (s *search) confirm() error {
 
 // pick returns the first of the ranked trials that is better on fresh samples, nil if there is
 // none. Three that prove no better end it (each is a ticket in a lottery); three whose plain copy
-// pays end it for specialised ones. One that is not compiled, or not proved, in time is passed
+// pays end it for specialised ones. One that is not compiled in time is passed
 // over: another may be ready. Where its gain is smaller in another state of the L2 cache, the best
 // without its hints are compared, too. A simpler trial that the race saw within 3 % is compared too
 // and taken if it loses less than 1 %: few samples don't tell more. (Not of a slow kernel, once the
@@ -183,7 +183,7 @@ const (
 	worse finding = iota // no better, or refused
 	// its plain copy too is no worse than is tolerated, and nothing else speaks against it
 	better
-	later // there was no time to compile, prove or compare it
+	later // there was no time to compile or compare it
 )
 
 // compare compares a trial with the default on fresh samples.
@@ -207,15 +207,11 @@ func (s *search) compare(tr *policy.Trial) (finding, error) {
 	if err != nil {
 		return worse, err
 	}
-	if !ok || !s.prove(tr) {
+	if !ok {
 		if tr.Refused != "" || tr.Same != "" || !s.launchable(tr.Recipe) {
 			return worse, nil
 		}
-		why := "it was not compiled as a build compiles it in time"
-		if ok {
-			why = "that it has the same bits was not proved in time"
-		}
-		return s.leave(tr, why), nil
+		return s.leave(tr, "it was not compiled as a build compiles it in time"), nil
 	}
 	c, err := s.rule.Compare(s.sampler(arm, profile.Measurement{}), 0, s.plan)
 	if err != nil {
@@ -286,7 +282,7 @@ func (s *search) careful(tr *policy.Trial, arm profile.Candidate) (bool, error) 
 // real gives the arm of a trial that was raced as a draft: the draft itself where a build gives
 // that code, else what a build gives, loaded and checked in its place.
 func (s *search) real(tr *policy.Trial, arm profile.Candidate) (profile.Candidate, bool, error) {
-	back := s.meter.in(proving)
+	back := s.meter.in(building)
 	cand, err := s.wait(s.t.pool.want(&s.k.Kernel, tr.Recipe, whole, 0))
 	back()
 	if errors.Is(err, errBudget) || s.ctx.Err() != nil {

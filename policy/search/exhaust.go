@@ -46,17 +46,13 @@ func (s *search) exhaust() error {
 			return err
 		}
 	}
-	n, err := s.everyThreshold()
-	if err != nil {
-		return err
-	}
-	out.Wanted += n
 	pairs := s.pairs()
 	out.Wanted += len(pairs)
 	if err := s.try("all pairs", pairs); err != nil {
 		return err
 	}
-	if n, err = s.bestWithAll(); err != nil {
+	n, err := s.bestWithAll()
+	if err != nil {
 		return err
 	}
 	out.Wanted += n
@@ -133,30 +129,6 @@ func (s *search) counts() []recipe.Recipe {
 		out = append(out, lever.Join(recipe.Recipe{}, lever.Term("maxnreg", fmt.Sprint(n))))
 	}
 	return out
-}
-
-// everyThreshold measures all of them, where no lever but bypass is asked for, and enters the times
-// beside what one launch showed of them. It gives their number.
-func (s *search) everyThreshold() (int, error) {
-	if !slices.Equal(s.t.o.Levers, []string{"bypass"}) || s.k.Loads == 0 {
-		return 0, nil
-	}
-	var list []recipe.Recipe
-	for _, n := range lever.Thresholds((s.c.Shape.Threads() + 31) / 32) {
-		list = append(list, lever.Term("bypass", fmt.Sprint(n)))
-	}
-	if err := s.try("every threshold", list); err != nil {
-		return 0, err
-	}
-	if x := s.c.Notebook.Sampled; x != nil && x.Why == "" {
-		x.Ratios = make([]float64, len(x.Thresholds))
-		for i, n := range x.Thresholds {
-			if tr := s.c.Trial(fmt.Sprintf("bypass=%d", n)); tr != nil && tr.Usable() {
-				x.Ratios[i] = tr.Ratio
-			}
-		}
-	}
-	return len(list), nil
 }
 
 // fresh is a trial's time over the default's on fresh samples; 1 for none, and for one that can't

@@ -15,9 +15,9 @@ const (
 	compiling step = "compiling" // waiting for candidates
 	checking  step = "checking"  // loading candidates and comparing what they leave
 	racing    step = "racing"
-	proving   step = "proving"   // waiting for proofs, and for what a build gives of a draft
+	building  step = "building"  // waiting for what a build gives of a draft
 	comparing step = "comparing" // on fresh samples
-	counting  step = "counting"  // waiting for, and running, what counts and samples
+	counting  step = "counting"  // waiting for, and running, what counts
 	varying   step = "varying"   // winners on varied data
 	energetic step = "energy"    // measuring what a launch takes in joules
 	thinking  step = ""          // all else

@@ -3,7 +3,6 @@ package search
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -54,15 +53,7 @@ const (
 	draft kind = "draft" // as soon as can be, where the compiler can do that
 	whole kind = "whole" // as a build does
 	plain kind = "plain" // as a build does, and the guards never hold
-	// proved is whole, and proved where it is doubted; its error is then an errUnproved
-	proved      kind = "proved"
-	provedDraft kind = "proved draft"
-	// prepared is no candidate, but what proofs of all of a kernel's have in common
-	prepared kind = "prepared"
 )
-
-// errUnproved is wrapped by the error of a candidate that compiles and is not proved.
-var errUnproved = errors.New("its bits are not proved to be the same")
 
 // finished tells whether a compile is done.
 func (j *job) finished() bool {
@@ -101,11 +92,8 @@ func newPool(ctx context.Context, c policy.Compiler, n int) *pool {
 // forward.
 func (p *pool) want(k *policy.Kernel, r recipe.Recipe, how kind, rank int) *job {
 	if _, ok := p.compiler.(policy.Drafter); !ok || !lever.HasStage(r, rewrite.Source) {
-		switch how { // it is what a build gives
-		case draft:
+		if how == draft { // it is what a build gives
 			how = whole
-		case provedDraft:
-			how = proved
 		}
 	}
 	j := &job{kernel: k, recipe: r, kind: how, rank: rank, done: make(chan struct{})}
@@ -143,27 +131,6 @@ func (p *pool) enter(j *job) {
 	p.queue = slices.Insert(p.queue, i, j)
 }
 
-// prepare asks for what proofs of a kernel's candidates have in common; nobody waits for it.
-func (p *pool) prepare(k *policy.Kernel, rank int) {
-	if _, ok := p.compiler.(policy.Preparer); ok {
-		p.want(k, recipe.Recipe{}, prepared, rank)
-	}
-}
-
-// drop takes back what was asked for and is not begun; whoever wants it again asks again.
-func (p *pool) drop(jobs []*job) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, j := range jobs {
-		if i := slices.Index(p.queue, j); i >= 0 {
-			p.queue = slices.Delete(p.queue, i, i+1)
-			delete(p.jobs, j.key())
-			j.err = context.Canceled
-			close(j.done)
-		}
-	}
-}
-
 // idle tells whether nothing of a kernel that a search has asked for waits or compiles. What nobody
 // waits for may never be compiled: one worker alone takes none of it.
 func (p *pool) idle(k *policy.Kernel) bool {
@@ -178,7 +145,7 @@ func (p *pool) idle(k *policy.Kernel) bool {
 }
 
 // patience is how long Close waits for a worker. Tools that it runs end when asked to; what
-// is computed here, a proof, looks up now and then at best. It is a variable for tests.
+// is computed here looks up now and then at best. It is a variable for tests.
 var patience = 5 * time.Second
 
 // Close drops what has not begun, ends what has, and waits for the workers; one that does not end
@@ -237,21 +204,8 @@ func (p *pool) work() {
 }
 
 func (p *pool) compile(j *job) (*policy.Candidate, error) {
-	var c *policy.Candidate
-	var err error
-	if j.kind == prepared {
-		return nil, p.compiler.(policy.Preparer).Prepare(p.ctx, j.kernel)
+	if j.kind == draft {
+		return p.compiler.(policy.Drafter).Draft(p.ctx, j.kernel, j.recipe)
 	}
-	if j.kind == draft || j.kind == provedDraft {
-		c, err = p.compiler.(policy.Drafter).Draft(p.ctx, j.kernel, j.recipe)
-	} else {
-		c, err = p.compiler.Compile(p.ctx, j.kernel, j.recipe, j.kind == plain)
-	}
-	if j.kind != proved && j.kind != provedDraft || err != nil || c.Prove == nil {
-		return c, err
-	}
-	if err = c.Prove(p.ctx); err != nil && p.ctx.Err() == nil {
-		err = fmt.Errorf("%w: %s", errUnproved, policy.FirstLine(err))
-	}
-	return c, err
+	return p.compiler.Compile(p.ctx, j.kernel, j.recipe, j.kind == plain)
 }

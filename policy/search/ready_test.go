@@ -2,7 +2,6 @@ package search
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -12,11 +11,11 @@ import (
 	"gnvcc/rewrite/recipe"
 )
 
-// A compiler of which some part takes for ever: the whole text of source variants, or their proofs.
+// A compiler that takes for ever for the whole text of source variants.
 type endless struct {
 	*drafting
-	whole, proof bool
-	asked        []string // in this order: drafts, and "whole" before recipes compiled as in a build
+	whole bool
+	asked []string // in this order: drafts, and "whole" before recipes compiled as in a build
 }
 
 func (e *endless) Compile(ctx context.Context, k *policy.Kernel, r recipe.Recipe,
@@ -28,37 +27,19 @@ func (e *endless) Compile(ctx context.Context, k *policy.Kernel, r recipe.Recipe
 			return nil, ctx.Err()
 		}
 	}
-	c, err := e.drafting.Compile(ctx, k, r, plain)
-	return e.doubted(c, r), err
+	return e.drafting.Compile(ctx, k, r, plain)
 }
 
 func (e *endless) Draft(ctx context.Context, k *policy.Kernel,
 	r recipe.Recipe) (*policy.Candidate, error) {
 	e.note(r.String())
-	c, err := e.drafting.Draft(ctx, k, r)
-	return e.doubted(c, r), err
+	return e.drafting.Draft(ctx, k, r)
 }
 
 func (e *endless) note(what string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.asked = append(e.asked, what)
-}
-
-func (e *endless) doubted(c *policy.Candidate, r recipe.Recipe) *policy.Candidate {
-	if c == nil || !e.proof || get(r, "unroll") == "" {
-		return c
-	}
-	out := *c
-	out.Prove = func(ctx context.Context) error {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(time.Minute): // or a search that waits for it would never end
-			return errors.New("it took too long")
-		}
-	}
-	return &out
 }
 
 // unrolled is a kernel that unrolling makes much faster, and ld=cs somewhat.
@@ -80,26 +61,18 @@ func unrolled(t *testing.T) *endless {
 }
 
 // TestReady: what can be compared at the end of the budget is adopted, where what is faster is not
-// compiled as a build compiles it by then, or not proved.
+// compiled as a build compiles it by then.
 func TestReady(t *testing.T) {
-	for name, set := range map[string]func(*endless){
-		"compiling": func(e *endless) { e.whole = true },
-		"proving":   func(e *endless) { e.proof = true },
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			e := unrolled(t)
-			set(e)
-			o := simOptions()
-			o.Levers, o.Budget = []string{"unroll", "ld"}, 3*time.Second
-			results, _ := e.runWith(e, o, one("_Z1aPfi", shape(1000, 256)))
-			if got := results[0].Decision; got == nil || got.Recipe != "ld=cs" {
-				t.Errorf("decided %+v", got)
-			}
-			if e.stood > o.Budget+o.Budget/10 {
-				t.Errorf("it took %v", e.stood)
-			}
-		})
+	e := unrolled(t)
+	e.whole = true
+	o := simOptions()
+	o.Levers, o.Budget = []string{"unroll", "ld"}, 3*time.Second
+	results, _ := e.runWith(e, o, one("_Z1aPfi", shape(1000, 256)))
+	if got := results[0].Decision; got == nil || got.Recipe != "ld=cs" {
+		t.Errorf("decided %+v", got)
+	}
+	if e.stood > o.Budget+o.Budget/10 {
+		t.Errorf("it took %v", e.stood)
 	}
 }
 

@@ -82,15 +82,10 @@ type search struct {
 	plan     stats.Plan
 	loaded   map[string]profile.Candidate // by recipe text
 	byCode   map[string]*policy.Trial
-	proved   map[string]bool      // by recipe text: doubted, and proved
-	unasked  []*job               // what nobody has waited for yet
-	passed   *policy.Trial        // over which best went, as it was not proved yet; nil: none
-	waited   map[string]time.Time // by recipe text: when best first waited for its proof
-	late     bool                 // caughtUp has waited
-	together bool                 // winners are put together (step 4), no source variants
-	missing  bool                 // something was not compiled in time
-	doubted  bool                 // doubt has asked
-	glanced  bool                 // it ends with its first look, for now
+	together bool // winners are put together (step 4), no source variants
+	missing  bool // something was not compiled in time
+	doubted  bool // doubt has asked
+	glanced  bool // it ends with its first look, for now
 	// within which three quarters of a stage with source variants were compiled
 	usual time.Duration
 
@@ -112,7 +107,6 @@ func (s *search) run() error {
 		return err
 	}
 	defer s.unload()
-	defer func() { s.t.pool.drop(s.unasked) }()
 	s.c.Untried = s.untried()
 	count := s.counting()
 	if !s.c.Notebook.Done || s.incomplete() {
@@ -145,13 +139,11 @@ func (s *search) explore() error {
 	if err := s.singly(); err != nil {
 		return err
 	}
-	for again := true; again; again = s.caughtUp() {
-		if err := s.sources(); err != nil {
-			return err
-		}
-		if err := s.winners(); err != nil {
-			return err
-		}
+	if err := s.sources(); err != nil {
+		return err
+	}
+	if err := s.winners(); err != nil {
+		return err
 	}
 	if s.t.o.Exhaustive && !s.over() {
 		s.c.Notebook.Done = !s.missing // what the budget cuts from here on is no part of the search
@@ -162,13 +154,7 @@ func (s *search) explore() error {
 
 // singly is step 2: every lever by itself, and degrees of those that approximate.
 func (s *search) singly() error {
-	const values = 60 // about as many as there are of all levers
-	vote := s.sampling(s.slow(values) || s.t.o.Exhaustive)
 	s.sit.Region = s.region(recipe.Recipe{}, s.k.Default.Registers)
-	var err error
-	if s.sit.Sampled, err = vote(); err != nil {
-		return err
-	}
 	var cheap, dear []recipe.Recipe
 	lists := s.lists()
 	for _, r := range slices.Concat(lists...) {
@@ -188,9 +174,6 @@ func (s *search) singly() error {
 	}
 	for _, r := range dear {
 		s.want(r, 20)
-	}
-	if len(dear) > 0 {
-		s.t.pool.prepare(&s.k.Kernel, 19)
 	}
 	if s.slow(len(cheap) + len(dear)) {
 		for i := range lists {
@@ -424,18 +407,10 @@ func (s *search) copied(best *policy.Trial) *policy.Trial {
 func isSource(tr *policy.Trial) bool { return lever.HasStage(tr.Recipe, rewrite.Source) }
 
 // best returns the fastest usable trial among those that a condition allows (nil: all), nil if
-// there is none. One that gains is proved first: nothing is built upon what can't be adopted. One
-// whose proof takes long is passed over for now, while others could be gone on with.
+// there is none.
 func (s *search) best(of func(*policy.Trial) bool) *policy.Trial {
 	for _, tr := range policy.Rank(s.c.Notebook.Trials) {
-		if of != nil && !of(tr) {
-			continue
-		}
-		if tr.Ratio <= lever.Step && !s.over() && !s.proveUntil(tr, s.patient(tr)) && tr.Refused == "" {
-			s.passed = tr
-			continue
-		}
-		if tr.Refused == "" {
+		if of == nil || of(tr) {
 			return tr
 		}
 	}

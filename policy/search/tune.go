@@ -211,8 +211,7 @@ func (t *Tuner) search(ctx context.Context, k *kernel, c *config, l *profile.Lau
 	}
 	// Of the budget, a quarter is kept for measuring what was compiled.
 	by := t.now().Add(end.Sub(t.now()) * 3 / 4)
-	return &search{proved: map[string]bool{}, waited: map[string]time.Time{},
-		t: t, k: k, c: c, l: l, s: s, ctx: ctx, sit: sit,
+	return &search{t: t, k: k, c: c, l: l, s: s, ctx: ctx, sit: sit,
 		meter: meter{since: time.Now()}, end: end, deadline: end, moment: 100 * time.Millisecond,
 		compileBy: by,
 		begun:     t.now(), before: c.Notebook.Cost, spent: t.spent()}

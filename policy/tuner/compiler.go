@@ -14,7 +14,6 @@ import (
 	"gnvcc/driver/standing"
 	"gnvcc/policy"
 	"gnvcc/profile/capture"
-	"gnvcc/rewrite/bypass"
 	"gnvcc/rewrite/counters"
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/recipe"
@@ -170,11 +169,6 @@ func (c *Compiler) Draft(ctx context.Context, k *policy.Kernel,
 	return candidate(ctx, k, r, c.Compiler.Draft)
 }
 
-// Prepare makes what proofs of a kernel's candidates need of the kernel.
-func (c *Compiler) Prepare(ctx context.Context, k *policy.Kernel) error {
-	return c.Compiler.Prepare(ctx, source(k))
-}
-
 // candidate makes one by a method of driver's, as policy wants it.
 func candidate(ctx context.Context, k *policy.Kernel, r recipe.Recipe,
 	by func(context.Context, *compile.Source, recipe.Recipe) (*compile.Candidate,
@@ -193,7 +187,7 @@ func candidate(ctx context.Context, k *policy.Kernel, r recipe.Recipe,
 	}
 	return &policy.Candidate{Path: made.Path, Entry: made.Entry, Build: made.Build,
 		MaxThreads: made.MaxThreads, Code: code, Normals: made.Normals, Manner: made.Manner,
-		Prove: made.Prove, Draft: made.Draft}, nil
+		Draft: made.Draft}, nil
 }
 
 // Counting makes nvcc's own build with counters in it.
@@ -207,13 +201,6 @@ func (c *Compiler) Counting(ctx context.Context, k *policy.Kernel,
 func (c *Compiler) Heapless(ctx context.Context, k *policy.Kernel) (*policy.Candidate, error) {
 	made, err := c.Compiler.Heapless(ctx, source(k))
 	return own(made), err
-}
-
-// Sampling makes nvcc's own build with several thresholds in it.
-func (c *Compiler) Sampling(ctx context.Context, k *policy.Kernel,
-	thresholds []int, window int) (*policy.Candidate, bypass.Sampling, error) {
-	made, o, err := c.Compiler.Sampling(ctx, source(k), thresholds, window)
-	return own(made), o, err
 }
 
 // own is nvcc's own build of a kernel with something in it, nil for none.

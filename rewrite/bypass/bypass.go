@@ -36,9 +36,6 @@ import (
 // The read-only path of the paper needs no value of its own: a load that is .nc keeps that on both,
 // none becomes .nc. For L2 see l2.go.
 //
-// The paper's dynamic approach (thesis, 5.4.4), in which the kernel's own blocks try thresholds and
-// vote, is no value of this lever: sample.go has it, as a build that only the tuner runs.
-//
 // From: Li et al., Adaptive and Transparent Cache Bypassing for GPUs, SC 2015; .L1::no_allocate
 // takes the place of its .cg, which is a stronger access today.
 func Apply(k *pass.Kernel, terms []recipe.Term) error {
@@ -62,7 +59,7 @@ func Apply(k *pass.Kernel, terms []recipe.Term) error {
 	if err := twoLoads(k.Func); err != nil {
 		return err
 	}
-	k.Insert(k.First(), strings.Join(belowThreshold(fmt.Sprint(warps)), "\n\t"))
+	k.Insert(k.First(), strings.Join(belowThreshold(warps), "\n\t"))
 	return nil
 }
 
@@ -88,11 +85,11 @@ func twoLoads(f *ptx.Func) error {
 }
 
 // belowThreshold is the text, once at entry, that sets the predicate bypassPrefix + "p" for the
-// first warps of a block: a number or a register says how many.
-func belowThreshold(warps string) []string {
+// first `warps` warps of a block.
+func belowThreshold(warps int) []string {
 	out := pass.Fill(".reg .pred Pp;\n.reg .b32 P<5>;", "P", bypassPrefix)
 	out = append(out, pass.WarpIndex(bypassPrefix)...)
-	return append(out, fmt.Sprintf("setp.lt.u32 %sp, %s0, %s;", bypassPrefix, bypassPrefix, warps))
+	return append(out, fmt.Sprintf("setp.lt.u32 %sp, %s0, %d;", bypassPrefix, bypassPrefix, warps))
 }
 
 const bypassPrefix = "%gnvcc_b"

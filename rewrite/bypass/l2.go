@@ -2,7 +2,6 @@ package bypass
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 
 	"gnvcc/rewrite/pass"
@@ -60,6 +59,6 @@ func bypassL2(k *pass.Kernel, value string) error {
 		createpolicy.fractional.L2::evict_first.b64 Pl0, 1.0;
 		createpolicy.fractional.L2::evict_normal.b64 Pl1, 1.0;
 		selp.b64 Pl2, Pl1, Pl0, Pp;`, "P", bypassPrefix)
-	k.Insert(k.First(), strings.Join(append(belowThreshold(fmt.Sprint(warps)), policy...), "\n\t"))
+	k.Insert(k.First(), strings.Join(append(belowThreshold(warps), policy...), "\n\t"))
 	return nil
 }

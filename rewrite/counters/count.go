@@ -115,7 +115,7 @@ func Insert(m *ptx.Module, kernel string, o Counting) (text []byte, c Counters, 
 		g.ReplaceSpan(ptx.Span{Start: g.Inside().Start, End: g.Inside().Start},
 			"\n\t"+strings.Join(c.entry(), "\n\t"))
 	}
-	if limit := (o.Registers + 7) / 8 * 8; limit > 0 && !Limited(f) {
+	if limit := (o.Registers + 7) / 8 * 8; limit > 0 && !limited(f) {
 		// A launch that fits must fit with the counting, too. What it costs is of no interest.
 		f.AddDirective(fmt.Sprintf(".maxnreg %d", min(max(limit, pass.MinRegisters), pass.MaxRegisters)))
 	}
@@ -125,12 +125,12 @@ func Insert(m *ptx.Module, kernel string, o Counting) (text []byte, c Counters, 
 		}
 	}
 	out := m.Bytes()
-	at := AddressSize().FindIndex(out)
+	at := addressSize().FindIndex(out)
 	if at == nil {
 		return nil, c, errors.New("count: no .address_size")
 	}
 	declaration := fmt.Sprintf("\n.global .align 8 .b8 %s[%d];\n.global .align 4 .b8 gnvcc_c1[%d];"+
-		"\n.global .align 4 .b8 gnvcc_c2[%d];", Table, c.Size(), CountParts*4*c.caches.L1/sector,
+		"\n.global .align 4 .b8 gnvcc_c2[%d];", Table, c.Size(), countParts*4*c.caches.L1/sector,
 		4*c.caches.L2/sector)
 	return append(out[:at[1]:at[1]], append([]byte(declaration), out[at[1]:]...)...), c, nil
 }
@@ -150,11 +150,11 @@ const sector = 32 // bytes
 const Table = "gnvcc_counts"
 
 const (
-	CountParts = 192     // of the table, by the multiprocessor's number: no GPU has more
+	countParts = 192     // of the table, by the multiprocessor's number: no GPU has more
 	mostTable  = 1 << 26 // bytes: 65,536 counters
 )
 
-var AddressSize = sync.OnceValue(func() *regexp.Regexp {
+var addressSize = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?m)^[ \t]*\.address_size[ \t]+64`)
 })
 
@@ -250,7 +250,7 @@ func (c Counters) Every(yield func(n int, b Block)) {
 }
 
 // Size is the table's, in bytes.
-func (c Counters) Size() int { return CountParts * c.stride() }
+func (c Counters) Size() int { return countParts * c.stride() }
 
 func (c Counters) stride() int {
 	return 8 * (c.Blocks + each*len(c.Accesses) + len(c.Shared) + whole)
@@ -343,8 +343,8 @@ func insts(f *ptx.Func, b ptx.Block) (n int) {
 	return n
 }
 
-// Limited tells whether the source says how many registers there are to be.
-func Limited(f *ptx.Func) bool {
+// limited tells whether the source says how many registers there are to be.
+func limited(f *ptx.Func) bool {
 	for _, name := range []string{".maxnreg", ".minnctapersm", ".maxnctapersm"} {
 		if _, ok := f.Directive(name); ok {
 			return true
@@ -367,7 +367,7 @@ func (c Counters) entry() []string {
 		mov.u64 Ca, TABLE;
 		mad.wide.u32 Ct, C0, STRIDE, Ca;
 		mov.u64 Co, 1;
-		mov.u32 C1, %lanemask_lt;`, "C", countPrefix, "PARTS", fmt.Sprint(CountParts),
+		mov.u32 C1, %lanemask_lt;`, "C", countPrefix, "PARTS", fmt.Sprint(countParts),
 		"L1", fmt.Sprint(4*c.caches.L1/sector), "TABLE", Table, "STRIDE", fmt.Sprint(c.stride()))
 }
 

@@ -2,6 +2,5 @@
 // rewrite calls Apply; who chooses values asks Loops what may be tried.
 //
 // In this order: repeat.go (the lever), loop.go (which loops, and how their turns are counted),
-// together.go (whether a warp's threads stay together), learn.go and descend.go (what ptxas
-// could compute by itself in a copy), write.go (the copies).
+// together.go (whether a warp's threads stay together), write.go (the copies).
 package repeat

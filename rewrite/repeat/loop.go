@@ -5,10 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"gnvcc/graph"
-	"gnvcc/rewrite/fold"
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/ptx/dataflow"
 )
@@ -41,9 +39,7 @@ type loop struct {
 	own    []bool // by block: in no loop inside this one
 	inner  bool
 	labels map[string]int // the blocks that they begin
-	// says where ptxas could compute something by itself if it told the turns of any loop apart
-	anywhere func() error
-	trip     *trip
+	trip   *trip
 }
 
 // A trip is how a loop's turns are counted.
@@ -71,9 +67,6 @@ func read(m *ptx.Module, f *ptx.Func) ([]*loop, error) {
 	after := dataflow.Successors(blocks)
 	base := loop{m: m, f: f, reach: reach, after: after, before: graph.Reverse(after),
 		idom: graph.Dominators(after, 0), of: make([]int, len(f.Stmts)), labels: map[string]int{}}
-	base.anywhere = sync.OnceValue(func() error {
-		return fold.Check(m, f.Name, fold.Fixed{}, func(string) bool { return true })
-	})
 	for b, at := range blocks {
 		for i := at.First; i < at.Last; i++ {
 			base.of[i] = b

@@ -46,10 +46,7 @@ import (
 // carries out exactly the statements that it would have, in the same order, but for branches that
 // are known to go on. Floating-point statements are copied as they stand: nothing is compiled
 // from the source again, so that no contraction is chosen and no function folded anew but by
-// ptxas. What that contracted in the kernel is written into its PTX before (rewrite/contract),
-// and a kernel is refused where ptxas, knowing which turn it is in, could compute an approximate
-// instruction by itself, which it does with other bits than the GPU (rewrite/fold). Everything
-// that is rounded as IEEE says it computes alike. Exact as checked: ptxas compiles the arithmetic
+// ptxas. Exact as checked: ptxas compiles the arithmetic
 // anew.
 func Apply(k *pass.Kernel, terms []recipe.Term) error {
 	by := map[int]int{}
@@ -83,9 +80,6 @@ func Apply(k *pass.Kernel, terms []recipe.Term) error {
 				mostCopied)
 		}
 		l.count()
-		if err := l.folds(); err != nil {
-			return err
-		}
 		l.write(n, by[n])
 		if err := k.Commit(); err != nil {
 			return err
@@ -130,11 +124,7 @@ func Loops(m *ptx.Module, kernel string) (out []Loop, err error) {
 	why := errors.New("it has no loop")
 	for n, l := range loops {
 		l.count()
-		err := l.whole()
-		if err == nil {
-			err = l.folds()
-		}
-		if err != nil {
+		if err := l.whole(); err != nil {
 			why = err
 			continue
 		}

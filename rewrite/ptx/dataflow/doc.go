@@ -7,10 +7,4 @@
 // register over all that write it); reaching.go says which writes a read may see, where the way
 // matters. stride.go and indexed.go are about what neighbouring threads compute, flow.go about
 // liveness and groups of accesses; walk.go and spin.go look for spin loops.
-//
-// Three analyses elsewhere answer otherwise, and stay apart. Package fold tells what a compiler may
-// come to know: a may over all variants of a kernel, by reaching definitions. Package fold/same
-// compares two kernels, and follows values through functions and memory; its residues lose the
-// quotient, where affine.go needs each coefficient. Package await asks whether a loop ends, of
-// which a register's value in the turn before is a part.
 package dataflow

@@ -1,0 +1,69 @@
+package compile
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+
+	"gnvcc/rewrite/ptx"
+	"gnvcc/rewrite/recipe"
+	"gnvcc/rewrite/refuse"
+	"gnvcc/rewrite/source"
+)
+
+// refused returns an error where a source variant is not to be compiled, since its results could be
+// wrong in launches that no check has seen (rewrite/refuse). module is the untouched text's PTX.
+func (v variantOf) refused(unit *source.Unit, module *ptx.Module, signature []string) error {
+	fixed, err := v.fixed(unit, signature)
+	if err != nil {
+		return err
+	}
+	if err := refuse.Undefined(module, v.entry, fixed); err != nil || v.approximate() {
+		return err
+	}
+	if refuse.Rereads(module, v.entry) {
+		return errors.New("it loads through the read-only cache what it stores itself: a variant may " +
+			"find another number")
+	}
+	return refuse.Misfolded(module, v.entry)
+}
+
+// fixed returns the integers that the variant's spec terms fix.
+func (v variantOf) fixed(unit *source.Unit, signature []string) (refuse.Fixed, error) {
+	fixed := refuse.Fixed{}
+	k, err := unit.Kernel(v.entry)
+	if err != nil {
+		return fixed, err
+	}
+	for _, term := range v.terms {
+		if term.Lever != recipe.Second {
+			continue
+		}
+		c, err := k.Conditions(term, source.Options{Signature: signature, Alone: v.alone})
+		if err != nil {
+			return fixed, err
+		}
+		for _, a := range c.Arguments {
+			if a.Align == 0 {
+				var b [8]byte
+				copy(b[:], a.Bytes)
+				fixed[fmt.Sprintf("%d+%d", a.Index, a.Offset)] = int64(binary.LittleEndian.Uint64(b[:]))
+			}
+		}
+		for i, axis := range []string{"x", "y", "z"} {
+			if c.Block[i] != 0 {
+				fixed["ntid."+axis] = int64(c.Block[i])
+			}
+			if c.Grid[i] != 0 {
+				fixed["nctaid."+axis] = int64(c.Grid[i])
+			}
+		}
+	}
+	return fixed, nil
+}
+
+// approximate reports a variant that is to have other bits.
+func (v variantOf) approximate() bool {
+	return slices.ContainsFunc(v.terms, func(t recipe.Term) bool { return t.Lever == "fastmath" })
+}

@@ -1,0 +1,156 @@
+package refuse
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"maps"
+
+	"gnvcc/rewrite/ptx"
+)
+
+// Fixed values followed through branches and loops: x / i in a loop that begins at i = 0, a divisor
+// that a branch chooses. The kernel is walked with what is known of its registers. A branch on
+// something unknown is followed both ways; what a loop with such a way out changes is unknown from
+// its second round on, for no compiler knows of how many rounds it has. Not followed are memory and
+// called functions.
+
+// steps bounds a walk, some ten milliseconds; what lies behind it is not seen.
+const steps = 1 << 15
+
+// A walk is one way through a function.
+type walk struct {
+	block int
+	known map[string]int64 // registers; a predicate is 0 or 1
+	left  map[int]int      // branches on something unknown, by the block: the way not taken
+}
+
+// walks looks for an operation without a result on all ways, of which bad says why it has none;
+// ended, if it has seen them all.
+func (c computation) walks(bad func(i int, value func(operand string) (int64, bool)) error) (
+	ended bool, err error) {
+	blocks := c.reach.Blocks
+	todo := []walk{{known: map[string]int64{}, left: map[int]int{}}}
+	seen := map[[2]uint64]bool{}
+	n := 0
+	for len(todo) > 0 && n < steps {
+		w := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		at := [2]uint64{uint64(w.block), digest(w.known)}
+		if n += 1 + len(w.known)/8; seen[at] {
+			continue
+		}
+		seen[at] = true
+		b := blocks[w.block]
+		for i := b.First; i < b.Last; i++ {
+			if c.f.Stmts[i].Kind != ptx.Inst {
+				continue
+			}
+			n++
+			runs, certain := c.runs(i, w.known)
+			if certain && !runs {
+				continue
+			}
+			value := func(o string) (int64, bool) { return c.known(w.known, o) }
+			if certain {
+				if err := bad(i, value); err != nil {
+					return true, err
+				}
+			}
+			c.step(i, certain, w.known)
+		}
+		todo = append(todo, c.onward(blocks, w)...)
+	}
+	return len(todo) == 0, nil
+}
+
+// digest is a number for what is known.
+func digest(known map[string]int64) (sum uint64) {
+	var b []byte
+	for name, v := range known {
+		b = binary.LittleEndian.AppendUint64(append(b[:0], name...), uint64(v))
+		of := sha256.Sum256(b) // FNV's sums of two registers that count together are often the same
+		sum += binary.LittleEndian.Uint64(of[:])
+	}
+	return sum
+}
+
+// onward are the ways out of a block.
+func (c computation) onward(blocks []ptx.Block, w walk) (out []walk) {
+	b := blocks[w.block]
+	succs := c.ways(b, w.known)
+	for k, to := range succs {
+		next := walk{block: to, known: maps.Clone(w.known), left: maps.Clone(w.left)}
+		if len(succs) > 1 {
+			next.left[w.block] = succs[1-min(k, 1)]
+		}
+		if to <= w.block {
+			for at, other := range next.left {
+				if at >= to && at <= w.block && (other < to || other > w.block) {
+					c.forget(blocks[to].First, b.Last, next.known)
+					break
+				}
+			}
+		}
+		out = append(out, next)
+	}
+	return out
+}
+
+// ways are the blocks behind one with which it may go on.
+func (c computation) ways(b ptx.Block, known map[string]int64) []int {
+	if last := b.Last - 1; len(b.Succs) == 2 && c.f.Stmts[last].Guarded {
+		if runs, certain := c.runs(last, known); certain && runs {
+			return b.Succs[:1]
+		} else if certain {
+			return b.Succs[1:]
+		}
+	}
+	return b.Succs
+}
+
+// runs tells whether statement i is carried out, where its predicate is known.
+func (c computation) runs(i int, known map[string]int64) (runs, certain bool) {
+	p, negated := c.f.Guard(i)
+	if p == nil {
+		return true, true
+	}
+	v, certain := known[string(p)]
+	return v != 0 != negated, certain
+}
+
+// forget is for what is written between two statements.
+func (c computation) forget(first, last int, known map[string]int64) {
+	for i := first; i < last; i++ {
+		c.f.Effects(i, func(name ptx.Span, _, write bool) {
+			if write {
+				delete(known, string(c.f.Bytes(name)))
+			}
+		})
+	}
+}
+
+// known is an operand's value on a way.
+func (c computation) known(known map[string]int64, o string) (int64, bool) {
+	if v, certain := known[o]; certain {
+		return v, true
+	}
+	if literal(o) || o != "" && !c.reach.Written(o) {
+		return c.value(0, o)
+	}
+	return 0, false
+}
+
+// step carries statement i out. What it writes is unknown where it may not run.
+func (c computation) step(i int, sure bool, known map[string]int64) {
+	ops := c.operands(i)
+	var v int64
+	certain := false
+	if sure && len(ops) > 1 {
+		value := func(o string) (int64, bool) { return c.known(known, o) }
+		v, certain = c.compute(i, ops, value)
+	}
+	c.forget(i, i+1, known)
+	if certain {
+		known[ops[0]] = v
+	}
+}
