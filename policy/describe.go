@@ -14,7 +14,7 @@ import (
 	"gnvcc/rewrite/early"
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/ptx/await"
-	"gnvcc/rewrite/ptx/dataflow"
+	"gnvcc/rewrite/ptx/ir"
 	"gnvcc/rewrite/recipe"
 	"gnvcc/rewrite/repeat"
 	"gnvcc/rewrite/source"
@@ -66,8 +66,8 @@ func (k *Kernel) ReadPTX(m *ptx.Module) error {
 		}
 	}
 	// else the lever's pass says what is wrong with the kernel
-	if spins, err := dataflow.Spins(f); err == nil {
-		k.Spins = len(spins)
+	if w, err := ir.Of(f); err == nil {
+		k.Spins = len(w.Spins())
 	}
 	k.SFU = rewrite.SFU(f)
 	if k.Writes, err = writes(m, k.Name); err != nil {
@@ -118,7 +118,7 @@ func (k *Kernel) readManners(m *ptx.Module, f *ptx.Func) {
 	}
 	// any block will do: where threads don't act together the numbers of each can be computed
 	if err := rewrite.Shapeable(m, k.Name, [3]int{}); err == nil {
-		k.Shapeable, k.Stride = true, dataflow.Stride(f)
+		k.Shapeable = true
 	} else if rewrite.Shapeable(m, k.Name, [3]int{32, 1, 1}) == nil {
 		k.Shapeable, k.Numbered = true, true
 	} else {

@@ -8,7 +8,7 @@ import (
 	"gnvcc/rewrite/pass"
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/ptx/await"
-	"gnvcc/rewrite/ptx/dataflow"
+	"gnvcc/rewrite/ptx/ir"
 	"gnvcc/rewrite/recipe"
 )
 
@@ -27,7 +27,7 @@ import (
 // ptxas work on the arithmetic anew.
 //
 // Allowed where the PTX proves that the kernel uses thread and block numbers only as the index
-// over the whole grid (dataflow.IndexOnly), as it is or with the numbers computed from that (index,
+// over the whole grid (ir.IndexOnly), as it is or with the numbers computed from that (index,
 // index.go). Not where blocks may wait for each other, which counts
 // on how many are resident; where the source names its block (__block_size__) or a cluster; nor
 // with more threads than __launch_bounds__ allows. Its second value, a number of the kernel's own
@@ -155,7 +155,7 @@ func Shapeable(m *ptx.Module, kernel string, numbers [3]int) error {
 		m = m.Clone()
 		return numberThreads(m, m.Entry(kernel), numbers)
 	}
-	if _, err := dataflow.IndexOnly(m, kernel); err != nil {
+	if err := ir.IndexOnly(m, kernel); err != nil {
 		return fmt.Errorf("it may see its launch shape: %w", err)
 	}
 	return nil

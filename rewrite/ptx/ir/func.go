@@ -1,6 +1,7 @@
 package ir
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"sort"
@@ -20,10 +21,10 @@ const None Reg = -1
 type Func struct {
 	*ptx.Func
 	Blocks []ptx.Block
+	Groups []Group // of registers, in the order of the text
 
 	text   string
 	block  []int32 // by statement
-	groups []regGroup
 	group  []int32 // by register
 	insts  []*Inst // by statement, read when they are asked for
 	defs   [][]int // by register
@@ -43,11 +44,12 @@ type Access struct {
 	Kept        bool // written under a guard: the old value may stay
 }
 
-type regGroup struct {
-	prefix, kind string
-	count        int // 0: one register of exactly this name
-	base         Reg
-	inner        bool // declared in a scope
+// A Group is a declaration of registers: `.reg .b32 %r<10>;`.
+type Group struct {
+	Name, Type string
+	Count      int  // 0: one register of exactly this name
+	Base       Reg  // its first one
+	Inner      bool // it stands in a scope
 }
 
 // Of reads a body. An error means that it has no control flow that can be followed.
@@ -96,17 +98,17 @@ func (w *Func) read() error {
 				return err
 			}
 			for _, v := range vars {
-				if err := sight.Declare(&v, len(w.groups)); err != nil {
+				if err := sight.Declare(&v, len(w.Groups)); err != nil {
 					return err
 				}
-				w.groups = append(w.groups, regGroup{prefix: v.Name, kind: kindOf(&v), count: v.Count,
-					base: Reg(len(w.group)), inner: s.Depth > 0})
-				w.group = append(w.group, slices.Repeat([]int32{int32(len(w.groups) - 1)}, max(v.Count, 1))...)
+				w.Groups = append(w.Groups, Group{Name: v.Name, Type: kindOf(&v), Count: v.Count,
+					Base: Reg(len(w.group)), Inner: s.Depth > 0})
+				w.group = append(w.group, slices.Repeat([]int32{int32(len(w.Groups) - 1)}, max(v.Count, 1))...)
 			}
 		case ptx.Inst:
 			w.Effects(i, func(at ptx.Span, read, write bool) {
 				if g, n, ok := sight.Find(w.Bytes(at)); ok {
-					w.access = append(w.access, Access{At: at, Stmt: int32(i), Reg: w.groups[g].base + Reg(n),
+					w.access = append(w.access, Access{At: at, Stmt: int32(i), Reg: w.Groups[g].Base + Reg(n),
 						Read: read, Write: write, Kept: write && s.Guarded})
 				}
 			})
@@ -151,8 +153,8 @@ func (w *Func) IsRead(r Reg) bool {
 	return slices.ContainsFunc(w.access, func(a Access) bool { return a.Read && a.Reg == r })
 }
 
-// at is the access that a name in a statement is, nil where it is no register.
-func (w *Func) at(stmt int, name ptx.Span) *Access {
+// At is the access that a name in a statement is, nil where it is no register.
+func (w *Func) At(stmt int, name ptx.Span) *Access {
 	list := w.Accesses(stmt)
 	n := sort.Search(len(list), func(n int) bool { return list[n].At.Start >= name.Start })
 	if n < len(list) && list[n].At == name {
@@ -166,12 +168,15 @@ func (w *Func) at(stmt int, name ptx.Span) *Access {
 func (w *Func) Symbols(stmt int, yield func(ptx.Span) bool) {
 	s := w.Stmts[stmt]
 	w.Names(ptx.Span{Start: s.OpEnd, End: s.End}, func(n ptx.Span) bool {
-		return w.at(stmt, n) != nil || yield(n)
+		return w.At(stmt, n) != nil || yield(n)
 	})
 }
 
+// Group is the number of a register's declaration.
+func (w *Func) Group(r Reg) int { return int(w.group[r]) }
+
 // Type is a register's type as declared: "b32", "f64", "pred".
-func (w *Func) Type(r Reg) string { return w.groups[w.group[r]].kind }
+func (w *Func) Type(r Reg) string { return w.Groups[w.group[r]].Type }
 
 // Bits is a register's width, 1 for a predicate.
 func (w *Func) Bits(r Reg) int { return bitsOf(w.Type(r)) }
@@ -200,12 +205,12 @@ func (w *Func) Words(r Reg) int {
 // Name is a register's name; registers that are declared in scopes get a number with it, since
 // others may have the same one.
 func (w *Func) Name(r Reg) string {
-	g := &w.groups[w.group[r]]
-	name := g.prefix
-	if g.count > 0 {
-		name = fmt.Sprint(name, r-g.base)
+	g := &w.Groups[w.group[r]]
+	name := g.Name
+	if g.Count > 0 {
+		name = fmt.Sprint(name, r-g.Base)
 	}
-	if g.inner {
+	if g.Inner {
 		name = fmt.Sprint(name, "'", r)
 	}
 	return name
@@ -253,12 +258,18 @@ func (w *Func) Inst(i int) *Inst {
 	for _, at := range w.Operands(i, nil) {
 		o := Operand{At: at, Text: w.text[at.Start:at.End], Reg: None}
 		inner := at
-		if base, offset, ok := w.Func.Place(at); ok {
-			start := at.Start + uint32(strings.Index(o.Text, base))
-			o.Text, o.Offset, o.Address = base, offset, true
+		if base, text, ok := w.Func.Address(at); ok {
+			number := strings.ReplaceAll(strings.TrimPrefix(string(text), "+"), " ", "")
+			offset, ok := Literal(cmp.Or(number, "0"))
+			if !ok {
+				x.Args = append(x.Args, o)
+				continue
+			}
+			start := at.Start + uint32(strings.Index(o.Text, string(base)))
+			o.Text, o.Offset, o.Address = string(base), int(offset), true
 			inner = ptx.Span{Start: start, End: start + uint32(len(base))}
 		}
-		if a := w.at(i, inner); a != nil {
+		if a := w.At(i, inner); a != nil {
 			o.Reg = a.Reg
 		}
 		x.Args = append(x.Args, o)

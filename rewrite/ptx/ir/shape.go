@@ -245,7 +245,7 @@ func (s *shapes) value(i int) shaped {
 			if in[n].kind != whole {
 				return true
 			}
-			if a := s.at(i, name); a != nil {
+			if a := s.At(i, name); a != nil {
 				in[n] = s.of[a.Reg]
 				if len(s.Defs(a.Reg)) == 0 {
 					in[n] = shaped{kind: mixed}
