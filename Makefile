@@ -41,13 +41,14 @@ toolkits:
 test: go toolkits
 	$(GO) vet ./...
 	$(GOTEST) -timeout 60m $(TESTFLAGS) ./...
+	cd bench && $(GO) vet ./... && $(GOTEST) $(TESTFLAGS) ./...
 
 lint: go
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); \
 	if [ -n "$$unformatted" ]; then echo "not gofmt'ed: $$unformatted" >&2; exit 1; fi
-	$(GO) vet ./...
-	$(GO) mod tidy -diff
-	@if command -v staticcheck >/dev/null; then staticcheck ./...; \
+	$(GO) vet ./... && (cd bench && $(GO) vet ./...)
+	$(GO) mod tidy -diff && (cd bench && $(GO) mod tidy -diff)
+	@if command -v staticcheck >/dev/null; then staticcheck ./... && (cd bench && staticcheck ./...); \
 	else echo "staticcheck is not installed: skipped (go install honnef.co/go/tools/cmd/staticcheck@latest)"; fi
 
 bench: go toolkits

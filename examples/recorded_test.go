@@ -36,7 +36,7 @@ func TestRecorded(t *testing.T) {
 		}
 		return string(out)
 	}
-	do("import", "recorded-h200.json")
+	do("lock", "--take", "recorded-h200.json")
 	var wait sync.WaitGroup
 	places := make(chan struct{}, runtime.NumCPU())
 	for _, example := range list(t) {
@@ -94,12 +94,14 @@ func recordedDecisions(t *testing.T) []cache.Decision {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var entries []struct{ Decision cache.Decision }
-	if err := json.Unmarshal(text, &entries); err != nil {
+	var report struct {
+		Kernels []struct{ Decision cache.Decision }
+	}
+	if err := json.Unmarshal(text, &report); err != nil {
 		t.Fatal(err)
 	}
 	var all []cache.Decision
-	for _, e := range entries {
+	for _, e := range report.Kernels {
 		all = append(all, e.Decision)
 	}
 	return all

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"gnvcc/bench/jsonl"
+	"gnvcc/bench/lab"
 	"gnvcc/install/kits"
 )
 
@@ -54,14 +54,14 @@ func TestCoverage(t *testing.T) {
 	kit := kits.Any(t)
 	dir := t.TempDir()
 	gnvcc, out := filepath.Join(dir, "gnvcc"), filepath.Join(dir, "out.jsonl")
-	if text, err := exec.Command("go", "build", "-o", gnvcc, "../../cmd/gnvcc").CombinedOutput(); err != nil {
+	if text, err := exec.Command("go", "-C", "../..", "build", "-o", gnvcc, "./cmd/gnvcc").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, text)
 	}
 	if err := start(context.Background(), []string{"-gnvcc", gnvcc, "-nvcc", kit.Nvcc(), "-dir", "testdata",
 		"-levers", "maxnreg,ld,unroll,shape", "-program", "made up", "-out", out, "heavy.cu"}); err != nil {
 		t.Fatal(err)
 	}
-	rows, err := jsonl.Read(out, Row.key)
+	rows, err := lab.ReadLines(out, Row.key)
 	if err != nil {
 		t.Fatal(err)
 	}

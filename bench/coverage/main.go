@@ -12,9 +12,7 @@ import (
 	"sync"
 	"time"
 
-	"gnvcc/bench/command"
-	"gnvcc/bench/jsonl"
-	"gnvcc/bench/step"
+	"gnvcc/bench/lab"
 	"gnvcc/cache"
 	"gnvcc/driver/record"
 	"gnvcc/policy/tuner"
@@ -24,7 +22,7 @@ import (
 type run struct {
 	gnvcc, nvcc, program, dir, arch, out, work string
 	some, levers                               string
-	flags                                      command.List
+	flags                                      lab.List
 	each, jobs                                 int
 	limit                                      time.Duration
 
@@ -32,7 +30,7 @@ type run struct {
 	mu    sync.Mutex // of the file out
 }
 
-func main() { command.Main("coverage", start) }
+func main() { lab.Main("coverage", start) }
 
 func start(ctx context.Context, args []string) error {
 	var r run
@@ -61,7 +59,7 @@ func start(ctx context.Context, args []string) error {
 		return errors.New("usage: coverage [-program NAME] [-dir FOLDER] [-flag FLAG] [-out FILE] FILE.cu [FILE.cu ...]")
 	}
 	r.limit = time.Duration(*limit) * time.Second
-	if err := command.Programs(&r.gnvcc, &r.nvcc); err != nil {
+	if err := lab.Tools(&r.gnvcc, &r.nvcc); err != nil {
 		return err
 	}
 	work, err := os.MkdirTemp("", "gnvcc-coverage-")
@@ -79,11 +77,11 @@ func start(ctx context.Context, args []string) error {
 // all compiles the files, and asks of the kernels that came out of them.
 func (r *run) all(ctx context.Context, files []string) error {
 	place := filepath.Join(r.work, "store")
-	command.Each(r.jobs, files, func(file string) {
+	lab.Each(r.jobs, files, func(file string) {
 		object := strings.NewReplacer("/", "_", ".", "_").Replace(file) + ".o"
 		argv := append([]string{r.gnvcc, "-c", "-arch=" + r.arch, "-o", filepath.Join(r.work, object)},
 			r.flags...)
-		build := step.Step{Argv: append(argv, file), Dir: r.dir, Limit: 20 * time.Minute,
+		build := lab.Step{Argv: append(argv, file), Dir: r.dir, Limit: 20 * time.Minute,
 			Env: []string{"GNVCC_NVCC=" + r.nvcc, "GNVCC_STORE=" + place}}
 		if end := build.Run(ctx); end.Err != nil {
 			fmt.Fprintf(os.Stderr, "%s %s is left out: %v\n", r.program, file, end.Err)
@@ -121,12 +119,12 @@ func (r *run) all(ctx context.Context, files []string) error {
 		asked = append(asked, q)
 	}
 	var rows []Row
-	command.Each(r.jobs, choose(asked, r.each), func(q question) {
+	lab.Each(r.jobs, choose(asked, r.each), func(q question) {
 		for _, row := range r.ask(ctx, compiler, q) {
 			r.mu.Lock()
 			rows = append(rows, row)
 			if r.out != "" {
-				if err := jsonl.Append(r.out, row); err != nil {
+				if err := lab.AppendLine(r.out, row); err != nil {
 					fmt.Fprintln(os.Stderr, "coverage:", err)
 				}
 			}
@@ -139,13 +137,13 @@ func (r *run) all(ctx context.Context, files []string) error {
 
 // print prints the table of raw results, beside an earlier one's where there is one.
 func print(path, before string) error {
-	rows, err := jsonl.Read(path, Row.key)
+	rows, err := lab.ReadLines(path, Row.key)
 	if err != nil {
 		return err
 	}
 	var old []Row
 	if before != "" {
-		if old, err = jsonl.Read(before, Row.key); err != nil {
+		if old, err = lab.ReadLines(before, Row.key); err != nil {
 			return err
 		}
 	}

@@ -1,7 +1,9 @@
 package decisions
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -9,7 +11,6 @@ import (
 	"gnvcc/cache"
 	"gnvcc/driver/compile"
 	"gnvcc/driver/record"
-	"gnvcc/policy/report"
 	"gnvcc/profile/units"
 )
 
@@ -21,9 +22,20 @@ func Report(file string) ([]cache.Decision, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the report: %w", err)
 	}
-	all, err := report.Read(text)
+	var r struct {
+		Kernels []struct{ Decision cache.Decision }
+	}
+	if bytes.HasPrefix(bytes.TrimSpace(text), []byte("[")) { // of before there was a version
+		err = json.Unmarshal(text, &r.Kernels)
+	} else {
+		err = json.Unmarshal(text, &r)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("read the report %s: %w", file, err)
+	}
+	var all []cache.Decision
+	for _, k := range r.Kernels {
+		all = append(all, k.Decision)
 	}
 	return all, nil
 }

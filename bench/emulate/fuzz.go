@@ -10,7 +10,7 @@ import (
 	"strings"
 	"sync"
 
-	"gnvcc/bench/command"
+	"gnvcc/bench/lab"
 )
 
 // Random kernels and recipes: those of bench/rounding, which there run on a GPU. Even seeds are
@@ -36,7 +36,7 @@ func (f *fuzz) seeds(ctx context.Context, first int64, n int) (bad int) {
 	for k := range list {
 		list[k] = first + int64(k)
 	}
-	command.Each(f.jobs, list, func(seed int64) {
+	lab.Each(f.jobs, list, func(seed int64) {
 		if err := f.one(ctx, seed); err != nil && ctx.Err() == nil {
 			f.tell(verdict{what: "broken", why: err.Error()}, fmt.Sprintf("seed %d", seed))
 		}

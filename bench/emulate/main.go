@@ -12,7 +12,7 @@ import (
 	"strconv"
 	"strings"
 
-	"gnvcc/bench/command"
+	"gnvcc/bench/lab"
 	"gnvcc/driver"
 	"gnvcc/driver/stage"
 	"gnvcc/policy/judge"
@@ -20,7 +20,7 @@ import (
 
 func main() {
 	become()
-	command.Main("emulate", run)
+	lab.Main("emulate", run)
 }
 
 // become makes this program gnvcc where it is called by that name, or by nvcc as a stage.
@@ -48,7 +48,7 @@ func run(ctx context.Context, args []string) error {
 	keep := set.String("keep", "", "folder for random kernels that give other results")
 	generators := set.String("generators", "bench/rounding", "folder of the generators of random kernels")
 	jobs := set.Int("j", runtime.NumCPU(), "with -fuzz, files at a time")
-	var flags, fixed command.List
+	var flags, fixed lab.List
 	set.Var(&flags, "flag", "a flag for nvcc; several times")
 	set.Var(&fixed, "set", "an argument's value, NAME=VALUE; several times")
 	if err := set.Parse(args); err != nil {
@@ -65,7 +65,7 @@ func run(ctx context.Context, args []string) error {
 	if *nvcc == "" {
 		*nvcc = cmp.Or(os.Getenv("GNVCC_NVCC"), "nvcc")
 	}
-	if err := command.Programs(nvcc); err != nil {
+	if err := lab.Tools(nvcc); err != nil {
 		return err
 	}
 	if *random > 0 {

@@ -10,18 +10,17 @@ import (
 	"sync"
 	"time"
 
-	"gnvcc/bench/command"
-	"gnvcc/bench/machine"
+	"gnvcc/bench/lab"
 )
 
 // Raw is what -out keeps.
 type Raw struct {
-	Machine machine.Facts
+	Machine lab.Machine
 	Tune    string // its options
 	Results []Result
 }
 
-func main() { command.Main("harm", harm) }
+func main() { lab.Main("harm", harm) }
 
 func harm(ctx context.Context, args []string) error {
 	var b bench
@@ -32,7 +31,7 @@ func harm(ctx context.Context, args []string) error {
 	work := fs.String("work", "", "`folder` to build in (default: a temporary one, removed)")
 	tune := fs.String("tune", "--budget 4s", "`options` of gnvcc tune")
 	fs.DurationVar(&b.held, "held", 0,
-		"how much longer a run may take under tune, as with --in-place, which searches inside of it")
+		"how much longer a run may take under tune")
 	out := fs.String("out", "", "keep raw results in this `file`, as JSON")
 	commit := fs.String("commit", "", "of gnvcc, where this is no checkout of it")
 	builders := fs.Int("builders", 16, "builds at a time")
@@ -54,19 +53,19 @@ func harm(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := command.Programs(&b.gnvcc, &b.nvcc); err != nil {
+	if err := lab.Tools(&b.gnvcc, &b.nvcc); err != nil {
 		return err
 	}
 	b.tune, b.slots = append(strings.Fields(*tune), "--quiet"), make(chan struct{}, *runs)
 	var remove func()
-	if b.work, remove, err = command.Work(*work, "harm", b.gnvcc); err != nil {
+	if b.work, remove, err = lab.Work(*work, "harm", b.gnvcc); err != nil {
 		return err
 	}
 	defer remove()
-	raw := Raw{Tune: *tune, Machine: machine.Gather(ctx, b.nvcc, b.gnvcc, *commit)}
+	raw := Raw{Tune: *tune, Machine: lab.Gather(ctx, b.nvcc, b.gnvcc, *commit)}
 	end := time.Now().Add(*budget)
 	raw.Results = b.each(ctx, programs, *builders, *only, end)
-	if err := command.Write(*out, raw); err != nil {
+	if err := lab.WriteJSON(*out, raw); err != nil {
 		return err
 	}
 	fmt.Println(raw.Machine)

@@ -15,7 +15,7 @@ import (
 	"sync"
 	"time"
 
-	"gnvcc/bench/step"
+	"gnvcc/bench/lab"
 )
 
 // A Result is what became of a program.
@@ -68,7 +68,7 @@ func (b *bench) build(ctx context.Context, p Program, compiler, of string) error
 		calls = append([][]string{slices.Concat(common, also)}, calls...)
 	}
 	for _, argv := range calls {
-		r := step.Step{Argv: argv, Dir: dir, Env: b.env(p), Limit: 5 * time.Minute}.Run(ctx)
+		r := lab.Step{Argv: argv, Dir: dir, Env: b.env(p), Limit: 5 * time.Minute}.Run(ctx)
 		if r.Err != nil {
 			return r.Err
 		}
@@ -201,7 +201,7 @@ func (b *bench) told(ctx context.Context, p Program, r *Result) error {
 			}
 		}
 	}
-	s := step.Step{Argv: []string{b.gnvcc, "report", "--all", "--json"}, Dir: b.work, Env: b.env(p),
+	s := lab.Step{Argv: []string{b.gnvcc, "report", "--all", "--json"}, Dir: b.work, Env: b.env(p),
 		Limit: time.Minute}.Run(ctx)
 	var report struct {
 		Kernels []struct{ Kernel, Recipe string }

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"gnvcc/bench/step"
+	"gnvcc/bench/lab"
 )
 
 // A Program is what was measured on one. The lists of its ways run parallel: one entry a round.
@@ -175,7 +175,7 @@ func (b builder) measure(ctx context.Context, folder string, rounds int,
 func (b builder) build(ctx context.Context, dir, compiler, store string) (wall, cpu time.Duration,
 	err error) {
 	for _, argv := range b.commands(dir, compiler) {
-		r := step.Step{Argv: argv, Dir: dir, Limit: b.limit, Env: []string{"GNVCC_NVCC=" + b.nvcc,
+		r := lab.Step{Argv: argv, Dir: dir, Limit: b.limit, Env: []string{"GNVCC_NVCC=" + b.nvcc,
 			"GNVCC_STORE=" + store}}.Run(ctx)
 		if r.Err != nil {
 			return 0, 0, r.Err

@@ -10,18 +10,17 @@ import (
 	"strings"
 	"time"
 
-	"gnvcc/bench/command"
-	"gnvcc/bench/machine"
+	"gnvcc/bench/lab"
 )
 
 // A Raw is everything that was measured.
 type Raw struct {
-	Machine  machine.Facts
+	Machine  lab.Machine
 	Programs []Program
 	Start    Start // none with -starts 0
 }
 
-func main() { command.Main("overhead", run) }
+func main() { lab.Main("overhead", run) }
 
 func run(ctx context.Context, args []string) error {
 	set := flag.NewFlagSet("overhead", flag.ContinueOnError)
@@ -30,7 +29,7 @@ func run(ctx context.Context, args []string) error {
 	rounds := set.Int("rounds", 7, "rounds of builds per program")
 	long := set.Duration("time", 0, "rounds for so long, in place of their number")
 	stores := set.String("stores", "known,unit,first", "what stores know")
-	var before command.List
+	var before lab.List
 	set.Var(&before, "before", "NAME=PATH: another build of gnvcc, to compare with")
 	starts := set.Int("starts", 200, "starts of the face")
 	flags := set.String("flags", "-O3 -arch=sm_90", "flags for folders without a Makefile")
@@ -47,7 +46,7 @@ func run(ctx context.Context, args []string) error {
 	if *rounds < 1 || *starts < 0 {
 		return fmt.Errorf("-rounds must be at least 1, and -starts 0")
 	}
-	if err := command.Programs(gnvcc, nvcc); err != nil {
+	if err := lab.Tools(gnvcc, nvcc); err != nil {
 		return err
 	}
 	folders, err := find(set.Args())
@@ -63,7 +62,7 @@ func run(ctx context.Context, args []string) error {
 	if err := b.compare(*stores, before); err != nil {
 		return err
 	}
-	raw := Raw{Machine: machine.Gather(ctx, *nvcc, *gnvcc, *commit)}
+	raw := Raw{Machine: lab.Gather(ctx, *nvcc, *gnvcc, *commit)}
 	fmt.Println(raw.Machine)
 	failed := 0
 	for _, folder := range folders {
@@ -82,7 +81,7 @@ func run(ctx context.Context, args []string) error {
 		}
 		fmt.Println(raw.Start)
 	}
-	if err := command.Write(*out, raw); err != nil {
+	if err := lab.WriteJSON(*out, raw); err != nil {
 		return err
 	}
 	if failed > 0 {
@@ -104,7 +103,7 @@ func (b *builder) compare(stores string, before []string) error {
 		if !ok || name == "" || name == "nvcc" || name == "gnvcc" {
 			return fmt.Errorf("-before %q: NAME=PATH, with a name of its own", setting)
 		}
-		if err := command.Programs(&path); err != nil {
+		if err := lab.Tools(&path); err != nil {
 			return err
 		}
 		b.before = append(b.before, compiler{name, path})

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"gnvcc/bench/command"
+	"gnvcc/bench/lab"
 )
 
 // compilers writes two fakes: an nvcc that makes the file behind -o, and a gnvcc that runs
@@ -121,21 +121,21 @@ func TestStatistics(t *testing.T) {
 		q, w float64
 	}{{nil, 0.5, 0}, {[]float64{3}, 0.5, 3}, {[]float64{4, 1, 2}, 0.5, 2}, {[]float64{1, 2, 3, 4}, 0.5,
 		2.5}, {[]float64{0, 10}, 0.95, 9.5}, {[]float64{1, 2}, 1, 2}} {
-		if got := command.Quantile(c.list, c.q); math.Abs(got-c.w) > 1e-9 {
+		if got := lab.Quantile(c.list, c.q); math.Abs(got-c.w) > 1e-9 {
 			t.Errorf("%v: %v, want %v", c, got, c.w)
 		}
 	}
 	same := [][]float64{{2, 2, 2}, {8, 8}}
-	low, high := command.Interval(same, command.MeanOfMedians)
+	low, high := lab.Interval(same, lab.MeanOfMedians)
 	if math.Abs(low-4) > 1e-9 || math.Abs(high-4) > 1e-9 {
 		t.Errorf("%v to %v, of what does not vary", low, high)
 	}
 	varied := [][]float64{{1, 1.1, 0.9, 1.05, 0.95, 1, 1, 1.2, 0.8}}
-	low, high = command.Interval(varied, command.MeanOfMedians)
+	low, high = lab.Interval(varied, lab.MeanOfMedians)
 	if low >= 1 || high <= 1 || low < 0.8 || high > 1.2 {
 		t.Errorf("%v to %v", low, high)
 	}
-	if got := command.Ratios([]float64{2, 9}, []float64{1, 3, 5}); !reflect.DeepEqual(got,
+	if got := lab.Ratios([]float64{2, 9}, []float64{1, 3, 5}); !reflect.DeepEqual(got,
 		[]float64{2, 3}) {
 		t.Error(got)
 	}

@@ -10,8 +10,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"gnvcc/bench/command"
-	"gnvcc/bench/step"
+	"gnvcc/bench/lab"
 )
 
 // A Start is what the face costs, milliseconds, one entry a pair.
@@ -28,14 +27,14 @@ func (s Start) differences() []float64 {
 	return out
 }
 
-func (s Start) median() float64 { return command.Median(s.differences()) }
-func (s Start) high() float64   { return command.Quantile(s.differences(), 0.95) }
+func (s Start) median() float64 { return lab.Median(s.differences()) }
+func (s Start) high() float64   { return lab.Quantile(s.differences(), 0.95) }
 
 func (s Start) String() string {
 	return fmt.Sprintf("\nstart to exec of nvcc: %.2f ms median, %.2f ms at the 95th percentile"+
 		" (%d starts, the fake's own %.2f ms taken off; the goal is 5 ms)\n"+
 		"nvcc is a fake here, which only exits: it is gnvcc's own start that is measured",
-		s.median(), s.high(), len(s.Face), command.Median(s.Alone))
+		s.median(), s.high(), len(s.Face), lab.Median(s.Alone))
 }
 
 func (b builder) start(ctx context.Context, n int) (Start, error) {
@@ -64,7 +63,7 @@ func (b builder) start(ctx context.Context, n int) (Start, error) {
 			if which == 1 {
 				compiler = b.gnvcc
 			}
-			r := step.Step{Argv: []string{compiler, "-O3", "-arch=sm_90", "-c", "x.cu", "-o", "x.o"},
+			r := lab.Step{Argv: []string{compiler, "-O3", "-arch=sm_90", "-c", "x.cu", "-o", "x.o"},
 				Dir: dir, Env: env, Limit: 10 * time.Second}.Run(ctx)
 			if r.Err != nil {
 				return Start{}, r.Err

@@ -8,7 +8,7 @@ import (
 	"io"
 	"os"
 
-	"gnvcc/bench/command"
+	"gnvcc/bench/lab"
 )
 
 // A ratio is that of two ways of building, with its interval of 95 %.
@@ -21,11 +21,11 @@ func (r ratio) String() string { return fmt.Sprintf("%.3f (%.3f-%.3f)", r.middle
 func against(a, base [][]float64) ratio {
 	ratios := make([][]float64, len(a))
 	for i := range a {
-		ratios[i] = command.Ratios(a[i], base[i])
+		ratios[i] = lab.Ratios(a[i], base[i])
 	}
 	var r ratio
-	r.middle = command.MeanOfMedians(ratios)
-	r.low, r.high = command.Interval(ratios, command.MeanOfMedians)
+	r.middle = lab.MeanOfMedians(ratios)
+	r.low, r.high = lab.Interval(ratios, lab.MeanOfMedians)
 	return r
 }
 
@@ -77,14 +77,14 @@ func tableOf(paths []string) error {
 }
 
 func line(out io.Writer, program, name string, w, nvcc Way) {
-	fmt.Fprintf(out, "%-24s %-16s %9.3f %9.3f", program, name, command.Median(w.Wall),
-		command.Median(w.CPU))
+	fmt.Fprintf(out, "%-24s %-16s %9.3f %9.3f", program, name, lab.Median(w.Wall),
+		lab.Median(w.CPU))
 	if w.Compiler != nvcc.Compiler {
 		fmt.Fprintf(out, "   %s   %s %7.1f %7.1f",
 			against([][]float64{w.Wall}, [][]float64{nvcc.Wall}),
 			against([][]float64{w.CPU}, [][]float64{nvcc.CPU}),
-			1e3*command.Median(command.Differences(w.Wall, nvcc.Wall)),
-			1e3*command.Median(command.Differences(w.CPU, nvcc.CPU)))
+			1e3*lab.Median(lab.Differences(w.Wall, nvcc.Wall)),
+			1e3*lab.Median(lab.Differences(w.CPU, nvcc.CPU)))
 	}
 	fmt.Fprintln(out)
 }

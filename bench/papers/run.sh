@@ -92,7 +92,7 @@ fi
 left=$((END - $(date +%s)))
 [ $left -gt 0 ] || exit 0
 "$SUITE" -compiler "$compiler" -set "ARCH=$arch" -set "COMMON=$common" -folder "$folder" -programs "$programs" \
-	-runs 2 -alone 0 -pairs 0 -budget "${left}s" -run-limit 30s -tune-limit 90s -threshold 0 -kernels -levers -retry \
+	-runs 2 -alone 0 -budget "${left}s" -run-limit 30s -tune-limit 90s -threshold 0 -kernels -levers -retry \
 	-tune "$tune --budget ${SEARCH:-8}s --capture-limit 2G" ${COMMIT:+-commit "$COMMIT"} \
 	-claim "$out/claims-$table" -gpu-lock "$out/gpu" -work "$out/work-$table" -results "$out/$table.jsonl" \
 	-nvcc "$NVCC" -gnvcc "$GNVCC" "$source" | tee "$out/$table.txt"

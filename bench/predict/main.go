@@ -10,16 +10,15 @@ import (
 	"os"
 	"runtime"
 
-	"gnvcc/bench/command"
 	"gnvcc/bench/decisions"
 	"gnvcc/bench/forests"
-	"gnvcc/bench/jsonl"
+	"gnvcc/bench/lab"
 	"gnvcc/sim/forest"
 	"gnvcc/sim/predict"
 )
 
 func main() {
-	command.Main("predict", func(ctx context.Context, args []string) error {
+	lab.Main("predict", func(ctx context.Context, args []string) error {
 		return run(ctx, args, os.Stdout)
 	})
 }
@@ -80,7 +79,7 @@ func run(ctx context.Context, args []string, w io.Writer) error {
 	if len(kernels) < 2 {
 		return fmt.Errorf("%d kernels of the reports could be built again, two are needed", len(kernels))
 	}
-	if err := jsonl.Write(*rows, lines(kernels)); err != nil {
+	if err := lab.WriteLines(*rows, lines(kernels)); err != nil {
 		return err
 	}
 	var grown *forest.Forest

@@ -57,8 +57,8 @@ func TestReal(t *testing.T) {
 	kit := kits.Need(t, "13.0")
 	dir := t.TempDir()
 	gnvcc := filepath.Join(dir, "gnvcc")
-	if msg, err := exec.Command("go", "build", "-o", gnvcc,
-		"gnvcc/cmd/gnvcc").CombinedOutput(); err != nil {
+	if msg, err := exec.Command("go", "-C", "../..", "build", "-o", gnvcc,
+		"./cmd/gnvcc").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, msg)
 	}
 	reports, stores := filepath.Join(dir, "reports"), filepath.Join(dir, "stores")

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"gnvcc/bench/jsonl"
+	"gnvcc/bench/lab"
 	"gnvcc/rewrite/recipe"
 	"gnvcc/sim"
 	"gnvcc/sim/predict"
@@ -23,7 +23,7 @@ func read(files string, registers bool) ([]kernel, error) {
 	var out []kernel
 	for _, file := range strings.Split(files, ",") {
 		count := 0
-		all, err := jsonl.Read(file, func(line) string { count++; return fmt.Sprint(count) })
+		all, err := lab.ReadLines(file, func(line) string { count++; return fmt.Sprint(count) })
 		if err != nil {
 			return nil, err
 		}

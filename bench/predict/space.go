@@ -12,7 +12,7 @@ import (
 	"slices"
 
 	"gnvcc/bench/decisions"
-	"gnvcc/bench/jsonl"
+	"gnvcc/bench/lab"
 	"gnvcc/cache"
 	"gnvcc/policy/lever"
 	"gnvcc/rewrite/ptx"
@@ -46,7 +46,7 @@ func (g *gatherer) spaces(ctx context.Context, w io.Writer, kernels []kernel, fi
 		}
 		rows = append(rows, found...)
 	}
-	if err := jsonl.Write(file, rows); err != nil {
+	if err := lab.WriteLines(file, rows); err != nil {
 		return err
 	}
 	tellSpaces(w, rows)

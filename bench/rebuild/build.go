@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"gnvcc/bench/step"
+	"gnvcc/bench/lab"
 	"gnvcc/cache"
 	"gnvcc/driver/compile"
 )
@@ -53,7 +53,7 @@ func (b builder) measure(ctx context.Context, file string, pairs int) (File, err
 	folder := filepath.Join(b.work, name+".store")
 	env := []string{"GNVCC_STORE=" + folder, "GNVCC_NVCC=" + b.nvcc, "GNVCC_STRICT=1"}
 	timed := func(argv ...string) (cost, error) {
-		r := step.Step{Argv: argv, Dir: dir, Env: env, Limit: b.limit}.Run(ctx)
+		r := lab.Step{Argv: argv, Dir: dir, Env: env, Limit: b.limit}.Run(ctx)
 		return cost{r.Wall.Seconds(), (r.User + r.System).Seconds()}, r.Err
 	}
 	build := func(compiler, out string, more ...string) (cost, error) {

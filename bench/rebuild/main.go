@@ -12,19 +12,18 @@ import (
 	"strings"
 	"time"
 
-	"gnvcc/bench/command"
-	"gnvcc/bench/machine"
+	"gnvcc/bench/lab"
 )
 
 // A Raw is everything that was measured.
 type Raw struct {
-	Machine machine.Facts
+	Machine lab.Machine
 	Flags   string
 	Recipe  string
 	Files   []File
 }
 
-func main() { command.Main("rebuild", run) }
+func main() { lab.Main("rebuild", run) }
 
 func run(ctx context.Context, args []string) error {
 	set := flag.NewFlagSet("rebuild", flag.ContinueOnError)
@@ -43,7 +42,7 @@ func run(ctx context.Context, args []string) error {
 	if *pairs < 1 || set.NArg() == 0 {
 		return fmt.Errorf("which files? name .cu files; -pairs must be at least 1")
 	}
-	if err := command.Programs(gnvcc, nvcc); err != nil {
+	if err := lab.Tools(gnvcc, nvcc); err != nil {
 		return err
 	}
 	work, err := os.MkdirTemp("", "gnvcc-rebuild-")
@@ -51,7 +50,7 @@ func run(ctx context.Context, args []string) error {
 		return err
 	}
 	defer os.RemoveAll(work)
-	raw := Raw{Machine: machine.Gather(ctx, *nvcc, *gnvcc, *commit), Flags: *flags, Recipe: *recipe}
+	raw := Raw{Machine: lab.Gather(ctx, *nvcc, *gnvcc, *commit), Flags: *flags, Recipe: *recipe}
 	// paths say nothing to others
 	raw.Machine.Nvcc, raw.Machine.Gnvcc = filepath.Base(*nvcc), filepath.Base(*gnvcc)
 	fmt.Println(raw.Machine)
@@ -65,14 +64,14 @@ func run(ctx context.Context, args []string) error {
 			return fmt.Errorf("%s: %w", file, err)
 		}
 		raw.Files = append(raw.Files, f)
-		wall, cpu := command.Ratios(f.Apply, f.Nvcc), command.Ratios(f.ApplyCPU, f.NvccCPU)
+		wall, cpu := lab.Ratios(f.Apply, f.Nvcc), lab.Ratios(f.ApplyCPU, f.NvccCPU)
 		all, allCPU = append(all, wall...), append(allCPU, cpu...)
-		fmt.Printf("%-16s %8.2f %8.2f %7.3f %7.3f %7.3f   %s\n", f.Name, command.Median(f.Nvcc),
-			command.Median(f.Apply), command.Median(wall), command.Median(cpu), f.First, f.steps())
+		fmt.Printf("%-16s %8.2f %8.2f %7.3f %7.3f %7.3f   %s\n", f.Name, lab.Median(f.Nvcc),
+			lab.Median(f.Apply), lab.Median(wall), lab.Median(cpu), f.First, f.steps())
 	}
 	fmt.Printf("%-16s %8s %8s %7.3f %7.3f           (median of %d pairs; the goal is 0.35 at most)\n",
-		"all", "", "", command.Median(all), command.Median(allCPU), len(all))
-	return command.Write(*out, raw)
+		"all", "", "", lab.Median(all), lab.Median(allCPU), len(all))
+	return lab.WriteJSON(*out, raw)
 }
 
 func (f File) steps() string {

@@ -34,8 +34,8 @@ func TestRebuild(t *testing.T) {
 	dir := t.TempDir()
 	gnvcc, source, out := filepath.Join(dir, "gnvcc"), filepath.Join(dir, "a.cu"),
 		filepath.Join(dir, "out.json")
-	if text, err := exec.Command("go", "build", "-o", gnvcc,
-		"gnvcc/cmd/gnvcc").CombinedOutput(); err != nil {
+	if text, err := exec.Command("go", "-C", "../..", "build", "-o", gnvcc,
+		"./cmd/gnvcc").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
 	if err := os.WriteFile(source, []byte("__global__ void a(int *p) { *p = 1; }\n"),

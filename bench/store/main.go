@@ -12,13 +12,12 @@ import (
 	"strconv"
 	"strings"
 
-	"gnvcc/bench/command"
-	"gnvcc/bench/machine"
+	"gnvcc/bench/lab"
 )
 
 // A Raw is everything that was measured.
 type Raw struct {
-	Machine  machine.Facts
+	Machine  lab.Machine
 	Builders int
 	Lookups  int // of each builder
 	Cells    []Cell
@@ -44,7 +43,7 @@ func main() {
 		}
 		return
 	}
-	command.Main("store", run)
+	lab.Main("store", run)
 }
 
 func run(ctx context.Context, args []string) error {
@@ -70,7 +69,7 @@ func run(ctx context.Context, args []string) error {
 		}
 		sizes = append(sizes, n)
 	}
-	raw := Raw{Machine: machine.Gather(ctx, "", "", *commit), Builders: *builders, Lookups: *lookups}
+	raw := Raw{Machine: lab.Gather(ctx, "", "", *commit), Builders: *builders, Lookups: *lookups}
 	fmt.Printf("%s; %d cores; load %s; gnvcc %s\n%d processes, %d look-ups each, microseconds\n\n",
 		raw.Machine.CPU, raw.Machine.Cores, raw.Machine.Load, raw.Machine.Commit, *builders, *lookups)
 	fmt.Printf("%8s %-10s %-8s %9s %9s %9s   %9s %9s   %9s %9s   %s\n", "records", "publishing",
@@ -103,7 +102,7 @@ func run(ctx context.Context, args []string) error {
 	}
 	fmt.Println(
 		"\nbuilders: asleep for 0 to 100 ms between look-ups, or at work for as long; first: the first look-up of each process; the goal is p99 of 2000 at most")
-	return command.Write(*out, raw)
+	return lab.WriteJSON(*out, raw)
 }
 
 func (c Cell) line(lookups int) string {

@@ -20,30 +20,21 @@
 // The clock lengthens kernels, in one of its two ways those with many short blocks, in the other
 // all of them by a little: so runs take turns, and what counts is the least that a kernel took.
 //
-// In the time that is left when all are measured, programs are run in pairs, as they are and under
-// gnvcc profile, the short ones first (-pairs): what observing costs is less than by what two runs
-// differ.
-//
 // Each line keeps what was tried of every lever on every configuration, so that the table can tell
-// what a lever brought beside the others and alone: -levers prints a line a lever, -lever NAME
-// every configuration in which it was tried. A second run without a lever is -tune "--without
-// NAME".
+// what a lever brought with the others and alone: -levers prints a line a lever. A second run
+// without a lever is -tune "--without NAME".
 //
 // With -figures, a make target prints the figures that the program's users look at (and fails where
 // its own check did): both builds are then run in turn without the clock, too. bench/apps has
 // applications for it.
 //
-// With -energy, joules are measured, too: of launches, by gnvcc tune --energy, which stand in the
-// store's decisions and in each program's line; and of whole runs of both builds in turn, without
-// the clock, by the counter of the GPU, which must be the program's alone.
-//
 // Several suites may share GPUs: those of one GPU with one -gpu-lock, all with the same -claim,
 // -work and -results. Each takes the next program of the list that nobody has, builds a few ahead
 // with the least priority, and uses the GPU when no other does; what it waits for it is no part of
-// any time or limit but -budget. Times of builds are then of no use.
+// any time or limit but -budget. Times of builds are then of no use. -each 2 runs two on each GPU of
+// the machine in this way.
 //
-// With -again, a later call with the same -work runs the builds with other arguments, and gnvcc
-// replay on the captures.
+// With -again, a later call with the same -work runs the builds with other arguments (-other).
 //
 // For programs whose Makefiles call the compiler CC and are told the target as ARCH:
 //

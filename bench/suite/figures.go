@@ -11,14 +11,13 @@ import (
 	"strings"
 	"time"
 
-	"gnvcc/bench/command"
+	"gnvcc/bench/lab"
 )
 
 // figures prints what is known of them: nothing of those that no result has.
 func figures(results []Result, threshold time.Duration) string {
 	return slowed(results) + capturing(results) + deciding(results) + replaying(results) +
-		keeping(results, threshold) + refusing(results) + varying(results) + saving(results) +
-		perLaunch(results)
+		replays(results, threshold) + keeping(results, threshold) + refusing(results) + varying(results)
 }
 
 // slowed compares the user's run under tune with those without, captures aside. How far two runs
@@ -31,14 +30,11 @@ func slowed(results []Result) string {
 	var all []one
 	var logs, apart float64
 	var more []float64
-	pairs, several := 0, 0
+	several := 0
 	for _, r := range results {
 		with, without, between, ok := r.observing()
 		if !ok {
 			continue
-		}
-		if len(r.Pairs) >= fewestPairs {
-			pairs++
 		}
 		all = append(all, one{r.Program, with / without})
 		logs += math.Log(with / without)
@@ -64,12 +60,25 @@ func slowed(results []Result) string {
 	}
 	sort.Float64s(more)
 	text := fmt.Sprintf(
-		"  the run under tune against without, captures aside: %.3f (geometric mean of %d, %d of them by pairs of runs), %+.2f s in the median; %d above 1.05 (%s)",
-		math.Exp(logs/float64(len(all))), len(all), pairs, more[len(more)/2], above, strings.Join(worst, ", "))
+		"  the run under tune against without, captures aside: %.3f (geometric mean of %d), %+.2f s in the median; %d above 1.05 (%s)",
+		math.Exp(logs/float64(len(all))), len(all), more[len(more)/2], above, strings.Join(worst, ", "))
 	if several > 0 {
 		text += fmt.Sprintf("; two runs without are %.3f apart", math.Exp(apart/float64(several)))
 	}
 	return text + "\n"
+}
+
+// observing gives what a program takes under gnvcc tune, captures aside, and without (the mean of
+// the runs before and after it), and how far two runs without are apart (the larger over the
+// smaller, 0: there are no two); false: nobody knows.
+func (r Result) observing() (with, without, apart float64, ok bool) {
+	if r.Observed == nil || len(r.Plain) == 0 || r.Observed.Program == 0 {
+		return 0, 0, 0, false
+	}
+	if len(r.Plain) > 1 {
+		apart = slices.Max(r.Plain) / slices.Min(r.Plain)
+	}
+	return r.Observed.Program - r.Observed.Held, geometric(r.Plain), apart, true
 }
 
 // geometric is the geometric mean.
@@ -267,7 +276,7 @@ func varying(results []Result) string {
 			fmt.Fprintf(&b, "    %s: %s\n", r.Program, clipTo(o.Failed, 110))
 			continue
 		}
-		ratio := float64(command.Median(o.Before)) / float64(max(command.Median(o.After), 1))
+		ratio := float64(lab.Median(o.Before)) / float64(max(lab.Median(o.After), 1))
 		fmt.Fprintf(&b, "    %-24s %7.3f  stdout %s (%s)\n", r.Program, ratio, o.Stdout, o.Command)
 		n++
 		logs += math.Log(ratio)

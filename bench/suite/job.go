@@ -12,9 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"gnvcc/bench/clock"
-	"gnvcc/bench/step"
-	folders "gnvcc/bench/tree"
+	"gnvcc/bench/lab"
 )
 
 // A job is one program on its way. Its two builds lie in trees of their own, so that make never
@@ -40,7 +38,7 @@ func (j *job) dir(tree string) string {
 func (j *job) store() string { return filepath.Join(j.s.work, "stores", j.name) }
 
 // make gives the command of a target in one of the trees.
-func (j *job) make(tree string, targets ...string) step.Step {
+func (j *job) make(tree string, targets ...string) lab.Step {
 	compiler, env := j.s.nvcc, []string{"GNVCC_OFF=1"}
 	if tree == "after" {
 		compiler, env = j.s.gnvcc, []string{"GNVCC_NVCC=" + j.s.nvcc, "GNVCC_STORE=" + j.store()}
@@ -50,17 +48,17 @@ func (j *job) make(tree string, targets ...string) step.Step {
 		argv = append(argv, v+"="+compiler)
 	}
 	argv = append(append(argv, j.s.variables...), targets...)
-	return step.Step{Argv: argv, Dir: j.dir(tree), Env: env}
+	return lab.Step{Argv: argv, Dir: j.dir(tree), Env: env}
 }
 
 // do runs a step under a limit, and keeps what it printed in work/logs.
-func (j *job) do(ctx context.Context, what string, s step.Step,
-	limit time.Duration) (step.Result, error) {
+func (j *job) do(ctx context.Context, what string, s lab.Step,
+	limit time.Duration) (lab.Ran, error) {
 	return s.Logged(ctx, filepath.Join(j.s.work, "logs"), j.name, what, limit)
 }
 
 // aside is a step that leaves the processors to whatever uses the GPU, where several suites do.
-func (j *job) aside(s step.Step) step.Step {
+func (j *job) aside(s lab.Step) lab.Step {
 	if j.s.gpuLock != "" {
 		s.Argv = append([]string{"nice", "-n", "19"}, s.Argv...)
 	}
@@ -69,7 +67,7 @@ func (j *job) aside(s step.Step) step.Step {
 
 func (j *job) build(ctx context.Context) error {
 	for _, tree := range []string{"before", "after"} {
-		if err := folders.Copy(j.s.source, filepath.Base(j.dir(tree)), filepath.Join(j.s.work, tree,
+		if err := lab.CopyProgram(j.s.source, filepath.Base(j.dir(tree)), filepath.Join(j.s.work, tree,
 			j.name)); err != nil {
 			return fmt.Errorf("copy: %w", err)
 		}
@@ -125,13 +123,13 @@ func (j *job) tune(ctx context.Context) error {
 }
 
 func (j *job) apply(ctx context.Context) error {
-	var steps []step.Step
+	var steps []lab.Step
 	if j.s.rebuild == "apply" {
 		apply := j.make("after")
 		apply.Argv = []string{j.s.gnvcc, "apply"}
-		steps = []step.Step{apply, j.make("after")}
+		steps = []lab.Step{apply, j.make("after")}
 	} else {
-		steps = []step.Step{j.make("after", "clean"), j.make("after")}
+		steps = []lab.Step{j.make("after", "clean"), j.make("after")}
 	}
 	for i, s := range steps {
 		r, err := j.do(ctx, fmt.Sprintf("rebuild %d", i+1), j.aside(s), j.s.limits.build)
@@ -148,14 +146,14 @@ func (j *job) apply(ctx context.Context) error {
 
 // measure runs both builds in turn under the clock.
 func (j *job) measure(ctx context.Context) error {
-	t, err := j.turns(ctx, "run", func(tree string) step.Step { return j.make(tree, j.s.target) })
+	t, err := j.turns(ctx, "run", func(tree string) lab.Step { return j.make(tree, j.s.target) })
 	if err != nil {
 		return err
 	}
 	j.result.Stdout = t.stdout
 	j.result.times(t.before, t.after)
 	j.result.claims()
-	if j.s.figures != "" || j.s.energy != nil {
+	if j.s.figures != "" {
 		return j.own(ctx)
 	}
 	return nil
@@ -163,15 +161,15 @@ func (j *job) measure(ctx context.Context) error {
 
 // turns are runs of both builds.
 type turns struct {
-	before, after []clock.Reading
+	before, after []lab.Reading
 	stdout        string // as compare has it
 }
 
 // clocked is a run under the clock. One that does not bear that its kernels are kept apart is run
 // as the others.
 func (j *job) clocked(ctx context.Context, what, file string, apart bool,
-	s step.Step) (r step.Result, reading clock.Reading, err error) {
-	reading, err = clock.Under(j.s.clock, file, apart, func(env []string) (err error) {
+	s lab.Step) (r lab.Ran, reading lab.Reading, err error) {
+	reading, err = lab.UnderClock(j.s.clock, file, apart, func(env []string) (err error) {
 		one := s
 		one.Env = append(slices.Clone(s.Env), env...)
 		r, err = j.do(ctx, what, one, j.s.limits.run)
@@ -185,11 +183,11 @@ func (j *job) clocked(ctx context.Context, what, file string, apart bool,
 
 // turns runs both in turn, every second time with kernels kept apart: each way of the clock's
 // lengthens kernels in its own way, so that the less of both is nearer to the truth.
-func (j *job) turns(ctx context.Context, what string, run func(tree string) step.Step) (turns,
+func (j *job) turns(ctx context.Context, what string, run func(tree string) lab.Step) (turns,
 	error) {
 	trees := []string{"before", "after"}
 	outputs := map[string][]string{}
-	readings := map[string][]clock.Reading{}
+	readings := map[string][]lab.Reading{}
 	for i := range j.s.runs {
 		for n := range trees {
 			tree := trees[(n+i)&1] // who goes first changes
@@ -209,8 +207,7 @@ func (j *job) turns(ctx context.Context, what string, run func(tree string) step
 		outputs["after"])}, nil
 }
 
-// again is for a program that was tuned and measured before: other arguments, then a search on its
-// captures.
+// again runs both builds of a program that was tuned and measured before with other arguments.
 func (j *job) again(ctx context.Context) error {
 	for _, dir := range []string{j.dir("before"), j.dir("after"), j.store()} {
 		if _, err := os.Stat(dir); err != nil {
@@ -219,8 +216,8 @@ func (j *job) again(ctx context.Context) error {
 	}
 	if command := j.s.others[j.name]; command != "" {
 		o := &Other{Command: command}
-		t, err := j.turns(ctx, "other", func(tree string) step.Step {
-			return step.Step{Argv: []string{"sh", "-c", command}, Dir: j.dir(tree)}
+		t, err := j.turns(ctx, "other", func(tree string) lab.Step {
+			return lab.Step{Argv: []string{"sh", "-c", command}, Dir: j.dir(tree)}
 		})
 		if err != nil {
 			o.Failed = err.Error()
@@ -231,15 +228,5 @@ func (j *job) again(ctx context.Context) error {
 		o.Stdout = t.stdout
 		j.result.Other = o
 	}
-	if len(j.s.replay) == 0 {
-		return nil
-	}
-	run := j.make("after")
-	run.Argv = append([]string{j.s.gnvcc, "replay"}, j.s.replay...)
-	r, err := j.do(ctx, "replay", run, j.s.limits.tune)
-	j.result.Tune = r.Wall.Seconds()
-	if err != nil {
-		return err
-	}
-	return j.result.count(j.store())
+	return nil
 }

@@ -10,8 +10,7 @@ import (
 	"sort"
 	"strings"
 
-	"gnvcc/bench/command"
-	"gnvcc/bench/decisions"
+	"gnvcc/bench/lab"
 	"gnvcc/cache"
 	"gnvcc/policy"
 	"gnvcc/policy/stats"
@@ -25,12 +24,13 @@ type Tuned struct {
 	Grid, Block [3]int
 	Dynamic     int     `json:",omitempty"`
 	Set         string  `json:",omitempty"`
+	Count       int     `json:",omitempty"` // of its launches in the program
+	Replay      float64 `json:",omitempty"` // of one launch of nvcc's code, replayed, ns
 	Weight      float64 // of all its launches in the program, ns
 	Recipe      string  `json:",omitempty"` // kept for the kernel
 	Ratio       float64
-	Best        float64       `json:",omitempty"` // the least of all that were tried; 0: none
-	Levers      []Lever       `json:",omitempty"`
-	Energy      *cache.Energy `json:",omitempty"` // of a launch; with -energy
+	Best        float64 `json:",omitempty"` // the least of all that were tried; 0: none
+	Levers      []Lever `json:",omitempty"`
 }
 
 // A Lever is what was tried of one on a configuration. Alone and Without are the least ratios of
@@ -51,14 +51,14 @@ type Lever struct {
 func (r *Result) tuned(store *cache.Store, d cache.Decision) {
 	for _, l := range d.Evidence.Launches {
 		t := Tuned{Kernel: d.Kernel, Grid: l.Grid, Block: l.Block, Dynamic: l.Dynamic, Set: l.Set,
-			Weight: l.Seconds * 1e9, Recipe: d.Recipe, Ratio: 1, Energy: l.Energy}
+			Count: l.Count, Replay: l.Before.Median, Weight: l.Seconds * 1e9, Recipe: d.Recipe, Ratio: 1}
 		if t.Weight <= 0 {
 			t.Weight = float64(max(l.Count, 1)) * l.Before.Median
 		}
 		if d.Recipe != "" && l.Before.Median > 0 && l.After.Median > 0 {
 			t.Ratio = l.After.Median / l.Before.Median
 		}
-		t.Best, t.Levers = levers(decisions.Trials(store, d, l), d.Evidence.Untried)
+		t.Best, t.Levers = levers(trialsOf(store, d, l), d.Evidence.Untried)
 		r.Tuned = append(r.Tuned, t)
 	}
 }
@@ -101,7 +101,7 @@ func levers(trials []*policy.Trial, untried map[string]string) (best float64, ou
 		best = least(best, ratio)
 		in := names(t.Recipe)
 		for name, l := range byName {
-			if decisions.LeverOf(t.Recipe) == name {
+			if leverOf(t.Recipe) == name {
 				l.Alone = least(l.Alone, ratio)
 			}
 			if !slices.Contains(in, name) {
@@ -174,7 +174,7 @@ func (r Result) becomes(of func(Tuned) float64) float64 {
 		weight += t.Weight
 		left += t.Weight * of(t)
 	}
-	rest := max(0, float64(command.Median(r.Before))-weight)
+	rest := max(0, float64(lab.Median(r.Before))-weight)
 	if left+rest <= 0 {
 		return 1
 	}
@@ -260,49 +260,4 @@ tuner's ratios, weighed by the program's time. without and alone are the best of
 this same run, which went on from what was best with it: a run without the lever might find more.
 `, len(results))
 	return b.String()
-}
-
-// kernelTable tells of one lever: a line a configuration in which it was tried, then why not in the
-// others.
-func kernelTable(results []Result, lever string) string {
-	var b strings.Builder
-	reasons := map[string]int{}
-	fmt.Fprintf(&b, "\n%-20s %-40s %-15s %5s %7s %7s %7s %7s  %s\n", "program", "kernel", "block",
-		"tried", "refused", "alone", "without", "kept", "recipe")
-	for _, r := range results {
-		for _, t := range r.Tuned {
-			l := t.lever(lever)
-			if l.Tried == 0 {
-				why := l.Why
-				if why == "" {
-					why = "nothing was searched"
-				}
-				reasons[why]++
-				continue
-			}
-			fmt.Fprintf(&b, "%-20s %-40s %-15s %5d %7d %7s %7s %7.3f  %s\n", r.Program, clipTo(t.Kernel, 60),
-				fmt.Sprintf("%dx%dx%d", t.Block[0], t.Block[1], t.Block[2]), l.Tried, l.Refused,
-				ratio(l.Alone), ratio(l.Without), t.Ratio, t.Recipe)
-		}
-	}
-	fmt.Fprintf(&b, "\nnot tried, in configurations:\n")
-	var whys []string
-	for why := range reasons {
-		whys = append(whys, why)
-	}
-	sort.Slice(whys, func(i, j int) bool {
-		a, c := whys[i], whys[j]
-		return reasons[a] > reasons[c] || reasons[a] == reasons[c] && a < c
-	})
-	for _, why := range whys {
-		fmt.Fprintf(&b, "%6d  %s\n", reasons[why], why)
-	}
-	return b.String()
-}
-
-func ratio(x float64) string {
-	if x == 0 {
-		return "-"
-	}
-	return fmt.Sprintf("%.3f", x)
 }

@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -13,23 +14,19 @@ import (
 	"strings"
 	"time"
 
-	"gnvcc/bench/clock"
-	"gnvcc/bench/command"
-	"gnvcc/bench/energy"
-	"gnvcc/bench/machine"
-	"gnvcc/bench/tree"
+	"gnvcc/bench/lab"
 )
 
-func main() { command.Main("suite", run) }
+func main() { lab.Main("suite", run) }
 
 // asked is what the command line says beside the suite's own fields.
 type asked struct {
-	compiler, tune, programs, folder, skip, work, other, replay, clock, commit, expect string
+	compiler, tune, programs, folder, skip, work, other, clock, commit, expect string
 
-	variables               command.List
+	variables               lab.List
 	table, kernels, byLever bool
-	energy                  bool
-	lever, chart            string
+	each                    int
+	chart                   string
 }
 
 // flags are suite's options.
@@ -43,8 +40,6 @@ func flags(s *suite, a *asked) *flag.FlagSet {
 	set.StringVar(&s.target, "target", "run", "the make target that runs a program")
 	set.StringVar(&s.figures, "figures", "",
 		"make target that prints the own figures of the run before it, NAME VALUE UNIT more|less")
-	set.BoolVar(&a.energy, "energy", false,
-		"measure joules, too: of launches (gnvcc tune --energy), and of whole runs without the clock, by the GPU's counter")
 	set.StringVar(&a.tune, "tune", "", "further arguments of gnvcc tune, separated by spaces")
 	set.StringVar(&s.rebuild, "rebuild", "apply",
 		"how the tuned program is built: apply (gnvcc apply, make) or clean (make clean, make)")
@@ -56,31 +51,26 @@ func flags(s *suite, a *asked) *flag.FlagSet {
 		"folder for copies, builds, stores and logs (kept); else a temporary one (removed)")
 	set.StringVar(&s.results, "results", "suite.jsonl", "file for the raw results")
 	set.BoolVar(&s.retry, "retry", false, "do programs again that failed")
-	set.BoolVar(&s.builds, "builds", false,
-		"measure clean builds, too: nvcc's, and gnvcc's first and second with recipes")
 	set.BoolVar(&a.table, "table", false, "only print the table of -results")
 	set.BoolVar(&s.onlyAgain, "again", false,
-		"only -other and -replay, for programs that an earlier call with this -work has measured")
+		"only -other, for programs that an earlier call with this -work has measured")
 	set.StringVar(&a.other, "other", "",
 		"with -again: file with a line a program, its name and a command with other arguments to clock")
-	set.StringVar(&a.replay, "replay", "",
-		"with -again: arguments of gnvcc replay, separated by spaces; none: it is not run")
 	set.BoolVar(&a.kernels, "kernels", false, "print every kernel, too")
 	set.BoolVar(&a.byLever, "levers", false, "print what each lever did, too")
-	set.StringVar(&a.lever, "lever", "", "print every kernel in which a `lever` was tried, too")
 	set.StringVar(&a.chart, "chart", "", "draw the ratios of programs that count in the mean, as SVG, into this `file`, too")
 	set.IntVar(&s.parallel, "j", runtime.NumCPU(), "builds at a time")
 	set.IntVar(&s.runs, "runs", 3, "runs of each build under the clock, at least 2: in every second one kernels are kept apart")
 	set.IntVar(&s.alone, "alone", 2,
 		"runs of nvcc's build to compare the run under tune with: 2, one before and one after it, 1 or 0")
-	set.IntVar(&s.pairs, "pairs", 5,
-		"pairs of runs, alone and observed, of each program, in the time that is left")
 	set.DurationVar(&s.budget, "budget", time.Hour, "time for everything")
 	set.DurationVar(&s.limits.build, "build-limit", 5*time.Minute, "time for one build")
 	set.DurationVar(&s.limits.tune, "tune-limit", 5*time.Minute, "time for one gnvcc tune")
 	set.DurationVar(&s.limits.run, "run-limit", time.Minute, "time for one run")
 	set.DurationVar(&s.threshold, "threshold", 20*time.Microsecond,
 		"programs count in the mean that have a kernel at least so long")
+	set.IntVar(&a.each, "each", 0,
+		"run so many suites on each GPU of this machine, with -claim and -gpu-lock in the folder -work")
 	set.StringVar(&s.gpuLock, "gpu-lock", "",
 		"file: what uses the GPU goes under its lock, and builds with the least priority beside it, so that several suites can share a GPU")
 	set.StringVar(&s.claims, "claim", "",
@@ -105,7 +95,7 @@ func run(ctx context.Context, args []string) error {
 	if a.table {
 		return tables()
 	}
-	if err := s.check(set.NArg(), a.work, a.other+a.replay, a.folder); err != nil {
+	if err := s.check(set.NArg(), a.work, a.other, a.folder); err != nil {
 		return err
 	}
 	if err := a.variables.Variables(); err != nil {
@@ -113,7 +103,7 @@ func run(ctx context.Context, args []string) error {
 	}
 	s.variables, s.compilers, s.tuneFlags = a.variables, strings.Split(a.compiler, ","),
 		strings.Fields(a.tune)
-	s.replay, s.folder = strings.Fields(a.replay), a.folder
+	s.folder = a.folder
 	err := s.find(set.Arg(0), a.programs, a.skip, a.other)
 	if err != nil {
 		return err
@@ -127,25 +117,22 @@ func run(ctx context.Context, args []string) error {
 		}
 	}
 	var remove func()
-	s.work, remove, err = command.Work(a.work, "suite", s.gnvcc)
+	s.work, remove, err = lab.Work(a.work, "suite", s.gnvcc)
 	defer remove()
 	if err != nil {
 		return err
 	}
+	if a.each > 0 {
+		err := s.everyGPU(ctx, a.each, args)
+		return errors.Join(err, tables())
+	}
 	if s.clock = a.clock; s.clock == "" {
-		s.clock, err = clock.Build(ctx, machine.Toolkit(s.nvcc), s.work)
+		s.clock, err = lab.BuildClock(ctx, lab.Toolkit(s.nvcc), s.work)
 	}
 	if err != nil {
 		return err
 	}
-	if a.energy {
-		s.tuneFlags = append(s.tuneFlags, "--energy")
-		if s.energy, err = energy.Open(ctx, s.work); err != nil {
-			return err
-		}
-		defer s.energy.Close()
-	}
-	s.machine = machine.Gather(ctx, s.nvcc, s.gnvcc, a.commit)
+	s.machine = lab.Gather(ctx, s.nvcc, s.gnvcc, a.commit)
 	s.say = func(format string, args ...any) { fmt.Printf(format+"\n", args...) }
 	s.say("%s", s.machine)
 	if err := s.run(ctx); err != nil {
@@ -156,7 +143,7 @@ func run(ctx context.Context, args []string) error {
 
 // find looks for the compilers, the programs in a folder, and their other arguments.
 func (s *suite) find(source, names, skip, other string) error {
-	err := command.Programs(&s.nvcc, &s.gnvcc)
+	err := lab.Tools(&s.nvcc, &s.gnvcc)
 	if err != nil {
 		return err
 	}
@@ -166,12 +153,12 @@ func (s *suite) find(source, names, skip, other string) error {
 	if s.source, err = filepath.Abs(source); err != nil {
 		return err
 	}
-	s.names, err = tree.Programs(s.source, names, s.folder, skip)
+	s.names, err = lab.Programs(s.source, names, s.folder, skip)
 	return err
 }
 
-// check tells what is wrong with the flags; again are those that go with -again.
-func (s *suite) check(folders int, work, again, folder string) error {
+// check says what is wrong with the flags.
+func (s *suite) check(folders int, work, other, folder string) error {
 	switch {
 	case folders != 1:
 		return fmt.Errorf("which programs? name one folder")
@@ -185,8 +172,8 @@ func (s *suite) check(folders int, work, again, folder string) error {
 		return fmt.Errorf("-ahead %d: at least 1", s.ahead)
 	case s.rebuild != "apply" && s.rebuild != "clean":
 		return fmt.Errorf("-rebuild %q: apply or clean", s.rebuild)
-	case s.onlyAgain && work == "" || !s.onlyAgain && again != "":
-		return fmt.Errorf("-again goes with -work, and -other and -replay with -again")
+	case s.onlyAgain != (other != "") || s.onlyAgain && work == "":
+		return fmt.Errorf("-again goes with -work and -other, and -other with -again")
 	case !strings.Contains(folder, "%"):
 		return fmt.Errorf("-folder %q has no %% for the name", folder)
 	}
@@ -205,9 +192,6 @@ func (s *suite) tables(a *asked) error {
 	})
 	if a.byLever {
 		fmt.Print(leverTable(counted))
-	}
-	if a.lever != "" {
-		fmt.Print(kernelTable(counted, a.lever))
 	}
 	if a.chart != "" {
 		return draw(a.chart, counted)

@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"strings"
 
-	"gnvcc/bench/command"
+	"gnvcc/bench/lab"
 )
 
 // A Figure is one of them, one entry a run.
@@ -23,7 +23,7 @@ type Figure struct {
 
 // Gain is how many times as good it is with gnvcc's build, 0: not known.
 func (f Figure) Gain() float64 {
-	before, after := command.Median(f.Before), command.Median(f.After)
+	before, after := lab.Median(f.Before), lab.Median(f.After)
 	if before <= 0 || after <= 0 {
 		return 0
 	}
@@ -33,21 +33,14 @@ func (f Figure) Gain() float64 {
 	return before / after
 }
 
-// own runs both builds in turn, looks at the energy counter around each run where that is asked
-// for, and asks make after each for the figures.
+// own runs both builds in turn, and asks make after each run for the figures.
 func (j *job) own(ctx context.Context) error {
 	for i := range j.s.runs {
 		for n := range 2 {
 			tree := []string{"before", "after"}[(n+i)&1]
-			if err := j.metered(tree, func() error {
-				_, err := j.do(ctx, fmt.Sprintf("own run %s %d", tree, i), j.make(tree, j.s.target),
-					j.s.limits.run)
+			if _, err := j.do(ctx, fmt.Sprintf("own run %s %d", tree, i), j.make(tree, j.s.target),
+				j.s.limits.run); err != nil {
 				return err
-			}); err != nil {
-				return err
-			}
-			if j.s.figures == "" {
-				continue
 			}
 			r, err := j.do(ctx, fmt.Sprintf("own figures %s %d", tree, i), j.make(tree, j.s.figures),
 				j.s.limits.run)
@@ -143,7 +136,7 @@ func spread(runs []float64) string {
 	if len(runs) == 0 {
 		return "not known"
 	}
-	return fmt.Sprintf("%.4g (%.4g to %.4g)", command.Median(runs), slices.Min(runs), slices.Max(runs))
+	return fmt.Sprintf("%.4g (%.4g to %.4g)", lab.Median(runs), slices.Min(runs), slices.Max(runs))
 }
 
 // leftAlone is which part of the launches' time was replayed with the program's bits and searched

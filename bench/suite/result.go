@@ -7,11 +7,7 @@ import (
 	"slices"
 	"sort"
 
-	"gnvcc/bench/clock"
-	"gnvcc/bench/command"
-	"gnvcc/bench/decisions"
-	"gnvcc/bench/jsonl"
-	"gnvcc/bench/machine"
+	"gnvcc/bench/lab"
 	"gnvcc/cache"
 )
 
@@ -19,12 +15,11 @@ import (
 // nanoseconds of the GPU's.
 type Result struct {
 	Program string
-	Machine machine.Facts
+	Machine lab.Machine
 	Failed  string `json:",omitempty"` // the step that failed, and why; what comes later is empty
 
 	BuildNvcc, BuildGnvcc float64
 	Plain                 []float64 `json:",omitempty"` // runs of nvcc's build, without a clock
-	Pairs                 []Pair    `json:",omitempty"`
 	Tune                  float64   // the whole run under gnvcc tune
 	Rebuild               float64
 	Waited                float64 `json:",omitempty"` // for the GPU, beside other suites
@@ -35,13 +30,11 @@ type Result struct {
 	Recipes  map[string]string `json:",omitempty"`
 	Searches []Search          `json:",omitempty"`
 	Tuned    []Tuned           `json:",omitempty"`
-	Builds   *Builds           `json:",omitempty"` // with -builds
 	Observed *Observed         `json:",omitempty"`
 	Refusals map[string]int    `json:",omitempty"` // candidates that could not be made, by reason
 	Claims   []Claim           `json:",omitempty"`
 	Other    *Other            `json:",omitempty"` // with -again -other
 	Figures  []Figure          `json:",omitempty"` // with -figures
-	Energy   *Energy           `json:",omitempty"` // with -energy: of whole runs
 
 	claimed map[string]float64 // what adopted recipes bring, by kernel
 
@@ -75,7 +68,7 @@ func (r *Result) count(dir string) error {
 	if err != nil {
 		return err
 	}
-	list, err := decisions.Read(store)
+	list, err := decisionsOf(store)
 	if err != nil || list == nil {
 		return err
 	}
@@ -113,7 +106,7 @@ type sums struct {
 }
 
 // byKernel adds up the processes of a run.
-func byKernel(r clock.Reading) map[key]sums {
+func byKernel(r lab.Reading) map[key]sums {
 	out := map[key]sums{}
 	for _, row := range r.Rows {
 		k := key{row.Kernel, row.Grid, row.Block, row.Dynamic}
@@ -130,10 +123,10 @@ func byKernel(r clock.Reading) map[key]sums {
 }
 
 // times takes over what the clock read in the runs of both builds.
-func (r *Result) times(before, after []clock.Reading) {
+func (r *Result) times(before, after []lab.Reading) {
 	kernels := map[key]*Kernel{}
 	r.Least = true
-	take := func(readings []clock.Reading, put func(k *Kernel, first sums, each, total int64,
+	take := func(readings []lab.Reading, put func(k *Kernel, first sums, each, total int64,
 		runs []int64)) (totals []int64) {
 		each, total, first := map[key][]int64{}, map[key][]int64{}, map[key]sums{}
 		runs := map[key][]int64{}
@@ -189,7 +182,7 @@ func (r Result) Ratio() float64 {
 // earlier results the medians over the runs.
 func (r Result) totals() (before, after int64) {
 	if !r.Least {
-		return command.Median(r.Before), command.Median(r.After)
+		return lab.Median(r.Before), lab.Median(r.After)
 	}
 	for _, k := range r.Kernels {
 		before, after = before+k.TotalBefore, after+k.TotalAfter
@@ -197,11 +190,8 @@ func (r Result) totals() (before, after int64) {
 	return before, after
 }
 
-// again tells whether it is of a call with -again, which tells of other arguments and a sweep
-// alone.
-func (r Result) again() bool {
-	return len(r.Before) == 0 && (r.Other != nil || len(r.Searches) > 0)
-}
+// again reports a result of a call with -again.
+func (r Result) again() bool { return len(r.Before) == 0 && r.Other != nil }
 
 // Longest is the longest kernel, nvcc's build, one launch, nanoseconds.
 func (r Result) Longest() int64 {
@@ -222,5 +212,5 @@ func (r Result) short() string {
 
 // readResults reads a file of results, the last line of each program.
 func readResults(path string) ([]Result, error) {
-	return jsonl.Read(path, func(r Result) string { return r.Program })
+	return lab.ReadLines(path, func(r Result) string { return r.Program })
 }

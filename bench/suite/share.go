@@ -13,7 +13,7 @@ import (
 	"syscall"
 	"time"
 
-	"gnvcc/bench/jsonl"
+	"gnvcc/bench/lab"
 )
 
 // How often a suite looks whether the GPU is free.
@@ -70,7 +70,7 @@ type brief struct {
 }
 
 func briefs(path string) (map[string]brief, error) {
-	list, err := jsonl.Read(path, func(b brief) string { return b.Program })
+	list, err := lab.ReadLines(path, func(b brief) string { return b.Program })
 	out := map[string]brief{}
 	for _, b := range list {
 		out[b.Program] = b
@@ -153,34 +153,5 @@ func (j *job) free() {
 	if j.claim != nil {
 		j.claim.Close()
 		j.claim = nil
-	}
-}
-
-// othersDone waits until no suite has a claim, so that what can wait leaves the GPU to them; false:
-// the time is up.
-func (s *suite) othersDone(ctx context.Context) (bool, error) {
-	if s.claims == "" {
-		return true, nil
-	}
-	for {
-		held := false
-		for _, name := range s.names {
-			f, err := lock(filepath.Join(s.claims, name))
-			if err != nil {
-				return false, err
-			}
-			if held = f == nil; held {
-				break
-			}
-			f.Close()
-		}
-		if !held {
-			return true, nil
-		}
-		select {
-		case <-ctx.Done():
-			return false, nil
-		case <-time.After(time.Second):
-		}
 	}
 }

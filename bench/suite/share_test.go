@@ -36,7 +36,7 @@ sleep 0.05; rmdir `+dir+"/gpu\n"+string(text))
 	write(t, nvcc, strings.Replace(string(text), "\n", "\n[ $# -gt 1 ] && nice >> "+dir+"/builds\n", 1))
 	write(t, filepath.Join(dir, "names"), names)
 	args = append(append(args[:len(args)-1:len(args)-1], "-programs", filepath.Join(dir, "names"),
-		"-claim", filepath.Join(dir, "claims"), "-gpu-lock", filepath.Join(dir, "lock"), "-pairs", "1"), more...)
+		"-claim", filepath.Join(dir, "claims"), "-gpu-lock", filepath.Join(dir, "lock")), more...)
 	return dir, append(args, source)
 }
 
@@ -71,8 +71,7 @@ func TestShared(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// a line for each, and one more with its pair
-	if n := strings.Count(string(text), "\n"); n != 6+5 {
+	if n := strings.Count(string(text), "\n"); n != 6 {
 		t.Errorf("%d lines of results", n)
 	}
 	results, err := readResults(filepath.Join(dir, "results.jsonl"))
@@ -80,13 +79,13 @@ func TestShared(t *testing.T) {
 		t.Fatalf("%d results, %v", len(results), err)
 	}
 	for _, r := range results {
-		if (r.Failed != "") != (r.Program == "broken") || r.Failed == "" && len(r.Pairs) != 1 {
+		if (r.Failed != "") != (r.Program == "broken") {
 			t.Errorf("%+v", r)
 		}
 	}
 	own, least := priorities(t)
-	// plain, tune, plain, four under the clock, two of a pair; the first build twice, then again
-	if got := lines(t, filepath.Join(dir, "runs")); len(got) != 2*5*9 {
+	// plain, tune, plain, four under the clock
+	if got := lines(t, filepath.Join(dir, "runs")); len(got) != 2*5*7 {
 		t.Errorf("%d runs", len(got)/2)
 	} else {
 		for i := 1; i < len(got); i += 2 {

@@ -8,9 +8,7 @@ import (
 	"fmt"
 	"time"
 
-	"gnvcc/bench/energy"
-	"gnvcc/bench/jsonl"
-	"gnvcc/bench/machine"
+	"gnvcc/bench/lab"
 )
 
 type suite struct {
@@ -25,22 +23,19 @@ type suite struct {
 	names          []string
 	work, results  string
 	clock          string
-	energy         *energy.Counter // nil: joules are not asked for
 	parallel, runs int
-	pairs          int // of runs without and with observing, of each program, if time is left
 	alone          int // runs of nvcc's build beside the one under tune
-	retry, builds  bool
+	retry          bool
 	onlyAgain      bool
 	gpuLock        string            // file whose lock is the right to use the GPU; "": it is ours
 	claims         string            // folder with a lock for each program; "": they are ours
 	ahead          int               // programs that are being built beside the one on the GPU
 	expected       map[string]brief  // what earlier results say
 	others         map[string]string // commands with other arguments
-	replay         []string          // arguments of gnvcc replay
 	budget         time.Duration
 	threshold      time.Duration
 	limits         struct{ build, tune, run time.Duration }
-	machine        machine.Facts
+	machine        lab.Machine
 	say            func(format string, args ...any)
 }
 
@@ -58,7 +53,6 @@ func (s *suite) run(ctx context.Context) error {
 	s.say("%d programs, %d of them with results in %s", len(s.names), len(todo.had), s.results)
 
 	// keep writes a result down, unless the program was only cut short by the end of the time.
-	var measured []*job
 	keep := func(j *job, err error) error {
 		defer j.free()
 		if err != nil && ctx.Err() != nil {
@@ -69,9 +63,8 @@ func (s *suite) run(ctx context.Context) error {
 			s.say("%-24s %s", j.name, j.result.Failed)
 		} else {
 			s.say("%-24s %s", j.name, j.result.short())
-			measured = append(measured, j)
 		}
-		return jsonl.Append(s.results, j.result)
+		return lab.AppendLine(s.results, j.result)
 	}
 
 	if s.onlyAgain {
@@ -96,14 +89,6 @@ func (s *suite) run(ctx context.Context) error {
 		return err
 	}
 
-	// 3. What is left of the time.
-	free, err := s.othersDone(ctx)
-	if err == nil && free {
-		err = s.pairAll(ctx, measured)
-	}
-	if err != nil {
-		return err
-	}
 	return s.told(ctx, todo)
 }
 

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"gnvcc/bench/clock"
+	"gnvcc/bench/lab"
 	"gnvcc/cache"
 )
 
@@ -43,8 +43,7 @@ grep -q BROKEN "$1" && { echo "error: identifier BROKEN is undefined" >&2; exit 
 mkdir -p "$GNVCC_STORE"
 case $1 in
 doctor) echo measured; exit ;;
-replay) [ "$2" = --exhaustive ] && echo replayed >> "$GNVCC_STORE/replayed"; exit ;;
-profile) shift 2; exec env OBSERVED=observed "$@" ;;
+replay) exit ;;
 tune) [ -z "$DECIDED" ] || cp -r "$DECIDED"/. "$GNVCC_STORE"
   touch "$GNVCC_STORE/tuned"
   echo 'half a line' >> "$GNVCC_LOG"
@@ -74,7 +73,7 @@ echo "result: 3.25 in $PWD"
 echo "elapsed time: $(date +%N) ms"
 `
 	sources := map[string]string{
-		"better": `if [ "$FAST" ]; then row k 10 500000 50000 50000; else row k 10 1000000 100000 100000; fi; echo tuned "$TUNING", "${OBSERVED:-alone}" > note`,
+		"better": `if [ "$FAST" ]; then row k 10 500000 50000 50000; else row k 10 1000000 100000 100000; fi; echo tuned "$TUNING" > note`,
 		"same":   `row k 10 4000000 400000 400000; row tiny 1 1000 1000 1000`,
 		"short":  `if [ "$FAST" ]; then row k 10 10000 1000 1000; else row k 10 90000 9000 9000; fi`,
 		"wrong":  `row k 1 30000 30000 30000; [ "$FAST" ] && echo "sum 1.5" || echo "sum 1.25"`,
@@ -179,14 +178,9 @@ func TestSuite(t *testing.T) {
 			t.Errorf("the table has no %q:\n%s", want, tab)
 		}
 	}
-	for name, r := range byName {
-		if n := len(r.Pairs); n != 5 && r.Failed == "" || n > 0 && r.Failed != "" {
-			t.Errorf("%s: %d pairs", name, n)
-		}
-	}
 	if note, err := os.ReadFile(filepath.Join(dir, "work/after/better/src/better-x/note")); err != nil ||
-		string(note) != "tuned , alone\n" && string(note) != "tuned , observed\n" {
-		t.Errorf("the last run of a pair was %q, %v", note, err)
+		string(note) != "tuned \n" {
+		t.Errorf("the last run was %q, %v", note, err)
 	}
 	// Again: nothing is left to do, and nothing is appended, also behind a line that was cut short.
 	path := filepath.Join(dir, "results.jsonl")
@@ -318,16 +312,16 @@ func TestCompare(t *testing.T) {
 
 // Several processes, a second entry in the tuned build, and lost launches.
 func TestTimes(t *testing.T) {
-	row := func(name string, count int, median int64) clock.Row {
-		return clock.Row{Kernel: name, Grid: [3]int{1, 1, 1}, Block: [3]int{32, 1, 1}, Count: count,
+	row := func(name string, count int, median int64) lab.Row {
+		return lab.Row{Kernel: name, Grid: [3]int{1, 1, 1}, Block: [3]int{32, 1, 1}, Count: count,
 			Total: int64(count) * median, Median: median, Registers: 32}
 	}
 	var r Result
 	r.times(
-		[]clock.Reading{{Rows: []clock.Row{row("a", 10, 100), row("a", 2, 900), row("b", 1, 50)}},
-			{Rows: []clock.Row{row("a", 10, 200), row("b", 1, 70)}, Lost: 2}},
-		[]clock.Reading{{Rows: []clock.Row{row("a2", 12, 80), row("b", 1, 60)}},
-			{Rows: []clock.Row{row("a2", 12, 90), row("b", 1, 60)}}},
+		[]lab.Reading{{Rows: []lab.Row{row("a", 10, 100), row("a", 2, 900), row("b", 1, 50)}},
+			{Rows: []lab.Row{row("a", 10, 200), row("b", 1, 70)}, Lost: 2}},
+		[]lab.Reading{{Rows: []lab.Row{row("a2", 12, 80), row("b", 1, 60)}},
+			{Rows: []lab.Row{row("a2", 12, 90), row("b", 1, 60)}}},
 	)
 	if r.Lost != 2 || len(r.Before) != 2 || r.Before[0] != 1000+1800+50 || r.After[1] != 12*90+60 {
 		t.Errorf("%+v", r)
@@ -399,47 +393,31 @@ func TestCosts(t *testing.T) {
 			Compiling: 2 * seconds}
 	}
 	c := cost(9, 100, 20)
-	e := &cache.Exhaustive{Search: cache.Found{Recipe: "ld=cs", Ratio: 0.9, Cost: cost(1, 30, 10)},
-		Best: cache.Found{Recipe: "ld=cs st=cs", Ratio: 0.6, Cost: cost(8, 100, 20)}, Cut: true}
 	var r Result
 	r.Program = "p"
 	r.searches(cache.Decision{Kernel: "k",
-		Evidence: cache.Evidence{Launches: []cache.Launch{{Grid: [3]int{8, 1, 1}, Cost: &c,
-			Exhaustive: e}, {}}}})
+		Evidence: cache.Evidence{Launches: []cache.Launch{{Grid: [3]int{8, 1, 1}, Cost: &c}, {}}}})
 	text, err := json.Marshal(r)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var back Result
 	if err := json.Unmarshal(text, &back); err != nil || len(back.Searches) != 1 ||
-		back.Searches[0].Cicc != 20 || back.Searches[0].Exhaustive.Best.Recipe != "ld=cs st=cs" {
+		back.Searches[0].Cicc != 20 {
 		t.Fatalf("%v: %s", err, text)
 	}
 	r.Before, r.After = []int64{100}, []int64{50}
-	r.Builds = &Builds{Nvcc: 2, First: 3, Second: 2.2, Cicc: [2]int{1, 0}, Ptxas: [2]int{1, 0}}
 	tab := table([]Result{r}, 20*time.Microsecond, false)
 	for _, want := range []string{
-		"| search: ld=cs\n", "| best:   ld=cs st=cs\n", "1.500 (cut by the budget)",
-		"1 configurations, 1 of them cut by the budget: the search's best takes 1.500 times",
-		"it cost 30 candidates, 10 runs of cicc and 1 s, all of it 100, 20 and 8 s",
 		"1 searches: 9.00 s each (median 9.00, longest 9.0), 100.0 candidates, 20.0 runs of cicc, 200.0 of ptxas, 18.0 s of compiling",
-		"nvcc 2.0 s: with recipes the first time 1.50 times that (1 runs of cicc and 1 of ptxas beside nvcc's), the second time 1.10 (0 and 0)",
 	} {
 		if !strings.Contains(tab, want) {
 			t.Errorf("the table has no %q:\n%s", want, tab)
 		}
 	}
-	cicc, ptxas := tools([]byte(
-		`{"level":"debug","argv":["/kit/nvvm/bin/cicc","x"],"message":"compile by recipe"}
-{"argv":["/kit/bin/ptxas"],"message":"compile by recipe"}
-{"argv":["/kit/bin/ptxas"],"message":"something else"}
-half a li`))
-	if cicc != 1 || ptxas != 1 {
-		t.Errorf("%d runs of cicc, %d of ptxas", cicc, ptxas)
-	}
 }
 
-// After an ordinary call: other arguments, and a sweep on captures. One that was not built before
+// After an ordinary call: other arguments. One that was not built before
 // fails, and the others go on.
 func TestAgain(t *testing.T) {
 	dir, args := fake(t)
@@ -454,7 +432,7 @@ func TestAgain(t *testing.T) {
 	}
 	write(t, filepath.Join(dir, "other"), "# name, command\nbetter ./main 7\nwrong ./main 7; exit 3\n")
 	again := append(names("better\nwrong\nsame\n"), "-again", "-other", filepath.Join(dir, "other"),
-		"-replay", "--exhaustive --budget 9s", "-results", filepath.Join(dir, "again.jsonl"), src)
+		"-results", filepath.Join(dir, "again.jsonl"), src)
 	if err := run(context.Background(), again); err != nil {
 		t.Fatal(err)
 	}
@@ -473,15 +451,12 @@ func TestAgain(t *testing.T) {
 	if !strings.Contains(results[2].Failed, "not built and tuned before") {
 		t.Errorf("%+v", results[2])
 	}
-	if text, _ := os.ReadFile(filepath.Join(dir, "work/stores/better/replayed")); string(text) != "replayed\n" {
-		t.Errorf("gnvcc replay was not run: %q", text)
-	}
 	want := "1 programs, 2.000 in geometric mean, 0 below 0.99; output the same in 1; 1 could not be run"
 	if tab := table(results, 20*time.Microsecond, false); !strings.Contains(tab, want) {
 		t.Errorf("the table has no %q:\n%s", want, tab)
 	}
-	if err := run(context.Background(), append(names("better\n"), "-replay", "x", src)); err == nil ||
-		!strings.Contains(err.Error(), "with -again") {
+	if err := run(context.Background(), append(names("better\n"), "-other", "x", src)); err == nil ||
+		!strings.Contains(err.Error(), "-other with -again") {
 		t.Error(err)
 	}
 }
@@ -546,18 +521,9 @@ func TestSlowed(t *testing.T) {
 		return Result{Program: "p", Plain: plain, Observed: &Observed{Program: program, Held: 0.5}}
 	}
 	got := slowed([]Result{one(1.5, 2, 0.5), one(2.5, 1, 4), one(4.5, 4, 4), {Program: "none"}})
-	for _, want := range []string{"aside: 1.000 (geometric mean of 3, 0 of them by pairs of runs), +0.00 s in the median; 0 above",
+	for _, want := range []string{"aside: 1.000 (geometric mean of 3), +0.00 s in the median; 0 above",
 		"two runs without are 2.520 apart"} {
 		if !strings.Contains(got, want) {
-			t.Errorf("no %q in\n%s", want, got)
-		}
-	}
-	// Pairs tell more than the one run: here that slow starts come with and without.
-	paired := one(3, 1, 1)
-	paired.Pairs = []Pair{{1, 1.1}, {2, 1.1}, {1, 2}, {1, 1.1}}
-	for _, want := range []string{"1.100 (geometric mean of 1, 1 of them by pairs of runs)",
-		"two runs without are 1.587 apart"} {
-		if got := slowed([]Result{paired}); !strings.Contains(got, want) {
 			t.Errorf("no %q in\n%s", want, got)
 		}
 	}
@@ -636,6 +602,23 @@ figures:
 		"1 applications: geometric mean 1.414, worst 1.414, 0 below 0.995"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+}
+
+// What replays take beside the program, of kernels all of whose launches are known.
+func TestReplays(t *testing.T) {
+	r := Result{Program: "p", Kernels: []Kernel{
+		{Name: "near", Count: 10, TotalBefore: 1e6}, {Name: "far", Count: 10, TotalBefore: 2e6},
+		{Name: "part", Count: 10, TotalBefore: 9e6}, {Name: "short", Count: 1, TotalBefore: 900}},
+		Tuned: []Tuned{{Kernel: "near", Count: 6, Replay: 100e3}, {Kernel: "near", Count: 4, Replay: 105e3},
+			{Kernel: "far", Count: 10, Replay: 300e3}, {Kernel: "part", Count: 5, Replay: 1},
+			{Kernel: "short", Count: 1, Replay: 1}}}
+	got := replays([]Result{r}, 20*time.Microsecond)
+	for _, want := range []string{"2 configurations, median 1.237; 1.237 apart in the median; 1 more than",
+		"p                          1.500  far, 2.000 ms in the program"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in\n%s", want, got)
 		}
 	}
 }

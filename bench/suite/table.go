@@ -67,7 +67,6 @@ func table(results []Result, threshold time.Duration, kernels bool) string {
 		fmt.Fprintf(&b, "%-24s failed: %s\n", r.Program, why)
 	}
 	b.WriteString(ownTable(done))
-	b.WriteString(exhaustives(done))
 	b.WriteString(means(done, len(failed), threshold))
 	return b.String()
 }
@@ -139,7 +138,6 @@ func means(done []Result, failed int, threshold time.Duration) string {
 			configurations, candidates, tune, tune/float64(configurations), tune/float64(max(1, candidates)))
 	}
 	b.WriteString(costs(done))
-	b.WriteString(overhead(done))
 	b.WriteString(figures(done, threshold))
 	fmt.Fprintf(&b, "  output differs in %d programs\n", differ)
 	return b.String()

@@ -99,13 +99,7 @@ func (t *tuning) tune(ctx context.Context, j *job) (again bool, err error) {
 func (t *tuning) finish(ctx context.Context, j *job) error {
 	if j.err == nil {
 		j.err = j.alone(ctx, func() error {
-			if err := j.measure(ctx); err != nil || !t.s.builds || j.result.Adopted == 0 {
-				return err
-			}
-			if err := j.builds(ctx); err != nil {
-				t.s.say("%-24s clean builds: %v", j.name, err) // the rest stands
-			}
-			return nil
+			return j.measure(ctx)
 		})
 	}
 	return t.keep(j, j.err)

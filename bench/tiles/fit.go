@@ -13,7 +13,7 @@ import (
 	"text/tabwriter"
 
 	"gnvcc/bench/forests"
-	"gnvcc/bench/jsonl"
+	"gnvcc/bench/lab"
 	"gnvcc/rewrite/tile"
 	"gnvcc/sim/forest"
 )
@@ -126,13 +126,13 @@ func predict(rows []forests.Row, file, device string, folds int) ([]float64, err
 // readTrials joins launches and results. A launch whose results differ is an error: a tile must not
 // change a bit.
 func readTrials(dir string) ([]trial, error) {
-	launches, err := jsonl.Read(filepath.Join(dir, "launches.jsonl"), func(l Launch) string {
+	launches, err := lab.ReadLines(filepath.Join(dir, "launches.jsonl"), func(l Launch) string {
 		return fmt.Sprint(l.ID)
 	})
 	if err != nil {
 		return nil, err
 	}
-	results, err := jsonl.Read(filepath.Join(dir, "results.jsonl"), func(r Result) string {
+	results, err := lab.ReadLines(filepath.Join(dir, "results.jsonl"), func(r Result) string {
 		return fmt.Sprint(r.ID)
 	})
 	if err != nil {

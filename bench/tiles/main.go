@@ -6,10 +6,10 @@ import (
 	"context"
 	"fmt"
 
-	"gnvcc/bench/command"
+	"gnvcc/bench/lab"
 )
 
-func main() { command.Main("tiles", run) }
+func main() { lab.Main("tiles", run) }
 
 func run(ctx context.Context, args []string) error {
 	if len(args) > 0 {

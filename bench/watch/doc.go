@@ -1,5 +1,12 @@
-// Command watch runs the script of bench/watch/script with a real GPU: edits one after the other
-// while gnvcc watch runs, what was tuned again after each, and how long it took from saving an edit
-// to the recipe in the store. With -idle it measures what a watch with nothing to do costs; that
-// needs no GPU.
+// Command watch measures gnvcc watch and gnvcc judge on a program of twelve kernels:
+//
+//	watch -gnvcc bin/gnvcc -nvcc NVCC -out watch.json            on a machine with a GPU
+//	watch -gnvcc bin/gnvcc -nvcc NVCC -out idle.json -idle 5000  a watch with nothing to do; no GPU
+//	watch -gnvcc bin/gnvcc -nvcc NVCC -out rate.json -judge 40   judgements by one judge --serve
+//
+// The first edits a constant of one kernel again and again: seconds from saving the file to the
+// decision in the store, and candidates measured for kernels that were not edited (0). Then it
+// checks what only a real GPU shows: that the user's own build has the recipes and the bits of
+// nvcc's, that a kernel which faults is left alone, that watch rests while another process uses the
+// GPU, and that a kernel with a new name is captured by the next run.
 package main

@@ -7,8 +7,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"gnvcc/bench/watch/script"
 )
 
 // An idle is what a watch with nothing to do costs.
@@ -20,23 +18,33 @@ type idle struct {
 	Most     float64 // and at most
 }
 
-// idle builds a program of which so many headers are watched, and looks at the watch for a minute.
-func (b *bench) idle(gnvcc, nvcc string, files int) error {
-	p, err := project(gnvcc, nvcc)
-	if err != nil {
+// idle builds a program that includes so many headers, and looks at the watch for a minute.
+func (b *bench) idle(p *project, files int) error {
+	var all strings.Builder
+	for i := range files {
+		name := filepath.Join("headers", strconv.Itoa(i/100), fmt.Sprintf("h%d.h", i))
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(p.dir, name)), 0o755); err != nil {
+			return err
+		}
+		if err := p.write(name, fmt.Sprintf("#define H%d %d\n", i, i)); err != nil {
+			return err
+		}
+		fmt.Fprintf(&all, "#include \"%s\"\n", name)
+	}
+	if err := p.write("all.h", all.String()); err != nil {
 		return err
 	}
-	defer os.RemoveAll(filepath.Dir(p.Dir))
-	if err := manyHeaders(p, files); err != nil {
+	if err := p.replace("#include \"scale.h\"\n",
+		"#include \"all.h\"\n#include \"scale.h\"\n"); err != nil {
 		return err
 	}
-	if err := p.Build(); err != nil {
+	if err := p.build(p.gnvcc, "many"); err != nil {
 		return err
 	}
-	if err := p.Start(); err != nil {
+	if err := p.start(); err != nil {
 		return err
 	}
-	s, err := p.Until(func(s script.Status) bool { return s.Files >= files && s.Idle })
+	s, err := p.until(func(s status) bool { return s.Files >= files && s.Idle })
 	if err != nil {
 		return err
 	}
@@ -50,27 +58,7 @@ func (b *bench) idle(gnvcc, nvcc string, files int) error {
 	fmt.Printf(
 		"FIGURE an idle watch of %d files: %.2f %% of a processor, %.1f MB resident (at most %.1f)\n",
 		b.Idle.Files, 100*b.Idle.CPU/b.Idle.Seconds, b.Idle.Resident, b.Idle.Most)
-	return p.Stop()
-}
-
-// manyHeaders spreads headers over folders, and includes them all.
-func manyHeaders(p *script.Project, files int) error {
-	var all strings.Builder
-	for i := range files {
-		name := filepath.Join("headers", strconv.Itoa(i/100), fmt.Sprintf("h%d.h", i))
-		path := filepath.Join(p.Dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			return err
-		}
-		if err := os.WriteFile(path, fmt.Appendf(nil, "#define H%d %d\n", i, i), 0o644); err != nil {
-			return err
-		}
-		fmt.Fprintf(&all, "#include \"%s\"\n", name)
-	}
-	if err := os.WriteFile(filepath.Join(p.Dir, "all.h"), []byte(all.String()), 0o644); err != nil {
-		return err
-	}
-	return p.Replace("many.cu", "#include \"scale.h\"\n", "#include \"all.h\"\n#include \"scale.h\"\n")
+	return p.stop()
 }
 
 // processorTime is what a process has used, seconds: fields 14 and 15 of stat, in hundredths

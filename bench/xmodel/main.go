@@ -11,12 +11,11 @@ import (
 	"path/filepath"
 	"strings"
 
-	"gnvcc/bench/command"
 	"gnvcc/bench/decisions"
-	"gnvcc/bench/jsonl"
+	"gnvcc/bench/lab"
 )
 
-func main() { command.Main("xmodel", run) }
+func main() { lab.Main("xmodel", run) }
 
 func run(ctx context.Context, args []string) error {
 	w := os.Stdout
@@ -57,7 +56,7 @@ func run(ctx context.Context, args []string) error {
 		}
 		all = append(all, list...)
 	}
-	if err := jsonl.Write(*rows, all); err != nil {
+	if err := lab.WriteLines(*rows, all); err != nil {
 		return err
 	}
 	return tell(w, all)

@@ -46,7 +46,7 @@ func revertVerb() *cobra.Command {
 		apply.Aim{Default: true},
 		`Gives what was built with recipes nvcc's own code again, as gnvcc apply would with no recipe known: all that this
 store knows, or what lies in and below a folder. The recipes stay in the store, and the next build or apply uses them
-again: GNVCC_OFF=1 or nvcc itself does not, and gnvcc ban keeps a lever from a kernel for good. In the end it looks at the
+again: GNVCC_OFF=1 or nvcc itself does not, and gnvcc pin --without keeps a lever from a kernel for good. In the end it looks at the
 code in all objects, archives and cubins in the folder, the present one if none is named, and lists where recipes, or code
 that this store does not know, are left. Exit code 1 where something had to be left alone.
 `)

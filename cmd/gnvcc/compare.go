@@ -65,7 +65,7 @@ func compareVerb() *cobra.Command {
 
 	fs.StringVar(&r.html, "html", "", "write a page to `FILE`: one file that needs no network")
 	oneOf(c, "json", "markdown", "html")
-	completesKernels(c, builtNames, false)
+	completesKernels(c)
 	return onStore(c, 2, r.run)
 }
 

@@ -31,9 +31,9 @@ func exportVerb() *cobra.Command {
 	c := newVerb("export [-o FILE] [--all | FOLDER]",
 		"write a lock file: the recipes of what was built here, for a team's git",
 		`Writes a lock file: text, one line a kernel and GPU, for the kernels that the files in and below a folder hold, the present one
-if none is named. Each line has the hash of the code that its recipe gives; gnvcc import, and builds with GNVCC_LOCK or
+if none is named. Each line has the hash of the code that its recipe gives; gnvcc lock --take, and builds with GNVCC_LOCK or
 gnvcc lock, take a recipe only where it gives that. Pinned recipes are in it, approximations are not. What can't be exported
-is named on standard error. Lines of colleagues are kept by gnvcc import gnvcc.lock && gnvcc export -o gnvcc.lock.`, arguments(0, 1))
+is named on standard error. Lines of colleagues are kept by gnvcc lock --take gnvcc.lock && gnvcc export -o gnvcc.lock.`, arguments(0, 1))
 	out := c.Flags().StringP("output", "o", "",
 		"write to this `file`, in one step, so that no build reads half of it (default: standard output)")
 	all := c.Flags().Bool("all", false,

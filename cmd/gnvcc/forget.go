@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"gnvcc/cache"
 	"gnvcc/policy"
 	"gnvcc/policy/decide"
@@ -17,27 +15,6 @@ import (
 )
 
 // Forgetting what was measured, so that the next tune begins anew.
-
-// forgetVerb removes decisions, pins and notebooks.
-func forgetVerb() *cobra.Command {
-	c := newVerb("forget [-n] [--all] KERNEL | --all",
-		"forget what was decided, pinned and tried for a kernel; --all: for all kernels, and bans",
-		`Drops what was decided for a kernel, on every GPU and for every build, the recipes that were pinned, and what was tried:
-the next build or apply gives nvcc's own code, and the next tune begins anew. Bans stay (gnvcc unban), and so do captured
-launches (gnvcc captures drop). With --all and a KERNEL, for all that it means; with --all alone, for all kernels, and their
-bans too.
-`+kernelUsage, arguments(0, 1))
-	dry := c.Flags().BoolP("dry-run", "n", false, "only show what would be forgotten")
-	all := c.Flags().Bool("all", false, "all kernels that KERNEL means; without one all that there are, and their bans")
-	completesKernels(c, builtNames, false)
-	return tries(c, 1, func(args []string) error {
-		if len(args) == 0 && !*all {
-			return exit(complain("forget",
-				errors.New("name one kernel, or use --all\nusage: gnvcc forget [-n] [--all] KERNEL | --all")))
-		}
-		return forget(context.Background(), strings.Join(args, ""), *all, *dry)
-	})
-}
 
 // A forgotten is what goes: the keys in each bucket, and how many notebooks.
 type forgotten struct {

@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"encoding/json"
-	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -14,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"gnvcc/bench/watch/script"
 	"gnvcc/install/kits"
 )
 
@@ -279,7 +277,7 @@ func TestJudgeReplays(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &got); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	if len(got.Kernels) != 1 || got.Kernels[0].Kernel != script.Name(3) || !got.Equal ||
+	if len(got.Kernels) != 1 || got.Kernels[0].Kernel != watchName(3) || !got.Equal ||
 		(err == nil) != got.Faster {
 		t.Fatalf("%v: %s", err, out)
 	}
@@ -301,67 +299,6 @@ func TestJudgeReplays(t *testing.T) {
 	if out, err := w.gnvcc("judge", "--of", filepath.Join(w.Dir, "many.cu"), file); err == nil ||
 		!strings.Contains(out, "no launch of the original is captured") {
 		t.Errorf("without captures: %v: %s", err, out)
-	}
-}
-
-// TestJudgeRateBench: the command that stands ready for a machine with a GPU (bench/README.md) does
-// all that it says: builds, tunes, asks one judge --serve, and counts.
-func TestJudgeRateBench(t *testing.T) {
-	t.Log("the GPU is simulated: it runs nothing, all builds are equal there; the launch is made up")
-	kit, dir := kits.Need(t, "13.0"), t.TempDir()
-	self, err := os.Executable()
-	if err == nil {
-		err = copyFile(self, filepath.Join(dir, "gnvcc"))
-	}
-	here, relative := os.Getenv("PWD"), ""
-	if err == nil {
-		relative, err = filepath.Rel(here, filepath.Join(dir, "gnvcc")) // as README has bin/gnvcc
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, measured := filepath.Join(dir, "rate.jsonl"), filepath.Join(dir, "measured")
-	cmd := exec.Command("go", "run", "gnvcc/bench/judge", "-rate", "4", "-kernel", "quantile",
-		"-gpu", relative, "-nvcc", kit.Nvcc(), "-examples", "../../examples", "-out", out)
-	cmd.Env = append(os.Environ(), "TERM=dumb", asIfGPU+"="+measured, launchesMadeUp+"=yes")
-	said, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v\n%s", err, said)
-	}
-	text, err := os.ReadFile(out)
-	if err != nil {
-		t.Fatal(err)
-	}
-	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
-	codes, err := os.ReadFile(measured)
-	if err != nil || len(lines) != 5 {
-		t.Fatalf("%d lines, %v\n%s", len(lines), err, said)
-	}
-	ran := 0
-	for i, line := range lines {
-		var got struct {
-			Harmless bool
-			Elapsed  float64
-			Answer   judged
-		}
-		if err := json.Unmarshal([]byte(line), &got); err != nil || len(got.Answer.Kernels) != 1 {
-			t.Fatalf("%v: %s", err, line)
-		}
-		if k := got.Answer.Kernels[0]; got.Harmless != (i%2 == 0) || got.Elapsed <= 0 || k.Emulated ||
-			k.Short != "median" || !k.SameCode && (k.Ratio <= 0 || k.Verdict.Launches == 0) {
-			t.Errorf("%s", line)
-		} else if !k.SameCode && i > 0 { // the first one does not count
-			ran++
-		}
-	}
-	if ran < 2 || strings.Count(string(codes), "median") < ran {
-		t.Errorf("%d were run, measured %s", ran, codes)
-	}
-	for _, want := range []string{"all: 4 (", fmt.Sprintf("run beside the original: %d (", ran),
-		" judgements a minute; "} {
-		if !strings.Contains(string(said), want) {
-			t.Errorf("no %q:\n%s", want, said)
-		}
 	}
 }
 

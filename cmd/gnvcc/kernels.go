@@ -14,7 +14,6 @@ import (
 	"gnvcc/cache"
 	"gnvcc/driver/record"
 	"gnvcc/policy"
-	"gnvcc/policy/lever"
 	"gnvcc/policy/selection"
 	"gnvcc/policy/tuner"
 )
@@ -23,9 +22,6 @@ import (
 
 const kernelUsage = `KERNEL is a name as in the source, with or without template arguments, namespaces and parameters, a mangled one, an identity
 or how one begins (8 digits and more; gnvcc report --json), else a regular expression for a part of a name.`
-
-// allUsage is for verbs that change something.
-const allUsage = "all kernels that KERNEL means, where there are several"
 
 // A builtKernel is a kernel of a build on record, with the source that it is from.
 type builtKernel struct {
@@ -154,80 +150,29 @@ func complain(verb string, err error) int {
 	return 2
 }
 
-// What a shell gets when it completes a KERNEL or a lever. Errors are not printed.
+// What a shell gets when it completes a KERNEL. Errors are not printed.
 
-// completesKernels lets a verb's first argument be completed by the kernels that list gives, as
-// names with where they are from; those behind it by levers, where more is so.
-func completesKernels(c *cobra.Command, list func(*cache.Store) map[string]string, more bool) {
+// completesKernels lets a verb's first argument be completed by the kernels that were built.
+func completesKernels(c *cobra.Command) {
 	c.ValidArgsFunction = func(_ *cobra.Command, args []string,
 		_ string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		switch {
-		case len(args) == 0:
-			return kernelCompletions(list), cobra.ShellCompDirectiveNoFileComp
-		case more:
-			return lever.Names(), cobra.ShellCompDirectiveNoFileComp
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		return nil, cobra.ShellCompDirectiveNoFileComp
+		return kernelCompletions(), cobra.ShellCompDirectiveNoFileComp
 	}
 }
 
-// completesFlag does so for a flag's value.
-func completesFlag(c *cobra.Command, flag string) {
-	_ = c.RegisterFlagCompletionFunc(flag, func(*cobra.Command, []string,
-		string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		return kernelCompletions(builtNames), cobra.ShellCompDirectiveNoFileComp
-	})
-}
-
-func kernelCompletions(list func(*cache.Store) map[string]string) []cobra.Completion {
+// kernelCompletions are the kernels that were built, each with its source.
+func kernelCompletions() []cobra.Completion {
 	store, err := openStore()
 	if err != nil {
 		return nil
 	}
 	var out []cobra.Completion
-	for name, from := range list(store) {
-		out = append(out, cobra.CompletionWithDesc(name, from))
+	for _, b := range builtKernels(store) {
+		out = append(out, cobra.CompletionWithDesc(policy.ShortName(b.Name), filepath.Base(b.source)))
 	}
 	slices.Sort(out)
-	return out
-}
-
-// builtNames are the kernels that were built.
-func builtNames(store *cache.Store) map[string]string {
-	out := map[string]string{}
-	for _, b := range builtKernels(store) {
-		out[policy.ShortName(b.Name)] = filepath.Base(b.source)
-	}
-	return out
-}
-
-// pinnedNames are those with a recipe by hand.
-func pinnedNames(store *cache.Store) map[string]string {
-	out := map[string]string{}
-	_ = records(store, cache.Pins, func(d cache.Decision) {
-		out[policy.ShortName(d.Kernel)] = d.Recipe
-	})
-	return out
-}
-
-// bannedNames are those with levers that are banned.
-func bannedNames(store *cache.Store) map[string]string {
-	out := map[string]string{}
-	list, _ := bans(store)
-	for _, b := range list {
-		out[policy.ShortName(b.Name)] = "banned: " + joined(b.ban.Levers)
-	}
-	return out
-}
-
-// capturedNames are those that launches are captured of.
-func capturedNames(store *cache.Store) map[string]string {
-	out := map[string]string{}
-	if s, err := tuner.Captures(store); err == nil {
-		list, _ := s.List()
-		for _, m := range list {
-			out[policy.ShortName(m.Kernel)] = filepath.Base(m.Program)
-		}
-	}
-	return out
+	return slices.Compact(out)
 }

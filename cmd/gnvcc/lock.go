@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sort"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -16,15 +18,38 @@ import (
 	"gnvcc/driver/environment"
 	"gnvcc/driver/standing"
 	"gnvcc/policy"
+	"gnvcc/policy/report"
 )
 
-// Lock files: builds that go by one, and what they are brought in from.
+// Lock files: builds that go by one, and recipes that are taken into the store.
 
-// lock keeps the decisions of a lock file, all of them or none.
-func (i importing) lock(ctx context.Context, text []byte) error {
-	lines, err := standing.ParseLock(text)
+// take keeps a file's decisions in the store, all of them or none: a lock file's, or those of what
+// gnvcc report --json printed. What was measured here stays, unless over.
+func take(ctx context.Context, file string, over bool) error {
+	text, _, err := standing.ReadLock(file)
 	if err != nil {
-		return fmt.Errorf("read the lock file %s: %w", i.file, err)
+		return fmt.Errorf("read %s: %w", file, err)
+	}
+	var theirs []cache.Decision
+	left := 0
+	if filepath.Ext(file) == ".lock" || lock.Is(text) {
+		lines, err := standing.ParseLock(text)
+		if err != nil {
+			return fmt.Errorf("read the lock file %s: %w", file, err)
+		}
+		for _, l := range lines {
+			theirs = append(theirs, l.Decision())
+		}
+	} else {
+		all, err := report.Read(text)
+		if err != nil {
+			return fmt.Errorf("%s is neither a lock file nor what gnvcc report --json prints: %w", file, err)
+		}
+		theirs = slices.DeleteFunc(slices.Clone(all), func(d cache.Decision) bool { return !portable(d) })
+		left = len(all) - len(theirs)
+	}
+	if len(theirs) == 0 {
+		return fmt.Errorf("%s has no measured recipe that can be taken", file)
 	}
 	b, err := openDecisions(ctx)
 	if err != nil {
@@ -32,23 +57,21 @@ func (i importing) lock(ctx context.Context, text []byte) error {
 	}
 	records := map[string]any{}
 	var kept []string
-	same := 0
-	for _, l := range lines {
-		d := l.Decision()
-		d.Imported = filepath.Base(i.file)
-		old, ok := b.At(d)
-		measured := ok && len(old.Evidence.Launches) > 0
-		switch {
-		case measured && old.Recipe == d.Recipe && old.Exactness == d.Exactness:
-			same++ // with more evidence than a line has
-		case measured && old.Imported == "" && !i.over:
-			kept = append(kept, fmt.Sprintf("%s on %s: measured here: %s; the file has %s",
-				policy.ShortName(l.Kernel), l.Device, orOwn(old.Recipe), orOwn(l.Recipe)))
-		default:
-			records[d.Key()] = d
+	for _, d := range theirs {
+		d.Imported, d.For, d.From = filepath.Base(file), nil, "" // paths of another machine
+		old, known := b.At(d)
+		measured := known && old.Imported == "" && len(old.Evidence.Launches) > 0
+		if measured && old.Recipe == d.Recipe && old.Exactness == d.Exactness {
+			continue
 		}
+		if measured && !over {
+			kept = append(kept, fmt.Sprintf("%s on %s: measured here: %s; the file has %s",
+				policy.ShortName(d.Kernel), d.Evidence.Device, orOwn(old.Recipe), orOwn(d.Recipe)))
+			continue
+		}
+		records[d.Key()] = d
 	}
-	if !i.dry && len(records) > 0 {
+	if len(records) > 0 {
 		if err := b.Change(func(owner *cache.Owner) error {
 			return owner.PutAll(cache.Decisions, records)
 		}); err != nil {
@@ -58,44 +81,50 @@ func (i importing) lock(ctx context.Context, text []byte) error {
 	for _, text := range kept {
 		fmt.Fprintln(console, "kept:", text)
 	}
-	verb := "taken"
-	if i.dry {
-		verb = "would be taken"
-	}
-	fmt.Fprintf(console, "%s: %d of %d lines %s", i.file, len(records), len(lines), verb)
-	if same > 0 {
-		fmt.Fprintf(console, ", %d were known", same)
+	fmt.Fprintf(console, "%s: %d of %d recipes taken", file, len(records), len(theirs)+left)
+	if left > 0 {
+		fmt.Fprintf(console, "; %d left out (pinned, approximate, not measured, or of another version)", left)
 	}
 	if len(kept) > 0 {
 		fmt.Fprintf(console, "; %d stay as measured here (--over takes the file's)", len(kept))
 	}
-	fmt.Fprintln(console)
+	fmt.Fprintln(console, "; gnvcc apply builds with them")
 	return nil
 }
 
 // lockVerb names the lock file that the builds of a folder go by.
 func lockVerb() *cobra.Command {
-	c := newVerb("lock [--for FOLDER] FILE | lock --off [FOLDER] | lock",
-		"build a folder by a lock file alone; without arguments: which are",
+	c := newVerb("lock FILE [FOLDER] | lock --off [FOLDER] | lock --take [--over] FILE | lock",
+		"build a folder by a lock file alone, or take its recipes; without arguments: which are",
 		`From now on builds in and below a folder (the one that FILE lies in, if no other is named) know the recipes of this lock
 file and no others: no pins, no bans, nothing that was measured here. All machines that do so, with the same source and nvcc,
 build the same machine code. A kernel whose code comes out otherwise than it was exported is nvcc's own (with GNVCC_STRICT=1:
 an error). GNVCC_LOCK=FILE says the same for a build, and goes before this; a lock file that nobody has named is never read.
-Of a kernel's lines a build takes the one for GNVCC_DEVICE, else the newest.`, arguments(0, 1))
+Of a kernel's lines a build takes the one for GNVCC_DEVICE, else the newest.
+
+With --take the recipes of FILE, or of what gnvcc report --json printed on the machine that measured them, come into your store,
+for all builds, beside what was measured here. A build takes one only for the very code that it was measured on; one of a lock
+file only where it gives the code that was exported. Reports say where a recipe comes from.`, arguments(0, 2))
 	off := c.Flags().Bool("off", false, "go by the store again")
-	folder := c.Flags().String("for", "", "for builds in and below this `folder`")
+	taken := c.Flags().Bool("take", false, "take the file's recipes into the store")
+	over := c.Flags().Bool("over", false, "with --take: the file's recipes in the place of what was measured here")
+	oneOf(c, "off", "take")
 	return tries(c, 1, func(args []string) error {
 		switch {
-		case *off && *folder != "":
-			return errors.New("--off takes the folder as its argument: gnvcc lock --off FOLDER")
+		case *over && !*taken:
+			return errors.New("--over goes with --take")
+		case (*off || *taken) && len(args) > 1:
+			return fmt.Errorf("unexpected argument %q", args[1])
+		case *taken && len(args) == 0:
+			return errors.New("which lock file? gnvcc lock --take FILE")
+		case *taken:
+			return take(context.Background(), args[0], *over)
 		case *off:
 			return unlock(args)
-		case len(args) == 0 && *folder == "":
-			return showLocks()
 		case len(args) == 0:
-			return errors.New("which lock file? gnvcc lock --for FOLDER FILE")
+			return showLocks()
 		}
-		return lockTo(args[0], *folder)
+		return lockTo(args[0], strings.Join(args[1:], ""))
 	})
 }
 

@@ -19,18 +19,50 @@ import (
 	"gnvcc/rewrite/recipe"
 )
 
-// Recipes by hand: pin and unpin.
+// What a user decides by hand: recipes, and levers that are not to be used.
 
-// pinVerb keeps a recipe that the user gives for a kernel that was built.
+// pinVerb is what a user decides by hand for a kernel.
 func pinVerb() *cobra.Command {
-	c := newVerb("pin [-n] [--all] KERNEL RECIPE", "build a kernel with a recipe of your own", `Builds a kernel with a recipe of your own from the next build or apply on. The file is compiled with it once, and what a
+	c := newVerb("pin [-n] [--all] KERNEL RECIPE | KERNEL --without LEVERS | KERNEL --none | KERNEL --forget",
+		"decide by hand: a recipe, levers never to use; forget what was decided",
+		`Builds a kernel with a recipe of your own from the next build or apply on. The file is compiled with it once, and what a
 build would refuse is refused here. Nobody measures it, and no launch is compared: gnvcc report says so.
-`+kernelUsage, arguments(2, 2))
-	dry := c.Flags().BoolP("dry-run", "n", false, "only show what would happen")
-	all := c.Flags().Bool("all", false, allUsage)
-	completesKernels(c, builtNames, false)
+
+With --without a kernel is never built with these levers, and gnvcc tune does not try them on it: all kernels of that name, in
+other files and after edits too; by an identity that kernel alone. --none takes a pinned recipe and --without's levers back.
+With --forget goes what was decided and tried, on every GPU and for every build, and a pinned recipe: the next tune begins anew.
+Levers that are not to be used stay so, and captured launches stay. --forget --all without KERNEL forgets everything.
+`+kernelUsage, arguments(0, 2))
+	fs := c.Flags()
+	dry := fs.BoolP("dry-run", "n", false, "only show what would happen")
+	all := fs.Bool("all", false, "all kernels that KERNEL means, where there are several")
+	without := fs.StringSlice("without", nil, "never use these levers (comma-separated `list`)")
+	none := fs.Bool("none", false, "take back what was decided by hand")
+	drop := fs.Bool("forget", false, "forget what was decided and tried, too")
+	oneOf(c, "without", "none", "forget")
+	completesKernels(c)
 	return tries(c, 1, func(args []string) error {
-		return pin(context.Background(), args[0], args[1], *all, *dry)
+		words := 1 // that are wanted
+		if len(*without) == 0 && !*none && !*drop {
+			words = 2
+		}
+		switch {
+		case *drop && *all && len(args) == 0:
+		case len(args) != words:
+			return exit(complain("pin", fmt.Errorf("expected KERNEL RECIPE, or KERNEL and one of --without, --none, --forget\nusage: %s", c.UseLine())))
+		case *dry && words == 1 && !*drop:
+			return exit(complain("pin", errors.New("-n goes with a recipe or --forget")))
+		}
+		ctx, name := context.Background(), strings.Join(args[:min(1, len(args))], "")
+		switch {
+		case *drop:
+			return forget(ctx, name, *all, *dry)
+		case *none:
+			return takeBack(ctx, name, *all)
+		case len(*without) > 0:
+			return ban(ctx, name, *without, *all)
+		}
+		return pin(ctx, name, args[1], *all, *dry)
 	})
 }
 
@@ -41,7 +73,7 @@ func pin(ctx context.Context, name, text string, all, dry bool) error {
 		return err
 	}
 	if r.IsDefault() {
-		return errors.New("an empty recipe is nvcc's own code: gnvcc ban KERNEL LEVER keeps a lever away, gnvcc unpin KERNEL takes a pinned recipe back")
+		return errors.New("an empty recipe is nvcc's own code: gnvcc pin KERNEL --without LEVER keeps a lever away, --none takes a pinned recipe back")
 	}
 	for _, t := range r.Terms {
 		if err := knownLever(t.Lever); err != nil {
@@ -81,7 +113,7 @@ func pin(ctx context.Context, name, text string, all, dry bool) error {
 	}
 	if len(pinned) > 0 && rewrite.ExactnessOf(r) == rewrite.Approximate {
 		fmt.Fprintf(stderr,
-			"gnvcc: %s gives other results than nvcc's own code, by how much nobody has measured (gnvcc tune --approximate does); gnvcc unpin %s takes it back\n",
+			"gnvcc: %s gives other results than nvcc's own code, by how much nobody has measured (gnvcc tune --approximate does); gnvcc pin %s --none takes it back\n",
 			r, name)
 	}
 	if dry || len(pinned) == 0 {
@@ -98,16 +130,9 @@ func pin(ctx context.Context, name, text string, all, dry bool) error {
 	return errors.Join(refused, err)
 }
 
-// unpinVerb takes pinned recipes back: what was measured counts again.
-func unpinVerb() *cobra.Command {
-	c := newVerb("unpin [--all] KERNEL", "take a pinned recipe back", "Takes a pinned recipe back: the next build or apply goes by what was measured.\n"+kernelUsage, arguments(1, 1))
-	all := c.Flags().Bool("all", false, allUsage)
-	completesKernels(c, pinnedNames, false)
-	return tries(c, 1, func(args []string) error { return unpin(args[0], *all) })
-}
-
-func unpin(name string, all bool) error {
-	b, err := openDecisions(context.Background())
+// takeBack removes the recipes and the bans that were decided by hand for what a word means.
+func takeBack(ctx context.Context, name string, all bool) error {
+	b, err := openDecisions(ctx)
 	if err != nil {
 		return err
 	}
@@ -117,26 +142,43 @@ func unpin(name string, all bool) error {
 	}); err != nil {
 		return err
 	}
-	found, err := selection.One(name, all, pins, selectedDecision)
-	if none := (*selection.None)(nil); errors.As(err, &none) {
-		return noneOf(b.Store(), none, "no recipe is pinned for %s")
-	}
+	list, err := bans(b.Store())
 	if err != nil {
 		return err
 	}
-	var keys []string
-	for _, d := range found {
-		keys = append(keys, d.Identity)
-	}
-	if err := b.Change(func(owner *cache.Owner) error {
-		return owner.Delete(cache.Pins, keys...)
-	}); err != nil {
+	pinned, err := selection.One(name, all, pins, selectedDecision)
+	none := (*selection.None)(nil)
+	if err != nil && !errors.As(err, &none) {
 		return err
 	}
-	for _, d := range found {
+	found, failed := selection.One(name, all, list, banned.selected)
+	if failed != nil && (!errors.As(failed, &none) || err != nil) {
+		if none != nil {
+			return noneOf(b.Store(), none, "nothing is decided by hand for %s")
+		}
+		return failed
+	}
+	err = b.Change(func(owner *cache.Owner) error {
+		for _, d := range pinned {
+			if err := owner.Delete(cache.Pins, d.Identity); err != nil {
+				return err
+			}
+		}
+		for _, x := range found {
+			if err := owner.Delete(cache.Bans, x.key); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, d := range pinned {
 		fmt.Fprintf(console, "%s for %s: %s is no longer pinned\n", policy.ShortName(d.Kernel), d.Target,
 			d.Recipe)
 	}
+	printBans(found, "allowed again: ")
 	return nil
 }
 
@@ -177,26 +219,6 @@ func records[T any](store *cache.Store, bucket string, fn func(T)) error {
 	return each(sn, bucket, fn)
 }
 
-// Levers that the user does not want on a kernel: ban and unban.
-
-// banVerb keeps levers from a kernel.
-func banVerb() *cobra.Command {
-	c := newVerb("ban [--all] KERNEL LEVER...", "never use these levers on a kernel", `A kernel is never built with these levers, and gnvcc tune does not try them on it. A ban on a name holds for all kernels of
-that name, in other files and after edits too; a ban on an identity holds for that kernel alone.
-`+kernelUsage, arguments(2, -1))
-	all := c.Flags().Bool("all", false, allUsage)
-	completesKernels(c, builtNames, true)
-	return tries(c, 1, func(args []string) error { return ban(args[0], args[1:], *all) })
-}
-
-// unbanVerb allows levers again.
-func unbanVerb() *cobra.Command {
-	c := newVerb("unban [--all] KERNEL [LEVER...]", "allow banned levers again", "Takes bans back: of the levers named, or all.\n"+kernelUsage, arguments(1, -1))
-	all := c.Flags().Bool("all", false, allUsage)
-	completesKernels(c, bannedNames, true)
-	return tries(c, 1, func(args []string) error { return unban(args[0], args[1:], *all) })
-}
-
 // A banned is a kernel with the key of its bans: that of its name, or its identity where it is
 // called by that. Of files and targets a ban on a name knows nothing.
 type banned struct {
@@ -212,12 +234,14 @@ func byIdentity(word, identity string) bool {
 	return len(word) >= 8 && strings.HasPrefix(identity, word)
 }
 
-// ban adds levers to a kernel's bans.
-func ban(name string, levers []string, all bool) error {
-	if err := knownLevers(levers); err != nil {
-		return err
+// ban adds levers to those that a kernel is never built with.
+func ban(ctx context.Context, name string, levers []string, all bool) error {
+	for _, name := range levers {
+		if err := knownLever(name); err != nil {
+			return err
+		}
 	}
-	b, err := openDecisions(context.Background())
+	b, err := openDecisions(ctx)
 	if err != nil {
 		return err
 	}
@@ -233,68 +257,38 @@ func ban(name string, levers []string, all bool) error {
 	if err != nil {
 		return err
 	}
-	return changeBans(b.Change, found, func(x banned) (cache.Ban, string) {
-		now := slices.Concat(x.ban.Levers, levers)
-		slices.Sort(now)
-		now = slices.Compact(now)
-		if slices.Equal(now, x.ban.Levers) {
-			return x.ban, "banned already: " + joined(levers)
+	err = b.Change(func(owner *cache.Owner) error {
+		for i := range found {
+			x := &found[i]
+			if _, err := owner.Get(cache.Bans, x.key, &x.ban); err != nil {
+				return err
+			}
+			now := slices.Concat(x.ban.Levers, levers)
+			slices.Sort(now)
+			x.ban = cache.Ban{Levers: slices.Compact(now), Time: time.Now().UTC()}
+			if err := owner.Put(cache.Bans, x.key, x.ban); err != nil {
+				return err
+			}
 		}
-		return cache.Ban{Levers: now, Time: time.Now().UTC()}, "banned: " + joined(now)
+		return nil
 	})
+	if err == nil {
+		printBans(found, "banned: ")
+	}
+	return err
 }
 
-// unban takes levers away from a kernel's bans, all where none is named.
-func unban(name string, levers []string, all bool) error {
-	if err := knownLevers(levers); err != nil {
-		return err
+// printBans prints a line a name: a static kernel has two, with -rdc and without.
+func printBans(found []banned, what string) {
+	var lines []string
+	for _, x := range found {
+		lines = append(lines, fmt.Sprintf("%s: %s%s\n", policy.ShortName(x.Name), what,
+			strings.Join(x.ban.Levers, ", ")))
 	}
-	b, err := openDecisions(context.Background())
-	if err != nil {
-		return err
+	slices.Sort(lines)
+	for _, line := range slices.Compact(lines) {
+		fmt.Fprint(console, line)
 	}
-	list, err := bans(b.Store())
-	if err != nil {
-		return err
-	}
-	found, err := selection.One(name, all, list, banned.selected)
-	if none := (*selection.None)(nil); errors.As(err, &none) {
-		return noneOf(b.Store(), none, "no lever is banned for %s")
-	}
-	if err != nil {
-		return err
-	}
-	for _, lever := range levers {
-		if !slices.ContainsFunc(found, func(x banned) bool {
-			return slices.Contains(x.ban.Levers, lever)
-		}) {
-			var has []string
-			for _, x := range found {
-				has = append(has, x.ban.Levers...)
-			}
-			slices.Sort(has)
-			has = slices.Compact(has)
-			return fmt.Errorf("the lever %s is not banned for %s (banned: %s)", lever, name,
-				joined(has))
-		}
-	}
-	return changeBans(b.Change, found, func(x banned) (cache.Ban, string) {
-		gone := func(l string) bool { return len(levers) == 0 || slices.Contains(levers, l) }
-		now := cache.Ban{Time: time.Now().UTC()}
-		var free []string
-		for _, l := range x.ban.Levers {
-			if gone(l) {
-				free = append(free, l)
-			} else {
-				now.Levers = append(now.Levers, l)
-			}
-		}
-		text := "allowed again: " + joined(free)
-		if len(now.Levers) > 0 {
-			text += "; banned: " + joined(now.Levers)
-		}
-		return now, text
-	})
 }
 
 // bans are those on record, with the names of the kernels that are known.
@@ -338,54 +332,3 @@ func bans(store *cache.Store) ([]banned, error) {
 	})
 	return list, err
 }
-
-// changeBans gives each key the ban that now says, and tells of it.
-func changeBans(change func(func(*cache.Owner) error) error, found []banned,
-	now func(banned) (cache.Ban, string)) error {
-	slices.SortFunc(found, func(a, b banned) int { return strings.Compare(a.key, b.key) })
-	found = slices.CompactFunc(found, func(a, b banned) bool { return a.key == b.key })
-	texts := make([]string, len(found))
-	err := change(func(owner *cache.Owner) error {
-		for i, x := range found {
-			x.ban = cache.Ban{} // another verb may have changed it
-			if _, err := owner.Get(cache.Bans, x.key, &x.ban); err != nil {
-				return err
-			}
-			ban, text := now(x)
-			texts[i] = text
-			err := error(nil)
-			if len(ban.Levers) == 0 {
-				err = owner.Delete(cache.Bans, x.key)
-			} else {
-				err = owner.Put(cache.Bans, x.key, ban)
-			}
-			if err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	last := ""
-	for i, x := range found {
-		line := fmt.Sprintf("%s: %s\n", policy.ShortName(x.Name), texts[i])
-		if line != last { // a static kernel has two names, with -rdc and without
-			fmt.Fprint(console, line)
-		}
-		last = line
-	}
-	return nil
-}
-
-func knownLevers(names []string) error {
-	for _, name := range names {
-		if err := knownLever(name); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func joined(levers []string) string { return strings.Join(levers, ", ") }

@@ -23,7 +23,7 @@ func predictVerb() *cobra.Command {
 			"in shared memory), read from their machine code. Nothing is run: gnvcc tune measures.\n"+kernelUsage, arguments(0, 1))
 	adopt := c.Flags().Bool("adopt", false,
 		"keep what is predicted to be fastest of each kernel that nothing was decided for: only builds with GNVCC_PREDICT=1 take it, and no build once the kernel was measured")
-	completesKernels(c, builtNames, false)
+	completesKernels(c)
 	return onStore(c, 2, func(ctx context.Context, store *cache.Store, args []string) error {
 		return predict(ctx, store, strings.Join(args, ""), *adopt)
 	})

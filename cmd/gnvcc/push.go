@@ -20,6 +20,8 @@ import (
 	"gnvcc/driver/standing"
 	"gnvcc/policy"
 	"gnvcc/policy/tuner"
+	"gnvcc/rewrite"
+	"gnvcc/rewrite/recipe"
 )
 
 func pushVerb() *cobra.Command {
@@ -231,6 +233,22 @@ func publishable(store *cache.Store) (out []cache.Decision, id string, err error
 		out = append(out, d)
 	}
 	return out, sn.ID(), nil
+}
+
+// portable tells whether a decision may count on another machine: it was measured, its recipe is
+// one of this version, and it is for all builds.
+func portable(d cache.Decision) bool {
+	if d.Pinned || d.Predicted || d.Approximate() || len(d.Evidence.Launches) == 0 ||
+		!cache.IsHash(d.Identity) {
+		return false
+	}
+	r, err := recipe.Parse(d.Recipe)
+	if err != nil || rewrite.Check(r) != nil {
+		return false
+	}
+	level, err := rewrite.ParseExactness(d.Exactness)
+	exact := rewrite.ExactnessOf(r)
+	return exact != rewrite.Approximate && (r.IsDefault() || err == nil && level >= exact)
 }
 
 // standing looks at what the tag has now.

@@ -9,9 +9,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"sort"
 	"strings"
@@ -33,49 +31,29 @@ import (
 	"gnvcc/rewrite/ptx"
 )
 
-// A reporting is how a report is asked for.
-type reporting struct {
-	report.Options
-	kernel        string
-	meant         map[string]bool // the identities of its kernels; nil: all
-	html, compare string          // files
-	csv, markdown bool
-	json, all     bool
-}
-
 // reportVerb prints what is believed of the kernels: what was decided, and where locks and barriers
 // are wrong.
 func reportVerb() *cobra.Command {
 	c := newVerb("report [FOLDER]",
 		"show what became faster here, kernel by kernel, by the time it saves; --html FILE: as a page",
 		"What was decided for the kernels that were built in and below a folder, the present one if none is named, and that programs\n"+
-			"there launch: time, share, what is saved, registers, how it was checked; what saves most stands first. Then, as text only,\n"+
-			"locks and barriers that can make a kernel hang.", arguments(0, 1))
+			"there launch: time, share, what is saved, registers, how it was checked; what saves most stands first (gnvcc explain KERNEL\n"+
+			"has the rest). Then, as text only, locks and barriers that can make a kernel hang.", arguments(0, 1))
 	fs := c.Flags()
-	var r reporting
-	fs.BoolVar(&r.all, "all", false, "everything in the store, whatever folder it was built in")
-	fs.BoolVarP(&r.Verbose, "verbose", "v", false,
-		"also show what each lever gives alone, L1 sensitivity, what was tried and why it was refused")
-	fs.BoolVar(&r.json, "json", false, "as JSON, with all evidence")
-	fs.BoolVar(&r.csv, "csv", false, "as comma-separated values, times in nanoseconds")
-	fs.BoolVar(&r.markdown, "markdown", false, "as a Markdown table")
-	fs.StringVar(&r.html, "html", "", "write a page to `FILE`: one file that needs no network")
-	fs.StringVar(&r.compare, "compare", "",
-		"show what has changed since `OLD`, a file printed by report --json")
-	fs.StringVar(&r.kernel, "kernel", "",
-		"only these kernels, each in full: a `KERNEL` as gnvcc explain takes it; exit code 1 if there is none")
-	oneOf(c, "json", "csv", "markdown", "html", "compare")
-	completesFlag(c, "kernel")
+	all := fs.Bool("all", false, "everything in the store, whatever folder it was built in")
+	asJSON := fs.Bool("json", false, "as JSON, with all evidence")
+	html := fs.String("html", "", "write a page to `FILE`: one file that needs no network")
+	oneOf(c, "json", "html")
 	return withStore(c, 2, func(store *cache.Store, args []string) error {
-		if r.all && len(args) > 0 {
+		if *all && len(args) > 0 {
 			return errors.New("name a folder, or use --all")
 		}
-		return showReport(store, r, args)
+		return showReport(store, args, *all, *asJSON, *html)
 	})
 }
 
-func showReport(store *cache.Store, r reporting, args []string) error {
-	mine, err := scopeHere(store, args, r.all)
+func showReport(store *cache.Store, args []string, all, asJSON bool, html string) error {
+	mine, err := scopeHere(store, args, all)
 	if err != nil {
 		return err
 	}
@@ -84,35 +62,29 @@ func showReport(store *cache.Store, r reporting, args []string) error {
 		return err
 	}
 	decisions := mine.of(every)
-	r.Untaken, r.Place = untaken, mine.place
-	found := decisions
-	if r.kernel != "" {
-		r.Kernel = regexp.MustCompile("") // each in full
-		if found, r.meant, err = meaning(r.kernel, mine, decisions); err != nil {
-			complain("report", err)
-			if err = exit(1); !r.json {
-				return err
-			}
-		}
-	}
-	switch asked := r.json || r.csv || r.markdown || r.html != "" || r.compare != ""; {
-	case len(found) == 0 && r.meant != nil && !asked:
-		fmt.Fprintf(stdout(),
-			"nothing decided yet for %s: gnvcc tune -- ./app finds recipes for a program built with gnvcc\n",
-			r.kernel)
-		tellHazards(mine, decisions, r.meant)
-		return nil
+	shown := report.Options{Untaken: untaken, Place: mine.place}
+	switch asked := asJSON || html != ""; {
 	case len(decisions) == 0 && asked && len(every) > 0:
 		fmt.Fprintln(stderr, "gnvcc:", mine.nothing(len(every)))
 	case len(decisions) == 0 && !asked:
 		fmt.Fprintln(stdout(), mine.nothing(len(every)))
-		tellHazards(mine, decisions, r.meant)
+		tellHazards(mine, decisions, nil)
 		return nil
 	}
-	if failed := reportAs(r, mine, found); failed != nil {
-		return failed
+	switch {
+	case asJSON:
+		return tellJSON("report", reported{mine.folder, shown.Entries(decisions)})
+	case html != "":
+		return writePage(mine.store, html, page.Input{Decisions: decisions, Untaken: untaken,
+			Place: mine.place, Version: ownVersion(), Made: time.Now(),
+			Programs: programs(mine, decisions)})
 	}
-	return err
+	tellPrograms(stdout(), programs(mine, decisions))
+	if err := report.Write(stdout(), decisions, shown); err != nil {
+		return err
+	}
+	tellHazards(mine, decisions, nil)
+	return nil
 }
 
 // scopeHere is the scope of the folder that a verb is given, or of the present one.
@@ -158,50 +130,6 @@ type reported struct {
 	Kernels []report.Entry `json:"kernels"`
 }
 
-// reportAs writes a report in one of its forms.
-func reportAs(r reporting, mine *scope, decisions []cache.Decision) error {
-	in := page.Input{Decisions: decisions, Untaken: r.Untaken, Place: r.Place, Version: ownVersion(),
-		Made: time.Now()}
-	switch {
-	case r.json:
-		return tellJSON("report", reported{mine.folder, r.Entries(decisions)})
-	case r.csv:
-		return page.CSV(console, in)
-	case r.markdown:
-		return page.Markdown(console, in)
-	case r.compare != "":
-		old, err := readReport(r.compare)
-		if err != nil {
-			return err
-		}
-		return page.Compare(stdout(), old, decisions)
-	case r.html != "":
-		in.Programs = programs(mine, decisions)
-		return writePage(mine.store, r.html, in)
-	}
-	if r.Kernel == nil {
-		tellPrograms(stdout(), programs(mine, decisions))
-	}
-	if err := report.Write(stdout(), decisions, r.Options); err != nil {
-		return err
-	}
-	tellHazards(mine, decisions, r.meant)
-	return nil
-}
-
-// readReport reads the decisions of what report --json printed.
-func readReport(path string) ([]cache.Decision, error) {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	all, err := report.Read(text)
-	if err != nil {
-		return nil, fmt.Errorf("%s is not what gnvcc report --json prints: %w", path, err)
-	}
-	return all, nil
-}
-
 // explainVerb tells all that is known of the kernels that a name matches.
 func explainVerb() *cobra.Command {
 	c := newVerb("explain KERNEL",
@@ -211,7 +139,7 @@ func explainVerb() *cobra.Command {
 	patch := c.Flags().Bool("patch", false,
 		"print the recipe as a diff for patch -p0: pragmas and register caps; what can't be written so is named")
 	oneOf(c, "html", "patch")
-	completesKernels(c, builtNames, false)
+	completesKernels(c)
 	return withStore(c, 2, func(store *cache.Store, args []string) error {
 		return explain(store, args[0], *html, *patch)
 	})

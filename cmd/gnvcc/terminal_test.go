@@ -75,7 +75,7 @@ func TestTerminal(t *testing.T) {
 		text, err := cmd.CombinedOutput()
 		return string(text), err
 	}
-	if text, err := run(nil, "C", "dumb", "import", recorded); err != nil {
+	if text, err := run(nil, "C", "dumb", "lock", "--take", recorded); err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "k.cu"),
@@ -85,7 +85,7 @@ func TestTerminal(t *testing.T) {
 	if text, err := run(nil, "C", "dumb", "-arch=sm_90", "-c", "k.cu", "-o", "k.o"); err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
-	lines := [][]string{{"help"}, {"report", "--all"}, {"report", "--all", "-v"},
+	lines := [][]string{{"help"}, {"report", "--all"},
 		{"explain", "wave"}, {"status"}, {"stats"}, {"doctor"}, {"apply"},
 		{"captures"}, {"predict", "k"}}
 	for _, v := range verbs() {

@@ -44,10 +44,9 @@ func groups() []group {
 			{"stats", statsVerb}, {"config", configVerb}, {"doctor", doctorVerb}}},
 		{"Judge changes", []verb{{"compare", compareVerb}, {"judge", judgeVerb},
 			{"bench", benchVerb}}},
-		{"Share them", []verb{{"export", exportVerb}, {"import", importVerb}, {"lock", lockVerb},
+		{"Share them", []verb{{"export", exportVerb}, {"lock", lockVerb},
 			{"push", pushVerb}, {"pull", pullVerb}}},
-		{"Decide by hand", []verb{{"pin", pinVerb}, {"unpin", unpinVerb}, {"ban", banVerb},
-			{"unban", unbanVerb}, {"forget", forgetVerb}}},
+		{"Decide by hand", []verb{{"pin", pinVerb}}},
 		{"Others", []verb{{"clean", cleanVerb}, {"work", workVerb}, {"version", versionVerb},
 			{"help", helpVerb}, {"man", manVerb}, {"completion", completionVerb}}},
 	}

@@ -220,7 +220,7 @@ func (w *walk) learn(dir string) {
 					w.run(dir, "gnvcc", args...)
 					w.machine[code{at, r}] = w.codesIn(filepath.Join(dir, "k.cubin"))[0]
 				}
-				w.run(dir, "gnvcc", "unpin", w.identities[at])
+				w.run(dir, "gnvcc", "pin", w.identities[at], "--none")
 			}
 		}
 	}

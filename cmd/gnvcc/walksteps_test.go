@@ -24,7 +24,7 @@ func (w *walk) step() string {
 		run   func()
 	}{
 		{14, "edit", w.stepEdit}, {26, "build", w.stepBuild}, {8, "nvcc", w.stepNvcc},
-		{9, "pin", w.stepPin}, {3, "unpin", w.stepUnpin}, {2, "ban", w.stepBan},
+		{9, "pin", w.stepPin}, {3, "pin --none", w.stepUnpin}, {2, "pin --without", w.stepBan},
 		{9, "apply", func() { w.stepApply(false) }}, {5, "revert", func() { w.stepApply(true) }},
 		{2, "clean", w.stepClean}, {1, "clean --all", w.stepCleanAll}, {3, "lock", w.stepLock},
 		{3, "move folder", w.stepMoveFolder}, {4, "copy", w.stepCopy}, {2, "copy folder", w.stepCopyFolder},
@@ -102,7 +102,7 @@ func (w *walk) allTasks() []task {
 
 func (w *walk) stepUnpin() {
 	j := pick(w.rng, w.allTasks())
-	if w.verbs([]string{"unpin", w.identities[j]})[0].Code == 0 {
+	if w.verbs([]string{"pin", w.identities[j], "--none"})[0].Code == 0 {
 		delete(w.pins, j)
 		w.note("%v", j)
 	} else {
@@ -110,15 +110,16 @@ func (w *walk) stepUnpin() {
 	}
 }
 
-// stepBan bans a lever for all kernels of a name, or takes that back.
+// stepBan bans a lever for all kernels of a name, or takes back what was decided for them by hand.
 func (w *walk) stepBan() {
 	s, name := w.rng.IntN(sourceCount), ""
 	name = fmt.Sprintf("k%d", s)
 	if lever := w.banned[s]; lever != "" {
-		if w.verbs([]string{"unban", name, lever})[0].Code == 0 {
+		if w.verbs([]string{"pin", name, "--none", "--all"})[0].Code == 0 {
 			delete(w.banned, s)
+			maps.DeleteFunc(w.pins, func(j task, _ string) bool { return j.source == s })
 		}
-	} else if w.verbs([]string{"ban", name, "ld"})[0].Code == 0 {
+	} else if w.verbs([]string{"pin", name, "--without", "ld"})[0].Code == 0 {
 		w.banned[s] = "ld"
 	}
 }

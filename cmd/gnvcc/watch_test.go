@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"gnvcc/bench/watch/script"
 	"gnvcc/cache"
 	"gnvcc/driver/record"
 	"gnvcc/install/kits"
@@ -23,7 +22,7 @@ import (
 // A watched is the script's project, built with real nvcc, on the simulated GPU, with a captured
 // launch of each kernel.
 type watched struct {
-	*script.Project
+	*watchProject
 	t   *testing.T
 	kit kits.Kit
 	tmp string
@@ -43,7 +42,7 @@ func newWatched(t *testing.T, levers string) *watched {
 	scratch := filepath.Join(w.tmp, "tmp")
 	os.Mkdir(scratch, 0o700)
 	store := filepath.Join(w.tmp, "store")
-	w.Project = &script.Project{Gnvcc: gnvcc, Dir: filepath.Join(w.tmp, "project"), Store: store,
+	w.watchProject = &watchProject{Gnvcc: gnvcc, Dir: filepath.Join(w.tmp, "project"), Store: store,
 		Env: append(os.Environ(), kits.Short(),
 			"GNVCC_STORE="+store, "GNVCC_NVCC="+w.kit.Nvcc(), "TMPDIR="+scratch, "GNVCC_STRICT=1",
 			"GNVCC_DEVICE=Simulated", "TERM=dumb",
@@ -163,13 +162,13 @@ func (w *watched) recipes() map[string]string {
 
 // TestWatchScript edits a project of many kernels as people do, with gnvcc watch running: after
 // each edit the right kernels are tuned again, and only they. The compiler is real, the GPU
-// SIMULATED; bench/watch does the same with a real one.
+// SIMULATED.
 func TestWatchScript(t *testing.T) {
-	t.Log("the GPU is simulated (go run ./bench/watch on a GPU machine does the same on a real one)")
+	t.Log("the GPU is simulated")
 	w := newWatched(t, "ld")
 	w.must(w.Start())
 	defer func() { t.Log("\n" + w.Output()) }()
-	edits, built, least := script.Edits(), []int{1, 2, 3, 4, 5, 6, 11}, 10
+	edits, built, least := watchEdits(), []int{1, 2, 3, 4, 5, 6, 11}, 10
 	if !kits.Every() {
 		edits, built, least = edits[:10], []int{2, 4, 5, 6, 11}, 6
 	}
@@ -186,7 +185,7 @@ func TestWatchScript(t *testing.T) {
 		}
 		tuned := map[string]bool{}
 		for _, n := range e.Tuned {
-			tuned[script.Name(n)], want[script.Name(n)] = true, true
+			tuned[watchName(n)], want[watchName(n)] = true, true
 		}
 		for kernel, n := range simLog(w.tmp) {
 			if n != before[kernel] && !tuned[kernel] {
@@ -209,7 +208,7 @@ func TestWatchScript(t *testing.T) {
 		time.Sleep(100 * time.Millisecond)
 	}
 	for _, n := range built { // the other branch's kernel 10 was left behind
-		if w.recipes()[script.Name(n)] == "" {
+		if w.recipes()[watchName(n)] == "" {
 			t.Errorf("k%d is built without a recipe; with one: %q", n, applied)
 		}
 	}
@@ -270,7 +269,7 @@ func TestWatchRests(t *testing.T) {
 	}
 	paused := func(word string) {
 		t.Helper()
-		s, err := w.Until(func(s script.Status) bool { return strings.Contains(s.Paused, word) })
+		s, err := w.Until(func(s watchSeen) bool { return strings.Contains(s.Paused, word) })
 		w.must(err)
 		if s.Idle || len(s.Candidates) > 0 {
 			t.Errorf("%+v", s)
@@ -285,13 +284,13 @@ func TestWatchRests(t *testing.T) {
 	w.must(os.WriteFile(load, []byte("0"), 0o600))
 	tuned := func(kernel string) {
 		t.Helper()
-		s, err := w.Until(func(s script.Status) bool { return s.Idle && len(s.Done) == 1 })
+		s, err := w.Until(func(s watchSeen) bool { return s.Idle && len(s.Done) == 1 })
 		w.must(err)
 		if s.Done[0].Kernel != kernel || s.Done[0].Recipe == "" || len(s.Candidates) != 1 {
 			t.Errorf("%+v", s)
 		}
 	}
-	tuned(script.Name(3))
+	tuned(watchName(3))
 
 	w.must(w.Kill())
 	if out, err := w.gnvcc("watch", "--status"); err == nil ||
@@ -304,8 +303,8 @@ func TestWatchRests(t *testing.T) {
 	before := simLog(w.tmp)
 	w.must(w.Replace("many.cu", "float sum = 5.0f;", "float sum = 5.5f;"))
 	w.must(w.Start())
-	tuned(script.Name(5))
-	if after := simLog(w.tmp); after[script.Name(3)] != before[script.Name(3)] {
+	tuned(watchName(5))
+	if after := simLog(w.tmp); after[watchName(3)] != before[watchName(3)] {
 		t.Error("what was decided before kill -9 was measured again")
 	}
 	w.must(w.Stop())
@@ -340,7 +339,7 @@ func TestWatchRun(t *testing.T) {
 	w.Env = append(w.Env, "TEST_NO_GPU=yes")
 	w.must(w.Start())
 	w.must(w.Replace("many.cu", "float sum = 4.0f;", "float sum = 4.5f;"))
-	s, err := w.Until(func(s script.Status) bool {
+	s, err := w.Until(func(s watchSeen) bool {
 		return len(s.Waiting) == 1 && strings.Contains(s.Waiting[0].Why, "predicted: ")
 	})
 	w.must(err)
@@ -351,7 +350,7 @@ func TestWatchRun(t *testing.T) {
 	w.must(w.Change("many.cu", func(text string) string {
 		return strings.NewReplacer("void k12(", "void last(", "k12<<<", "last<<<").Replace(text)
 	}))
-	_, err = w.Until(func(s script.Status) bool { return len(s.Waiting) == 2 })
+	_, err = w.Until(func(s watchSeen) bool { return len(s.Waiting) == 2 })
 	w.must(err)
 	if _, err := os.Stat(ran); err == nil {
 		t.Error("run before the build")
@@ -373,90 +372,6 @@ func TestWatchRun(t *testing.T) {
 	w.must(w.Stop())
 }
 
-// TestWatchProfiles: a profile that comes into its folder makes what was decided stale: other
-// shapes, other shares; another driver and another GPU do. What is due is tuned again by the
-// profile's weights, on captured launches, each once; what needs other launches waits for a run.
-func TestWatchProfiles(t *testing.T) {
-	kits.Long(t, "TestWatchScript has a watch and its edits, sim/predict and profile/nsight the profiles")
-	t.Log("the GPU is simulated")
-	w := newWatched(t, "ld")
-	w.must(w.Start())
-	put := func(name, text string) {
-		t.Helper()
-		dir := filepath.Join(w.Store, "watch", "profiles")
-		w.must(os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
-	}
-	done := func(s script.Status) (names []string) {
-		for _, d := range s.Done {
-			names = append([]string{d.Kernel}, names...)
-		}
-		return names
-	}
-	tuned := func(what string, want ...int) script.Status {
-		t.Helper()
-		var names []string
-		for _, n := range want {
-			names = append(names, script.Name(n))
-		}
-		s, err := w.Until(func(s script.Status) bool { return s.Idle && len(s.Done) >= len(want) })
-		w.must(err)
-		if !slices.Equal(done(s), names) {
-			t.Errorf("%s: tuned %q, want %q", what, done(s), names)
-		}
-		return s
-	}
-	again := func(env ...string) {
-		t.Helper()
-		w.must(w.Stop())
-		w.Env = append(w.Env, env...)
-		w.must(w.Start())
-	}
-	row := func(n, ns int, shape string) string {
-		return fmt.Sprintf("%q,%q,%q,\"(256, 1, 1)\"\n", script.Name(n), fmt.Sprint(ns), shape)
-	}
-	const head = "\"Kernel Name\",\"gpu__time_duration.sum\",\"Grid Size\",\"Block Size\"\n"
-	// Kernels that nobody has tuned: by the profile two of them are worth it, in its order.
-	put("first.csv", head+row(2, 300, "(16384, 1, 1)")+row(1, 695, "(16384, 1, 1)")+
-		row(5, 5, "(16384, 1, 1)"))
-	tuned("first", 1, 2)
-	put("broken.csv", "no profile\n")
-	// One of them in a shape that is not captured, beside the one that was measured.
-	put("second.csv", head+row(1, 50, "(16384, 1, 1)")+row(1, 50, "(77, 1, 1)"))
-	s, err := w.Until(func(s script.Status) bool { return len(s.Waiting) == 1 && s.Idle })
-	w.must(err)
-	if x := s.Waiting[0]; !strings.Contains(x.Why, "launched as [77 1 1] x [256 1 1]") ||
-		len(s.Done) != 2 {
-		t.Errorf("%+v", s)
-	}
-	w.must(os.Remove(filepath.Join(w.Store, "watch", "profiles", "second.csv")))
-	// The next watch finds nothing to do: what was decided after a profile stands.
-	again()
-	tuned("as before")
-	again("TEST_DRIVER=601.1")
-	tuned("another driver where decisions know none")
-	put("third.csv", head+row(2, 500, "(16384, 1, 1)")+row(3, 1000, "(16384, 1, 1)"))
-	tuned("third", 3) // k2 has the shape and the share that it had
-	again("TEST_DRIVER=601.2")
-	tuned("another driver", 3)
-	again()
-	tuned("the same driver")
-	again("TEST_DEVICE=Simulated B200")
-	s, err = w.Until(func(s script.Status) bool { return s.Idle && len(s.Waiting) > 0 })
-	w.must(err)
-	if !strings.Contains(s.Waiting[0].Why, "captured on Simulated H200, this is Simulated B200") ||
-		len(s.Done) > 0 {
-		t.Errorf("another GPU: %+v", s)
-	}
-	log, err := os.ReadFile(filepath.Join(w.Store, "watch", "log"))
-	w.must(err)
-	for _, want := range []string{"broken.csv", "with driver 601.1, this is 601.2"} {
-		if !strings.Contains(string(log), want) {
-			t.Errorf("the log has no %q", want)
-		}
-	}
-	w.must(w.Stop())
-}
-
 // TestWatchUpgrade: another toolkit in the place of the first one makes all kernels others: they
 // are tuned by weight, each once.
 func TestWatchUpgrade(t *testing.T) {
@@ -472,13 +387,13 @@ func TestWatchUpgrade(t *testing.T) {
 	w.must(os.Symlink(filepath.Dir(filepath.Dir(newer.Nvcc())), link))
 	w.must(w.Stop())
 	w.must(w.Start()) // or five minutes later, when all files are looked at
-	s, err := w.Until(func(s script.Status) bool { return s.Idle && len(s.Done) > 0 })
+	s, err := w.Until(func(s watchSeen) bool { return s.Idle && len(s.Done) > 0 })
 	w.must(err)
-	if len(s.Done) != script.Kernels {
+	if len(s.Done) != watchKernels {
 		t.Fatalf("%d kernels were tuned again: %+v", len(s.Done), s)
 	}
 	for i, d := range s.Done { // the last one first; kernel n takes n seconds of the run
-		if d.Kernel != script.Name(i+1) {
+		if d.Kernel != watchName(i+1) {
 			t.Errorf("as number %d %s was tuned", len(s.Done)-i, d.Kernel)
 		}
 	}
@@ -486,13 +401,13 @@ func TestWatchUpgrade(t *testing.T) {
 }
 
 // TestWatchOn: edited kernels are searched by workers of this machine, and by Slurm's from a
-// machine without a GPU; the shared folder is empty afterwards.
+// machine without a GPU.
 func TestWatchOn(t *testing.T) {
 	kits.Long(t, "TestWork has workers, TestWatchScript a watch")
 	t.Log("the GPU is simulated; Slurm is not")
 	w := newWatched(t, "ld")
 	w.Env = append(w.Env, "TEST_WORKER=Simulated H200/580.1")
-	for _, on := range []string{"k8s:n=1,image=i,claim=c,dir=/d", "local:n=1"} {
+	for _, on := range []string{"local:n=1"} {
 		if out, err := w.gnvcc("watch", "--on", on); err == nil || !strings.Contains(out, "--on ") {
 			t.Errorf("--on %s: %v: %s", on, err, out)
 		}
@@ -500,7 +415,7 @@ func TestWatchOn(t *testing.T) {
 	searches := func(t *testing.T, on string, kernel int) {
 		w.Watch = []string{"--on", on}
 		w.must(w.Start())
-		r, err := w.Do(script.Constant(kernel, 7))
+		r, err := w.Do(watchConstant(kernel, 7))
 		if e := w.Stop(); err == nil {
 			err = e
 		}
@@ -508,27 +423,22 @@ func TestWatchOn(t *testing.T) {
 		if err != nil || r.Wrong != "" {
 			t.Fatalf("%v: %s\n%s\n%s", err, r.Wrong, w.Output(), log)
 		}
-		if simLog(w.tmp)[script.Name(kernel)] == 0 || strings.Contains(string(log), "on this machine") {
+		if simLog(w.tmp)[watchName(kernel)] == 0 || strings.Contains(string(log), "on this machine") {
 			t.Errorf("no worker has searched:\n%s\n%s", w.Output(), log)
 		}
 		all := w.decisions()
 		if !slices.ContainsFunc(all, func(d cache.Decision) bool {
-			return d.Kernel == script.Name(kernel) &&
+			return d.Kernel == watchName(kernel) &&
 				strings.Contains(d.Evidence.Note, "captured before the kernel was edited")
 		}) {
-			t.Errorf("there is no decision on %s: %+v\n%s", script.Name(kernel), all, log)
+			t.Errorf("there is no decision on %s: %+v\n%s", watchName(kernel), all, log)
 		}
 	}
 	t.Run("local", func(t *testing.T) { searches(t, "local:gpus=1", 3) })
 	t.Run("Slurm", func(t *testing.T) {
 		c := startCluster(t)
-		shared := filepath.Join(w.tmp, "shared")
-		w.must(os.Mkdir(shared, 0o700))
 		w.must(os.MkdirAll(filepath.Join(w.Store, "agent"), 0o700)) // nobody builds one for the simulated GPU
 		w.Env = append(w.Env, "PATH="+c.bin+":"+os.Getenv("PATH"), "TEST_NO_GPU=but workers")
-		searches(t, "slurm:n=1,partition=gpu,dir="+shared, 5)
-		if left, _ := os.ReadDir(shared); len(left) > 0 {
-			t.Errorf("%v are left in the shared folder", left)
-		}
+		searches(t, "slurm:n=1,partition=gpu", 5)
 	})
 }

@@ -164,7 +164,7 @@ func (l *looking) maker(list []*rerun) *rerun {
 
 // look finds out what the files of a command hold.
 func (l *looking) look(r *rerun) {
-	files := record.Writes(r.command)
+	files, hidden := record.Writes(r.command), false
 	for _, path := range files {
 		codes, err := l.at(path)
 		switch {
@@ -173,12 +173,15 @@ func (l *looking) look(r *rerun) {
 		case errors.Is(err, witness.ErrNone):
 			r.strange = fmt.Sprintf("%s is not what its recorded command gives (%v); build it again with "+
 				"gnvcc", path, err)
+		case errors.Is(err, witness.ErrHidden):
+			hidden = true
+			r.strange = fmt.Sprintf("%s: %v; build it again with gnvcc", path, err)
 		case err != nil:
 			r.strange = err.Error()
 		}
 		r.codes = append(r.codes, codes...)
 	}
-	if r.gone && len(r.codes) == 0 {
+	if (r.gone || hidden) && len(r.codes) == 0 { // what was built last is the best that can be said
 		r.newest(l.store)
 		return
 	}
@@ -212,6 +215,7 @@ func (r *rerun) explain(program bool) {
 			r.units = append(r.units, slices.DeleteFunc(mine, func(a cache.Assembly) bool {
 				return a.PTX != mine[0].PTX
 			}))
+		case len(c.Built) == 0 && c.Own(): // nothing is to be built otherwise
 		case !program || slices.ContainsFunc(c.Kernels, func(k string) bool { return names[k] }):
 			r.unknown = append(r.unknown, c)
 		}

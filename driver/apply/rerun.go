@@ -71,6 +71,9 @@ func (b *beside) build(ctx context.Context) error {
 	var was *result
 	var stamps string
 	if known == nil {
+		if left, ok := memoLeft.Get(b.store, b.rerun.hash); ok && left.Stamps == b.stamps(left.Files) {
+			return fmt.Errorf("%w: %s", errLeft, left.Why)
+		}
 		if was, err = b.proof(ctx); err != nil {
 			return err
 		}
@@ -119,26 +122,56 @@ func (b *beside) proof(ctx context.Context) (*result, error) {
 			return nil, fmt.Errorf("read what the command wrote: %w", err)
 		}
 		if !equalOutputs(present, again) {
-			return nil, fmt.Errorf("%w: %s", errLeft, b.differs(was, f.to))
+			return nil, fmt.Errorf("%w: %s", errLeft, b.differs(ctx, was, f))
 		}
 		b.looked[f.to] = cache.Hash(present)
 	}
 	return was, nil
 }
 
-// differs says why a file is not what its command gives.
-func (b *beside) differs(was *result, path string) string {
+// memoLeft keeps why a command's output was left alone, by the command.
+const memoLeft cache.Memos[leftAlone] = "left"
+
+// A leftAlone says so for as long as none of some files is written: the next apply compiles nothing
+// to find it out again.
+type leftAlone struct {
+	Files       []string
+	Stamps, Why string
+}
+
+// differs says why a file is not what its command gives: the command may give something else each
+// time.
+func (b *beside) differs(ctx context.Context, was *result, f written) (why string) {
+	files := append(was.left.Sources, f.to, b.rerun.command.Nvcc, b.self)
+	stamps := b.stamps(files)
+	defer func() { memoLeft.Put(b.store, b.rerun.hash, leftAlone{files, stamps, why}) }()
 	var seen []string
 	for _, n := range was.left.Notes {
 		seen = append(seen, n.Assembly.PTX)
 	}
+	nvcc, err1 := os.Stat(b.rerun.command.Nvcc)
+	output, err2 := os.Stat(f.to)
+	if err1 == nil && err2 == nil && nvcc.ModTime().After(output.ModTime()) {
+		return b.rerun.command.Nvcc + " was changed after " + f.to + " was built; build it again with gnvcc"
+	}
 	for _, a := range b.rerun.assemblies() {
 		if !slices.Contains(seen, a.PTX) {
-			return "a source of " + path + " has changed since it was built; the next build makes it"
+			return "a source of " + f.to + " has changed since it was built; the next build makes it"
 		}
 	}
-	return path + " is not what its recorded command gives (another command or another tool has " +
-		"written it since, a source was edited, or gnvcc was changed); build it again with gnvcc"
+	if again, err := b.run(ctx, b.rerun.built()); err == nil {
+		for _, g := range again.files {
+			one, err1 := os.ReadFile(f.from)
+			two, err2 := os.ReadFile(g.from)
+			if g.to == f.to && err1 == nil && err2 == nil && !equalOutputs(one, two) {
+				return "two runs of the command that makes " + f.to + " differ (__TIME__, for one), so that " +
+					"it can't be known whether the file is its own; build it again with gnvcc"
+			}
+		}
+	}
+	return f.to + " is not what its recorded command gives (another command or another tool has " +
+		"written it since, a source was edited, it holds a date, or gnvcc was changed); build it again " +
+		"with gnvcc"
 }
 
 // run runs the command once, as its user did but for its outputs and its recipes.

@@ -97,7 +97,7 @@ func (kn *Known) banned(kernel, identity string) []string {
 func forbidden(r recipe.Recipe, banned []string) error {
 	for _, lever := range banned {
 		if rewrite.Uses(r, lever) {
-			return fmt.Errorf("the lever %s is banned for this kernel (gnvcc ban)", lever)
+			return fmt.Errorf("the lever %s is banned for this kernel (gnvcc pin --without)", lever)
 		}
 	}
 	return nil

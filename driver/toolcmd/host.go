@@ -16,12 +16,23 @@ type Host struct {
 	Preprocess []string // the same command, preprocessing to standard output
 }
 
-// hostTable has the options whose value is the next word, and those that change the code and
-// neither read nor write a file. Not here, and so left to the compiler: -o twice, -g, whatever
-// names a file.
+// hostReads is made of options that read files, or change what is kept of a compile; they write no
+// file, and give the same each time.
+const hostReads does = 1
+
+// hostTable has the options whose value is the next word, and those that write no file but the
+// output; most change the code and read none either. Not here, and so nothing that gnvcc runs again:
+// whatever names a file that is written, and what differs from run to run (-gz, -gsplit-dwarf,
+// -flto, --coverage).
 var hostTable = sync.OnceValue(func() *table {
 	t := new(table)
 	t.exactly(option{value: true}, `-o -x -I -isystem -iquote -idirafter -D -U`)
+	t.exactly(option{value: true, does: hostReads}, `
+		-include -imacros -isysroot -iprefix -iwithprefix -L -l -B -z -u -T -Xlinker -Xassembler`)
+	t.exactly(option{does: hostReads}, `
+		-g -g1 -g2 -g3 -ggdb -ggdb1 -ggdb2 -ggdb3 -gdwarf -gdwarf-2 -gdwarf-3 -gdwarf-4 -gdwarf-5
+		-gstrict-dwarf -gno-strict-dwarf -pg -p -shared -static -static-libgcc -static-libstdc++ -pie
+		-rdynamic -s -nostdlib -nostdinc -nostdinc++ -nodefaultlibs -nostartfiles`)
 	t.exactly(option{}, `
 		-c -pipe -pthread -ansi -pedantic -pedantic-errors -w -g0
 		-fPIC -fpic -fPIE -fpie -fopenmp -fopenmp-simd -fexceptions -frtti -fpermissive
@@ -42,10 +53,6 @@ var hostPrefixes = []string{
 	"-ffp-contract=", "-finline-limit=", "-falign-", "-fexcess-precision=", "-fmessage-length=",
 }
 
-// hostFiles begin options that look like one of hostPrefixes, and hand words on to a program that
-// may do anything with them.
-var hostFiles = []string{"-Wa,", "-Wp,", "-Wl,"}
-
 // ReadHost reads the arguments of the host compiler. The error says why the command is left to it.
 func ReadHost(args []string) (*Host, error) {
 	c := &Host{Args: args, In: -1, Out: -1}
@@ -61,7 +68,7 @@ func ReadHost(args []string) (*Host, error) {
 				odd = cmp.Or(odd, fmt.Errorf("two inputs, %q and %q: %w", args[c.In], w.text, ErrAside))
 			}
 			c.In = w.index
-		case !w.known && !plainHost(w.text):
+		case !w.known && !plainHost(w.text), w.does == hostReads:
 			odd = cmp.Or(odd, fmt.Errorf("%s is not among the options that are known to touch no file: %w",
 				w.text, ErrAside))
 		case w.name == "-c":
@@ -91,6 +98,9 @@ func ReadHost(args []string) (*Host, error) {
 // plainHost tells whether an option begins like one that is known to read and write no file that
 // the preprocessed text does not show.
 func plainHost(option string) bool {
-	begins := func(prefix string) bool { return strings.HasPrefix(option, prefix) }
-	return slices.ContainsFunc(hostPrefixes, begins) && !slices.ContainsFunc(hostFiles, begins)
+	if len(option) > 2 && strings.Contains("-Wa-Wl-Wp", option[:3]) && strings.ContainsAny(option, ", ") ||
+		option == "-mllvm" {
+		return false // another program's words: -Wa,-al=file
+	}
+	return slices.ContainsFunc(hostPrefixes, func(p string) bool { return strings.HasPrefix(option, p) })
 }

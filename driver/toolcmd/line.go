@@ -1,6 +1,7 @@
 package toolcmd
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,7 +16,7 @@ import (
 // A Line is one command line of nvcc, read.
 type Line struct {
 	Query      bool // prints something and compiles nothing: --version, --dryrun, -E, -M, ...
-	Shows      bool // prints its steps' commands: -v
+	Shows      bool // prints its steps' commands, or what they take: -v, --fdevice-time-trace
 	Prefix     bool // has a prefix of the user's own for one of our steps
 	HostPrefix bool // has one for the host compiler
 	Steps      bool // can have one of our steps
@@ -28,22 +29,25 @@ type Line struct {
 
 	Keeps bool   // keeps files between the steps, under names of the user's choice
 	Sides int    // options that name a file which is written besides the output
-	Stray string // a word for a host tool by which that writes one
+	Stray string // a word for another tool that may make it write one (handed.go)
 
-	cuda bool   // -x cu
-	dir  string // where option files are looked for; "": the working directory
+	cuda     bool     // -x cu
+	forwards bool     // unknown options go to the host compiler
+	unknown  []string // options that are not in the table
+	dir      string   // where option files are looked for; "": the working directory
 }
 
 // What is made of nvcc's options.
 const (
-	lineQuery  does = iota + 1 // nvcc compiles nothing that we have a step in
-	lineShows                  // it prints its steps' commands
-	lineKeeps                  // it keeps files between the steps
-	linePhase                  // the last phase
-	linePrefix                 // puts words in front of one of our steps
-	lineHost                   // puts words in front of the host compiler
-	lineSide                   // names a file that is written besides the output
-	linePassed                 // hands words on to a host tool
+	lineQuery    does = iota + 1 // nvcc compiles nothing that we have a step in
+	lineShows                    // it prints its steps' commands, or what they take
+	lineKeeps                    // it keeps files between the steps
+	linePhase                    // the last phase
+	linePrefix                   // puts words in front of one of our steps
+	lineHost                     // puts words in front of the host compiler
+	lineSide                     // names a file that is written besides the output
+	linePassed                   // hands words on to another tool
+	lineForwards                 // hands unknown options on to the host compiler
 )
 
 // lineTable has nvcc's options that take a value, from nvcc --help of 11.8 to 13.5, and from the
@@ -58,9 +62,7 @@ var lineTable = sync.OnceValue(func() *table {
 		archiver-binary/arbin cudart cudadevrt libdevice-directory/ldir target-directory/target-dir
 		cl-version use-local-env-cl optimization-info/opt-info optimize/O Ofast-compile/Ofc dopt
 		ftemplate-backtrace-limit ftemplate-depth x std stdlib machine/m apply-controls
-		cicc-options/Xcicc cudafe-options/Xcudafe ptxas-options/Xptxas fatbin-options/Xfatbin
-		nvlink-options/Xnvlink nvasm-options/Xnvasm nvdisasm-options/Xnvdisasm
-		nvprune-options/Xnvprune tileiras-options/Xtileiras threads/t split-compile
+		threads/t split-compile
 		split-compile-extended fdevice-time-trace-granularity keep-dir run-args
 		input-drive-prefix/idp dependency-drive-prefix/ddp drive-prefix/dp
 		dependency-target-name/MT gpu-architecture/arch gpu-code/code generate-code/gencode
@@ -70,9 +72,13 @@ var lineTable = sync.OnceValue(func() *table {
 		device-stack-protector compress-mode frandom-seed sanitize fdevice-sanitize
 		version-ident/dQ device-entity-has-hidden-visibility tile-preview fmax-errors
 		tool-name options-file/optf brief-diagnostics/brief-diag static-global-template-stub`)
-	t.add(option{value: true, does: lineSide}, `dependency-output/MF time fdevice-time-trace`)
+	t.add(option{value: true, does: lineSide}, `dependency-output/MF time`)
+	t.add(option{value: true, does: lineShows}, `fdevice-time-trace`)
 	t.add(option{value: true, does: linePassed}, `
-		compiler-options/Xcompiler linker-options/Xlinker archive-options/Xarchive`)
+		compiler-options/Xcompiler linker-options/Xlinker archive-options/Xarchive
+		cicc-options/Xcicc cudafe-options/Xcudafe ptxas-options/Xptxas fatbin-options/Xfatbin
+		nvlink-options/Xnvlink nvasm-options/Xnvasm nvdisasm-options/Xnvdisasm
+		nvprune-options/Xnvprune tileiras-options/Xtileiras`)
 	t.add(option{value: true, does: linePrefix}, `
 		all-prefix cicc-prefix cudafe-prefix ptxas-prefix nvlink-prefix`)
 	t.add(option{value: true, does: lineHost}, `cpp-prefix`)
@@ -85,7 +91,28 @@ var lineTable = sync.OnceValue(func() *table {
 	t.add(option{does: linePhase}, `
 		compile/c device-c/dc device-w/dw ptx cubin fatbin cuda optix-ir ltoir device-link/dlink lib
 		link run`)
-	t.add(option{}, `generate-line-info/lineinfo`) // it is no -l with a library's name
+	t.add(option{does: lineForwards}, `
+		forward-unknown-opts forward-unknown-to-host-compiler forward-unknown-to-host-linker`)
+	// The others without a value. They matter where unknown ones go to the host compiler, and some
+	// would be -l, -m or -D with a value.
+	t.add(option{}, `
+		Wconversion Wdefault-stream-launch Wext-lambda-captures-this Wmissing-launch-bounds
+		Wno-deprecated-declarations Wno-deprecated-gpu-targets Wreorder allow-unsupported-compiler
+		augment-host-linker-script/aug-hls compile-as-tools-patch/astoolspatch concat debug/g
+		device-debug/G disable-warnings/w display-error-number/err-no dlink-time-opt/dlto
+		dont-use-profile/noprof enable-tile expt-extended-lambda expt-relaxed-constexpr
+		extended-lambda extensible-whole-program/ewp extra-device-vectorization
+		fdevice-syntax-only force-cl-env-setup gen-opt-lto
+		generate-dependencies-with-compile/MD generate-dependency-targets/MP
+		generate-line-info/lineinfo generate-nonsystem-dependencies-with-compile/MMD
+		host-relocatable-link/r jobserver keep-device-functions lto m32 m64 no-align-double
+		no-compress no-device-link/nodlink no-display-error-number/no-err-no no-exceptions/noeh
+		no-host-device-initializer-list/nohdinitlist no-host-device-move-forward/nohdmoveforward
+		objdir-as-tempdir/objtemp profile/pg prune relocatable-link/r
+		relocatable-ptx/reloc-ptx resource-usage/res-usage restrict
+		safety-compatibility/safety-compat shared simt-only skip-ptx-semantics-check
+		source-in-ptx/src-in-ptx tile-only tilebc tilecubin tilefatbin use-local-env use_fast_math
+		utf-8`)
 	return t
 })
 
@@ -187,9 +214,12 @@ func (l *Line) take(w word, depth int) {
 	case lineSide:
 		l.Sides++
 	case linePassed:
-		if l.Stray == "" {
-			l.Stray = strayWord(w.value)
-		}
+		l.Stray = cmp.Or(l.Stray, strayWord(w.name, w.value))
+	case lineForwards:
+		l.forwards = true
+	}
+	if !w.known {
+		l.unknown = append(l.unknown, w.text)
 	}
 	switch w.name {
 	case "output-file":
@@ -232,6 +262,9 @@ func (l *Line) file(names string, depth int) {
 
 // settle draws the conclusions.
 func (l *Line) settle() {
+	if l.forwards {
+		l.Stray = cmp.Or(l.Stray, strayHost(l.unknown))
+	}
 	if len(l.Inputs) == 0 || l.Query {
 		return
 	}

@@ -44,7 +44,7 @@ var ptxasTable = sync.OnceValue(func() *table {
 		Ofast-compile/Ofc enable-func-clone-sc`)
 	t.add(option{value: true, does: ptxasPrints}, `split-compile`)
 	t.add(option{value: true, does: ptxasAside}, `
-		options-file/optf input-as-string/ias entry/e apply-controls fdevice-time-trace`)
+		options-file/optf input-as-string/ias entry/e apply-controls`)
 	t.add(option{}, `
 		compile-only/c device-debug/g disable-optimizer-constants/disable-optimizer-consts
 		dont-merge-basicblocks/no-bb-merge extensible-whole-program/ewp legacy-bar-warp-wide-behavior

@@ -4,30 +4,20 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strings"
 )
 
 // Redirecting: a command's arguments changed so that it writes elsewhere. What writes files that
 // can't be sent elsewhere with certainty is not run again at all: the error says so.
-
-// strays begin words for host tools by which these write files of their own choice.
-var strays = []string{
-	"-M", "-Wp,-M", "-o", "-save-temps", "--save-temps", "-fdump-", "-aux-info", "-time=", "-dump",
-	"-Wl,-Map", "-Wl,--Map", "-Wl,-o", "-Wl,--dependency-file", "-Wl,--out-implib", "-Map", "--Map",
-	"--dependency-file", "--out-implib", "-Wa,-a", "-Wa,--MD", "-fprofile-", "-fauto-profile",
-}
 
 // Redirect gives the arguments for writing into out, with side files in side. l is the whole line.
 func (l *Line) Redirect(args []string, out, side string) ([]string, error) {
 	switch {
 	case l.Phase == "run":
 		return nil, fmt.Errorf("it runs the program that it builds (-run)")
-	case l.Keeps:
-		return nil, fmt.Errorf("it keeps files between the steps (--keep)")
 	case l.Options != "":
 		return nil, fmt.Errorf("an option file: %s", l.Options)
 	case l.Stray != "":
-		return nil, fmt.Errorf("%s writes a file of its own", l.Stray)
+		return nil, fmt.Errorf("%s may write another file, or something else each time: apply does not know it", l.Stray)
 	}
 	dir := l.dir
 	if !filepath.IsAbs(dir) {
@@ -50,6 +40,8 @@ func (l *Line) Redirect(args []string, out, side string) ([]string, error) {
 			done++
 		case w.name == "output-directory":
 			value, odir = out, true
+		case w.name == "keep-dir":
+			continue
 		case w.does == lineSide:
 			value = filepath.Join(side, fmt.Sprintf("side%d", sides))
 			sides++
@@ -64,6 +56,9 @@ func (l *Line) Redirect(args []string, out, side string) ([]string, error) {
 	}
 	if l.Output == "" && !odir {
 		words = append(words, "-odir", out)
+	}
+	if l.Keeps { // an object shows the folder only where the host compiler's -g writes it down
+		words = append(words, "--keep-dir", side)
 	}
 	return words, nil
 }
@@ -101,23 +96,4 @@ func (l *Line) Place() string {
 		return filepath.Dir(Inside(l.dir, l.Output))
 	}
 	return Inside(l.dir, l.OutDir)
-}
-
-// strayWord gives the first of a list of words, as -Xcompiler has it, that writes a file.
-func strayWord(value string) string {
-	separates := func(c rune) bool { return strings.ContainsRune(", \t\"'", c) }
-	words := strings.FieldsFunc(value, separates)
-	for i, word := range words {
-		if word == "-Wp" || word == "-Wl" || word == "-Wa" { // -Wl,-Map=x, cut at its comma
-			if i+1 < len(words) {
-				word += "," + words[i+1]
-			}
-		}
-		for _, s := range strays {
-			if strings.HasPrefix(word, s) {
-				return word
-			}
-		}
-	}
-	return ""
 }

@@ -14,14 +14,13 @@ import (
 
 // A Notebook is what is remembered of one kernel identity on one configuration, device and driver.
 type Notebook struct {
-	Identity string // of the kernel: its name is a hash, and gnvcc forget has to find it
+	Identity string // of the kernel: its name is a hash, and gnvcc pin --forget has to find it
 	Trials   []*policy.Trial
 	Done     bool // the search had ended by itself, not by its budget
 	Cost     cache.Cost
 
-	Exhaustive *cache.Exhaustive `json:",omitempty"`
-	Curve      []cache.Degree    `json:",omitempty"`
-	Counts     *cache.Counts     `json:",omitempty"` // of one launch of it
+	Curve  []cache.Degree `json:",omitempty"`
+	Counts *cache.Counts  `json:",omitempty"` // of one launch of it
 }
 
 // Key names it. What was found with leave to approximate is kept apart from what was found without

@@ -3,7 +3,7 @@
 // kernels.
 //
 // cmd may call it. page.go gathers the values, why.go says in a sentence what a recipe changes,
-// draw.go and predicted.go make the pictures (SVG, by hand), page.html and page.css are the page;
-// list.go has the same as CSV and Markdown; compare.go what has changed since. All text goes
-// through html/template, which escapes it: kernels' names and notes are other people's words.
+// draw.go and predicted.go make the pictures (SVG, by hand), page.html and page.css are the page.
+// All text goes through html/template, which escapes it: kernels' names and notes are other
+// people's words.
 package page

@@ -226,14 +226,3 @@ func (s *Sensitivity) picture() []string {
 	}
 	return out
 }
-
-// sensitive writes the class; with the picture if that is wanted.
-func (p *printer) sensitive(e Entry) {
-	if e.Cache == nil {
-		return
-	}
-	p.filled("  ", fmt.Sprintf("%s: %s", policy.Shorten(e.Kernel, columns-2), e.Cache))
-	for _, line := range e.Cache.picture() {
-		p.line("    %s", line)
-	}
-}

@@ -46,9 +46,6 @@ func Explain(w io.Writer, e Entry) {
 			}
 		}
 		p.line("  results     %s", checked(e))
-		if text := EnergyText(e); text != "" {
-			p.line("  energy      %s", strings.TrimLeft(strings.TrimPrefix(text, "energy"), ": "))
-		}
 		if e.Untaken != "" {
 			p.line("  not built   %s", e.Untaken)
 		}
@@ -95,7 +92,7 @@ func Explain(w io.Writer, e Entry) {
 		}
 	}
 	p.single(w, e)
-	p.tried(e, 0)
+	p.tried(e)
 	p.curve(e)
 }
 
@@ -121,19 +118,15 @@ func (p *printer) levels(e Entry) {
 		Region: region, Default: ev.Default.Registers, Chosen: ev.Chosen.Registers}.String(), "\n"))
 }
 
-// tried prints the candidates, fastest first; most bounds them, 0: all.
-func (p *printer) tried(e Entry, most int) {
+// tried prints the candidates, fastest first.
+func (p *printer) tried(e Entry) {
 	all := e.Decision.Evidence.Tried
 	if len(all) == 0 {
 		return
 	}
 	p.line("")
 	p.line("  tried at %s:", e.Kernel)
-	for i, t := range all {
-		if most > 0 && i == most {
-			p.line("    and %d more", len(all)-most)
-			break
-		}
+	for _, t := range all {
 		up := "not measured"
 		if t.Ratio > 0 {
 			up = fmt.Sprintf("%.3fx", 1/t.Ratio)

@@ -1,44 +1,34 @@
 package report
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 
 	"gnvcc/cache"
 )
 
-// Read reads the decisions of a report in JSON: an object with a version, or the list that gnvcc
-// printed before there was one.
+// Read reads the decisions of a report in JSON.
 func Read(text []byte) ([]cache.Decision, error) {
-	type entry struct {
-		Decision *cache.Decision `json:"decision"`
-	}
 	var r struct {
 		Format  string
 		Version int
-		Kernels []entry
+		Kernels []struct{ Decision *cache.Decision }
 	}
-	var err error
-	if bytes.HasPrefix(bytes.TrimSpace(text), []byte("[")) {
-		err = json.Unmarshal(text, &r.Kernels)
-	} else if err = json.Unmarshal(text, &r); err == nil {
-		switch {
-		case r.Format != "gnvcc-report":
-			err = fmt.Errorf("its format is %q", r.Format)
-		case r.Version > 1:
-			err = fmt.Errorf("it has version %d of the format, and this gnvcc reads up to 1", r.Version)
-		}
-	}
-	if err != nil {
+	if err := json.Unmarshal(text, &r); err != nil {
 		return nil, err
 	}
+	switch {
+	case r.Format != "gnvcc-report":
+		return nil, fmt.Errorf("its format is %q", r.Format)
+	case r.Version != 1:
+		return nil, fmt.Errorf("it has version %d of the format, and this gnvcc reads 1", r.Version)
+	}
 	var out []cache.Decision
-	for i, e := range r.Kernels {
-		if e.Decision == nil {
+	for i, k := range r.Kernels {
+		if k.Decision == nil {
 			return nil, fmt.Errorf("entry %d has no decision", i)
 		}
-		out = append(out, *e.Decision)
+		out = append(out, *k.Decision)
 	}
 	return out, nil
 }

@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"regexp"
 	"sort"
 
 	"gnvcc/cache"
 	"gnvcc/policy"
+	"gnvcc/policy/check"
 	"gnvcc/policy/lever"
 	"gnvcc/rewrite"
 	"gnvcc/rewrite/ptx"
@@ -22,8 +22,6 @@ import (
 
 // Options say what to show.
 type Options struct {
-	Verbose bool                       // what was tried and why it was refused, too
-	Kernel  *regexp.Regexp             // only these, explained in full; nil: all
 	Untaken func(cache.Decision) error // why no build takes a recipe; nil: not asked
 	Place   func(cache.Decision) Place // where a kernel comes from; nil: not asked
 }
@@ -203,14 +201,11 @@ func byGain(entries []Entry) {
 	})
 }
 
-// Entries sums decisions up, those on kernels that are asked for, by the time that they save.
+// Entries sums decisions up, by the time that they save.
 func (o Options) Entries(decisions []cache.Decision) []Entry {
 	entries := []Entry{}
 	for _, d := range decisions {
-		if e := o.Entry(d); o.Kernel == nil || o.Kernel.MatchString(d.Kernel) ||
-			o.Kernel.MatchString(e.Kernel) {
-			entries = append(entries, e)
-		}
+		entries = append(entries, o.Entry(d))
 	}
 	byGain(entries)
 	return entries
@@ -218,32 +213,11 @@ func (o Options) Entries(decisions []cache.Decision) []Entry {
 
 // Write writes decisions as a table. Kernels whose recipes save most time stand first.
 func Write(w io.Writer, decisions []cache.Decision, o Options) error {
-	entries := o.Entries(decisions)
 	p := &printer{w: w}
-	switch {
-	case len(decisions) == 0:
+	if len(decisions) == 0 {
 		p.line("nothing decided yet: gnvcc tune -- ./app finds recipes for a program built with gnvcc")
-	case len(entries) == 0:
-		p.line("no such kernel (%d known: gnvcc report)", len(decisions))
-	case o.Kernel != nil:
-		for i, e := range entries {
-			if i > 0 {
-				p.line("")
-			}
-			Explain(w, e)
-		}
-	default:
-		p.table(entries, o.Verbose)
-		if o.Verbose {
-			p.lists(entries)
-			p.classes(entries)
-			for _, e := range entries {
-				if len(e.Decision.Evidence.Tried) > 0 {
-					p.tried(e, 0)
-				}
-				p.curve(e)
-			}
-		}
+	} else {
+		p.table(o.Entries(decisions))
 	}
 	return p.err
 }
@@ -255,19 +229,6 @@ func registersOf(e Entry) string {
 	}
 	return arrow(fmt.Sprint(e.Decision.Evidence.Default.Registers),
 		fmt.Sprint(e.Decision.Evidence.Chosen.Registers))
-}
-
-// classes tells the L1 sensitivity of kernels.
-func (p *printer) classes(entries []Entry) {
-	begun := false
-	for _, e := range entries {
-		if e.Cache != nil && !begun {
-			begun = true
-			p.line("")
-			p.line("L1 cache:")
-		}
-		p.sensitive(e)
-	}
 }
 
 // unmeasured sorts out the entries whose recipes the user gave, and those that were predicted.
@@ -325,6 +286,10 @@ func checked(e Entry) string {
 		return "exact by construction; same bits on " + on
 	case e.Decision.Exactness != rewrite.Checked.String():
 		return "within the bound on " + on
+	}
+	if why := check.Sentence(e.Decision.Evidence.Launches, e.Varied); why != "" &&
+		e.Decision.Evidence.Locked == nil {
+		on += " (" + why + ")"
 	}
 	return "same bits on " + on
 }

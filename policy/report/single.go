@@ -33,9 +33,8 @@ type Single struct {
 	Refused   int         `json:"refused"`
 	OtherBits int         `json:"otherBits"` // of the refused
 	// the first one's recipe and reason, other bits before all else: with allocation and element
-	Refusal string      `json:"refusal,omitempty"`
-	Why     string      `json:"why,omitempty"` // nothing was measured: why
-	refused cache.Trial // that of Refusal
+	Refusal string `json:"refusal,omitempty"`
+	Why     string `json:"why,omitempty"` // nothing was measured: why
 }
 
 // singles sums up a decision's evidence, the most gaining lever first, those without a figure last.
@@ -67,7 +66,7 @@ func singles(d *cache.Decision) []Single {
 			s.Refused++
 			other := t.Because == cache.OtherBits
 			if s.Refusal == "" || other && s.OtherBits == 0 {
-				s.refused, s.Refusal = t, t.Recipe+": "+t.Refused
+				s.Refusal = t.Recipe + ": " + t.Refused
 			}
 			if other {
 				s.OtherBits++
@@ -132,15 +131,6 @@ func (s *Single) why(untried string) string {
 	return "not tried"
 }
 
-// briefly is why a candidate was refused, without the particulars behind the first colon.
-func briefly(t cache.Trial) string {
-	if t.Because == cache.OtherBits {
-		return "other bits"
-	}
-	why, _, _ := strings.Cut(t.Refused, ":")
-	return why
-}
-
 // shown is a recipe as a list shows it: without the terms that only the host looks at.
 func shown(text string) string {
 	r, err := recipe.Parse(text)
@@ -149,83 +139,6 @@ func shown(text string) string {
 	}
 	r.Terms = slices.DeleteFunc(slices.Clone(r.Terms), recipe.Term.HostOnly)
 	return r.String()
-}
-
-// value is a recipe without the lever's name: what a list of levers shows.
-func (s *Single) value() string {
-	r, err := recipe.Parse(s.Best)
-	if err != nil {
-		return s.Best
-	}
-	var words []string
-	seen := map[string]bool{}
-	for _, t := range r.Terms {
-		switch sites := lever.SitesOf(r, t); {
-		case t.HostOnly():
-		case t.Site != "" && len(sites) > 2:
-			if !seen[t.Lever+t.Value] {
-				words = append(words, fmt.Sprintf("%s at %d places", t.Value, len(sites)))
-			}
-			seen[t.Lever+t.Value] = true
-		case t.Site != "":
-			words = append(words, "@"+t.Site+"="+t.Value)
-		default:
-			words = append(words, t.Value)
-		}
-	}
-	return strings.Join(words, " ")
-}
-
-// lists prints the levers of every kernel, a short paragraph each.
-func (p *printer) lists(entries []Entry) {
-	first := true
-	for _, e := range entries {
-		if len(e.Levers) == 0 {
-			continue
-		}
-		if first {
-			p.line("")
-			p.line("Each lever alone (its best value; the others: gnvcc explain KERNEL):")
-			first = false
-		}
-		var figures, same, refused []string
-		none := map[string][]string{} // by reason
-		var reasons []string
-		for _, s := range e.Levers {
-			switch {
-			case s.Measured > 0:
-				text := fmt.Sprintf("%s %.2fx (%s)", s.Lever, s.SpeedUp, policy.Shorten(s.value(), 40))
-				figures = append(figures, text)
-			case s.Refused > 0:
-				refused = append(refused, s.Lever+" ("+briefly(s.refused)+")")
-			case s.Same > 0:
-				same = append(same, s.Lever)
-			default:
-				if none[s.Why] == nil {
-					reasons = append(reasons, s.Why)
-				}
-				none[s.Why] = append(none[s.Why], s.Lever)
-			}
-		}
-		p.line("  %s", policy.Shorten(e.Kernel, columns-2))
-		if len(figures)+len(refused) == 0 {
-			figures = []string{"no measurable value"}
-		}
-		p.wrapped("    ", figures, ", ")
-		if len(refused) > 0 {
-			p.wrapped("    refused: ", refused, ", ")
-		}
-		if len(same) > 0 {
-			p.wrapped("    no other code: ", same, ", ")
-		}
-		if len(reasons) > 0 {
-			var words []string
-			for _, why := range reasons {
-				words = append(words, strings.Join(none[why], ", ")+" ("+why+")")
-			}
-			p.wrapped("    not tried: ", words, "; ")
-		}
-	}
 }
 
 // single prints the levers of one kernel as a table.

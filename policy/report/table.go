@@ -19,7 +19,7 @@ import (
 // columns is how wide the report is.
 const columns = 80
 
-// listed is how many kernels without a recipe are named; -v names all.
+// listed is how many kernels without a recipe are named; a page has all.
 const listed = 8
 
 // row is the format of a line of figures: 80 columns.
@@ -28,7 +28,7 @@ const row = "%s %9s %6s %9s %9s %12s"
 // nameWidth is what is left of it for a name.
 const nameWidth = columns - 5 - 9 - 6 - 9 - 9 - 12
 
-func (p *printer) table(entries []Entry, all bool) {
+func (p *printer) table(entries []Entry) {
 	pinned, predicted, entries := unmeasured(entries)
 	faster, same, alone := split(entries)
 	measured := slices.Concat(faster, same)
@@ -57,14 +57,14 @@ func (p *printer) table(entries []Entry, all bool) {
 		}
 		p.filled("", text+".")
 	}
-	p.best(same, several, all)
+	p.best(same, several)
 	p.given("Pinned, not measured:", pinned, several)
 	p.given("Predicted, not measured; used only by builds with GNVCC_PREDICT=1:", predicted, several)
 	p.outvoted(slices.Concat(pinned, predicted, faster))
 	p.imported(entries)
 	p.untaken(slices.Concat(pinned, predicted, faster))
 	p.elsewhere(slices.Concat(pinned, faster, same))
-	p.leftAlone(alone, several, all)
+	p.leftAlone(alone, several)
 }
 
 // faster prints the kernels that have a recipe, a line of figures each and the recipe below.
@@ -81,7 +81,6 @@ func (p *printer) faster(list []Entry, several map[string]bool, before float64) 
 		}
 		p.filled("    ", e.Words)
 		p.filled("    ", measuredText(e))
-		p.filled("    ", EnergyText(e))
 	}
 }
 
@@ -124,7 +123,7 @@ func label(e Entry, several map[string]bool) string {
 }
 
 // best lists what nvcc builds best.
-func (p *printer) best(list []Entry, several map[string]bool, all bool) {
+func (p *printer) best(list []Entry, several map[string]bool) {
 	if len(list) == 0 {
 		return
 	}
@@ -132,7 +131,7 @@ func (p *printer) best(list []Entry, several map[string]bool, all bool) {
 	p.line("Best as nvcc builds them:")
 	rest, time := 0, 0.0
 	for i, e := range list {
-		if i >= listed && !all {
+		if i >= listed {
 			rest++
 			time += e.total
 			continue
@@ -145,7 +144,7 @@ func (p *printer) best(list []Entry, several map[string]bool, all bool) {
 			Duration(e.Time[0]), e.Decision.Evidence.Default.Registers, attempts(e), note))
 	}
 	if rest > 0 {
-		p.line("  and %d more, %s together (-v lists them)", rest, Duration(time))
+		p.line("  and %d more, %s together (gnvcc report --html FILE lists them)", rest, Duration(time))
 	}
 }
 
@@ -159,7 +158,7 @@ func Unmeasured(e *cache.Evidence) string {
 }
 
 // leftAlone lists kernels of which nothing was measured, by reason.
-func (p *printer) leftAlone(list []Entry, several map[string]bool, all bool) {
+func (p *printer) leftAlone(list []Entry, several map[string]bool) {
 	if len(list) == 0 {
 		return
 	}
@@ -176,8 +175,8 @@ func (p *printer) leftAlone(list []Entry, several map[string]bool, all bool) {
 	}
 	for _, why := range reasons {
 		names := of[why]
-		if n := len(names); n > listed && !all {
-			names = append(names[:listed:listed], fmt.Sprintf("%d more (-v)", n-listed))
+		if n := len(names); n > listed {
+			names = append(names[:listed:listed], fmt.Sprintf("%d more", n-listed))
 		}
 		p.filled("  ", strings.Join(names, ", ")+": "+why)
 	}

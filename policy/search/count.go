@@ -7,6 +7,7 @@ import (
 
 	"gnvcc/cache"
 	"gnvcc/policy"
+	"gnvcc/policy/check"
 	"gnvcc/policy/stats"
 	"gnvcc/rewrite/counters"
 )
@@ -24,11 +25,10 @@ const (
 	countingWait = 2 * time.Second
 )
 
-// counting begins to compile the counting build; what it returns runs that. Only a replay is
-// counted, whose process is our own.
+// counting begins to compile the counting build; what it returns runs that.
 func (s *search) counting() (count func()) {
 	counter, ok := s.t.compiler.(policy.Counter)
-	if !ok || s.t.o.InPlace || s.c.Notebook.Counts != nil ||
+	if !ok || s.c.Notebook.Counts != nil ||
 		stats.Median(s.first) > float64(longestCounted) {
 		return func() {}
 	}
@@ -97,7 +97,7 @@ func (s *search) counted(cand *policy.Candidate, counted counters.Counters) {
 	if !ok || !slices.ContainsFunc(blocks, func(n uint64) bool { return n > 0 }) {
 		return
 	}
-	out := &cache.Counts{Blocks: blocks, Cold: s.l.Cold, Work: work.All, Longest: work.Longest,
+	out := &cache.Counts{Blocks: blocks, Floating: check.Floating(counted), Cold: s.l.Cold, Work: work.All, Longest: work.Longest,
 		Busiest: work.Busiest, Turns: turns}
 	first := sectors
 	if !s.l.Cold {

@@ -28,7 +28,7 @@ func (s *search) whyNot(l *lever.Lever) string {
 		return "excluded by this run's options"
 	}
 	if slices.Contains(s.k.Banned, l.Name) {
-		return "banned by the user (gnvcc ban)"
+		return "banned by the user (gnvcc pin --without)"
 	}
 	if why := s.k.Shut(lever.Term(l.Name, "")); why != "" {
 		return why

@@ -41,7 +41,7 @@ func (c *Compiler) Rehearse(ctx context.Context, b record.BuiltKernel, r recipe.
 		sn.Close()
 		for _, lever := range banned {
 			if rewrite.Uses(r, lever) {
-				return none, fmt.Errorf("the lever %s is banned for this kernel (gnvcc unban allows it again)", lever)
+				return none, fmt.Errorf("the lever %s is banned for this kernel (gnvcc pin KERNEL --none allows it again)", lever)
 			}
 		}
 	}

@@ -1,0 +1,26 @@
+package main
+
+import (
+	"testing"
+
+	"gnvcc/rewrite/recipe"
+)
+
+func TestLeverOf(t *testing.T) {
+	for text, want := range map[string]string{
+		"": "", "ld=cs": "ld", "ld=cs ld@0=none": "ld", "ld=cs st=cs": "", "maxnreg=40": "maxnreg",
+		"demote=8:loops maxnreg=40": "demote", "maxnreg=40 smemspill=on": "smemspill",
+		"ld=cs maxnreg=40": "", "spec{host(block)=128x1x1,host(dynamic)=0} throttle=3": "throttle",
+		"demote=8:loops maxnreg=40 spec{host(block)=128x1x1,host(dynamic)=0}": "demote",
+		"shape=64x1x1 spec{host(block)=128x1x1,host(dynamic)=0}":              "shape",
+		"maxnreg=40 spec{n=4}": "",
+	} {
+		r, err := recipe.Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := leverOf(r); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}

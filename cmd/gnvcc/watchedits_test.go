@@ -1,0 +1,120 @@
+package main
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// An watchEdit is one thing that people do.
+type watchEdit struct {
+	Name  string
+	Do    func(p *watchProject) error
+	Tuned []int  // kernels that have to be tuned again, and no others
+	Waits string // a word of the reason for which a kernel waits, or a command fails; "" for none
+}
+
+// watchEdits are the edits of TestWatchScript, in order.
+func watchEdits() []watchEdit {
+	many := func(from, to string) func(*watchProject) error {
+		return func(p *watchProject) error { return p.Replace("many.cu", from, to) }
+	}
+	k3, k5 := "float sum = 3.0f;", "i + round * 1031)"
+	return []watchEdit{
+		{Name: "a constant", Do: many(k3, "float sum = 3.5f;"), Tuned: []int{3}},
+		{Name: "the constant taken back", Do: many("float sum = 3.5f;", k3)},
+		{Name: "a loop", Do: many(k5, "i + 2 * round * 1031)"), Tuned: []int{5}},
+		{Name: "a comment above a kernel", Do: many("// Kernel 1.\n",
+			"// Kernel 1, the first.\n// It has a comment of two lines now.\n")},
+		{Name: "white space", Do: many("float sum = 1.0f;", "float   sum =\n      1.0f;")},
+		{Name: "a moved function", Do: func(p *watchProject) error { return p.moveKernel(7) }},
+		{Name: "a parameter's name", Do: func(p *watchProject) error {
+			return p.Change("many.cu", func(text string) string {
+				return cutBetween(text, "__global__ void k9(", "__global__ void k10(", func(k string) string {
+					return strings.NewReplacer("const float *in,", "const float *values,", "= in[",
+						"= values[").Replace(k)
+				})
+			})
+		}},
+		{Name: "a header that two kernels use", Do: func(p *watchProject) error {
+			return p.Replace("scale.h", "1.25f", "1.5f")
+		}, Tuned: []int{4, 6}},
+		{Name: "a comment in a header", Do: func(p *watchProject) error {
+			return p.Replace("scale.h", "// A header", "// One header")
+		}},
+		{Name: "a function that two kernels call, by an editor that renames", Do: func(p *watchProject) error {
+			return p.replaceByRename("step.h", "0.75f", "0.625f")
+		}, Tuned: []int{2, 11}},
+		{Name: "a kernel's signature", Do: func(p *watchProject) error {
+			if err := p.Replace("many.cu", "void k8(float *out, const float *in, int n)",
+				"void k8(float *out, const float *in, int n, float first)"); err != nil {
+				return err
+			}
+			if err := p.Replace("many.cu", "float sum = 8.0f;", "float sum = 8.0f + first;"); err != nil {
+				return err
+			}
+			return p.Replace("many.cu", "k8<<<N / 256, 256>>>(out, in, N);",
+				"k8<<<N / 256, 256>>>(out, in, N, 1);")
+		}, Waits: "of this name is captured"},
+		{Name: "the signature taken back", Do: func(p *watchProject) error {
+			if err := p.Replace("many.cu", ", int n, float first)", ", int n)"); err != nil {
+				return err
+			}
+			if err := p.Replace("many.cu", " + first;", ";"); err != nil {
+				return err
+			}
+			return p.Replace("many.cu", "(out, in, N, 1);", "(out, in, N);")
+		}},
+		{Name: "a kernel's name", Do: func(p *watchProject) error {
+			return p.Change("many.cu", func(text string) string {
+				return strings.NewReplacer("void k12(", "void last(", "k12<<<", "last<<<").Replace(text)
+			})
+		}, Waits: "of this name is captured"},
+		{Name: "the name taken back", Do: func(p *watchProject) error {
+			return p.Change("many.cu", func(text string) string {
+				return strings.NewReplacer("void last(", "void k12(", "last<<<", "k12<<<").Replace(text)
+			})
+		}},
+		{Name: "a switch to another branch", Do: func(p *watchProject) error {
+			return p.switchTo("other")
+		}, Tuned: []int{1, 10}},
+		{Name: "and back", Do: func(p *watchProject) error { return p.switchTo("main") }},
+		{Name: "a half-written source", Do: many("out[i] = sum;\n}\n\n// Kernel 2.",
+			"out[i] = \n}\n\n// Kernel 2."), Waits: "error"},
+		{Name: "the rest of it", Do: many("out[i] = \n}", "out[i] = sum * 2;\n}"), Tuned: []int{1}},
+		{Name: "a deleted header", Do: func(p *watchProject) error {
+			return p.Remove("step.h")
+		}, Waits: "step.h"},
+		{Name: "the header is there again", Do: func(p *watchProject) error { return p.restore("step.h") }},
+		{Name: "another kernel in the file", Do: func(p *watchProject) error {
+			return p.Replace("many.cu", "// Kernel 2.\n",
+				"__global__ void added(float *p) { p[threadIdx.x] += 1; }\n\n// Kernel 2.\n")
+		}, Waits: "of this name is captured"},
+		{Name: "a constant, in the kernel that was edited first", Do: many(k3, "float sum = 3.25f;"),
+			Tuned: []int{3},
+			Waits: "of this name is captured"},
+	}
+}
+
+// watchConstant is an edit of a constant in one kernel, another one for each number.
+func watchConstant(n, number int) watchEdit {
+	return watchEdit{Name: "a constant", Tuned: []int{n}, Do: func(p *watchProject) error {
+		return p.Change("many.cu", func(text string) string {
+			at := regexp.MustCompile(fmt.Sprintf(`(void k%d\([^)]*\) \{[^}]*?float sum = )[0-9.]+f;`, n))
+			return at.ReplaceAllString(text, fmt.Sprintf("${1}%d.5f;", number))
+		})
+	}}
+}
+
+// between changes what stands between two texts.
+func cutBetween(text, from, to string, change func(string) string) string {
+	before, rest, ok := strings.Cut(text, from)
+	if !ok {
+		return text
+	}
+	middle, after, ok := strings.Cut(rest, to)
+	if !ok {
+		return text
+	}
+	return before + change(from+middle) + to + after
+}
