@@ -9,6 +9,9 @@ import (
 // What an instruction makes of numbers. A number stands for the bits of its type, with the last one
 // as the sign; a predicate is 0 or 1.
 
+// Integer is the width of the type that the opcode ends with, 0 where it is no integer's.
+func (x *Inst) Integer() (width int, signed bool) { return integerType(x.Type()) }
+
 // integerType is the width of an integer type, 0 for others.
 func integerType(kind string) (width int, signed bool) {
 	if len(kind) < 2 || !strings.Contains("sub", kind[:1]) {
@@ -34,7 +37,7 @@ func extend(v int64, width int, signed bool) int64 {
 // Compute is the result of the instruction on integers or predicates; ok is false for others, and
 // where there is none.
 func (x *Inst) Compute(in ...int64) (v int64, ok bool) {
-	width, signed := integerType(x.Type())
+	width, signed := x.Integer()
 	predicate := x.Type() == "pred"
 	if predicate {
 		width = 64

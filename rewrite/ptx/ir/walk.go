@@ -206,7 +206,7 @@ func (w *Walker) result(x *Inst, known map[Reg]value) value {
 
 // compare says of what stands for free, and of what does not, whether it is that.
 func (w *Walker) compare(x *Inst, a, b value) value {
-	width, _ := integerType(x.Type())
+	width, _ := x.Integer()
 	equal := x.Has("eq")
 	if !equal && !x.Has("ne") || width == 0 {
 		return value{}
