@@ -22,6 +22,8 @@ type Func struct {
 	*ptx.Func
 	Blocks []ptx.Block
 	Groups []Group // of registers, in the order of the text
+	// names of operands that begin with a % and are no register of the body's: %tid.x
+	Others map[string]bool
 
 	text   string
 	block  []int32 // by statement
@@ -59,7 +61,7 @@ func Of(f *ptx.Func) (*Func, error) {
 		return nil, err
 	}
 	w := &Func{Func: f, Blocks: blocks, text: string(f.Text()), block: make([]int32, len(f.Stmts)),
-		insts: make([]*Inst, len(f.Stmts))}
+		insts: make([]*Inst, len(f.Stmts)), Others: map[string]bool{}}
 	for b := range blocks {
 		for i := blocks[b].First; i < blocks[b].Last; i++ {
 			w.block[i] = int32(b)
@@ -98,6 +100,9 @@ func (w *Func) read() error {
 				return err
 			}
 			for _, v := range vars {
+				if sight.Twice(&v) {
+					return fmt.Errorf("register %s is declared twice", v.Name)
+				}
 				if err := sight.Declare(&v, len(w.Groups)); err != nil {
 					return err
 				}
@@ -110,6 +115,8 @@ func (w *Func) read() error {
 				if g, n, ok := sight.Find(w.Bytes(at)); ok {
 					w.access = append(w.access, Access{At: at, Stmt: int32(i), Reg: w.Groups[g].Base + Reg(n),
 						Read: read, Write: write, Kept: write && s.Guarded})
+				} else if name := w.Bytes(at); name[0] == '%' && !w.Others[string(name)] {
+					w.Others[string(name)] = true
 				}
 			})
 		}
