@@ -218,6 +218,8 @@ type Counts struct {
 	// how often each basic block is run by a warp, in the order of the text: those of the kernel, then
 	// those of the functions that it calls
 	Blocks []uint64
+	// which of them have floating-point arithmetic
+	Floating []int `json:",omitempty"`
 	// sectors of 32 bytes that each access to global memory touches, all its runs together; of these,
 	// what L1 had not, and what L2 had not either: after an earlier run of the same launch, or, Cold,
 	// with an empty L2. Lines are lines of L1, of 128 bytes: each takes a turn of its own

@@ -85,8 +85,7 @@ func choose(all []question, each int) []question {
 }
 
 // usual are the levers that are asked for; others can be named.
-var usual = []string{"maxnreg", "ld", "st", "unroll", "repeat", "spec", "known",
-	"coarsen", "shape", "throttle"}
+var usual = []string{"maxnreg", "ld", "st", "unroll", "spec", "coarsen", "shape", "throttle"}
 
 // recipes are what is asked for of a lever; none where the kernel has nothing for it.
 func (q question) recipes(lever string) []string {
@@ -110,28 +109,18 @@ func (q question) recipes(lever string) []string {
 			}
 		}
 		return out
-	case "repeat":
-		return q.repeats()
 	case "spec":
 		return q.values()
-	case recipe.Known:
-		return when(q.kernel.NoSecond == "", q.known()...)
 	case "coarsen":
 		return []string{host + " coarsen=1x2x1", host + " coarsen=2x1x1"}
 	case "shape":
 		return []string{fmt.Sprintf("%s shape=%dx1x1", host, max(q.block()/2, 1))}
 	case "throttle":
 		return []string{host + " throttle=4"}
-	case "name":
-		return []string{host + " name=cutlass"}
-	case "nounroll":
-		return when(k.NoUnrolls > 0, "nounroll=off")
 	case "bypass":
 		return when(k.Loads > 0, "bypass=1")
 	case "early":
 		return when(k.Early > 0, "early=on")
-	case "divide":
-		return when(k.Divided > 0, "divide=on")
 	case "inorder":
 		return when(k.Ordered > 1, "inorder=on")
 	case "smemspill":
@@ -140,37 +129,11 @@ func (q question) recipes(lever string) []string {
 	return nil
 }
 
-// repeats are four turns in a row of counted loops, and of one that is not.
-func (q question) repeats() (out []string) {
-	loops, _ := q.kernel.Repeats()
-	for _, counted := range []bool{true, false} {
-		for n, l := range loops {
-			if l.Counted == counted && len(out) < 3 && (counted || len(out) == 0 || n == 0) {
-				out = append(out, fmt.Sprintf("repeat@%d=4", l.Number))
-			}
-		}
-	}
-	if out == nil {
-		return when(q.loops, "repeat@1=4")
-	}
-	return out
-}
-
 func when(is bool, texts ...string) []string {
 	if is {
 		return texts
 	}
 	return nil
-}
-
-// known are the second entries of values, in PTX.
-func (q question) known() (out []string) {
-	for _, text := range q.values() {
-		if rest, ok := strings.CutPrefix(text, "spec{"); ok {
-			out = append(out, "known{"+rest)
-		}
-	}
-	return out
 }
 
 // block is one that the kernel can be launched with.

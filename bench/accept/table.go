@@ -68,8 +68,8 @@ var goal = []string{"unroll", "spec", "coarsen", "shape"}
 
 // A count is how a program's kernels answered.
 type count struct {
-	kernels, caps, hints, more, all, turns int
-	accepted, asked                        map[string]int
+	kernels, caps, hints, more, all int
+	accepted, asked                 map[string]int
 }
 
 // counts are the programs', and of all together under "all".
@@ -101,7 +101,6 @@ func counts(rows []Row) map[string]*count {
 			c.hints += one(hints)
 			c.more += one(more)
 			c.all += one(caps && hints && more)
-			c.turns += one(caps && hints && (more || takes("repeat")))
 			for lever, r := range levers {
 				c.asked[lever]++
 				c.accepted[lever] += one(r.Accepted != "")
@@ -135,8 +134,8 @@ func table(rows, before []Row) string {
 		}
 	}
 	slices.Sort(levers[len(usual):])
-	fmt.Fprintf(&b, "%-14s %8s %10s %10s %10s %10s %10s |", "program", "kernels", "caps", "hints",
-		"more", "all", "or repeat")
+	fmt.Fprintf(&b, "%-14s %8s %10s %10s %10s %10s |", "program", "kernels", "caps", "hints",
+		"more", "all")
 	for _, l := range levers {
 		fmt.Fprintf(&b, " %12s", l)
 	}
@@ -153,12 +152,11 @@ func table(rows, before []Row) string {
 			return text
 		}
 		kernels := func(c *count) int { return c.kernels }
-		fmt.Fprintf(&b, "%-14s %8d %10s %10s %10s %10s %10s |", program, n.kernels,
+		fmt.Fprintf(&b, "%-14s %8d %10s %10s %10s %10s |", program, n.kernels,
 			part(func(c *count) int { return c.caps }, kernels),
 			part(func(c *count) int { return c.hints }, kernels),
 			part(func(c *count) int { return c.more }, kernels),
-			part(func(c *count) int { return c.all }, kernels),
-			part(func(c *count) int { return c.turns }, kernels))
+			part(func(c *count) int { return c.all }, kernels))
 		for _, l := range levers {
 			fmt.Fprintf(&b, " %12s", part(func(c *count) int { return c.accepted[l] },
 				func(c *count) int { return c.asked[l] }))
@@ -166,7 +164,7 @@ func table(rows, before []Row) string {
 		b.WriteString("\n")
 	}
 	b.WriteString("\ncaps: maxnreg; hints: ld or st; more: one of " + strings.Join(goal, ", ") +
-		"; all: caps, hints and more; or repeat: that in place of more\n\n")
+		"; all: caps, hints and more\n\n")
 	reasons(&b, rows)
 	return b.String()
 }

@@ -7,6 +7,7 @@ import (
 
 	"gnvcc/cache"
 	"gnvcc/policy"
+	"gnvcc/policy/check"
 	"gnvcc/policy/stats"
 	"gnvcc/rewrite/counters"
 )
@@ -96,7 +97,7 @@ func (s *search) counted(cand *policy.Candidate, counted counters.Counters) {
 	if !ok || !slices.ContainsFunc(blocks, func(n uint64) bool { return n > 0 }) {
 		return
 	}
-	out := &cache.Counts{Blocks: blocks, Cold: s.l.Cold, Work: work.All, Longest: work.Longest,
+	out := &cache.Counts{Blocks: blocks, Floating: check.Floating(counted), Cold: s.l.Cold, Work: work.All, Longest: work.Longest,
 		Busiest: work.Busiest, Turns: turns}
 	first := sectors
 	if !s.l.Cold {

@@ -11,7 +11,9 @@ import (
 	"time"
 
 	"gnvcc/policy"
+	"gnvcc/policy/check"
 	"gnvcc/policy/search"
+	"gnvcc/profile"
 	"gnvcc/profile/capture"
 	"gnvcc/profile/replay"
 	"gnvcc/rewrite"
@@ -30,9 +32,8 @@ const (
 	spare    = 5 * time.Second // by which one may be longer, to end what it has begun
 	mostRuns = MostCrashes + 1 // processes for one capture: each crash of a candidate takes one
 	// configurations of one kernel that are searched in full, if the budget reaches
-	mostFull  = 8
-	mostAnew  = 3 // searches after varied data refused a winner
-	variation = 8 // kinds of varied data (profile/replay/source/vary.c)
+	mostFull = 8
+	mostAnew = 3 // searches after varied data refused a winner
 )
 
 // A ReplaySearch searches on captured launches. Its exported fields are for who makes it.
@@ -52,6 +53,7 @@ type ReplaySearch struct {
 	// has others search in its place; nil: nobody
 	spread func(ctx context.Context, w *ReplaySearch, list []Job)
 
+	varyFor time.Duration // what a configuration has for more than one draw of varied data
 	memory  memoryFolder
 	counted bool // the tuner knows how often things were launched
 	account account
@@ -156,6 +158,7 @@ func (w *ReplaySearch) search(ctx context.Context, a *agenda, now *item, f file)
 		w.At(n, len(a.items), time.Now().Add(left))
 	}
 	// the rest is for the process' start, and for varied data
+	w.varyFor = max(part, least) / 5
 	w.Tuner.SetBudget(max(part*4/5, least), min(spare, left/5))
 	if now.visits > 0 {
 		w.Tuner.GoOn(is)
@@ -279,7 +282,16 @@ func (w *ReplaySearch) replay(ctx context.Context, m *capture.Manifest, u *repla
 	first bool) bool {
 	is := configuration(m)
 	o := w.replayOptions()
-	o.Vary = w.Tuner.Vary
+	var varying time.Time // since when
+	o.Vary = func(ctx context.Context, v int, l *profile.Launch, s profile.Session) bool {
+		if varying.IsZero() {
+			varying = time.Now()
+		}
+		if v > check.Kinds && time.Since(varying) > w.varyFor {
+			return false
+		}
+		return w.Tuner.Vary(ctx, v, l, s)
+	}
 	o.Worth = func() bool { return w.Tuner.Decided(is) }
 	prepare := func() {
 		if Roomy(m) {
@@ -288,11 +300,17 @@ func (w *ReplaySearch) replay(ctx context.Context, m *capture.Manifest, u *repla
 	}
 	o.Running, o.Untimed = prepare, prepare // once more, when it is known what won
 	launches, next := 1, 1
+	endless := map[int]bool{} // kinds of data on which the original does not end
 	for runs := 1; ctx.Err() == nil; runs++ {
 		o.Count = first && runs == 1 && !w.counted
 		var list []int
-		for v := next; v <= variation && numbers(m); v++ {
-			list = append(list, v)
+		for v := next; v <= check.Kinds*check.Draws && numbers(m); v++ {
+			if !endless[v%check.Kinds] {
+				list = append(list, v)
+			}
+		}
+		if launches == 0 && len(list) == 0 {
+			return true
 		}
 		o.Standby, w.standby = w.standby, nil
 		out, err := w.gpu().Replay(ctx, o, u, w.Tuner, launches, list)
@@ -311,8 +329,11 @@ func (w *ReplaySearch) replay(ctx context.Context, m *capture.Manifest, u *repla
 		case out.Whole:
 			return true
 		case out.Failed > 0 || launches == 0: // the search was done
-			if launches, next = 0, max(out.Failed, next)+1; next > variation {
-				return true
+			launches, next = 0, max(out.Failed, next)+1
+			if out.Failed > 0 {
+				endless[out.Failed%check.Kinds] = true
+			} else if next > check.Kinds {
+				return true // no process gets as far as a variation
 			}
 		case runs == mostRuns:
 			return false
