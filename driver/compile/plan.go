@@ -1,6 +1,7 @@
 package compile
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -233,6 +234,7 @@ func (p *plan) add(v merge.Variant, s second, c stub.Choice) {
 		p.dynamic[s.name] = *c.Dynamic
 	}
 	p.seconds = append(p.seconds, s)
+	c.Clusters = bytes.Contains(v.Module.Bytes(), []byte("cluster"))
 	p.choices = append(p.choices, c)
 }
 

@@ -1,15 +1,14 @@
 #!/usr/bin/env python3
-# kernel.py SEED [KERNELS] [RECIPES]: a program with random kernels, and recipes for each of them.
-# SEED.cu is the program, SEED.flags its options for nvcc, SEED.recipes a line a round and kernel:
-# ROUND KERNEL RECIPE. What a kernel is made of is drawn anew for each: a type, its functions, and
-# which kinds of statements it may have.
+# rounding.py SEED KERNELS RECIPES: a file of random kernels in which rounding matters, and recipes for each of them.
+# SEED.cu is the file, SEED.flags its options for nvcc, SEED.recipes has a line for each recipe: KERNEL RECIPE; SEED.launches one
+# for each kernel: KERNEL BLOCK DYNAMIC GRIDS NAME=VALUES..., GRIDS and VALUES lists of which the first is the usual one.
+# What a kernel is made of is drawn anew for each: a type, its functions, and which kinds of statements it may have.
 import random
 import re
 import sys
 
 seed = int(sys.argv[1])
-KERNELS = int(sys.argv[2]) if len(sys.argv) > 2 else 3
-RECIPES = int(sys.argv[3]) if len(sys.argv) > 3 else 4
+KERNELS, RECIPES = int(sys.argv[2]), int(sys.argv[3])
 r = random.Random(seed)
 
 # A type: what a literal looks like, and the functions of one, two and three values.
@@ -243,11 +242,16 @@ __global__ void {bound} k{n}(T *{r}out, const T *{r}x, int m, int w, int flag, {
     def name(self):
         return 'k%d' % self.n + ('<4>' if 'int M' in self.template else '<float>' if self.template else '')
 
-    def run(self):
-        args = lambda m: ', '.join([str(m), str(self.ints['w']), str(self.ints['flag'])] + [repr(float(self.reals[v])) for v in 'pqs'])
-        z = 'Z%d{%d, %d, (%s)%r}' % (self.n, self.struct['z.h'], self.struct['z.n'], self.arg, self.struct['z.u'])
-        return '''  all<%s>(%d, [](%s *y, const %s *x, int more) { %s<<<16, 256>>>(y, x, %s + more, %s, %s); });
-''' % (self.type, self.n, self.type, self.type, self.name(), self.ints['m'], args('').lstrip(', '), z)
+    # An instance of a template is made by a use of its address.
+    def use(self):
+        return '' if not self.template else 'void u%d() { auto *p = &%s; (void)p; }\n' % (self.n, self.name())
+
+    def launches(self):
+        others = dict(m=[1, 2, 3, 4, 5, 7, 8, 16], w=[1, 2, 3, 7], flag=[0, 1, 2], p=VALUES + [1.7, -3.3], q=VALUES[1:] + [1.7, -3.3],
+                      s=VALUES + [1.7, -3.3], **{'z.n': [1, 2, 4], 'z.h': [-1, 3], 'z.u': VALUES + [1.7, -3.3]})
+        usual = dict(self.ints, **self.reals, **self.struct)
+        values = ' '.join('%s=%s' % (k, ','.join('%g' % v for v in [usual[k]] + others[k])) for k in usual)
+        return '%s 256x1x1 0 16x1x1,16x1x1,7x1x1,12x1x1 %s\n' % (self.name(), values)
 
     # Recipes
 
@@ -256,112 +260,41 @@ __global__ void {bound} k{n}(T *{r}out, const T *{r}x, int m, int w, int flag, {
         cond = lambda k: '%s=%g' % (k, names[k])
         ints, reals = ['m', 'w', 'flag', 'z.n', 'z.h'], ['p', 'q', 's', 'z.u']
         k, out = r.random(), []
-        if k < .08: # the kernel's own code, compiled otherwise by ptxas
-            return ' '.join({o.split('=')[0]: o for o in (self.lever() for _ in range(r.choice([1, 1, 2])))}.values())
         if r.random() < .2: # several blocks' work in one
             out = ['spec{host(block)=256x1x1,host(dynamic)=0%s} coarsen=%s' % (
                 r.choice(['', '', ',' + cond('m'), ',' + cond(r.choice(ints)), ',' + cond(r.choice(reals))]),
-                r.choice(['2x1x1', '2x1x1', '4x1x1', '8x1x1', '2x1x1s', '8x1x1s', '3x1x1', '1x2x1']))]
-        elif k < .24: pass
+                r.choice(['2x1x1', '2x1x1', '4x1x1', '8x1x1', '3x1x1']))]
+        elif k < .2: pass
         elif k < .45: out = ['spec{%s}' % cond(r.choice(ints))]
-        elif k < .6: out = ['spec{%s}' % ','.join(cond(c) for c in r.sample(ints, r.randint(2, 4)))]
-        elif k < .68: out = ['spec{%s}' % cond(r.choice(reals))]
-        elif k < .76: out = ['spec{%s}' % ','.join(cond(c) for c in r.sample(ints + reals, r.randint(2, 5)))]
-        elif k < .81: out = ['spec{align(x)=%d%s}' % (r.choice([8, 16, 16, 32]), r.choice(['', ',align(out)=16', ',' + cond('m')]))]
-        elif k < .86: out = ['spec{%s%s}' % (r.choice(['blockDim.x=256', 'blockDim.x=256,blockDim.y=1,blockDim.z=1', 'gridDim.x=16', 'blockDim.x=256,gridDim.x=16']), r.choice(['', ',' + cond('m')]))]
-        elif k < .9: out = ['guard{%s}' % ','.join(cond(c) for c in r.sample(ints + reals, r.randint(1, 3)))]
-        elif k < .93: out = ['spec{%s%s,host(dynamic)=0}' % (r.choice(['', cond('m') + ',']), 'host(block)=256x1x1')]
-        elif k < .96 and not self.syncs: out = ['spec{host(block)=256x1x1%s} shape=%dx1x1' % (r.choice(['', ',host(dynamic)=0', ',' + cond('m')]), r.choice([32, 64, 128, 512, 1024, 96]))]
-        else: out = ['spec{%s|%s} spec{m=%d|%s}' % (cond('m'), self.lever(), self.ints['m'] + 1, self.lever())]
+        elif k < .65: out = ['spec{%s}' % ','.join(cond(c) for c in r.sample(ints, r.randint(2, 4)))]
+        elif k < .73: out = ['spec{%s}' % cond(r.choice(reals))]
+        elif k < .85: out = ['spec{%s}' % ','.join(cond(c) for c in r.sample(ints + reals, r.randint(2, 5)))]
+        elif k < .89: out = ['spec{align(x)=%d%s}' % (r.choice([8, 16, 16, 32]), r.choice(['', ',align(out)=16', ',' + cond('m')]))]
+        elif k < .95: out = ['spec{%s%s}' % (r.choice(['blockDim.x=256', 'blockDim.x=256,blockDim.y=1,blockDim.z=1', 'gridDim.x=16', 'blockDim.x=256,gridDim.x=16']), r.choice(['', ',' + cond('m')]))]
+        elif not self.syncs: out = ['spec{host(block)=256x1x1%s} shape=%dx1x1' % (r.choice(['', ',host(dynamic)=0', ',' + cond('m')]), r.choice([32, 64, 128, 512, 1024]))]
         if not out or r.random() < .35:
             sites = ['', '', ''] + ['@%d' % (i + 1) for i in range(min(self.loops, 3))]
             sites += ['@f%d%s.1' % (self.n, f) for f in 'nt' if 'f%d%s' % (self.n, f) in self.body]
-            at = r.choice(sites)
-            out.append('unroll%s=%d' % (at, r.choice([1, 1, 2, 2, 3, 4, 8])))
-        if '|' not in out[0]:
-            more = [self.lever() for _ in range(r.choice([0, 0, 0, 1, 1, 2, 3]))]
-            if 'host(dynamic)' in out[0] and r.random() < .6:
-                more.append(r.choice(['throttle=%d' % r.randint(1, 4), 'smemspill=on', 'demote=%d:%s' % (r.choice([2, 4, 8]), r.choice(['loops', 'static', 'conflicts'])), 'tile=%d' % r.choice([2, 4])]))
-            seen = {o.split('=')[0] for o in out}
-            for o in more:
-                if o.split('=')[0] not in seen:
-                    seen.add(o.split('=')[0])
-                    out.append(o)
-        out = ' '.join(out)
-        return out.replace('spec{', 'known{') if r.random() < .5 and 'unroll' not in out and 'align' not in out else out
+            out.append('unroll%s=%d' % (r.choice(sites), r.choice([1, 1, 2, 2, 3, 4, 8])))
+        if r.random() < .2: out.append(self.lever())
+        return ' '.join(out)
 
     def lever(self):
-        pragma = ['nounroll=off'] * 3 if 'unroll 1' in self.body else []
-        return r.choice(pragma + [
-            'maxnreg=%d' % r.choice([24, 32, 40, 64, 128, 255]),
-            'ld=%s' % r.choice(['cs', 'L1::no_allocate', 'L2::128B', 'L2::256B', 'L1::evict_last']),
-            'st=%s' % r.choice(['cs', 'L1::no_allocate']), 'bypass=%d' % r.choice([1, 4]), 'inorder=on',
-            'repeat@%d=%d' % (r.choice([1, 1, 2, 3]), r.choice([2, 3, 4, 8])), 'early=%s' % r.choice(['on', 'on', 2, 4])])
+        return r.choice(['maxnreg=%d' % r.choice([24, 32, 40, 64, 128]), 'inorder=on', 'early=%s' % r.choice(['on', 2, 4]),
+                         'repeat@%d=%d' % (r.choice([1, 1, 2, 3]), r.choice([2, 3, 4, 8]))])
 
-
-MAIN = '''
-template <class T> static bool nan(T v) { return (double)(float)v != (double)(float)v; }
-template <> bool nan(double v) { return v != v; }
-static const int N = 4096, OUT = 6 * 4096;
-struct Hash { uint64_t v = 1469598103934665603ull; void add(const void *p, size_t n) { for (size_t i = 0; i < n; i++) v = (v ^ ((const unsigned char *)p)[i]) * 1099511628211ull; } };
-static uint64_t state = 88172645463325252ull;
-static double rnd() { state ^= state << 13; state ^= state >> 7; state ^= state << 17; return (double)(state >> 11) / 9007199254740992.0; }
-// Eight kinds of numbers: zeros, magnitudes, halves, cancelling pairs, subnormals, infinities and NaN.
-template <class T> static double number(int kind, int i, double before)
-{
-  double v = 2 * rnd() - 1, tiny = sizeof(T) == 8 ? 1e-310 : sizeof(T) == 4 ? 1e-40 : 1e-6, wide = sizeof(T) == 8 ? 300 : sizeof(T) == 4 ? 36 : 4;
-  switch (kind) {
-  case 1: return v * 1000;
-  case 2: return rnd() < .3 ? (rnd() < .5 ? 0. : -0.) : v * 1e-3;
-  case 3: return (int)(v * 8) / 2.0;
-  case 4: return v * pow(10, wide * (rnd() - .5) * 2);
-  case 5: return rnd() < .3 ? tiny * v : v;
-  case 6: return rnd() < .05 ? NAN : rnd() < .05 ? INFINITY : rnd() < .05 ? -INFINITY : v;
-  case 7: return i & 1 ? -before * (rnd() < .5 ? 1 : 1 + 1e-7) : v * pow(10, 3 * rnd());
-  }
-  return v;
-}
-template <class T, class F> static void all(int n, F launch)
-{
-  static T h[N + 1], o[OUT]; T *x, *y; cudaMalloc(&x, sizeof h); cudaMalloc(&y, sizeof o);
-  Hash strict, loose; state = 88172645463325252ull + n;
-  for (int kind = 0; kind < 8; kind++) {
-    double before = 0;
-    for (int i = 0; i <= N; i++) h[i] = (T)(before = number<T>(kind, i, before));
-    cudaMemcpy(x, h, sizeof h, cudaMemcpyHostToDevice);
-    for (int way = 0; way < 3; way++) { // the recipe's values; another one; a pointer that is aligned to one element alone
-      cudaMemset(y, 0, sizeof o);
-      launch(y, way == 2 ? x + 1 : x, way == 1);
-      if (cudaError_t e = cudaDeviceSynchronize()) { printf("k%d error %s\\n", n, cudaGetErrorString(e)); exit(1); }
-      cudaMemcpy(o, y, sizeof o, cudaMemcpyDeviceToHost);
-      strict.add(o, sizeof o);
-      for (int i = 0; i < OUT; i++) { T v = nan(o[i]) ? (T)1.f : o[i]; loose.add(&v, sizeof v); }
-      if (getenv("DUMP")) { printf("k%d kind %d way %d:", n, kind, way); Hash one; one.add(o, sizeof o); printf(" %016llx", (unsigned long long)one.v); puts(""); if (FILE *f = fopen(getenv("DUMP"), "ab")) { fwrite(o, 1, sizeof o, f); fclose(f); } }
-    }
-  }
-  printf("k%d %016llx %016llx\\n", n, (unsigned long long)loose.v, (unsigned long long)strict.v);
-  cudaFree(x); cudaFree(y);
-}
-int main()
-{
-%s}
-'''
 
 FLAGS = [''] * 14 + ['-use_fast_math'] * 3 + ['-fmad=false', '-prec-div=false', '-prec-sqrt=false', '-ftz=true', '-prec-div=false -prec-sqrt=false', '-ftz=true -fmad=false',
                     '-Xptxas -O1', '-Xptxas -O2', '-lineinfo', '-maxrregcount=40', '-O1', '-std=c++17', '-gencode arch=compute_80,code=sm_90', '--default-stream per-thread',
-                    '-rdc=true', '-extra-device-vectorization', '-Xptxas -dlcm=cg', '-dopt=on -lineinfo']
+                    '-extra-device-vectorization', '-Xptxas -dlcm=cg', '-dopt=on -lineinfo']
 
 kinds = [r.choice(['float'] * 5 + ['double'] * 3)] * KERNELS if r.random() < .4 else [r.choice(['float'] * 5 + ['double'] * 2) for _ in range(KERNELS)]
-if r.random() < .12: kinds = [r.choice(['half', 'bf16', 'float']) for _ in range(KERNELS)]
+if r.random() < .04: kinds = [r.choice(['half', 'bf16', 'float']) for _ in range(KERNELS)]
 kernels = [Kernel(n, kind) for n, kind in enumerate(kinds)]
-headers = '#include <cstdio>\n#include <cstdlib>\n#include <cstdint>\n#include <cmath>\n'
+headers = '#include <cstdint>\n#include <cmath>\n'
 if {'half', 'bf16'} & set(kinds):
     headers += '#include <cuda_fp16.h>\n#include <cuda_bf16.h>\n__device__ static __half2 two(__half v) { return __half2half2(v); }\n'
-with open('%d.cu' % seed, 'w') as f:
-    f.write(headers + '\n'.join(k.text() for k in kernels) + MAIN.replace('%s}', ''.join(k.run() for k in kernels) + '}'))
+open('%d.cu' % seed, 'w').write(headers + '\n'.join(k.text() + k.use() for k in kernels))
 open('%d.flags' % seed, 'w').write(r.choice(FLAGS))
-with open('%d.recipes' % seed, 'w') as f:
-    for n in range(RECIPES):
-        whole = r.choice([''] * 40 + [' ptxas=-O1', ' ptxas=-O2', ' ptxas=--register-usage-level=3'])  # of a file
-        for k in kernels:
-            f.write('%d %s %s\n' % (n, k.name(), k.recipe() + whole))
+open('%d.recipes' % seed, 'w').write(''.join('%s %s\n' % (k.name(), k.recipe()) for k in kernels for _ in range(RECIPES)))
+open('%d.launches' % seed, 'w').write(''.join(k.launches() for k in kernels))

@@ -36,7 +36,7 @@ func build(ctx context.Context, nvcc, file, work string, flags []string) (*proje
 		target = target[1:]
 	}
 	cmd := exec.CommandContext(ctx, self, slices.Concat(target, flags,
-		[]string{"-c", "-o", filepath.Join(work, "k.o"), file})...)
+		[]string{"-cubin", "-o", filepath.Join(work, "k.cubin"), file})...)
 	cmd.Args[0] = "gnvcc"
 	cmd.Env = append(os.Environ(), "GNVCC_STORE="+place, "GNVCC_NVCC="+nvcc)
 	if out, err := cmd.CombinedOutput(); err != nil {
@@ -74,16 +74,15 @@ func build(ctx context.Context, nvcc, file, work string, flags []string) (*proje
 type pair struct {
 	source *compile.Source
 	values []source.Value
-	guard  recipe.Guard // what the variant is for
-	inside bool         // and both are in one entry
+	guard  recipe.Guard // the launches that the variant serves
 	own    []byte       // cubins
 	other  []byte
 	entry  string
 	manner manner.Manner
 }
 
-// variants compiles a kernel by a recipe: a variant for each of its second entries.
-func (p *project) variants(ctx context.Context, kernel, text string) ([]*pair, error) {
+// variant compiles a kernel by a recipe of at most one second entry.
+func (p *project) variant(ctx context.Context, kernel, text string) (*pair, error) {
 	s, err := p.compiler.Kernel(p.cubins[kernel], kernel)
 	if err != nil {
 		return nil, err
@@ -92,56 +91,47 @@ func (p *project) variants(ctx context.Context, kernel, text string) ([]*pair, e
 	if err != nil {
 		return nil, err
 	}
-	var values []source.Value
+	v := &pair{source: s}
 	if s.Code != nil {
 		if r, err = s.Code.Resolve(r, s.Signature); err != nil {
 			return nil, err
 		}
-		if values, err = s.Code.Values(s.Signature); err != nil {
-			values = nil
+		if v.values, err = s.Code.Values(s.Signature); err != nil {
+			v.values = nil
 		}
 	}
 	plain, err := p.compiler.Compile(ctx, s, recipe.Recipe{})
 	if err != nil {
 		return nil, err
 	}
-	own, err := os.ReadFile(plain.Path)
+	if v.own, err = os.ReadFile(plain.Path); err != nil {
+		return nil, err
+	}
+	c, err := p.compiler.Compile(ctx, s, r)
 	if err != nil {
 		return nil, err
 	}
-	parts := []recipe.Recipe{r}
-	if entries, err := r.Entries(); err == nil && len(entries) > 0 {
-		parts = entries
+	v.entry, v.manner = c.Entry, c.Manner
+	if v.other, err = os.ReadFile(c.Path); err != nil {
+		return nil, err
 	}
-	var out []*pair
-	for _, part := range parts {
-		c, err := p.compiler.Compile(ctx, s, part)
-		if err != nil {
-			return nil, err
-		}
-		v := &pair{source: s, values: values, own: own, entry: c.Entry, manner: c.Manner}
-		if v.other, err = os.ReadFile(c.Path); err != nil {
-			return nil, err
-		}
-		for _, t := range part.Terms {
-			if t.IsCopy() {
-				if v.guard, err = t.Guard(); err != nil {
-					return nil, err
-				}
-				v.inside = !t.IsSecond()
+	for _, t := range r.Terms {
+		if t.IsCopy() {
+			if v.guard, err = t.Guard(); err != nil {
+				return nil, err
 			}
 		}
-		out = append(out, v)
 	}
-	return out, nil
+	return v, nil
 }
 
-// matching are the kernels whose names hold a text.
-func (p *project) matching(text string) (out []string) {
+// named finds a kernel by its name in the source: "k0", "k2<4>".
+func (p *project) named(name string) (string, bool) {
+	name, _, _ = strings.Cut(name, "<")
 	for _, k := range p.kernels {
-		if strings.Contains(k, text) {
-			out = append(out, k)
+		if strings.Contains(k, fmt.Sprintf("_Z%d%s", len(name), name)) {
+			return k, true
 		}
 	}
-	return out
+	return "", false
 }

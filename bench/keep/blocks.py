@@ -1,15 +1,13 @@
 #!/usr/bin/env python3
-# blocks.py SEED [KERNELS] [RECIPES]: as kernel.py, but kernels in which it matters which thread is in
+# blocks.py SEED KERNELS RECIPES: as rounding.py, but kernels in which it matters which thread is in
 # which block, for recipes that have one block do the work of several (coarsen, in all its ways):
-# one, two and three dimensions, blocks of 1 to 256 threads, four grids each and one with other
-# dynamic shared memory; static and dynamic shared memory, barriers, operations of a warp, atomics,
+# one, two and three dimensions, blocks of 1 to 256 threads, four grids each; static and dynamic shared memory, barriers, operations of a warp, atomics,
 # early ends, switches, local arrays, assembly. Every thread stores to places of its own.
 import random
 import sys
 
 seed = int(sys.argv[1])
-KERNELS = int(sys.argv[2]) if len(sys.argv) > 2 else 3
-RECIPES = int(sys.argv[3]) if len(sys.argv) > 3 else 4
+KERNELS, RECIPES = int(sys.argv[2]), int(sys.argv[3])
 r = random.Random(seed * 7919 + 17)
 
 
@@ -31,8 +29,9 @@ class Kernel:
         for _ in range(4):
             while True:
                 grid = (g(), g() if self.dims > 1 else 1, r.choice([1, 2, 3, 4, 5]) if self.dims > 2 else 1)
-                if grid[0] * grid[1] * grid[2] * self.threads <= 1 << 19: break
-            self.grids.append(grid)
+                if grid[0] * grid[1] * grid[2] * self.threads <= 20000: break
+            x, y, z = grid
+            self.grids.append((max(x, -(-4096 // (y * z * self.threads)) + r.randint(0, 2)), y, z))
         self.m, self.w = r.choice([1, 2, 3, 5, 8, 17]), r.choice([0, 1, 2, 7, 64])
         self.depth, self.label, self.loops = 0, 0, 0
         self.uni = True  # whole block comes here
@@ -162,62 +161,31 @@ __global__ void %s k%d(int *%s out, F *fout, const int *%s in, const F *fin, int
 }
 #undef F
 ''' % (self.ft, self.n, bounds, self.n, r.choice(['', '__restrict__']), r.choice(['', '__restrict__']), decl, self.body)
-    def run(self):
-        g = ''
-        for x, y, z in self.grids: g += '    k%d<<<dim3(%d, %d, %d), dim3(%d, %d, %d), %d>>>(o, fo, i, fi, h, %d, %d, (%s)1.5); done();\n' % ((self.n, x, y, z) + self.block + (self.dyn, self.m, self.w, self.ft))
-        x, y, z = self.grids[0]
-        g += '    k%d<<<dim3(%d, %d, %d), dim3(%d, %d, %d), %d>>>(o, fo, i, fi, h, %d, %d, (%s)1.5); done();\n' % ((self.n, x, y, z) + self.block + (self.dyn + 128, self.m + 1, self.w, self.ft))
-        return '  { %s *fo = (%s *)FO; const %s *fi = (const %s *)%s;\n%s  }\n' % (self.ft, self.ft, self.ft, self.ft, 'FI' if self.ft == 'float' else 'DI', g + '    all(%d);\n' % self.n)
+    def launches(self):
+        size = lambda s: '%dx%dx%d' % s
+        return 'k%d %s %d %s m=%s w=%s p=1.5,0.1,-3,2\n' % (self.n, size(self.block), self.dyn, ','.join(size(g) for g in self.grids),
+            ','.join(str(v) for v in [self.m, 1, 2, 3, 5, 8, 17]), ','.join(str(v) for v in [self.w, 0, 1, 2, 7, 64]))
     def recipe(self):
         conds = ['host(block)=%dx%dx%d' % self.block]
         if self.dyn or self.shared or r.random() < .7: conds.append('host(dynamic)=%d' % self.dyn)
-        by = [1, 1, 1]
+        by, suffix = [1, 1, 1], ''
         d = r.choice([0] * 3 + [x for x in range(self.dims)] * 2)
-        suffix = r.choice(['', '', '', 's'] if not self.uses_sync() else [''] * 8 + ['s'])
-        beside = self.threads <= 32 and 32 % self.threads == 0 and self.block[2] == 1 and not self.dyn and r.random() < .8
-        if beside:
+        if self.threads <= 32 and 32 % self.threads == 0 and self.block[2] == 1 and not self.dyn and r.random() < .8:
             suffix = 'b'
             conds = ['host(block)=%dx%dx%d' % self.block, 'host(dynamic)=0']
             by[d] = r.choice([n for n in (2, 3, 4, 7, 8, 16, 32, 64) if n * self.threads <= 256])
         else: by[d] = r.choice([2, 2, 2, 3, 4, 5, 8])
-        fit = [g for g in self.grids if g[d] >= by[d] and (g[d] % by[d] or r.random() < .3)] or [g for g in self.grids if beside or g[d] >= by[d]]
-        if suffix != 's' and r.random() < .6 and fit: conds.append('host(grid)=%dx%dx%d' % r.choice(fit))
+        fit = [g for g in self.grids if g[d] >= by[d] and (g[d] % by[d] or r.random() < .3)] or [g for g in self.grids if suffix or g[d] >= by[d]]
+        if r.random() < .6 and fit: conds.append('host(grid)=%dx%dx%d' % r.choice(fit))
         if r.random() < .2: conds.append('m=%d' % self.m)
         if r.random() < .1: conds.append('w=%d' % self.w)
+        if r.random() < .15: return 'spec{%s} unroll=%d' % (','.join(r.sample(['m=%d' % self.m, 'w=%d' % self.w, 'p=1.5'], r.randint(1, 3))), r.choice([1, 2, 4]))
         out = 'spec{%s} coarsen=%dx%dx%d%s' % (','.join(conds), by[0], by[1], by[2], suffix)
-        if r.random() < .25: out += ' ' + r.choice(['maxnreg=%d' % r.choice([24, 32, 64, 128]), 'early=on', 'early=2', 'inorder=on', 'ld=L1::no_allocate', 'unroll=2', 'unroll=1', 'st=cs', 'throttle=2', 'bypass=1', 'demote=2:loops', 'smemspill=on', 'repeat@1=4', 'repeat@2=2'])
-        return out.replace('spec{', 'known{') if r.random() < .3 and 'unroll' not in out else out
+        if r.random() < .2: out += ' ' + r.choice(['maxnreg=%d' % r.choice([24, 32, 64, 128]), 'early=on', 'early=2', 'inorder=on', 'unroll=2', 'unroll=1', 'repeat@1=4', 'repeat@2=2'])
+        return out
 
-MAIN = '''
-static int *o, *h, *i; static void *FO; static float *FI; static double *DI;
-static const size_t N = 8 << 20;
-static unsigned long long v;
-static const char *bad;
-static void done() { // of a launch
-  cudaError_t e = cudaGetLastError(), e2 = cudaDeviceSynchronize();
-  static unsigned char *host = (unsigned char *)malloc(2 * N + 1024);
-  cudaMemcpy(host, o, N, cudaMemcpyDeviceToHost); cudaMemcpy(host + N, FO, N, cudaMemcpyDeviceToHost); cudaMemcpy(host + 2 * N, h, 1024, cudaMemcpyDeviceToHost);
-  const unsigned long long *q = (const unsigned long long *)host;
-  for (size_t k = 0; k < (2 * N + 1024) / 8; k++) v = (v ^ q[k]) * 1099511628211ull, v ^= v >> 29;
-  if (!bad && (e || e2)) bad = cudaGetErrorName(e ? e : e2);
-  cudaMemset(o, 0, N); cudaMemset(FO, 0, N); cudaMemset(h, 0, 1024);
-}
-static void all(int n) { // of a kernel
-  if (bad) { printf("k%d error %s\\n", n, bad); exit(1); }
-  printf("k%d %016llx %016llx\\n", n, v, v); fflush(stdout);
-  v = 0;
-}
-int main() {
-  cudaMalloc(&o, N); cudaMalloc(&FO, N); cudaMalloc(&h, 1024); cudaMalloc(&i, 4096); cudaMalloc(&FI, 4096); cudaMalloc(&DI, 8192);
-  cudaMemset(o, 0, N); cudaMemset(FO, 0, N); cudaMemset(h, 0, 1024);
-  static int hi[1024]; static float hf[1024]; static double hd[1024]; unsigned s = 12345;
-  for (int k = 0; k < 1024; k++) { s = s * 1664525 + 1013904223; hi[k] = (s >> 8) % 1000 - 300; hf[k] = (int)(s >> 9) / 65536.f; hd[k] = (int)(s >> 5) / 12345.678; }
-  cudaMemcpy(i, hi, sizeof hi, cudaMemcpyHostToDevice); cudaMemcpy(FI, hf, sizeof hf, cudaMemcpyHostToDevice); cudaMemcpy(DI, hd, sizeof hd, cudaMemcpyHostToDevice);
-%s}
-'''
 ks = [Kernel(n) for n in range(KERNELS)]
-open('%d.cu' % seed, 'w').write('#include <cstdio>\n#include <cstdlib>\n' + '\n'.join(k.text() for k in ks) + MAIN.replace('%s}', ''.join(k.run() for k in ks) + '}'))
+open('%d.cu' % seed, 'w').write('\n'.join(k.text() for k in ks))
 open('%d.flags' % seed, 'w').write(r.choice([''] * 8 + ['-fmad=false', '--use_fast_math', '-ftz=true', '-lineinfo', '-O1', '--default-stream per-thread', '-Xptxas -O2', '-std=c++17', '-maxrregcount=64']))
-with open('%d.recipes' % seed, 'w') as f:
-    for n in range(RECIPES):
-        for k in ks: f.write('%d k%d %s\n' % (n, k.n, k.recipe()))
+open('%d.recipes' % seed, 'w').write(''.join('k%d %s\n' % (k.n, k.recipe()) for k in ks for _ in range(RECIPES)))
+open('%d.launches' % seed, 'w').write(''.join(k.launches() for k in ks))
