@@ -42,10 +42,9 @@ type Workbench struct {
 	Start  func(*exec.Cmd) (child.Ending, error) // runs a child that nobody sees
 	Kept   func(name string, content []byte)     // GNVCC_KEEP
 	// what other benches make just now; nil: there are none
-	flights  *flights
-	launcher *launcher // what the tools of a tuner's candidates are run by; nil: nothing
-	mode     purpose
-	Stub     func() (*HostStub, error) // the build's host stub; nil: there need be none
+	flights *flights
+	mode    purpose
+	Stub    func() (*HostStub, error) // the build's host stub; nil: there need be none
 	// why launches of its file need many resident blocks (HostResident); "": nobody knows of any
 	AllResident string
 	// what recipes for the source must give (joint.go); nil: whatever they give
@@ -413,9 +412,6 @@ func (b *Workbench) assemble(ctx context.Context, j *job.Job, text []byte,
 	}
 	key := cache.HashOf("code 1", string(text), id, strings.Join(j.Call.Template(), "\x00"),
 		strings.Join(more, "\x00"))
-	if b.launching() {
-		key = cache.HashOf("launched", key) // no build begins with it
-	}
 	var kept keptCode
 	content, err = once(ctx, b.flights, string(memoCode)+" "+key, func() ([]byte, bool, error) {
 		var ok bool
@@ -439,17 +435,6 @@ func (b *Workbench) assemble(ctx context.Context, j *job.Job, text []byte,
 // assembled is assemble where nothing is kept.
 func (b *Workbench) assembled(ctx context.Context, j *job.Job, text []byte,
 	more []string) (content []byte, messages string, err error) {
-	if b.launching() {
-		content, messages, ok := b.launchPtxas(ctx, j, text, more)
-		if ok {
-			return content, messages, nil
-		}
-		defer func() {
-			if err == nil {
-				b.launchFailed()
-			}
-		}()
-	}
 	b.keep("rewritten.ptx", text)
 	if content, messages, err = b.ptxas(ctx, j, text, more); err == nil {
 		b.keep("rewritten.cubin", content)
