@@ -397,7 +397,7 @@ func (b *Workbench) telling(j *job.Job, flags []string) []string {
 // keptCode is the memo of what ptxas made of a text.
 type keptCode struct{ Cubin, Messages string }
 
-const memoCode cache.Memos[keptCode] = "code"
+const memoCode cache.Memos[keptOf[keptCode]] = "code"
 
 // assemble runs ptxas on a text, with a job's options and some more. For the tuner it is kept: who
 // compiles as a build what was a draft has the text of the candidate.
@@ -410,26 +410,21 @@ func (b *Workbench) assemble(ctx context.Context, j *job.Job, text []byte,
 	if err != nil {
 		return nil, "", fmt.Errorf("look at ptxas: %w", err)
 	}
-	key := cache.HashOf("code 1", string(text), id, strings.Join(j.Call.Template(), "\x00"),
+	key := cache.HashOf("code 2", string(text), id, strings.Join(j.Call.Template(), "\x00"),
 		strings.Join(more, "\x00"))
-	var kept keptCode
-	content, err = once(ctx, b.flights, string(memoCode)+" "+key, func() ([]byte, bool, error) {
-		var ok bool
-		if kept, ok = memoCode.Get(b.Store, key); !ok {
-			return nil, false, nil
+	made := []byte(nil)
+	kept, err := recall(ctx, b.Store, b.flights, memoCode, key, func(k keptCode) bool {
+		return b.Store.HasObject(k.Cubin)
+	}, func() (k keptCode, err error) {
+		if made, k.Messages, err = b.assembled(ctx, j, text, more); err == nil {
+			k.Cubin, err = b.Store.PutObject(made)
 		}
-		content, err := b.Store.Object(kept.Cubin)
-		return content, err == nil, nil
-	}, func() (content []byte, err error) {
-		if content, kept.Messages, err = b.assembled(ctx, j, text, more); err != nil {
-			return nil, err
-		}
-		if kept.Cubin, err = b.Store.PutObject(content); err == nil {
-			memoCode.Put(b.Store, key, kept)
-		}
-		return content, nil
+		return k, err
 	})
-	return content, kept.Messages, err
+	if err == nil && made == nil {
+		made, err = b.Store.Object(kept.Cubin)
+	}
+	return made, kept.Messages, err
 }
 
 // assembled is assemble where nothing is kept.
