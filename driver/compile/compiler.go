@@ -377,7 +377,7 @@ func (c *Compiler) launched(ctx context.Context, s *Source, r recipe.Recipe,
 	}
 	rest := second.rest.Without("throttle")
 	// no code that knows its block
-	if second.plain() && !rewrite.KnowsBlock(rest.With(second.term)) {
+	if second.plain() && !rewrite.KnowsBlock(rest) {
 		rest = rest.Without("shape")
 	}
 	cand, err := c.candidate(ctx, s, rest.With(second.term), mode)

@@ -102,18 +102,6 @@ int main() { plane<<<1, 1>>>(0, 0, 0, 0, 0); seen<<<1, 1>>>(0); }
 				"index over the grid") {
 				t.Errorf("a kernel that sees its blocks: %v", err)
 			}
-			const numbered = "index=256x1x1 spec{host(block)=256x1x1} "
-			first, _ = made(numbered + "shape=64x1x1")
-			if other, _ := made(numbered + "shape=128x1x1"); other.Path != first.Path ||
-				first.Manner.Block != [3]int{64, 1, 1} || other.Manner.Block != [3]int{128, 1, 1} {
-				t.Errorf("with its numbers computed: %+v and %+v", first, other)
-			}
-			// known knows the sizes of the blocks in which it is launched: code for one block each
-			known := "known{#0=1024,host(block)=256x1x1} "
-			first, _ = made("index=256x1x1 shape=64x1x1 " + known)
-			if other, _ := made("index=256x1x1 shape=32x1x1 " + known); other.Path == first.Path {
-				t.Errorf("%s is compiled once for blocks of 32 and of 64", known)
-			}
 			if _, err := c.Compile(ctx, s, recipe.Recipe{}); err != nil {
 				t.Error(err)
 			}

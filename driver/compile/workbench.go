@@ -332,7 +332,8 @@ func (b *Workbench) try(ctx context.Context, j *job.Job, t *record.Translation, 
 	if err != nil || len(bad) > 0 {
 		return nil, bad, err
 	}
-	text, argv := whole.Bytes(), append([]string(nil), p.flags...)
+	text := whole.Bytes()
+	var argv []string
 	if b.mode.oneKernel() && !j.Call.Reloc && len(module.Entries()) > 1 {
 		// A candidate is one kernel. ptxas makes the same code of it without the others (compared
 		// for 12.4, 13.0 and 13.5).
@@ -473,7 +474,7 @@ func (b *Workbench) check(t *record.Translation, module *ptx.Module, p *plan,
 		was := std[i]
 		r, changed := recipes[k.Name]
 		switch {
-		case len(p.flags) == 0 && (!changed || r.HasSecond()):
+		case !changed || r.HasSecond():
 			if k.Registers != was.Registers || k.Stack != was.Stack || k.Shared != was.Shared {
 				return nil, nil, fmt.Errorf(
 					"%s should be unchanged, but has %d registers, %d bytes of stack and %d of shared memory; nvcc's own has %d, %d, %d",
@@ -485,17 +486,8 @@ func (b *Workbench) check(t *record.Translation, module *ptx.Module, p *plan,
 			if reason == nil {
 				reason = keepsWait(module, k.Name, content, k.Name)
 			}
-			if reason == nil {
-				break
-			}
-			if changed {
+			if reason != nil {
 				bad[k.Name] = reason
-				break
-			}
-			for name, r := range recipes { // a flag for the whole file does that
-				if !rewrite.At(r, rewrite.Flag).IsDefault() {
-					bad[name] = fmt.Errorf("%s: %w", k.Name, reason)
-				}
 			}
 		}
 	}

@@ -289,7 +289,7 @@ func (s *search) elsewhere() []recipe.Recipe {
 	return out
 }
 
-// around asks the levers of a stage (PTX: also Flag) for recipes around the best one.
+// around asks the levers of a stage for recipes around the best one.
 func (s *search) around(best *policy.Trial, stage rewrite.Stage) []recipe.Recipe {
 	var out []recipe.Recipe
 	for _, l := range lever.All() {
@@ -370,12 +370,8 @@ func (s *search) values(l *lever.Lever) (out []recipe.Recipe) {
 	return out
 }
 
-// together tells whether two recipes can be one: flags of ptxas, which are the whole file's, would
-// change the plain kernel beside a second entry, and some levers exclude each other.
-func together(a, b recipe.Recipe) bool {
-	r := lever.Join(a, b)
-	return (!r.HasSecond() || !lever.HasStage(r, rewrite.Flag)) && rewrite.Check(r) == nil
-}
+// together tells whether two recipes can be one: some levers exclude each other.
+func together(a, b recipe.Recipe) bool { return rewrite.Check(lever.Join(a, b)) == nil }
 
 // copied returns the best recipe that has a copy for values and is no more than a tenth slower than
 // the best, which has none; nil if there is none.

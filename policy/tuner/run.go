@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"gnvcc/driver/apply"
-	"gnvcc/driver/compile"
 	"gnvcc/driver/environment"
 	"gnvcc/policy"
 	"gnvcc/policy/decide"
@@ -96,15 +95,6 @@ func (r *run) prepare() (err error) {
 	r.open = append(r.open, stop)
 	if r.decisions, err = OpenDecisions(keeping, r.Store); err != nil {
 		return err
-	}
-	r.Options.Controls, err = compile.KeepControls(ctx, r.Store, r.Tools, r.Controls)
-	if err != nil {
-		return err
-	}
-	if r.Listen != nil {
-		for i, hash := range r.Options.Controls {
-			fmt.Fprintf(r.Stderr, "gnvcc: controls file %s appears in recipes as %.12s\n", r.Controls[i], hash)
-		}
 	}
 	over := func() {}
 	if r.During != nil {
