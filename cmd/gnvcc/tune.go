@@ -85,19 +85,6 @@ type within struct{ *policy.Bound }
 
 func (within) Type() string { return "error" }
 
-// controlsOption is --controls.
-func controlsOption(fs *pflag.FlagSet) *[]string {
-	var files []string
-	fs.Func("controls", "also try ptxas with these Advanced Controls Files (comma-separated `files`; may be repeated; ptxas 13.3 and later)", func(value string) error {
-		if value == "" {
-			return errors.New("no file")
-		}
-		files = append(files, fileList(value)...)
-		return nil
-	})
-	return &files
-}
-
 // tuneVerb runs an application under the agent and keeps what was decided.
 func tuneVerb() *cobra.Command {
 	o := policy.Defaults()
@@ -129,7 +116,6 @@ func tuneVerb() *cobra.Command {
 	})
 	fs.StringSliceVar(&o.Levers, "levers", nil, "try only these levers (comma-separated `list`)")
 	fs.StringSliceVar(&o.Without, "without", nil, "do not try these levers (comma-separated `list`)")
-	controls := controlsOption(fs)
 	on := fs.String("on", "", onUsage)
 	quiet := fs.Bool("quiet", false, "print errors only")
 	for _, name := range []string{"budget", "within", "capture-limit", "observe"} {
@@ -139,7 +125,7 @@ func tuneVerb() *cobra.Command {
 		if len(args) == 0 {
 			return errors.New("which program? gnvcc tune [options] -- ./app arguments")
 		}
-		asked := tuner.Request{Program: args, Controls: *controls, Apply: *applyToo, Judge: *judged,
+		asked := tuner.Request{Program: args, Apply: *applyToo, Judge: *judged,
 			Link: *link, Folder: *folder, Budget: cmp.Or(time.Duration(budget), time.Minute),
 			Observe: time.Duration(observing), CaptureLimit: int64(most)}
 		if *approximate && fs.Changed("exact") && *exact != "approximate" {

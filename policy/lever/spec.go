@@ -19,8 +19,7 @@ import (
 // all of it with the grid, the alignment of all pointers, and each scalar alone where there
 // are few; around the best one, each condition left out (a block's three dimensions are one
 // condition). Integers are loops' ends and strides, and most of what a copy gains; a known
-// float is what the compiler could fold functions of, so that a copy with one may not be
-// proved to have the same bits.
+// float is what the compiler folds functions of, so that a copy with one often has other bits.
 
 var _ = register(Lever{
 	Name: recipe.Second, Idea: "a copy for", Gain: 1.065,
@@ -52,9 +51,6 @@ func copyWords(k *policy.Kernel, t recipe.Term) string {
 		return "a second entry"
 	}
 	text := "a second entry for launches with " + conditions(k, g)
-	if t.Lever == recipe.Known {
-		text += ", known to ptxas"
-	}
 	if !g.Own.IsDefault() {
 		text += " (" + Words(k, g.Own) + ")"
 	}
@@ -125,7 +121,7 @@ func specs(s *Situation, lever string) []recipe.Recipe {
 	add(block)
 	add(scalars, block, grid)
 	add(block, grid)
-	if len(aligned) > 0 && lever != recipe.Known {
+	if len(aligned) > 0 {
 		add(aligned) // without a block that is known it is the kernel's own code but for loads
 		add(scalars, block, aligned)
 	}
@@ -175,7 +171,7 @@ func specsAround(s *Situation, best policy.Trial, lever string) []recipe.Recipe 
 	}
 	for _, r := range unrolls("", 4, 1, 2, 8) {
 		if tr := s.Trial(r.String()); tr != nil && tr.Refused == "" && tr.Ratio < Combinable &&
-			!Has(best.Recipe, "unroll") && lever != recipe.Known {
+			!Has(best.Recipe, "unroll") {
 			out = append(out, Join(best.Recipe, r))
 		}
 	}
