@@ -52,7 +52,7 @@ type Unapplied struct {
 	Why     string
 	Lasting bool // the next build finds the same; false: it was about this machine at that moment
 	// hash of the code that was on record as measured (Evidence.Normals), "" for none
-	Proof string `json:",omitempty"`
+	Normals string `json:",omitempty"`
 }
 
 // String is that for people, "" for none.
