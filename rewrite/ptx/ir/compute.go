@@ -1,25 +1,24 @@
-package dataflow
+package ir
 
 import (
-	"bytes"
 	"math/bits"
 	"strconv"
 	"strings"
-
-	"gnvcc/rewrite/ptx"
 )
 
 // What an instruction makes of numbers. A number stands for the bits of its type, with the last one
 // as the sign; a predicate is 0 or 1.
 
-// IntegerType is the type that an opcode ends with: its width, 0 where it is no integer's.
-func IntegerType(op []byte) (width int, signed bool) {
-	last := op[bytes.LastIndexByte(op, '.')+1:]
-	if len(last) < 2 || !strings.Contains("sub", string(last[:1])) {
+// Integer is the width of the type that the opcode ends with, 0 where it is no integer's.
+func (x *Inst) Integer() (width int, signed bool) { return integerType(x.Type()) }
+
+// integerType is the width of an integer type, 0 for others.
+func integerType(kind string) (width int, signed bool) {
+	if len(kind) < 2 || !strings.Contains("sub", kind[:1]) {
 		return 0, false
 	}
-	if n, err := strconv.Atoi(string(last[1:])); err == nil && n <= 64 {
-		return n, last[0] == 's'
+	if n, err := strconv.Atoi(kind[1:]); err == nil && n <= 64 {
+		return n, kind[0] == 's'
 	}
 	return 0, false
 }
@@ -35,16 +34,15 @@ func extend(v int64, width int, signed bool) int64 {
 	return int64(uint64(v) << (64 - width) >> (64 - width))
 }
 
-// Compute is the result of an instruction on integers or predicates; ok is false for others, and
+// Compute is the result of the instruction on integers or predicates; ok is false for others, and
 // where there is none.
-func Compute(op []byte, in ...int64) (v int64, ok bool) {
-	words := strings.Split(string(op), ".")
-	width, signed := IntegerType(op)
-	predicate := words[len(words)-1] == "pred"
+func (x *Inst) Compute(in ...int64) (v int64, ok bool) {
+	width, signed := x.Integer()
+	predicate := x.Type() == "pred"
 	if predicate {
 		width = 64
 	}
-	if width == 0 || ptx.HasAny(op, "sat", "relu") {
+	if width == 0 || x.Has("sat", "relu") {
 		return 0, false
 	}
 	in = append(in, 0, 0, 0)[:max(3, len(in))]
@@ -53,12 +51,15 @@ func Compute(op []byte, in ...int64) (v int64, ok bool) {
 	if signed {
 		less = a < b
 	}
-	switch v = a; words[0] {
+	switch v = a; x.Op {
 	case "mov":
 	case "selp":
 		v = in[1-in[2]&1]
 	case "cvt":
-		width, signed = IntegerType([]byte("." + words[len(words)-2]))
+		width, signed = 0, false
+		if len(x.Words) > 1 {
+			width, signed = integerType(x.Words[len(x.Words)-2])
+		}
 		if width == 0 {
 			return 0, false
 		}
@@ -68,11 +69,11 @@ func Compute(op []byte, in ...int64) (v int64, ok bool) {
 	case "sub":
 		v = a - b
 	case "mul", "mad":
-		if v = a*b + in[2]; !ptx.HasModifier(op, "lo") {
+		if v = a*b + in[2]; !x.Has("lo") {
 			return 0, false
 		}
 	case "div", "rem":
-		if v = quotient(words[0] == "div", signed, a, b); b == 0 {
+		if v = quotient(x.Op == "div", signed, a, b); b == 0 {
 			return 0, false
 		}
 	case "neg":
@@ -93,7 +94,7 @@ func Compute(op []byte, in ...int64) (v int64, ok bool) {
 			v = int64(uint64(a) >> min(uint32(in[1]), 64))
 		}
 	case "min", "max":
-		if v = b; less == (words[0] == "min") {
+		if v = b; less == (x.Op == "min") {
 			v = a
 		}
 	case "abs":
@@ -103,8 +104,8 @@ func Compute(op []byte, in ...int64) (v int64, ok bool) {
 	case "popc":
 		v = int64(bits.OnesCount64(uint64(a) << (64 - width)))
 	case "setp":
-		v, predicate = holds(words[1], a, b, less), true
-		if v < 0 || len(words) != 3 {
+		v, predicate = holds(x.Words[0], a, b, less), true
+		if v < 0 || len(x.Words) != 2 {
 			return 0, false
 		}
 	default:

@@ -1,4 +1,4 @@
-package dataflow
+package ir
 
 import (
 	"fmt"
@@ -34,33 +34,26 @@ LOOP:
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := m.Entry("k")
-	r, err := ReachingOf(f)
+	w, err := Of(m.Entry("k"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !r.Written("%r1") || r.Written("%r9") {
-		t.Error("which registers are written is wrong")
+	reach, err := w.Reaching()
+	if err != nil {
+		t.Fatal(err)
 	}
-	number := func(i int) string { // the last operand
-		ops := f.Operands(i, nil)
-		return string(f.Bytes(ops[len(ops)-1]))
-	}
+	number := func(x *Inst) string { return x.Args[len(x.Args)-1].Text }
 	got := ""
-	for i, s := range f.Stmts {
-		if s.Kind != ptx.Inst {
-			continue
+	for i := range w.Stmts {
+		for _, a := range w.Accesses(i) {
+			if a.Read && w.Name(a.Reg) == "%r1" {
+				got += w.Inst(i).Op + number(w.Inst(i)) + ":"
+				for _, d := range reach(i, a.Reg) {
+					got += fmt.Sprint(" ", number(w.Inst(d)))
+				}
+				got += "; "
+			}
 		}
-		f.Effects(i, func(n ptx.Span, read, _ bool) {
-			if !read || string(f.Bytes(n)) != "%r1" {
-				return
-			}
-			got += fmt.Sprint(string(f.Base(i)), number(i), ":")
-			for _, d := range r.Of(i, "%r1") {
-				got += " " + number(d)
-			}
-			got += "; "
-		})
 	}
 	if want := "add1: 0 1; setp%r2: 1; add2: 1; add4: 1 3; add6: 5; "; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)

@@ -1,7 +1,6 @@
-package dataflow
+package ir
 
 import (
-	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -41,7 +40,7 @@ $inner:
 }
 `
 
-func flowOf(t testing.TB, text string) (*ptx.Func, *Flow) {
+func flowOf(t testing.TB, text string) (*ptx.Func, *Func) {
 	t.Helper()
 	m, err := ptx.Parse([]byte(text))
 	if err != nil {
@@ -69,7 +68,8 @@ func TestFlow(t *testing.T) {
 	live := func(text string) string {
 		var names []string
 		for _, r := range w.Live(at(text)) {
-			names = append(names, w.name(r))
+			name, _, _ := strings.Cut(w.Name(r), "'")
+			names = append(names, name)
 		}
 		slices.Sort(names)
 		return strings.Join(names, " ")
@@ -100,7 +100,7 @@ func TestFlow(t *testing.T) {
 	loops := func(text string) int {
 		for b, x := range w.Blocks {
 			if i := at(text); x.First <= i && i < x.Last {
-				return w.Loops[b]
+				return w.Depth(b)
 			}
 		}
 		return -1
@@ -162,16 +162,16 @@ func TestFlowBySearch(t *testing.T) {
 					t.Fatalf("%s, %s, statement %d: %v live, %v by the search", name, f.Name, i, got, want[i])
 				}
 			}
-			ranges := make([][]int32, len(f.Stmts))
+			ranges := make([][]Reg, len(f.Stmts))
 			for r := range w.group {
 				var list []Access
-				for _, a := range w.accesses {
-					if a.Reg == int32(r) {
+				for _, a := range w.access {
+					if a.Reg == Reg(r) {
 						list = append(list, a)
 					}
 				}
 				if len(list) > 0 {
-					w.Range(int32(r), list, func(i int) { ranges[i] = append(ranges[i], int32(r)) })
+					w.Range(Reg(r), list, func(i int) { ranges[i] = append(ranges[i], Reg(r)) })
 				}
 			}
 			for i := range ranges {
@@ -189,8 +189,8 @@ func TestFlowBySearch(t *testing.T) {
 
 // search finds what is live in front of each statement, register by register, walking backwards
 // from the reads.
-func (w *Flow) search() [][]int32 {
-	before := make([][]int, len(w.f.Stmts))
+func (w *Func) search() [][]Reg {
+	before := make([][]int, len(w.Stmts))
 	for _, b := range w.Blocks {
 		for i := b.First + 1; i < b.Last; i++ {
 			before[i] = append(before[i], i-1)
@@ -199,11 +199,11 @@ func (w *Flow) search() [][]int32 {
 			before[w.Blocks[s].First] = append(before[w.Blocks[s].First], b.Last-1)
 		}
 	}
-	out := make([][]int32, len(w.f.Stmts))
+	out := make([][]Reg, len(w.Stmts))
 	for r := range w.group {
 		reads, writes := make(map[int]bool), make(map[int]bool)
-		for _, a := range w.accesses {
-			if a.Reg == int32(r) {
+		for _, a := range w.access {
+			if a.Reg == Reg(r) {
 				reads[int(a.Stmt)] = reads[int(a.Stmt)] || a.Read
 				writes[int(a.Stmt)] = writes[int(a.Stmt)] || a.Write && !a.Kept
 			}
@@ -229,7 +229,7 @@ func (w *Flow) search() [][]int32 {
 			}
 		}
 		for i := range live {
-			out[i] = append(out[i], int32(r))
+			out[i] = append(out[i], Reg(r))
 		}
 	}
 	return out
@@ -255,15 +255,6 @@ func BenchmarkFlow(b *testing.B) {
 			w.Pressure(nil)
 		}
 	}
-}
-
-// name is a register's name. Registers of different scopes may have the same.
-func (w *Flow) name(reg int32) string {
-	g := &w.groups[w.group[reg]]
-	if g.count == 0 {
-		return g.prefix
-	}
-	return fmt.Sprintf("%s%d", g.prefix, reg-g.base)
 }
 
 // TestOnward: a block counts where it is named, or some way leads to it; a loop ends.

@@ -1,4 +1,4 @@
-package dataflow
+package ir
 
 import (
 	"testing"
@@ -32,7 +32,18 @@ func TestExpressions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := OriginsOf(m.Entry("k"))
+	w, err := Of(m.Entry("k"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := func(name string) string {
+		for r := range w.Registers() {
+			if w.Name(Reg(r)) == name {
+				return w.Expression(Operand{Text: name, Reg: Reg(r)})
+			}
+		}
+		return ""
+	}
 	for _, c := range []struct {
 		a, b string
 		same bool
@@ -40,7 +51,7 @@ func TestExpressions(t *testing.T) {
 		{"%rd1", "%rd2", false}, {"%rd1", "%r1", false}, {"%r1", "%r2", true}, {"%r3", "%r4", true},
 		{"%r3", "%r5", false}, {"%f2", "%f3", false},
 	} {
-		if x, y := o.Expression(c.a), o.Expression(c.b); (x == y) != c.same {
+		if x, y := of(c.a), of(c.b); (x == y) != c.same {
 			t.Errorf("%s is %s, %s is %s", c.a, x, c.b, y)
 		}
 	}

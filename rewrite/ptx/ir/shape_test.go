@@ -1,4 +1,4 @@
-package dataflow_test
+package ir_test
 
 import (
 	"maps"
@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"gnvcc/rewrite/ptx"
-	"gnvcc/rewrite/ptx/dataflow"
+	"gnvcc/rewrite/ptx/ir"
 	"gnvcc/rewrite/ptx/ptxtest"
 )
 
@@ -24,17 +24,9 @@ func TestIndexOnly(t *testing.T) {
 				t.Errorf("%d kernels", len(m.Entries()))
 			}
 			for _, f := range m.Entries() {
-				use, err := dataflow.IndexOnly(m, f.Name)
-				dims, free := strings.CutPrefix(f.Name, "free_")
-				switch {
-				case free != (err == nil):
+				err := ir.IndexOnly(m, f.Name)
+				if free := strings.HasPrefix(f.Name, "free_"); free != (err == nil) {
 					t.Errorf("%s: %v", f.Name, err)
-				case free:
-					for d, used := range use.Dims {
-						if used != (dims[d] == '1') {
-							t.Errorf("%s: %v", f.Name, use.Dims)
-						}
-					}
 				}
 			}
 		})
@@ -139,7 +131,7 @@ func TestIndexOnlyFunctions(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", c.function, err)
 		}
-		if _, err := dataflow.IndexOnly(m, "k"); (err == nil) != c.free {
+		if err := ir.IndexOnly(m, "k"); (err == nil) != c.free {
 			t.Errorf("%s %s: %v", c.function, c.call, err)
 		}
 		if _, err := kit.Assemble(t, []byte(text), "-arch=sm_90", "-c"); err != nil {
@@ -169,7 +161,7 @@ func TestIndexOnlySneaks(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", what, err)
 		}
-		if _, err := dataflow.IndexOnly(m, "k"); (err == nil) != (what == body) {
+		if err := ir.IndexOnly(m, "k"); (err == nil) != (what == body) {
 			t.Errorf("%s: %v", what, err)
 		}
 		if _, err := kit.Assemble(t, []byte(text), "-arch=sm_90"); err != nil {

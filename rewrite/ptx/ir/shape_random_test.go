@@ -1,4 +1,4 @@
-package dataflow_test
+package ir_test
 
 import (
 	"fmt"
@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"gnvcc/rewrite/ptx"
-	"gnvcc/rewrite/ptx/dataflow"
+	"gnvcc/rewrite/ptx/ir"
 )
 
 // TestIndexOnlyRandom: programs put together at random are run, thread by thread, in two shapes of
@@ -28,7 +28,7 @@ func TestIndexOnlyRandom(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%v\n%s", err, strings.Join(code, "\n"))
 		}
-		_, err = dataflow.IndexOnly(m, "k")
+		err = ir.IndexOnly(m, "k")
 		// of those that are refused some are run, to see that they had to be
 		if err != nil && seed%8 != 0 {
 			continue

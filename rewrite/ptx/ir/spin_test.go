@@ -1,4 +1,4 @@
-package dataflow_test
+package ir_test
 
 import (
 	"fmt"
@@ -8,7 +8,7 @@ import (
 
 	"gnvcc/install/kits"
 	"gnvcc/rewrite/ptx"
-	"gnvcc/rewrite/ptx/dataflow"
+	"gnvcc/rewrite/ptx/ir"
 	"gnvcc/rewrite/ptx/ptxtest"
 )
 
@@ -47,12 +47,12 @@ func TestSpins(t *testing.T) {
 				}
 				seen := 0
 				for _, f := range m.Entries() {
-					spins, err := dataflow.Spins(f)
+					w, err := ir.Of(f)
 					if err != nil {
 						t.Fatal(err)
 					}
 					var got []string
-					for _, s := range spins {
+					for _, s := range w.Spins() {
 						got = append(got, describe(s))
 					}
 					if !slices.Equal(got, locks[f.Name]) {
@@ -72,7 +72,7 @@ func TestSpins(t *testing.T) {
 	}
 }
 
-func describe(s dataflow.Spin) string {
+func describe(s ir.Spin) string {
 	root := strings.TrimRight(s.Root, "0123456789")
 	for _, name := range []string{"locks", "lock"} {
 		if strings.HasSuffix(root, fmt.Sprintf("%d%s", len(name), name)) {

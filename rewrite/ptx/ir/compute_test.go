@@ -1,6 +1,9 @@
-package dataflow
+package ir
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestCompute(t *testing.T) {
 	for _, c := range []struct {
@@ -39,7 +42,9 @@ func TestCompute(t *testing.T) {
 		{"add.f32", []int64{1, 2}, 0, false},
 		{"min.s16x2", []int64{1, 2}, 0, false},
 	} {
-		if got, ok := Compute([]byte(c.op), c.in...); ok != c.ok || ok && got != c.want {
+		words := strings.Split(c.op, ".")
+		x := &Inst{Op: words[0], Words: words[1:]}
+		if got, ok := x.Compute(c.in...); ok != c.ok || ok && got != c.want {
 			t.Errorf("%s %v: %d %v, want %d %v", c.op, c.in, got, ok, c.want, c.ok)
 		}
 	}

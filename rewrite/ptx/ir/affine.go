@@ -1,4 +1,4 @@
-package dataflow
+package ir
 
 import (
 	"fmt"
@@ -100,20 +100,19 @@ func (a Affine) String() string {
 	return strings.Join(parts, "+")
 }
 
-// Arithmetic is what an instruction on integers gives, of its operands in order, from 1; ok is
+// Arithmetic is what the instruction, on integers, gives, of its operands in order, from 1; ok is
 // false where that is not affine in them. widen is a value of 32 bits as one of 64.
-func Arithmetic(op string, operand func(n int) (Affine, bool),
+func (x *Inst) Arithmetic(operand func(n int) (Affine, bool),
 	widen func(a Affine, signed bool) Affine) (out Affine, ok bool) {
-	base, modifiers, _ := strings.Cut(op, ".")
-	kind := modifiers[strings.LastIndexByte(modifiers, '.')+1:]
-	if !integral(base, modifiers, kind) {
+	kind, modifiers := x.Type(), strings.Join(x.Words, ".")
+	if !x.integral() {
 		return nil, false
 	}
 	a, ok := operand(1)
 	if !ok {
 		return nil, false
 	}
-	switch base {
+	switch x.Op {
 	case "mov":
 		return a, true
 	case "cvta":
@@ -137,7 +136,7 @@ func Arithmetic(op string, operand func(n int) (Affine, bool),
 		return nil, false
 	}
 	v, constant := b.Constant()
-	switch base {
+	switch x.Op {
 	case "shl":
 		return a.Times(Number(1 << (v & 31))), constant && v >= 0 && v < 32
 	case "or": // of bits that are not set
@@ -147,25 +146,22 @@ func Arithmetic(op string, operand func(n int) (Affine, bool),
 	case "sub":
 		return a.Plus(b, -1), true
 	}
-	if strings.HasPrefix(modifiers, "wide.") {
+	if x.Words[0] == "wide" {
 		a, b = widen(a, kind == "s32"), widen(b, kind == "s32")
 	}
 	out = a.Times(b)
-	if base == "mad" {
+	if x.Op == "mad" {
 		c, ok := operand(3)
 		return out.Plus(c, 1), ok
 	}
 	return out, true
 }
 
-// integral tells whether an opcode computes on integers of 32 or 64 bits without saturation or
-// carry, and gives the low or the wide half of a product.
-func integral(base, modifiers, kind string) bool {
-	if strings.Contains(modifiers, "sat") || strings.Contains(modifiers, "cc") {
-		return false
-	}
-	wide := strings.HasPrefix(modifiers, "wide.")
-	switch kind {
+// integral reports whether it computes on integers of 32 or 64 bits without saturation or carry, and
+// gives the low or the wide half of a product.
+func (x *Inst) integral() bool {
+	wide := len(x.Words) > 0 && x.Words[0] == "wide"
+	switch x.Type() {
 	case "u32", "s32":
 	case "b32", "u64", "s64", "b64":
 		if wide {
@@ -174,7 +170,7 @@ func integral(base, modifiers, kind string) bool {
 	default:
 		return false
 	}
-	return base != "mul" && base != "mad" || wide || strings.HasPrefix(modifiers, "lo.")
+	return !x.Has("sat", "satfinite", "cc") && (x.Op != "mul" && x.Op != "mad" || wide || x.Words[0] == "lo")
 }
 
 // multiple tells whether it is a multiple of the least power of two from least on.
