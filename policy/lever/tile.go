@@ -14,7 +14,7 @@ import (
 // copied to shared memory first, in rows. It pays where a warp's loads are scattered or many
 // threads read the same, and L1 does not serve them already; it costs two barriers a tile, the
 // copying, and blocks that shared memory no longer has room for. On an H200 it is the scattered
-// loads that pay (bench/results/2026-11-22-tiles): 4 times as fast in the median where each lane
+// loads that pay (docs/papers.md): 4 times as fast in the median where each lane
 // reads a row of its own, between 0.5 and 2.4 where lanes read side by side. Each loop that can be
 // tiled is tried with some numbers of turns, and all of them together.
 //
