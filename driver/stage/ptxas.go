@@ -199,7 +199,7 @@ func noteText(j *job.Job, cubinHash string, kernels []cache.Kernel) string {
 		}
 		text += "\n" + k.Name + "\n" + k.Recipe + "\n" + k.Unapplied.String()
 		if k.Unapplied != nil {
-			text += "\n" + k.Unapplied.Proof
+			text += "\n" + k.Unapplied.Normals
 		}
 	}
 	return text
@@ -235,7 +235,7 @@ func (s *stage) note(j *job.Job, content []byte, kernels []cache.Kernel, own str
 	for i, k := range kernels {
 		if k.Unapplied != nil {
 			unapplied := *k.Unapplied
-			unapplied.Proof = standing.ProofOf(s.normals[k.Name])
+			unapplied.Normals = standing.HashOf(s.normals[k.Name])
 			kernels[i].Unapplied = &unapplied
 		}
 	}
