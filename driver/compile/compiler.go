@@ -435,17 +435,9 @@ func arithmeticKey(kernel string, own, cand *Candidate) string {
 	return cache.HashOf("arithmetic 1", own.Path, kernel, cand.Path, cand.Entry, cache.OwnKey())
 }
 
-// CompilePlain makes a candidate in which the guards inside the kernel never hold: every launch
-// runs the plain copy, as it is compiled beside the specialised ones.
-func (c *Compiler) CompilePlain(ctx context.Context, s *Source,
-	r recipe.Recipe) (*Candidate, error) {
-	return c.candidate(ctx, s, r, forPlainCopy)
-}
-
 func (c *Compiler) candidate(ctx context.Context, s *Source, r recipe.Recipe,
 	mode purpose) (*Candidate, error) {
-	parts := []string{"candidate 2", s.job.Key, s.Kernel, r.String(),
-		strconv.FormatBool(mode == forPlainCopy), cache.OwnKey()}
+	parts := []string{"candidate 3", s.job.Key, s.Kernel, r.String(), cache.OwnKey()}
 	if t := s.translation; t != nil {
 		parts = append(parts, t.Input, t.Module)
 	}

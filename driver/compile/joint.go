@@ -8,6 +8,7 @@ import (
 
 	"gnvcc/driver/record"
 	"gnvcc/driver/toolcmd"
+	"gnvcc/rewrite"
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/recipe"
 	"gnvcc/rewrite/source"
@@ -44,7 +45,7 @@ func (b *Workbench) together(ctx context.Context, t *record.Translation, module 
 		if f == nil {
 			continue
 		}
-		for _, v := range askedOf(name, recipes[name], b.mode == forPlainCopy) {
+		for _, v := range askedOf(name, recipes[name]) {
 			signature := source.Signature(f)
 			normal := b.Normals[name][v.String()]
 			key, err := variantKey(t, call, signature, v)
@@ -59,7 +60,7 @@ func (b *Workbench) together(ctx context.Context, t *record.Translation, module 
 			}
 			wanted, keys, normals = append(wanted, v), append(keys, key), append(normals, normal)
 			requests = append(requests, source.Request{Entry: v.entry, Terms: v.terms,
-				Options: source.Options{Signature: signature, Alone: v.alone, NeverHolds: v.never}})
+				Signature: signature})
 		}
 	}
 	if len(requests) < 2 {
@@ -81,13 +82,9 @@ func (b *Workbench) together(ctx context.Context, t *record.Translation, module 
 		}
 		for _, i := range j.Requests {
 			v := wanted[i]
-			var m compiledVariant
-			if m.module, err = b.oneSet(unit, module, read, v); err == nil {
-				m.normal = normalOf(m.module, v.entry)
-			}
-			if err != nil || m.normal != normals[i] {
-				b.Log.Debug().Str("kernel",
-					v.entry).Err(err).Msg("compiled alone: beside others its code is not what was measured")
+			m := compiledVariant{module: read, normal: normalOf(read, v.entry)}
+			if m.normal != normals[i] {
+				b.Log.Debug().Str("kernel", v.entry).Msg("compiled alone: beside others its code is not what was measured")
 				continue
 			}
 			b.keepVariant(keys[i], m, nil)
@@ -99,14 +96,14 @@ func (b *Workbench) together(ctx context.Context, t *record.Translation, module 
 // by (Evidence.Normals).
 func Asked(name string, r recipe.Recipe) []string {
 	var out []string
-	for _, v := range askedOf(name, r, false) {
+	for _, v := range askedOf(name, r) {
 		out = append(out, v.String())
 	}
 	return out
 }
 
-// askedOf are these variants; never: their guards never hold.
-func askedOf(name string, r recipe.Recipe, never bool) []variantOf {
+// askedOf are these variants.
+func askedOf(name string, r recipe.Recipe) []variantOf {
 	seconds, err := secondsOf(name, r)
 	if err != nil {
 		return nil
@@ -117,8 +114,8 @@ func askedOf(name string, r recipe.Recipe, never bool) []variantOf {
 			out = append(out, s.variant())
 		}
 	}
-	if terms := sourceTerms(r); len(seconds) == 0 && len(terms) > 0 {
-		out = append(out, variantOf{entry: name, terms: terms, never: never})
+	if terms := rewrite.At(r, rewrite.Source).Terms; len(seconds) == 0 && len(terms) > 0 {
+		out = append(out, variantOf{entry: name, terms: terms})
 	}
 	return out
 }

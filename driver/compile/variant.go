@@ -23,24 +23,13 @@ import (
 // same options. Of the PTX that comes out only that kernel is used. A variant is kept by all that
 // it depends on, so that it is compiled once.
 
-// A variantOf asks for one: the kernel, what to do with it, and whether the copy is to stand alone.
+// A variantOf asks for one: the kernel, what to do with it in the source.
 type variantOf struct {
 	entry string
 	terms []recipe.Term
-	alone bool
-	never bool // the guards never hold: for measuring the plain copy
 }
 
-func (v variantOf) String() string {
-	text := recipe.Recipe{Terms: v.terms}.String()
-	if v.alone {
-		text += " alone"
-	}
-	if v.never {
-		text += " never"
-	}
-	return text
-}
+func (v variantOf) String() string { return recipe.Recipe{Terms: v.terms}.String() }
 
 // A keptVariant is the memo of a variant: the object that holds its PTX, or why there is none.
 type keptVariant struct {
@@ -197,20 +186,15 @@ func (b *Workbench) compileVariant(ctx context.Context, d draft, sliced bool) (c
 	if err != nil {
 		return none, err
 	}
-	text, err := unit.Rewrite(d.v.entry, d.v.terms, source.Options{Signature: d.signature,
-		Alone: d.v.alone, NeverHolds: d.v.never})
+	text, err := unit.Rewrite(d.v.entry, d.v.terms, d.signature)
 	if err != nil {
 		return none, err
 	}
 	if err := d.v.refused(unit, d.module, d.signature); err != nil {
 		return none, err
 	}
-	read, err := b.ofText(ctx, d, text, sliced)
 	m := compiledVariant{draft: sliced}
-	if err == nil {
-		m.module, err = b.oneSet(unit, d.module, read, d.v)
-	}
-	switch {
+	switch m.module, err = b.ofText(ctx, d, text, sliced); {
 	case err == nil:
 		m.normal = normalOf(m.module, d.v.entry)
 		return m, nil
@@ -246,19 +230,6 @@ func (b *Workbench) ofText(ctx context.Context, d draft, text []byte, sliced boo
 		return nil, fmt.Errorf("read the variant's PTX: %w", err)
 	}
 	return m, nil
-}
-
-// oneSet makes the copies in a variant's PTX share their static shared arrays.
-func (b *Workbench) oneSet(unit *source.Unit, own, variant *ptx.Module,
-	v variantOf) (*ptx.Module, error) {
-	if v.alone {
-		return variant, nil // one copy
-	}
-	variant, err := unit.MergeShared(v.entry, v.terms, own, variant)
-	if err != nil {
-		return nil, fmt.Errorf("give the copies one set of shared arrays: %w", err)
-	}
-	return variant, nil
 }
 
 // cicc runs the translation's cicc on another text.

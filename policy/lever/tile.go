@@ -124,7 +124,7 @@ func tilings(s *Situation) (base recipe.Recipe, list []tile.Tiling) {
 			list = append(list, t)
 		}
 	}
-	return spec(recipe.Second, host), list
+	return spec(host), list
 }
 
 // predictedTile is the speed-up that the forest expects of a tile with its best box alone; false on

@@ -162,9 +162,8 @@ func (s *editedSearch) first() (out []recipe.Recipe) {
 	return out
 }
 
-func (s *editedSearch) Compile(ctx context.Context, k *policy.Kernel, r recipe.Recipe,
-	plain bool) (*policy.Candidate, error) {
-	return s.world.compiler.Compile(ctx, k, r, plain)
+func (s *editedSearch) Compile(ctx context.Context, k *policy.Kernel, r recipe.Recipe) (*policy.Candidate, error) {
+	return s.world.compiler.Compile(ctx, k, r)
 }
 
 func (s *editedSearch) Draft(ctx context.Context, k *policy.Kernel,
