@@ -169,10 +169,6 @@ type Evidence struct {
 	// Names are those that the arguments of the recipe's conditions had in the source that was tuned,
 	// by their places ("#1"): for people.
 	Names map[string]string `json:",omitempty"`
-
-	// Stride is the number of bytes by which lie apart what neighbouring threads of a row load or
-	// store, mostly; 0: not known.
-	Stride int `json:",omitempty"`
 }
 
 // CodeKey is where Evidence.Normals holds the hash of all that ptxas is to be given for the kernel

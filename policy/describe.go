@@ -13,7 +13,7 @@ import (
 	"gnvcc/rewrite/early"
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/ptx/await"
-	"gnvcc/rewrite/ptx/dataflow"
+	"gnvcc/rewrite/ptx/ir"
 	"gnvcc/rewrite/recipe"
 	"gnvcc/rewrite/source"
 	"gnvcc/rewrite/tile"
@@ -57,8 +57,8 @@ func (k *Kernel) ReadPTX(m *ptx.Module) error {
 	k.Ordered = rewrite.Ordered(f)
 	k.Early, k.EarlyTurns = early.Loads(f, m.AddressSize)
 	// else the lever's pass says what is wrong with the kernel
-	if spins, err := dataflow.Spins(f); err == nil {
-		k.Spins = len(spins)
+	if w, err := ir.Of(f); err == nil {
+		k.Spins = len(w.Spins())
 	}
 	k.SFU = rewrite.SFU(f)
 	if k.Writes, err = writes(m, k.Name); err != nil {
@@ -108,7 +108,7 @@ func (k *Kernel) readManners(m *ptx.Module, f *ptx.Func) {
 		k.NoThrottle = err.Error()
 	}
 	if err := rewrite.Shapeable(m, k.Name); err == nil {
-		k.Shapeable, k.Stride = true, dataflow.Stride(f)
+		k.Shapeable = true
 	} else {
 		k.NoShape = err.Error()
 	}

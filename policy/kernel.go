@@ -72,10 +72,7 @@ type Kernel struct {
 	// Beside says why blocks of a size can't stand beside each other in one, nil if they can; nil
 	// itself: not known
 	Beside func(block [3]int) error `json:"-"`
-	// by so many bytes are apart what neighbouring threads of a row load or store, mostly; 0: not
-	// known
-	Stride int
-	Source string // the user's file, for reports
+	Source string                   // the user's file, for reports
 
 	Through map[rewrite.Pointer]rewrite.Numbers // what it reads through its pointer arguments
 	// of each of these loads, which array it reads: equal numbers, the same one; -1: not known

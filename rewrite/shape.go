@@ -8,7 +8,7 @@ import (
 	"gnvcc/rewrite/pass"
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/ptx/await"
-	"gnvcc/rewrite/ptx/dataflow"
+	"gnvcc/rewrite/ptx/ir"
 	"gnvcc/rewrite/recipe"
 )
 
@@ -27,7 +27,7 @@ import (
 // ptxas work on the arithmetic anew.
 //
 // Allowed where the PTX proves that the kernel uses thread and block numbers only as the index
-// over the whole grid (dataflow.IndexOnly). Not where blocks may wait for each other, which counts
+// over the whole grid (ir.IndexOnly). Not where blocks may wait for each other, which counts
 // on how many are resident; where the source names its block (__block_size__) or a cluster; nor
 // with more threads than __launch_bounds__ allows. Its second value, a number of the kernel's own
 // blocks, is a hint, and has been heard: it has given the code its registers. Not in a copy that
@@ -144,7 +144,7 @@ func Shapeable(m *ptx.Module, kernel string) error {
 	if waits != "" {
 		return fmt.Errorf("its blocks may wait for each other (%s)", waits)
 	}
-	if _, err := dataflow.IndexOnly(m, kernel); err != nil {
+	if err := ir.IndexOnly(m, kernel); err != nil {
 		return fmt.Errorf("it may see its launch shape: %w", err)
 	}
 	return nil

@@ -34,15 +34,14 @@ import (
 type Compiler struct {
 	Limit time.Duration // for one tool's run; a candidate that takes longer is refused
 
-	env      *environment.Environment
-	launcher *launcher // nil: none
-	store    *cache.Store
-	dir      string // scratch
-	fresh    record.Fresh
-	tried    sync.Map // assemblies of commands that were tried, by their cubins' hashes
-	number   atomic.Int64
-	flights  flights
-	spent    struct {
+	env     *environment.Environment
+	store   *cache.Store
+	dir     string // scratch
+	fresh   record.Fresh
+	tried   sync.Map // assemblies of commands that were tried, by their cubins' hashes
+	number  atomic.Int64
+	flights flights
+	spent   struct {
 		sync.Mutex
 		runs map[string]int
 		took map[string]time.Duration
@@ -58,7 +57,6 @@ const limitTool = 2 * time.Minute
 func New(store *cache.Store, dir string) *Compiler {
 	c := &Compiler{Limit: limitTool, env: environment.Read(), store: store, dir: dir,
 		fresh: record.Fresh{Store: store}}
-	c.launcher = newLauncher(c.env)
 	c.spent.runs, c.spent.took = map[string]int{}, map[string]time.Duration{}
 	c.spent.cpu = map[string]time.Duration{}
 	return c
@@ -287,7 +285,7 @@ func (c *Compiler) workbench(of context.Context, limit time.Duration, mode purpo
 		return nil, nil, nil, fmt.Errorf("scratch folder: %w", err)
 	}
 	b = &Workbench{Store: c.store, Env: c.env, Log: c.env.Log(), Folder: folder, Start: child.Run,
-		mode: mode, after: c.account, flights: &c.flights, launcher: c.launcher}
+		mode: mode, after: c.account, flights: &c.flights}
 	ctx, cancel := context.WithTimeout(of, limit)
 	return ctx, b, func() { cancel(); os.RemoveAll(folder) }, nil
 }
@@ -336,10 +334,7 @@ type keptCandidate struct {
 	Draft      bool              `json:",omitempty"`
 }
 
-const (
-	memoCandidate  cache.Memos[keptOf[keptCandidate]] = "candidate"
-	memoArithmetic cache.Memos[keptOf[struct{}]]      = "arithmetic"
-)
+const memoCandidate cache.Memos[keptOf[keptCandidate]] = "candidate"
 
 // Compile makes a candidate. An error says why there is none: the recipe can't be carried out, or a
 // tool refused it. What was made once is found again, refusals too; ctx and Limit end what takes
@@ -405,7 +400,7 @@ func (c *Compiler) launched(ctx context.Context, s *Source, r recipe.Recipe,
 }
 
 // sameArithmetic says what speaks against a candidate in other blocks whose build would be compared
-// with the kernel's own code. It is asked once for a code, whatever blocks that is launched in.
+// with the kernel's own code.
 func (c *Compiler) sameArithmetic(ctx context.Context, s *Source, e second, cand *Candidate) error {
 	if !e.comparable() {
 		return nil
@@ -414,25 +409,15 @@ func (c *Compiler) sameArithmetic(ctx context.Context, s *Source, e second, cand
 	if err != nil {
 		return err
 	}
-	key := arithmeticKey(s.Kernel, own, cand)
-	compared := func() (none struct{}, err error) {
-		was, err := os.ReadFile(own.Path)
-		if err != nil {
-			return none, fmt.Errorf("read the kernel's own code: %w", err)
-		}
-		is, err := os.ReadFile(cand.Path)
-		if err != nil {
-			return none, fmt.Errorf("read the candidate: %w", err)
-		}
-		return none, e.ownArithmetic(was, is, cand.Entry)
+	was, err := os.ReadFile(own.Path)
+	if err != nil {
+		return fmt.Errorf("read the kernel's own code: %w", err)
 	}
-	_, err = recall(ctx, c.store, &c.flights, memoArithmetic, key, nil, compared)
-	return err
-}
-
-// arithmeticKey is what their comparison depends on: a file's name is its content's hash.
-func arithmeticKey(kernel string, own, cand *Candidate) string {
-	return cache.HashOf("arithmetic 1", own.Path, kernel, cand.Path, cand.Entry, cache.OwnKey())
+	is, err := os.ReadFile(cand.Path)
+	if err != nil {
+		return fmt.Errorf("read the candidate: %w", err)
+	}
+	return e.ownArithmetic(was, is, cand.Entry)
 }
 
 func (c *Compiler) candidate(ctx context.Context, s *Source, r recipe.Recipe,

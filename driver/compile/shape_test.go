@@ -72,15 +72,6 @@ int main() { plane<<<1, 1>>>(0, 0, 0, 0, 0); seen<<<1, 1>>>(0); }
 			if again, _ := c.Spent("ptxas"); again != runs {
 				t.Errorf("%d runs of ptxas more for other blocks", again-runs)
 			}
-			kernel, err := c.Compile(ctx, s, drivertest.MustParse(t, ""))
-			if err != nil {
-				t.Fatal(err)
-			}
-			memoArithmetic.Put(c.store, arithmeticKey(s.Kernel, kernel, first), keptOf[struct{}]{Error: "spoilt"})
-			if _, err := c.Compile(ctx, s, drivertest.MustParse(t, "shape=16x8x1"+host)); err == nil ||
-				err.Error() != "spoilt" {
-				t.Errorf("its arithmetic is compared anew for other blocks: %v", err)
-			}
 			slots, _ := made("demote=8:loops maxnreg=40 shape=64x1x1" + host)
 			if slots.Build.Shared != 8*4*64 {
 				t.Errorf("%d bytes of slots for 64 threads", slots.Build.Shared)

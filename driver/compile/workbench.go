@@ -42,10 +42,9 @@ type Workbench struct {
 	Start  func(*exec.Cmd) (child.Ending, error) // runs a child that nobody sees
 	Kept   func(name string, content []byte)     // GNVCC_KEEP
 	// what other benches make just now; nil: there are none
-	flights  *flights
-	launcher *launcher // what the tools of a tuner's candidates are run by; nil: nothing
-	mode     purpose
-	Stub     func() (*HostStub, error) // the build's host stub; nil: there need be none
+	flights *flights
+	mode    purpose
+	Stub    func() (*HostStub, error) // the build's host stub; nil: there need be none
 	// why launches of its file need many resident blocks (HostResident); "": nobody knows of any
 	AllResident string
 	// what recipes for the source must give (joint.go); nil: whatever they give
@@ -399,7 +398,7 @@ func (b *Workbench) telling(j *job.Job, flags []string) []string {
 // keptCode is the memo of what ptxas made of a text.
 type keptCode struct{ Cubin, Messages string }
 
-const memoCode cache.Memos[keptCode] = "code"
+const memoCode cache.Memos[keptOf[keptCode]] = "code"
 
 // assemble runs ptxas on a text, with a job's options and some more. For the tuner it is kept: who
 // compiles as a build what was a draft has the text of the candidate.
@@ -412,45 +411,26 @@ func (b *Workbench) assemble(ctx context.Context, j *job.Job, text []byte,
 	if err != nil {
 		return nil, "", fmt.Errorf("look at ptxas: %w", err)
 	}
-	key := cache.HashOf("code 1", string(text), id, strings.Join(j.Call.Template(), "\x00"),
+	key := cache.HashOf("code 2", string(text), id, strings.Join(j.Call.Template(), "\x00"),
 		strings.Join(more, "\x00"))
-	if b.launching() {
-		key = cache.HashOf("launched", key) // no build begins with it
-	}
-	var kept keptCode
-	content, err = once(ctx, b.flights, string(memoCode)+" "+key, func() ([]byte, bool, error) {
-		var ok bool
-		if kept, ok = memoCode.Get(b.Store, key); !ok {
-			return nil, false, nil
+	made := []byte(nil)
+	kept, err := recall(ctx, b.Store, b.flights, memoCode, key, func(k keptCode) bool {
+		return b.Store.HasObject(k.Cubin)
+	}, func() (k keptCode, err error) {
+		if made, k.Messages, err = b.assembled(ctx, j, text, more); err == nil {
+			k.Cubin, err = b.Store.PutObject(made)
 		}
-		content, err := b.Store.Object(kept.Cubin)
-		return content, err == nil, nil
-	}, func() (content []byte, err error) {
-		if content, kept.Messages, err = b.assembled(ctx, j, text, more); err != nil {
-			return nil, err
-		}
-		if kept.Cubin, err = b.Store.PutObject(content); err == nil {
-			memoCode.Put(b.Store, key, kept)
-		}
-		return content, nil
+		return k, err
 	})
-	return content, kept.Messages, err
+	if err == nil && made == nil {
+		made, err = b.Store.Object(kept.Cubin)
+	}
+	return made, kept.Messages, err
 }
 
 // assembled is assemble where nothing is kept.
 func (b *Workbench) assembled(ctx context.Context, j *job.Job, text []byte,
 	more []string) (content []byte, messages string, err error) {
-	if b.launching() {
-		content, messages, ok := b.launchPtxas(ctx, j, text, more)
-		if ok {
-			return content, messages, nil
-		}
-		defer func() {
-			if err == nil {
-				b.launchFailed()
-			}
-		}()
-	}
 	b.keep("rewritten.ptx", text)
 	if content, messages, err = b.ptxas(ctx, j, text, more); err == nil {
 		b.keep("rewritten.cubin", content)

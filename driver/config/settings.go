@@ -36,8 +36,6 @@ var Settings = []setting{
 		"~/.cache/gnvcc", somePaths},
 	{"lock", "FILE", "build with the recipes of this lock file alone; 0: with no lock file", "none", aPath},
 	{"device", "GPU", "build for this one (a part of its name), where several were measured on", "any", aText},
-	{"launcher", "sccache", "the tuner compiles candidates below this program, where cores are few", "none",
-		aText},
 	{"ptx", "sm_90", "give PTX alone (-arch=compute_90) the caps and cache hints decided for this target; unproved for the driver's ptxas",
 		"none", aText},
 	{"sccache", "1", "builds below sccache take recipes, too", "off", aSwitch},

@@ -7,18 +7,17 @@ import "strings"
 
 // What users set. GNVCC_STORE is the store's (cache.Dir).
 const (
-	nvcc     = "GNVCC_NVCC"
-	off      = "GNVCC_OFF"
-	strict   = "GNVCC_STRICT"
-	keepIn   = "GNVCC_KEEP"
-	logFile  = "GNVCC_LOG"
-	lock     = "GNVCC_LOCK"
-	device   = "GNVCC_DEVICE"
-	verify   = "GNVCC_VERIFY"
-	predict  = "GNVCC_PREDICT"
-	launcher = "GNVCC_LAUNCHER"
-	sccache  = "GNVCC_SCCACHE"
-	ptxFor   = "GNVCC_PTX"
+	nvcc    = "GNVCC_NVCC"
+	off     = "GNVCC_OFF"
+	strict  = "GNVCC_STRICT"
+	keepIn  = "GNVCC_KEEP"
+	logFile = "GNVCC_LOG"
+	lock    = "GNVCC_LOCK"
+	device  = "GNVCC_DEVICE"
+	verify  = "GNVCC_VERIFY"
+	predict = "GNVCC_PREDICT"
+	sccache = "GNVCC_SCCACHE"
+	ptxFor  = "GNVCC_PTX"
 )
 
 // What the face tells its stages, through nvcc.

@@ -153,18 +153,6 @@ func (c *Ptxas) With(in, out string) []string {
 	return args
 }
 
-// Last gives the arguments with more flags, and input and output, under other names, at the end: an
-// order that compiler caches understand, too.
-func (c *Ptxas) Last(in, out string, more []string) []string {
-	var args []string
-	for i, a := range c.Args {
-		if i != c.in && i != c.out && (c.outAt > 0 || i != c.out-1) {
-			args = append(args, a)
-		}
-	}
-	return append(append(args, more...), in, "-o", out)
-}
-
 // Placeholders of input and output in recorded arguments.
 const (
 	PlaceIn  = "<in>"

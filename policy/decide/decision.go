@@ -87,7 +87,7 @@ func (t *Run) decide(k *Findings, choices []choice) *cache.Decision {
 		}
 	}
 	d.Evidence.Normals = normals(all, chosen)
-	d.Evidence.Names, d.Evidence.Stride = k.ArgumentNames(chosen), k.Stride
+	d.Evidence.Names = k.ArgumentNames(chosen)
 	d.Evidence.Outvoted = k.Outvoted(chosen)
 	return d
 }

@@ -50,7 +50,7 @@ func (s *search) counting() (count func()) {
 		defer s.meter.in(counting)()
 		defer cancel()
 		patience := countingWait
-		if s.t.brief != nil { // other searches wait
+		if s.p.Look != nil { // other searches wait
 			patience = 0
 		}
 		select {

@@ -56,13 +56,14 @@ const (
 
 // A search is the state of one.
 type search struct {
-	t   *Tuner
+	t   *Run
 	k   *kernel
-	c   *config
+	c   *Config
 	l   *profile.Launch
 	s   profile.Session
 	ctx context.Context
 	sit *lever.Situation
+	p   *Plan
 	end time.Time // of the budget
 	// nothing new is looked for after it: what is left is for a comparison of the best on fresh
 	// samples
@@ -230,7 +231,7 @@ func (s *search) winners() error {
 // two of a race) would take more than a quarter of the budget.
 func (s *search) slow(values int) bool {
 	launch := stats.Median(s.first) + float64(s.rule.Launch.Nanoseconds())
-	return 3*float64(values)*launch > float64(s.t.o.Budget.Nanoseconds())/4
+	return 3*float64(values)*launch > float64(s.p.Budget.Nanoseconds())/4
 }
 
 // sparing is step 2 for a slow kernel: a few values at a time, the most promising first, for half

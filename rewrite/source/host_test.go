@@ -33,7 +33,7 @@ __attribute__((global)) void k(float *p, S s, float f, bool b, unsigned char u, 
 		t.Errorf("%v, want %s", got, want)
 	}
 	for _, bad := range []string{"n=1", "s.n=1.5", "blockDim.x=0", "align(p)=3", "p=1",
-		"host(block)=32x1", "host(block)=0x1x1", "host(grid)=1x1x1", "host(dynamic)=-1",
+		"host(block)=32x1", "host(block)=0x1x1", "host(dynamic)=-1",
 		"host(dynamic)=0,host(dynamic)=1", "host(block)=32x1x1,blockDim.x=64"} {
 		if _, err := k.Conditions(recipe.Term{Lever: "spec", Value: bad, Brace: true}, opt); err == nil {
 			t.Errorf("%s: no refusal", bad)

@@ -170,6 +170,8 @@ func (k *Kernel) wrap(out *bytes.Buffer, c copied, edits []insertion) {
 	fmt.Fprintf(out, "if (%s) {%s", c.guard, c.declare)
 	u.restore(out, open)
 	u.render(out, open, stop, edits)
-	out.WriteString(" } else __builtin_unreachable(); }")
+	out.WriteString(" } else")
+	u.restore(out, stop-1) // line information has the end of the body
+	out.WriteString("__builtin_unreachable(); }")
 	u.restore(out, stop)
 }
