@@ -87,7 +87,7 @@ func (k *Kernel) shrink(ctx context.Context, a Ask, b *Bench, c *tuner.Compiler,
 	if t.Recipe == "" {
 		few := max(sim.Floor, k.before.kernel.Registers*3/4)
 		made, err := c.Compile(ctx, loaded[0].Kernel, recipe.Recipe{}.With(recipe.Term{Lever: "maxnreg",
-			Value: fmt.Sprint(few)}), false)
+			Value: fmt.Sprint(few)}))
 		if err != nil {
 			out.Why = "no second build to tell apart: " + policy.FirstLine(err)
 			return out, nil
