@@ -16,7 +16,7 @@ import (
 	"gnvcc/policy"
 )
 
-// What was built here: apply and revert build it again, status tells of it, clean forgets it.
+// What was built here: apply and revert build it again, status tells of it.
 
 // folderOf reads the folder that a verb may be given, "" for none.
 func folderOf(args []string) (string, error) {
@@ -175,21 +175,16 @@ func orOwn(recipe string) string {
 	return recipe
 }
 
-// cleanVerb removes what is no use any more.
-func cleanVerb() *cobra.Command {
-	c := newVerb("clean [--all]", "remove what is no longer needed; --all: everything but the recipes",
-		`Removes what killed processes left behind, forgets builds whose folder or output is gone, and drops what is kept to
-make later applies faster. Recipes, bans and pins stay.`, none)
-	all := c.Flags().Bool("all", false,
-		"forget every build and drop all that can be made again; recipes stay. Files already built stay as they are, but gnvcc revert no longer knows them")
-	return onStore(c, 2, func(ctx context.Context, store *cache.Store, _ []string) error {
-		gone, err := apply.Clean(ctx, store, *all)
-		for _, note := range gone.Notes {
-			fmt.Fprintln(console, "gnvcc:", note)
-		}
-		fmt.Fprintf(console,
-			"gnvcc: removed %d temporary folders, %d records of builds, %d files of the store (%.1f MB)\n",
-			gone.Folders, gone.Builds, gone.Store.Files, float64(gone.Store.Bytes)/1e6)
-		return err
-	})
+// clean removes what killed processes left behind, forgets builds whose folder or output is gone,
+// and drops what is kept to make later applies faster; all: every build, and all that can be made
+// again. Recipes, bans and pins stay.
+func clean(ctx context.Context, store *cache.Store, all bool) error {
+	gone, err := apply.Clean(ctx, store, all)
+	for _, note := range gone.Notes {
+		fmt.Fprintln(console, "gnvcc:", note)
+	}
+	fmt.Fprintf(console,
+		"gnvcc: removed %d temporary folders, %d records of builds, %d files of the store (%.1f MB)\n",
+		gone.Folders, gone.Builds, gone.Store.Files, float64(gone.Store.Bytes)/1e6)
+	return err
 }

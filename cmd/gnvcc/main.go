@@ -22,7 +22,7 @@ func run(argv []string) int {
 		return stage.Run(step, command)
 	}
 	if verb := verbOf(argv[0], args); verb != nil {
-		if args[0] != "config" { // which says it itself
+		if args[0] != "doctor" { // which says it itself
 			settle(false)
 		}
 		return verb(args[1:])

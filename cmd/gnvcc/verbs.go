@@ -37,17 +37,16 @@ type group struct {
 func groups() []group {
 	return []group{
 		{"Find recipes", []verb{{"tune", tuneVerb}, {"watch", watchVerb}, {"replay", replayVerb},
-			{"captures", capturesVerb}, {"profile", profileVerb}, {"predict", predictVerb}}},
+			{"profile", profileVerb}, {"predict", predictVerb}}},
 		{"Build with them", []verb{{"apply", applyVerb}, {"revert", revertVerb},
 			{"status", statusVerb}}},
 		{"See what is known", []verb{{"report", reportVerb}, {"explain", explainVerb},
-			{"stats", statsVerb}, {"config", configVerb}, {"doctor", doctorVerb}}},
-		{"Judge changes", []verb{{"compare", compareVerb}, {"judge", judgeVerb},
-			{"bench", benchVerb}}},
+			{"doctor", doctorVerb}}},
+		{"Judge changes", []verb{{"compare", compareVerb}, {"judge", judgeVerb}}},
 		{"Share them", []verb{{"export", exportVerb}, {"lock", lockVerb},
 			{"push", pushVerb}, {"pull", pullVerb}}},
 		{"Decide by hand", []verb{{"pin", pinVerb}}},
-		{"Others", []verb{{"clean", cleanVerb}, {"work", workVerb}, {"version", versionVerb},
+		{"Others", []verb{{"work", workVerb}, {"version", versionVerb},
 			{"help", helpVerb}, {"man", manVerb}, {"completion", completionVerb}}},
 	}
 }
