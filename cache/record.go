@@ -208,23 +208,9 @@ type Launch struct {
 	// "n" or "param 3" -> value, for what stayed the same in all launches
 	Values map[string]string `json:",omitempty"`
 
-	Cost       *Cost       `json:",omitempty"` // of the search on it
-	Exhaustive *Exhaustive `json:",omitempty"` // gnvcc tune -exhaustive: what the search missed
-	Counts     *Counts     `json:",omitempty"` // what one launch did; nil: nobody has counted
-	Energy     *Energy     `json:",omitempty"` // gnvcc tune --energy: of a launch; nil: nobody asked
+	Cost   *Cost   `json:",omitempty"` // of the search on it
+	Counts *Counts `json:",omitempty"` // what one launch did; nil: nobody has counted
 }
-
-// Energy is what a launch takes by the counter of the GPU, all of it: its memory, and what it takes
-// when it does nothing.
-type Energy struct {
-	Why           string `json:",omitempty"` // nothing is known: why; "": what follows is
-	Before, After Joules
-	Idle          float64 // watts with nothing to do, before that
-	Step          float64 // seconds from one step of the counter to the next
-}
-
-// Joules are those of a launch, and by how many that may be wrong.
-type Joules struct{ Launch, Error float64 }
 
 // Counts is what nvcc's own code does in one launch of a configuration, by its PTX: counted by a
 // build with counters, never estimated.
@@ -253,21 +239,6 @@ type Cost struct {
 	Cicc       int     // runs of cicc
 	Ptxas      int     // and of ptxas
 	Compiling  float64 // seconds of both, added up over those that ran at a time
-}
-
-// Exhaustive compares what the search found with the best of all pairs of values.
-type Exhaustive struct {
-	Search Found // where the search ended; its cost until then
-	Best   Found // of all that was measured; the cost of all
-	Wanted int   // candidates that were to be measured after the search
-	Cut    bool  // the budget ended before all of them were
-}
-
-// A Found is a recipe with its time over the default's, on fresh samples; "" and 1 for the default.
-type Found struct {
-	Recipe string
-	Ratio  float64
-	Cost   Cost
 }
 
 // A Time is a median over repetitions with a 95 % interval, nanoseconds.

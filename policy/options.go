@@ -23,13 +23,10 @@ type Options struct {
 	// a judge looks at the program's output afterwards: any finite error is allowed before
 	Judged bool
 	Slots  bool // approximation by %warpid may be tried: results differ from run to run
-	// the user's launches stay as they are: the plain copy may pay, the largest block may shrink
-	Bet bool
 	// the source's hints for speed (hints.go) are kept, whatever is faster
 	Keep bool
 
 	Budget time.Duration // for one configuration of a kernel, waiting for compilers included
-	Total  time.Duration // for the whole run; 0: no limit
 	Full   int           // configurations of one kernel that are searched in full
 	Verify int           // further ones on which the best recipes so far are verified
 	Short  time.Duration // kernels below are left alone: launching costs more than they do
@@ -39,12 +36,6 @@ type Options struct {
 	// Crashes of a kernel's candidates after which it is let be. 0, the usual: the first one ends the
 	// program; where launches are replayed, a process of ours.
 	Crashes int
-
-	InPlace bool // searched in inside the program: what waits for others can't be repeated there
-
-	Exhaustive bool // a benchmark of the search: measure all pairs too, and say what it missed
-
-	Energy bool // what launches take in joules is measured, of the default and of what won
 
 	Only    *regexp.Regexp `json:"-"` // kernels to tune, by mangled or short name; nil: all
 	Levers  []string       // only these; nil: all
@@ -104,9 +95,6 @@ func (o *Options) Validate(known []string) error {
 	}
 	if o.Budget <= 0 {
 		return errors.New("--budget must be more than 0")
-	}
-	if o.Total < 0 {
-		return errors.New("--total must not be negative")
 	}
 	if o.Exact == rewrite.Approximate && o.Within == (Bound{}) && !o.Judged {
 		return errNoBound

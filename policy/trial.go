@@ -44,8 +44,6 @@ type Trial struct {
 	// From fresh samples; nil: not compared.
 	Confirmed *Compared
 	Plain     *Compared // of the plain copy, under a guard that never holds
-
-	Energy *cache.Energy `json:",omitempty"` // beside the default's; nil: nobody asked
 }
 
 // Compared is the outcome of a comparison on fresh samples.

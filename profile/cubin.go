@@ -98,10 +98,10 @@ func readCubin(b []byte) (*contents, error) {
 	return c, nil
 }
 
-// unrepeatable says why a kernel can't be run more than once without the application or the user
-// noticing, "" if it can. In a replay what it prints is kept and compared, and its heap is its own:
-// there allocates says that it may take memory from that, which is not put back.
-func (c *contents) unrepeatable(kernel string, replay bool) (why, allocates string) {
+// unrepeatable returns why a replay can't run a kernel more than once, "" if it can. What the kernel
+// prints is kept there and compared. allocates says that it may take memory from the device's heap,
+// which is not put back.
+func (c *contents) unrepeatable(kernel string) (why, allocates string) {
 	if c.managed {
 		return "its module has managed variables", ""
 	}
@@ -109,8 +109,8 @@ func (c *contents) unrepeatable(kernel string, replay bool) (why, allocates stri
 		if !c.defined[f] {
 			says := external(f)
 			switch {
-			case replay && f == "vprintf":
-			case replay && (f == "malloc" || f == "free"):
+			case f == "vprintf":
+			case f == "malloc" || f == "free":
 				allocates = says
 			case why == "":
 				why = says
@@ -166,25 +166,10 @@ func accessesTextures(code []byte) bool {
 	return false
 }
 
-// allocates tells whether any of its functions takes memory from the device's heap, or gives it
-// back.
-func (c *contents) allocates() bool {
-	for _, list := range c.calls {
-		for _, to := range list {
-			if (to == "malloc" || to == "free") && !c.defined[to] {
-				return true
-			}
-		}
-	}
-	return false
-}
-
 func external(f string) string {
 	switch {
 	case f == "__assertfail" || strings.HasPrefix(f, "__nv_"):
 		return ""
-	case f == "vprintf":
-		return "it prints (printf), and would print again"
 	case f == "malloc" || f == "free":
 		return "it allocates memory on the device (" + f + "), which is not saved"
 	case strings.HasPrefix(f, "cudaLaunch") || strings.HasPrefix(f, "cudaGetParameterBuffer") ||

@@ -299,39 +299,6 @@ type Session interface {
 	Read(c Candidate, variable string, size int) ([]byte, error)
 }
 
-// A Metering is a Session that can look at the device's energy counter while something is done, for
-// a time at least, beside what does not count. Of o only Again, Prior and Row count.
-type Metering interface {
-	Meter(c Candidate, what Metered, span time.Duration, o Measurement) (Meter, error)
-}
-
-// Metered is what is done while the energy counter is looked at.
-type Metered uint8
-
-// What there is: nothing, runs, and runs before which memory is put back twice. The latter two are
-// done back to back, in the stream's own order, without a look at the results.
-const (
-	Nothing Metered = iota
-	Runs
-	Twice
-)
-
-// A Meter is what the device's energy counter said: of the whole GPU, whoever uses it.
-type Meter struct {
-	Why   string  // there is none; "": there is
-	Warm  float64 // seconds at the beginning that don't count: the clock rate rises
-	Runs  int     // after these
-	Each  int     // launches of each
-	Took  float64 // seconds that they took
-	Steps []Step  // of the counter
-}
-
-// A Step is a moment at which the counter moved: between two looks at it.
-type Step struct {
-	Before, After float64 // seconds from the beginning
-	Millijoules   uint64  // what it said then
-}
-
 // A Schedule is how the threads of a run come to their turns otherwise. The code that runs, its
 // arguments, variables and memory are the same.
 type Schedule struct {

@@ -148,7 +148,6 @@ func TestDriverFails(t *testing.T) {
 		"cuFuncGetParamInfo":   "then it has no parameters that are known: all memory is saved, whatever they point to",
 		"cuLibraryGetModule":   "then a module is found by its kernel's name",
 		"cuMemHostGetFlags":    "no memory of the host here", "cuCtxGetLimit": "for captures",
-		"cuDeviceGetPCIBusId":               "for the energy counter",
 		"cuCtxGetCacheConfig":               "for captures",
 		"cuLaunchKernelEx":                  "not used here",
 		"cuPointerGetAttribute":             "it knows no pointer here either",

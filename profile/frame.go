@@ -14,7 +14,7 @@ import (
 
 // protocol is the version that agent and gnvcc must share; agent/agent.h has the same number. They
 // come from one binary, so that a difference means an agent built by another gnvcc.
-const protocol = 15
+const protocol = 16
 
 type frameType uint16
 
@@ -44,7 +44,6 @@ const (
 	fCheck
 	fDone
 	fRead
-	fMeter
 )
 
 // The longest frame is a cubin; the largest libraries' have some hundred MB.

@@ -239,38 +239,20 @@ func (p *process) launch(in *reader) (*Launch, error) {
 	return l, nil
 }
 
-// repeatable enters why a launch can't be repeated here, or elsewhere, beside the agent's reasons.
+// repeatable adds why a launch can't be repeated to the agent's reasons.
 func (p *process) repeatable(l *Launch, m *module) {
-	here, elsewhere := "its cubin is not known", "its cubin is not known"
+	why := "its cubin is not known"
 	switch {
+	case l.Device == nil: // the agent describes the first 32
+		why = noDevice
 	case m == nil:
 	case m.contents == nil:
-		here, elsewhere = m.trouble, m.trouble
+		why = m.trouble
 	default:
-		elsewhere, l.Allocates = m.contents.unrepeatable(l.Kernel, true)
-		if here = elsewhere; !p.run.options.Dies {
-			here, _ = m.contents.unrepeatable(l.Kernel, false)
-		}
+		why, l.Allocates = m.contents.unrepeatable(l.Kernel)
 	}
-	if l.Device == nil { // the agent describes the first 32
-		here, elsewhere = noDevice, noDevice
-	}
-	l.LeaveAlone = cmp.Or(l.LeaveAlone, here, p.heap())
-	l.NotElsewhere = cmp.Or(l.NotElsewhere, elsewhere)
-}
-
-// heap says why nothing can be repeated inside a program that has a heap on the device: any kernel
-// may reach that by pointers in memory, and a session does not save it. A replay has none.
-func (p *process) heap() string {
-	if p.run.options.Dies {
-		return ""
-	}
-	for _, m := range p.modules {
-		if m.contents != nil && m.contents.allocates() {
-			return "a kernel of the program allocates memory on the device, which is not saved"
-		}
-	}
-	return ""
+	l.LeaveAlone = cmp.Or(l.LeaveAlone, why)
+	l.NotElsewhere = cmp.Or(l.NotElsewhere, why)
 }
 
 func attributes(in *reader) (a Attributes) {

@@ -191,34 +191,6 @@ func (s *session) Measure(c Candidate, n int, o Measurement) ([]float64, error) 
 	return out, s.done(in)
 }
 
-func (s *session) Meter(c Candidate, what Metered, span time.Duration,
-	o Measurement) (Meter, error) {
-	if err := s.known(); err != nil {
-		return Meter{}, err
-	}
-	w := writer{}
-	w.u32(uint32(c))
-	w.u8(uint8(what))
-	w.u8(Measurement{Again: o.Again}.before())
-	w.u32(milliseconds(span))
-	w.u32(milliseconds(s.limit()))
-	w.bytes(o.Prior)
-	w.u32(uint32(max(o.Row, 1)))
-	// What is longer than the span takes a few launches, each within its limit.
-	in, err := s.p.command(fMeter, w.b, span+4*s.limit()+answerLimit)
-	if err != nil {
-		return Meter{}, s.fault(err, c)
-	}
-	out := Meter{Why: in.str(), Warm: in.f64(), Runs: int(in.u64()), Took: in.f64(), Each: 1}
-	if o.Again {
-		out.Each += max(o.Row, 1)
-	}
-	for n := in.u32(); n > 0 && in.err == nil; n-- {
-		out.Steps = append(out.Steps, Step{in.f64(), in.f64(), in.u64()})
-	}
-	return out, s.done(in)
-}
-
 func (s *session) Read(c Candidate, variable string, size int) ([]byte, error) {
 	w := writer{}
 	w.u32(uint32(c))

@@ -37,17 +37,8 @@ if [ "$dry" ]; then
 	exit
 fi
 
-gpus=$(nvidia-smi --query-gpu=index --format=csv,noheader)
-for n in $(seq "${EACH:-2}"); do
-	for gpu in $gpus; do
-		CUDA_DEVICE_ORDER=PCI_BUS_ID CUDA_VISIBLE_DEVICES=$gpu "${SUITE:?bench/suite, built}" -gnvcc "${GNVCC:?gnvcc}" -nvcc "$NVCC" \
-			-commit "${COMMIT:-}" -programs "$out/programs" -figures figures -runs "${RUNS:-3}" -alone 1 \
-			-set ARCH=sm_90 -set "CUDA=$cuda" -set "APPLICATIONS=$sources" -set "LINKS=$out/links" \
-			-set "JOBS=$jobs" -claim "$out/claims" -ahead 1 -gpu-lock "$out/gpu$gpu" -work "$out/work" \
-			-budget "${BUDGET:-540}s" -tune "${TUNE:-}" -results "$out/apps.jsonl" "$here" \
-			>"$out/suite.$gpu.$n.txt" 2>&1 &
-	done
-done
-wait
-cat "$out"/suite.*.txt | grep -v '^ ' >&2
-"$SUITE" -table -kernels -results "$out/apps.jsonl" | tee "$out/apps.txt"
+"${SUITE:?bench/suite, built}" -each "${EACH:-2}" -gnvcc "${GNVCC:?gnvcc}" -nvcc "$NVCC" \
+	-commit "${COMMIT:-}" -programs "$out/programs" -figures figures -runs "${RUNS:-3}" -alone 1 \
+	-set ARCH=sm_90 -set "CUDA=$cuda" -set "APPLICATIONS=$sources" -set "LINKS=$out/links" \
+	-set "JOBS=$jobs" -ahead 1 -work "$out/work" -budget "${BUDGET:-540}s" -tune "${TUNE:-}" \
+	-results "$out/apps.jsonl" -kernels "$here" | tee "$out/apps.txt"

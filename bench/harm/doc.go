@@ -13,8 +13,7 @@
 // Each is built by nvcc and by gnvcc, with a store of its own, and run four times: nvcc's build,
 // gnvcc's under gnvcc tune, nvcc's once more, and what gnvcc builds after that. It is harmed where
 // exit status, standard output or standard error are not those of nvcc's build, or where it takes
-// longer than the bounds in compare.go: under gnvcc tune, the search aside (-held: of --in-place,
-// which searches inside the program), twice as long and 3 s; rebuilt, 1.5 times as long and 2 s. A
+// longer than the bounds in compare.go: under gnvcc tune, the search aside (-held: more), twice as long and 3 s; rebuilt, 1.5 times as long and 2 s. A
 // program whose two runs of nvcc's build differ tells nothing, and is listed; so is one that asks
 // for what this machine does not have, and prints "skipped: why". -build only builds them, by both
 // compilers, and needs no GPU.

@@ -31,7 +31,7 @@ func harm(ctx context.Context, args []string) error {
 	work := fs.String("work", "", "`folder` to build in (default: a temporary one, removed)")
 	tune := fs.String("tune", "--budget 4s", "`options` of gnvcc tune")
 	fs.DurationVar(&b.held, "held", 0,
-		"how much longer a run may take under tune, as with --in-place, which searches inside of it")
+		"how much longer a run may take under tune")
 	out := fs.String("out", "", "keep raw results in this `file`, as JSON")
 	commit := fs.String("commit", "", "of gnvcc, where this is no checkout of it")
 	builders := fs.Int("builders", 16, "builds at a time")

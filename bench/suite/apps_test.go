@@ -159,7 +159,7 @@ func TestMeasure(t *testing.T) {
 	}
 	for gpu := range 2 {
 		for n := range 2 {
-			if _, err := os.Stat(filepath.Join(out, fmt.Sprintf("suite.%d.%d.txt", gpu, n+1))); err != nil {
+			if _, err := os.Stat(filepath.Join(out, fmt.Sprintf("work/logs/suite.%d.%d", gpu, n))); err != nil {
 				t.Error(err)
 			}
 		}

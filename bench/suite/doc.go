@@ -31,7 +31,8 @@
 // Several suites may share GPUs: those of one GPU with one -gpu-lock, all with the same -claim,
 // -work and -results. Each takes the next program of the list that nobody has, builds a few ahead
 // with the least priority, and uses the GPU when no other does; what it waits for it is no part of
-// any time or limit but -budget. Times of builds are then of no use.
+// any time or limit but -budget. Times of builds are then of no use. -each 2 runs two on each GPU of
+// the machine in this way.
 //
 // With -again, a later call with the same -work runs the builds with other arguments (-other).
 //

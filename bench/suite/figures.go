@@ -17,7 +17,7 @@ import (
 // figures prints what is known of them: nothing of those that no result has.
 func figures(results []Result, threshold time.Duration) string {
 	return slowed(results) + capturing(results) + deciding(results) + replaying(results) +
-		keeping(results, threshold) + refusing(results) + varying(results)
+		replays(results, threshold) + keeping(results, threshold) + refusing(results) + varying(results)
 }
 
 // slowed compares the user's run under tune with those without, captures aside. How far two runs

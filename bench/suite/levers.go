@@ -24,6 +24,8 @@ type Tuned struct {
 	Grid, Block [3]int
 	Dynamic     int     `json:",omitempty"`
 	Set         string  `json:",omitempty"`
+	Count       int     `json:",omitempty"` // of its launches in the program
+	Replay      float64 `json:",omitempty"` // of one launch of nvcc's code, replayed, ns
 	Weight      float64 // of all its launches in the program, ns
 	Recipe      string  `json:",omitempty"` // kept for the kernel
 	Ratio       float64
@@ -49,7 +51,7 @@ type Lever struct {
 func (r *Result) tuned(store *cache.Store, d cache.Decision) {
 	for _, l := range d.Evidence.Launches {
 		t := Tuned{Kernel: d.Kernel, Grid: l.Grid, Block: l.Block, Dynamic: l.Dynamic, Set: l.Set,
-			Weight: l.Seconds * 1e9, Recipe: d.Recipe, Ratio: 1}
+			Count: l.Count, Replay: l.Before.Median, Weight: l.Seconds * 1e9, Recipe: d.Recipe, Ratio: 1}
 		if t.Weight <= 0 {
 			t.Weight = float64(max(l.Count, 1)) * l.Before.Median
 		}

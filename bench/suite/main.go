@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -24,6 +25,7 @@ type asked struct {
 
 	variables               lab.List
 	table, kernels, byLever bool
+	each                    int
 	chart                   string
 }
 
@@ -67,6 +69,8 @@ func flags(s *suite, a *asked) *flag.FlagSet {
 	set.DurationVar(&s.limits.run, "run-limit", time.Minute, "time for one run")
 	set.DurationVar(&s.threshold, "threshold", 20*time.Microsecond,
 		"programs count in the mean that have a kernel at least so long")
+	set.IntVar(&a.each, "each", 0,
+		"run so many suites on each GPU of this machine, with -claim and -gpu-lock in the folder -work")
 	set.StringVar(&s.gpuLock, "gpu-lock", "",
 		"file: what uses the GPU goes under its lock, and builds with the least priority beside it, so that several suites can share a GPU")
 	set.StringVar(&s.claims, "claim", "",
@@ -117,6 +121,10 @@ func run(ctx context.Context, args []string) error {
 	defer remove()
 	if err != nil {
 		return err
+	}
+	if a.each > 0 {
+		err := s.everyGPU(ctx, a.each, args)
+		return errors.Join(err, tables())
 	}
 	if s.clock = a.clock; s.clock == "" {
 		s.clock, err = lab.BuildClock(ctx, lab.Toolkit(s.nvcc), s.work)

@@ -605,3 +605,20 @@ figures:
 		}
 	}
 }
+
+// What replays take beside the program, of kernels all of whose launches are known.
+func TestReplays(t *testing.T) {
+	r := Result{Program: "p", Kernels: []Kernel{
+		{Name: "near", Count: 10, TotalBefore: 1e6}, {Name: "far", Count: 10, TotalBefore: 2e6},
+		{Name: "part", Count: 10, TotalBefore: 9e6}, {Name: "short", Count: 1, TotalBefore: 900}},
+		Tuned: []Tuned{{Kernel: "near", Count: 6, Replay: 100e3}, {Kernel: "near", Count: 4, Replay: 105e3},
+			{Kernel: "far", Count: 10, Replay: 300e3}, {Kernel: "part", Count: 5, Replay: 1},
+			{Kernel: "short", Count: 1, Replay: 1}}}
+	got := replays([]Result{r}, 20*time.Microsecond)
+	for _, want := range []string{"2 configurations, median 1.237; 1.237 apart in the median; 1 more than",
+		"p                          1.500  far, 2.000 ms in the program"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in\n%s", want, got)
+		}
+	}
+}

@@ -112,19 +112,12 @@ func replayVerb() *cobra.Command {
 	fs.Var(&budget, "budget", "search for at most this `time` (60, or 1m30s), shared out by the kernels' shares of the GPU time and what a first look at them shows")
 	fs.IntVar(&o.Jobs, "jobs", o.Jobs, "compile `n` candidates at a time")
 	fs.StringSliceVar(&o.Levers, "levers", nil, "try only these levers (comma-separated `list`)")
-	by := fs.String("profile", "", "search by this `file`'s shares of the GPU time (gnvcc tune --help)")
-	fs.BoolVar(&o.Exhaustive, "exhaustive", false, "benchmark the search: measure all pairs of levers too, and say what the search missed")
-	energyOption(fs, &o.Energy)
 	quiet := fs.Bool("quiet", false, "print errors only")
 	folder := fs.String("captures", "", capturesUsage)
 	completesKernels(c)
 	on := fs.String("on", "", onUsage)
 	return withStore(c, 2, func(store *cache.Store, args []string) error {
 		engine, err := engineOf(*on)
-		if err != nil {
-			return err
-		}
-		p, err := tuner.ReadProfile(context.Background(), *by)
 		if err != nil {
 			return err
 		}
@@ -143,8 +136,8 @@ func replayVerb() *cobra.Command {
 				return exit(1)
 			}
 		}
-		return tuneNow("replay", tuner.Request{Mode: tuner.Captured, Options: o, Apply: *applyToo,
-			Budget: time.Duration(budget), Profile: p, On: engine,
+		return tuneNow("replay", tuner.Request{Options: o, Apply: *applyToo,
+			Budget: time.Duration(budget), On: engine,
 			Captures: captures}, *quiet)
 	})
 }
@@ -176,7 +169,7 @@ func capturedKernels(store *cache.Store, s *capture.Store, word string) (*regexp
 	return selection.Pattern(word, kernels)
 }
 
-const onUsage = "search by these `workers`, on several GPUs, a kernel each at a time: local:gpus=N, slurm:n=N,dir=FOLDER and options of salloc (partition=gpu, ...), or k8s:n=N,image=IMAGE,claim=NAME,dir=FOLDER (manifest=FILE writes the Job down); FOLDER is one that all nodes see"
+const onUsage = "search by these `workers`, on several GPUs, a kernel each at a time: local:gpus=N, or slurm:n=N and options of salloc (partition=gpu, ...), whose nodes see the store and gnvcc"
 
 // engineOf reads --on, nil without.
 func engineOf(on string) (tuner.Engine, error) {

@@ -125,9 +125,6 @@ var elsewhere = map[string]string{
 	"gnvcc import recipes.json":  "TestVerbs",    // import.txtar: what was measured on a GPU
 	"gnvcc push":                 "TestRegistry", // a registry at another address
 	"gnvcc pull":                 "TestRegistry",
-	"gnvcc tune --profile":       "TestVerbs", // profiles.txtar: files that NVIDIA's profilers wrote
-	"nsys profile":               "",          // NVIDIA's profilers, on a GPU
-	"ncu":                        "",
 	"make install":               "TestMakeInstall",
 	"make uninstall":             "TestMakeInstall",
 	"cmake -B build -DCMAKE_PRO": "TestCMakeModule",

@@ -32,8 +32,7 @@ func printed() map[string]any {
 			Untried: map[string]string{"unroll": "no loop"}, Names: map[string]string{"#1": "n"},
 			Locked: &cache.Locked{Gain: 1.2}, Rest: &cache.Rest{}, Curve: []cache.Degree{{}},
 			Launches: []cache.Launch{{Values: map[string]string{"n": "1"}, Cost: &cache.Cost{},
-				Exhaustive: &cache.Exhaustive{}, Counts: &cache.Counts{},
-				Energy: &cache.Energy{}}},
+				Counts: &cache.Counts{}}},
 			Tried: []cache.Trial{{Recipe: "maxnreg=64", Ratio: 0.5}}}}
 	return map[string]any{
 		"report": reported{"/folder", []report.Entry{report.NewEntry(d)}},

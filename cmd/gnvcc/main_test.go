@@ -20,7 +20,7 @@ import (
 const asIfDriver = "TEST_AS_IF_DRIVER"
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"kubectl": fakeKubectl, "gnvccverbs": func() { runVerbs(os.Args[1:]) }, "gnvcc": func() {
+	testscript.Main(m, map[string]func(){"gnvccverbs": func() { runVerbs(os.Args[1:]) }, "gnvcc": func() {
 		if os.Getenv(asIfDriver) != "" {
 			driverHere = func() bool { return true }
 			watchMachine.HasDriver = driverHere

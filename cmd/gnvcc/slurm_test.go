@@ -149,10 +149,8 @@ func TestSlurm(t *testing.T) {
 	kits.Long(t, "TestWork has workers, on this machine")
 	w := newWorkers(t)
 	c := startCluster(t)
-	shared := filepath.Join(w.dir, "shared")
-	os.Mkdir(shared, 0o700)
 	w.env = append(w.env, "PATH="+c.bin+":"+os.Getenv("PATH"))
-	on := "slurm:n=2,partition=gpu,dir=" + shared
+	on := "slurm:n=2,partition=gpu"
 	old := w.env
 	w.env = append(w.env[:len(w.env):len(w.env)],
 		"TEST_WORK_TROUBLE="+filepath.Join(w.dir, "trouble"))
@@ -167,8 +165,8 @@ func TestSlurm(t *testing.T) {
 		!strings.Contains(said, "worker was lost") {
 		t.Errorf("said:\n%s", said)
 	}
-	if left, _ := os.ReadDir(shared); len(left) > 0 {
-		t.Errorf("%v are left in the shared folder", left)
+	if left, _ := filepath.Glob(filepath.Join(w.store, "orders-*")); len(left) > 0 {
+		t.Errorf("%v are left in the store", left)
 	}
 
 	w.fresh()

@@ -30,11 +30,6 @@ env GNVCC_LOCK=$HERE/nosuch.lock
 stdout 'lock file: .*nosuch.lock: no such file'
 `},
 	"`the store of others ... is left out`": {elsewhere: "cmd/gnvcc TestSharing"},
-	"`no profile: it has none of the headers`": {script: `
-env TEST_AS_IF_DRIVER=yes
-! gnvcc tune --profile k.cu -- true
-stderr 'no profile: it has none of the headers.*ncu --csv --page raw'
-`},
 	"`no nvcc was found`": {script: `
 [exists:/usr/local/cuda/bin/nvcc] skip 'there is an nvcc in /usr/local/cuda'
 env GNVCC_NVCC=

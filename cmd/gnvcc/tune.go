@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -86,18 +85,6 @@ type within struct{ *policy.Bound }
 
 func (within) Type() string { return "error" }
 
-// together refuses times that have no meaning with, or without, --in-place.
-func together(inPlace bool, observe, total time.Duration) error {
-	switch {
-	case inPlace && observe > 0:
-		return errors.New("--observe and --in-place contradict each other: with the latter the program " +
-			"is searched in as long as it runs")
-	case !inPlace && total > 0:
-		return errors.New("--total goes with --in-place; without it --budget is for the whole search")
-	}
-	return nil
-}
-
 // controlsOption is --controls.
 func controlsOption(fs *pflag.FlagSet) *[]string {
 	var files []string
@@ -111,11 +98,6 @@ func controlsOption(fs *pflag.FlagSet) *[]string {
 	return &files
 }
 
-// energyOption is --energy.
-func energyOption(fs *pflag.FlagSet, asked *bool) {
-	fs.BoolVar(asked, "energy", false, "after each search also measure the energy of a launch, in joules, with nvcc's own build and with the recipe, by the GPU's own counter: ten to thirty seconds a kernel, beside the budget")
-}
-
 // tuneVerb runs an application under the agent and keeps what was decided.
 func tuneVerb() *cobra.Command {
 	o := policy.Defaults()
@@ -127,23 +109,18 @@ func tuneVerb() *cobra.Command {
 	exact := fs.String("exact", "checked", "what may be adopted: `level` construction (the arithmetic is untouched), checked (compared on launches) or approximate")
 	approximate := fs.Bool("approximate", false, "short for --exact=approximate: special function units in place of accurate divisions, roots, sin, exp, ...; needs --within or --judge")
 	fs.Var(within{&o.Within}, "within", "allow results to differ by this `error`, also without --approximate: 1e-3 bounds the relative error of every value that a launch writes, mean:1e-5 their mean (default: the same bits)")
-	by := fs.String("profile", "", "search by this `file`'s shares of the GPU time: what ncu --csv --page raw, nsys stats (cuda_gpu_kern_sum, cuda_gpu_trace) or gnvcc profile --json printed, or a report of nsys; kernels below 1 % of it are left out")
 	judged := fs.String("judge", "", "with --approximate: a `command` that gets two files, the program's output without and with approximation, and accepts with exit code 0 (with --within E: prints a number, at most E); the program is rebuilt in place and run for each question")
 	link := fs.String("build", "", "with --judge: a `command` that links the program after gnvcc apply, such as make")
 	folder := fs.String("for", "", "with --approximate: for what is built in or below this `folder` (default: for the files that the program was built from)")
 	fs.BoolVar(&o.Slots, "warpid", false, "with --approximate: also choose warps by their slot in the multiprocessor; finer, but results differ from run to run")
-	fs.BoolVar(&o.Bet, "bet", false, "allow recipes that may slow down launches with other values")
 	fs.BoolVar(&o.Keep, "keep-directives", false, "keep __launch_bounds__' second value, __maxnreg__, -maxrregcount and unroll pragmas, also where something else is faster")
-	inPlace := fs.Bool("in-place", false, "search inside the program, which waits at each kernel's first launch: for what can't be captured; not for programs whose memory others write meanwhile (CPU threads, other processes or contexts), nor for kernels that wait for the host or for a later kernel; where either is seen, and where kernels allocate on the device, it is refused")
 	budget := seconds(0)
-	fs.Var(&budget, "budget", "search for at most this `time` (60, or 1m30s), shared out by the kernels' shares of the GPU time and what a first look at them shows (default 1m0s); with --in-place: for each configuration of a kernel (default 20s)")
+	fs.Var(&budget, "budget", "search for at most this `time` (60, or 1m30s), shared out by the kernels' shares of the GPU time and what a first look at them shows (default 1m0s)")
 	observing := seconds(0)
 	fs.Var(&observing, "observe", "look at the program for this `time` only, in seconds or as 1m30s; then it runs on by itself, and gnvcc replay can search on what was captured before it ends (default: as long as it runs)")
 	most := size(0)
 	fs.Var(&most, "capture-limit", "most `memory` that a captured launch may have, as 512M or 8G, what is zero not counted; a run's captures may have four times as much (default half of the free memory; never more than a quarter of the store's free disk)")
 	rank := rankOption(fs)
-	total := seconds(0)
-	fs.Var(&total, "total", "with --in-place: search for at most this `time` in all (default: no limit)")
 	fs.IntVar(&o.Jobs, "jobs", o.Jobs, "compile `n` candidates at a time")
 	kernels := fs.String("kernels", "", "tune only these kernels: a `KERNEL` as gnvcc explain takes it")
 	_ = c.RegisterFlagCompletionFunc("kernels", func(*cobra.Command, []string,
@@ -153,31 +130,18 @@ func tuneVerb() *cobra.Command {
 	fs.StringSliceVar(&o.Levers, "levers", nil, "try only these levers (comma-separated `list`)")
 	fs.StringSliceVar(&o.Without, "without", nil, "do not try these levers (comma-separated `list`)")
 	controls := controlsOption(fs)
-	fs.BoolVar(&o.Exhaustive, "exhaustive", false, "benchmark the search: measure all pairs of levers too, and say what the search missed")
-	energyOption(fs, &o.Energy)
 	on := fs.String("on", "", onUsage)
 	quiet := fs.Bool("quiet", false, "print errors only")
-	for _, name := range []string{"budget", "total", "within", "capture-limit", "observe"} {
+	for _, name := range []string{"budget", "within", "capture-limit", "observe"} {
 		fs.Lookup(name).DefValue = "" // their texts say it
 	}
 	return tries(c, 2, func(args []string) error {
 		if len(args) == 0 {
 			return errors.New("which program? gnvcc tune [options] -- ./app arguments")
 		}
-		o.Total = time.Duration(total)
 		asked := tuner.Request{Program: args, Controls: *controls, Apply: *applyToo, Judge: *judged,
 			Link: *link, Folder: *folder, Budget: cmp.Or(time.Duration(budget), time.Minute),
 			Observe: time.Duration(observing), CaptureLimit: int64(most)}
-		if *inPlace {
-			asked.Mode = tuner.InPlace
-		}
-		err := together(*inPlace, asked.Observe, o.Total)
-		if err != nil {
-			return err
-		}
-		if asked.Profile, err = tuner.ReadProfile(context.Background(), *by); err != nil {
-			return err
-		}
 		if *approximate && fs.Changed("exact") && *exact != "approximate" {
 			return fmt.Errorf("--approximate and --exact=%s contradict each other", *exact)
 		} else if *approximate {
@@ -186,13 +150,12 @@ func tuneVerb() *cobra.Command {
 		if fs.Changed("budget") && budget == 0 {
 			return errors.New("--budget must be more than 0")
 		}
-		if *inPlace {
-			o.Budget = cmp.Or(time.Duration(budget), o.Budget)
-		}
 		asked.Options = o
-		if asked.On, err = engineOf(*on); err != nil {
+		engine, err := engineOf(*on)
+		if err != nil {
 			return err
 		}
+		asked.On = engine
 		return tune(asked, *exact, *kernels, *rank, *quiet)
 	})
 }
@@ -210,14 +173,8 @@ func tune(asked tuner.Request, exact, kernels, rank string, quiet bool) error {
 	if asked.Link != "" && !o.Judged {
 		return errors.New("--build goes with --judge")
 	}
-	switch inPlace := asked.Mode == tuner.InPlace; {
-	case inPlace && o.Energy:
-		return errors.New("--energy goes with replayed launches: not with --in-place")
-	case inPlace && asked.Profile != nil:
-		return errors.New("--profile goes with replayed launches: not with --in-place")
-	case asked.On != nil &&
-		(inPlace || o.Exact == rewrite.Approximate || o.Within != (policy.Bound{})):
-		return errors.New("--on searches for exact recipes, on captured launches: not with --in-place, --approximate or --within")
+	if asked.On != nil && (o.Exact == rewrite.Approximate || o.Within != (policy.Bound{})) {
+		return errors.New("--on searches for exact recipes: not with --approximate or --within")
 	}
 	if asked.Folder != "" && o.Exact != rewrite.Approximate && o.Within == (policy.Bound{}) {
 		return errors.New("--for goes with --approximate or --within: exact recipes are for all builds")
@@ -289,7 +246,7 @@ func tuneNow(verb string, asked tuner.Request, quiet bool) error {
 		return err
 	}
 	if !driverHere() { // a cluster's login node has none: what searches on captures may be elsewhere
-		asked.NoGPU = asked.Mode == tuner.Captured && asked.On != nil && !asked.On.Here()
+		asked.NoGPU = len(asked.Program) == 0 && asked.On != nil && !asked.On.Here()
 		if !asked.NoGPU {
 			return withoutDriver(verb)
 		}

@@ -29,8 +29,8 @@ import (
 
 const watchAbout = `Watches the sources of what was built with gnvcc. When a file's content changes, the recorded compile commands that
 read it are run again in a scratch folder, up to the host compiler; kernels that have changed are tuned on the launches
-that are captured of them, and nothing else is. A profile that comes into the folder of profiles, another GPU or another driver make
-decisions stale: these kernels are tuned again, the heaviest by the profile first, or wait for a run of the program. Your next build takes what was found. Nothing of yours is written.
+that are captured of them, and nothing else is. Another GPU or another driver make
+decisions stale: these kernels are tuned again, or wait for a run of the program. Your next build takes what was found. Nothing of yours is written.
 
 With FOLDERs only what is built from or into these is watched. One watch runs on a machine, at low priority; it lets builds and other
 users of the GPU go first, and rests while the machine runs on battery.`
@@ -38,7 +38,7 @@ users of the GPU go first, and rests while the machine runs on battery.`
 // watchOptions are what the user may say.
 type watchOptions struct {
 	folders             []string
-	run, profiles, on   string
+	run, on             string
 	budget              seconds
 	status, stop, quiet bool
 	asJSON, polls       bool
@@ -50,9 +50,8 @@ func watchVerb() *cobra.Command {
 	c := newVerb("watch [OPTIONS] [FOLDER...]", "tune edited kernels again while you work, on launches that were captured", watchAbout, cobra.ArbitraryArgs)
 	fs := c.Flags()
 	fs.StringVar(&o.run, "run", "", "run this `command` after a build in which kernels have new names or parameters, and tune them on its launches (words as a shell has them; no shell runs)")
-	fs.StringVar(&o.profiles, "profiles", "", "the `folder` of profiles: what gnvcc profile --json, nsys or ncu wrote there makes decisions on other shapes or shares stale (default STORE/watch/profiles)")
 	fs.Var(&o.budget, "budget", "longest `time` for one kernel's search, in seconds or as 1m30s (default 20s)")
-	fs.StringVar(&o.on, "on", "", "have these `workers` search: local:gpus=1, or slurm:n=1,dir=FOLDER and options of salloc (partition=gpu, ...), from a machine without a GPU as well; there is an allocation for each kernel, and none between")
+	fs.StringVar(&o.on, "on", "", "have these `workers` search: local:gpus=1, or slurm:n=1 and options of salloc (partition=gpu, ...), from a machine without a GPU as well; there is an allocation for each kernel, and none between")
 	fs.BoolVar(&o.status, "status", false, "say what the running watch does, what waits, and what it has found")
 	fs.BoolVar(&o.asJSON, "json", false, "with --status: as JSON")
 	fs.BoolVar(&o.stop, "stop", false, "end the running watch")
@@ -94,17 +93,9 @@ func watchMain(o watchOptions) error {
 			return err
 		}
 	}
-	if o.profiles == "" {
-		o.profiles = place.file("profiles")
-	} else if o.profiles, err = realFolder(o.profiles); err != nil {
-		return err
-	}
 	on, err := engineOf(o.on)
 	if err != nil {
 		return err
-	}
-	if strings.HasPrefix(o.on, "k8s") {
-		return errors.New("--on k8s takes all its work at once, and a watch's comes bit by bit: local or slurm")
 	}
 	held, err := place.hold()
 	if err != nil {
@@ -144,8 +135,8 @@ func watchFor(store *cache.Store, place watchPlace, o watchOptions, run []string
 	defer files.Close()
 	_ = os.Remove(place.file("status.json")) // it is another watch's
 	world, err := retune.New(ctx, retune.Options{Store: store, Files: files, Folders: o.folders,
-		On:       on,
-		Profiles: o.profiles, Run: run,
+		On:     on,
+		Run:    run,
 		Budget: time.Duration(o.budget), Version: ownVersion(), Debug: log.debug,
 		Machine: watchMachine, GPU: gpu, Tools: watchTools, Search: watchSearch})
 	if ctx.Err() != nil {
@@ -155,7 +146,7 @@ func watchFor(store *cache.Store, place watchPlace, o watchOptions, run []string
 		return err
 	}
 	defer world.Close()
-	notes := noteChanges(ctx, o.polls, o.profiles, filepath.Join(store.Path(), "spool"), filepath.Join(store.Path(), "captures", "launches"))
+	notes := noteChanges(ctx, o.polls, filepath.Join(store.Path(), "spool"), filepath.Join(store.Path(), "captures", "launches"))
 	base := watch.Status{PID: os.Getpid(), Version: version, Since: time.Now(), Folders: o.folders}
 	teller := newTeller(place, files)
 	defer teller.close()

@@ -372,90 +372,6 @@ func TestWatchRun(t *testing.T) {
 	w.must(w.Stop())
 }
 
-// TestWatchProfiles: a profile that comes into its folder makes what was decided stale: other
-// shapes, other shares; another driver and another GPU do. What is due is tuned again by the
-// profile's weights, on captured launches, each once; what needs other launches waits for a run.
-func TestWatchProfiles(t *testing.T) {
-	kits.Long(t, "TestWatchScript has a watch and its edits, sim/predict and profile/nsight the profiles")
-	t.Log("the GPU is simulated")
-	w := newWatched(t, "ld")
-	w.must(w.Start())
-	put := func(name, text string) {
-		t.Helper()
-		dir := filepath.Join(w.Store, "watch", "profiles")
-		w.must(os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
-	}
-	done := func(s watchSeen) (names []string) {
-		for _, d := range s.Done {
-			names = append([]string{d.Kernel}, names...)
-		}
-		return names
-	}
-	tuned := func(what string, want ...int) watchSeen {
-		t.Helper()
-		var names []string
-		for _, n := range want {
-			names = append(names, watchName(n))
-		}
-		s, err := w.Until(func(s watchSeen) bool { return s.Idle && len(s.Done) >= len(want) })
-		w.must(err)
-		if !slices.Equal(done(s), names) {
-			t.Errorf("%s: tuned %q, want %q", what, done(s), names)
-		}
-		return s
-	}
-	again := func(env ...string) {
-		t.Helper()
-		w.must(w.Stop())
-		w.Env = append(w.Env, env...)
-		w.must(w.Start())
-	}
-	row := func(n, ns int, shape string) string {
-		return fmt.Sprintf("%q,%q,%q,\"(256, 1, 1)\"\n", watchName(n), fmt.Sprint(ns), shape)
-	}
-	const head = "\"Kernel Name\",\"gpu__time_duration.sum\",\"Grid Size\",\"Block Size\"\n"
-	// Kernels that nobody has tuned: by the profile two of them are worth it, in its order.
-	put("first.csv", head+row(2, 300, "(16384, 1, 1)")+row(1, 695, "(16384, 1, 1)")+
-		row(5, 5, "(16384, 1, 1)"))
-	tuned("first", 1, 2)
-	put("broken.csv", "no profile\n")
-	// One of them in a shape that is not captured, beside the one that was measured.
-	put("second.csv", head+row(1, 50, "(16384, 1, 1)")+row(1, 50, "(77, 1, 1)"))
-	s, err := w.Until(func(s watchSeen) bool { return len(s.Waiting) == 1 && s.Idle })
-	w.must(err)
-	if x := s.Waiting[0]; !strings.Contains(x.Why, "launched as [77 1 1] x [256 1 1]") ||
-		len(s.Done) != 2 {
-		t.Errorf("%+v", s)
-	}
-	w.must(os.Remove(filepath.Join(w.Store, "watch", "profiles", "second.csv")))
-	// The next watch finds nothing to do: what was decided after a profile stands.
-	again()
-	tuned("as before")
-	again("TEST_DRIVER=601.1")
-	tuned("another driver where decisions know none")
-	put("third.csv", head+row(2, 500, "(16384, 1, 1)")+row(3, 1000, "(16384, 1, 1)"))
-	tuned("third", 3) // k2 has the shape and the share that it had
-	again("TEST_DRIVER=601.2")
-	tuned("another driver", 3)
-	again()
-	tuned("the same driver")
-	again("TEST_DEVICE=Simulated B200")
-	s, err = w.Until(func(s watchSeen) bool { return s.Idle && len(s.Waiting) > 0 })
-	w.must(err)
-	if !strings.Contains(s.Waiting[0].Why, "captured on Simulated H200, this is Simulated B200") ||
-		len(s.Done) > 0 {
-		t.Errorf("another GPU: %+v", s)
-	}
-	log, err := os.ReadFile(filepath.Join(w.Store, "watch", "log"))
-	w.must(err)
-	for _, want := range []string{"broken.csv", "with driver 601.1, this is 601.2"} {
-		if !strings.Contains(string(log), want) {
-			t.Errorf("the log has no %q", want)
-		}
-	}
-	w.must(w.Stop())
-}
-
 // TestWatchUpgrade: another toolkit in the place of the first one makes all kernels others: they
 // are tuned by weight, each once.
 func TestWatchUpgrade(t *testing.T) {
@@ -485,13 +401,13 @@ func TestWatchUpgrade(t *testing.T) {
 }
 
 // TestWatchOn: edited kernels are searched by workers of this machine, and by Slurm's from a
-// machine without a GPU; the shared folder is empty afterwards.
+// machine without a GPU.
 func TestWatchOn(t *testing.T) {
 	kits.Long(t, "TestWork has workers, TestWatchScript a watch")
 	t.Log("the GPU is simulated; Slurm is not")
 	w := newWatched(t, "ld")
 	w.Env = append(w.Env, "TEST_WORKER=Simulated H200/580.1")
-	for _, on := range []string{"k8s:n=1,image=i,claim=c,dir=/d", "local:n=1"} {
+	for _, on := range []string{"local:n=1"} {
 		if out, err := w.gnvcc("watch", "--on", on); err == nil || !strings.Contains(out, "--on ") {
 			t.Errorf("--on %s: %v: %s", on, err, out)
 		}
@@ -521,13 +437,8 @@ func TestWatchOn(t *testing.T) {
 	t.Run("local", func(t *testing.T) { searches(t, "local:gpus=1", 3) })
 	t.Run("Slurm", func(t *testing.T) {
 		c := startCluster(t)
-		shared := filepath.Join(w.tmp, "shared")
-		w.must(os.Mkdir(shared, 0o700))
 		w.must(os.MkdirAll(filepath.Join(w.Store, "agent"), 0o700)) // nobody builds one for the simulated GPU
 		w.Env = append(w.Env, "PATH="+c.bin+":"+os.Getenv("PATH"), "TEST_NO_GPU=but workers")
-		searches(t, "slurm:n=1,partition=gpu,dir="+shared, 5)
-		if left, _ := os.ReadDir(shared); len(left) > 0 {
-			t.Errorf("%v are left in the shared folder", left)
-		}
+		searches(t, "slurm:n=1,partition=gpu", 5)
 	})
 }

@@ -12,7 +12,6 @@ import (
 
 	"gnvcc/cache"
 	"gnvcc/driver/environment"
-	"gnvcc/driver/scratch"
 	"gnvcc/driver/toolkit"
 	"gnvcc/policy/tuner"
 )
@@ -51,11 +50,10 @@ func work(ctx context.Context, file, out string) error {
 		host, _ := os.Hostname()
 		return fmt.Errorf("%w: %s has no NVIDIA driver", tuner.ErrUnfit, host)
 	}
-	store, done, err := workStore(text)
+	store, err := openStore()
 	if err != nil {
 		return err
 	}
-	defer done()
 	self, _ := os.Executable()
 	tools, err := toolkit.Find(self, environment.Read())
 	if err != nil {
@@ -75,23 +73,4 @@ func work(ctx context.Context, file, out string) error {
 		return fmt.Errorf("write what came of the order: %w", err)
 	}
 	return nil
-}
-
-// workStore is one's own store, or, for an order that brings what it needs, one that nobody needs
-// later.
-func workStore(order []byte) (store *cache.Store, done func(), err error) {
-	var brings struct{ Bundle *struct{} }
-	if err := json.Unmarshal(order, &brings); err != nil {
-		return nil, nil, fmt.Errorf("read the order: %w", err)
-	}
-	if brings.Bundle == nil {
-		store, err = openStore()
-		return store, func() {}, err
-	}
-	folder, err := scratch.New()
-	if err != nil {
-		return nil, nil, fmt.Errorf("make a scratch folder: %w", err)
-	}
-	store, err = cache.Open(filepath.Join(folder.Path, "store"))
-	return store, func() { folder.Remove() }, err
 }

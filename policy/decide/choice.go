@@ -52,10 +52,9 @@ func (t *Run) eligible(k *Findings) []choice {
 			k.withheld = fmt.Sprintf("%s is faster, but %s", r, why)
 			continue
 		}
-		if why := k.blind(r, configs); why != "" && !t.Options.Bet {
+		if why := k.blind(r, configs); why != "" {
 			if k.withheld == "" {
-				k.withheld = fmt.Sprintf("%s is faster where it was measured, but %s (--bet would allow it)", r,
-					why)
+				k.withheld = fmt.Sprintf("%s is faster where it was measured, but %s", r, why)
 			}
 			continue
 		}

@@ -56,7 +56,7 @@ func (t *Run) decide(k *Findings, choices []choice, flags string) *cache.Decisio
 		}
 		l := cache.Launch{Grid: c.Shape.Grid, Block: c.Shape.Block, Dynamic: c.Shape.Dynamic,
 			Set: c.Shape.Set, Count: c.Count, Seconds: c.Seconds, Before: c.Before, After: c.Before,
-			Exhaustive: c.Notebook.Exhaustive, Counts: c.Notebook.Counts}
+			Counts: c.Notebook.Counts}
 		if c.Notebook.Cost != (cache.Cost{}) {
 			l.Cost = &c.Notebook.Cost
 		}
@@ -70,7 +70,6 @@ func (t *Run) decide(k *Findings, choices []choice, flags string) *cache.Decisio
 			}
 			l.Checked, l.Varied, l.Before, l.After = tr.Checked, tr.Varied, tr.Confirmed.Before,
 				tr.Confirmed.After
-			l.Energy = tr.Energy
 			// Times drift over a run: what was compared block by block is the truth, and the table's ratio
 			// shall be it.
 			l.After = scaled(l.After, l.Before.Median*c.expected(&k.Kernel, tr))

@@ -19,9 +19,8 @@ type Notebook struct {
 	Done     bool // the search had ended by itself, not by its budget
 	Cost     cache.Cost
 
-	Exhaustive *cache.Exhaustive `json:",omitempty"`
-	Curve      []cache.Degree    `json:",omitempty"`
-	Counts     *cache.Counts     `json:",omitempty"` // of one launch of it
+	Curve  []cache.Degree `json:",omitempty"`
+	Counts *cache.Counts  `json:",omitempty"` // of one launch of it
 }
 
 // Key names it. What was found with leave to approximate is kept apart from what was found without

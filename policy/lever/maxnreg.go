@@ -66,10 +66,7 @@ func caps(s *Situation, r recipe.Recipe, region Region) []recipe.Recipe {
 		}
 		return out
 	}
-	top := 255
-	if !s.Options.Bet {
-		top = s.Device.MostRegisters(Needed(r, s.Largest))
-	}
+	top := s.Device.MostRegisters(Needed(r, s.Largest))
 	if region.Max == 0 || region.Max > 255 {
 		region.Max = 255
 	}
@@ -110,7 +107,7 @@ func highCaps(s *Situation) []recipe.Recipe {
 		return nil
 	}
 	limit := s.Device.MostRegisters(s.Largest)
-	if s.Region.Max <= limit || s.Options.Bet {
+	if s.Region.Max <= limit {
 		return nil
 	}
 	r := spec(recipe.Second, ofKind(s.Values, policy.BlockDim))

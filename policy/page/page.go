@@ -84,7 +84,6 @@ type kernel struct {
 	Words      string
 	Why        string
 	Checked    string
-	Energy     string
 	Note       string
 	Untaken    string // why no build takes the recipe
 	Imported   string // the file that it was taken over from
@@ -240,7 +239,7 @@ func summary(in Input, e report.Entry) kernel {
 func detail(in Input, e report.Entry, k *kernel) {
 	d := e.Decision
 	if e.Recipe != "" {
-		k.Checked, k.Energy = report.CheckedText(e), report.EnergyText(e)
+		k.Checked = report.CheckedText(e)
 	}
 	for _, l := range d.Evidence.Launches {
 		r := row{Shape: policy.ShapeMeasured(l).String(), Before: interval(l.Before),

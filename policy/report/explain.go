@@ -46,9 +46,6 @@ func Explain(w io.Writer, e Entry) {
 			}
 		}
 		p.line("  results     %s", checked(e))
-		if text := EnergyText(e); text != "" {
-			p.line("  energy      %s", strings.TrimLeft(strings.TrimPrefix(text, "energy"), ": "))
-		}
 		if e.Untaken != "" {
 			p.line("  not built   %s", e.Untaken)
 		}

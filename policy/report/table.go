@@ -81,7 +81,6 @@ func (p *printer) faster(list []Entry, several map[string]bool, before float64) 
 		}
 		p.filled("    ", e.Words)
 		p.filled("    ", measuredText(e))
-		p.filled("    ", EnergyText(e))
 	}
 }
 

@@ -49,9 +49,6 @@ func (w *World) Tune(ctx context.Context, j watch.Job) (watch.Outcome, error) {
 	t := &tuner.ReplaySearch{Captures: w.captures, Tuner: run, Kernel: s.Kernel, Replayer: replayer,
 		Agent: library, Scratch: w.scratch, GPU: w.o.GPU, Budget: w.o.Budget,
 		Say: s.say}
-	if p, _ := w.profile(j.Kernel.Name); p != nil {
-		t.Profile = &tuner.ByProfile{Profile: p.Profile}
-	}
 	var elsewhere []decide.Result
 	if w.o.On == nil {
 		t.Search(ctx, t.Jobs(list, total))

@@ -29,15 +29,13 @@ import (
 
 // Options are what a World is made of.
 type Options struct {
-	Store *cache.Store
-	Files *edits.Watcher
-	// where other profilers' files are put; "": none are looked for
-	Profiles string
-	Folders  []string // only what was built from or into these; nil: all
-	Run      []string // the user's command, nil: none
-	Budget   time.Duration
-	Version  string // gnvcc's
-	Debug    func(text string)
+	Store   *cache.Store
+	Files   *edits.Watcher
+	Folders []string // only what was built from or into these; nil: all
+	Run     []string // the user's command, nil: none
+	Budget  time.Duration
+	Version string // gnvcc's
+	Debug   func(text string)
 
 	Machine Machine
 	GPU     tuner.GPU    // nil: this machine's
@@ -65,7 +63,6 @@ type World struct {
 	units    map[string]record.Unit // by their cubins' hashes: of commands that were run again
 	launches map[string]keptLaunch  // manifests that were read, by ID
 	others   []int                  // processes that used the GPU when a search began
-	profiles []profiled             // the newest first
 	tuning   bool
 	tuned    time.Time // the last search ended
 	load     loads
@@ -196,7 +193,7 @@ func (w *World) Captured() ([]watch.Captured, error) {
 			}
 			known = keptLaunch{info.ModTime(), watch.Captured{ID: id, Program: m.Program, Kernel: m.Kernel,
 				CC:     m.Major*10 + m.Minor,
-				Device: m.Device, Made: m.Made, Weight: m.Weight(), Grid: m.Grid, Block: m.Block}, m.Cubin}
+				Device: m.Device, Made: m.Made, Weight: m.Weight()}, m.Cubin}
 			w.launches[id] = known
 		}
 		there[id] = true

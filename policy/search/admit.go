@@ -141,8 +141,7 @@ func (s *search) admit(tr *policy.Trial, c *policy.Candidate, err error) error {
 	}
 	tr.Build, tr.Code, tr.Normals = c.Build, policy.CodeOf(c, s.k.Name), c.Normals
 	tr.Draft = c.Draft
-	if why := decide.Shrinks(&s.k.Kernel, tr.Recipe, c, s.largest, s.l); why != "" &&
-		!s.t.o.Bet {
+	if why := decide.Shrinks(&s.k.Kernel, tr.Recipe, c, s.largest, s.l); why != "" {
 		tr.Refused = why
 		return nil
 	}
@@ -157,7 +156,7 @@ func (s *search) admit(tr *policy.Trial, c *policy.Candidate, err error) error {
 		return s.failed(tr, err)
 	}
 	s.loaded[tr.Text] = arm
-	if want := lever.Needed(tr.Recipe, s.largest); at.MaxThreads < want && !s.t.o.Bet {
+	if want := lever.Needed(tr.Recipe, s.largest); at.MaxThreads < want {
 		tr.Refused = fmt.Sprintf("blocks of %d threads could no longer be launched: at most %d", want,
 			at.MaxThreads)
 		return nil

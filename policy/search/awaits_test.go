@@ -44,21 +44,3 @@ func TestAwaits(t *testing.T) {
 		}
 	}
 }
-
-// TestAwaitsInPlace: inside the program a kernel whose blocks may wait is left alone.
-func TestAwaitsInPlace(t *testing.T) {
-	for _, inPlace := range []bool{true, false} {
-		g := newSim(t, &simKernel{Kernel: policy.Kernel{Loads: 4, Awaits: "ld.acquire"},
-			speed: func(recipe.Recipe, policy.Shape, bool) float64 {
-				return 0.8
-			}})
-		o := simOptions()
-		o.Levers, o.InPlace = []string{"ld"}, inPlace
-		results, _ := g.run(o, app{launches: appLaunch{kernel: "_Z1aPfi", shape: shape(1000, 256)}.times(
-			9)})
-		if alone := len(results[0].Alone) > 0 && strings.Contains(results[0].Alone[0].Reason,
-			"ld.acquire"); alone != inPlace {
-			t.Errorf("in place %v: %+v", inPlace, results[0])
-		}
-	}
-}

@@ -95,7 +95,7 @@ func (s *search) heapless() error {
 	alone := "it may allocate memory on the device"
 	if s.k.heapless == nil {
 		maker, ok := s.t.compiler.(policy.Heapless)
-		if !ok || s.t.o.InPlace {
+		if !ok {
 			return errStop{alone}
 		}
 		cand, err := maker.Heapless(s.ctx, &s.k.Kernel)

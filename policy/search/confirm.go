@@ -193,7 +193,7 @@ func (s *search) compare(tr *policy.Trial) (finding, error) {
 	if !s.affords() {
 		return s.leave(tr, "no time was left to compare it on fresh samples"), nil
 	}
-	guarded := lever.Has(tr.Recipe, recipe.Inside) && !s.t.o.Bet
+	guarded := lever.Has(tr.Recipe, recipe.Inside)
 	if guarded {
 		s.t.pool.want(&s.k.Kernel, tr.Recipe, plain, 0) // compiles meanwhile
 	}
@@ -354,16 +354,16 @@ func (s *search) plainPays(tr *policy.Trial) (finding, error) {
 	tr.Plain = policy.Compare(c, rule.Confidence, s.t.now())
 	if rule.Harmful(c.Ratio) {
 		tr.Refused = fmt.Sprintf(
-			"launches with other values would take %.3f times as long as with nvcc's own code (--bet would allow it)", c.Ratio.Estimate)
+			"launches with other values would take %.3f times as long as with nvcc's own code", c.Ratio.Estimate)
 		return worse, nil
 	}
 	return better, nil
 }
 
-// anew compares what won on another launch of its configuration, where launches are replayed: their
-// data, and so what is gained, may differ. The smaller gain is claimed; what is slower is refused.
+// anew compares what won on another captured launch of its configuration: its data, and so what is
+// gained, may differ. The smaller gain is claimed; what is slower is refused.
 func (s *search) anew(tr *policy.Trial, arm profile.Candidate) error {
-	if s.t.o.InPlace || tr.Confirmed == nil || !s.c.fresh[tr.Text] || !s.affords() ||
+	if tr.Confirmed == nil || !s.c.fresh[tr.Text] || !s.affords() ||
 		s.rule.Harmful(tr.Confirmed.Ratio) {
 		return nil
 	}

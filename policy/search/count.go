@@ -24,11 +24,10 @@ const (
 	countingWait = 2 * time.Second
 )
 
-// counting begins to compile the counting build; what it returns runs that. Only a replay is
-// counted, whose process is our own.
+// counting begins to compile the counting build; what it returns runs that.
 func (s *search) counting() (count func()) {
 	counter, ok := s.t.compiler.(policy.Counter)
-	if !ok || s.t.o.InPlace || s.c.Notebook.Counts != nil ||
+	if !ok || s.c.Notebook.Counts != nil ||
 		stats.Median(s.first) > float64(longestCounted) {
 		return func() {}
 	}

@@ -6,8 +6,8 @@
 //
 // Files: tune.go the run, state.go how far its configurations are, search.go the order of a
 // search, begin.go the default, first.go a first look at it, wait.go how long compiles are
-// waited for, admit.go from recipe to a figure, confirm.go what is compared again, degrees.go approximation in some warps, judge.go
-// alternatives for a judge, exhaust.go the benchmark of the search, untried.go levers with
+// waited for, admit.go from recipe to a figure, confirm.go what is compared again, degrees.go
+// approximation in some warps, judge.go alternatives for a judge, untried.go levers with
 // nothing to try, replayed.go what differs where launches are replayed, pool.go compiles beside
 // the measuring, cost.go what a search costs, meter.go step by step, count.go what a launch
 // does, counted, predicted.go the

@@ -19,7 +19,6 @@ const (
 	comparing step = "comparing" // on fresh samples
 	counting  step = "counting"  // waiting for, and running, what counts
 	varying   step = "varying"   // winners on varied data
-	energetic step = "energy"    // measuring what a launch takes in joules
 	thinking  step = ""          // all else
 )
 

@@ -120,26 +120,6 @@ func TestCrashesWhereReplayed(t *testing.T) {
 	}
 }
 
-// Without leave to crash, as in the program itself, the first crash ends it.
-func TestCrashesInPlace(t *testing.T) {
-	g := newSim(t, capped(func(r recipe.Recipe, _ int) string {
-		if is48(r) {
-			return "fault"
-		}
-		return ""
-	}))
-	o := simOptions()
-	o.Levers = []string{"maxnreg"}
-	tuner := NewTuner(context.Background(), o, g, g, g, nil)
-	if _, s, _ := g.replays(tuner, 1); s.dead == nil {
-		t.Fatal("no crash")
-	}
-	if _, _, tuned := g.replays(tuner, 2); tuned {
-		t.Error("tuned again after a crash")
-	}
-	tuner.Finish()
-}
-
 // A winner that leaves other bits on varied data only is refused, and the next best is chosen; what
 // stands is counted.
 func TestVaried(t *testing.T) {

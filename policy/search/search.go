@@ -109,7 +109,7 @@ func (s *search) run() error {
 	defer s.unload()
 	s.c.Untried = s.untried()
 	count := s.counting()
-	if !s.c.Notebook.Done || s.incomplete() {
+	if !s.c.Notebook.Done {
 		err := s.explore()
 		s.c.cut = s.glanced || s.over()
 		if err == nil && !s.over() && !s.missing {
@@ -123,12 +123,7 @@ func (s *search) run() error {
 		return err
 	}
 	count()
-	return s.energy()
-}
-
-// incomplete tells whether the benchmark mode has still something to measure.
-func (s *search) incomplete() bool {
-	return s.t.o.Exhaustive && (s.c.Notebook.Exhaustive == nil || s.c.Notebook.Exhaustive.Cut)
+	return nil
 }
 
 // explore runs steps 2 to 5.
@@ -142,14 +137,7 @@ func (s *search) explore() error {
 	if err := s.sources(); err != nil {
 		return err
 	}
-	if err := s.winners(); err != nil {
-		return err
-	}
-	if s.t.o.Exhaustive && !s.over() {
-		s.c.Notebook.Done = !s.missing // what the budget cuts from here on is no part of the search
-		return s.exhaust()
-	}
-	return nil
+	return s.winners()
 }
 
 // singly is step 2: every lever by itself, and degrees of those that approximate.

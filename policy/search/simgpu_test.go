@@ -71,7 +71,6 @@ type simGPU struct {
 	rises   float64       // ns of work, below which the clocks are low: all takes a sixth more
 	either  bool          // and which state of the L2 cache is its own isn't known
 	repeats bool          // the program launches kernels in a row
-	counter *simCounter   // of energy
 
 	mu        sync.Mutex
 	compiled  map[string]int // by kernel and recipe

@@ -19,7 +19,6 @@ type kernel struct {
 	decide.Findings
 	crashes  int               // of candidates, that cost a process of our own
 	heapless *policy.Candidate // its build that does not allocate, once it was made
-	metered  string            // the recipe of which it is known what a launch takes in joules
 	configs  map[policy.Shape]*config
 }
 
@@ -72,9 +71,8 @@ func (k *kernel) pending(c *config, l *profile.Launch, o *policy.Options, p *poo
 		if tr == nil || tr.Refused == "" && tr.Confirmed == nil {
 			return true
 		}
-		checked := rewrite.ExactnessOf(tr.Recipe) > rewrite.ByConstruction
-		if tr.Refused == "" && (checked || !o.InPlace) && c.checks < o.Checks {
-			return true // replayed, it is compared as well (anew)
+		if tr.Refused == "" && c.checks < o.Checks {
+			return true
 		}
 	}
 	return false

@@ -30,10 +30,8 @@ type Tuner struct {
 	pool     *pool
 	now      func() time.Time
 	ctx      context.Context // when it ends, so does tuning: the program runs on
-	begun    time.Time
-	grace    time.Duration // SetBudget's
-	brief    *Look         // of the next search; nil: it takes the whole budget at once
-	aside    time.Duration
+	grace    time.Duration   // SetBudget's
+	brief    *Look           // of the next search; nil: it takes the whole budget at once
 
 	// held during Tune too: two processes must not disturb each other's clocks
 	mu      sync.Mutex
@@ -61,7 +59,6 @@ func NewTuner(ctx context.Context, o policy.Options, c policy.Compiler, s policy
 		grids:   map[Captured]bool{},
 		spentOn: map[Captured]map[step]time.Duration{}}
 	t.pool = newPool(ctx, c, o.Jobs)
-	t.begun = t.now()
 	return t
 }
 
@@ -89,13 +86,6 @@ func (t *Tuner) Launch(l *profile.Launch) profile.Verdict {
 			t.progress.Alone(&k.Kernel, c.Shape, c.Alone)
 		}
 		return c.later() // another launch of the same configuration may be an ordinary one
-	}
-	if t.o.Total > 0 && t.now().Sub(t.begun) > t.o.Total {
-		if !c.Searched() {
-			c.Alone = fmt.Sprintf("the budget of %v for the run is used up", t.o.Total)
-			c.Close()
-		}
-		return profile.Verdict{}
 	}
 	if c.Searched() {
 		if k.pending(c, l, &t.o, t.pool) {
@@ -204,11 +194,6 @@ func (t *Tuner) search(ctx context.Context, k *kernel, c *config, l *profile.Lau
 	for _, other := range k.Configs {
 		sit.Shapes = append(sit.Shapes, other.Shape)
 	}
-	if t.o.Total > 0 {
-		if last := t.begun.Add(t.o.Total); last.Before(end) {
-			end = last
-		}
-	}
 	// Of the budget, a quarter is kept for measuring what was compiled.
 	by := t.now().Add(end.Sub(t.now()) * 3 / 4)
 	return &search{t: t, k: k, c: c, l: l, s: s, ctx: ctx, sit: sit,
@@ -289,10 +274,6 @@ func (t *Tuner) kernel(l *profile.Launch) *kernel {
 		k.For = slices.Compact(slices.Sorted(slices.Values(append(k.For, known.For...))))
 	default:
 		k = &kernel{Findings: decide.Findings{Kernel: *known, Device: device, Alone: known.Alone}}
-		if t.o.InPlace && k.Alone == "" && k.Awaits != "" {
-			k.Alone = fmt.Sprintf(
-				"its blocks may wait (%s), maybe for the host or another kernel: that can't be repeated inside the program", k.Awaits)
-		}
 		if k.Bounds != "" && t.o.Keep && k.Alone == "" {
 			t.progress.Note(fmt.Sprintf("%s: %s is kept", k.Label(), k.Bounds))
 		}

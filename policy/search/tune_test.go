@@ -147,21 +147,13 @@ func TestSlowPlainCopy(t *testing.T) {
 		}
 		return 1
 	}
-	for _, bet := range []bool{false, true} {
-		k := sources(policy.Kernel{Loads: 4})
-		k.NoSecond = "device code is linked"
-		g := newSim(t, &simKernel{Kernel: k, speed: speed})
-		o := simOptions()
-		o.Bet = bet
-		results, _ := g.run(o, one("_Z1aPfi", shape(1000, 256)))
-		d := results[0].Decision
-		r, _ := recipe.Parse(d.Recipe)
-		if r.HasCopy() != bet {
-			t.Errorf("bet %v: decided %q", bet, d.Recipe)
-		}
-		if !bet && !lever.Has(r, "ld") {
-			t.Errorf("with the specialised ones refused, ld=cs is the best; decided %q", d.Recipe)
-		}
+	k := sources(policy.Kernel{Loads: 4})
+	k.NoSecond = "device code is linked"
+	g := newSim(t, &simKernel{Kernel: k, speed: speed})
+	results, _ := g.run(simOptions(), one("_Z1aPfi", shape(1000, 256)))
+	d := results[0].Decision
+	if r, _ := recipe.Parse(d.Recipe); r.HasCopy() || !lever.Has(r, "ld") {
+		t.Errorf("with the specialised ones refused, ld=cs is the best; decided %q", d.Recipe)
 	}
 }
 
@@ -358,12 +350,6 @@ func TestLargestBlock(t *testing.T) {
 	if d := results[0].Decision; d.Recipe != "maxnreg=64" {
 		t.Errorf("decided %q; 64 registers are the most with which 1024 threads can be launched",
 			d.Recipe)
-	}
-	o := simOptions()
-	o.Bet = true
-	results, _ = newSim(t, k()).run(o, one("_Z1aPfi", shape(66, 128)))
-	if d := results[0].Decision; d.Recipe != "maxnreg=255" {
-		t.Errorf("with a bet: decided %q", d.Recipe)
 	}
 	bounded := k()
 	bounded.MaxThreads = 128

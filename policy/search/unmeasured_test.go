@@ -66,9 +66,6 @@ func TestUnmeasured(t *testing.T) {
 		"too many, few": {hint, "ld", func(o *policy.Options) {
 			o.Full, o.Verify = 1, 0
 		}, launches(1, other, ""), true, ""},
-		"a bet": {hint, "ld", func(o *policy.Options) {
-			o.Full, o.Verify, o.Bet = 1, 0, true
-		}, launches(20, other, ""), true, ""},
 		"captured": {hint, "ld", nil, launches(20, other, "it is captured"), false,
 			"it is captured"},
 		"larger": {hint, "ld", nil, launches(1, shape(100000, 256), "it is captured"), false,

@@ -1,6 +1,5 @@
 // Package tuner is a tuning run from its first to its last step: the program is observed and some
-// of its launches captured, these are replayed and searched on (or the program itself is, in
-// place), decisions go to the store, and what was built is built again or put before the user's
+// of its launches captured, these are replayed and searched on, decisions go to the store, and what was built is built again or put before the user's
 // judge. It is where policy, which knows what is worth trying, meets driver, which knows how a
 // kernel is built: it and policy/retune alone import both.
 //
@@ -14,11 +13,9 @@
 //
 // Files: request.go what a run is asked for, run.go the run, observe.go the program's, jobs.go
 // which captures with which share, agenda.go in which order and for how long, brought.go those
-// of another machine, replays.go the search on them, byprofile.go their weights by another
-// profiler, account.go what it cost and looked at, memory.go where captures are unpacked,
+// of another machine, replays.go the search on them, account.go what it cost and looked at, memory.go where captures are unpacked,
 // judge.go approximation that a command allows, commandline.go such commands; compiler.go
 // kernels as policy wants them, decisions.go the store's decisions, rehearse.go a recipe by
 // hand, predict.go recipes from machine code, machine.go this machine; work.go one kernel's
-// search as a unit, spread.go such units on several GPUs, engines.go processes and Slurm,
-// kubernetes.go a Job of pods, carry.go what other machines need for it.
+// search as a unit, spread.go such units on several GPUs, engines.go processes and Slurm.
 package tuner

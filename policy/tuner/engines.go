@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
@@ -16,8 +15,8 @@ import (
 	"time"
 )
 
-// The engines: processes on this machine, and Slurm's steps (and Kubernetes' pods, kubernetes.go).
-// Each has `gnvcc work ORDER -o FILE` run, and none knows what is in an order.
+// The engines: processes on this machine, and Slurm's steps. Each runs `gnvcc work ORDER -o FILE`,
+// and none knows what is in an order.
 
 // NewEngine reads what --on says; gnvcc is the program that workers run.
 func NewEngine(text, gnvcc string) (Engine, error) {
@@ -61,21 +60,14 @@ func NewEngine(text, gnvcc string) (Engine, error) {
 				if e.n, err = number(o[1]); err != nil {
 					return nil, err
 				}
-			case "dir":
-				e.parent = o[1]
 			default: // salloc's own
 				e.options = append(e.options, "--"+o[0]+"="+o[1])
 			}
 		}
-		if !filepath.IsAbs(e.parent) {
-			return nil, fmt.Errorf("--on %s: dir=FOLDER is missing: an absolute path that all nodes see", text)
-		}
 		return e, nil
-	case "k8s":
-		return newKubernetes(text, gnvcc, options, number)
 	}
 	return nil, fmt.Errorf(
-		"--on %s: there are local:gpus=N, slurm:n=N,dir=FOLDER and k8s:n=N,image=IMAGE,claim=NAME,dir=FOLDER", text)
+		"--on %s: there are local:gpus=N and slurm:n=N", text)
 }
 
 // worked runs a worker, and gives its error's last line.
@@ -116,7 +108,7 @@ type localEngine struct {
 	devices []string
 }
 
-func (e *localEngine) Open(context.Context) (int, error) {
+func (e *localEngine) Open(context.Context, string) (int, error) {
 	e.devices = nil
 	for i := range e.n {
 		e.devices = append(e.devices, strconv.Itoa(i))
@@ -130,9 +122,8 @@ func (e *localEngine) Open(context.Context) (int, error) {
 	return e.n, nil
 }
 
-func (e *localEngine) Folder() string { return "" }
-func (e *localEngine) Here() bool     { return true }
-func (e *localEngine) Close()         {}
+func (e *localEngine) Here() bool { return true }
+func (e *localEngine) Close()     {}
 
 func (e *localEngine) Run(ctx context.Context, worker int, order, out string) error {
 	cmd := exec.CommandContext(ctx, e.program, "work", order, "-o", out)
@@ -143,44 +134,25 @@ func (e *localEngine) Run(ctx context.Context, worker int, order, out string) er
 // A slurmEngine has one allocation, and a step of it for each order. The allocation is held by a
 // shell that waits for its input to end: when we end, however, so does it, and the steps with it.
 type slurmEngine struct {
-	program, parent string
-	options         []string
-	n               int
+	program string
+	options []string
+	n       int
 
-	dir   string
 	job   string
 	hold  *exec.Cmd
 	until io.Closer
-}
-
-// bringProgram puts gnvcc into a folder: workers' machines may not have it, or another one.
-func bringProgram(program, dir string) error {
-	text, err := os.ReadFile(program)
-	if err == nil {
-		err = os.WriteFile(filepath.Join(dir, "gnvcc"), text, 0o700)
-	}
-	if err != nil {
-		return fmt.Errorf("bring gnvcc to the workers: %w", err)
-	}
-	return nil
 }
 
 // openLimit is how long an allocation is waited for. Queues may be long: the user sees that it is
 // waited for, and can interrupt.
 const openLimit = 24 * time.Hour
 
-func (e *slurmEngine) Open(ctx context.Context) (n int, err error) {
-	if e.dir, err = os.MkdirTemp(e.parent, "gnvcc-work-"); err != nil {
-		return 0, fmt.Errorf("make a folder for the nodes: %w", err)
-	}
+func (e *slurmEngine) Open(ctx context.Context, shared string) (n int, err error) {
 	defer func() {
 		if err != nil {
 			e.Close()
 		}
 	}()
-	if err := bringProgram(e.program, e.dir); err != nil {
-		return 0, err
-	}
 	options := append([]string{"--ntasks=" + strconv.Itoa(e.n), "--gpus=" + strconv.Itoa(e.n),
 		"--job-name=gnvcc", "--quiet"}, e.options...)
 	e.hold = exec.Command("salloc", append(options, "sh", "-c", `echo "$SLURM_JOB_ID"; exec cat`)...)
@@ -219,22 +191,21 @@ func (e *slurmEngine) Open(ctx context.Context) (n int, err error) {
 		e.hold = nil
 		return 0, fmt.Errorf("ask Slurm for %d GPUs: %s", e.n, strings.TrimSpace(errs.String()))
 	}
-	// Every node has to see the folder: it is asked before anything is searched.
+	// Every node has to see the store and gnvcc: it is asked before anything is searched.
 	probe := exec.CommandContext(ctx, "srun", "--jobid="+e.job, "--overlap", "--ntasks-per-node=1",
-		"test", "-x", filepath.Join(e.dir, "gnvcc"))
+		"test", "-x", e.program, "-a", "-w", shared)
 	if out, err := probe.CombinedOutput(); err != nil {
-		return 0, fmt.Errorf("not all nodes see %s: take a folder that they do (dir=FOLDER): %s", e.dir,
-			strings.TrimSpace(string(out)))
+		return 0, fmt.Errorf("not all nodes see %s and %s (GNVCC_STORE names another store): %s", e.program,
+			shared, strings.TrimSpace(string(out)))
 	}
 	return e.n, nil
 }
 
-func (e *slurmEngine) Folder() string { return e.dir }
-func (e *slurmEngine) Here() bool     { return false }
+func (e *slurmEngine) Here() bool { return false }
 
 func (e *slurmEngine) Run(ctx context.Context, worker int, order, out string) error {
 	return worked(exec.CommandContext(ctx, "srun", "--jobid="+e.job, "--ntasks=1", "--nodes=1",
-		"--gpus=1", "--exact", filepath.Join(e.dir, "gnvcc"), "work", order, "-o", out))
+		"--gpus=1", "--exact", e.program, "work", order, "-o", out))
 }
 
 func (e *slurmEngine) Close() {
@@ -252,9 +223,5 @@ func (e *slurmEngine) Close() {
 			<-ended
 		}
 		e.hold = nil
-	}
-	if e.dir != "" {
-		os.RemoveAll(e.dir)
-		e.dir = ""
 	}
 }

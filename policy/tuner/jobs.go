@@ -36,9 +36,8 @@ const later = 0.1
 func (w *ReplaySearch) Jobs(list []*capture.Manifest, total float64) []Job {
 	var first, checked, others []Job
 	had := map[search.Captured]*capture.Manifest{}
-	list = mostOf(w.Profile.worth(list))
-	weighs := w.Profile.weighs(list, total)
-	of, floor := families(list, total), w.floor(list, weighs)
+	list = mostOf(list)
+	of, floor := families(list, total), floor(list, total)
 	more := map[*capture.Manifest]float64{} // for those that lead sizes beside their own
 	for _, j := range of {
 		if j.Leader != nil && of[j.Leader].Capture == nil {
@@ -57,7 +56,7 @@ func (w *ReplaySearch) Jobs(list []*capture.Manifest, total float64) []Job {
 			}
 			continue
 		}
-		share := weighs(m)
+		share := m.Weight() / max(total, 1e-12)
 		n := float64(max(m.Use.Sets, 1)) // of this configuration
 		if share*n < floor && m.Use.Sampled > 0 {
 			continue
@@ -72,22 +71,15 @@ func (w *ReplaySearch) Jobs(list []*capture.Manifest, total float64) []Job {
 			others = append(others, Job{Capture: m, Share: share * n * later / (n - 1), Before: had[is]})
 		}
 	}
-	if w.Profile != nil {
-		sort.SliceStable(first, func(i, j int) bool { return first[i].Share > first[j].Share })
-	}
 	slices.Reverse(checked) // the least ones first: between them and the leaders lies the most
 	return slices.Concat(first, checked, others)
 }
 
 // floor is the share below which a configuration is not searched.
-func (w *ReplaySearch) floor(list []*capture.Manifest,
-	weighs func(*capture.Manifest) float64) float64 {
-	if w.Profile != nil {
-		return smallest
-	}
+func floor(list []*capture.Manifest, total float64) float64 {
 	shares := map[search.Captured]float64{}
 	for _, m := range list {
-		shares[configuration(m)] = weighs(m) * float64(max(m.Use.Sets, 1))
+		shares[configuration(m)] = m.Weight() / max(total, 1e-12) * float64(max(m.Use.Sets, 1))
 	}
 	return capture.Floor(slices.Collect(maps.Values(shares)))
 }

@@ -152,7 +152,7 @@ func (w *ReplaySearch) searchSeen(r *run, run Observed) (profile.Exit, error) {
 	floor := floorOf(run.Seen, total)
 	missing := func(s capture.Seen) string {
 		share := s.Use.Seconds / max(total, 1e-12)
-		if s.Why != "" || share < floor || w.Profile != nil {
+		if s.Why != "" || share < floor {
 			return s.Why
 		}
 		if share < smallest {
@@ -168,9 +168,6 @@ func (w *ReplaySearch) searchSeen(r *run, run Observed) (profile.Exit, error) {
 	sort.SliceStable(list, func(i, j int) bool { return list[i].Weight() > list[j].Weight() })
 	w.account.enter(run.Seen, missing)
 	w.account.graphs(run.Unseen)
-	if err := w.Profile.tell(launched(run.Seen), deviceOf(list), w.Say); err != nil {
-		return exit, err
-	}
 	jobs := w.Jobs(list, total)
 	elsewhere := w.elsewhere(jobs)
 	for _, s := range run.Seen {
@@ -233,17 +230,10 @@ func (w *ReplaySearch) again(ctx context.Context, o policy.Options,
 		return errors.New(
 			"no captured launches of such a kernel: gnvcc tune -- ./app captures some (gnvcc captures lists them)")
 	}
-	var names []string
-	for _, m := range list {
-		names = append(names, m.Kernel)
-	}
-	if err := w.Profile.tell(names, deviceOf(list), w.Say); err != nil {
-		return err
-	}
 	w.account.ended = time.Now()
 	w.account.captured(list)
 	jobs := w.Jobs(list, total)
-	if w.spread != nil && w.Profile == nil {
+	if w.spread != nil {
 		jobs = w.queue(list)
 	}
 	w.Search(ctx, jobs)
@@ -290,22 +280,6 @@ func (w *ReplaySearch) elsewhere(jobs []Job) func(*profile.Launch) bool {
 	return func(l *profile.Launch) bool {
 		return len(theirs) > 0 && theirs[identity(l.Cubin, l.Kernel)]
 	}
-}
-
-// launched are the kernels of a run.
-func launched(seen []capture.Seen) (names []string) {
-	for _, s := range seen {
-		names = append(names, s.Launch.Kernel)
-	}
-	return names
-}
-
-// deviceOf is the GPU that captures are from, "" without any.
-func deviceOf(list []*capture.Manifest) string {
-	if len(list) == 0 {
-		return ""
-	}
-	return list[0].Device
 }
 
 // observed sums a run up: how many kernels take nearly all of the time.

@@ -75,10 +75,9 @@ type sleepingEngine struct {
 	begin   time.Duration // as recorded time
 }
 
-func (sleepingEngine) Open(context.Context) (int, error) { return 1, nil }
-func (sleepingEngine) Folder() string                    { return "" }
-func (sleepingEngine) Here() bool                        { return true }
-func (sleepingEngine) Close()                            {}
+func (sleepingEngine) Open(context.Context, string) (int, error) { return 1, nil }
+func (sleepingEngine) Here() bool                                { return true }
+func (sleepingEngine) Close()                                    {}
 
 func (e sleepingEngine) Run(_ context.Context, _ int, file, out string) error {
 	text, err := os.ReadFile(file)

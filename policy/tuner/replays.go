@@ -48,7 +48,6 @@ type ReplaySearch struct {
 	Budget   time.Duration // for all of it
 	Say      func(format string, args ...any)
 	At       func(n, of int, end time.Time) // called with how far the search is; may be nil
-	Profile  *ByProfile                     // whose shares of the time count, nil: as observed
 
 	// has others search in its place; nil: nobody
 	spread func(ctx context.Context, w *ReplaySearch, list []Job)
@@ -130,7 +129,6 @@ func (w *ReplaySearch) pass(ctx context.Context, list []Job) {
 			w.rest = []Job{next.Job}
 		}
 		w.search(ctx, a, now, f)
-		w.Budget += w.Tuner.Aside()
 		f.close()
 		a.learn(now)
 		w.account.took(now.Capture, there.Sub(asked), time.Since(there), now.cut && now.leads())

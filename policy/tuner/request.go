@@ -15,40 +15,28 @@ import (
 	"gnvcc/profile/capture"
 )
 
-// A Mode says where launches are searched on.
-type Mode int
-
-const (
-	// Replayed: the program is observed, and captured launches are replayed when it has ended.
-	Replayed Mode = iota
-	// InPlace: in the program, which waits at a kernel's first launch.
-	InPlace
-	// Captured: on the captures that there are; no program is run.
-	Captured
-)
-
 // A Request is what a tuning run is asked for.
 type Request struct {
 	Store   *cache.Store
 	Tools   toolkit.Toolkit
 	Options policy.Options
-	Mode    Mode
-	Program []string // with its arguments; none for Captured
+	// with its arguments: it is observed, and captured launches are replayed when it has ended; none:
+	// the search is on the captures that there are
+	Program []string
 	// Advanced Controls Files that ptxas is tried with
 	Controls []string
 
-	Budget       time.Duration  // for the run; with InPlace, Options.Budget counts
+	Budget       time.Duration  // for the whole search
 	Observe      time.Duration  // how long the program is looked at; 0: as long as it runs
 	Rank         int            // of a parallel program's processes; profile.AllRanks: every one
 	CaptureLimit int64          // bytes of one captured launch; 0: the usual
-	Captures     *capture.Store // with Captured: of another machine; nil: the store's
-	Profile      *ByProfile     // what kernels weigh, nil: as observed
+	Captures     *capture.Store // without a program: of another machine; nil: the store's
 	Folder       string         // builds below it are those that decisions are for; "": the program's
 
 	Judge, Link string // commands of the user's (judge.go); "": none
 	Apply       bool   // build with what was found
 
-	On      Engine // who searches on captures; nil: this process. Not with InPlace
+	On      Engine // who searches on captures; nil: this process
 	NoGPU   bool   // this machine has none: On alone can search
 	Signals Signals
 	GPU     GPU             // nil: this machine's
@@ -69,7 +57,7 @@ type Found struct {
 	Compiled string // how often the tools ran
 	Took     time.Duration
 	Program  profile.Exit
-	Pieces   []policy.Piece // the run's time, by kernel; none where the search was in the program
+	Pieces   []policy.Piece // the run's time, by kernel
 }
 
 // Signals are what the user's signals mean while a program runs under us, and after that.

@@ -14,7 +14,6 @@ import (
 	"gnvcc/driver/apply"
 	"gnvcc/driver/compile"
 	"gnvcc/driver/environment"
-	"gnvcc/driver/standing"
 	"gnvcc/policy"
 	"gnvcc/policy/decide"
 	"gnvcc/policy/search"
@@ -34,7 +33,7 @@ type run struct {
 	decisions *Decisions
 	compiler  *Compiler
 	program   profile.Options
-	replays   *ReplaySearch // nil where the search is in the program
+	replays   *ReplaySearch
 
 	spreadResults []decide.Result // of workers
 
@@ -116,7 +115,7 @@ func (r *run) prepare() (err error) {
 	if err != nil {
 		return err
 	}
-	if r.Mode != Captured {
+	if len(r.Program) > 0 {
 		if r.Program[0], err = exec.LookPath(r.Program[0]); err != nil {
 			r.failed.Code = 127
 			return err
@@ -128,7 +127,7 @@ func (r *run) prepare() (err error) {
 	r.open = append(r.open, r.compiler.Close)
 	approximate := r.Options.Exact == rewrite.Approximate
 	r.compiler.askers = askers{approximate: approximate, folder: r.Folder}
-	if r.Mode != Captured {
+	if len(r.Program) > 0 {
 		r.compiler.askers.program, _ = filepath.Abs(r.Program[0])
 	}
 	r.compiler.askers.dir, _ = os.Getwd()
@@ -154,13 +153,6 @@ func (r *run) note(format string, args ...any) {
 // search runs the program, and looks for recipes in it or on its captures.
 func (r *run) search() (tuner *search.Tuner, exit profile.Exit, err error) {
 	o, notes := &r.Options, Memos{r.Store}
-	if r.Mode == InPlace {
-		r.started, o.InPlace = true, true
-		tuner = search.NewTuner(r.Signals.Tuning(), *o, r.compiler, r.decisions, notes, r.Listen)
-		exit, err = profile.Run(context.Background(), r.program, tuner)
-		r.Signals.ProgramEnded()
-		return tuner, exit, err
-	}
 	o.Crashes, o.Full = MostCrashes, mostFull
 	tuner = search.NewTuner(r.Signals.Rest(), *o, r.compiler, r.decisions, notes, r.Listen)
 	s, err := Captures(r.Store)
@@ -189,7 +181,7 @@ func (r *run) search() (tuner *search.Tuner, exit profile.Exit, err error) {
 	w := &ReplaySearch{Captures: s, Tuner: tuner, Kernel: r.compiler.Kernel, Replayer: replayer,
 		Agent: r.program.Agent, Scratch: r.program.Scratch, GPU: r.GPU,
 		Limits: capture.Usual.Within(r.Store.Path(), r.CaptureLimit), Budget: r.Budget,
-		Say: r.note, At: r.At, Profile: r.Profile, memory: memory}
+		Say: r.note, At: r.At, memory: memory}
 	if r.On != nil {
 		w.spread = func(ctx context.Context, w *ReplaySearch, list []Job) {
 			r.spreadResults = Spread{On: r.On, Store: r.Store, Options: r.Options,
@@ -197,18 +189,11 @@ func (r *run) search() (tuner *search.Tuner, exit profile.Exit, err error) {
 		}
 	}
 	r.started, r.replays = true, w
-	if r.Profile != nil {
-		r.Profile.say = r.note
-		r.Profile.tellStale(r.decisions, standing.GPU(), o.Driver)
-	}
-	if r.Mode == Captured {
+	if len(r.Program) == 0 {
 		r.Signals.ProgramEnded()
 		return tuner, exit, w.again(r.Signals.Rest(), *o, list)
 	}
 	exit, err = w.observed(r, func(l *profile.Launch) error {
-		if err := r.Profile.refuse(l.Kernel); err != nil {
-			return err
-		}
 		return tunable(r.compiler, *o, l)
 	})
 	return tuner, exit, err

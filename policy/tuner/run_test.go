@@ -100,7 +100,7 @@ __global__ void endless(float *p, int n) {` + drivertest.Wide + `p[n] += 3;}
 	o.Levers, o.Version = []string{"maxnreg"}, "test"
 	var found Found
 	var said bytes.Buffer
-	exit, err := Run(Request{Store: p.Store, Tools: tools, Options: o, Mode: Captured,
+	exit, err := Run(Request{Store: p.Store, Tools: tools, Options: o,
 		Budget: time.Minute, Apply: true, Signals: noSignals{context.Background()},
 		GPU: tunertest.GPU{Captures: func() (*capture.Store, error) { return s, nil },
 			Takes:    func(code string) (float64, bool) { return 5e3, code == long }, // 5 s

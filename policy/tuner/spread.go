@@ -25,32 +25,14 @@ import (
 // An Engine has workers. Its implementations schedule nothing themselves: they ask Slurm, or the
 // operating system.
 type Engine interface {
-	// Open gets the workers, and says how many there are.
-	Open(ctx context.Context) (int, error)
+	// Open gets the workers, all of which see a folder, and says how many there are.
+	Open(ctx context.Context, shared string) (int, error)
 	// Run has one of them, from 0, do an order: a file, and where to write what came of it.
 	Run(ctx context.Context, worker int, order, out string) error
-	// Folder is where workers find orders and what they need; "": they are on this machine, and have
-	// the store.
-	Folder() string
 	// Here tells whether workers use this machine's GPUs.
 	Here() bool
 	Close()
 }
-
-// A queue is an engine that takes all orders at once, and has a queue of its own; it tries a lost
-// one once more by itself.
-type queue interface {
-	Engine
-	// Submit begins: there are so many orders, called queueOrder(0).json and so on in Folder, and none
-	// takes longer.
-	Submit(ctx context.Context, orders int, longest time.Duration,
-		say func(format string, args ...any)) error
-	// Await ends when an order's output is there; the error says why it will not come.
-	Await(ctx context.Context, order int, out string) error
-}
-
-// queueOrder is what the files of an order of a queue are called, without their ends.
-func queueOrder(i any) string { return fmt.Sprint("order-", i) }
 
 // mostLost is how many orders a worker may lose one after the other.
 const mostLost = 2
@@ -120,15 +102,16 @@ func (x Spread) Search(ctx context.Context, w *ReplaySearch, list []Job) []decid
 	s := &spreading{Spread: x, w: w, begun: time.Now()}
 	w.account.wanted(list)
 	tasks := s.tasks(list)
-	workers, err := s.open(ctx)
+	workers, err := s.On.Open(ctx, x.Store.Path())
+	if err == nil {
+		defer s.On.Close()
+		s.folder, err = os.MkdirTemp(x.Store.Path(), "orders-")
+	}
 	if err != nil {
 		w.Say("%v: %s", err, s.where())
 		s.here(ctx, tasks)
 	} else {
-		defer s.On.Close()
-		if s.folder != s.On.Folder() {
-			defer os.RemoveAll(s.folder)
-		}
+		defer os.RemoveAll(s.folder)
 		var sum float64
 		for _, t := range tasks {
 			sum += t.share
@@ -138,13 +121,7 @@ func (x Spread) Search(ctx context.Context, w *ReplaySearch, list []Job) []decid
 			s.state.left += s.share(t, sum, workers)
 		}
 		w.Say("%d kernels for %d workers", len(tasks), workers)
-		hand := s.dispatch
-		if q, ok := s.On.(queue); ok {
-			hand = func(ctx context.Context, tasks []*task, workers int, sum float64) []*task {
-				return s.submit(ctx, q, tasks, workers, sum)
-			}
-		}
-		left := hand(ctx, tasks, workers, sum)
+		left := s.dispatch(ctx, tasks, workers, sum)
 		if len(left) > 0 && ctx.Err() == nil {
 			w.Say("no worker is left for %d kernels: %s", len(left), s.where())
 			s.here(ctx, left)
@@ -182,22 +159,6 @@ func heaviestFirst(all []*task) {
 	for i, t := range all {
 		t.number = i + 1
 	}
-}
-
-// open gets workers, and a folder for orders.
-func (s *spreading) open(ctx context.Context) (n int, err error) {
-	if n, err = s.On.Open(ctx); err != nil {
-		return 0, err
-	}
-	if shared := s.On.Folder(); shared != "" {
-		s.folder = shared
-		return n, nil
-	}
-	s.folder, err = os.MkdirTemp(s.w.Scratch, "orders-")
-	if err != nil {
-		s.On.Close()
-	}
-	return n, err
 }
 
 // dispatch hands tasks to workers, and gives back those for which no worker was left.
@@ -260,47 +221,6 @@ func (s *spreading) dispatch(ctx context.Context, tasks []*task, workers int, su
 	return queue
 }
 
-// submit hands all tasks to an engine with a queue, and gives them back where it takes none.
-func (s *spreading) submit(ctx context.Context, q queue, tasks []*task, workers int,
-	sum float64) []*task {
-	var longest time.Duration
-	texts, outs := make([][]byte, len(tasks)), make([]string, len(tasks))
-	for i, t := range tasks {
-		budget := s.share(t, sum, workers)
-		longest = max(longest, budget+margin)
-		var err error
-		if texts[i], err = s.order(t, budget); err == nil {
-			_, outs[i], err = s.write(queueOrder(i), texts[i])
-		}
-		if err != nil {
-			s.w.Say("%v", err)
-			return tasks
-		}
-	}
-	if err := q.Submit(ctx, len(tasks), longest, s.w.Say); err != nil {
-		s.w.Say("%v", err)
-		return tasks
-	}
-	var all sync.WaitGroup
-	for i, t := range tasks {
-		all.Go(func() {
-			err := q.Await(ctx, i, outs[i])
-			if err == nil {
-				err = s.read(t, outs[i], texts[i])
-			}
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			if err != nil && ctx.Err() == nil {
-				s.unsearched(t, err)
-			}
-			s.state.begun++
-			s.ended(s.share(t, sum, workers))
-		})
-	}
-	all.Wait()
-	return nil
-}
-
 // lost puts a task that came to nothing back into the queue, unless it did so twice. The caller has
 // the lock.
 func (s *spreading) lost(queue []*task, t *task, worker int, budget time.Duration,
@@ -322,7 +242,7 @@ func (s *spreading) lost(queue []*task, t *task, worker int, budget time.Duratio
 func (s *spreading) ended(budget time.Duration) {
 	s.state.done++
 	s.state.left -= budget
-	if _, ok := s.On.(queue); ok || s.state.done == s.state.of {
+	if s.state.done == s.state.of {
 		s.w.Say("%v", s.state)
 	}
 }
@@ -411,11 +331,6 @@ func (s *spreading) take(t *task, done *Done) error {
 			"%w: %s has a %q with driver %s, and %s a %q with driver %s: workers must be alike", ErrUnfit,
 			done.Host, m.Device, m.Driver, s.host, s.machine.Device, s.machine.Driver)
 	}
-	for key, b := range done.Notebook {
-		if err := s.Store.PutMemo(policy.Notebooks, key, b); err != nil {
-			return err
-		}
-	}
 	result := decide.Result{Kernel: *t.kernel, Device: t.device, Lost: done.Lost,
 		Between: done.Between}
 	for _, reason := range done.Alone {
@@ -455,13 +370,6 @@ func (s *spreading) order(t *task, budget time.Duration) ([]byte, error) {
 			job.Before = j.Before.ID
 		}
 		o.Jobs = append(o.Jobs, job)
-	}
-	if shared := s.On.Folder(); shared != "" {
-		var err error
-		if o.Bundle, err = s.bundle(t, shared); err != nil {
-			return nil, err
-		}
-		o.Captures = filepath.Join(shared, "captures")
 	}
 	return json.Marshal(o)
 }

@@ -26,8 +26,8 @@ import (
 
 // A unit of work: the searches and checks of one kernel, as a file, and what came of them, as
 // another. Candidates can't be such units: search and replay talk with each other and adapt. The
-// search is the one of gnvcc replay (ReplaySearch); what differs is that nothing is decided here. A
-// worker writes its decisions down, and whoever gave the order keeps them, so that an order may be
+// search is the one of gnvcc replay (ReplaySearch); what differs is that nothing is decided here. The
+// worker reads the store that its owner has, writes its decisions down, and whoever gave the order keeps them, so that an order may be
 // done twice, or be lost, and no store has two owners. Only ratios travel: a decision's times are
 // those of the machine that measured it, which has the GPU that the order names.
 
@@ -44,7 +44,6 @@ type order struct {
 	Options  policy.Options
 	Device   string  // the GPU that the captures are from
 	Captures string  // folder
-	Bundle   *bundle `json:",omitempty"` // nil: the worker has the store itself
 	Edited   *Edited `json:",omitempty"` // what the captured kernel is now
 }
 
@@ -71,9 +70,8 @@ type Done struct {
 	Driver    string
 	Trouble   string // why nothing was searched
 	Decisions []cache.Decision
-	Alone     []string          // why it was left alone
-	Between   []policy.Shape    `json:",omitempty"` // sizes for which others stand
-	Notebook  map[string][]byte // what the search wrote down, by the keys of memos
+	Alone     []string       // why it was left alone
+	Between   []policy.Shape `json:",omitempty"` // sizes for which others stand
 	Said      []string
 	Rows      []row  // of the account: how each capture went
 	Lost      string // what ended a process while it was tuned
@@ -104,8 +102,7 @@ func (w Worker) Do(ctx context.Context, text []byte) (*Done, error) {
 	if err := json.Unmarshal(text, &o); err != nil {
 		return nil, fmt.Errorf("read the order: %w", err)
 	}
-	done := &Done{Order: cache.Hash(text), Device: w.Machine.Device, Driver: w.Machine.Driver,
-		Notebook: map[string][]byte{}}
+	done := &Done{Order: cache.Hash(text), Device: w.Machine.Device, Driver: w.Machine.Driver}
 	done.Host, _ = os.Hostname()
 	switch {
 	case o.Format != orderFormat:
@@ -116,11 +113,6 @@ func (w Worker) Do(ctx context.Context, text []byte) (*Done, error) {
 	case w.Machine.Device != "" && w.Machine.Device != o.Device:
 		return nil, fmt.Errorf("%w: %s has a %s, and the launches were captured on a %s", ErrUnfit,
 			done.Host, w.Machine.Device, o.Device)
-	}
-	if o.Bundle != nil {
-		if err := o.Bundle.unpack(w.Store); err != nil {
-			return nil, err
-		}
 	}
 	captures, err := capture.Open(o.Captures)
 	if err != nil {
@@ -153,9 +145,6 @@ func (w Worker) search(ctx context.Context, o *order, captures *capture.Store, j
 		return fmt.Errorf("%s: the kernel is another one here", done.Host)
 	}
 	built := filepath.Join(w.Store.Path(), "agent")
-	if o.Bundle != nil {
-		built = o.Bundle.Agent
-	}
 	library, err := agent.Build(ctx, w.Tools.Dir(), built)
 	if err != nil {
 		return fmt.Errorf("%s can't build the agent: %w", done.Host, err)
@@ -171,14 +160,10 @@ func (w Worker) search(ctx context.Context, o *order, captures *capture.Store, j
 	defer folder.Remove()
 	memory := newMemoryFolder()
 	defer memory.Remove()
-	known, err := OpenDecisions(ctx, w.Store)
-	if err != nil {
-		return err
-	}
 	o.Options.Driver, o.Options.Rule = w.Machine.Driver, policy.Defaults().Rule
 	o.Options.Crashes, o.Options.Full = MostCrashes, mostFull
-	notes := &notebook{Memos{w.Store}, done.Notebook}
-	run := search.NewTuner(ctx, o.Options, compiler, &workSink{known, done}, notes, nil)
+	sink := &workSink{&Decisions{ctx: ctx, store: w.Store}, done}
+	run := search.NewTuner(ctx, o.Options, compiler, sink, Memos{w.Store}, nil)
 	s := &ReplaySearch{Captures: captures, Tuner: run, Kernel: compiler.Kernel, Replayer: replayer,
 		Agent: library, Scratch: folder.Path, GPU: w.GPU, Budget: o.Budget,
 		Say: func(format string, args ...any) {
@@ -257,67 +242,6 @@ func (s *workSink) Decide(d cache.Decision) error {
 	s.done.Decisions = append(slices.DeleteFunc(s.done.Decisions, func(old cache.Decision) bool {
 		return old.Key() == d.Key()
 	}), d)
-	return nil
-}
-
-// A notebook takes down what is remembered, too.
-type notebook struct {
-	Memos
-	written map[string][]byte
-}
-
-func (n *notebook) Remember(key string, b []byte) error {
-	n.written[cache.Hash([]byte(key))] = slices.Clone(b)
-	return n.Memos.Remember(key, b)
-}
-
-// A bundle is what a worker without the store needs of it: records, and the names of objects, which
-// lie in a folder that it sees.
-type bundle struct {
-	Agent        string   // folder with the agent and the replayer, as they were built
-	Objects      string   // folder: a file each, by its hash
-	Hashes       []string // of those that the order needs
-	Records      []bundleRecord
-	Translations []record.Translation
-	Notebooks    map[string][]byte
-}
-
-// A bundleRecord is one of the store's records.
-type bundleRecord struct {
-	Bucket, Key string
-	Record      json.RawMessage
-}
-
-// unpack puts a bundle into the worker's own store. Objects are compared with their hashes.
-func (b *bundle) unpack(store *cache.Store) error {
-	for _, hash := range b.Hashes {
-		content, err := os.ReadFile(filepath.Join(b.Objects, hash))
-		if err != nil {
-			return fmt.Errorf("read what the order needs (is %s a folder that all nodes see?): %w", b.Objects,
-				err)
-		}
-		if cache.Hash(content) != hash {
-			return fmt.Errorf("read what the order needs: %s/%s has other content", b.Objects, hash)
-		}
-		if _, err := store.PutObject(content); err != nil {
-			return err
-		}
-	}
-	for _, t := range b.Translations {
-		if err := t.Keep(store); err != nil {
-			return err
-		}
-	}
-	for key, text := range b.Notebooks {
-		if err := store.PutMemo(policy.Notebooks, key, text); err != nil {
-			return err
-		}
-	}
-	for _, r := range b.Records {
-		if err := store.Spool(r.Bucket, r.Key, r.Record); err != nil {
-			return err
-		}
-	}
 	return nil
 }
 

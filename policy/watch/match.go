@@ -33,8 +33,6 @@ type Captured struct {
 	Beside   []string // names of all kernels of its module
 	Made     time.Time
 	Weight   float64 // seconds of the program's run
-
-	Grid, Block [3]int
 }
 
 // A place is where a kernel is looked for.
@@ -52,7 +50,7 @@ type Job struct {
 	Captures []string // their ids, the heaviest first
 	// identities that the kernel had before, the last one first: their recipes are tried first
 	Before []string
-	Share  float64 // of its program's time, or by a profile
+	Share  float64 // of its program's time
 	Again  string  // why a kernel is tuned again that was not edited; "": it was
 }
 
@@ -198,8 +196,7 @@ func (m *match) look(c Command, k Kernel) (*Job, *Wait) {
 	return job, nil
 }
 
-// job is a kernel's on some captures. It weighs what the newest profile that has it says, else what
-// the captures stood for in their programs.
+// job is a kernel's on some captures. It weighs what the captures stood for in their programs.
 func (m *match) job(k Kernel, list []Captured) *Job {
 	job := &Job{Kernel: k, Device: list[0].Device}
 	for _, x := range list {
@@ -208,9 +205,6 @@ func (m *match) job(k Kernel, list []Captured) *Job {
 		if !slices.Contains(job.Before, x.Identity) {
 			job.Before = append(job.Before, x.Identity)
 		}
-	}
-	if share, ok := m.world.Share(k.Name); ok {
-		job.Share = share
 	}
 	return job
 }

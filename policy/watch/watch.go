@@ -47,11 +47,6 @@ type World interface {
 	Try(ctx context.Context, c Command) (Command, error)
 	// Captured gives the launches that there are.
 	Captured() ([]Captured, error)
-	// Profiles reads what other profilers have measured, and gives what there is to be said of it:
-	// files that are new, or can't be read.
-	Profiles() []string
-	// Share gives a kernel's part of the GPU's time by the newest profile that has it.
-	Share(kernel string) (share float64, known bool)
 	// Stale says why a kernel that is as it was captured is to be tuned again, on these captures.
 	Stale(k Kernel, list []Captured) News
 	// Decided tells whether there is a decision for a kernel on a GPU.
@@ -271,9 +266,6 @@ func (w *Watcher) reload(first bool) error {
 	captured, err := w.world.Captured()
 	if err != nil {
 		return err
-	}
-	for _, text := range w.world.Profiles() {
-		w.o.Log(Event{What: "profile", Text: text})
 	}
 	m := newMatch(w.world, captured)
 	w.mu.Lock()

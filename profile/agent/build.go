@@ -21,11 +21,6 @@ import (
 //go:embed source/*.c source/*.h source/compare.ptx source/hash.ptx
 var embedded embed.FS
 
-// NVML is nvml.h, by which others read a GPU's energy counter, too.
-//
-//go:embed source/nvml.h
-var NVML []byte
-
 // errNoCUPTI says that a toolkit has no CUPTI, without which the agent can't be built.
 var errNoCUPTI = errors.New("no CUPTI in the toolkit")
 

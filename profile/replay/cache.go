@@ -74,15 +74,6 @@ func (s state) Measure(a profile.Candidate, n int, m profile.Measurement) ([]flo
 	return s.Session.Measure(a, n, m)
 }
 
-func (s state) Meter(a profile.Candidate, what profile.Metered, span time.Duration,
-	_ profile.Measurement) (profile.Meter, error) {
-	on, ok := s.Session.(profile.Metering)
-	if !ok {
-		return profile.Meter{Why: "this session has no meter"}, nil
-	}
-	return on.Meter(a, what, span, profile.Measurement{Again: s.again, Prior: s.prior, Row: s.row})
-}
-
 // timed chooses how a session is timed, and notes in the launch how far the replay then is from the
 // program. Where neither comes near, that is said: what is gained there need not be gained in the
 // program, and the search asks for more. Where both do, or the program's time is of too few

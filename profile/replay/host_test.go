@@ -258,25 +258,7 @@ func TestTurns(t *testing.T) {
 		if s.last.Again || s.last.Prior != nil {
 			t.Errorf("%v us, the other state: %+v", us, s.last)
 		}
-		on := chosen.(profile.Metering) // joules are of launches as they are timed
-		if m, err := on.Meter(profile.Original, profile.Runs, 0, profile.Measurement{}); err != nil ||
-			m.Why == "" {
-			t.Errorf("a session without a meter: %+v, %v", m, err)
-		}
-		with := state{Session: &metered{times: s}, again: true, prior: m.Prior, row: rows}
-		if _, err := with.Meter(profile.Original, profile.Runs, 0, profile.Measurement{}); err != nil ||
-			!s.last.Again || s.last.Row != rows || !bytes.Equal(s.last.Prior, m.Prior) {
-			t.Errorf("%v us, metered: %+v, %v", us, s.last, err)
-		}
 	}
-}
-
-type metered struct{ *times }
-
-func (s *metered) Meter(_ profile.Candidate, _ profile.Metered, _ time.Duration,
-	m profile.Measurement) (profile.Meter, error) {
-	s.last = m
-	return profile.Meter{}, nil
 }
 
 // turning is a captured launch of k(p, q), behind one of k(q, p).

@@ -11,7 +11,6 @@
 //   compare.c  comparison on the device
 //   prints.c   what kernels print in a replay
 //   events.c   what events take themselves
-//   meter.c    the device's energy counter, in a replay
 //   observe.c  times of some launches
 //   streams.c  the program's streams, and waiting until they are idle
 //   sets.c     launches of one configuration told apart by their arguments
@@ -34,7 +33,7 @@
 #include <stdint.h>
 
 // The protocol's version; profile/frame.go has the same number, and the same frame types.
-#define PROTOCOL 15
+#define PROTOCOL 16
 
 enum frame {
   // agent -> gnvcc
@@ -63,9 +62,6 @@ enum frame {
   FRAME_CHECK,        // u32 candidate, u32 limit ms, u8 with an empty L2 cache, u32 bytes of dynamic shared memory more -> see do_check in measure.c
   FRAME_DONE,         // u64 again; the session ends
   FRAME_READ,         // u32 candidate, str variable of the candidate's own, u64 bytes -> bytes
-  // u32 candidate, u8 what is done (measure.c), u8 before, u32 for how many ms, u32 limit ms, bytes and u32 as in RUN -> str why there is no energy
-  // counter, f64 seconds that don't count, u64 runs after that, f64 seconds they took, u32 n, of n steps of the counter: see struct meter
-  FRAME_METER,
 };
 
 // ---- socket.c
@@ -371,18 +367,6 @@ bool in_replay(void);             // this process is a replay's
 bool prints_clear(void);          // drops what kernels have printed
 void prints_trim(void);           // drops it where it is much
 bool prints_sum(uint64_t sum[2]); // a sum over the lines since then; zeros but in a replay
-
-// ---- meter.c
-struct meter {
-  double begin, seen; // when it was looked at first, and last
-  uint64_t mj;        // what it said
-  uint32_t count;
-  struct buffer steps; // each: f64 seconds when it still said what it said before, f64 when it said something else, u64 that, millijoules
-};
-const char *meter_open(void);  // why there is no counter, NULL: there is
-const char *meter_alone(void); // why it is not of this process alone, NULL: it is, as far as can be seen
-void meter_begin(struct meter *m);
-void meter_look(struct meter *m);
 
 // ---- events.c
 double events_own(CUstream stream, CUevent start, CUevent end); // ns; compare_open comes first

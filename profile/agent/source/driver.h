@@ -29,7 +29,6 @@ CUresult cuLibraryGetModule(CUmodule *, CUlibrary);
   X(CtxSynchronize, cuCtxSynchronize, "cuCtxSynchronize", 1) \
   X(DeviceGetName, cuDeviceGetName, "cuDeviceGetName", 1) \
   X(DeviceGetUuid, cuDeviceGetUuid, "cuDeviceGetUuid", 1) \
-  X(DeviceGetPCIBusId, cuDeviceGetPCIBusId, "cuDeviceGetPCIBusId", 0) \
   X(DeviceTotalMem, cuDeviceTotalMem, "cuDeviceTotalMem_v2", 1) \
   X(DeviceGetAttribute, cuDeviceGetAttribute, "cuDeviceGetAttribute", 1) \
   X(MemGetInfo, cuMemGetInfo, "cuMemGetInfo_v2", 1) \

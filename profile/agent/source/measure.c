@@ -258,8 +258,8 @@ static bool prepare(struct session *x, const struct candidate *c, enum before be
   return true;
 }
 
-// Waits for an event; a meter is looked at meanwhile. False: it has answered already.
-static bool wait_for(struct session *x, CUevent event, uint32_t limit_ms, struct meter *m) {
+// Waits for an event. False: it has answered already.
+static bool wait_for(struct session *x, CUevent event, uint32_t limit_ms) {
   CUresult r;
   double begin = now(), end = begin + limit_ms * 1e-3;
   while ((r = cu.EventQuery(event)) == CUDA_ERROR_NOT_READY) {
@@ -273,8 +273,7 @@ static bool wait_for(struct session *x, CUevent event, uint32_t limit_ms, struct
       x->over = true;
       return false;
     }
-    if (m) meter_look(m);
-    if (m || t - begin > 1e-3) usleep(50);
+    if (t - begin > 1e-3) usleep(50);
     else sched_yield();
   }
   if (r == CUDA_SUCCESS) return true;
@@ -302,7 +301,7 @@ static bool run_once(struct session *x, uint32_t id, enum before before, uint32_
     answer_error(x, r, "launching");
     return false;
   }
-  if (!wait_for(x, x->end, limit_ms, NULL)) return false;
+  if (!wait_for(x, x->end, limit_ms)) return false;
   float ms = 0;
   if ((r = cu.EventElapsedTime(&ms, x->start, x->end)) != CUDA_SUCCESS) {
     answer_error(x, r, "reading a run's time");
@@ -485,94 +484,6 @@ static void do_run(struct session *x, struct buffer *in) {
     }
     put_f64(&b, ns);
   }
-  answer(x, FRAME_OK, &b);
-}
-
-// What is done while the energy counter is looked at.
-enum metered { NOTHING, RUNS, TWICE }; // TWICE: memory is put back twice before each run
-
-#define WARM 60e-3   // seconds for which it is done before that counts: the clock rate rises
-#define BATCH 2e-3   // seconds that what is queued at a time should take at least: the next is queued meanwhile
-#define MOST_BATCH 128 // launches
-
-// Runs back to back, each from the memory before the launch, for so long at least after WARM. False: it has answered already.
-static bool meter_runs(struct session *x, uint32_t id, enum metered what, enum before before, double span, uint32_t limit, struct meter *m, uint64_t *runs, double *seconds) {
-  CUevent events[] = {x->start, x->end};
-  uint32_t queued[2] = {0}, batch = 1, row = before == ITSELF ? x->row + 1 : 1;
-  double from = 0, last = m->begin;
-  bool more = true;
-  for (int i = 0; more || queued[i]; i = !i) {
-    if (queued[i]) {
-      if (!wait_for(x, events[i], limit, m)) return false;
-      double t = now();
-      if (from > 0) *runs += queued[i], *seconds = t - from;
-      else if (t - m->begin > WARM) from = t;
-      if (queued[i] == batch && t - last < BATCH && 2 * batch * row <= MOST_BATCH) batch *= 2;
-      last = t;
-      queued[i] = 0;
-    }
-    meter_look(m);
-    if (!(more = last - m->begin < WARM + span || *runs == 0)) continue;
-    prints_trim();
-    for (; queued[i] < batch; queued[i]++)
-      if ((what == TWICE && !prepare(x, &x->c[id], COPIES)) || !prepare(x, &x->c[id], before)) return false;
-      else if (launch_as_seen(x->l, &x->c[id]) != CUDA_SUCCESS) {
-        answer_error(x, CUDA_ERROR_UNKNOWN, "launching");
-        return false;
-      }
-    CUresult r = cu.EventRecord(events[i], x->s.stream);
-    if (r == CUDA_SUCCESS) continue;
-    answer_error(x, r, "launching");
-    return false;
-  }
-  return true;
-}
-
-// Whether all that is put back is put back in the stream: then runs can be queued.
-static bool queueable(const struct store *s) {
-  for (const struct region *r = s->r; r < s->r + s->n; r++)
-    if ((r->host || !r->saved) && memchr(s->dirty + r->first, 1, r->chunks)) return false;
-  return true;
-}
-
-static void do_meter(struct session *x, struct buffer *in) {
-  uint32_t id = get_u32(in);
-  enum metered what = get_u8(in);
-  enum before before = get_u8(in);
-  double span = get_u32(in) * 1e-3;
-  uint32_t limit = get_u32(in);
-  size_t given;
-  const uint8_t *args = get_bytes(in, &given);
-  x->row = get_u32(in);
-  if (!known(x, id)) return;
-  const char *why = meter_open();
-  if (!why) why = meter_alone();
-  if (!why && !queueable(&x->s)) why = "it writes memory that is put back by the CPU";
-  struct meter m = {0};
-  uint64_t runs = 0;
-  double seconds = 0;
-  if (!why) {
-    if (before == ITSELF && !precede(x, args, given, limit)) return;
-    meter_begin(&m);
-    for (; what == NOTHING && now() - m.begin < span; usleep(100)) meter_look(&m);
-    if (what != NOTHING && !meter_runs(x, id, what, before, span, limit, &m, &runs, &seconds)) {
-      buffer_free(&m.steps);
-      return;
-    }
-    if ((why = meter_alone())) {
-      buffer_free(&m.steps);
-      m.count = 0;
-      runs = 0;
-    }
-  }
-  struct buffer b = {0};
-  put_str(&b, why ? why : "");
-  put_f64(&b, what == NOTHING ? 0 : WARM);
-  put_u64(&b, runs);
-  put_f64(&b, seconds);
-  put_u32(&b, m.count);
-  put_raw(&b, &m.steps);
-  buffer_free(&m.steps);
   answer(x, FRAME_OK, &b);
 }
 
@@ -830,7 +741,6 @@ bool session(const struct launch *l, const struct kernel *k, const struct variab
     case FRAME_GOLDEN: do_golden(&x, &in); break;
     case FRAME_CHECK: do_check(&x, &in); break;
     case FRAME_READ: do_read(&x, &in); break;
-    case FRAME_METER: do_meter(&x, &in); break;
     case FRAME_DONE:
       *again = get_u64(&in);
       done = true;
