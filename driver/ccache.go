@@ -25,10 +25,10 @@ import (
 const (
 	memoCcache cache.Memos[string] = "ccache"
 
-	ccacheKey = "last" // how the last one that ran us was set up, "told" or "untold"
+	ccacheKey = "last" // how the last one that ran us was set up, "configured" or "not configured"
 
 	// asksUs is what ccache is to run.
-	asksUs = "gnvcc config --key"
+	asksUs = "gnvcc doctor --key"
 )
 
 // keyed are the files of a toolkit that decide what it gives, beside those that a ccache sees: the

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -12,8 +10,6 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
-
-	"github.com/spf13/cobra"
 
 	"gnvcc/cache"
 	"gnvcc/cache/remote"
@@ -97,51 +93,6 @@ func openCaptures(store *cache.Store, word string) (*capture.Store, error) {
 	return capture.Open(folder)
 }
 
-const replayAbout = `Searches on the launches that gnvcc tune has captured, without the program: those of the kernels that KERNEL means, or all.
-"gnvcc captures" lists them.
-` + kernelUsage
-
-// replayVerb searches on captures alone.
-func replayVerb() *cobra.Command {
-	o := policy.Defaults()
-	o.Version = ownVersion()
-	c := newVerb("replay [KERNEL]", "search again on captured launches, without the program", replayAbout, arguments(0, 1))
-	fs := c.Flags()
-	applyToo := fs.Bool("apply", false, "rebuild what can be faster, as gnvcc apply does")
-	budget := seconds(time.Minute)
-	fs.Var(&budget, "budget", "search for at most this `time` (60, or 1m30s), shared out by the kernels' shares of the GPU time and what a first look at them shows")
-	fs.IntVar(&o.Jobs, "jobs", o.Jobs, "compile `n` candidates at a time")
-	fs.StringSliceVar(&o.Levers, "levers", nil, "try only these levers (comma-separated `list`)")
-	quiet := fs.Bool("quiet", false, "print errors only")
-	folder := fs.String("captures", "", capturesUsage)
-	completesKernels(c)
-	on := fs.String("on", "", onUsage)
-	return withStore(c, 2, func(store *cache.Store, args []string) error {
-		engine, err := engineOf(*on)
-		if err != nil {
-			return err
-		}
-		if budget <= 0 {
-			return errors.New("--budget must be more than 0")
-		}
-		var captures *capture.Store // nil: the store's
-		if *folder != "" {
-			if captures, err = openCaptures(store, *folder); err != nil {
-				return err
-			}
-		}
-		if len(args) == 1 {
-			if o.Only, err = capturedKernels(store, captures, args[0]); err != nil {
-				complain("replay", err)
-				return exit(1)
-			}
-		}
-		return tuneNow("replay", tuner.Request{Options: o, Apply: *applyToo,
-			Budget: time.Duration(budget), On: engine,
-			Captures: captures}, *quiet)
-	})
-}
-
 // capturedKernels is what a word means among the kernels that launches are captured of.
 func capturedKernels(store *cache.Store, s *capture.Store, word string) (*regexp.Regexp, error) {
 	if s == nil {
@@ -164,7 +115,7 @@ func capturedKernels(store *cache.Store, s *capture.Store, word string) (*regexp
 	}
 	if _, err := selection.Of(word, kernels, itself); err != nil {
 		return nil, fmt.Errorf(
-			"no launches are captured of it (gnvcc tune -- ./app captures some, gnvcc captures lists them): %w", err)
+			"no launches are captured of it (gnvcc tune -- ./app captures some, gnvcc doctor --captures lists them): %w", err)
 	}
 	return selection.Pattern(word, kernels)
 }

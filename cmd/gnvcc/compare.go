@@ -38,8 +38,8 @@ less than the lock file says; 2: something went wrong, or nothing could be compa
 
 // A comparing is how a comparison is asked for.
 type comparing struct {
-	toolkit, against, commit, flags string
-	lock, captures                  string
+	toolkit, commit, flags string
+	lock, captures         string
 
 	all, static, adopt, json bool
 	budget                   seconds
@@ -53,7 +53,6 @@ func compareVerb() *cobra.Command {
 	fs := c.Flags()
 	r := comparing{budget: seconds(time.Minute)}
 	fs.StringVar(&r.toolkit, "toolkit", "", "build with this CUDA `version` (13.5), or the toolkit in a folder")
-	fs.StringVar(&r.against, "against", "", "compare with a build by this `version`, not with the recorded one")
 	fs.StringVar(&r.flags, "flags", "", "build with these `options` of nvcc's as well: \"-use_fast_math\", \"-arch=sm_100\"")
 	fs.StringVar(&r.commit, "commit", "", "build the tree of this git `revision`")
 	fs.StringVar(&r.lock, "lock", "", "check what this lock `file` says that recipes gain")
@@ -63,7 +62,7 @@ func compareVerb() *cobra.Command {
 	fs.Var(&r.budget, "budget", "search for at most this `time` for what restores the kernels that lost; 0: not at all")
 	fs.BoolVar(&r.adopt, "adopt", false, "keep the recipes that restore kernels: builds by that toolkit take them")
 	fs.BoolVar(&r.json, "json", false, "as JSON")
-	for _, other := range []string{"toolkit", "flags", "commit", "against", "static", "adopt", "json"} {
+	for _, other := range []string{"toolkit", "flags", "commit", "static", "adopt", "json"} {
 		oneOf(c, "lock", other)
 	}
 	completesKernels(c)
@@ -180,8 +179,7 @@ func (r comparing) ways(a *compare.Ask) error {
 	case r.captures != "" && r.lock == "":
 		return errors.New("--captures goes with --lock")
 	}
-	a.Before.Toolkit, a.After.Toolkit = r.against, r.toolkit
-	a.After.Commit, a.After.Flags = r.commit, toolcmd.Words(r.flags)
+	a.After = compare.Way{Toolkit: r.toolkit, Commit: r.commit, Flags: toolcmd.Words(r.flags)}
 	return nil
 }
 

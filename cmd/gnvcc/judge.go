@@ -33,12 +33,11 @@ type judgeOptions struct {
 	captures              string
 	sanitize              judge.Sanitizer
 	emulate, asJSON, stay bool
-	limit                 seconds
 }
 
 // judgeVerb judges an edited kernel.
 func judgeVerb() *cobra.Command {
-	o := judgeOptions{limit: seconds(time.Minute)}
+	var o judgeOptions
 	c := newVerb("judge [OPTIONS] FILE.cu", "is an edited kernel still the original, and is it faster? For people and programs that edit kernels", judgeAbout, arguments(0, 1))
 	fs := c.Flags()
 	fs.StringVar(&o.of, "of", "", "the recorded `source` that FILE.cu is an edit of (default: FILE.cu itself, or the recorded file of its name)")
@@ -48,25 +47,21 @@ func judgeVerb() *cobra.Command {
 	fs.BoolVar(&o.emulate, "emulate", false, "run both in the emulator, though there may be a GPU")
 	fs.Var(&o.sanitize, "sanitize", "on a GPU, let compute-sanitizer look at edits that are equal, by its `TOOLS` (default "+judge.Usual+"): slow")
 	fs.Lookup("sanitize").NoOptDefVal = "usual"
-	fs.Var(&o.limit, "timeout", "longest `time` for one judgement, in seconds or as 1m30s (default 1m; with --sanitize 10m)")
 	fs.BoolVar(&o.asJSON, "json", false, "as JSON")
 	fs.BoolVar(&o.stay, "serve", false, "stay, and judge what comes as JSON lines")
-	fs.Lookup("timeout").DefValue = ""
 	return onStore(c, 2, func(ctx context.Context, store *cache.Store, args []string) error {
-		if len(o.sanitize) > 0 && !fs.Changed("timeout") {
-			o.limit = seconds(10 * time.Minute)
-		}
 		switch {
 		case o.stay && len(args) > 0:
 			return errors.New("--serve reads the files' names from its input")
 		case !o.stay && len(args) == 0:
 			return errors.New("which file? gnvcc judge FILE.cu")
-		case o.limit <= 0:
-			return errors.New("--timeout: a judgement needs some time")
 		}
 		return judgeMain(ctx, store, o, args)
 	})
 }
+
+// longestJudgement is how long one may take.
+const longestJudgement = time.Minute
 
 // A request is a line of --serve.
 type request struct {
@@ -91,7 +86,11 @@ func judgeMain(ctx context.Context, store *cache.Store, o judgeOptions,
 	}
 	defer j.Close()
 	one := func(r request) (*retune.Judgement, error) {
-		ctx, cancel := context.WithTimeout(ctx, time.Duration(o.limit))
+		limit := longestJudgement
+		if len(o.sanitize) > 0 { // which is slow
+			limit *= 10
+		}
+		ctx, cancel := context.WithTimeout(ctx, limit)
 		defer cancel()
 		file, err := filepath.Abs(r.File)
 		if err != nil {

@@ -82,23 +82,6 @@ func TestApproximatesWithinTheBound(t *testing.T) {
 	}
 }
 
-// TestApproximatesBySlots: where no degree by warps of a block is within the bound, and the user
-// takes results that vary, slots are tried.
-func TestApproximatesBySlots(t *testing.T) {
-	o := approximately("1e-5")
-	g := newSim(t, divisions())
-	results, _ := g.run(o, one("_Z1aPfi", shape(1000, 256)))
-	if d := results[0].Decision; d == nil || d.Recipe != "" {
-		t.Errorf("slots were not asked for: %+v", d)
-	}
-	o.Slots = true
-	g = newSim(t, divisions())
-	results, _ = g.run(o, one("_Z1aPfi", shape(1000, 256)))
-	if d := results[0].Decision; d == nil || d.Recipe != "approx=all:sm<6" {
-		t.Errorf("decided %s", d.Recipe)
-	}
-}
-
 // TestApproximatesOnlyIfAsked: without leave no approximation is compiled, measured or taken from
 // an earlier run that had leave.
 func TestApproximatesOnlyIfAsked(t *testing.T) {

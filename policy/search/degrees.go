@@ -45,18 +45,6 @@ func (s *search) degrees() error {
 			return err
 		}
 	}
-	if !family.Usable() && found == (rewrite.Degree{}) && s.t.o.Slots {
-		slots := 64
-		if s.sit.Known {
-			shape := s.c.Shape.Sim(family.Build)
-			if n := s.sit.Device.Occupancy(family.Build.Registers, shape).Warps; n > 0 {
-				slots = n // beyond them, more slots change nothing
-			}
-		}
-		if found, err = p.search(slots, true); err != nil {
-			return err
-		}
-	}
 	if warps > 1 && whole < lever.Step {
 		for i := 1; i < curveSteps && !s.over(); i++ {
 			if d := warps * i / curveSteps; d > 0 {
