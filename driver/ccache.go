@@ -73,7 +73,7 @@ func recipesKey(env *environment.Environment) []string {
 	if err != nil {
 		return nil // a lock file that is wrong: nvcc's own
 	}
-	return []string{key, env.PTX}
+	return []string{key}
 }
 
 // noteCcache notes whether a ccache that runs us asks for the key. Where none does that is one

@@ -34,7 +34,7 @@ case $table in
 regdem) tune='--levers maxnreg,smemspill,demote' ;;
 registers) tune='--levers maxnreg --exhaustive' ;;
 bypass | sizes) tune='--levers bypass,throttle,ld' ;;
-functions | hecbench) tune='--approximate --within 1e-3' ;;
+functions | hecbench) tune='--exact=approximate --within 1e-3' ;;
 sync) tune='--levers spin,throttle' source=$root/examples folder=% compiler=NVCC ;;
 all)
 	measure=

@@ -91,7 +91,7 @@ func (j *job) build(ctx context.Context) error {
 	// (its agent, its replayer: some seconds of the host compiler's), a user has from the first
 	// program on. There is nothing to replay: it fails, and that is all right.
 	first := j.make("after")
-	first.Argv = []string{j.s.gnvcc, "replay"}
+	first.Argv = []string{j.s.gnvcc, "tune"}
 	_, _ = j.do(ctx, "first replay", j.aside(first), j.s.limits.build)
 	return nil
 }
@@ -126,7 +126,7 @@ func (j *job) apply(ctx context.Context) error {
 	var steps []lab.Step
 	if j.s.rebuild == "apply" {
 		apply := j.make("after")
-		apply.Argv = []string{j.s.gnvcc, "apply"}
+		apply.Argv = []string{j.s.gnvcc, "apply", "--all"}
 		steps = []lab.Step{apply, j.make("after")}
 	} else {
 		steps = []lab.Step{j.make("after", "clean"), j.make("after")}

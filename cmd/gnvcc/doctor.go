@@ -65,7 +65,7 @@ func doctorVerb() *cobra.Command {
 		case *measure:
 			return measureUnits()
 		case *cleans != "" && *cleans != "left" && *cleans != "all":
-			return fmt.Errorf("--clean=%s: --clean, or --clean=all", *cleans)
+			return fmt.Errorf("invalid argument %q: --clean, or --clean=all", *cleans)
 		case *inStore || *captures || len(*drop) > 0 || *cleans != "":
 			store, err := openStore()
 			switch {

@@ -34,15 +34,14 @@ import (
 type Compiler struct {
 	Limit time.Duration // for one tool's run; a candidate that takes longer is refused
 
-	env      *environment.Environment
-	launcher *launcher // nil: none
-	store    *cache.Store
-	dir      string // scratch
-	fresh    record.Fresh
-	tried    sync.Map // assemblies of commands that were tried, by their cubins' hashes
-	number   atomic.Int64
-	flights  flights
-	spent    struct {
+	env     *environment.Environment
+	store   *cache.Store
+	dir     string // scratch
+	fresh   record.Fresh
+	tried   sync.Map // assemblies of commands that were tried, by their cubins' hashes
+	number  atomic.Int64
+	flights flights
+	spent   struct {
 		sync.Mutex
 		runs map[string]int
 		took map[string]time.Duration
@@ -58,7 +57,6 @@ const limitTool = 2 * time.Minute
 func New(store *cache.Store, dir string) *Compiler {
 	c := &Compiler{Limit: limitTool, env: environment.Read(), store: store, dir: dir,
 		fresh: record.Fresh{Store: store}}
-	c.launcher = newLauncher(c.env)
 	c.spent.runs, c.spent.took = map[string]int{}, map[string]time.Duration{}
 	c.spent.cpu = map[string]time.Duration{}
 	return c
@@ -287,7 +285,7 @@ func (c *Compiler) workbench(of context.Context, limit time.Duration, mode purpo
 		return nil, nil, nil, fmt.Errorf("scratch folder: %w", err)
 	}
 	b = &Workbench{Store: c.store, Env: c.env, Log: c.env.Log(), Folder: folder, Start: child.Run,
-		mode: mode, after: c.account, flights: &c.flights, launcher: c.launcher}
+		mode: mode, after: c.account, flights: &c.flights}
 	ctx, cancel := context.WithTimeout(of, limit)
 	return ctx, b, func() { cancel(); os.RemoveAll(folder) }, nil
 }

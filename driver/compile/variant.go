@@ -229,14 +229,6 @@ func (b *Workbench) ofText(ctx context.Context, d draft, text []byte, sliced boo
 			return nil, err
 		}
 	}
-	// a draft: what is adopted is compiled here, from the whole text
-	if sliced && b.launching() {
-		if content, ok := b.launchCicc(ctx, d.t, d.call, text); ok {
-			if m, err := ptx.Parse(content); err == nil {
-				return m, nil
-			}
-		}
-	}
 	content, err := b.cicc(ctx, d.t, d.call, text, d.v.entry)
 	if err != nil {
 		return nil, err

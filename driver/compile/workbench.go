@@ -42,10 +42,9 @@ type Workbench struct {
 	Start  func(*exec.Cmd) (child.Ending, error) // runs a child that nobody sees
 	Kept   func(name string, content []byte)     // GNVCC_KEEP
 	// what other benches make just now; nil: there are none
-	flights  *flights
-	launcher *launcher // what the tools of a tuner's candidates are run by; nil: nothing
-	mode     purpose
-	Stub     func() (*HostStub, error) // the build's host stub; nil: there need be none
+	flights *flights
+	mode    purpose
+	Stub    func() (*HostStub, error) // the build's host stub; nil: there need be none
 	// why launches of its file need many resident blocks (HostResident); "": nobody knows of any
 	AllResident string
 	// what recipes for the source must give (joint.go); nil: whatever they give
@@ -216,39 +215,6 @@ func (b *Workbench) Build(ctx context.Context, j *job.Job, t *record.Translation
 	return &Result{Refused: refused}, nil
 }
 
-// Text is the PTX that a build with the recipes gives ptxas, for any ptxas: nil where none of them
-// is carried out. kernels are those of the job's PTX. Another ptxas may use all registers that a
-// cap leaves it, and fewer without: so every block that the source allows must fit with the cap
-// itself.
-func (b *Workbench) Text(ctx context.Context, j *job.Job, kernels []cache.Kernel,
-	recipes map[string]recipe.Recipe) (text []byte, refused map[string]error, err error) {
-	module, err := j.Read()
-	if err != nil {
-		return nil, nil, fmt.Errorf("read the PTX: %w", err)
-	}
-	_, refused = rewrite.Options{}.Rewrite(module, recipes)
-	recipes = maps.Clone(recipes)
-	for name := range refused {
-		delete(recipes, name)
-	}
-	if len(recipes) == 0 {
-		return nil, refused, nil
-	}
-	own, _, err := b.assemble(ctx, j, j.PTX, nil)
-	if err != nil {
-		return nil, nil, fmt.Errorf("compile for %s: %w", j.Call.Target, err)
-	}
-	if kernels, _, err = job.ReadBack(kernels, own); err != nil {
-		return nil, nil, err
-	}
-	out, err := b.Build(ctx, j, nil, recipes, kernels)
-	if err != nil {
-		return nil, nil, err
-	}
-	maps.Copy(refused, out.Refused)
-	return out.ptx, refused, nil
-}
-
 // Unapplied says which recipe was not applied, and why.
 func Unapplied(r recipe.Recipe, reason error) *cache.Unapplied {
 	return &cache.Unapplied{Recipe: r.String(), Why: reason.Error(), Lasting: Lasting(reason)}
@@ -413,9 +379,6 @@ func (b *Workbench) assemble(ctx context.Context, j *job.Job, text []byte,
 	}
 	key := cache.HashOf("code 1", string(text), id, strings.Join(j.Call.Template(), "\x00"),
 		strings.Join(more, "\x00"))
-	if b.launching() {
-		key = cache.HashOf("launched", key) // no build begins with it
-	}
 	var kept keptCode
 	content, err = once(ctx, b.flights, string(memoCode)+" "+key, func() ([]byte, bool, error) {
 		var ok bool
@@ -439,17 +402,6 @@ func (b *Workbench) assemble(ctx context.Context, j *job.Job, text []byte,
 // assembled is assemble where nothing is kept.
 func (b *Workbench) assembled(ctx context.Context, j *job.Job, text []byte,
 	more []string) (content []byte, messages string, err error) {
-	if b.launching() {
-		content, messages, ok := b.launchPtxas(ctx, j, text, more)
-		if ok {
-			return content, messages, nil
-		}
-		defer func() {
-			if err == nil {
-				b.launchFailed()
-			}
-		}()
-	}
 	b.keep("rewritten.ptx", text)
 	if content, messages, err = b.ptxas(ctx, j, text, more); err == nil {
 		b.keep("rewritten.cubin", content)

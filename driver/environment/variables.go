@@ -7,18 +7,16 @@ import "strings"
 
 // What users set. GNVCC_STORE is the store's (cache.Dir).
 const (
-	nvcc     = "GNVCC_NVCC"
-	off      = "GNVCC_OFF"
-	strict   = "GNVCC_STRICT"
-	keepIn   = "GNVCC_KEEP"
-	logFile  = "GNVCC_LOG"
-	lock     = "GNVCC_LOCK"
-	device   = "GNVCC_DEVICE"
-	verify   = "GNVCC_VERIFY"
-	predict  = "GNVCC_PREDICT"
-	launcher = "GNVCC_LAUNCHER"
-	sccache  = "GNVCC_SCCACHE"
-	ptxFor   = "GNVCC_PTX"
+	nvcc    = "GNVCC_NVCC"
+	off     = "GNVCC_OFF"
+	strict  = "GNVCC_STRICT"
+	keepIn  = "GNVCC_KEEP"
+	logFile = "GNVCC_LOG"
+	lock    = "GNVCC_LOCK"
+	device  = "GNVCC_DEVICE"
+	verify  = "GNVCC_VERIFY"
+	predict = "GNVCC_PREDICT"
+	sccache = "GNVCC_SCCACHE"
 )
 
 // What the face tells its stages, through nvcc.
@@ -61,7 +59,7 @@ var compileVariables = []string{
 	"OMPI_*", "OPAL_*", "MPICH_*", "I_MPI_*", "NIX_*", "CRAY*", "PE_*", "SPACK_*", "DISTCC_*",
 	"ICECC*", "COLLECT_*",
 	"CFLAGS", "CXXFLAGS", "CPPFLAGS", "LDFLAGS", "AR", "AS", "LD",
-	nvcc, device, predict, lock, ptxFor,
+	nvcc, device, predict, lock,
 }
 
 // secretMarks stand in names of variables of the kinds above that may hold a password or a key:

@@ -1,5 +1,5 @@
 // The kernels of Li's chapter 6 (Table 6.6) whose sources were not fetched, written anew: what each computes with the functions that
-// the table names. black-scholes, lavaMD, backprop and clenergy (cp) are programs of HeCBench. gnvcc tune --approximate --within 1e-3.
+// the table names. black-scholes, lavaMD, backprop and clenergy (cp) are programs of HeCBench. gnvcc tune --exact=approximate --within 1e-3.
 #include "each.h"
 
 #define KERNEL(NAME, ...)                                   \
