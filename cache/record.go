@@ -169,10 +169,6 @@ type Evidence struct {
 	// Names are those that the arguments of the recipe's conditions had in the source that was tuned,
 	// by their places ("#1"): for people.
 	Names map[string]string `json:",omitempty"`
-
-	// Stride is the number of bytes by which lie apart what neighbouring threads of a row load or
-	// store, mostly; 0: not known.
-	Stride int `json:",omitempty"`
 }
 
 // CodeKey is where Evidence.Normals holds the hash of all that ptxas is to be given for the kernel
@@ -218,6 +214,8 @@ type Counts struct {
 	// how often each basic block is run by a warp, in the order of the text: those of the kernel, then
 	// those of the functions that it calls
 	Blocks []uint64
+	// which of them have floating-point arithmetic
+	Floating []int `json:",omitempty"`
 	// sectors of 32 bytes that each access to global memory touches, all its runs together; of these,
 	// what L1 had not, and what L2 had not either: after an earlier run of the same launch, or, Cold,
 	// with an empty L2. Lines are lines of L1, of 128 bytes: each takes a turn of its own

@@ -17,8 +17,8 @@ import (
 // parent: signals, exit codes, job control and the jobserver are nvcc's own affair then.
 //
 // Where the prefixes could be seen or could do no good, nvcc is run as if we were not there:
-// queries, -v (which prints the commands of the steps; CMake reads them), prefixes of the user's
-// own, links without a step of ours, GNVCC_OFF=1.
+// queries, -v (which prints the commands of the steps; CMake reads them), --fdevice-time-trace
+// (which times the steps), prefixes of the user's own, links without a step of ours, GNVCC_OFF=1.
 
 // maxDepth is how many faces may stand above each other. Two are usual at most (a chain of
 // wrappers, nvcc -run of a program that calls nvcc).
@@ -145,7 +145,7 @@ func aside(l *toolcmd.Line) string {
 	case l.Query:
 		return "a query"
 	case l.Shows:
-		return "-v would show the prefixes"
+		return "-v or --fdevice-time-trace would show our steps"
 	case l.Prefix:
 		return "the command has prefixes of its own"
 	case l.Options != "":

@@ -113,3 +113,26 @@ func TestNotComparable(t *testing.T) {
 		t.Errorf("%+v", o)
 	}
 }
+
+// TestLinkCompiles: what nvlink itself compiles (-dlto), a library's kernels too, is known as nvcc's
+// own, and revert has nothing to say of it.
+func TestLinkCompiles(t *testing.T) {
+	p := drivertest.NewProject(t, "13.0", map[string]string{"k.cu": "__global__ void c(int *p) { *p = 1; }\n" +
+		"__global__ void k(int *p) { c<<<1, 1>>>(p); }\n"})
+	p.Gnvcc(strings.Fields("-arch=sm_90 -dlto -dc k.cu")...)
+	p.Gnvcc(strings.Fields("-arch=sm_90 -dlto -dlink k.o -lcudadevrt -o d.o")...)
+	var said bytes.Buffer
+	if _, err := apply.Build(context.Background(), p.Store, apply.Aim{Under: p.Dir, Look: p.Dir,
+		Default: true}, &said); err != nil {
+		t.Errorf("revert: %v\n%s", err, &said)
+	}
+	all, _, err := apply.Status(context.Background(), p.Store, p.Dir)
+	if err != nil || len(all) != 1 || len(all[0].Kernels) < 3 {
+		t.Fatalf("%+v, %v", all, err)
+	}
+	for _, k := range all[0].Kernels {
+		if k.Unknown {
+			t.Errorf("%s is not known", k.Kernel)
+		}
+	}
+}

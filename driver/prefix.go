@@ -44,7 +44,7 @@ func prefixFor(step, word string) string {
 // prefixArgs are the options that make nvcc run its steps through us.
 //
 // cudafe++ has a stage only in an apply, and in a command that is tried (driver/apply, Try): it
-// changes nothing there, and in every build it would cost some 10 ms a file (bench/overhead: 1.025
+// changes nothing there, and in every build it would cost some 10 ms a file (bench/build: 1.025
 // times nvcc's time with it). So the first apply runs cudafe++ and keeps what it writes; later ones
 // take that. modules: in an ordinary build, too, since names of this command's files are made from
 // the number of its process, and are to be those of the last build (driver/stage/module.go).

@@ -7,16 +7,14 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"gnvcc/rewrite"
 	"gnvcc/rewrite/coarsen"
 	"gnvcc/rewrite/early"
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/ptx/await"
-	"gnvcc/rewrite/ptx/dataflow"
+	"gnvcc/rewrite/ptx/ir"
 	"gnvcc/rewrite/recipe"
-	"gnvcc/rewrite/repeat"
 	"gnvcc/rewrite/source"
 	"gnvcc/rewrite/tile"
 )
@@ -57,17 +55,10 @@ func (k *Kernel) ReadPTX(m *ptx.Module) error {
 	k.readBounds(f)
 	k.Loads, k.Stores = rewrite.Accesses(f)
 	k.Ordered = rewrite.Ordered(f)
-	k.Divided = rewrite.Divided(f)
 	k.Early, k.EarlyTurns = early.Loads(f, m.AddressSize)
-	k.Repeats = sync.OnceValues(func() ([]repeat.Loop, error) { return repeat.Loops(m, name) })
-	for _, s := range f.Stmts {
-		if bytes.Contains(f.Bytes(ptx.Span{Start: s.Start, End: s.End}), []byte(`"nounroll"`)) {
-			k.NoUnrolls++
-		}
-	}
 	// else the lever's pass says what is wrong with the kernel
-	if spins, err := dataflow.Spins(f); err == nil {
-		k.Spins = len(spins)
+	if w, err := ir.Of(f); err == nil {
+		k.Spins = len(w.Spins())
 	}
 	k.SFU = rewrite.SFU(f)
 	if k.Writes, err = writes(m, k.Name); err != nil {
@@ -116,11 +107,8 @@ func (k *Kernel) readManners(m *ptx.Module, f *ptx.Func) {
 	if err := rewrite.Throttleable(m, k.Name); err != nil {
 		k.NoThrottle = err.Error()
 	}
-	// any block will do: where threads don't act together the numbers of each can be computed
-	if err := rewrite.Shapeable(m, k.Name, [3]int{}); err == nil {
-		k.Shapeable, k.Stride = true, dataflow.Stride(f)
-	} else if rewrite.Shapeable(m, k.Name, [3]int{32, 1, 1}) == nil {
-		k.Shapeable, k.Numbered = true, true
+	if err := rewrite.Shapeable(m, k.Name); err == nil {
+		k.Shapeable = true
 	} else {
 		k.NoShape = err.Error()
 	}

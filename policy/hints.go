@@ -27,10 +27,6 @@ func (k *Kernel) Outvoted(r recipe.Recipe) []string {
 		switch t.Lever {
 		case "maxnreg":
 			add(k.Bounds)
-		case "nounroll", "repeat": // which loop of the source one of the PTX is nobody knows
-			for _, l := range k.Loops {
-				add(pragma(l))
-			}
 		case "unroll":
 			for _, l := range k.Loops {
 				if l.Site != "" && l.Site == t.Site {

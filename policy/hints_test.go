@@ -19,8 +19,6 @@ func TestOutvoted(t *testing.T) {
 		"spec{#1=4|maxnreg=64}":     {bounds},
 		"unroll=4 unroll@1=8 ld=cs": nil,
 		"unroll@2=1":                {loop},
-		"nounroll=off maxnreg=40":   {loop, bounds},
-		"repeat@1=4":                {loop},
 		"spec{#1=4|unroll@2=1}":     {loop},
 	} {
 		r, err := recipe.Parse(text)

@@ -10,7 +10,6 @@ import (
 	"gnvcc/rewrite/counters"
 	"gnvcc/rewrite/manner"
 	"gnvcc/rewrite/recipe"
-	"gnvcc/rewrite/repeat"
 	"gnvcc/rewrite/source"
 	"gnvcc/rewrite/tile"
 	"gnvcc/sim"
@@ -65,7 +64,6 @@ type Kernel struct {
 	Allocates  bool   // it may take memory from the device's heap
 	NoThrottle string // why all of its blocks that can be resident must be; "" if fewer may be
 	Shapeable  bool   // it sees nothing of its launch's shape but the index over the grid
-	Numbered   bool   // ... once its numbers are computed from that (the lever index)
 	NoShape    string // why not, where it isn't
 	// the dimensions of the grid in which a block can do the work of several; NoCoarsen says why in
 	// none
@@ -74,10 +72,7 @@ type Kernel struct {
 	// Beside says why blocks of a size can't stand beside each other in one, nil if they can; nil
 	// itself: not known
 	Beside func(block [3]int) error `json:"-"`
-	// by so many bytes are apart what neighbouring threads of a row load or store, mostly; 0: not
-	// known
-	Stride int
-	Source string // the user's file, for reports
+	Source string                   // the user's file, for reports
 
 	Through map[rewrite.Pointer]rewrite.Numbers // what it reads through its pointer arguments
 	// of each of these loads, which array it reads: equal numbers, the same one; -1: not known
@@ -86,11 +81,6 @@ type Kernel struct {
 	Early         int  // loads that the lever early does in front of stores
 	EarlyTurns    bool // and it can do so for several turns of a loop at once
 
-	// the loops whose turns can stand in a row in PTX (repeat), with an error why none can; worked out
-	// when it is first asked: for large kernels that takes seconds
-	Repeats func() ([]repeat.Loop, error) `json:"-"`
-
-	Divided      int  // integer divisions by arguments that the lever divide takes
 	Ordered      int  // loads from global memory that the lever inorder keeps in their order
 	Calls        bool // real calls
 	Functions    bool // some of other functions than the driver's (printf, assert, malloc)
@@ -98,7 +88,6 @@ type Kernel struct {
 	SharedStatic bool // uses static shared memory
 	Reloc        bool // -rdc=true: assembled with -c, linked later
 	Spins        int  // spin loops on shared memory
-	NoUnrolls    int  // pragmas by which cicc tells ptxas not to unroll
 
 	Writes string         // what it stores to global memory: "f32" or "f64" if nothing else, else ""
 	SFU    map[string]int // what the lever approx could replace (rewrite.SFU)

@@ -43,8 +43,6 @@ type Options struct {
 	Driver  string
 	Version string     // of gnvcc
 	Rule    stats.Rule `json:"-"`
-
-	Controls []string // hashes of controls files that the user gives, for lever ptxas
 }
 
 // Defaults are the options of gnvcc tune without options.

@@ -30,8 +30,6 @@ func Pinnable(k *Kernel, r recipe.Recipe) error {
 			if why = k.NoSecond; why == "" && !t.HostOnly() {
 				why = k.NoSpec
 			}
-		case recipe.Known:
-			why = k.NoSecond
 		case "throttle":
 			why = k.NoThrottle
 		case "shape":

@@ -169,8 +169,9 @@ type Launch struct {
 	// that takes some can't be repeated in a replay either, which only a run of it tells
 	Allocates string `json:"-"`
 
-	Allocations int   // live allocations that a session has to save
-	Bytes       int64 // and their size
+	Saving      time.Duration `json:"-"` // what a session took to copy memory aside
+	Allocations int           // live allocations that a session has to save
+	Bytes       int64         // and their size
 
 	id     uint32 // the agent's number for the configuration
 	module *module

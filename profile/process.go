@@ -405,6 +405,7 @@ func (p *process) decide(ctx context.Context, l *Launch) error {
 			fmt.Sprintf("%s: no room on the device for a copy of %d MB: kept on the host, which is slow",
 				l.Kernel, s.Saved>>20))
 	}
+	l.Saving = seconds(s.Seconds)
 	v = p.run.decider.Tune(ctx, l, s)
 	if p.dead != nil {
 		var fault *Fault

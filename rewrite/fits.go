@@ -1,11 +1,10 @@
 package rewrite
 
 import (
-	"bytes"
 	"fmt"
 
 	"gnvcc/rewrite/pass"
-	"gnvcc/rewrite/ptx"
+	"gnvcc/rewrite/ptx/ir"
 )
 
 // Types, as far as passes write instructions: do the registers of a statement that the passes
@@ -15,83 +14,59 @@ import (
 //
 // Known are the instructions that passes use. In others nothing is checked.
 
-// fits checks one instruction. width gives a register's declared width, 0 for what is no register.
-func fits(f *ptx.Func, i int, width func(name []byte) int) error {
-	op := f.Opcode(i)
-	last := bytes.LastIndexByte(op, '.')
-	if last < 0 {
-		return nil
-	}
-	bits := pass.BitsOf(string(op[last+1:]))
+// fits checks one instruction.
+func fits(w *ir.Func, i int) error {
+	x := w.Inst(i)
+	bits := pass.BitsOf(x.Type())
 	if bits == 0 {
 		return nil
 	}
-	var room [6]ptx.Span
-	ops := f.Operands(i, room[:0])
-	check := func(k, want int, wider bool) error {
-		if k >= len(ops) {
-			return nil
-		}
-		var err error
-		if b := f.Bytes(ops[k]); b[0] == '[' { // an address has a width of its own
-			return nil
-		}
-		f.Names(ops[k], func(n ptx.Span) bool {
-			have := width(f.Bytes(n))
-			if have == 0 || have == want || wider && have > want && have != pass.PredBits {
-				return true
-			}
-			s := f.Stmts[i]
-			err = fmt.Errorf("register %s has %d bits where %d are wanted: %s", f.Bytes(n), have, want,
-				f.Text()[s.Start:s.End])
-			return false
-		})
-		return err
-	}
-	all := func(from, to, want int) error {
-		for k := from; k < min(to, len(ops)); k++ {
-			if err := check(k, want, false); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
 	var err error
-	switch string(f.Base(i)) {
+	// all checks the operands from .. to-1; those of addresses have a width of their own.
+	all := func(from, to, want int, wider bool) {
+		for k := from; k < min(to, len(x.Args)); k++ {
+			o := x.Args[k]
+			for _, a := range w.Accesses(i) {
+				if o.Address || a.At.Start < o.At.Start || a.At.End > o.At.End {
+					continue
+				}
+				have := w.Bits(a.Reg)
+				if err == nil && have != want && !(wider && have > want && have != pass.PredBits) {
+					s := w.Stmts[i]
+					err = fmt.Errorf("register %s has %d bits where %d are wanted: %s", w.Name(a.Reg), have, want,
+						w.Text()[s.Start:s.End])
+				}
+			}
+		}
+	}
+	most := len(x.Args)
+	switch x.Op {
 	case "mov":
-		if len(ops) == 2 && f.Bytes(ops[0])[0] != '{' && f.Bytes(ops[1])[0] != '{' {
-			err = all(0, 2, bits)
+		if most == 2 && x.Args[0].Text[0] != '{' && x.Args[1].Text[0] != '{' {
+			all(0, 2, bits, false)
 		}
 	case "add", "sub", "and", "or", "xor", "not", "neg", "min", "max":
-		err = all(0, len(ops), bits)
+		all(0, most, bits, false)
 	case "mul", "mad":
-		if !ptx.HasModifier(op, "wide") {
-			err = all(0, len(ops), bits)
+		if !x.Has("wide") {
+			all(0, most, bits, false)
 		}
 	case "shl", "shr":
-		if err = all(0, 2, bits); err == nil {
-			err = all(2, 3, 32)
-		}
+		all(0, 2, bits, false)
+		all(2, 3, 32, false)
 	case "setp":
-		if err = all(0, 1, pass.PredBits); err == nil {
-			err = all(1, 3, bits)
-		}
+		all(0, 1, pass.PredBits, false)
+		all(1, 3, bits, false)
 	case "selp":
-		if err = all(0, 3, bits); err == nil {
-			err = all(3, 4, pass.PredBits)
-		}
+		all(0, 3, bits, false)
+		all(3, 4, pass.PredBits, false)
 	case "ld":
-		err = check(0, bits, true)
+		all(0, 1, bits, true)
 	case "st":
-		err = check(1, bits, true)
+		all(1, 2, bits, true)
 	}
-	if err != nil {
-		return err
+	if err == nil && x.Guard != ir.None && w.Bits(x.Guard) != pass.PredBits {
+		err = fmt.Errorf("the guard %s is no predicate", w.Name(x.Guard))
 	}
-	if reg, _ := f.Guard(i); reg != nil {
-		if have := width(reg); have != 0 && have != pass.PredBits {
-			return fmt.Errorf("the guard %s is no predicate", reg)
-		}
-	}
-	return nil
+	return err
 }

@@ -16,7 +16,7 @@ import (
 
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/ptx/await"
-	"gnvcc/rewrite/ptx/dataflow"
+	"gnvcc/rewrite/ptx/ir"
 	"gnvcc/rewrite/recipe"
 )
 
@@ -87,14 +87,11 @@ type flowCounts struct {
 
 // A flowReading is what the reader says of a program.
 type flowReading struct {
-	f       *ptx.Func
-	w       *dataflow.Flow
-	origins *dataflow.Origins
-	inst    []int         // operation -> statement
-	reg     map[int]int32 // our register -> the reader's
-	live    []map[int32]bool
-	block   []int // by statement
-	waits   string
+	*ir.Func
+	inst  []int          // operation -> statement
+	reg   map[int]ir.Reg // our register -> the reader's
+	live  []map[ir.Reg]bool
+	waits string
 }
 
 func readFlow(p *flowProgram) (*flowReading, error) {
@@ -102,30 +99,24 @@ func readFlow(p *flowProgram) (*flowReading, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &flowReading{f: m.Entry("k"), reg: map[int]int32{}}
-	if r.w, err = dataflow.Of(r.f); err != nil {
+	r := &flowReading{reg: map[int]ir.Reg{}}
+	if r.Func, err = ir.Of(m.Entry("k")); err != nil {
 		return nil, err
 	}
 	if r.waits, err = await.Why(m, "k"); err != nil {
 		return nil, err
 	}
-	r.origins = dataflow.OriginsOf(r.f)
-	r.live, r.block = make([]map[int32]bool, len(r.f.Stmts)), make([]int, len(r.f.Stmts))
-	for b, block := range r.w.Blocks {
-		for i := block.First; i < block.Last; i++ {
-			r.block[i] = b
-		}
-	}
-	pressure := r.w.Pressure(nil)
-	for i, s := range r.f.Stmts {
+	r.live = make([]map[ir.Reg]bool, len(r.Stmts))
+	pressure := r.Pressure(nil)
+	for i, s := range r.Stmts {
 		if s.Kind == ptx.Inst {
 			r.inst = append(r.inst, i)
 		}
-		r.live[i] = map[int32]bool{}
+		r.live[i] = map[ir.Reg]bool{}
 		words := 0
-		for _, x := range r.w.Live(i) {
+		for _, x := range r.Live(i) {
 			r.live[i][x] = true
-			words += r.w.Words(x)
+			words += r.Words(x)
 		}
 		if int(pressure[i]) != words {
 			return nil, fmt.Errorf("statement %d: pressure %d, live %d", i, pressure[i], words)
@@ -139,7 +130,7 @@ func readFlow(p *flowProgram) (*flowReading, error) {
 
 // accesses compares reads and writes, and finds which of the reader's registers are ours.
 func (r *flowReading) accesses(p *flowProgram) error {
-	back := map[int32]int{}
+	back := map[ir.Reg]int{}
 	for k := range p.ops {
 		o := &p.ops[k]
 		type access struct {
@@ -156,10 +147,10 @@ func (r *flowReading) accesses(p *flowProgram) error {
 		for _, x := range o.reads {
 			want = append(want, access{x, true, false})
 		}
-		got := slices.Clone(r.w.Accesses(r.inst[k]))
+		got := slices.Clone(r.Accesses(r.inst[k]))
 		for _, x := range want {
-			i := slices.IndexFunc(got, func(a dataflow.Access) bool {
-				return string(r.f.Bytes(a.At)) == p.names[x.reg] && a.Read == x.read && a.Write == x.write &&
+			i := slices.IndexFunc(got, func(a ir.Access) bool {
+				return string(r.Bytes(a.At)) == p.names[x.reg] && a.Read == x.read && a.Write == x.write &&
 					a.Kept == (x.write && o.guard >= 0)
 			})
 			if i < 0 {
@@ -228,7 +219,7 @@ func (c *flowCounts) trace(p *flowProgram, r *flowReading, m *flowMachine) error
 		k := m.at
 		o, i := &p.ops[k], r.inst[k]
 		c.steps++
-		b := r.block[i]
+		b := r.Block(i)
 		if last >= 0 {
 			if err := r.follows(last, i, seen); err != nil {
 				return err
@@ -253,11 +244,11 @@ func (c *flowCounts) trace(p *flowProgram, r *flowReading, m *flowMachine) error
 				}
 			}
 			if w := m.written[x]; w >= 0 {
-				if !slices.Contains(r.origins.Defs(p.names[x]), r.inst[w]) {
+				if !slices.Contains(r.Defs(r.reg[x]), r.inst[w]) {
 					return fmt.Errorf("%s reads %s, written by statement %d, which is no definition", o.text,
 						p.names[x], r.inst[w])
 				}
-				if n, known := r.origins.Constant(p.names[x]); known {
+				if n, known := r.Constant(ir.Operand{Reg: r.reg[x]}); known {
 					c.constants++
 					if uint32(n) != uint32(m.r[x]) {
 						return fmt.Errorf("%s: %s is %d, said to be always %d", o.text, p.names[x], m.r[x], n)
@@ -266,7 +257,7 @@ func (c *flowCounts) trace(p *flowProgram, r *flowReading, m *flowMachine) error
 			}
 		}
 		if o.shared && !guard && m.written[o.base] >= 0 {
-			if root := r.origins.Of(p.names[o.base]).Root; root != "" {
+			if root := r.Origin(ir.Operand{Reg: r.reg[o.base]}).Root; root != "" {
 				c.roots++
 				if want := fmt.Sprintf("S%d", m.r[o.base]/flowShared-1); root != want {
 					return fmt.Errorf("%s is in %s, said to be in %s", o.text, want, root)
@@ -287,10 +278,10 @@ func (c *flowCounts) trace(p *flowProgram, r *flowReading, m *flowMachine) error
 // follows checks the way from one instruction to the next. Between them stand labels, declarations
 // and braces, and blocks that hold nothing else.
 func (r *flowReading) follows(last, i int, seen map[int]bool) error {
-	from, to := r.block[last], r.block[i]
+	from, to := r.Block(last), r.Block(i)
 	if from == to && i > last { // in the block, or all the way round
 		for s := last + 1; s < i; s++ {
-			if r.f.Stmts[s].Kind == ptx.Inst {
+			if r.Stmts[s].Kind == ptx.Inst {
 				return fmt.Errorf("statement %d behind %d, within a block", i, last)
 			}
 		}
@@ -301,15 +292,15 @@ func (r *flowReading) follows(last, i int, seen map[int]bool) error {
 	for len(todo) > 0 {
 		b := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
-		for _, s := range r.w.Blocks[b].Succs {
+		for _, s := range r.Blocks[b].Succs {
 			if s == to {
-				for at := r.w.Blocks[to].First; at < i; at++ {
-					if r.f.Stmts[at].Kind == ptx.Inst {
+				for at := r.Blocks[to].First; at < i; at++ {
+					if r.Stmts[at].Kind == ptx.Inst {
 						return fmt.Errorf(
 							"statement %d is come to from outside, and is not the first one of its block", i)
 					}
 				}
-				if seen[to] && r.w.Loops[to] == 0 {
+				if seen[to] && r.Depth(to) == 0 {
 					return fmt.Errorf("statement %d runs again, and stands in no loop", i)
 				}
 				return nil
@@ -324,8 +315,8 @@ func (r *flowReading) follows(last, i int, seen map[int]bool) error {
 }
 
 func (r *flowReading) empty(b int) bool {
-	for i := r.w.Blocks[b].First; i < r.w.Blocks[b].Last; i++ {
-		if r.f.Stmts[i].Kind == ptx.Inst {
+	for i := r.Blocks[b].First; i < r.Blocks[b].Last; i++ {
+		if r.Stmts[i].Kind == ptx.Inst {
 			return false
 		}
 	}

@@ -21,7 +21,7 @@ import (
 //	on the source   a rule of rewrite/source that fires, and one that is refused; that package compiles them with every toolkit
 //	by construction the same floating-point instructions in the machine code (TestByConstruction)
 //
-// Flags are tried in TestFlags and TestFlagsReal, what the host stub does in package stub. That the
+// What the host stub does is tried in package stub. That the
 // lever has a row in policy and an example is looked at there.
 func TestEveryLever(t *testing.T) {
 	values, all := samples(t)
@@ -199,7 +199,7 @@ func TestByConstruction(t *testing.T) {
 		case p.Stage == PTX && shown[p.Lever] == 0:
 			t.Errorf("%s calls itself exact by construction, and no kernel of the test programs shows it",
 				p.Lever)
-		case p.Stage == Source || p.Stage == Flag:
+		case p.Stage == Source:
 			t.Errorf("%s has a compiler work on the arithmetic anew, and calls itself exact by construction",
 				p.Lever)
 		}

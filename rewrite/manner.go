@@ -14,9 +14,7 @@ import (
 // only with its machine code: Throttle says to how many blocks.
 func MannerOf(r recipe.Recipe) manner.Manner {
 	m := coarsen.Manner(r)
-	if m.Block = Shape(r); m.Block == [3]int{} {
-		m.Block = Index(r) // not for 2^31 threads and more either
-	}
+	m.Block = Shape(r)
 	return m
 }
 

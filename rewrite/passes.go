@@ -10,7 +10,6 @@ import (
 	"gnvcc/rewrite/early"
 	"gnvcc/rewrite/pass"
 	"gnvcc/rewrite/recipe"
-	"gnvcc/rewrite/repeat"
 	"gnvcc/rewrite/tile"
 )
 
@@ -44,16 +43,10 @@ var passes = []Pass{
 		Doc: "a second entry for values that launches have, chosen by the host; the recipe is for that entry alone"},
 	{Lever: "unroll", Stage: Source, Exact: Checked, Sites: true, Doc: "unroll loops by a factor"},
 
-	{Lever: recipe.Known, Stage: PTX, Exact: Checked, Block: true, apply: known,
-		Doc: "a second entry for values that launches have, put into nvcc's own PTX"},
-	{Lever: "index", Stage: PTX, Exact: Checked, apply: index,
-		Doc: "numbers of threads and blocks are computed from the index over the grid, for shape"},
 	{Lever: "ld", Stage: PTX, Exact: ByConstruction, Sites: true, apply: cacheLoads,
 		Doc: "cache policy of loads from global memory"},
 	{Lever: "st", Stage: PTX, Exact: ByConstruction, Sites: true, apply: cacheStores,
 		Doc: "cache policy of stores to global memory"},
-	{Lever: "repeat", Stage: PTX, Exact: Checked, Sites: true, apply: repeat.Apply,
-		Doc: "so many turns of a loop stand in a row, in PTX"},
 	{Lever: "coarsen", Stage: PTX, launch: true, Exact: Checked, apply: coarsen.Apply,
 		Doc: "each block of a second entry does the work of so many neighbouring blocks, whose threads are jammed"},
 	{Lever: "tile", Stage: PTX, Exact: Checked, Sites: true, Block: true, apply: tile.Apply,
@@ -62,15 +55,11 @@ var passes = []Pass{
 		Doc: "values kept in shared memory instead of registers, 32-bit words a thread"},
 	{Lever: "early", Stage: PTX, Exact: Checked, apply: early.Apply,
 		Doc: "on: loads in front of the stores before them, where these are seen to be of other addresses"},
-	{Lever: "divide", Stage: PTX, Exact: Checked, apply: divideByArguments,
-		Doc: "on: integers are divided by arguments with multiplications, in loops"},
 	{Lever: "bypass", Stage: PTX, Exact: Checked, apply: bypass.Apply,
 		Doc: "warps from this number on load past the L1 cache; L2:K: what they load is evicted first from L2"},
 	{Lever: "inorder", Stage: PTX, Exact: Checked, apply: inorder,
 		Doc: "on: ptxas leaves loads from global memory in the order of the text"},
 	{Lever: "maxnreg", Stage: PTX, Exact: ByConstruction, apply: maxnreg, Doc: "registers per thread"},
-	{Lever: "nounroll", Stage: PTX, Exact: Checked, apply: nounroll,
-		Doc: "off: ptxas may unroll loops that cicc has marked .pragma nounroll"},
 	{Lever: "spin", Stage: PTX, Exact: Checked, apply: spin,
 		Doc: "spin loops on shared memory test before they swap, or sleep in between"},
 	{Lever: "approx", Stage: PTX, Exact: Approximate, apply: approx,
@@ -78,12 +67,8 @@ var passes = []Pass{
 	{Lever: "smemspill", Stage: PTX, Exact: ByConstruction, Block: true, apply: smemspill,
 		Doc: "on: registers are spilled to shared memory first"},
 
-	{Lever: "ptxas", Stage: Flag, Exact: Checked, Doc: "flags of ptxas, for the whole file"},
-
 	{Lever: "shape", Stage: HostStub, launch: true, Exact: ByConstruction, // with other warps: Checked (ExactnessOf)
 		Doc: "a second entry is launched in blocks of another size, with as many threads in all"},
-	{Lever: "name", Stage: HostStub, Exact: Checked,
-		Doc: "cutlass: a second entry whose name has this word, by which ptxas makes other machine code"},
 	{Lever: "throttle", Stage: HostStub, launch: true, Exact: ByConstruction,
 		Doc: "at most so many blocks of a second entry on a multiprocessor, by shared memory that the host reserves"},
 }
@@ -94,41 +79,13 @@ type rule struct{ before, after, because string }
 const (
 	doubles  = "for a degree approx doubles the body, with all that the others did; accesses are numbered as nvcc gave them"
 	chosen   = "what is demoted is chosen by the kernel as nvcc gave it"
-	together = "index is for threads that do not act together, as those of what comes behind may"
 	numbered = "accesses are numbered as nvcc gave them"
-	inOrder  = "loops are numbered as nvcc gave them"
-	numbers  = "what it reads of arguments and sizes is a number by then"
 	oneText  = "both begin with registers of their own at the entry, and one recipe is to give one text"
 )
 
 // order are the rules of the list. Where two passes have none, either order gives the same text
 // (TestOrder).
 var order = []rule{
-	{recipe.Known, "index", "the sizes that index reads are the launch's, not those that known knows"},
-	{"index", "repeat", oneText},
-	{"index", "tile", together},
-	{"index", "demote", together},
-	{"index", "early", oneText},
-	{"index", "divide", oneText},
-	{"index", "bypass", oneText},
-	{"index", "inorder", together},
-	{"index", "approx", doubles},
-	{recipe.Known, "repeat", "once arguments are numbers, repeat sees what ptxas could compute"},
-	{recipe.Known, "tile", numbers},
-	{recipe.Known, "demote", numbers},
-	{recipe.Known, "early", numbers},
-	{recipe.Known, "bypass", oneText},
-	{recipe.Known, "approx", doubles},
-	{"ld", "repeat", numbered},
-	{"st", "repeat", numbered},
-	{"repeat", "coarsen", inOrder},
-	{"repeat", "tile", inOrder},
-	{"repeat", "demote", "a loop with slots, which are volatile, is not repeated"},
-	{"repeat", "early", "several turns in a row are one block for early"},
-	{"repeat", "bypass", oneText},
-	{"repeat", "nounroll", "the copies have pragmas of their own"},
-	{"repeat", "spin", oneText},
-	{"repeat", "approx", doubles},
 	{"ld", "coarsen", numbered},
 	{"st", "coarsen", numbered},
 	{"coarsen", "tile", "of the array and the barriers that tile brings in one is enough for all turns"},
@@ -156,7 +113,6 @@ var order = []rule{
 	{"tile", "inorder", "tile takes a relaxed load for one that waits for other threads"},
 	{"bypass", "inorder", "bypass takes plain loads alone"},
 	{"demote", "bypass", "a load in two guarded halves would be two definitions, each of which keeps the old value"},
-	{"demote", "nounroll", chosen},
 	{"demote", "spin", chosen},
 	{"demote", "approx", doubles},
 	{"ld", "bypass", "a load that was given a policy of its own keeps it; bypass takes the others"},
@@ -165,15 +121,6 @@ var order = []rule{
 	{"bypass", "approx", doubles},
 	{"spin", "approx", doubles},
 	{"st", "approx", doubles},
-	{recipe.Known, "divide", "what is divided by a number is known's to compute"},
-	{"repeat", "divide", oneText},
-	{"coarsen", "divide", "a division that all blocks' threads do alike is one for coarsen, what stands for it several"},
-	{"tile", "divide", oneText},
-	{"demote", "divide", chosen},
-	{"early", "divide", "what early does in front of a turn is a division, not what stands for it"},
-	{"divide", "bypass", oneText},
-	{"divide", "spin", oneText},
-	{"divide", "approx", doubles},
 	{"maxnreg", "smemspill", "a block's size, where smemspill tells it, stands behind the cap"},
 	{"approx", "smemspill", "the pragma stands in front of everything"},
 }

@@ -13,8 +13,8 @@ import (
 )
 
 func TestCheckPasses(t *testing.T) {
-	a, b := Pass{Lever: "a", Stage: PTX, apply: nounroll}, Pass{Lever: "b", Stage: PTX,
-		apply: nounroll}
+	a, b := Pass{Lever: "a", Stage: PTX, apply: spin}, Pass{Lever: "b", Stage: PTX,
+		apply: spin}
 	for _, c := range []struct {
 		list  []Pass
 		rules []rule
@@ -25,10 +25,10 @@ func TestCheckPasses(t *testing.T) {
 		{[]Pass{a, b}, []rule{{"a", "b", "x"}, {"b", "a", "y"}}, "b must run before a (y)"},
 		{[]Pass{a, b}, []rule{{"a", "b", ""}}, "why"},
 		{[]Pass{a, b}, []rule{{"a", "c", "x"}}, "not two passes of one stage"},
-		{[]Pass{a, {Lever: "f", Stage: Flag}}, []rule{{"a", "f", "x"}}, "not two passes of one stage"},
+		{[]Pass{a, {Lever: "f", Stage: HostStub}}, []rule{{"a", "f", "x"}}, "not two passes of one stage"},
 		{[]Pass{a, a}, nil, "a stands twice"},
 		{[]Pass{{Lever: "a", Stage: PTX}}, nil, "none where it should"},
-		{[]Pass{{Lever: "a", Stage: Flag, apply: nounroll}}, nil, "where it should have none"},
+		{[]Pass{{Lever: "a", Stage: HostStub, apply: spin}}, nil, "where it should have none"},
 		{[]Pass{a, {Lever: "s", Stage: Source}}, nil, "acts later"},
 	} {
 		err := checkPasses(c.list, c.rules)
@@ -106,9 +106,7 @@ func of(r recipe.Recipe, lever string) recipe.Recipe {
 
 // never are pairs of which no kernel takes both.
 var never = map[[2]string]string{
-	{"index", "coarsen"}: "what coarsen joins are blocks as they are launched",
-	{"index", "spin"}:    "threads with a lock act together",
-	{"coarsen", "spin"}:  "which way a spin lock's threads go depends on the block",
+	{"coarsen", "spin"}: "which way a spin lock's threads go depends on the block",
 }
 
 // TestOrder puts every two levers on every kernel of the goldens that takes each of them. In the

@@ -1,11 +1,10 @@
 package rewrite
 
 import (
-	"strconv"
-	"strings"
+	"slices"
 
 	"gnvcc/rewrite/ptx"
-	"gnvcc/rewrite/ptx/dataflow"
+	"gnvcc/rewrite/ptx/ir"
 )
 
 // Numbers tells what a kernel reads through a pointer argument.
@@ -35,15 +34,19 @@ type Pointer struct {
 // that floating-point instructions use, too, are those of math functions. A value that is converted
 // to an integer may be an index: it counts as one, and so does what atomics change.
 func Reads(f *ptx.Func) map[Pointer]Numbers {
-	r := reader{f: f, origins: dataflow.OriginsOf(f), uses: map[string][]int{}}
-	for i := range f.Stmts {
-		f.Effects(i, func(name ptx.Span, read, _ bool) {
-			if reg := string(f.Bytes(name)); read && (reg[0] == '%' || len(r.origins.Defs(reg)) > 0) {
-				r.uses[reg] = append(r.uses[reg], i)
-			}
-		})
-	}
 	out := map[Pointer]Numbers{}
+	w, err := ir.Of(f)
+	if err != nil {
+		return out
+	}
+	r := reader{Func: w, uses: make([][]int, w.Registers())}
+	for i := range f.Stmts {
+		for _, a := range w.Accesses(i) {
+			if a.Read {
+				r.uses[a.Reg] = append(r.uses[a.Reg], i)
+			}
+		}
+	}
 	seen := map[Pointer]evidence{}
 	for i := range f.Stmts {
 		if p, e, ok := r.access(i); ok {
@@ -59,30 +62,30 @@ func Reads(f *ptx.Func) map[Pointer]Numbers {
 // Touched are the pointer arguments that a kernel reads and writes through. whole: these are all
 // that it reads, as far as its own text tells; what others are, is for a check alone, as in Reads.
 func Touched(f *ptx.Func) (read, written [][2]int, whole bool) {
-	origins := dataflow.OriginsOf(f)
+	w, err := ir.Of(f)
+	if err != nil {
+		return nil, nil, false
+	}
 	for i := range f.Stmts {
-		op := f.Opcode(i)
-		if string(f.Base(i)) == "call" || string(f.Base(i)) == "cp" {
+		x := w.Inst(i)
+		if x.Op == "call" || x.Op == "cp" {
 			return nil, nil, false
 		}
-		if space := ptx.Space(op); space != "" && space != "global" {
+		if space := ptx.Space(w.Opcode(i)); space != "" && space != "global" {
 			continue
 		}
-		for _, o := range f.Operands(i, nil) {
-			base, _, ok := f.Address(o)
-			if !ok {
+		for _, o := range x.Args {
+			if !o.Address {
 				continue
 			}
-			index, offset, ok := origins.Parameter(string(base))
-			n, _ := strconv.Atoi(index)
-			at, _ := strconv.Atoi(offset)
+			index, offset, ok := w.Parameter(o)
 			switch {
-			case !ok && string(f.Base(i)) != "st":
+			case !ok && x.Op != "st":
 				return nil, nil, false
-			case ok && string(f.Base(i)) == "st":
-				written = append(written, [2]int{n, at})
+			case ok && x.Op == "st":
+				written = append(written, [2]int{index, offset})
 			case ok:
-				read = append(read, [2]int{n, at})
+				read = append(read, [2]int{index, offset})
 			}
 		}
 	}
@@ -113,18 +116,16 @@ func (e evidence) verdict() Numbers {
 
 // A reader looks at one kernel's accesses.
 type reader struct {
-	f       *ptx.Func
-	origins *dataflow.Origins
-	uses    map[string][]int // by register: the statements that read it
+	*ir.Func
+	uses [][]int // by register: the statements that read it
 }
 
-// access tells which pointer a statement reads through, and what the value is.
+// access says which pointer a statement reads through, and what the value is.
 func (r *reader) access(i int) (p Pointer, e evidence, ok bool) {
-	f, op := r.f, r.f.Opcode(i)
-	at := 1 // operand that is the address
-	switch string(f.Base(i)) {
+	x, at := r.Inst(i), 1 // operand that is the address
+	switch x.Op {
 	case "ld", "ldu":
-		if space := ptx.Space(op); space != "" && space != "global" {
+		if space := ptx.Space(r.Opcode(i)); space != "" && space != "global" {
 			return p, 0, false
 		}
 	case "atom":
@@ -134,45 +135,42 @@ func (r *reader) access(i int) (p Pointer, e evidence, ok bool) {
 	default:
 		return p, 0, false
 	}
-	ops := f.Operands(i, nil)
-	if len(ops) <= at {
+	if len(x.Args) <= at {
 		return p, 0, false
 	}
-	base, _, _ := f.Address(ops[at])
-	index, offset, ok := r.origins.Parameter(string(base))
-	if !ok {
-		return p, 0, false
+	if p.Index, p.Offset, ok = r.Parameter(x.Args[at]); !ok || e == integer {
+		return p, e, ok
 	}
-	p.Index, _ = strconv.Atoi(index)
-	p.Offset, _ = strconv.Atoi(offset)
-	if e == integer {
-		return p, e, true
-	}
-	e |= typed(op)
-	f.Names(ops[0], func(n ptx.Span) bool {
-		e |= r.used(string(f.Bytes(n)), map[string]bool{})
-		return true
-	})
-	if e&double != 0 && (ptx.HasModifier(op, "f64") || ptx.HasModifier(op, "b64") ||
-		ptx.HasModifier(op, "u64")) {
+	e |= typed(x) | r.results(i, map[ir.Reg]bool{})
+	if e&double != 0 && x.Has("f64", "b64", "u64") {
 		e &^= single // math functions look at a double's upper half
 	}
 	return p, e, true
 }
 
+// results gathers what the uses of what a statement writes say.
+func (r *reader) results(i int, on map[ir.Reg]bool) (e evidence) {
+	for _, a := range r.Accesses(i) {
+		if a.Write {
+			e |= r.used(a.Reg, on)
+		}
+	}
+	return e
+}
+
 // typed is what an instruction's own type says.
-func typed(op []byte) evidence {
+func typed(x *ir.Inst) evidence {
 	switch {
-	case ptx.HasModifier(op, "f32"):
+	case x.Has("f32"):
 		return single
-	case ptx.HasModifier(op, "f64"):
+	case x.Has("f64"):
 		return double
 	}
 	return 0
 }
 
 // used gathers what the uses of a register's value say.
-func (r *reader) used(reg string, on map[string]bool) (e evidence) {
+func (r *reader) used(reg ir.Reg, on map[ir.Reg]bool) (e evidence) {
 	if on[reg] {
 		return 0
 	}
@@ -191,63 +189,40 @@ var plain = map[string]bool{"and": true, "or": true, "xor": true, "not": true, "
 	"prmt": true, "shf": true}
 
 // use is what one statement says of a value that it reads.
-func (r *reader) use(i int, reg string, on map[string]bool) (e evidence) {
-	f, op := r.f, r.f.Opcode(i)
-	ops := f.Operands(i, nil)
-	base := string(f.Base(i))
-	for _, o := range ops {
-		if f.Bytes(o)[0] == '[' && r.names(o, reg) {
+func (r *reader) use(i int, reg ir.Reg, on map[ir.Reg]bool) (e evidence) {
+	x := r.Inst(i)
+	for _, a := range r.Accesses(i) {
+		if a.Reg == reg && slices.ContainsFunc(x.Args, func(o ir.Operand) bool {
+			return r.Bytes(o.At)[0] == '[' && o.At.Start < a.At.Start && a.At.End < o.At.End
+		}) {
 			return integer // an address
 		}
 	}
-	through := func() (e evidence) {
-		f.Names(ops[0], func(n ptx.Span) bool {
-			e |= r.used(string(f.Bytes(n)), on)
-			return true
-		})
-		return e
-	}
 	switch {
-	case base == "st" || len(ops) == 0:
+	case x.Op == "st" || len(x.Args) == 0:
 		return 0 // a copy
-	case base == "mov" || base == "selp" || base == "shfl" && len(ops) > 1 &&
-		string(f.Bytes(ops[1])) == reg:
-		return through()
-	case base == "cvt":
-		return converted(op)
-	case ptx.HasModifier(op, "f16") || ptx.HasModifier(op, "f16x2") || ptx.HasModifier(op, "bf16") ||
-		ptx.HasModifier(op, "bf16x2"):
+	case x.Op == "mov" || x.Op == "selp" || x.Op == "shfl" && len(x.Args) > 1 && x.Args[1].Reg == reg:
+		return r.results(i, on)
+	case x.Op == "cvt":
+		return converted(x)
+	case x.Has("f16", "f16x2", "bf16", "bf16x2"):
 		return integer // packed: not words
-	case typed(op) != 0:
-		return typed(op)
-	case plain[base]:
+	case typed(x) != 0:
+		return typed(x)
+	case plain[x.Op]:
 		return bits
 	}
 	return integer
 }
 
-// names tells whether an operand names a register.
-func (r *reader) names(o ptx.Span, reg string) (found bool) {
-	r.f.Names(o, func(n ptx.Span) bool {
-		found = string(r.f.Bytes(n)) == reg
-		return !found
-	})
-	return found
-}
-
 // converted is what a conversion says of its source, whose type stands last.
-func converted(op []byte) evidence {
-	parts := strings.Split(string(op), ".")
-	from := parts[len(parts)-1]
-	to := ""
-	if len(parts) > 1 {
-		to = parts[len(parts)-2]
+func converted(x *ir.Inst) evidence {
+	from, to := x.Type(), ""
+	if len(x.Words) > 1 {
+		to = x.Words[len(x.Words)-2]
 	}
 	if from != "f32" && from != "f64" || to == "" || to[0] == 's' || to[0] == 'u' {
 		return integer
 	}
-	if from == "f32" {
-		return single
-	}
-	return double
+	return typed(&ir.Inst{Words: x.Words[len(x.Words)-1:]})
 }

@@ -25,7 +25,7 @@ func FuzzRecipe(f *testing.F) {
 	for _, s := range []string{"",
 		"spec{host(block)=32x1x1,host(dynamic)=0|throttle=3} spec{host(dynamic)=}", "maxnreg=56 ld@3=cs",
 		"spec{a=1} spec{b=2}", "x={", "a=b}c", "a{}{}", "spec{#1=64} spec{#1=1024|maxnreg=96 unroll=4}",
-		"ptxas=-O1,--register-usage-level=3", "spec{|}", "spec{#1=1|spec{#1=2}}",
+		"spec{|}", "spec{#1=1|spec{#1=2}}",
 		"spec{host(block)=32x1x1,host(dynamic)=0|throttle=3} spec{#1=1}",
 		"ld=cs spec{#1=3,host(dynamic)=64} throttle=2"} {
 		f.Add(s)
@@ -67,37 +67,25 @@ func FuzzRecipe(f *testing.F) {
 				}
 			}
 		}
-		if flags, err := Flags([]recipe.Recipe{r}, 1); err == nil {
-			for _, flag := range flags {
-				if checkFlag(flag) != nil {
-					t.Fatalf("%q gives the flag %q", text, flag)
-				}
-			}
-		}
 	})
 }
 
 func TestExactnessAndStages(t *testing.T) {
 	for _, c := range []struct {
-		recipe             string
-		exact              Exactness
-		source, ptx, flags string
+		recipe      string
+		exact       Exactness
+		source, ptx string
 	}{
-		{"", ByConstruction, "", "", ""},
-		{"maxnreg=56 ld=cs st=cs smemspill=on", ByConstruction, "", "ld=cs maxnreg=56 smemspill=on st=cs",
-			""},
-		{"maxnreg=56 bypass=4", Checked, "", "bypass=4 maxnreg=56", ""},
-		{"maxnreg=56 ptxas=-O1", Checked, "", "maxnreg=56", "ptxas=-O1"},
-		{"unroll=4 unroll@1=2 spec{#1=1} ld@2=cs", Checked, "spec{#1=1} unroll=4 unroll@1=2", "ld@2=cs",
-			""},
-		{"nounroll=off", Checked, "", "nounroll=off", ""},
-		{"maxnreg=56 frobnicate=1", Approximate, "", "maxnreg=56", ""},
+		{"", ByConstruction, "", ""},
+		{"maxnreg=56 ld=cs st=cs smemspill=on", ByConstruction, "", "ld=cs maxnreg=56 smemspill=on st=cs"},
+		{"maxnreg=56 bypass=4", Checked, "", "bypass=4 maxnreg=56"},
+		{"unroll=4 unroll@1=2 spec{#1=1} ld@2=cs", Checked, "spec{#1=1} unroll=4 unroll@1=2", "ld@2=cs"},
+		{"maxnreg=56 frobnicate=1", Approximate, "", "maxnreg=56"},
 	} {
 		r := mustRecipe(t, c.recipe)
 		if ExactnessOf(r) != c.exact || At(r, Source).String() != c.source ||
-			At(r, PTX).String() != c.ptx || At(r, Flag).String() != c.flags {
-			t.Errorf("%q: %v, source %q, ptx %q, flags %q", r, ExactnessOf(r), At(r, Source), At(r, PTX),
-				At(r, Flag))
+			At(r, PTX).String() != c.ptx {
+			t.Errorf("%q: %v, source %q, ptx %q", r, ExactnessOf(r), At(r, Source), At(r, PTX))
 		}
 	}
 	for e := ByConstruction; e <= Approximate; e++ {
@@ -107,49 +95,6 @@ func TestExactnessAndStages(t *testing.T) {
 	}
 	if _, err := ParseExactness("bitwise"); err == nil {
 		t.Error("an unknown exactness is taken")
-	}
-}
-
-func TestFlags(t *testing.T) {
-	const hash = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
-	for _, c := range []struct {
-		recipes []string
-		all     int
-		want    string // flags, or the error's part behind '!'
-	}{
-		{nil, 3, ""},
-		{[]string{"maxnreg=56", ""}, 2, ""},
-		{[]string{"ptxas=-O1"}, 1, "-O1"},
-		{[]string{"ptxas=-O1 maxnreg=40", "ptxas=-O1"}, 2, "-O1"},
-		{[]string{"ptxas=-O1,--register-usage-level=3"}, 1, "-O1 --register-usage-level=3"},
-		{[]string{"ptxas=--apply-controls=" + hash}, 1, "--apply-controls=" + hash},
-		{[]string{"ptxas=--apply-controls=" + hash[1:]}, 1, "!not with"},
-		{[]string{"ptxas=--apply-controls=/a/b.acf"}, 1, "!not with"},
-		{[]string{"ptxas=-O1", "ptxas=-O2"}, 2, "!different"},
-		{[]string{"ptxas=-O1"}, 2, "!1 of its 2"},
-		{[]string{"ptxas=-O1", "maxnreg=40"}, 2, "!1 of its 2"},
-		{[]string{"ptxas=-o"}, 1, "!none that"},
-		{[]string{"ptxas=--fmad=false"}, 1, "!none that"},
-		{[]string{"ptxas=--maxrregcount=32"}, 1, "!none that"},
-		{[]string{"ptxas=-O9"}, 1, "!none that"},
-		{[]string{"ptxas=--register-usage-level=11"}, 1, "!not with"},
-		{[]string{"ptxas=-O1=1"}, 1, "!not with"},
-		{[]string{"ptxas=-O1,"}, 1, "!none that"},
-		{[]string{"ptxas@1=-O1"}, 1, "!site"},
-	} {
-		var recipes []recipe.Recipe
-		for _, text := range c.recipes {
-			recipes = append(recipes, mustRecipe(t, text))
-		}
-		flags, err := Flags(recipes, c.all)
-		got := strings.Join(flags, " ")
-		if part, bad := strings.CutPrefix(c.want, "!"); bad {
-			if err == nil || !strings.Contains(err.Error(), part) {
-				t.Errorf("%q of %d: %q, %v; want an error with %q", c.recipes, c.all, got, err, part)
-			}
-		} else if err != nil || got != c.want {
-			t.Errorf("%q of %d: %q, %v", c.recipes, c.all, got, err)
-		}
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 	"gnvcc/rewrite/pass"
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/ptx/await"
-	"gnvcc/rewrite/ptx/dataflow"
+	"gnvcc/rewrite/ptx/ir"
 	"gnvcc/rewrite/recipe"
 )
 
@@ -27,8 +27,7 @@ import (
 // ptxas work on the arithmetic anew.
 //
 // Allowed where the PTX proves that the kernel uses thread and block numbers only as the index
-// over the whole grid (dataflow.IndexOnly), as it is or with the numbers computed from that (index,
-// index.go). Not where blocks may wait for each other, which counts
+// over the whole grid (ir.IndexOnly). Not where blocks may wait for each other, which counts
 // on how many are resident; where the source names its block (__block_size__) or a cluster; nor
 // with more threads than __launch_bounds__ allows. Its second value, a number of the kernel's own
 // blocks, is a hint, and has been heard: it has given the code its registers. Not in a copy that
@@ -47,26 +46,22 @@ import (
 
 // shaped reads the lever's value: zeros where the recipe has none.
 func shaped(r recipe.Recipe) (block [3]int, err error) {
-	if value, ok := r.Get("shape", ""); ok {
-		return blockOf("shape", value)
+	value, ok := r.Get("shape", "")
+	if !ok {
+		return block, nil
 	}
-	return block, nil
-}
-
-// blockOf reads a lever's value that is a block.
-func blockOf(lever, value string) (block [3]int, err error) {
 	parts := strings.Split(value, "x")
 	if len(parts) != 3 {
-		return block, fmt.Errorf("%s=%s: a block is XxYxZ", lever, value)
+		return block, fmt.Errorf("shape=%s: a block is XxYxZ", value)
 	}
 	// CUDA programming guide, technical specifications
 	for i, most := range []int{pass.MaxThreads, pass.MaxThreads, 64} {
 		if block[i], err = recipe.Number(parts[i], 1, most); err != nil {
-			return [3]int{}, fmt.Errorf("%s=%s: %w", lever, value, err)
+			return [3]int{}, fmt.Errorf("shape=%s: %w", value, err)
 		}
 	}
 	if n := pass.Threads(block); n > pass.MaxThreads {
-		return [3]int{}, fmt.Errorf("%s=%s: a block of %d threads; %d are the most", lever, value, n,
+		return [3]int{}, fmt.Errorf("shape=%s: a block of %d threads; %d are the most", value, n,
 			pass.MaxThreads)
 	}
 	return block, nil
@@ -131,9 +126,7 @@ func checkShape(r recipe.Recipe) error {
 }
 
 // Shapeable says why a kernel must not be launched in blocks of another size, nil if it may.
-// numbers is the block whose numbers it computes (index), zeros where it reads those of the
-// launch.
-func Shapeable(m *ptx.Module, kernel string, numbers [3]int) error {
+func Shapeable(m *ptx.Module, kernel string) error {
 	f := m.Entry(kernel)
 	if f == nil {
 		return fmt.Errorf("no kernel %s in the PTX", kernel)
@@ -151,11 +144,7 @@ func Shapeable(m *ptx.Module, kernel string, numbers [3]int) error {
 	if waits != "" {
 		return fmt.Errorf("its blocks may wait for each other (%s)", waits)
 	}
-	if numbers != [3]int{} {
-		m = m.Clone()
-		return numberThreads(m, m.Entry(kernel), numbers)
-	}
-	if _, err := dataflow.IndexOnly(m, kernel); err != nil {
+	if err := ir.IndexOnly(m, kernel); err != nil {
 		return fmt.Errorf("it may see its launch shape: %w", err)
 	}
 	return nil

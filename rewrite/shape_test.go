@@ -84,7 +84,7 @@ func TestShapeable(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = Shapeable(m, "k", [3]int{})
+		err = Shapeable(m, "k")
 		if (err == nil) != (c.why == "") || err != nil && !strings.Contains(err.Error(), c.why) {
 			t.Errorf("%s %s: %v, want %q", c.directives, c.body, err, c.why)
 		}

@@ -9,7 +9,7 @@ import (
 
 	"gnvcc/rewrite/pass"
 	"gnvcc/rewrite/ptx"
-	"gnvcc/rewrite/ptx/dataflow"
+	"gnvcc/rewrite/ptx/ir"
 	"gnvcc/rewrite/recipe"
 )
 
@@ -27,7 +27,7 @@ import (
 //	                                @!%gnvcc_sp mov.b32 %r7, %gnvcc_sv;             (test)
 //	                                setp.eq.b32 %gnvcc_sp, %r7, %r5; ...            (backoff: the next delay, 0 after a success)
 //
-// Allowed: compare-and-swap and exchange on shared memory of 32 or 64 bits that ptx.Spins finds to
+// Allowed: compare-and-swap and exchange on shared memory of 32 or 64 bits that ir.Spins finds to
 // be spin loops, in the kernel itself; functions that are called are left alone. Attempts that a
 // load precedes already are not tested again, loops that sleep already get no second sleep; where
 // that leaves nothing, the kernel refuses the lever.
@@ -64,10 +64,11 @@ func spin(k *pass.Kernel, terms []recipe.Term) error {
 	if strings.Contains(string(k.Text()), spinPrefix) {
 		return errors.New("the kernel has registers called " + spinPrefix + " already")
 	}
-	loops, err := dataflow.Spins(k.Func)
+	w, err := ir.Of(k.Func)
 	if err != nil {
 		return err
 	}
+	loops := w.Spins()
 	if len(loops) == 0 {
 		return errors.New("no spin loop on shared memory in the kernel")
 	}
@@ -111,7 +112,7 @@ const (
 )
 
 // attempt is the text that takes an attempt's place.
-func attempt(f *ptx.Func, s dataflow.Spin, n int, test, sleep bool, how spinning) []string {
+func attempt(f *ptx.Func, s ir.Spin, n int, test, sleep bool, how spinning) []string {
 	// The lock was taken where the old value stands for free; an exchange: where it is not what was
 	// stored.
 	compare, with := "eq", s.Free
@@ -150,8 +151,8 @@ func attempt(f *ptx.Func, s dataflow.Spin, n int, test, sleep bool, how spinning
 	}
 	return pass.Fill(text, "P", spinPrefix+"p", "DELAY", fmt.Sprintf("%sd%d", spinPrefix, n),
 		"NEXT", spinPrefix+"n", "V", spinPrefix+map[string]string{"b32": "v", "b64": "w"}[s.Type],
-		"LOAD", load, "TYPE", s.Type, "COMPARE", compare, "WITH", string(f.Bytes(with)),
-		"OLD", string(f.Bytes(s.Old)), "ADDRESS", string(f.Bytes(s.Address)),
+		"LOAD", load, "TYPE", s.Type, "COMPARE", compare, "WITH", with.Text,
+		"OLD", s.Old.Text, "ADDRESS", string(f.Bytes(s.Address.At)),
 		"INSTRUCTION", string(f.Text()[f.Stmts[s.Atom].Start:f.Stmts[s.Atom].End]))
 }
 

@@ -3,7 +3,7 @@ package rewrite
 import (
 	"gnvcc/rewrite/pass"
 	"gnvcc/rewrite/ptx"
-	"gnvcc/rewrite/ptx/dataflow"
+	"gnvcc/rewrite/ptx/ir"
 )
 
 // Streams tells of each load that a hint may be given to (the sites of ld@N) which array it reads:
@@ -18,17 +18,19 @@ func Streams(f *ptx.Func) []int {
 	if len(list) == 0 {
 		return nil
 	}
-	origins := dataflow.OriginsOf(f)
-	numbers := make(map[string]int)
+	w, err := ir.Of(f)
+	numbers := make(map[[2]int]int)
 	out := make([]int, len(list))
 	for k, a := range list {
 		out[k] = -1
-		base, _, _ := f.Address(f.Operands(a.Stmt, nil)[1])
-		index, offset, ok := origins.Parameter(string(base))
+		if err != nil {
+			continue
+		}
+		index, offset, ok := w.Parameter(w.Inst(a.Stmt).Args[1])
 		if !ok {
 			continue
 		}
-		from := index + "+" + offset
+		from := [2]int{index, offset}
 		n, ok := numbers[from]
 		if !ok {
 			n = len(numbers)

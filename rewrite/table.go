@@ -50,7 +50,6 @@ type Stage uint8
 const (
 	Source   Stage = iota + 1 // the preprocessed device code, in front of cicc
 	PTX                       // in front of ptxas
-	Flag                      // a flag of ptxas: holds for all kernels of the file
 	HostStub                  // how the host stub launches a second entry
 )
 
@@ -138,15 +137,9 @@ func Check(r recipe.Recipe) error {
 		}
 	} else if len(entries) == 1 && entries[0].String() != r.String() {
 		return Check(entries[0])
-	} else if s := At(r, Source); Uses(r, recipe.Known) && !s.IsDefault() {
-		return fmt.Errorf("recipe %q: known is for nvcc's own PTX; with %s it is spec that can stand", r, s)
 	} else if err := checkThrottle(r); err != nil {
 		return err
-	} else if err := checkName(r); err != nil {
-		return err
 	} else if err := coarsen.Check(r); err != nil {
-		return err
-	} else if err := checkIndex(r); err != nil {
 		return err
 	} else {
 		return checkShape(r)
@@ -180,8 +173,6 @@ func checkPlace(t recipe.Term) error {
 			"%s: %s is a name; an argument is kept by its number (#0), as recipes of earlier versions do not: tune once more", t, g.Named())
 	case !g.Own.IsDefault() && !t.IsSecond():
 		return fmt.Errorf("%s: only a second entry has a recipe of its own", t)
-	case !At(g.Own, Flag).IsDefault():
-		return fmt.Errorf("%s: a flag of ptxas can't stand behind a bar", t)
 	}
 	return nil
 }

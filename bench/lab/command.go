@@ -26,6 +26,26 @@ func Main(name string, run func(ctx context.Context, args []string) error) {
 	}
 }
 
+// A Verb is one of the things that a program does.
+type Verb struct {
+	Name string
+	Run  func(ctx context.Context, args []string) error
+}
+
+// Verbs runs the one that the first argument names.
+func Verbs(program string, verbs ...Verb) {
+	Main(program, func(ctx context.Context, args []string) error {
+		var names []string
+		for _, v := range verbs {
+			if len(args) > 0 && v.Name == args[0] {
+				return v.Run(ctx, args[1:])
+			}
+			names = append(names, v.Name)
+		}
+		return fmt.Errorf("what is to be done? %s (with -h for its flags)", strings.Join(names, ", "))
+	})
+}
+
 // A List is a flag that may be given several times.
 type List []string
 

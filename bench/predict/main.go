@@ -1,159 +1,24 @@
-// The command line.
-
+// Command predict says what predictions are worth, without a GPU, by what was measured before:
+//
+//	predict picks -alone -reports REPORTS -stores STORES -machine machine.tsv -rows rows.jsonl
+//	predict picks -registers -from ROWS,...
+//	predict xmodel -reports REPORTS -stores STORES -machine machine.tsv -rows rows.jsonl
+//	predict tile-kernels FOLDER       made-up kernels, with and without the lever tile
+//	predict tile-fit FOLDER           when a tile pays, and the forest that says so
+//
+// REPORTS/PROGRAM.json is what `gnvcc report --json` printed where the program was tuned,
+// STORES/PROGRAM a store in which gnvcc has built the same code here
+// (GNVCC_STORE=STORES/PROGRAM make NVCC=gnvcc).
 package main
 
 import (
-	"context"
-	"flag"
-	"fmt"
-	"io"
-	"os"
-	"runtime"
-
-	"gnvcc/bench/decisions"
-	"gnvcc/bench/forests"
 	"gnvcc/bench/lab"
-	"gnvcc/sim/forest"
-	"gnvcc/sim/predict"
+	"gnvcc/bench/predict/picks"
+	"gnvcc/bench/predict/tiles"
+	"gnvcc/bench/predict/xmodel"
 )
 
 func main() {
-	lab.Main("predict", func(ctx context.Context, args []string) error {
-		return run(ctx, args, os.Stdout)
-	})
-}
-
-func run(ctx context.Context, args []string, w io.Writer) error {
-	flags := flag.NewFlagSet("predict", flag.ContinueOnError)
-	reports := flags.String("reports", "",
-		"folder of reports: PROGRAM.json is what `gnvcc report --json` printed")
-	stores := flags.String("stores", "",
-		"folder of stores: PROGRAM, the same code built again by gnvcc")
-	machine := flags.String("machine", "",
-		"what profile/units' program printed on the GPU; else tables")
-	half := flags.String("half", "", "a or b: only this half of the programs, by a hash of the name")
-	least := flags.Float64("least", 2, "leave out kernels whose launch takes less, microseconds")
-	alone := flags.Bool("alone", false,
-		"only recipes of one lever: what joins several was tried since the parts were fast, which is no news to a predictor")
-	registers := flags.Bool("registers", false,
-		"only recipes for registers: caps, smemspill, demote, and what joins them")
-	from := flags.String("from", "",
-		"in place of -reports: files that -rows wrote, with commas between; needs no toolkit")
-	spaces := flags.String("space", "",
-		"only count the register counts and critical points of the kernels of -from, compiled from -stores, and write a line a kernel to this file")
-	counted := flags.Bool("counted", false,
-		"use what was counted of launches: how often code runs, which sectors come from where")
-	rows := flags.String("rows", "", "write one line a trial, with what was measured and predicted")
-	grow := flags.String("grow", "", "grow a forest on all rows and write it to this file")
-	known := flags.String("forest", "",
-		"judge this forest, grown on other programs, in place of one grown for each program on the others")
-	seed := flags.Uint64("seed", 1, "of the forests")
-	jobs := flags.Int("j", runtime.NumCPU(), "programs at a time")
-	if err := flags.Parse(args); err != nil {
-		return err
-	}
-	if *half != "" && *half != "a" && *half != "b" {
-		return fmt.Errorf("-half %q: a or b", *half)
-	}
-	g := gatherer{reports: *reports, stores: *stores, least: *least * 1000, alone: *alone, jobs: *jobs,
-		say: w, counted: *counted, registers: *registers}
-	if *machine != "" {
-		var err error
-		if g.machine, err = decisions.Machine(*machine); err != nil {
-			return err
-		}
-	}
-	var kernels []kernel
-	var err error
-	if *from != "" {
-		kernels, err = read(*from, *registers)
-	} else {
-		kernels, err = g.gather(ctx, *half)
-	}
-	if err != nil {
-		return err
-	}
-	if *spaces != "" {
-		return g.spaces(ctx, w, kernels, *spaces)
-	}
-	if len(kernels) < 2 {
-		return fmt.Errorf("%d kernels of the reports could be built again, two are needed", len(kernels))
-	}
-	if err := lab.WriteLines(*rows, lines(kernels)); err != nil {
-		return err
-	}
-	var grown *forest.Forest
-	if *known != "" {
-		if grown, err = load(*known, kernels[0].device); err != nil {
-			return err
-		}
-	}
-	critical(w, kernels)
-	if err := tell(w, kernels, grown, *seed); err != nil {
-		return err
-	}
-	if *grow == "" {
-		return nil
-	}
-	return growAll(*grow, kernels, *seed)
-}
-
-func load(file, device string) (*forest.Forest, error) {
-	f, err := os.Open(file)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return forest.Load(f, device, predict.Features)
-}
-
-// A line is a trial in the file of raw results.
-type line struct {
-	Program, Kernel, Device, Recipe string
-	Launch                          [3]int  // threads of a block, dynamic shared memory, blocks
-	Ratio                           float64 // measured, over the default's
-	Ours, Paper                     float64 // predicted, over the default's
-	Registers, Warps                int
-	Spills                          float64
-	Counted, Stacks                 bool    // see predict.Ranked
-	Sectors, Memory                 float64 // of a warp: sectors of 32 bytes, those of memory
-}
-
-func lines(kernels []kernel) (out []line) {
-	for _, k := range kernels {
-		for _, t := range k.trials {
-			out = append(out, line{Program: k.program, Kernel: k.name, Device: k.device,
-				Recipe: t.recipe, Ratio: t.ratio,
-				Registers: t.run.Registers,
-				Launch:    [3]int{t.run.Shape.Threads, k.dynamic, t.run.Shape.Blocks},
-				Warps:     t.estimate.Occupancy.Warps,
-				Stacks:    t.ranked.Stacks,
-				Ours:      t.ranked.Time, Paper: t.ranked.Paper,
-				Spills: t.estimate.Spills, Counted: t.estimate.Counted, Sectors: t.estimate.Sectors,
-				Memory: t.estimate.Memory})
-		}
-	}
-	return out
-}
-
-func growAll(file string, kernels []kernel, seed uint64) error {
-	f, err := forests.Grow(predict.Features, rowsOf(kernels), forests.Options{Seed: seed})
-	if err != nil {
-		return err
-	}
-	f.Device = kernels[0].device
-	for _, k := range kernels {
-		if k.device != f.Device {
-			return fmt.Errorf("trials of two devices, %s and %s: a forest is for one", f.Device, k.device)
-		}
-	}
-	out, err := os.Create(file)
-	if err != nil {
-		return err
-	}
-	if err := f.Save(out); err != nil {
-		out.Close()
-		return err
-	}
-	return out.Close()
+	lab.Verbs("predict", lab.Verb{Name: "picks", Run: picks.Run}, lab.Verb{Name: "xmodel", Run: xmodel.Run},
+		lab.Verb{Name: "tile-kernels", Run: tiles.Make}, lab.Verb{Name: "tile-fit", Run: tiles.Fit})
 }

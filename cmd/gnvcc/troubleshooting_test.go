@@ -56,7 +56,7 @@ env TEST_AS_IF_DRIVER=yes
 ! gnvcc tune -- sh -c 'exit 3'
 stderr 'launched no kernel, or uses no GPU'
 `},
-	"tune: `no NVIDIA driver here`": {elsewhere: "cmd/gnvcc TestVerbs"},
+	"tune: `no NVIDIA driver here`":   {elsewhere: "cmd/gnvcc TestVerbs"},
 	"apply: `no builds known in ...`": {elsewhere: "cmd/gnvcc TestVerbs"},
 	"tune: `no captured launches`":    {elsewhere: "cmd/gnvcc TestArguments"},
 	"report: `nothing decided yet`": {script: `
@@ -127,7 +127,7 @@ grep 'no launches captured yet: gnvcc tune -- ./app' w.log
 	"watch: a kernel waits for the next run":             {elsewhere: "cmd/gnvcc TestWatchRun"},
 	"watch: `resting: ...`":                              {elsewhere: "cmd/gnvcc TestWatchRests"},
 	"watch: `is running already`, `another gnvcc watch`": {elsewhere: "cmd/gnvcc TestWatchRests"},
-	"watch: folders `are looked at every few seconds`":  {elsewhere: "policy/edits TestWatcher"},
+	"watch: folders `are looked at every few seconds`":   {elsewhere: "policy/edits TestWatcher"},
 	"a recipe is not applied": {script: `
 gnvcc -arch=sm_90 -cubin k.cu -o k.cubin
 gnvcc pin k maxnreg=40

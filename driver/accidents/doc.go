@@ -28,7 +28,7 @@
 //	rewrite/source  FuzzMergeShared           two modules               370
 //	rewrite/stub    FuzzPatch                 host stubs, choices       479
 //	sim/cubin       FuzzRead FuzzSpills       cubins, ptxas -v          480  461
-//	bench/clock     FuzzRead                  the clock's files         576
+//	bench/lab       FuzzRead                  the clock's files         576
 //
 // Three readers were compared with an oracle on 2026-11-22, each for more than an hour of processor
 // time: rewrite/source's layouts with cicc (TestFuzzLayouts: 854,000 structs, 231,000 layouts

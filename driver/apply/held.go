@@ -215,6 +215,7 @@ func (r *rerun) explain(program bool) {
 			r.units = append(r.units, slices.DeleteFunc(mine, func(a cache.Assembly) bool {
 				return a.PTX != mine[0].PTX
 			}))
+		case len(c.Built) == 0 && c.Own(): // nothing is to be built otherwise
 		case !program || slices.ContainsFunc(c.Kernels, func(k string) bool { return names[k] }):
 			r.unknown = append(r.unknown, c)
 		}

@@ -149,6 +149,11 @@ func (b *beside) differs(ctx context.Context, was *result, f written) (why strin
 	for _, n := range was.left.Notes {
 		seen = append(seen, n.Assembly.PTX)
 	}
+	nvcc, err1 := os.Stat(b.rerun.command.Nvcc)
+	output, err2 := os.Stat(f.to)
+	if err1 == nil && err2 == nil && nvcc.ModTime().After(output.ModTime()) {
+		return b.rerun.command.Nvcc + " was changed after " + f.to + " was built; build it again with gnvcc"
+	}
 	for _, a := range b.rerun.assemblies() {
 		if !slices.Contains(seen, a.PTX) {
 			return "a source of " + f.to + " has changed since it was built; the next build makes it"

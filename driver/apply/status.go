@@ -143,7 +143,7 @@ func kernelsOf(codes []witness.Code) (out []Kernel) {
 				continue // a second entry: its kernel's recipe tells
 			}
 			out = append(out, Kernel{Kernel: name, Target: fmt.Sprintf("sm_%d", c.Target),
-				Recipe: k.Recipe, Wanted: k.Recipe, Unknown: !known})
+				Recipe: k.Recipe, Wanted: k.Recipe, Unknown: !known && !c.Own()})
 		}
 	}
 	return out

@@ -334,10 +334,7 @@ type keptCandidate struct {
 	Draft      bool              `json:",omitempty"`
 }
 
-const (
-	memoCandidate  cache.Memos[keptOf[keptCandidate]] = "candidate"
-	memoArithmetic cache.Memos[keptOf[struct{}]]      = "arithmetic"
-)
+const memoCandidate cache.Memos[keptOf[keptCandidate]] = "candidate"
 
 // Compile makes a candidate. An error says why there is none: the recipe can't be carried out, or a
 // tool refused it. What was made once is found again, refusals too; ctx and Limit end what takes
@@ -380,7 +377,7 @@ func (c *Compiler) launched(ctx context.Context, s *Source, r recipe.Recipe,
 	}
 	rest := second.rest.Without("throttle")
 	// no code that knows its block
-	if second.plain() && !rewrite.KnowsBlock(rest.With(second.term)) {
+	if second.plain() && !rewrite.KnowsBlock(rest) {
 		rest = rest.Without("shape")
 	}
 	cand, err := c.candidate(ctx, s, rest.With(second.term), mode)
@@ -403,7 +400,7 @@ func (c *Compiler) launched(ctx context.Context, s *Source, r recipe.Recipe,
 }
 
 // sameArithmetic says what speaks against a candidate in other blocks whose build would be compared
-// with the kernel's own code. It is asked once for a code, whatever blocks that is launched in.
+// with the kernel's own code.
 func (c *Compiler) sameArithmetic(ctx context.Context, s *Source, e second, cand *Candidate) error {
 	if !e.comparable() {
 		return nil
@@ -412,25 +409,15 @@ func (c *Compiler) sameArithmetic(ctx context.Context, s *Source, e second, cand
 	if err != nil {
 		return err
 	}
-	key := arithmeticKey(s.Kernel, own, cand)
-	compared := func() (none struct{}, err error) {
-		was, err := os.ReadFile(own.Path)
-		if err != nil {
-			return none, fmt.Errorf("read the kernel's own code: %w", err)
-		}
-		is, err := os.ReadFile(cand.Path)
-		if err != nil {
-			return none, fmt.Errorf("read the candidate: %w", err)
-		}
-		return none, e.ownArithmetic(was, is, cand.Entry)
+	was, err := os.ReadFile(own.Path)
+	if err != nil {
+		return fmt.Errorf("read the kernel's own code: %w", err)
 	}
-	_, err = recall(ctx, c.store, &c.flights, memoArithmetic, key, nil, compared)
-	return err
-}
-
-// arithmeticKey is what their comparison depends on: a file's name is its content's hash.
-func arithmeticKey(kernel string, own, cand *Candidate) string {
-	return cache.HashOf("arithmetic 1", own.Path, kernel, cand.Path, cand.Entry, cache.OwnKey())
+	is, err := os.ReadFile(cand.Path)
+	if err != nil {
+		return fmt.Errorf("read the candidate: %w", err)
+	}
+	return e.ownArithmetic(was, is, cand.Entry)
 }
 
 // CompilePlain makes a candidate in which the guards inside the kernel never hold: every launch

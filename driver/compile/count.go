@@ -94,7 +94,7 @@ func (c *Compiler) Lines(ctx context.Context, s *Source, r recipe.Recipe) (conte
 		return nil, nil, err
 	}
 	defer done()
-	p, whole, bad, err := b.rewritten(ctx, s.job, s.translation, s.Module,
+	_, whole, bad, err := b.rewritten(ctx, s.job, s.translation, s.Module,
 		map[string]recipe.Recipe{s.Kernel: r}, s.std)
 	if err != nil {
 		return nil, nil, err
@@ -102,7 +102,7 @@ func (c *Compiler) Lines(ctx context.Context, s *Source, r recipe.Recipe) (conte
 	for _, reason := range bad {
 		return nil, nil, reason
 	}
-	more := append([]string{"-lineinfo"}, p.flags...)
+	more := []string{"-lineinfo"}
 	if !s.job.Call.Reloc && len(whole.Entries()) > 1 {
 		more = append(more, "--entry", s.Kernel)
 	}

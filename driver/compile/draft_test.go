@@ -10,7 +10,6 @@ import (
 
 	"gnvcc/driver/drivertest"
 	"gnvcc/driver/record"
-	"gnvcc/driver/toolcmd"
 	"gnvcc/install/kits"
 )
 
@@ -206,19 +205,15 @@ int main() { apply<<<1, 1>>>((float *)0, 1, [] __device__(float x) { return x + 
 // spoilDraft writes another normal form into the memo of the draft by unroll=2.
 func spoilDraft(t *testing.T, compiler *Compiler, s *Source) {
 	t.Helper()
-	call, err := toolcmd.ReadCicc(s.translation.Args)
-	if err != nil {
-		t.Fatal(err)
-	}
 	v := variantOf{entry: s.Kernel, terms: drivertest.MustParse(t, "unroll=2").Terms}
-	key, err := variantKey(s.translation, call, s.Signature, v)
+	r, err := requestOf(s.translation, s.Module, v)
 	if err != nil {
 		t.Fatal(err)
 	}
-	kept, ok := memoDraft.Get(compiler.store, draftKey(key))
+	kept, ok := memoDraft.Get(compiler.store, r.variantKey())
 	if !ok {
 		t.Fatal("the draft is not on record under its key")
 	}
-	kept.Normal = strings.Repeat("0", 32)
-	memoDraft.Put(compiler.store, draftKey(key), kept)
+	kept.Value.Normal = strings.Repeat("0", 32)
+	memoDraft.Put(compiler.store, r.variantKey(), kept)
 }

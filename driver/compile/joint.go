@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"gnvcc/driver/record"
-	"gnvcc/driver/toolcmd"
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/recipe"
 	"gnvcc/rewrite/source"
@@ -28,38 +27,27 @@ func (b *Workbench) together(ctx context.Context, t *record.Translation, module 
 	if t == nil || len(b.Normals) == 0 {
 		return
 	}
-	call, err := toolcmd.ReadCicc(t.Args)
-	if err != nil {
-		return
-	}
 	unit, err := b.unit(t.Input)
 	if err != nil {
 		return
 	}
-	var wanted []variantOf
-	var keys, normals []string
+	var wanted []request
 	var requests []source.Request
 	for _, name := range slices.Sorted(maps.Keys(recipes)) {
-		f := module.Entry(name)
-		if f == nil {
-			continue
-		}
 		for _, v := range askedOf(name, recipes[name], b.mode == forPlainCopy) {
-			signature := source.Signature(f)
-			normal := b.Normals[name][v.String()]
-			key, err := variantKey(t, call, signature, v)
-			if err != nil || normal == "" {
+			r, err := requestOf(t, module, v)
+			if err != nil || b.Normals[name][v.String()] == "" {
 				continue
 			}
-			if _, ok, _ := b.recallVariant(key); ok {
+			if _, known := memoVariant.Get(b.Store, r.variantKey()); known {
 				continue
 			}
-			if v.refused(unit, module, signature) != nil {
+			if v.refused(unit, module, r.signature) != nil {
 				continue // the reason is given where it is made alone
 			}
-			wanted, keys, normals = append(wanted, v), append(keys, key), append(normals, normal)
+			wanted = append(wanted, r)
 			requests = append(requests, source.Request{Entry: v.entry, Terms: v.terms,
-				Options: source.Options{Signature: signature, Alone: v.alone, NeverHolds: v.never}})
+				Options: source.Options{Signature: r.signature, Alone: v.alone, NeverHolds: v.never}})
 		}
 	}
 	if len(requests) < 2 {
@@ -69,7 +57,7 @@ func (b *Workbench) together(ctx context.Context, t *record.Translation, module 
 		if len(j.Requests) < 2 {
 			continue
 		}
-		content, err := b.cicc(ctx, t, call, j.Text, fmt.Sprintf("together%d", n))
+		content, err := b.cicc(ctx, t, wanted[0].call, j.Text, fmt.Sprintf("together%d", n))
 		if err != nil {
 			b.Log.Debug().Err(err).Msg("kernels are not compiled together")
 			continue
@@ -80,17 +68,20 @@ func (b *Workbench) together(ctx context.Context, t *record.Translation, module 
 			continue
 		}
 		for _, i := range j.Requests {
-			v := wanted[i]
+			v, key := wanted[i].v, wanted[i].variantKey()
 			var m compiledVariant
 			if m.module, err = b.oneSet(unit, module, read, v); err == nil {
 				m.normal = normalOf(m.module, v.entry)
 			}
-			if err != nil || m.normal != normals[i] {
+			if err != nil || m.normal != b.Normals[v.entry][v.String()] {
 				b.Log.Debug().Str("kernel",
 					v.entry).Err(err).Msg("compiled alone: beside others its code is not what was measured")
 				continue
 			}
-			b.keepVariant(keys[i], m, nil)
+			b.remember(string(memoVariant)+" "+key, m)
+			if hash, err := b.Store.PutObject(m.module.Bytes()); err == nil {
+				memoVariant.Put(b.Store, key, keptOf[keptVariant]{Value: keptVariant{hash, m.normal}})
+			}
 		}
 	}
 }

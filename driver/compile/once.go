@@ -29,30 +29,6 @@ func (f *flights) take(ctx context.Context, key string) (busy bool, done func(),
 	}
 }
 
-// once gives what is kept, or else makes it, which keeps it unless it is not to be. Where several
-// ask for one thing at the same time the first makes it and the others wait; not so without
-// flights: builds run in processes of their own.
-func once[T any](ctx context.Context, f *flights, key string, kept func() (T, bool, error),
-	made func() (T, error)) (T, error) {
-	for {
-		if t, ok, err := kept(); ok {
-			return t, err
-		}
-		if f == nil {
-			return made()
-		}
-		busy, done, err := f.take(ctx, key)
-		switch {
-		case err != nil:
-			var none T
-			return none, err
-		case !busy:
-			defer done()
-			return made()
-		}
-	}
-}
-
 // A keptOf is the memo of what was made, or of why it can't be.
 type keptOf[T any] struct {
 	Value T      `json:",omitzero"`
@@ -60,24 +36,34 @@ type keptOf[T any] struct {
 }
 
 // recall gives what is kept under a key and is sound (nil: all is), or why it can't be made; else
-// it makes and keeps it. What fails by this machine at this moment is tried again the next time.
+// it makes and keeps it. Where several ask for one thing at the same time the first makes it and the
+// others wait; not so without flights: builds run in processes of their own. What fails by this
+// machine at this moment is tried again the next time.
 func recall[T any](ctx context.Context, store *cache.Store, f *flights, memo cache.Memos[keptOf[T]],
-	key string, sound func(T) bool, made func() (T, error)) (T, error) {
-	k, err := once(ctx, f, string(memo)+" "+key, func() (keptOf[T], bool, error) {
+	key string, sound func(T) bool, made func() (T, error)) (out T, err error) {
+	for {
 		k, ok := memo.Get(store, key)
-		return k, ok && (k.Error != "" || sound == nil || sound(k.Value)), nil
-	}, func() (k keptOf[T], err error) {
-		if k.Value, err = made(); err != nil {
-			if ctx.Err() != nil || transient(err) {
-				return k, err
-			}
-			k.Error = err.Error()
+		switch {
+		case ok && k.Error != "":
+			return out, errors.New(k.Error)
+		case ok && (sound == nil || sound(k.Value)):
+			return k.Value, nil
 		}
-		memo.Put(store, key, k)
-		return k, nil
-	})
-	if err == nil && k.Error != "" {
-		err = errors.New(k.Error)
+		if f != nil {
+			busy, done, err := f.take(ctx, string(memo)+" "+key)
+			if err != nil {
+				return out, err
+			} else if busy {
+				continue
+			}
+			defer done()
+		}
+		out, err = made()
+		if err == nil {
+			memo.Put(store, key, keptOf[T]{Value: out})
+		} else if ctx.Err() == nil && !transient(err) {
+			memo.Put(store, key, keptOf[T]{Error: err.Error()})
+		}
+		return out, err
 	}
-	return k.Value, err
 }

@@ -8,7 +8,6 @@ import (
 	"gnvcc/cache"
 	"gnvcc/driver/record"
 	"gnvcc/driver/scratch"
-	"gnvcc/driver/toolcmd"
 	"gnvcc/rewrite/recipe"
 	"gnvcc/sim/cubin"
 )
@@ -98,19 +97,16 @@ func Assume(ctx context.Context, store *cache.Store, identity,
 // normalOf compiles a variant and forgets it.
 func (c *Compiler) normalOf(ctx context.Context, s *Source, v variantOf) string {
 	const none = "none"
-	if s.translation == nil {
-		return none
-	}
-	call, err := toolcmd.ReadCicc(s.translation.Args)
-	if err != nil {
-		return none
-	}
 	ctx, b, done, err := c.workbench(ctx, Limit, forOne)
 	if err != nil {
 		return none
 	}
 	defer done()
-	m, err := b.compileVariant(ctx, draft{s.translation, s.Module, call, s.Signature, v, ""}, false)
+	r, err := requestOf(s.translation, s.Module, v)
+	if err != nil {
+		return none
+	}
+	m, err := b.compileVariant(ctx, r, false)
 	if err != nil {
 		return none
 	}

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"gnvcc/driver/drivertest"
@@ -73,12 +72,6 @@ int main() { k<<<1, 1>>>(0, 0, 0); other<<<1, 1>>>(0); }
 				if same, ok := one.Kernel(k.Name); !ok || same.Registers != k.Registers {
 					t.Errorf("%s has %d registers alone, %d in its file", k.Name, k.Registers, same.Registers)
 				}
-			}
-			// what holds for the whole file is tried on the whole file
-			flag := drivertest.MustParse(t, "ptxas=-O1")
-			if _, err := c.Rehearse(context.Background(), s, flag); err == nil ||
-				!strings.Contains(err.Error(), "whole file") {
-				t.Errorf("a flag for a file of two kernels: %v", err)
 			}
 		})
 	}

@@ -1,6 +1,7 @@
 package compile
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -19,7 +20,8 @@ import (
 )
 
 // A plan says what a set of recipes comes to: which kernels of other compiles go into the module,
-// what is done to which entry of it, with which flags of ptxas, and what the host stub has to
+// what is done to which entry of it
+// and what the host stub has to
 // choose.
 type plan struct {
 	variants []merge.Variant
@@ -30,7 +32,6 @@ type plan struct {
 	dynamic  map[string]int           // and their dynamic shared memory, bytes
 	grids    map[string][3]int        // the grids of the launches that they are for
 	coarse   map[string][3]int        // how many of the kernel's blocks one of theirs does
-	flags    []string
 	seconds  []second
 	choices  []stub.Choice // of the seconds, in the same order
 	waits    string        // why second entries must be loaded with the file; "": they need not
@@ -50,7 +51,6 @@ func (b *Workbench) plan(ctx context.Context, j *job.Job, t *record.Translation,
 		names = append(names, name)
 	}
 	sort.Strings(names)
-	var list []recipe.Recipe
 	for _, name := range names {
 		r := recipes[name]
 		if err := rewrite.Check(r); err != nil {
@@ -68,28 +68,11 @@ func (b *Workbench) plan(ctx context.Context, j *job.Job, t *record.Translation,
 			err = b.planSeconds(ctx, j, t, module, p, seconds)
 		default:
 			err = b.planKernel(ctx, t, module, p, name, r)
-			list = append(list, r)
 		}
 		if err != nil {
 			bad[name] = err
 		}
 	}
-	all := len(module.Entries())
-	if b.mode.oneKernel() {
-		all = len(list)
-	}
-	flags, err := rewrite.Flags(list, all)
-	if err == nil {
-		flags, err = b.resolve(j, flags)
-	}
-	if err != nil {
-		for name, r := range recipes {
-			if !rewrite.At(r, rewrite.Flag).IsDefault() {
-				bad[name] = err
-			}
-		}
-	}
-	p.flags = flags
 	if len(bad) == 0 && len(p.choices) > 0 && b.Stub != nil {
 		b.tryStub(p, bad)
 	}
@@ -136,9 +119,6 @@ func (b *Workbench) planSeconds(ctx context.Context, j *job.Job, t *record.Trans
 	if p.waits = mayWait(j, module); p.waits != "" && notEager(j) != "" {
 		return errors.New(p.waits)
 	}
-	if !rewrite.At(seconds[0].rest, rewrite.Flag).IsDefault() {
-		return fmt.Errorf("ptxas flags hold for the whole file: they would change the plain kernel too")
-	}
 	kernel := seconds[0].kernel
 	f := module.Entry(kernel)
 	if f == nil {
@@ -158,11 +138,7 @@ func (b *Workbench) planSeconds(ctx context.Context, j *job.Job, t *record.Trans
 			others = append(others, s)
 			continue
 		}
-		choice, err := s.plainChoice(f)
-		if err != nil {
-			return fmt.Errorf("%s: %w", s.term, err)
-		}
-		p.add(merge.Variant{Entry: kernel, Second: s.name, Module: module}, s, choice)
+		p.add(merge.Variant{Entry: kernel, Second: s.name, Module: module}, s, s.plainChoice())
 	}
 	if len(others) == 0 {
 		return nil
@@ -233,6 +209,7 @@ func (p *plan) add(v merge.Variant, s second, c stub.Choice) {
 		p.dynamic[s.name] = *c.Dynamic
 	}
 	p.seconds = append(p.seconds, s)
+	c.Clusters = bytes.Contains(v.Module.Bytes(), []byte("cluster"))
 	p.choices = append(p.choices, c)
 }
 
@@ -266,7 +243,7 @@ func (p *plan) blame(refused map[string]error) map[string]error {
 // alone tells whether ptxas makes the same of the kernels with recipes where it is given nothing
 // else: what holds for the whole file, or binds its kernels together, is not among the plan.
 func (p *plan) alone(j *job.Job) bool {
-	return len(p.flags) == 0 && p.waits == "" && !j.Call.Reloc
+	return p.waits == "" && !j.Call.Reloc
 }
 
 // entries are those kernels, among nvcc's own and by name, with their second entries.

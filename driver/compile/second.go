@@ -49,21 +49,20 @@ const tunedMark = "__tuned_"
 
 // secondName names the second entry of a kernel for a spec term. Its code may be for the way in
 // which it is launched, and another target's stub would launch it in another way: so the name holds
-// that, too. What ptxas reads in it stands behind.
-func secondName(kernel string, t recipe.Term, m manner.Manner, suffix string) string {
+// that, too.
+func secondName(kernel string, t recipe.Term, m manner.Manner) string {
 	text := t.String()
 	if !m.Own() {
 		text += fmt.Sprintf(" %+v", m)
 	}
-	return kernel + tunedMark + cache.Hash([]byte(text))[:8] + suffix
+	return kernel + tunedMark + cache.Hash([]byte(text))[:8]
 }
 
 // kernelOf gives the name of the kernel beside which an entry stands, and whether it is a second
 // entry.
 func kernelOf(entry string) (string, bool) {
 	i := strings.LastIndex(entry, tunedMark)
-	if end := i + len(tunedMark) + 8; i > 0 && end <= len(entry) &&
-		(entry[end:] == "" || entry[end:] == rewrite.CutlassSuffix) {
+	if i > 0 && i+len(tunedMark)+8 == len(entry) {
 		return entry[:i], true
 	}
 	return entry, false
@@ -89,7 +88,7 @@ func secondsOf(kernel string, r recipe.Recipe) ([]second, error) {
 			return nil, err
 		}
 		s.blocks, s.manner = rewrite.Throttle(e), rewrite.MannerOf(e)
-		s.name = secondName(kernel, s.term, s.manner, rewrite.NameSuffix(e))
+		s.name = secondName(kernel, s.term, s.manner)
 		out = append(out, s)
 	}
 	return out, nil
@@ -106,19 +105,17 @@ func entryOf(kernel string, r recipe.Recipe) string {
 // plain tells whether the second entry is made of nvcc's own PTX: then neither cicc nor the source
 // is needed.
 func (s second) plain() bool {
-	return (s.guard.HostOnly() || s.term.Lever == recipe.Known) && len(sourceTerms(s.rest)) == 0
+	return s.guard.HostOnly() && len(sourceTerms(s.rest)) == 0
 }
 
-// plainChoice is choice for such an entry; f is the kernel.
-func (s second) plainChoice(f *ptx.Func) (stub.Choice, error) {
+// plainChoice is choice for such an entry.
+func (s second) plainChoice() stub.Choice {
 	out := stub.Choice{Entry: s.kernel, Second: s.name, Block: s.guard.Block(), Grid: s.guard.Grid(),
 		Manner: s.manner}
 	if bytes, ok := s.guard.Dynamic(); ok {
 		out.Dynamic = &bytes
 	}
-	var err error
-	out.Args, err = rewrite.Arguments(f, s.guard)
-	return out, err
+	return out
 }
 
 // variant is what cicc has to compile for it.
@@ -183,7 +180,7 @@ func (s second) otherwise(m *ptx.Module) error {
 		}
 	}
 	if b := s.manner.Block; b != [3]int{} {
-		if err := rewrite.Shapeable(m, s.kernel, rewrite.Index(s.rest)); err != nil {
+		if err := rewrite.Shapeable(m, s.kernel); err != nil {
 			return fmt.Errorf("shape=%dx%dx%d: %w", b[0], b[1], b[2], err)
 		}
 	}
@@ -221,7 +218,7 @@ func (s second) ownArithmetic(was, is []byte, entry string) error {
 // comparable tells whether a second entry in other blocks is to have the kernel's own
 // floating-point instructions. Others were compared on launches.
 func (s second) comparable() bool {
-	return s.manner.Block != [3]int{} && s.plain() && s.guard.HostOnly() &&
+	return s.manner.Block != [3]int{} && s.plain() &&
 		rewrite.ExactnessOf(s.rest) <= rewrite.ByConstruction
 }
 

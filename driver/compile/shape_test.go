@@ -72,15 +72,6 @@ int main() { plane<<<1, 1>>>(0, 0, 0, 0, 0); seen<<<1, 1>>>(0); }
 			if again, _ := c.Spent("ptxas"); again != runs {
 				t.Errorf("%d runs of ptxas more for other blocks", again-runs)
 			}
-			kernel, err := c.Compile(ctx, s, drivertest.MustParse(t, ""))
-			if err != nil {
-				t.Fatal(err)
-			}
-			memoArithmetic.Put(c.store, arithmeticKey(s.Kernel, kernel, first), keptOf[struct{}]{Error: "spoilt"})
-			if _, err := c.Compile(ctx, s, drivertest.MustParse(t, "shape=16x8x1"+host)); err == nil ||
-				err.Error() != "spoilt" {
-				t.Errorf("its arithmetic is compared anew for other blocks: %v", err)
-			}
 			slots, _ := made("demote=8:loops maxnreg=40 shape=64x1x1" + host)
 			if slots.Build.Shared != 8*4*64 {
 				t.Errorf("%d bytes of slots for 64 threads", slots.Build.Shared)
@@ -110,18 +101,6 @@ int main() { plane<<<1, 1>>>(0, 0, 0, 0, 0); seen<<<1, 1>>>(0); }
 				"shape=64x1x1 spec{host(block)=256x1x1}")); err == nil || !strings.Contains(err.Error(),
 				"index over the grid") {
 				t.Errorf("a kernel that sees its blocks: %v", err)
-			}
-			const numbered = "index=256x1x1 spec{host(block)=256x1x1} "
-			first, _ = made(numbered + "shape=64x1x1")
-			if other, _ := made(numbered + "shape=128x1x1"); other.Path != first.Path ||
-				first.Manner.Block != [3]int{64, 1, 1} || other.Manner.Block != [3]int{128, 1, 1} {
-				t.Errorf("with its numbers computed: %+v and %+v", first, other)
-			}
-			// known knows the sizes of the blocks in which it is launched: code for one block each
-			known := "known{#0=1024,host(block)=256x1x1} "
-			first, _ = made("index=256x1x1 shape=64x1x1 " + known)
-			if other, _ := made("index=256x1x1 shape=32x1x1 " + known); other.Path == first.Path {
-				t.Errorf("%s is compiled once for blocks of 32 and of 64", known)
 			}
 			if _, err := c.Compile(ctx, s, recipe.Recipe{}); err != nil {
 				t.Error(err)

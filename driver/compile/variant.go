@@ -42,15 +42,6 @@ func (v variantOf) String() string {
 	return text
 }
 
-// A keptVariant is the memo of a variant: the object that holds its PTX, or why there is none.
-type keptVariant struct {
-	PTX    string
-	Normal string // see normalOf
-	Error  string
-}
-
-const memoVariant cache.Memos[keptVariant] = "variant"
-
 // errNoSource says why a PTX can't have source variants.
 var errNoSource = errors.New(
 	"the cicc call that made its PTX is not known (build it again with gnvcc)")
@@ -60,6 +51,55 @@ type compiledVariant struct {
 	module *ptx.Module // for reading only
 	normal string
 	draft  bool // see draft.go
+}
+
+// A keptVariant is the memo of one: the object that holds its PTX.
+type keptVariant struct{ PTX, Normal string }
+
+const (
+	memoVariant cache.Memos[keptOf[keptVariant]] = "variant"
+	memoDraft   cache.Memos[keptOf[keptVariant]] = "draft"
+)
+
+// A request is a variant to be made of a translation's text.
+type request struct {
+	t         *record.Translation
+	module    *ptx.Module // of the untouched text
+	call      *toolcmd.Cicc
+	signature []string
+	v         variantOf
+	cicc      string // the tool's id
+}
+
+func requestOf(t *record.Translation, module *ptx.Module, v variantOf) (r request,
+	err error) {
+	r = request{t: t, module: module, v: v}
+	if t == nil {
+		return r, errNoSource
+	}
+	f := module.Entry(v.entry)
+	if f == nil {
+		return r, fmt.Errorf("no kernel %s in the PTX", v.entry)
+	}
+	r.signature = source.Signature(f)
+	if r.call, err = toolcmd.ReadCicc(t.Args); err != nil {
+		return r, err
+	}
+	if r.cicc, err = cache.FileKey(t.Cicc); err != nil {
+		return r, fmt.Errorf("look at cicc: %w", err)
+	}
+	return r, nil
+}
+
+// key is what cicc's answer depends on; what says what else is asked.
+func (r request) key(what ...string) string {
+	return cache.HashOf(append([]string{"cicc 1", r.t.Input, r.cicc,
+		strings.Join(r.call.Template(), "\x00"), r.t.Module, r.v.entry, cache.OwnKey()}, what...)...)
+}
+
+// variantKey is that of the variant itself.
+func (r request) variantKey() string {
+	return r.key("variant", strings.Join(r.signature, ","), r.v.String())
 }
 
 // normalOf is the hash of a kernel's normal form (rewrite/ptx) in a variant's PTX: what a decision
@@ -73,44 +113,64 @@ func normalOf(m *ptx.Module, entry string) string {
 	return h.String()[:32]
 }
 
-// variantKey is what a variant depends on.
-func variantKey(t *record.Translation, call *toolcmd.Cicc, signature []string,
-	v variantOf) (string, error) {
-	id, err := cache.FileKey(t.Cicc)
+// variant gives the PTX of the translation with one kernel changed in the source: in a search a
+// draft of it, where there can be one.
+func (b *Workbench) variant(ctx context.Context, t *record.Translation, module *ptx.Module,
+	v variantOf) (compiledVariant, error) {
+	r, err := requestOf(t, module, v)
 	if err != nil {
-		return "", fmt.Errorf("look at cicc: %w", err)
+		return compiledVariant{}, err
 	}
-	return cache.HashOf("variant 2", t.Input, id, strings.Join(call.Template(), "\x00"), t.Module,
-		v.entry, strings.Join(signature, ","), v.String(), cache.OwnKey()), nil
+	if _, known := memoVariant.Get(b.Store, r.variantKey()); !known && b.mode.drafts() {
+		m, err := b.made(ctx, r, true)
+		if err == nil || ctx.Err() != nil {
+			return m, err
+		}
+		b.Log.Debug().Err(err).Msg("a candidate is compiled from the whole text")
+	}
+	m, err := b.made(ctx, r, false)
+	if err == nil {
+		b.distrust(r, m)
+	}
+	return m, err
 }
 
-// recallVariant finds a variant that was made before, or why there is none.
-func (b *Workbench) recallVariant(key string) (m compiledVariant, ok bool, err error) {
-	return b.recallMemo(memoVariant, key)
-}
-
-func (b *Workbench) recallMemo(kind cache.Memos[keptVariant], key string) (m compiledVariant,
-	ok bool, err error) {
-	if m, ok := b.variants[key]; ok {
-		return m, true, nil
+// made gives a variant, or why there is none, as it was kept or by cicc; sliced: a draft of it.
+func (b *Workbench) made(ctx context.Context, r request, sliced bool) (m compiledVariant,
+	err error) {
+	memo, key := memoVariant, r.variantKey()
+	if sliced {
+		memo = memoDraft
 	}
-	kept, ok := kind.Get(b.Store, key)
-	if !ok {
-		return compiledVariant{}, false, nil
+	memory := string(memo) + " " + key
+	if m, ok := b.variants[memory]; ok { // several attempts at a build ask for it
+		return m, nil
 	}
-	if kept.Error != "" {
-		return compiledVariant{}, true, errors.New(kept.Error)
-	}
-	content, err := b.Store.Object(kept.PTX)
+	kept, err := recall(ctx, b.Store, b.flights, memo, key, func(k keptVariant) bool {
+		return b.Store.HasObject(k.PTX)
+	}, func() (k keptVariant, err error) {
+		if m, err = b.compileVariant(ctx, r, sliced); err != nil {
+			return k, err
+		}
+		k.Normal = m.normal
+		k.PTX, err = b.Store.PutObject(m.module.Bytes())
+		return k, err
+	})
 	if err != nil {
-		return compiledVariant{}, false, nil
+		return compiledVariant{}, err
 	}
-	if m.module, err = ptx.Parse(content); err != nil {
-		return compiledVariant{}, false, nil
+	if m.module == nil {
+		content, err := b.Store.Object(kept.PTX)
+		if err != nil {
+			return m, err
+		}
+		if m.module, err = ptx.Parse(content); err != nil {
+			return m, fmt.Errorf("read the variant's PTX: %w", err)
+		}
 	}
-	m.normal = kept.Normal
-	b.remember(key, m)
-	return m, true, nil
+	m.normal, m.draft = kept.Normal, sliced
+	b.remember(memory, m)
+	return m, nil
 }
 
 // remember keeps a variant for as long as the workbench works.
@@ -121,115 +181,47 @@ func (b *Workbench) remember(key string, m compiledVariant) {
 	b.variants[key] = m
 }
 
-// keepVariant keeps a variant, or why there is none. It is made again if it can't be kept.
-func (b *Workbench) keepVariant(key string, m compiledVariant, err error) {
-	if err == nil {
-		b.remember(key, m)
-	}
-	b.keepMemo(memoVariant, key, m, err)
-}
-
-func (b *Workbench) keepMemo(kind cache.Memos[keptVariant], key string, m compiledVariant,
-	err error) {
-	kept := keptVariant{Normal: m.normal}
-	if err != nil {
-		kept.Error = err.Error()
-	} else if kept.PTX, err = b.Store.PutObject(m.module.Bytes()); err != nil {
-		b.Log.Warn().Err(err).Msg("a variant is not kept")
-		return
-	}
-	kind.Put(b.Store, key, kept)
-}
-
-// variant gives the PTX of the translation with one kernel changed in the source.
-func (b *Workbench) variant(ctx context.Context, t *record.Translation, module *ptx.Module,
-	v variantOf) (compiledVariant, error) {
-	if t == nil {
-		return compiledVariant{}, errNoSource
-	}
-	f := module.Entry(v.entry)
-	if f == nil {
-		return compiledVariant{}, fmt.Errorf("no kernel %s in the PTX", v.entry)
-	}
-	call, err := toolcmd.ReadCicc(t.Args)
-	if err != nil {
-		return compiledVariant{}, err
-	}
-	signature := source.Signature(f)
-	key, err := variantKey(t, call, signature, v)
-	if err != nil {
-		return compiledVariant{}, err
-	}
-	if m, ok, err := b.recallVariant(key); ok {
-		return m, err
-	}
-	d := draft{t, module, call, signature, v, key}
-	if b.mode.drafts() {
-		m, err := b.drafted(ctx, d)
-		if !errors.As(err, new(draftless)) || ctx.Err() != nil {
+// compileVariant makes a variant, from the whole text or from the kernel's slice of it.
+func (b *Workbench) compileVariant(ctx context.Context, r request,
+	sliced bool) (m compiledVariant, err error) {
+	if sliced {
+		if err := b.trusted(ctx, r); err != nil {
 			return m, err
 		}
-		b.Log.Debug().Err(err).Msg("a candidate is compiled from the whole text")
 	}
-	return b.wholeVariant(ctx, d)
-}
-
-// wholeVariant is variant where nothing is kept, from the whole text.
-func (b *Workbench) wholeVariant(ctx context.Context, d draft) (compiledVariant, error) {
-	return once(ctx, b.flights, d.key, func() (compiledVariant, bool, error) {
-		return b.recallVariant(d.key)
-	}, func() (compiledVariant, error) {
-		m, err := b.compileVariant(ctx, d, false)
-		if err != nil && (ctx.Err() != nil || transient(err)) {
-			return compiledVariant{}, err
-		}
-		b.keepVariant(d.key, m, err)
-		b.distrust(d, m)
+	unit, err := b.unit(r.t.Input)
+	if err != nil {
 		return m, err
-	})
+	}
+	text, err := unit.Rewrite(r.v.entry, r.v.terms, source.Options{Signature: r.signature,
+		Alone: r.v.alone, NeverHolds: r.v.never})
+	if err != nil {
+		return m, err
+	}
+	if err := r.v.refused(unit, r.module, r.signature); err != nil {
+		return m, err
+	}
+	read, err := b.ofText(ctx, r, text, sliced)
+	if err != nil {
+		return m, err
+	}
+	if m.module, err = b.oneSet(unit, r.module, read, r.v); err != nil {
+		return m, err
+	}
+	m.normal = normalOf(m.module, r.v.entry)
+	return m, nil
 }
 
-// compileVariant makes a variant, from the whole text or from the kernel's slice of it.
-func (b *Workbench) compileVariant(ctx context.Context, d draft, sliced bool) (compiledVariant,
-	error) {
-	var none compiledVariant
-	unit, err := b.unit(d.t.Input)
-	if err != nil {
-		return none, err
-	}
-	text, err := unit.Rewrite(d.v.entry, d.v.terms, source.Options{Signature: d.signature,
-		Alone: d.v.alone, NeverHolds: d.v.never})
-	if err != nil {
-		return none, err
-	}
-	if err := d.v.refused(unit, d.module, d.signature); err != nil {
-		return none, err
-	}
-	read, err := b.ofText(ctx, d, text, sliced)
-	m := compiledVariant{draft: sliced}
-	if err == nil {
-		m.module, err = b.oneSet(unit, d.module, read, d.v)
-	}
-	switch {
-	case err == nil:
-		m.normal = normalOf(m.module, d.v.entry)
-		return m, nil
-	case sliced:
-		return none, draftless{err}
-	}
-	return none, err
-}
-
-// ofText is what cicc makes of the text in which a variant is carried out.
-func (b *Workbench) ofText(ctx context.Context, d draft, text []byte, sliced bool) (*ptx.Module,
-	error) {
+// ofText is what cicc makes of a text, or of the kernel's slice of it.
+func (b *Workbench) ofText(ctx context.Context, r request, text []byte,
+	sliced bool) (*ptx.Module, error) {
 	if sliced {
 		var err error
-		if text, err = source.Slice(text, d.v.entry); err != nil {
+		if text, err = source.Slice(text, r.v.entry); err != nil {
 			return nil, err
 		}
 	}
-	content, err := b.cicc(ctx, d.t, d.call, text, d.v.entry)
+	content, err := b.cicc(ctx, r.t, r.call, text, r.v.entry)
 	if err != nil {
 		return nil, err
 	}

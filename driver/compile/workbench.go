@@ -299,7 +299,8 @@ func (b *Workbench) try(ctx context.Context, j *job.Job, t *record.Translation, 
 	if err != nil || len(bad) > 0 {
 		return nil, bad, err
 	}
-	text, argv := whole.Bytes(), append([]string(nil), p.flags...)
+	text := whole.Bytes()
+	var argv []string
 	if b.mode.oneKernel() && !j.Call.Reloc && len(module.Entries()) > 1 {
 		// A candidate is one kernel. ptxas makes the same code of it without the others (compared
 		// for 12.4, 13.0 and 13.5).
@@ -364,7 +365,7 @@ func (b *Workbench) telling(j *job.Job, flags []string) []string {
 // keptCode is the memo of what ptxas made of a text.
 type keptCode struct{ Cubin, Messages string }
 
-const memoCode cache.Memos[keptCode] = "code"
+const memoCode cache.Memos[keptOf[keptCode]] = "code"
 
 // assemble runs ptxas on a text, with a job's options and some more. For the tuner it is kept: who
 // compiles as a build what was a draft has the text of the candidate.
@@ -377,26 +378,21 @@ func (b *Workbench) assemble(ctx context.Context, j *job.Job, text []byte,
 	if err != nil {
 		return nil, "", fmt.Errorf("look at ptxas: %w", err)
 	}
-	key := cache.HashOf("code 1", string(text), id, strings.Join(j.Call.Template(), "\x00"),
+	key := cache.HashOf("code 2", string(text), id, strings.Join(j.Call.Template(), "\x00"),
 		strings.Join(more, "\x00"))
-	var kept keptCode
-	content, err = once(ctx, b.flights, string(memoCode)+" "+key, func() ([]byte, bool, error) {
-		var ok bool
-		if kept, ok = memoCode.Get(b.Store, key); !ok {
-			return nil, false, nil
+	made := []byte(nil)
+	kept, err := recall(ctx, b.Store, b.flights, memoCode, key, func(k keptCode) bool {
+		return b.Store.HasObject(k.Cubin)
+	}, func() (k keptCode, err error) {
+		if made, k.Messages, err = b.assembled(ctx, j, text, more); err == nil {
+			k.Cubin, err = b.Store.PutObject(made)
 		}
-		content, err := b.Store.Object(kept.Cubin)
-		return content, err == nil, nil
-	}, func() (content []byte, err error) {
-		if content, kept.Messages, err = b.assembled(ctx, j, text, more); err != nil {
-			return nil, err
-		}
-		if kept.Cubin, err = b.Store.PutObject(content); err == nil {
-			memoCode.Put(b.Store, key, kept)
-		}
-		return content, nil
+		return k, err
 	})
-	return content, kept.Messages, err
+	if err == nil && made == nil {
+		made, err = b.Store.Object(kept.Cubin)
+	}
+	return made, kept.Messages, err
 }
 
 // assembled is assemble where nothing is kept.
@@ -445,7 +441,7 @@ func (b *Workbench) check(t *record.Translation, module *ptx.Module, p *plan,
 		was := std[i]
 		r, changed := recipes[k.Name]
 		switch {
-		case len(p.flags) == 0 && (!changed || r.HasSecond()):
+		case !changed || r.HasSecond():
 			if k.Registers != was.Registers || k.Stack != was.Stack || k.Shared != was.Shared {
 				return nil, nil, fmt.Errorf(
 					"%s should be unchanged, but has %d registers, %d bytes of stack and %d of shared memory; nvcc's own has %d, %d, %d",
@@ -457,17 +453,8 @@ func (b *Workbench) check(t *record.Translation, module *ptx.Module, p *plan,
 			if reason == nil {
 				reason = keepsWait(module, k.Name, content, k.Name)
 			}
-			if reason == nil {
-				break
-			}
-			if changed {
+			if reason != nil {
 				bad[k.Name] = reason
-				break
-			}
-			for name, r := range recipes { // a flag for the whole file does that
-				if !rewrite.At(r, rewrite.Flag).IsDefault() {
-					bad[name] = fmt.Errorf("%s: %w", k.Name, reason)
-				}
 			}
 		}
 	}

@@ -146,11 +146,6 @@ func TestCheck(t *testing.T) {
 	}, "maxnreg=64"); err == nil || !strings.Contains(err.Error(), "_Z1bPfi should be unchanged") {
 		t.Errorf("another kernel changed: %+v, %v", out, err)
 	}
-	// Flags are for the whole file.
-	if out, err = build(func([]cache.Kernel) {}, "ptxas=-O1"); err != nil || out.Content != nil ||
-		len(out.Refused) != 1 {
-		t.Errorf("a flag that one of three kernels wants: %+v, %v", out, err)
-	}
 }
 
 // TestToolsTemporaryFiles: what a tool that was killed leaves behind lies in the scratch folder,

@@ -86,9 +86,6 @@ func (kn *Known) banned(kernel, identity string) []string {
 			}
 		}
 	}
-	if slices.Contains(levers, recipe.Second) { // it makes spec's entries, in another way
-		levers = append(levers, recipe.Known)
-	}
 	slices.Sort(levers)
 	return slices.Compact(levers)
 }

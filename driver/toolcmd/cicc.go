@@ -109,18 +109,6 @@ func (c *Cicc) Outputs() []string {
 	return out
 }
 
-// And gives the command with more options at its end.
-func (c *Cicc) And(more ...string) *Cicc {
-	longer := *c
-	longer.Args = append(slices.Clone(c.Args), more...)
-	return &longer
-}
-
-// Has tells whether one of some words stands in the command.
-func (c *Cicc) Has(words ...string) bool {
-	return slices.ContainsFunc(c.Args, func(a string) bool { return slices.Contains(words, a) })
-}
-
 // ModuleFile is the name of the file with the module id, in the folder of Elsewhere.
 const ModuleFile = "module_id"
 

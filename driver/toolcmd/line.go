@@ -16,7 +16,7 @@ import (
 // A Line is one command line of nvcc, read.
 type Line struct {
 	Query      bool // prints something and compiles nothing: --version, --dryrun, -E, -M, ...
-	Shows      bool // prints its steps' commands: -v
+	Shows      bool // prints its steps' commands, or what they take: -v, --fdevice-time-trace
 	Prefix     bool // has a prefix of the user's own for one of our steps
 	HostPrefix bool // has one for the host compiler
 	Steps      bool // can have one of our steps
@@ -40,7 +40,7 @@ type Line struct {
 // What is made of nvcc's options.
 const (
 	lineQuery    does = iota + 1 // nvcc compiles nothing that we have a step in
-	lineShows                    // it prints its steps' commands
+	lineShows                    // it prints its steps' commands, or what they take
 	lineKeeps                    // it keeps files between the steps
 	linePhase                    // the last phase
 	linePrefix                   // puts words in front of one of our steps
@@ -72,7 +72,8 @@ var lineTable = sync.OnceValue(func() *table {
 		device-stack-protector compress-mode frandom-seed sanitize fdevice-sanitize
 		version-ident/dQ device-entity-has-hidden-visibility tile-preview fmax-errors
 		tool-name options-file/optf brief-diagnostics/brief-diag static-global-template-stub`)
-	t.add(option{value: true, does: lineSide}, `dependency-output/MF time fdevice-time-trace`)
+	t.add(option{value: true, does: lineSide}, `dependency-output/MF time`)
+	t.add(option{value: true, does: lineShows}, `fdevice-time-trace`)
 	t.add(option{value: true, does: linePassed}, `
 		compiler-options/Xcompiler linker-options/Xlinker archive-options/Xarchive
 		cicc-options/Xcicc cudafe-options/Xcudafe ptxas-options/Xptxas fatbin-options/Xfatbin

@@ -44,7 +44,7 @@ var ptxasTable = sync.OnceValue(func() *table {
 		Ofast-compile/Ofc enable-func-clone-sc`)
 	t.add(option{value: true, does: ptxasPrints}, `split-compile`)
 	t.add(option{value: true, does: ptxasAside}, `
-		options-file/optf input-as-string/ias entry/e apply-controls fdevice-time-trace`)
+		options-file/optf input-as-string/ias entry/e apply-controls`)
 	t.add(option{}, `
 		compile-only/c device-debug/g disable-optimizer-constants/disable-optimizer-consts
 		dont-merge-basicblocks/no-bb-merge extensible-whole-program/ewp legacy-bar-warp-wide-behavior
@@ -151,18 +151,6 @@ func (c *Ptxas) With(in, out string) []string {
 	args[c.in] = in
 	args[c.out] = c.Args[c.out][:c.outAt] + out
 	return args
-}
-
-// Last gives the arguments with more flags, and input and output, under other names, at the end: an
-// order that compiler caches understand, too.
-func (c *Ptxas) Last(in, out string, more []string) []string {
-	var args []string
-	for i, a := range c.Args {
-		if i != c.in && i != c.out && (c.outAt > 0 || i != c.out-1) {
-			args = append(args, a)
-		}
-	}
-	return append(append(args, more...), in, "-o", out)
 }
 
 // Placeholders of input and output in recorded arguments.

@@ -13,6 +13,7 @@ import (
 
 	"gnvcc/cache"
 	"gnvcc/driver/record"
+	"gnvcc/driver/toolcmd"
 	"gnvcc/sim/cubin"
 	"gnvcc/sim/fatbin"
 )
@@ -26,6 +27,7 @@ type Code struct {
 	Built  []cache.Assembly
 	Linked bool // it was linked on the device
 
+	compiled    bool // by that link, of code in which there are no recipes (-dlto)
 	relocatable bool
 }
 
@@ -37,7 +39,7 @@ func (c Code) Own() bool {
 				return false
 			}
 		}
-		return len(c.Built) > 0
+		return len(c.Built) > 0 || c.compiled
 	}
 	return slices.ContainsFunc(c.Built, plain)
 }
@@ -126,7 +128,7 @@ func read(store *cache.Store, ix *record.Index, r io.ReaderAt, size int64,
 		c.Built = ix.Holding(code, whole)
 		if l, ok := ix.Link(whole); ok && links {
 			c.Linked = true
-			c.Built, err = inputs(store, ix, l)
+			c.Built, c.compiled, err = inputs(store, ix, l)
 		}
 		out = append(out, c)
 		return err
@@ -134,21 +136,26 @@ func read(store *cache.Store, ix *record.Index, r io.ReaderAt, size int64,
 	return out, n, err
 }
 
-// inputs gives what is on record of what went into a device link; none where an input is not.
-func inputs(store *cache.Store, ix *record.Index, l cache.Link) ([]cache.Assembly, error) {
-	var out []cache.Assembly
+// inputs gives what is on record of what went into a device link; none where an input is not, or
+// where the link itself compiled all of it (lto).
+func inputs(store *cache.Store, ix *record.Index, l cache.Link) (out []cache.Assembly, lto bool,
+	err error) {
+	call, err := toolcmd.ReadNvlink(l.Args)
+	if err != nil {
+		return nil, false, nil
+	}
 	for _, in := range l.Inputs {
 		content, err := store.Object(in.Object)
 		if err != nil {
-			return nil, nil // it was not kept, or trimmed since
+			return nil, false, nil // it was not kept, or trimmed since
 		}
 		all, _, err := read(store, ix, bytes.NewReader(content), int64(len(content)), false)
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
 		for _, c := range all {
 			if len(c.Built) == 0 {
-				return nil, nil
+				return nil, false, nil
 			}
 			at := 0
 			for i, a := range c.Built { // of two ways to one code, the one without recipes
@@ -160,7 +167,7 @@ func inputs(store *cache.Store, ix *record.Index, l cache.Link) ([]cache.Assembl
 			out = append(out, c.Built[at])
 		}
 	}
-	return out, nil
+	return out, call.LTO && len(out) == 0, nil
 }
 
 // bare leaves out what is in a file twice: with -rdc=true a program holds the relocatable code that

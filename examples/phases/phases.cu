@@ -1,9 +1,8 @@
-// A loop that ptxas may not unroll: sines of large arguments.
+// A loop that nobody wrote: sines of large arguments.
 //
 // The phase of a carrier of some gigahertz after some hours is a number of 1e13 and more. CUDA's sinf is fast up to 1e5; beyond that it multiplies the argument
 // by 2/pi to 192 bits, in a loop of six turns, which the compiler's front end marks "nounroll" to keep code small for what is rare. Here it is
-// all there is to do. The mark stands in the PTX and nobody wrote it: without it ptxas makes the six turns one piece, whose table of digits is in
-// constants. The same bits come out. In examples/plaincopy taking such marks out brings nothing.
+// all there is to do.
 #include "example.h"
 
 __global__ void mix(const float *__restrict__ frequency, float *__restrict__ out, int channels, int samples, float begin) {

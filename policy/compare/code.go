@@ -137,7 +137,7 @@ func (k *Kernel) predict(machine *units.Machine) {
 	if err1 != nil || err2 != nil {
 		return
 	}
-	ranked, err := predict.Rank(predict.Candidate{Run: was}, []predict.Candidate{{Run: is}}, nil)
+	ranked, err := predict.Rank(predict.Candidate{Run: was}, []predict.Candidate{{Run: is}})
 	if err == nil && ranked[0].Err == nil {
 		k.Predicted = ranked[0].Time
 	}

@@ -77,8 +77,8 @@ func TestTurns(t *testing.T) {
 	of := func(s *session, either bool) (Measured, error) {
 		x := &turns{before: Loaded{Kernel: &policy.Kernel{Name: "k", Writes: "f32"}},
 			after: Loaded{Kernel: &policy.Kernel{Name: "k"}}, rule: stats.Standard}
-		x.Tune(context.Background(), &profile.Launch{Either: either}, s)
-		return x.out, x.err
+		err := x.compare(context.Background(), &profile.Launch{Either: either}, s)
+		return x.out, err
 	}
 	for _, c := range []struct {
 		name           string

@@ -104,8 +104,13 @@ func (b *Bench) Run(ctx context.Context, m *capture.Manifest, before, after Load
 	}
 	defer u.Close()
 	t := &turns{before: before, after: after, rule: stats.Standard}
+	v := replay.Visit{Search: func(ctx context.Context, l *profile.Launch, s profile.Session) bool {
+		t.err = t.compare(ctx, l, s)
+		t.done = t.err == nil
+		return false
+	}, Alone: func(_ *profile.Launch, reason string) { t.err = errors.New(reason) }}
 	o := replay.Options{Program: b.Replayer, Agent: b.Agent, Log: b.Say, Scratch: folder.Path}
-	out, err := tuner.ThisGPU(b.GPU).Replay(ctx, o, u, t, 1, nil)
+	out, err := tuner.ThisGPU(b.GPU).Replay(ctx, o, u, v)
 	switch {
 	case err != nil:
 		return nil, err
@@ -117,29 +122,13 @@ func (b *Bench) Run(ctx context.Context, m *capture.Manifest, before, after Load
 	return &t.out, nil
 }
 
-// turns is the decider of one such replay.
+// turns compares both builds in one replay.
 type turns struct {
 	before, after Loaded
 	rule          stats.Rule
 	out           Measured
 	err           error
 	done          bool
-}
-
-func (t *turns) Start(*profile.Process)                 {}
-func (t *turns) End(*profile.Process, profile.Summary)  {}
-func (t *turns) Launch(*profile.Launch) profile.Verdict { return profile.Verdict{Tune: true} }
-
-func (t *turns) LeftAlone(_ *profile.Launch, reason string) profile.Verdict {
-	t.err = errors.New(reason)
-	return profile.Verdict{}
-}
-
-// Tune compares.
-func (t *turns) Tune(ctx context.Context, l *profile.Launch, s profile.Session) profile.Verdict {
-	t.err = t.compare(ctx, l, s)
-	t.done = t.err == nil
-	return profile.Verdict{}
 }
 
 func (t *turns) compare(ctx context.Context, l *profile.Launch, s profile.Session) error {

@@ -94,8 +94,8 @@ func (p *Pair) restore(ctx context.Context, s Search, k *Kernel,
 	}
 	defer folder.Remove()
 	on := &restoring{Compiler: c, past: s.Past}
-	run := search.NewTuner(ctx, s.Options, on, on, tuner.Memos{Store: p.Sides[1]}, policy.Silent{})
-	t := &tuner.ReplaySearch{Captures: s.Captures, Tuner: run, Kernel: on.Kernel, Replayer: s.Replayer,
+	run := search.NewRun(ctx, s.Options, on, on, tuner.Memos{Store: p.Sides[1]}, policy.Silent{})
+	t := &tuner.ReplaySearch{Captures: s.Captures, Run: run, Kernel: on.Kernel, Replayer: s.Replayer,
 		Agent: s.Agent, Scratch: folder.Path, GPU: s.GPU, Budget: budget,
 		Say: on.say}
 	t.Search(ctx, t.Jobs(list, total))

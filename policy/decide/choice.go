@@ -78,8 +78,7 @@ const mostEntries, mostSingle = 5, 8
 func merged(winners []recipe.Recipe) []recipe.Recipe {
 	var single []recipe.Recipe
 	for _, r := range winners {
-		if entries, err := r.Entries(); err == nil && len(entries) == 1 && fileTerms(r) == "" &&
-			len(single) < mostSingle {
+		if entries, err := r.Entries(); err == nil && len(entries) == 1 && len(single) < mostSingle {
 			single = append(single, entries[0])
 		}
 	}
@@ -165,14 +164,4 @@ func (c *Config) weightOf(ns float64) float64 {
 		return c.Seconds * 1e9
 	}
 	return float64(max(c.Count, 1)) * math.Max(ns, 1)
-}
-
-// choose returns the best choice with just these flags, nil if there is none.
-func choose(choices []choice, flags string) *choice {
-	for i := range choices {
-		if fileTerms(choices[i].recipe) == flags {
-			return &choices[i]
-		}
-	}
-	return nil
 }

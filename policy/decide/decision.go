@@ -17,7 +17,7 @@ import (
 
 // decide writes a kernel's decision down; nil if nothing was measured and nothing can be said that
 // is not known already.
-func (t *Run) decide(k *Findings, choices []choice, flags string) *cache.Decision {
+func (t *Run) decide(k *Findings, choices []choice) *cache.Decision {
 	configs := k.measured()
 	d := &cache.Decision{Identity: k.Identity, Kernel: k.Name, Target: k.Target, For: k.For,
 		Time: t.Now()}
@@ -32,10 +32,9 @@ func (t *Run) decide(k *Findings, choices []choice, flags string) *cache.Decisio
 		return d
 	}
 	all := append(configs, k.earlier(t)...)
-	ch := choose(choices, flags)
 	var chosen recipe.Recipe
-	if ch != nil {
-		chosen = ch.recipe
+	if len(choices) > 0 {
+		chosen = choices[0].recipe
 		d.Recipe, d.Exactness = chosen.String(), rewrite.ExactnessOf(chosen).String()
 		if e := t.error(k, configs, chosen); e != (policy.Error{}) {
 			d.Exactness = rewrite.Approximate.String()
@@ -44,10 +43,10 @@ func (t *Run) decide(k *Findings, choices []choice, flags string) *cache.Decisio
 		if note := k.among(chosen, all); note != "" {
 			d.Evidence.Note = strings.TrimPrefix(d.Evidence.Note+"; "+note, "; ")
 		}
-	} else if len(choices) == 0 {
+	} else {
 		d.Evidence.Note = k.withheld
 	}
-	if why := k.passed(all, chosen, flags); why != "" {
+	if why := k.passed(all, chosen); why != "" {
 		d.Evidence.Note = strings.TrimPrefix(d.Evidence.Note+"; "+why, "; ")
 	}
 	for _, c := range all {
@@ -63,7 +62,7 @@ func (t *Run) decide(k *Findings, choices []choice, flags string) *cache.Decisio
 		if c.Launch != nil {
 			l.Values = constants(&k.Kernel, c.Launch)
 		}
-		if tr := c.figure(&k.Kernel, chosen); tr != nil && ch != nil {
+		if tr := c.figure(&k.Kernel, chosen); tr != nil && len(choices) > 0 {
 			if tr.Build.Registers > d.Evidence.Chosen.Registers || tr.Build.Registers > 0 &&
 				d.Evidence.Chosen == k.Default {
 				d.Evidence.Chosen = tr.Build // of several entries the one with the most registers
@@ -88,7 +87,7 @@ func (t *Run) decide(k *Findings, choices []choice, flags string) *cache.Decisio
 		}
 	}
 	d.Evidence.Normals = normals(all, chosen)
-	d.Evidence.Names, d.Evidence.Stride = k.ArgumentNames(chosen), k.Stride
+	d.Evidence.Names = k.ArgumentNames(chosen)
 	d.Evidence.Outvoted = k.Outvoted(chosen)
 	return d
 }

@@ -1,5 +1,5 @@
 // Package decide says what is believed of each kernel when all that a run found is in: which
-// recipes are eligible over all configurations, which flags all kernels of a file can have, and the
+// recipes are eligible over all configurations, and the
 // decision with its evidence. When a comparison is believed at all is policy/stats' business.
 //
 // policy/search fills the findings in and calls it; policy/tuner reads results and lets a judge
@@ -7,6 +7,6 @@
 //
 // Files: findings.go what a run found, notebook.go how that outlives the run, admit.go what may be
 // measured and what is taken in a winner's place, settle.go the kernels of a run, choice.go
-// eligible recipes, flags.go flags for a whole file, decision.go what is written down,
+// eligible recipes, decision.go what is written down,
 // unmeasured.go launches that nobody measured, judge.go and degree.go approximation within a bound.
 package decide

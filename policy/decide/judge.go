@@ -68,7 +68,7 @@ func Choose(sizes []int, bound float64, try func(selection []int) (float64, erro
 
 // judged fills in what a judge chooses from: the decision with the same bits, and those without,
 // slowest first.
-func (t *Run) judged(r *Result, k *Findings, choices []choice, flags string) {
+func (t *Run) judged(r *Result, k *Findings, choices []choice) {
 	var exact, off []choice
 	for _, ch := range choices {
 		if Approximates(ch.recipe) || t.error(k, k.measured(), ch.recipe) != (policy.Error{}) {
@@ -77,16 +77,16 @@ func (t *Run) judged(r *Result, k *Findings, choices []choice, flags string) {
 			exact = append(exact, ch)
 		}
 	}
-	r.Decision = t.decide(k, exact, flags)
+	r.Decision = t.decide(k, exact)
 	r.Between = k.between
 	base := 0.0
-	if ch := choose(exact, flags); ch != nil {
-		base = ch.saved
+	if len(exact) > 0 {
+		base = exact[0].saved
 	}
 	for _, ch := range off { // the best first
-		if fileTerms(ch.recipe) == flags && ch.saved > base {
+		if ch.saved > base {
 			r.Saves = max(r.Saves, ch.saved-base)
-			if d := t.decide(k, []choice{ch}, flags); d != nil {
+			if d := t.decide(k, []choice{ch}); d != nil {
 				r.Approximate = append(r.Approximate, *d)
 			}
 		}

@@ -15,8 +15,8 @@ const worthSaying = 0.03
 
 // passed says of the candidate that took least time, over all configurations, why another one was
 // chosen, "" where none took clearly less or the reason stands with it (it was refused; on fresh
-// samples it was no better). flags are those of the file.
-func (k *Findings) passed(all []*Config, chosen recipe.Recipe, flags string) string {
+// samples it was no better).
+func (k *Findings) passed(all []*Config, chosen recipe.Recipe) string {
 	var best *policy.Trial
 	least := (1 - worthSaying) * k.over(all, chosen, chosen)
 	for _, c := range all {
@@ -32,14 +32,10 @@ func (k *Findings) passed(all []*Config, chosen recipe.Recipe, flags string) str
 	if best == nil {
 		return ""
 	}
-	why := best.Open
-	if f := fileTerms(best.Recipe); why == "" && f != "" && f != flags {
-		why = fmt.Sprintf("%s is for all kernels of the file, and does not suit them all", f)
-	}
-	if why == "" {
+	if best.Open == "" {
 		return ""
 	}
-	return fmt.Sprintf("%s took %.2f of the time where it was tried, but %s", best.Text, least, why)
+	return fmt.Sprintf("%s took %.2f of the time where it was tried, but %s", best.Text, least, best.Open)
 }
 
 // over is the part of the default's time that a recipe takes over all configurations; where it was

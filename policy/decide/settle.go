@@ -18,9 +18,6 @@ import (
 // Better on one of them at least, Harmful (more than 1 % slower) on none, and refused on none. Of
 // these the one that saves most time. Where guards did not hold for some launches (their arguments
 // varied), those count with the plain copy's time.
-//
-// Flags of ptxas are the whole file's: a recipe with them is eligible only if every other kernel of
-// the file is known and chooses the same flags.
 
 // A Result is one kernel as a run left it.
 type Result struct {
@@ -56,23 +53,19 @@ type Run struct {
 
 // Settle decides on every kernel. Results come in the kernels' order.
 func (t *Run) Settle() []Result {
-	eligible := map[*Findings][]choice{}
-	for _, k := range t.Kernels {
-		if k.Alone == "" && k.Lost == "" {
-			eligible[k] = t.eligible(k)
-		}
-	}
-	t.indifferent(eligible)
-	flags := t.fileFlags(eligible)
 	var out []Result
 	for _, k := range t.Kernels {
 		r := Result{Kernel: k.Kernel, Device: k.Device, Lost: k.Lost, Alone: k.leftAlone()}
 		k.between = nil
 		if k.Lost == "" && k.Identity != "" {
+			var eligible []choice
+			if k.Alone == "" {
+				eligible = t.eligible(k)
+			}
 			if t.Options.Judged {
-				t.judged(&r, k, eligible[k], flags[k.File])
+				t.judged(&r, k, eligible)
 			} else {
-				r.Decision = t.decide(k, eligible[k], flags[k.File])
+				r.Decision = t.decide(k, eligible)
 				r.Between = k.between
 			}
 			r.Unheld = k.unheld()

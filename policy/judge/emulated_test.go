@@ -128,7 +128,7 @@ func TestReplayedCheats(t *testing.T) {
 			e.start = e.run(profile.Original) // it was launched before
 			e.start = trimmed(e.start, len(m.Buffers()))
 			on := &Replayed{Path: path, Kernel: "k", Variables: []cubin.Global{{Name: "done", Size: 4}}}
-			on.Tune(context.Background(), &profile.Launch{}, e)
+			on.Search(context.Background(), &profile.Launch{}, e)
 			want := c.unvaried
 			if vary {
 				want = c.how

@@ -8,6 +8,7 @@ import (
 
 	"gnvcc/policy/stats"
 	"gnvcc/profile"
+	"gnvcc/profile/replay"
 	"gnvcc/sim/cubin"
 )
 
@@ -15,7 +16,7 @@ import (
 // and this decides what is run there. Every run begins with the memory of the launch as it was
 // captured.
 
-// A Replayed is what an edit gave on one captured launch. It is a profile.Decider.
+// A Replayed is what an edit gave on one captured launch.
 type Replayed struct {
 	Path, Kernel string // the edit's cubin
 	Within       Within
@@ -31,36 +32,25 @@ type Replayed struct {
 	Speed   stats.Comparison // edit over original; no ratio: not timed
 }
 
-// Start is profile.Decider's.
-func (r *Replayed) Start(*profile.Process) {}
-
-// End is profile.Decider's.
-func (r *Replayed) End(*profile.Process, profile.Summary) {}
-
-// Launch is profile.Decider's.
-func (r *Replayed) Launch(l *profile.Launch) profile.Verdict {
-	if l.LeaveAlone != "" {
-		r.refuse(Refused, "the launch can't be repeated: "+l.LeaveAlone)
-		return profile.Verdict{}
-	}
-	return profile.Verdict{Tune: true}
+// Visit is what is done in the replay of the launch.
+func (r *Replayed) Visit() replay.Visit {
+	return replay.Visit{Search: r.Search, Vary: r.Vary, Alone: r.alone,
+		Variations: []int{1, 2, 3, 4, 5, 6, 7, 8}}
 }
 
-// LeftAlone is profile.Decider's.
-func (r *Replayed) LeftAlone(_ *profile.Launch, reason string) profile.Verdict {
+func (r *Replayed) alone(_ *profile.Launch, reason string) {
 	r.refuse(Refused, "the launch can't be repeated: "+reason)
-	return profile.Verdict{}
 }
 
 func (r *Replayed) refuse(how, why string) {
 	r.Done, r.How, r.Equal, r.Why = true, how, false, why
 }
 
-// Tune is profile.Decider's: on the launch as it was captured.
-func (r *Replayed) Tune(_ context.Context, l *profile.Launch, s profile.Session) profile.Verdict {
+// Search compares on the launch as it was captured; false: nothing is left to be compared.
+func (r *Replayed) Search(_ context.Context, l *profile.Launch, s profile.Session) bool {
 	r.Verdict = Verdict{How: Same, Equal: true, Where: "the captured launch " + l.Capture}
 	r.judge(s, r.Timed)
-	return profile.Verdict{}
+	return r.Equal
 }
 
 // Vary compares on varied data; false: no more of it is wanted.

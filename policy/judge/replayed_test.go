@@ -92,10 +92,7 @@ func TestReplayed(t *testing.T) {
 	} {
 		r := &Replayed{Within: c.within, Numbers: c.numbers, Timed: true,
 			Variables: []cubin.Global{{Name: "done", Size: 1}}}
-		if !r.Launch(&profile.Launch{}).Tune {
-			t.Fatal("the launch is left alone")
-		}
-		r.Tune(context.Background(), &profile.Launch{Capture: "a"}, &c.f)
+		r.Search(context.Background(), &profile.Launch{Capture: "a"}, &c.f)
 		if !r.Done || r.How != c.how || r.Equal != (c.how == Same || c.how == Near) ||
 			!strings.Contains(r.Why, c.why) {
 			t.Errorf("%s: %+v, want %s (%s)", c.name, r.Verdict, c.how, c.why)
@@ -108,11 +105,12 @@ func TestReplayed(t *testing.T) {
 		}
 	}
 	r := &Replayed{}
-	r.Tune(context.Background(), &profile.Launch{}, &fake{nothing: true})
+	r.Search(context.Background(), &profile.Launch{}, &fake{nothing: true})
 	if r.Changes || !r.Equal {
 		t.Errorf("an original that changes nothing: %+v", r)
 	}
-	if r = new(Replayed); r.Launch(&profile.Launch{LeaveAlone: "it prints"}).Tune || !r.Done || r.Equal {
+	r = new(Replayed)
+	if r.Visit().Alone(&profile.Launch{}, "it prints"); !r.Done || r.Equal {
 		t.Errorf("a launch that can't be repeated: %+v", r)
 	}
 }

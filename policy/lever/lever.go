@@ -41,7 +41,7 @@ type Lever struct {
 	// value.
 	Words func(k *policy.Kernel, t recipe.Term) string
 
-	// what a value costs: PTX and Flag a ptxas run (20 ms to 1 s), Source a cicc run more (0.3 to 3 s)
+	// what a value costs: PTX a ptxas run (20 ms to 1 s), Source a cicc run more (0.3 to 3 s)
 	Stage rewrite.Stage
 }
 

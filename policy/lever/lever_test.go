@@ -56,7 +56,7 @@ func TestLevers(t *testing.T) {
 
 // TestRecipesOfLevers: what the levers say is well formed, and rewrite takes it.
 func TestRecipesOfLevers(t *testing.T) {
-	k := sources(policy.Kernel{Name: "k", Loads: 4, Stores: 2, Ordered: 2, Divided: 1, NoUnrolls: 1,
+	k := sources(policy.Kernel{Name: "k", Loads: 4, Stores: 2, Ordered: 2,
 		Ptxas:   "13.0.88",
 		Default: cache.Build{Registers: 80, Spill: 16}})
 	k.Values = append(k.Values, source.Value{Name: "s.scale", Type: "float", Argument: 2, Bits: 32,

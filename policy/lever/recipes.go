@@ -31,11 +31,11 @@ func ForDynamic(r recipe.Recipe) bool {
 }
 
 // Of returns the lever of a recipe's only lever, or "" if it has several. A copy that only the host
-// tells from the kernel is none by itself, and neither is what shape needs of some kernels.
+// tells from the kernel is none by itself.
 func Of(r recipe.Recipe) string {
 	name := ""
 	for _, t := range r.Terms {
-		if t.HostOnly() || t.Lever == "index" {
+		if t.HostOnly() {
 			continue
 		}
 		if name != "" && t.Lever != name {
@@ -77,12 +77,6 @@ func Join(a, b recipe.Recipe) recipe.Recipe {
 		return r
 	}
 	for _, t := range b.Terms {
-		switch t.Lever { // one copy, in one of the two ways
-		case recipe.Second:
-			a = a.Without(recipe.Known)
-		case recipe.Known:
-			a = a.Without(recipe.Second)
-		}
 		a = a.With(t)
 	}
 	return a
@@ -157,7 +151,7 @@ func joinSpecs(a, b recipe.Recipe) (recipe.Recipe, bool) {
 	if len(host) == 0 {
 		return recipe.Recipe{}, false
 	}
-	out := Join(a.Without(recipe.Second, recipe.Known), b.Without(recipe.Second, recipe.Known))
+	out := Join(a.Without(recipe.Second), b.Without(recipe.Second))
 	if len(values) == 0 {
 		return out.With(host[len(host)-1]), true
 	}

@@ -16,7 +16,7 @@ import (
 // larger ones cost fewer starts, and in two dimensions the shape says which threads are one warp:
 // 16x16 reads two pieces of memory at a time, 32x8 one. Tried are the common sizes that divide the
 // launch's threads, in each dimension; all of them are entries with nvcc's own code, so that none
-// is compiled, or one where numbers have to be computed (index).
+// is compiled.
 //
 // A block's size acts on the same thing as register caps, throttling and bypassing: which warps are
 // resident. So its own values are measured alone, and where it meets the two that count blocks or a
@@ -48,25 +48,18 @@ var _ = register(Lever{
 		return "no other block divides its threads"
 	},
 	Around: shapesAround,
-	With:   []string{"index"},
 	Words: func(k *policy.Kernel, t recipe.Term) string {
 		return "blocks of " + strings.TrimSuffix(strings.TrimSuffix(t.Value, "x1"), "x1") + " threads"
 	},
 })
 
-func shapeTerm(b [3]int) recipe.Recipe { return blockTerm("shape", b) }
-
-func blockTerm(lever string, b [3]int) recipe.Recipe {
-	return Term(lever, fmt.Sprintf("%dx%dx%d", b[0], b[1], b[2]))
+func shapeTerm(b [3]int) recipe.Recipe {
+	return Term("shape", fmt.Sprintf("%dx%dx%d", b[0], b[1], b[2]))
 }
 
 // shaped is an entry of the kernel in other blocks.
 func (s *Situation) shaped(b [3]int) recipe.Recipe {
-	r := Join(spec(recipe.Second, ofKind(s.Values, policy.HostValue)), shapeTerm(b))
-	if s.Kernel.Numbered {
-		r = Join(r, blockTerm("index", s.Shape.Block))
-	}
-	return r
+	return Join(spec(recipe.Second, ofKind(s.Values, policy.HostValue)), shapeTerm(b))
 }
 
 const mostShapes = 24 // tried on one launch, those nearest in size first
@@ -193,7 +186,7 @@ func shapesAround(s *Situation, best policy.Trial) []recipe.Recipe {
 // withoutBlock returns a recipe for one copy that is compiled for a block or a grid, and for other
 // values too, without the former; false for any other recipe.
 func withoutBlock(r recipe.Recipe) (recipe.Recipe, bool) {
-	out, found := r.Without(recipe.Second, recipe.Known), false
+	out, found := r.Without(recipe.Second), false
 	for _, t := range r.Terms {
 		g, err := t.Guard()
 		if !t.IsSecond() {

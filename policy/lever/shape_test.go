@@ -220,27 +220,3 @@ func TestCombineKeepsWarps(t *testing.T) {
 		}
 	}
 }
-
-// TestNumberedShapes: a kernel that reads its own block's numbers has them computed, whatever block
-// it is launched in; and what is put around a winner keeps that.
-func TestNumberedShapes(t *testing.T) {
-	s := reshapable(t, [3]int{160, 1, 1}, [3]int{160, 1, 1})
-	s.Kernel.Numbered = true
-	got := levers()["shape"].Try(s)
-	if len(got) == 0 {
-		t.Fatal("nothing is tried")
-	}
-	for _, best := range got {
-		if Of(best) != "shape" {
-			t.Errorf("%s is of %q", best, Of(best))
-		}
-		for _, r := range append(shapesAround(s, policy.Trial{Recipe: best, Ratio: 0.8}), best) {
-			if rewrite.Index(r) != s.Shape.Block || rewrite.Shape(r) == s.Shape.Block {
-				t.Errorf("%s", r)
-			}
-			if err := rewrite.Check(r); err != nil {
-				t.Error(err)
-			}
-		}
-	}
-}

@@ -52,9 +52,6 @@ func copyWords(k *policy.Kernel, t recipe.Term) string {
 		return "a second entry"
 	}
 	text := "a second entry for launches with " + conditions(k, g)
-	if t.Lever == recipe.Known {
-		text += ", known to ptxas"
-	}
 	if !g.Own.IsDefault() {
 		text += " (" + Words(k, g.Own) + ")"
 	}
@@ -125,7 +122,7 @@ func specs(s *Situation, lever string) []recipe.Recipe {
 	add(block)
 	add(scalars, block, grid)
 	add(block, grid)
-	if len(aligned) > 0 && lever != recipe.Known {
+	if len(aligned) > 0 {
 		add(aligned) // without a block that is known it is the kernel's own code but for loads
 		add(scalars, block, aligned)
 	}
@@ -175,7 +172,7 @@ func specsAround(s *Situation, best policy.Trial, lever string) []recipe.Recipe 
 	}
 	for _, r := range unrolls("", 4, 1, 2, 8) {
 		if tr := s.Trial(r.String()); tr != nil && tr.Refused == "" && tr.Ratio < Combinable &&
-			!Has(best.Recipe, "unroll") && lever != recipe.Known {
+			!Has(best.Recipe, "unroll") {
 			out = append(out, Join(best.Recipe, r))
 		}
 	}

@@ -25,7 +25,7 @@ import (
 // reads a row of its own, between 0.5 and 2.4 where lanes read side by side. Each loop that can be
 // tiled is tried with some numbers of turns, and all of them together.
 //
-// A forest that was grown on made-up kernels (bench/tiles) says which of them are not worth a
+// A forest that was grown on made-up kernels (bench/predict) says which of them are not worth a
 // compile; it knows one GPU, and on others everything is tried. What it says of a kernel stands in
 // no decision.
 //
@@ -145,7 +145,7 @@ func predictedTile(s *Situation, t *tile.Tiling) (speed float64, known bool) {
 	return speed, true
 }
 
-// usualTiles is the median of the tiles that a thread works through in bench/tiles.
+// usualTiles is the median of the tiles that a thread works through in bench/predict.
 const usualTiles = 16
 
 // tileForest reads the forest, nil where it is not what this program knows.

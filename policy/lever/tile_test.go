@@ -12,7 +12,7 @@ import (
 // scattered loads, which pay, from such as don't; on a GPU that it does not know all is tried.
 func TestTileForest(t *testing.T) {
 	if tileForest() == nil {
-		t.Fatal("the forest can't be read: make it anew (bench/tiles)")
+		t.Fatal("the forest can't be read: make it anew (bench/predict)")
 	}
 	// each lane reads a row of its own, of which it uses all; lanes read side by side
 	rows := tile.Tiling{Loop: 0, Turns: 32, Bytes: 16896, Boxes: []tile.Box{{Reuse: 1,

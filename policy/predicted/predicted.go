@@ -193,7 +193,7 @@ func (k *Kernel) rank(base predict.Run, runs []predict.Run, candidates []predict
 		return err
 	}
 	k.Picture.Times = guessed.Times
-	k.Ranked, err = predict.Rank(predict.Candidate{Run: base}, candidates, nil)
+	k.Ranked, err = predict.Rank(predict.Candidate{Run: base}, candidates)
 	return err
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"gnvcc/cache"
 	"gnvcc/policy"
+	"gnvcc/policy/check"
 	"gnvcc/policy/lever"
 	"gnvcc/rewrite"
 	"gnvcc/rewrite/ptx"
@@ -285,6 +286,10 @@ func checked(e Entry) string {
 		return "exact by construction; same bits on " + on
 	case e.Decision.Exactness != rewrite.Checked.String():
 		return "within the bound on " + on
+	}
+	if why := check.Sentence(e.Decision.Evidence.Launches, e.Varied); why != "" &&
+		e.Decision.Evidence.Locked == nil {
+		on += " (" + why + ")"
 	}
 	return "same bits on " + on
 }

@@ -58,15 +58,11 @@ func reshaped(d *cache.Decision, r recipe.Recipe) string {
 	} else if now.Block[2] > 1 {
 		text = fmt.Sprintf("%dx%dx%d blocks", now.Block[0], now.Block[1], now.Block[2])
 	}
-	const warp, widest = 32, 16 // threads; bytes that one access has
+	const warp = 32
 	row := func(l cache.Launch) int { return min(warp, l.Block[0]) }
-	stride := d.Evidence.Stride
 	before, after := occupancy(d.Target, d.Evidence.Chosen, was),
 		occupancy(d.Target, d.Evidence.Chosen, now)
 	switch {
-	case row(now) != row(was) && stride > 0 && stride <= widest:
-		return fmt.Sprintf("%s: a warp reads %d consecutive bytes, not %d", text, row(now)*stride,
-			row(was)*stride)
 	case row(now) != row(was):
 		return fmt.Sprintf("%s: a warp has %d threads of a row, not %d", text, row(now), row(was))
 	case fullest(d.Target, was) > 1.05*fullest(d.Target, now):

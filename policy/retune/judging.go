@@ -527,14 +527,13 @@ func (j *Judging) replay(ctx context.Context, k *JudgedKernel, o *original, code
 		if err != nil {
 			return err
 		}
-		options := replay.Options{Program: j.replayer, Agent: j.agent, Vary: r.Vary,
-			Scratch: j.compiler.Folder(), Standby: j.standby, Limit: longestRun,
-			Worth: func() bool { return r.Done && r.Equal }}
+		options := replay.Options{Program: j.replayer, Agent: j.agent, Scratch: j.compiler.Folder(),
+			Standby: j.standby, Limit: longestRun}
 		if more := n+1 < len(o.list); (more || j.o.Stays) && tuner.Roomy(m) && len(j.o.Sanitize) == 0 {
 			options.Running = func() { j.prepare(ctx, o.list[(n+1)%len(o.list)]) }
 		}
 		j.standby = nil
-		got, err := tuner.ThisGPU(j.o.GPU).Replay(ctx, options, u, r, 1, []int{1, 2, 3, 4, 5, 6, 7, 8})
+		got, err := tuner.ThisGPU(j.o.GPU).Replay(ctx, options, u, r.Visit())
 		if j.unpacked[m.ID] == nil {
 			u.Close()
 		}

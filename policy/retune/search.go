@@ -45,8 +45,8 @@ func (w *World) Tune(ctx context.Context, j watch.Job) (watch.Outcome, error) {
 	if w.o.Search != nil {
 		w.o.Search(&o)
 	}
-	run := search.NewTuner(ctx, o, s, s, tuner.Memos{Store: w.store}, s)
-	t := &tuner.ReplaySearch{Captures: w.captures, Tuner: run, Kernel: s.Kernel, Replayer: replayer,
+	run := search.NewRun(ctx, o, s, s, tuner.Memos{Store: w.store}, s)
+	t := &tuner.ReplaySearch{Captures: w.captures, Run: run, Kernel: s.Kernel, Replayer: replayer,
 		Agent: library, Scratch: w.scratch, GPU: w.o.GPU, Budget: w.o.Budget,
 		Say: s.say}
 	var elsewhere []decide.Result

@@ -10,21 +10,15 @@ import (
 const behind = 1000
 
 // Ahead lets the pool compile what the search of a configuration will ask for first, while its
-// replay's process starts, or another configuration is measured. What launches of it have in common
-// must be known (End). It must not be called during a search.
-func (t *Tuner) Ahead(of Captured) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	k := t.byName[of.id()]
-	if k == nil || k.Alone != "" || k.Lost != "" || t.ended || t.ctx.Err() != nil {
+// replay's process starts, or another configuration is measured. Its launches must have been seen
+// (Saw).
+func (t *Run) Ahead(of Captured, p *Plan) {
+	c := t.Config(of)
+	if !c.live() || t.ended || t.ctx.Err() != nil || c.Launch == nil || c.Launch.Device == nil ||
+		c.Searched() || c.Notebook.Done || c.k.Searched() >= t.o.Full {
 		return
 	}
-	c := k.configs[of.Shape]
-	if c == nil || c.Launch == nil || c.Launch.Device == nil || c.Searched() || c.Notebook.Done ||
-		t.checks[of] || k.Searched() >= t.o.Full {
-		return
-	}
-	s := t.search(t.ctx, k, c, c.Launch, nil, t.now().Add(t.o.Budget))
+	s := t.search(t.ctx, c, c.Launch, nil, p, t.now().Add(t.o.Budget))
 	s.want(recipe.Recipe{}, behind)
 	if t.o.Allows("maxnreg") {
 		low, high := ends(recipe.Recipe{})

@@ -19,14 +19,14 @@ func TestCompiledAhead(t *testing.T) {
 			Stores: 3}), speed: func(recipe.Recipe, policy.Shape, bool) float64 { return 1 }})
 		o := simOptions()
 		o.Jobs = jobs
-		tuner := NewTuner(context.Background(), o, g, g, g, nil)
+		tuner := NewRun(context.Background(), o, g, g, g, nil)
 		at := shape(1000, 256)
 		p := &profile.Process{PID: 1}
 		l := g.launched(p, "_Z1aPfi", "module", at, []byte{9, 0, 0, 0})
 		l.Count = 40
-		tuner.End(p, profile.Summary{Whole: true, Kernels: []profile.Seen{{Launch: l, Seconds: 1}}})
-		tuner.Ahead(Captured{"module", "_Z1aPfi", shape(5, 32), simDevice.Name}) // not a launch of the program's
-		tuner.Ahead(Captured{"module", "_Z1aPfi", at, simDevice.Name})
+		tuner.Saw([]profile.Seen{{Launch: l, Seconds: 1}})
+		tuner.Ahead(Captured{"module", "_Z1aPfi", shape(5, 32), simDevice.Name}, &Plan{}) // not a launch of the program's
+		tuner.Ahead(Captured{"module", "_Z1aPfi", at, simDevice.Name}, &Plan{})
 		compiled := func() (n int, twice string) {
 			g.mu.Lock()
 			defer g.mu.Unlock()
@@ -52,10 +52,10 @@ func TestCompiledAhead(t *testing.T) {
 		if jobs == 1 && before > 0 || jobs > 1 && before < 10 {
 			t.Errorf("%d workers compiled %d recipes ahead", jobs, before)
 		}
-		if v := tuner.Launch(l); !v.Tune {
-			t.Fatal("not tuned")
+		on := &simSession{g: g, k: g.kernels["_Z1aPfi"], shape: at}
+		if err := tuner.Search(context.Background(), l, on, &Plan{}); err != nil {
+			t.Fatal(err)
 		}
-		tuner.Tune(context.Background(), l, &simSession{g: g, k: g.kernels["_Z1aPfi"], shape: at})
 		all, twice := compiled()
 		if twice != "" {
 			t.Errorf("%s was compiled twice, or is banned", twice)
@@ -69,7 +69,7 @@ func TestCompiledAhead(t *testing.T) {
 		if jobs > 1 && (before > asked+3 || all < before) {
 			t.Errorf("%d recipes were compiled ahead, of which the search wanted %d", before, asked)
 		}
-		tuner.Ahead(Captured{"module", "_Z1aPfi", at, simDevice.Name}) // it has been searched
+		tuner.Ahead(Captured{"module", "_Z1aPfi", at, simDevice.Name}, &Plan{}) // it has been searched
 		tuner.Finish()
 	}
 }

@@ -133,11 +133,11 @@ func (s *search) time() error {
 	if err != nil {
 		return s.lost(err, "it can't be measured")
 	}
-	if took := time.Duration(stats.Median(one)); took > s.t.o.Budget/longest {
+	if took := time.Duration(stats.Median(one)); took > s.p.Budget/longest {
 		s.c.Before = policy.TimeOf(one, s.t.o.Rule.Confidence)
 		return errStop{fmt.Sprintf(
 			"a launch takes %v and a search at least %d of them: the budget of %v is too short (--budget)",
-			took.Round(time.Millisecond), longest, s.t.o.Budget)}
+			took.Round(time.Millisecond), longest, s.p.Budget)}
 	}
 	more, err := s.s.Measure(s.baseline, 2, profile.Measurement{})
 	if err != nil {

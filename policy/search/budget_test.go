@@ -24,7 +24,7 @@ func TestBudgetHolds(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			k := &simKernel{Kernel: sources(policy.Kernel{Loads: 40, Stores: 8, NoUnrolls: 1}), time: c.time,
+			k := &simKernel{Kernel: sources(policy.Kernel{Loads: 40, Stores: 8}), time: c.time,
 				noise: 0.002, compile: c.compile, speed: speed}
 			g := newSim(t, k)
 			g.spends, g.saves = true, c.saves

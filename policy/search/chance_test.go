@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"gnvcc/cache"
 	"gnvcc/policy"
@@ -34,12 +33,11 @@ func varied(t *testing.T, k *simKernel) (*cache.Decision, string) {
 	o := simOptions()
 	o.Levers = []string{"maxnreg"}
 	said := &notes{}
-	tuner := NewTuner(context.Background(), o, g, g, g, said)
-	tuner.SetBudget(10*time.Second, 0)
+	tuner := NewRun(context.Background(), o, g, g, g, said)
 	p, s, _ := g.replays(tuner, 1)
 	for v := 1; v <= 8; v++ {
 		s = &simSession{g: g, k: s.k, shape: s.shape, launch: ours + v}
-		if !tuner.Vary(context.Background(), v, p, s) {
+		if !tuner.Vary(context.Background(), v, p, s, &Plan{}) {
 			break
 		}
 	}
@@ -123,7 +121,7 @@ func TestChanceInProgram(t *testing.T) {
 		g := newSim(t, k)
 		o := simOptions()
 		o.Levers = []string{"maxnreg"}
-		tuner := NewTuner(context.Background(), o, g, g, g, nil)
+		tuner := NewRun(context.Background(), o, g, g, g, nil)
 		p, _, _ := g.replays(tuner, 1)
 		d := g.finish(tuner, p)
 		text := fmt.Sprintf("%+v", d.Evidence)

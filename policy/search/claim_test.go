@@ -27,10 +27,10 @@ func (k *simKernel) gains(part float64) {
 }
 
 // loads is a tuner that tries hints of loads alone.
-func (g *simGPU) loads() *Tuner {
+func (g *simGPU) loads() *Run {
 	o := simOptions()
 	o.Levers = []string{"ld"}
-	return NewTuner(context.Background(), o, g, g, g, nil)
+	return NewRun(context.Background(), o, g, g, g, nil)
 }
 
 // TestLaterLaunch: launches of one configuration may take other times, on other data. What a recipe
@@ -103,18 +103,19 @@ func TestMissed(t *testing.T) {
 		p, _, tuned = g.replays(tuner, nth)
 		return tuned
 	}
-	if tuner.Missed(captured(), "1") {
+	missed := func(capture string) bool { return tuner.Config(captured()).Missed(capture) }
+	if missed("1") {
 		t.Error("nothing has won")
 	}
 	play(1)
-	if tuner.Missed(captured(), "1") {
+	if missed("1") {
 		t.Error("it won on this one")
 	}
 	play(2)
-	if !tuner.Missed(captured(), "1") || tuner.Missed(captured(), "2") {
+	if !missed("1") || missed("2") {
 		t.Error("another one has won")
 	}
-	if !play(1) || tuner.Missed(captured(), "1") {
+	if !play(1) || missed("1") {
 		t.Error("it was compared there")
 	}
 	d := g.finish(tuner, p)

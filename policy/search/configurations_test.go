@@ -192,23 +192,22 @@ func TestStaleValues(t *testing.T) {
 			}
 			return a
 		}
-		results, tuner := g.run(simOptions(), launches(1024))
+		results, _ := g.run(simOptions(), launches(1024))
 		if d := results[0].Decision; !strings.Contains(d.Recipe, "#1=1024") ||
-			strings.Contains(d.Evidence.Note+strings.Join(tuner.Notes(), ""), "no launch") {
-			t.Fatalf("decided %q; %q %q", d.Recipe, d.Evidence.Note, tuner.Notes())
+			strings.Contains(d.Evidence.Note, "no launch") || results[0].Unheld != "" {
+			t.Fatalf("decided %q; %q %q", d.Recipe, d.Evidence.Note, results[0].Unheld)
 		}
-		results, tuner = g.run(simOptions(), launches(77))
-		if notes := strings.Join(tuner.Notes(), "\n"); !strings.Contains(notes,
-			"no launch of this run had the values that ") {
-			t.Errorf("second entry %v: the run says %q", second, notes)
+		results, _ = g.run(simOptions(), launches(77))
+		if !strings.Contains(results[0].Unheld, "no launch of this run had the values that ") {
+			t.Errorf("second entry %v: the run says %q", second, results[0].Unheld)
 		}
 		if d := results[0].Decision; d != nil && !strings.Contains(d.Evidence.Note,
 			"no launch of this run") {
 			t.Errorf("second entry %v: the report says %q", second, d.Evidence.Note)
 		}
-		_, tuner = g.run(simOptions(), launches(1024))
-		if notes := strings.Join(tuner.Notes(), "\n"); strings.Contains(notes, "no launch") {
-			t.Errorf("second entry %v: values that are there again: %q", second, notes)
+		results, _ = g.run(simOptions(), launches(1024))
+		if results[0].Unheld != "" {
+			t.Errorf("second entry %v: values that are there again: %q", second, results[0].Unheld)
 		}
 	}
 }
@@ -313,7 +312,7 @@ func TestBudget(t *testing.T) {
 // TestSlowKernel: with launches of 0.3 s the budget is not spent on hints; values and loops are
 // seen, and joined.
 func TestSlowKernel(t *testing.T) {
-	k := &simKernel{Kernel: sources(policy.Kernel{Loads: 40, Stores: 8, NoUnrolls: 1}), time: 300e6,
+	k := &simKernel{Kernel: sources(policy.Kernel{Loads: 40, Stores: 8}), time: 300e6,
 		noise: 0.0005, speed: func(r recipe.Recipe, s policy.Shape, plain bool) float64 {
 			f := 1.0
 			if get(r, "unroll") == "4" {
@@ -455,51 +454,6 @@ func TestApplied(t *testing.T) {
 	if d.Recipe != "ld=cs" ||
 		d.Evidence.Launches[0].After.Median > 0.83*d.Evidence.Launches[0].Before.Median {
 		t.Errorf("decided %q, %+v", d.Recipe, d.Evidence.Launches)
-	}
-}
-
-// TestFileFlags: flags of ptxas are adopted only if all kernels of the file are for them.
-func TestFileFlags(t *testing.T) {
-	o1 := func(f float64) func(r recipe.Recipe, s policy.Shape, plain bool) float64 {
-		return func(r recipe.Recipe, s policy.Shape, plain bool) float64 {
-			x := 1.0
-			if get(r, "ptxas") == "-O1" {
-				x = f
-			}
-			if get(r, "maxnreg") == "48" {
-				x *= 0.95
-			}
-			return x
-		}
-	}
-	for _, test := range []struct {
-		second float64
-		want   [2]string
-	}{
-		{0.8, [2]string{"maxnreg=48 ptxas=-O1", "maxnreg=48 ptxas=-O1"}},
-		{1.2, [2]string{"maxnreg=48", "maxnreg=48"}},
-	} {
-		a := &simKernel{Kernel: policy.Kernel{Name: "_Z1aPfi", File: "f",
-			Siblings: []string{"id-_Z1bPfi"}}, speed: o1(0.7)}
-		b := &simKernel{Kernel: policy.Kernel{Name: "_Z1bPfi", File: "f",
-			Siblings: []string{"id-_Z1aPfi"}}, speed: o1(test.second)}
-		g := newSim(t, a, b)
-		both := app{launches: append(one("_Z1aPfi", shape(1000, 256)).launches,
-			one("_Z1bPfi", shape(1000, 256)).launches...)}
-		results, _ := g.run(simOptions(), both)
-		for i, r := range results {
-			if r.Decision.Recipe != test.want[i] {
-				t.Errorf("second kernel at %.1f: %s gets %q, want %q (%s)", test.second, r.Kernel.Name,
-					r.Decision.Recipe, test.want[i], r.Decision.Evidence.Note)
-			}
-		}
-		// The first alone: its sibling was never launched, so nothing is known of it.
-		g = newSim(t, a, b)
-		results, _ = g.run(simOptions(), one("_Z1aPfi", shape(1000, 256)))
-		if d := results[0].Decision; strings.Contains(d.Recipe, "ptxas") || !strings.Contains(d.Recipe,
-			"maxnreg=48") {
-			t.Errorf("with a sibling not launched: %q", d.Recipe)
-		}
 	}
 }
 

@@ -11,7 +11,6 @@ import (
 	"gnvcc/policy/lever"
 	"gnvcc/policy/stats"
 	"gnvcc/profile"
-	"gnvcc/rewrite"
 	"gnvcc/rewrite/recipe"
 )
 
@@ -20,9 +19,6 @@ import (
 // confirm compares the best candidates on fresh samples and names the winner, if there is one.
 // Recipes that won on another configuration of the kernel are compared here too, fast or not: the
 // decision needs their figures everywhere.
-//
-// Where the PTX file has other kernels, which may veto flags of ptxas, a second winner without such
-// flags is looked for.
 func (s *search) confirm() error {
 	// What is missing now (a plain copy, a candidate of an earlier run) is waited for as long
 	// as it could still be compared, or another one in its place; and that takes a moment to begin.
@@ -42,17 +38,6 @@ func (s *search) confirm() error {
 	s.c.winner = winner
 	if winner != nil {
 		s.k.Win(winner.Recipe)
-		if len(s.k.Siblings) > 0 && lever.HasStage(winner.Recipe, rewrite.Flag) {
-			second, err := s.pick(func(tr *policy.Trial) bool {
-				return !lever.HasStage(tr.Recipe, rewrite.Flag)
-			})
-			if err != nil {
-				return err
-			}
-			if second != nil {
-				s.k.Win(second.Recipe)
-			}
-		}
 	}
 	if err := s.alternatives(winner); err != nil {
 		return err

@@ -18,7 +18,7 @@ type spender interface {
 }
 
 // spent sums the tools up.
-func (t *Tuner) spent() cache.Cost {
+func (t *Run) spent() cache.Cost {
 	var c cache.Cost
 	s, ok := t.compiler.(spender)
 	if !ok {

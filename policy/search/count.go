@@ -7,6 +7,7 @@ import (
 
 	"gnvcc/cache"
 	"gnvcc/policy"
+	"gnvcc/policy/check"
 	"gnvcc/policy/stats"
 	"gnvcc/rewrite/counters"
 )
@@ -49,7 +50,7 @@ func (s *search) counting() (count func()) {
 		defer s.meter.in(counting)()
 		defer cancel()
 		patience := countingWait
-		if s.t.brief != nil { // other searches wait
+		if s.p.Look != nil { // other searches wait
 			patience = 0
 		}
 		select {
@@ -96,7 +97,7 @@ func (s *search) counted(cand *policy.Candidate, counted counters.Counters) {
 	if !ok || !slices.ContainsFunc(blocks, func(n uint64) bool { return n > 0 }) {
 		return
 	}
-	out := &cache.Counts{Blocks: blocks, Cold: s.l.Cold, Work: work.All, Longest: work.Longest,
+	out := &cache.Counts{Blocks: blocks, Floating: check.Floating(counted), Cold: s.l.Cold, Work: work.All, Longest: work.Longest,
 		Busiest: work.Busiest, Turns: turns}
 	first := sectors
 	if !s.l.Cold {

@@ -1,18 +1,19 @@
-// Package search is a tuning run: profile's Decider, which is asked at every launch what to do with
-// it, and the search over recipes at a launch that is stood still at. It compiles candidates, has
-// them checked and measured, compares the best on fresh samples, and hands decisions to a Sink.
+// Package search searches for recipes on captured launches: it compiles candidates, has them
+// checked and measured, compares the best on fresh samples, and decides.
 //
-// policy/tuner and policy/retune make a Tuner and give it to profile; nobody else calls it.
+// A Run has the kernels of a tuning run. Its caller (policy/tuner's ReplaySearch) replays a capture
+// and calls Search while the launch stands still, then Vary on varied data; Config says what became
+// of it; Finish decides. An error of Search is a process that a candidate has crashed: the caller
+// starts another one and calls again.
 //
-// Files: tune.go the run, state.go how far its configurations are, search.go the order of a
-// search, begin.go the default, first.go a first look at it, wait.go how long compiles are
-// waited for, admit.go from recipe to a figure, confirm.go what is compared again, degrees.go
-// approximation in some warps, judge.go alternatives for a judge, untried.go levers with
-// nothing to try, replayed.go what differs where launches are replayed, pool.go compiles beside
-// the measuring, cost.go what a search costs, meter.go step by step, count.go what a launch
-// does, counted, predicted.go the
-// order of values by their machine code, chance.go kernels that agree with themselves by chance,
-// grace.go what the budget is exceeded for, ahead.go compiles that no search has asked for yet.
+// Files: run.go the run, config.go what is known of a configuration, visit.go what one call does,
+// search.go the order of a search, begin.go the default, first.go a first look at it, wait.go how
+// long compiles are waited for, admit.go from recipe to a figure, confirm.go what is compared
+// again, degrees.go approximation in some warps, judge.go alternatives for a judge, untried.go
+// levers with nothing to try, pool.go compiles beside the measuring, cost.go what a search costs,
+// meter.go step by step, count.go what a launch does, counted, predicted.go the order of values by
+// their machine code, chance.go kernels that agree with themselves by chance, grace.go what the
+// budget is exceeded for, ahead.go compiles that no search has asked for yet.
 //
 // admit.go and confirm.go stand here, and not in policy/decide, because they are steps at the
 // stopped launch: they load, check, measure, and stop for a lost process or a spent budget, in the

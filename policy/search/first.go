@@ -3,7 +3,6 @@ package search
 import (
 	"time"
 
-	"gnvcc/policy"
 	"gnvcc/policy/stats"
 	"gnvcc/rewrite/recipe"
 )
@@ -20,55 +19,10 @@ type Look struct {
 	More func(gain float64) time.Duration
 }
 
-// SetLook makes the next search begin with a look. It comes behind SetBudget, which says what a
-// search may take at the most.
-func (t *Tuner) SetLook(l Look) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.brief = &l
-}
-
-// GoOn lets the next replay of a configuration go on with its search where that was ended early.
-func (t *Tuner) GoOn(of Captured) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if c := t.at(of); c != nil && c.Searched() {
-		c.goOn = c.cut
-	}
-}
-
-// Progress says how far the search of a configuration is: which part of the default's time the best
-// takes off, whether anything was tried, in this run or an earlier one, and whether this run's
-// search was ended by time.
-func (t *Tuner) Progress(of Captured) (gain float64, tried, cut bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	k, c := t.byName[of.id()], t.at(of)
-	if c == nil {
-		return 0, false, false
-	}
-	return c.gain(), len(c.Notebook.Trials) > 0, c.cut && k.Alone == "" && k.Lost == ""
-}
-
-// at is what is known of a configuration, nil: nothing.
-func (t *Tuner) at(of Captured) *config {
-	if k := t.byName[of.id()]; k != nil {
-		return k.configs[of.Shape]
-	}
-	return nil
-}
-
-func (c *config) gain() float64 {
-	if best := policy.Rank(c.Notebook.Trials); len(best) > 0 {
-		return max(0, 1-best[0].Ratio)
-	}
-	return 0
-}
-
 // briefly looks at a configuration, if that is asked for, and tells whether the search goes on.
 // What an earlier run has tried was a look.
 func (s *search) briefly() (on bool, err error) {
-	look := s.t.brief
+	look := s.p.Look
 	if look == nil {
 		return true, nil
 	}
@@ -89,11 +43,11 @@ func (s *search) briefly() (on bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	more := look.More(s.c.gain())
+	more := look.More(s.c.Gain())
 	now := s.t.now()
 	s.glanced, s.missing = more <= 0, false
 	s.end = earlier(now.Add(max(more, look.For)), s.end)
-	s.t.o.Budget = s.c.used + s.end.Sub(s.begun)
+	s.p.Budget = s.p.used + s.end.Sub(s.begun)
 	s.compileBy = now.Add(s.end.Sub(now) * 3 / 4)
 	s.plans()
 	s.missing = s.glanced

@@ -7,7 +7,7 @@ import "gnvcc/policy"
 // grant gives the comparisons at a search's end the time that the run can spare for them, beyond
 // what is left of the budget.
 func (s *search) grant() {
-	if end := s.t.now().Add(s.t.grace); s.t.grace > 0 && end.After(s.end) {
+	if end := s.t.now().Add(s.p.Grace); s.p.Grace > 0 && end.After(s.end) {
 		s.end = end
 	}
 }

@@ -72,8 +72,8 @@ func (l *late) search(t *testing.T, grace time.Duration) (d *cache.Decision, too
 	l.takes = true
 	l.heard = &outcomes{}
 	l.bubble(func(t *testing.T) {
-		tuner := NewTuner(context.Background(), simOptions(), l, l, l, l.heard)
-		tuner.SetBudget(3*time.Second, grace)
+		tuner := NewRun(context.Background(), simOptions(), l, l, l, l.heard)
+		l.plan = &Plan{Budget: 3 * time.Second, Grace: grace}
 		begun := time.Now()
 		p, _, tuned := l.replays(tuner, 1)
 		took = time.Since(begun)

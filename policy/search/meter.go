@@ -47,26 +47,13 @@ func (m *meter) to(s step) (before step) {
 	return before
 }
 
-// metered adds a search's steps to those of its configuration; the tuner is locked.
-func (t *Tuner) metered(x *search) {
-	x.meter.to(thinking)
-	is := capturedOf(x.l, x.c.Shape)
-	if t.spentOn[is] == nil {
-		t.spentOn[is] = map[step]time.Duration{}
+// addTo adds the steps to those of a plan, in seconds.
+func (m *meter) addTo(p *Plan) {
+	m.to(thinking)
+	if p.Spent == nil {
+		p.Spent = map[string]float64{}
 	}
-	for s, d := range x.meter.spent {
-		t.spentOn[is][s] += d
+	for s, d := range m.spent {
+		p.Spent[cmp.Or(string(s), "rest")] += d.Seconds()
 	}
-}
-
-// Spent is what searches on a configuration took since it was last asked, in seconds, by step.
-func (t *Tuner) Spent(l Captured) map[string]float64 {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	out := map[string]float64{}
-	for s, d := range t.spentOn[l] {
-		out[cmp.Or(string(s), "rest")] = d.Seconds()
-	}
-	delete(t.spentOn, l)
-	return out
 }

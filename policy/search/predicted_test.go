@@ -74,7 +74,7 @@ func TestPredicted(t *testing.T) {
 	p := newPool(t.Context(), underCaps{kit.Ptxas(), ptx, dir}, 2)
 	defer p.Close()
 	d, _ := sim.Lookup(90)
-	s := &search{t: &Tuner{pool: p, now: time.Now}, k: &kernel{}, ctx: t.Context(),
+	s := &search{t: &Run{pool: p, now: time.Now}, k: &kernel{}, ctx: t.Context(),
 		compileBy: time.Now().Add(time.Minute)}
 	s.k.Name, s.k.CC = "chase", 90
 	s.sit = &lever.Situation{Kernel: &s.k.Kernel, Known: true, Device: d,

@@ -15,7 +15,7 @@ import (
 
 // replays plays a launch of a capture for a tuner; trouble of the nth launch is that of a
 // simKernel.
-func (g *simGPU) replays(tuner *Tuner, nth int) (p *profile.Launch, s *simSession, tuned bool) {
+func (g *simGPU) replays(tuner *Run, nth int) (p *profile.Launch, s *simSession, tuned bool) {
 	return g.replaysGrid(tuner, nth, 1000)
 }
 
@@ -24,10 +24,8 @@ func (g *simGPU) replays(tuner *Tuner, nth int) (p *profile.Launch, s *simSessio
 func (g *simGPU) decision(o policy.Options, budget time.Duration) (d *cache.Decision) {
 	g.t.Helper()
 	g.bubble(func(*testing.T) {
-		tuner := NewTuner(context.Background(), o, g, g, g, nil)
-		if budget > 0 {
-			tuner.SetBudget(budget, 0)
-		}
+		tuner := NewRun(context.Background(), o, g, g, g, nil)
+		g.plan = &Plan{Budget: budget}
 		p, _, _ := g.replays(tuner, 1)
 		d = g.finish(tuner, p)
 	})
@@ -35,9 +33,9 @@ func (g *simGPU) decision(o policy.Options, budget time.Duration) (d *cache.Deci
 }
 
 // finish ends a tuning of launches like one, and gives what is decided of its kernel.
-func (g *simGPU) finish(tuner *Tuner, p *profile.Launch) *cache.Decision {
+func (g *simGPU) finish(tuner *Run, p *profile.Launch) *cache.Decision {
 	g.t.Helper()
-	tuner.End(p.Process, profile.Summary{Whole: true, Kernels: []profile.Seen{{Launch: p}}})
+	tuner.Saw([]profile.Seen{{Launch: p}})
 	results, err := tuner.Finish()
 	if err != nil || len(results) != 1 || results[0].Decision == nil {
 		g.t.Fatalf("%+v, %v", results, err)
@@ -45,7 +43,7 @@ func (g *simGPU) finish(tuner *Tuner, p *profile.Launch) *cache.Decision {
 	return results[0].Decision
 }
 
-func (g *simGPU) replaysGrid(tuner *Tuner, nth, grid int) (p *profile.Launch, s *simSession,
+func (g *simGPU) replaysGrid(tuner *Run, nth, grid int) (p *profile.Launch, s *simSession,
 	tuned bool) {
 	k := g.kernels["_Z1aPfi"]
 	p = &profile.Launch{Process: &profile.Process{}, Device: simDevice, Kernel: k.Name,
@@ -58,11 +56,12 @@ func (g *simGPU) replaysGrid(tuner *Tuner, nth, grid int) (p *profile.Launch, s 
 	p.Unlike, p.Either, p.Repeats = g.unlike, g.either, g.repeats
 	p.Part, p.Capture = g.part, g.capture
 	s = &simSession{g: g, k: k, shape: shape(grid, 256), launch: nth}
-	if v := tuner.Launch(p); v.Tune {
-		tuner.Tune(context.Background(), p, s)
-		tuned = true
+	plan := g.plan
+	if plan == nil {
+		plan = &Plan{}
 	}
-	return p, s, tuned
+	_ = tuner.Search(context.Background(), p, s, plan) // a lost process stands in the session
+	return p, s, len(plan.Spent) > 0
 }
 
 func captured() Captured {
@@ -100,7 +99,7 @@ func TestCrashesWhereReplayed(t *testing.T) {
 		o := simOptions()
 		o.Crashes = 50
 		o.Levers = []string{"maxnreg"}
-		tuner := NewTuner(context.Background(), o, g, g, g, nil)
+		tuner := NewRun(context.Background(), o, g, g, g, nil)
 		var p *profile.Launch
 		processes := 0
 		for dead := true; dead && processes < 60; processes++ {
@@ -108,7 +107,7 @@ func TestCrashesWhereReplayed(t *testing.T) {
 			p, s, _ = g.replays(tuner, 1)
 			dead = s.dead != nil
 		}
-		tuner.End(p.Process, profile.Summary{Whole: true, Kernels: []profile.Seen{{Launch: p}}})
+		tuner.Saw([]profile.Seen{{Launch: p}})
 		results, err := tuner.Finish()
 		if err != nil || len(results) != 1 || results[0].Lost != "" || results[0].Decision == nil ||
 			results[0].Decision.Recipe == "" {
@@ -133,26 +132,26 @@ func TestVaried(t *testing.T) {
 	o := simOptions()
 	o.Crashes = 5
 	o.Levers = []string{"maxnreg"}
-	tuner := NewTuner(context.Background(), o, g, g, g, nil)
-	tuner.SetBudget(10*time.Second, 0)
+	tuner := NewRun(context.Background(), o, g, g, g, nil)
+	g.plan = &Plan{Budget: 10 * time.Second}
 	var p *profile.Launch
 	rounds := 0
 	for {
 		var s *simSession
 		p, s, _ = g.replays(tuner, 1)
 		rounds++
-		if !tuner.Decided(captured()) {
+		if !tuner.Config(captured()).Decided() {
 			t.Fatalf("nothing won in round %d", rounds)
 		}
 		for v := 1; v <= 3; v++ {
 			s = &simSession{g: g, k: s.k, shape: s.shape, launch: varied + v}
-			tuner.Vary(context.Background(), v, p, s)
+			tuner.Vary(context.Background(), v, p, s, g.plan)
 		}
-		if !tuner.Again(captured()) || rounds > 3 {
+		if !tuner.Config(captured()).Anew() || rounds > 3 {
 			break
 		}
 	}
-	tuner.End(p.Process, profile.Summary{Whole: true, Kernels: []profile.Seen{{Launch: p}}})
+	tuner.Saw([]profile.Seen{{Launch: p}})
 	results, err := tuner.Finish()
 	if err != nil || len(results) != 1 || results[0].Decision == nil {
 		t.Fatalf("%+v, %v", results, err)
@@ -230,9 +229,9 @@ func TestCheckOnly(t *testing.T) {
 	g := newSim(t, capped(nil))
 	o := simOptions()
 	o.Levers = []string{"maxnreg"}
-	tuner := NewTuner(context.Background(), o, g, g, g, nil)
+	tuner := NewRun(context.Background(), o, g, g, g, nil)
 	first, _, _ := g.replays(tuner, 1)
-	tuner.CheckOnly(Captured{Cubin: "module", Kernel: "_Z1aPfi", Shape: shape(500, 256), Device: simDevice.Name})
+	g.plan = &Plan{Check: true}
 	second, _, tuned := g.replaysGrid(tuner, 1, 500)
 	if !tuned {
 		t.Fatal("it was not looked at")
@@ -242,8 +241,8 @@ func TestCheckOnly(t *testing.T) {
 	if len(tried) != len(k.Winners()) || len(tried) == 0 {
 		t.Errorf("%d trials of %d winners", len(tried), len(k.Winners()))
 	}
-	tuner.End(first.Process, profile.Summary{Whole: true, Kernels: []profile.Seen{{Launch: first},
-		{Launch: second}}})
+	tuner.Saw([]profile.Seen{{Launch: first},
+		{Launch: second}})
 	results, err := tuner.Finish()
 	if err != nil || len(results) != 1 || !is48(parsed(t, results[0].Decision.Recipe)) ||
 		len(results[0].Decision.Evidence.Launches) != 2 {
@@ -295,10 +294,10 @@ func TestUnsearched(t *testing.T) {
 		g.bubble(func(*testing.T) {
 			o := simOptions()
 			o.Budget = 10 * time.Second
-			tuner := NewTuner(context.Background(), o, g, g, g, nil)
-			before := tuner.Unsearched(captured())
+			tuner := NewRun(context.Background(), o, g, g, g, nil)
+			before := tuner.Config(captured()).Unsearched()
 			g.replays(tuner, 1)
-			got := tuner.Unsearched(captured())
+			got := tuner.Config(captured()).Unsearched()
 			if before != "" || (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
 				t.Errorf("want %q; %q, and %q before its replay", c.want, got, before)
 			}

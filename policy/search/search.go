@@ -57,13 +57,14 @@ const (
 
 // A search is the state of one.
 type search struct {
-	t   *Tuner
+	t   *Run
 	k   *kernel
-	c   *config
+	c   *Config
 	l   *profile.Launch
 	s   profile.Session
 	ctx context.Context
 	sit *lever.Situation
+	p   *Plan
 	end time.Time // of the budget
 	// nothing new is looked for after it: what is left is for a comparison of the best on fresh
 	// samples
@@ -231,7 +232,7 @@ func (s *search) winners() error {
 // two of a race) would take more than a quarter of the budget.
 func (s *search) slow(values int) bool {
 	launch := stats.Median(s.first) + float64(s.rule.Launch.Nanoseconds())
-	return 3*float64(values)*launch > float64(s.t.o.Budget.Nanoseconds())/4
+	return 3*float64(values)*launch > float64(s.p.Budget.Nanoseconds())/4
 }
 
 // sparing is step 2 for a slow kernel: a few values at a time, the most promising first, for half
@@ -289,7 +290,7 @@ func (s *search) elsewhere() []recipe.Recipe {
 	return out
 }
 
-// around asks the levers of a stage (PTX: also Flag) for recipes around the best one.
+// around asks the levers of a stage for recipes around the best one.
 func (s *search) around(best *policy.Trial, stage rewrite.Stage) []recipe.Recipe {
 	var out []recipe.Recipe
 	for _, l := range lever.All() {
@@ -370,12 +371,8 @@ func (s *search) values(l *lever.Lever) (out []recipe.Recipe) {
 	return out
 }
 
-// together tells whether two recipes can be one: flags of ptxas, which are the whole file's, would
-// change the plain kernel beside a second entry, and some levers exclude each other.
-func together(a, b recipe.Recipe) bool {
-	r := lever.Join(a, b)
-	return (!r.HasSecond() || !lever.HasStage(r, rewrite.Flag)) && rewrite.Check(r) == nil
-}
+// together tells whether two recipes can be one: some levers exclude each other.
+func together(a, b recipe.Recipe) bool { return rewrite.Check(lever.Join(a, b)) == nil }
 
 // copied returns the best recipe that has a copy for values and is no more than a tenth slower than
 // the best, which has none; nil if there is none.

@@ -64,6 +64,7 @@ type simGPU struct {
 	between time.Duration // from one launch to the next
 	stood   time.Duration // that the program stood still
 	ago     time.Duration // that the first run began
+	plan    *Plan         // of what is replayed; nil: the options'
 	inside  bool          // of a bubble
 	unlike  float64       // how far replays are from the program
 	part    float64       // of the time that a replayed launch stands for
@@ -366,7 +367,7 @@ func (l appLaunch) times(n int) []appLaunch {
 var simDevice = &profile.Device{Name: "Simulated H200", Major: 9, Minor: 0, Multiprocessors: 132}
 
 // run lets the tuner see an application, as profile would.
-func (g *simGPU) run(o policy.Options, a app) ([]decide.Result, *Tuner) {
+func (g *simGPU) run(o policy.Options, a app) ([]decide.Result, *Run) {
 	g.t.Helper()
 	return g.runWith(g, o, a)
 }
@@ -403,7 +404,7 @@ func (g *simGPU) bubble(do func(t *testing.T)) {
 
 // runWith is run with another compiler.
 func (g *simGPU) runWith(c policy.Compiler, o policy.Options,
-	a app) (results []decide.Result, tuner *Tuner) {
+	a app) (results []decide.Result, tuner *Run) {
 	g.t.Helper()
 	g.bubble(func(t *testing.T) { results, tuner = g.launches(t, c, o, a) })
 	return results, tuner
@@ -411,24 +412,23 @@ func (g *simGPU) runWith(c policy.Compiler, o policy.Options,
 
 // launches does all of an application's.
 func (g *simGPU) launches(t *testing.T, c policy.Compiler, o policy.Options,
-	a app) ([]decide.Result, *Tuner) {
+	a app) ([]decide.Result, *Run) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	tuner := NewTuner(ctx, o, c, g, g, nil)
+	tuner := NewRun(ctx, o, c, g, g, nil)
 	if g.spends {
 		tuner.now = func() time.Time { return time.Now().Add(time.Duration(g.clock)) }
 	}
 	process := &profile.Process{PID: 1}
-	tuner.Start(process)
 	type key struct {
 		kernel string
 		shape  policy.Shape
 	}
 	seen := map[key]*profile.Launch{}
-	next := map[key]int{}
+	next, again := map[key]int{}, map[key]int{}
+	plans := map[key]*Plan{}
 	varied := map[key]int{}
 	took := map[key]float64{}
-	whole := true
 	for n, l := range a.launches {
 		id := key{l.kernel, l.shape}
 		value := []byte{byte(l.n), byte(l.n >> 8), byte(l.n >> 16), byte(l.n >> 24)}
@@ -436,12 +436,11 @@ func (g *simGPU) launches(t *testing.T, c policy.Compiler, o policy.Options,
 		p := seen[id]
 		if first {
 			p = g.launched(process, l.kernel, cmp.Or(l.module, "module"), l.shape, value)
-			seen[id] = p
+			seen[id], plans[id] = p, &Plan{}
 		}
 		p.Count++
 		took[id] += l.takes
 		time.Sleep(g.between)
-		p.LeaveAlone = l.alone
 		same := true
 		for i := range value {
 			if p.Params[1].Value[i] != value[i] {
@@ -454,29 +453,32 @@ func (g *simGPU) launches(t *testing.T, c policy.Compiler, o policy.Options,
 		if !first && next[id] != p.Count {
 			continue
 		}
-		v := tuner.Launch(p)
-		if v.Tune {
-			begun := tuner.now()
-			g.clock += g.saves
-			s := &simSession{g: g, k: g.kernels[l.kernel], shape: l.shape, launch: n}
-			v = tuner.Tune(ctx, p, s)
-			g.stood += tuner.now().Sub(begun)
-			if s.dead != nil {
-				whole = false
-				break
-			}
+		again[id] = max(1, 2*again[id]) // captures are of launches farther and farther apart
+		next[id] = p.Count + again[id]
+		if l.alone != "" {
+			tuner.LeaveAlone(p, l.alone)
+			continue
 		}
-		if v.Again > 0 {
-			next[id] = p.Count + v.Again
+		if c := tuner.Config(Captured{p.Cubin, p.Kernel, l.shape, simDevice.Name}); c != nil &&
+			c.Searched() && !tuner.pending(c, p, plans[id]) {
+			continue // nobody would replay it
+		}
+		begun := tuner.now()
+		g.clock += g.saves
+		p.Saving = time.Duration(g.saves)
+		s := &simSession{g: g, k: g.kernels[l.kernel], shape: l.shape, launch: n}
+		err := tuner.Search(ctx, p, s, plans[id])
+		g.stood += tuner.now().Sub(begun)
+		if err != nil {
+			break
 		}
 	}
-	summary := profile.Summary{Whole: whole}
+	var all []profile.Seen
 	for id, p := range seen {
 		p.Asked = a.asks
-		summary.Kernels = append(summary.Kernels, profile.Seen{Launch: p, Varied: varied[id],
-			Seconds: took[id]})
+		all = append(all, profile.Seen{Launch: p, Varied: varied[id], Seconds: took[id]})
 	}
-	tuner.End(process, summary)
+	tuner.Saw(all)
 	results, err := tuner.Finish()
 	if err != nil {
 		t.Error(err)

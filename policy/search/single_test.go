@@ -23,7 +23,7 @@ func TestEveryLever(t *testing.T) {
 	}{
 		"bare": {policy.Kernel{Default: cache.Build{Registers: 32}}, func(o *policy.Options) {},
 			map[string]string{"ld": "no plain load from global memory", "st": "no plain store",
-				"unroll": "no loop", "nounroll": "cicc left no such pragma",
+				"unroll":    "no loop",
 				"smemspill": "nothing is spilled"}},
 		"bounds": {policy.Kernel{Bounds: "__maxnreg__(64)", Loads: 3, Stores: 1, Calls: true},
 			func(o *policy.Options) {
@@ -31,14 +31,10 @@ func TestEveryLever(t *testing.T) {
 			},
 			map[string]string{"maxnreg": "__maxnreg__(64) is kept", "st": "excluded by this run's options",
 				"smemspill": "it calls functions"}},
-		"exact": {policy.Kernel{Loads: 3, NoUnrolls: 2}, func(o *policy.Options) {
+		"exact": {policy.Kernel{Loads: 3}, func(o *policy.Options) {
 			o.Exact = rewrite.ByConstruction
 		},
-			map[string]string{"bypass": "not exact by construction", "ptxas": "not exact by construction",
-				"nounroll": "not exact by construction"}},
-		"pragmas": {policy.Kernel{NoUnrolls: 2, Loops: []source.Loop{{Site: "1", Kind: "for",
-			Pragma: true}}}, func(o *policy.Options) { o.Keep = true },
-			map[string]string{"nounroll": "the source's own unroll pragmas are kept"}},
+			map[string]string{"bypass": "not exact by construction"}},
 	} {
 		g := newSim(t, &simKernel{Kernel: c.kernel, speed: func(r recipe.Recipe, s policy.Shape,
 			plain bool) float64 {
@@ -61,20 +57,6 @@ func TestEveryLever(t *testing.T) {
 				t.Errorf("%s: %s: %q, want %q", name, lever, s.Why, want)
 			}
 		}
-	}
-	// Else the pragmas are no reason, and the decision says that they were outvoted.
-	g := newSim(t, &simKernel{Kernel: policy.Kernel{NoUnrolls: 2,
-		Loops: []source.Loop{{Site: "1", Kind: "for", Pragma: true}}}, speed: func(r recipe.Recipe,
-		s policy.Shape, plain bool) float64 {
-		if lever.Has(r, "nounroll") {
-			return 0.7
-		}
-		return 1
-	}})
-	o := simOptions()
-	results, _ := g.run(o, one("_Z1aPfi", shape(1000, 256)))
-	if d := results[0].Decision; d.Recipe != "nounroll=off" || len(d.Evidence.Outvoted) != 1 {
-		t.Errorf("against the pragmas: %q, outvoted %q", d.Recipe, d.Evidence.Outvoted)
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 
 	"gnvcc/policy"
 	"gnvcc/policy/lever"
-	"gnvcc/policy/report"
 	"gnvcc/rewrite"
 	"gnvcc/rewrite/recipe"
 )
@@ -399,35 +398,6 @@ func TestSameCode(t *testing.T) {
 	}
 	if d := results[0].Decision; !strings.HasPrefix(d.Recipe, "maxnreg=") {
 		t.Errorf("decided %q", d.Recipe)
-	}
-}
-
-// TestControls: controls files that the user gives are candidates; one that is the best becomes a
-// recipe that names its content.
-func TestControls(t *testing.T) {
-	const hash = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
-	k := &simKernel{speed: func(r recipe.Recipe, s policy.Shape, plain bool) float64 {
-		if strings.HasPrefix(get(r, "ptxas"), rewrite.Controls) {
-			return 0.8
-		}
-		return 1
-	}}
-	for _, given := range []bool{false, true} {
-		g := newSim(t, k)
-		o := simOptions()
-		want, words := "", ""
-		if given {
-			o.Controls = []string{hash}
-			want, words = "ptxas=--apply-controls="+hash, "ptxas with the controls file 0123456789ab"
-		}
-		results, _ := g.run(o, one("_Z1aPfi", shape(1000, 256)))
-		d := results[0].Decision
-		if d.Recipe != want {
-			t.Errorf("given %v: %q", given, d.Recipe)
-		}
-		if given && report.NewEntry(*d).Words != words {
-			t.Errorf("in words: %q", report.NewEntry(*d).Words)
-		}
 	}
 }
 

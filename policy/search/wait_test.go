@@ -16,7 +16,7 @@ func TestTakenMeanwhile(t *testing.T) {
 	close(jobs[0].done)
 	close(jobs[1].done)
 	close(jobs[3].done)
-	s := &search{t: &Tuner{now: time.Now}, ctx: t.Context(),
+	s := &search{t: &Run{now: time.Now}, ctx: t.Context(),
 		compileBy: time.Now().Add(time.Minute)}
 	var taken []int
 	if err := s.gather(jobs, func() error {

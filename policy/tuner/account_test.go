@@ -145,7 +145,7 @@ func TestOwns(t *testing.T) {
 // A capture that comes behind another one of its configuration is not replayed where nothing won;
 // where the first one could not be replayed, or in a search without the program, it is.
 func TestSettled(t *testing.T) {
-	tuner := search.NewTuner(context.Background(), policy.Defaults(), nil, nil, nil, nil)
+	tuner := search.NewRun(context.Background(), policy.Defaults(), nil, nil, nil, nil)
 	defer tuner.Finish()
 	first := &capture.Manifest{ID: "a", Kernel: "k", Cubin: "c"}
 	second := &capture.Manifest{ID: "b", Kernel: "k", Cubin: "c"}
@@ -156,7 +156,7 @@ func TestSettled(t *testing.T) {
 		{true, true, false, true}, {false, true, false, false}, {true, false, false, false},
 		{false, true, true, true}, {false, false, true, false},
 	} {
-		w := &ReplaySearch{Tuner: tuner, counted: c.counted}
+		w := &ReplaySearch{Run: tuner, counted: c.counted}
 		w.account.captured([]*capture.Manifest{first, second})
 		w.account.replayed(first, c.same, "", errors.New("other bits"))
 		var now *capture.Manifest
@@ -188,8 +188,8 @@ func (p preparing) Prepare(_ context.Context, _ replay.Options, uuid string) *re
 	return nil
 }
 
-func (preparing) Replay(context.Context, replay.Options, *replay.Unpacked, profile.Decider, int,
-	[]int) (replay.Outcome, error) {
+func (preparing) Replay(context.Context, replay.Options, *replay.Unpacked,
+	replay.Visit) (replay.Outcome, error) {
 	return replay.Outcome{}, replay.ErrRefused
 }
 

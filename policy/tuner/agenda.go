@@ -42,7 +42,7 @@ type agenda struct {
 }
 
 // An item is a job, how often its capture was replayed, and what is known of its configuration
-// (search.Tuner.Progress).
+// (search.Config).
 type item struct {
 	Job
 	led        *capture.Manifest // who led it before it was searched on itself
@@ -65,7 +65,8 @@ func (w *ReplaySearch) newAgenda(list []Job, left func() time.Duration) *agenda 
 
 // learn takes over what is known of an item, and what that says of those like it.
 func (a *agenda) learn(x *item) {
-	x.gain, x.tried, x.cut = a.w.Tuner.Progress(configuration(x.Capture))
+	c := a.w.config(x.Capture)
+	x.gain, x.tried, x.cut = c.Gain(), c.Tried(), c.Cut()
 	for _, o := range a.items {
 		switch {
 		case !x.tried || !x.like(o):
@@ -81,8 +82,8 @@ func (a *agenda) learn(x *item) {
 // the middle, and where its launches are too short for a search, the smallest one. Sizes between
 // two on which nothing is better were looked at, too.
 func (a *agenda) spread(now *item) {
-	is := configuration(now.Capture)
-	if !now.leads() || now.led != nil && !a.w.Tuner.Short(is) || a.w.Tuner.Decided(is) {
+	c := a.w.config(now.Capture)
+	if !now.leads() || now.led != nil && !c.TooShort() || c.Decided() {
 		return
 	}
 	leader := cmp.Or(now.led, now.Capture)
@@ -141,15 +142,15 @@ func (a *agenda) best(of func(*item) bool) (best *item, most float64) {
 
 // worth is the part of the run's time that a replay may well take off; ok: there is one to be done.
 func (a *agenda) worth(x *item) (worth float64, ok bool) {
-	is := configuration(x.Capture)
+	c := a.w.config(x.Capture)
 	switch again := a.w.account.same(x.Capture); {
 	case x.visits > 1 || x.visits == 1 && !again:
 		return 0, false
-	case x.visits == 1 && a.w.Tuner.Awaited(is):
+	case x.visits == 1 && c.Awaited():
 		return 1 + x.Share, true
 	case x.visits == 1 && !(x.leads() && x.cut): // on which a later winner was not compared
-		return -1, a.w.Tuner.Missed(is, x.Capture.ID)
-	case a.open(cmp.Or(x.Leader, x.Before)), x.Leader != nil && !a.w.Tuner.Decided(is):
+		return -1, c.Missed(x.Capture.ID)
+	case a.open(cmp.Or(x.Leader, x.Before)), x.Leader != nil && !c.Decided():
 		return 0, true
 	case x.Leader != nil:
 		return 1 + x.Share, true

@@ -142,8 +142,8 @@ func (k *simulated) takes(r recipe.Recipe) float64 {
 func (s *simulation) Prepare(context.Context, replay.Options, string) *replay.Standby { return nil }
 
 // Replay is replay.Run.
-func (s *simulation) Replay(ctx context.Context, o replay.Options, u *replay.Unpacked,
-	h profile.Decider, launches int, variations []int) (replay.Outcome, error) {
+func (s *simulation) Replay(ctx context.Context, _ replay.Options, u *replay.Unpacked,
+	visit replay.Visit) (replay.Outcome, error) {
 	m := u.Manifest()
 	k := s.of(m.Kernel, m.Grid[0])
 	wait(k.begin + s.first)
@@ -154,22 +154,17 @@ func (s *simulation) Replay(ctx context.Context, o replay.Options, u *replay.Unp
 		l.Capture = m.ID
 	}
 	on := &simulatedSession{s: s, k: k}
-	h.Start(l.Process)
-	for range launches {
-		if v := h.Launch(l); v.Tune {
-			h.Tune(ctx, l, on)
-		}
-		if on.lost != nil {
-			return replay.Outcome{Same: true, Reason: "a crash"}, nil
-		}
+	vary := visit.Search == nil || visit.Search(ctx, l, on)
+	if on.lost != nil {
+		return replay.Outcome{Same: true, Reason: "a crash"}, nil
 	}
-	if o.Worth() {
+	if vary {
 		wait(k.vary)
-		for _, v := range variations {
-			o.Vary(ctx, v, l, on)
+		for _, v := range visit.Variations {
+			visit.Vary(ctx, v, l, on)
 		}
 	}
-	return replay.Outcome{Same: true, Whole: true, Varied: variations}, nil
+	return replay.Outcome{Same: true, Whole: true, Varied: visit.Variations}, nil
 }
 
 func (s *simulation) launch(kernel, cubin string, grid, block [3]int) *profile.Launch {
@@ -281,8 +276,8 @@ func (s *simulation) tune(budget time.Duration, set func(*policy.Options)) (out 
 			set(&o)
 		}
 		begun := time.Now()
-		own := search.NewTuner(context.Background(), o, s, nil, nil, nil)
-		w := &ReplaySearch{Captures: store, Tuner: own, Kernel: s.Kernel, Budget: budget, GPU: s,
+		own := search.NewRun(context.Background(), o, s, nil, nil, nil)
+		w := &ReplaySearch{Captures: store, Run: own, Kernel: s.Kernel, Budget: budget, GPU: s,
 			Scratch: dir, Limits: capture.Usual, Say: func(format string, args ...any) {
 				out.said = append(out.said, fmt.Sprintf("%5.1f s: ", time.Since(begun).Seconds())+
 					fmt.Sprintf(format, args...))

@@ -22,12 +22,12 @@ func TestTwoDevices(t *testing.T) {
 			Use: capture.Use{Count: 1, Seconds: seconds, Sampled: 1}}
 	}
 	made := Observed{Run: capture.Run{Seen: []capture.Seen{seen("H100", 4), seen("H200", 2)}}}
-	own := search.NewTuner(context.Background(), policy.Defaults(), kernelsByName{}, nil, nil, nil)
+	own := search.NewRun(context.Background(), policy.Defaults(), kernelsByName{}, nil, nil, nil)
 	store, err := capture.Open(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &ReplaySearch{Captures: store, Tuner: own, Kernel: kernelsByName{}.Kernel, Say: t.Logf}
+	w := &ReplaySearch{Captures: store, Run: own, Kernel: kernelsByName{}.Kernel, Say: t.Logf}
 	r := &run{Request: Request{Signals: noSignals{context.Background()}}}
 	if _, err := w.searchSeen(r, made); err != nil {
 		t.Fatal(err)

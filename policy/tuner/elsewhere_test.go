@@ -54,8 +54,8 @@ func TestElsewhere(t *testing.T) {
 			t.Fatal(err)
 		}
 		var ordered []string
-		own := search.NewTuner(context.Background(), policy.Defaults(), kernelsByName{}, nil, nil, nil)
-		w := &ReplaySearch{Captures: store, Tuner: own, Kernel: kernelsByName{}.Kernel,
+		own := search.NewRun(context.Background(), policy.Defaults(), kernelsByName{}, nil, nil, nil)
+		w := &ReplaySearch{Captures: store, Run: own, Kernel: kernelsByName{}.Kernel,
 			Say: t.Logf, Budget: time.Nanosecond}
 		if with {
 			w.spread = func(_ context.Context, _ *ReplaySearch, list []Job) {

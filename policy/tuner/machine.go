@@ -9,7 +9,6 @@ import (
 
 	"gnvcc/cache"
 	"gnvcc/policy"
-	"gnvcc/profile"
 	"gnvcc/profile/capture"
 	"gnvcc/profile/replay"
 	"gnvcc/profile/units"
@@ -20,8 +19,8 @@ import (
 // A GPU does captured launches again. Tests simulate one.
 type GPU interface {
 	// Replay is replay.Run.
-	Replay(ctx context.Context, o replay.Options, u *replay.Unpacked, h profile.Decider, launches int,
-		variations []int) (replay.Outcome, error)
+	Replay(ctx context.Context, o replay.Options, u *replay.Unpacked,
+		v replay.Visit) (replay.Outcome, error)
 	// Prepare is replay.Prepare: a process for the next one, nil for none.
 	Prepare(ctx context.Context, o replay.Options, uuid string) *replay.Standby
 }
@@ -37,9 +36,9 @@ func ThisGPU(asked GPU) GPU {
 // realGPU has processes of the replayer do it.
 type realGPU struct{}
 
-func (realGPU) Replay(ctx context.Context, o replay.Options, u *replay.Unpacked, h profile.Decider,
-	launches int, variations []int) (replay.Outcome, error) {
-	return replay.Run(ctx, o, u, h, launches, variations)
+func (realGPU) Replay(ctx context.Context, o replay.Options, u *replay.Unpacked,
+	v replay.Visit) (replay.Outcome, error) {
+	return replay.Run(ctx, o, u, v)
 }
 
 func (realGPU) Prepare(ctx context.Context, o replay.Options, uuid string) *replay.Standby {

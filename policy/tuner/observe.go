@@ -148,7 +148,7 @@ func (w *ReplaySearch) searchSeen(r *run, run Observed) (profile.Exit, error) {
 	exit, signals := run.Exit, r.Signals
 	var total float64
 	var list []*capture.Manifest
-	all := profile.Summary{Whole: true}
+	var all []profile.Seen
 	for _, s := range run.Seen {
 		total += s.Use.Seconds
 	}
@@ -178,16 +178,16 @@ func (w *ReplaySearch) searchSeen(r *run, run Observed) (profile.Exit, error) {
 			continue
 		}
 		p := s.Profile()
-		all.Kernels = append(all.Kernels, p)
+		all = append(all, p)
 		if len(s.Captures) > 0 {
 			continue
 		}
 		if why := missing(s); why != "" && why != manyMissing { // that is said once, at the end
-			w.Tuner.LeftAlone(p.Launch, why)
+			w.Run.LeaveAlone(p.Launch, why)
 		}
 	}
 	// counts of all launches, also of those that were not captured
-	w.Tuner.End(&profile.Process{}, all)
+	w.Run.Saw(all)
 	if len(run.Seen)+len(run.Unseen) > 0 {
 		w.Say("%s%s%s", observed(run.Seen, total), inGraphs(run.Unseen), held(run.Cost))
 	}
@@ -268,7 +268,7 @@ func (w *ReplaySearch) queue(list []*capture.Manifest) (jobs []Job) {
 }
 
 // elsewhere tells of which kernels others decide: of those that they search on, where they do. The
-// tuner here hears nothing of these, and so decides nothing: a decision without a measurement
+// run here hears nothing of these, and so decides nothing: a decision without a measurement
 // would take the place of theirs.
 func (w *ReplaySearch) elsewhere(jobs []Job) func(*profile.Launch) bool {
 	theirs := map[string]bool{}

@@ -11,7 +11,9 @@ import (
 	"time"
 
 	"gnvcc/policy"
+	"gnvcc/policy/check"
 	"gnvcc/policy/search"
+	"gnvcc/profile"
 	"gnvcc/profile/capture"
 	"gnvcc/profile/replay"
 	"gnvcc/rewrite"
@@ -30,15 +32,14 @@ const (
 	spare    = 5 * time.Second // by which one may be longer, to end what it has begun
 	mostRuns = MostCrashes + 1 // processes for one capture: each crash of a candidate takes one
 	// configurations of one kernel that are searched in full, if the budget reaches
-	mostFull  = 8
-	mostAnew  = 3 // searches after varied data refused a winner
-	variation = 8 // kinds of varied data (profile/replay/source/vary.c)
+	mostFull = 8
+	mostAnew = 3 // searches after varied data refused a winner
 )
 
 // A ReplaySearch searches on captured launches. Its exported fields are for who makes it.
 type ReplaySearch struct {
 	Captures *capture.Store
-	Tuner    *search.Tuner
+	Run      *search.Run
 	Kernel   func(cubin, name string) (*policy.Kernel, error)
 	Replayer string // the program (BuildReplayer)
 	Agent    string // its library (BuildAgent)
@@ -52,11 +53,19 @@ type ReplaySearch struct {
 	// has others search in its place; nil: nobody
 	spread func(ctx context.Context, w *ReplaySearch, list []Job)
 
+	varyFor time.Duration // what a configuration has for more than one draw of varied data
 	memory  memoryFolder
-	counted bool // the tuner knows how often things were launched
+	counted bool                       // the run knows how often things were launched
+	entered map[*capture.Manifest]bool // those of which it knows since they were replayed
+	launch  *profile.Launch            // that was visited last
 	account account
 	standby *replay.Standby // for the next replay; nil: none
 	rest    []Job           // that come next, as far as it is known
+}
+
+// config is what is known of a capture's configuration, nil: nothing.
+func (w *ReplaySearch) config(m *capture.Manifest) *search.Config {
+	return w.Run.Config(configuration(m))
 }
 
 // gpu is where launches are replayed.
@@ -80,11 +89,6 @@ func (w *ReplaySearch) Search(ctx context.Context, list []Job) {
 func (w *ReplaySearch) pass(ctx context.Context, list []Job) {
 	begun := time.Now()
 	a := w.newAgenda(list, func() time.Duration { return w.Budget - time.Since(begun) })
-	for _, j := range list {
-		if manyGrids(j.Capture) {
-			w.Tuner.ManyGrids(configuration(j.Capture))
-		}
-	}
 	files := map[*item]<-chan file{} // those that are on their way, or there
 	var dropped sync.WaitGroup
 	defer dropped.Wait()
@@ -139,10 +143,6 @@ func (w *ReplaySearch) pass(ctx context.Context, list []Job) {
 
 // search does a job whose file is there.
 func (w *ReplaySearch) search(ctx context.Context, a *agenda, now *item, f file) {
-	is := configuration(now.Capture)
-	if now.Leader != nil {
-		w.Tuner.CheckOnly(is)
-	}
 	left := a.left()
 	part := a.part(now)
 	n, again := a.visited()+1, ""
@@ -156,12 +156,13 @@ func (w *ReplaySearch) search(ctx context.Context, a *agenda, now *item, f file)
 		w.At(n, len(a.items), time.Now().Add(left))
 	}
 	// the rest is for the process' start, and for varied data
-	w.Tuner.SetBudget(max(part*4/5, least), min(spare, left/5))
+	w.varyFor = max(part, least) / 5
+	plan := &search.Plan{Budget: max(part*4/5, least), Grace: min(spare, left/5),
+		Check: now.Leader != nil, ManyGrids: manyGrids(now.Capture)}
 	if now.visits > 0 {
-		w.Tuner.GoOn(is)
-	} else if look := a.look(now); look != nil {
-		w.Tuner.SetBudget(max(left*4/5, least), min(spare, left/5))
-		w.Tuner.SetLook(*look)
+		plan.Resume = true
+	} else if plan.Look = a.look(now); plan.Look != nil {
+		plan.Budget = max(left*4/5, least)
 	}
 	w.ahead()
 	if f.err != nil {
@@ -169,14 +170,14 @@ func (w *ReplaySearch) search(ctx context.Context, a *agenda, now *item, f file)
 		w.account.replayed(now.Capture, false, "", f.err)
 		return
 	}
-	w.one(ctx, now.Capture, f.u)
+	w.one(ctx, now.Capture, f.u, plan)
 }
 
 // settled tells whether a capture has nothing more to tell: there is nothing that could be checked
 // on it, and another one leads it, or another launch of its configuration was replayed and searched
 // on (now: is at this moment). In a search without the program each capture brings counts.
 func (w *ReplaySearch) settled(j Job, now *capture.Manifest) bool {
-	if w.Tuner.Decided(configuration(j.Capture)) {
+	if w.config(j.Capture).Decided() {
 		return false
 	}
 	return j.Leader != nil ||
@@ -203,7 +204,7 @@ func (w *ReplaySearch) prepare(ctx context.Context, now *capture.Manifest) {
 func (w *ReplaySearch) ahead() {
 	for _, j := range w.rest {
 		if j.Leader == nil && j.Before == nil {
-			w.Tuner.Ahead(configuration(j.Capture))
+			w.Run.Ahead(configuration(j.Capture), &search.Plan{ManyGrids: manyGrids(j.Capture)})
 			return
 		}
 	}
@@ -263,40 +264,69 @@ func (w *ReplaySearch) classify(m *capture.Manifest) {
 }
 
 // one searches on one capture, and checks what won on varied data.
-func (w *ReplaySearch) one(ctx context.Context, m *capture.Manifest, u *replay.Unpacked) {
-	is := configuration(m)
+func (w *ReplaySearch) one(ctx context.Context, m *capture.Manifest, u *replay.Unpacked,
+	p *search.Plan) {
 	for anew := 0; anew < mostAnew; anew++ {
-		if !w.replay(ctx, m, u, anew == 0) || !w.Tuner.Decided(is) || !w.Tuner.Again(is) {
+		if !w.replay(ctx, m, u, p) {
+			return
+		}
+		if c := w.config(m); !c.Decided() || !c.Anew() {
 			return
 		}
 	}
 }
 
-// replay lets the tuner search on a capture, and then check the winners on varied data, all in one
-// process if nothing crashes. A variation under which the original does not end costs its process,
-// and does not count. False: it could not be replayed.
+// replay searches on a capture, and then checks the winners on varied data, all in one process if
+// nothing crashes. A variation under which the original does not end costs its process, and does
+// not count. False: it could not be replayed.
 func (w *ReplaySearch) replay(ctx context.Context, m *capture.Manifest, u *replay.Unpacked,
-	first bool) bool {
-	is := configuration(m)
+	p *search.Plan) bool {
 	o := w.replayOptions()
-	o.Vary = w.Tuner.Vary
-	o.Worth = func() bool { return w.Tuner.Decided(is) }
 	prepare := func() {
 		if Roomy(m) {
 			w.prepare(ctx, m)
 		}
 	}
-	o.Running, o.Untimed = prepare, prepare // once more, when it is known what won
-	launches, next := 1, 1
+	o.Running = prepare
+	var varying time.Time // since when
+	visit := replay.Visit{
+		Search: func(ctx context.Context, l *profile.Launch, s profile.Session) bool {
+			w.launch = l
+			_ = w.Run.Search(ctx, l, s, p) // that the process is lost its end says
+			prepare()                      // once more, when it is known what won
+			return w.config(m).Decided()
+		},
+		Vary: func(ctx context.Context, n int, l *profile.Launch, s profile.Session) bool {
+			if varying.IsZero() {
+				varying = time.Now()
+			}
+			if n > check.Kinds && time.Since(varying) > w.varyFor {
+				return false
+			}
+			return w.Run.Vary(ctx, n, l, s, p)
+		},
+		Alone: func(l *profile.Launch, reason string) {
+			w.launch = l
+			w.Run.LeaveAlone(l, reason)
+			prepare()
+		}}
+	next := 1
+	endless := map[int]bool{} // kinds of data on which the original does not end
 	for runs := 1; ctx.Err() == nil; runs++ {
-		o.Count = first && runs == 1 && !w.counted
-		var list []int
-		for v := next; v <= variation && numbers(m); v++ {
-			list = append(list, v)
+		visit.Variations = nil
+		for v := next; v <= check.Kinds*check.Draws && numbers(m); v++ {
+			if !endless[v%check.Kinds] {
+				visit.Variations = append(visit.Variations, v)
+			}
+		}
+		if visit.Search == nil && len(visit.Variations) == 0 {
+			return true
 		}
 		o.Standby, w.standby = w.standby, nil
-		out, err := w.gpu().Replay(ctx, o, u, w.Tuner, launches, list)
-		w.account.spent(m, out.Spent, w.Tuner.Spent(is))
+		out, err := w.gpu().Replay(ctx, o, u, visit)
+		w.saw(m)
+		w.account.spent(m, out.Spent, p.Spent)
+		p.Spent = nil
 		w.account.owns(m, out.Own)
 		if err != nil {
 			if !errors.Is(err, replay.ErrRefused) {
@@ -306,13 +336,16 @@ func (w *ReplaySearch) replay(ctx context.Context, m *capture.Manifest, u *repla
 			w.account.replayed(m, out.Same, "", err)
 			return false
 		}
-		w.account.replayed(m, out.Same, w.Tuner.Unsearched(is), nil)
+		w.account.replayed(m, out.Same, w.config(m).Unsearched(), nil)
 		switch {
 		case out.Whole:
 			return true
-		case out.Failed > 0 || launches == 0: // the search was done
-			if launches, next = 0, max(out.Failed, next)+1; next > variation {
-				return true
+		case out.Failed > 0 || visit.Search == nil: // the search was done
+			visit.Search, next = nil, max(out.Failed, next)+1
+			if out.Failed > 0 {
+				endless[out.Failed%check.Kinds] = true
+			} else if next > check.Kinds {
+				return true // no process gets as far as a variation
 			}
 		case runs == mostRuns:
 			return false
@@ -322,6 +355,21 @@ func (w *ReplaySearch) replay(ctx context.Context, m *capture.Manifest, u *repla
 		}
 	}
 	return false
+}
+
+// saw enters, once for a capture, how often its launch was seen in the program, where the program
+// did not run just now.
+func (w *ReplaySearch) saw(m *capture.Manifest) {
+	l := w.launch
+	if w.launch = nil; l == nil || w.counted || w.entered[m] {
+		return
+	}
+	if w.entered == nil {
+		w.entered = map[*capture.Manifest]bool{}
+	}
+	w.entered[m] = true
+	w.Run.Saw([]profile.Seen{{Launch: l, Varied: m.Use.Varied / max(m.Use.Sets, 1),
+		Seconds: m.Weight(), Sampled: m.Use.Sampled}})
 }
 
 // numbers tells whether a launch reads anything that can be varied.

@@ -23,8 +23,6 @@ type Request struct {
 	// with its arguments: it is observed, and captured launches are replayed when it has ended; none:
 	// the search is on the captures that there are
 	Program []string
-	// Advanced Controls Files that ptxas is tried with
-	Controls []string
 
 	Budget       time.Duration  // for the whole search
 	Look         bool           // the program is observed, launches are captured, and nothing is searched

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"gnvcc/driver/apply"
-	"gnvcc/driver/compile"
 	"gnvcc/driver/environment"
 	"gnvcc/policy"
 	"gnvcc/policy/decide"
@@ -56,12 +55,12 @@ func Run(asked Request) (exit profile.Exit, err error) {
 	if err := r.prepare(); err != nil {
 		return r.failed, err
 	}
-	tuner, exit, err := r.search()
+	run, exit, err := r.search()
 	if err != nil {
-		tuner.Finish()
+		run.Finish()
 		return r.failed, err
 	}
-	results, finish := tuner.Finish()
+	results, finish := run.Finish()
 	results = append(results, r.spreadResults...)
 	if err := r.decisions.Publish(); err != nil && finish == nil {
 		finish = err
@@ -71,8 +70,13 @@ func Run(asked Request) (exit profile.Exit, err error) {
 		r.replays.account.log(environment.Read().Log(), time.Now())
 	}
 	if r.Found != nil {
-		found := Found{Results: results, Notes: tuner.Notes(), Compiled: r.compiler.Counts(),
-			Took: time.Since(r.begun), Program: exit}
+		found := Found{Results: results, Compiled: r.compiler.Counts(), Took: time.Since(r.begun),
+			Program: exit}
+		for _, x := range results {
+			if x.Unheld != "" {
+				found.Notes = append(found.Notes, x.Kernel.Label()+": "+x.Unheld)
+			}
+		}
 		if r.replays != nil {
 			found.Pieces = r.replays.account.pieces(results)
 			found.Observed = r.observed
@@ -98,15 +102,6 @@ func (r *run) prepare() (err error) {
 	r.open = append(r.open, stop)
 	if r.decisions, err = OpenDecisions(keeping, r.Store); err != nil {
 		return err
-	}
-	r.Options.Controls, err = compile.KeepControls(ctx, r.Store, r.Tools, r.Controls)
-	if err != nil {
-		return err
-	}
-	if r.Listen != nil {
-		for i, hash := range r.Options.Controls {
-			fmt.Fprintf(r.Stderr, "gnvcc: controls file %s appears in recipes as %.12s\n", r.Controls[i], hash)
-		}
 	}
 	over := func() {}
 	if r.During != nil {
@@ -153,10 +148,10 @@ func (r *run) note(format string, args ...any) {
 }
 
 // search runs the program, and looks for recipes in it or on its captures.
-func (r *run) search() (tuner *search.Tuner, exit profile.Exit, err error) {
+func (r *run) search() (run *search.Run, exit profile.Exit, err error) {
 	o, notes := &r.Options, Memos{r.Store}
 	o.Crashes, o.Full = MostCrashes, mostFull
-	tuner = search.NewTuner(r.Signals.Rest(), *o, r.compiler, r.decisions, notes, r.Listen)
+	run = search.NewRun(r.Signals.Rest(), *o, r.compiler, r.decisions, notes, r.Listen)
 	s, err := Captures(r.Store)
 	list := func() ([]*capture.Manifest, int) { return s.List() }
 	if r.Captures != nil && err == nil {
@@ -172,15 +167,15 @@ func (r *run) search() (tuner *search.Tuner, exit profile.Exit, err error) {
 		}
 	}
 	if err != nil {
-		return tuner, exit, err
+		return run, exit, err
 	}
 	replayer, err := BuildReplayer(r.Signals.Tuning(), r.Store, r.Tools.Dir())
 	if err != nil {
-		return tuner, exit, err
+		return run, exit, err
 	}
 	memory := newMemoryFolder()
 	r.open = append(r.open, memory.Remove)
-	w := &ReplaySearch{Captures: s, Tuner: tuner, Kernel: r.compiler.Kernel, Replayer: replayer,
+	w := &ReplaySearch{Captures: s, Run: run, Kernel: r.compiler.Kernel, Replayer: replayer,
 		Agent: r.program.Agent, Scratch: r.program.Scratch, GPU: r.GPU,
 		Limits: capture.Usual.Within(r.Store.Path(), r.CaptureLimit), Budget: r.Budget,
 		Say: r.note, At: r.At, memory: memory}
@@ -193,12 +188,12 @@ func (r *run) search() (tuner *search.Tuner, exit profile.Exit, err error) {
 	r.started, r.replays = true, w
 	if len(r.Program) == 0 {
 		r.Signals.ProgramEnded()
-		return tuner, exit, w.again(r.Signals.Rest(), *o, list)
+		return run, exit, w.again(r.Signals.Rest(), *o, list)
 	}
 	exit, err = w.observed(r, func(l *profile.Launch) error {
 		return tunable(r.compiler, *o, l)
 	})
-	return tuner, exit, err
+	return run, exit, err
 }
 
 // build asks the user's judge, or rebuilds with what was found.

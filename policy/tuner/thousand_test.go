@@ -31,8 +31,8 @@ func TestThousand(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	own := search.NewTuner(context.Background(), policy.Defaults(), kernelsByName{}, nil, nil, nil)
-	w := &ReplaySearch{Captures: store, Tuner: own, Kernel: kernelsByName{}.Kernel, Say: t.Logf}
+	own := search.NewRun(context.Background(), policy.Defaults(), kernelsByName{}, nil, nil, nil)
+	w := &ReplaySearch{Captures: store, Run: own, Kernel: kernelsByName{}.Kernel, Say: t.Logf}
 	r := &run{Request: Request{Signals: noSignals{context.Background()}}}
 	if _, err := w.searchSeen(r, made); err != nil {
 		t.Fatal(err)

@@ -163,8 +163,8 @@ func (w Worker) search(ctx context.Context, o *order, captures *capture.Store, j
 	o.Options.Driver, o.Options.Rule = w.Machine.Driver, policy.Defaults().Rule
 	o.Options.Crashes, o.Options.Full = MostCrashes, mostFull
 	sink := &workSink{&Decisions{ctx: ctx, store: w.Store}, done}
-	run := search.NewTuner(ctx, o.Options, compiler, sink, Memos{w.Store}, nil)
-	s := &ReplaySearch{Captures: captures, Tuner: run, Kernel: compiler.Kernel, Replayer: replayer,
+	run := search.NewRun(ctx, o.Options, compiler, sink, Memos{w.Store}, nil)
+	s := &ReplaySearch{Captures: captures, Run: run, Kernel: compiler.Kernel, Replayer: replayer,
 		Agent: library, Scratch: folder.Path, GPU: w.GPU, Budget: o.Budget,
 		Say: func(format string, args ...any) {
 			done.Said = append(done.Said, fmt.Sprintf(format, args...))

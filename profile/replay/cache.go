@@ -79,7 +79,7 @@ func (s state) Measure(a profile.Candidate, n int, m profile.Measurement) ([]flo
 // program, and the search asks for more. Where both do, or the program's time is of too few
 // launches to tell, a candidate's gain may still be in one of them alone, and the search looks at
 // both.
-func (w *only) timed(l *profile.Launch, s profile.Session) profile.Session {
+func (w *host) timed(l *profile.Launch, s profile.Session) profile.Session {
 	warm := state{Session: s}
 	u := w.m.Use
 	if u.Sampled == 0 || u.Count == 0 {
@@ -162,7 +162,7 @@ func warmUp(s profile.Session) error {
 // repeatable tells whether the launch can be done on what it left itself: all memory that it
 // writes, and that the one before it writes in the program, holds numbers that addresses don't come
 // from. What it only reads is as it was.
-func (w *only) repeatable(s profile.Session) bool {
+func (w *host) repeatable(s profile.Session) bool {
 	written, err := s.Golden()
 	if err != nil || len(w.m.Ranges) == 0 || len(written.Where) < written.Allocations {
 		return false

@@ -17,26 +17,22 @@ import (
 	"gnvcc/profile/capture"
 )
 
-// noted is a host that notes its calls.
-type noted struct {
-	events []string
-	seen   []profile.Seen
+// nothing is a visit that does nothing, with variations.
+func nothing(variations ...int) Visit {
+	return Visit{
+		Search: func(context.Context, *profile.Launch, profile.Session) bool { return true },
+		Vary: func(context.Context, int, *profile.Launch, profile.Session) bool {
+			return true
+		}, Variations: variations}
 }
 
-func (h *noted) Start(*profile.Process) {}
-func (h *noted) Launch(l *profile.Launch) profile.Verdict {
-	h.events = append(h.events, fmt.Sprintf("launch %d, same %v", l.Count, l.Params[0].Same))
-	return profile.Verdict{Tune: true, Capture: "never", Again: 8}
+// hosting is a host of one launch.
+func hosting(v Visit) *host {
+	w := newHost()
+	w.visit, w.m, w.launches = v, manifest(), 1
+	close(w.ready)
+	return w
 }
-func (h *noted) Tune(context.Context, *profile.Launch, profile.Session) profile.Verdict {
-	h.events = append(h.events, "tune")
-	return profile.Verdict{}
-}
-func (h *noted) LeftAlone(_ *profile.Launch, why string) profile.Verdict {
-	h.events = append(h.events, why)
-	return profile.Verdict{}
-}
-func (h *noted) End(_ *profile.Process, s profile.Summary) { h.seen = s.Kernels }
 
 func manifest() *capture.Manifest {
 	return &capture.Manifest{Kernel: "k", Cubin: "c", Use: capture.Use{Count: 90, Varied: 3, Sets: 2,
@@ -48,18 +44,21 @@ func launchOf(kernel string) *profile.Launch {
 		Params: []profile.Param{{Size: 4, Value: make([]byte, 4), Same: []byte{1, 1, 1, 1}}}}
 }
 
-// The first launch is the replayer's check; the host sees the next ones with the program's own
-// counts; those after it are varied.
-func TestOnly(t *testing.T) {
-	h := &noted{}
-	var varied []int
-	said := func(what string) func() { return func() { h.events = append(h.events, what) } }
-	w := &only{decider: h, m: manifest(), launches: 1, variations: []int{4, 7}, count: true,
-		running: said("running"), untimed: said("untimed"),
-		vary: func(_ context.Context, v int, _ *profile.Launch, _ profile.Session) bool {
-			varied = append(varied, v)
-			return true
-		}}
+// The first launch is the replayer's check; the next one is searched with the program's own counts;
+// those after it are varied.
+func TestHost(t *testing.T) {
+	var events []string
+	v := nothing(4, 7)
+	v.Search = func(_ context.Context, l *profile.Launch, _ profile.Session) bool {
+		events = append(events, fmt.Sprintf("launch %d, same %v", l.Count, l.Params[0].Same))
+		return true
+	}
+	v.Vary = func(_ context.Context, n int, _ *profile.Launch, _ profile.Session) bool {
+		events = append(events, fmt.Sprint("vary ", n))
+		return true
+	}
+	w := hosting(v)
+	w.running = func() { events = append(events, "running") }
 	if v := w.Launch(launchOf("gnvcc_hash")); v != (profile.Verdict{}) {
 		t.Errorf("the tools' own launch: %+v", v)
 	}
@@ -72,16 +71,11 @@ func TestOnly(t *testing.T) {
 		if !v.Tune || v.Again != 1 || v.Capture != "" {
 			t.Fatalf("launch %d: %+v", i, v)
 		}
-		w.Tune(context.Background(), l, nil)
+		w.Tune(context.Background(), l, &times{warm: 1, cold: 1})
 	}
-	if want := []string{"running", "launch 45, same [0 1 1 1]", "tune",
-		"untimed"}; !slices.Equal(h.events, want) || !slices.Equal(varied, []int{4, 7}) {
-		t.Errorf("%q, varied %v", h.events, varied)
-	}
-	w.End(nil, profile.Summary{Kernels: []profile.Seen{{Launch: launchOf("gnvcc_hash")},
-		{Launch: launchOf("k")}}})
-	if len(h.seen) != 1 || h.seen[0].Launch.Count != 45 {
-		t.Errorf("%+v", h.seen)
+	if want := []string{"running", "launch 45, same [0 1 1 1]", "vary 4",
+		"vary 7"}; !slices.Equal(events, want) {
+		t.Errorf("%q", events)
 	}
 }
 
@@ -90,15 +84,16 @@ func TestEnough(t *testing.T) {
 	for _, worth := range []bool{true, false} {
 		enough := filepath.Join(t.TempDir(), "enough")
 		ended := func() bool { _, err := os.Stat(enough); return err == nil }
-		w := &only{decider: &noted{}, m: manifest(), launches: 1, variations: []int{1, 2}, enough: enough,
-			worth: func() bool {
-				return worth
-			},
-			vary: func(_ context.Context, v int, _ *profile.Launch, _ profile.Session) bool { return false }}
+		v := nothing(1, 2)
+		v.Search = func(context.Context, *profile.Launch, profile.Session) bool { return worth }
+		v.Vary = func(context.Context, int, *profile.Launch, profile.Session) bool { return false }
+		w := hosting(v)
+		w.enough = enough
 		for i := range 3 {
 			l := launchOf("k")
 			if v := w.Launch(l); v.Tune {
-				if w.Tune(context.Background(), l, nil); i == 2 && v.Long != varied {
+				w.Tune(context.Background(), l, &times{warm: 1, cold: 1})
+				if i == 2 && v.Long != varied {
 					t.Errorf("a run on varied data may take %v", v.Long)
 				}
 			}
@@ -164,7 +159,7 @@ func TestTimed(t *testing.T) {
 		var log []string
 		m := manifest()
 		m.Use = capture.Use{Count: 10, Seconds: 10 * c.program * 1e-6, Sampled: c.sampled, Sets: 1}
-		w := &only{m: m, say: func(f string, a ...any) { log = append(log, fmt.Sprintf(f, a...)) }}
+		w := &host{m: m, say: func(f string, a ...any) { log = append(log, fmt.Sprintf(f, a...)) }}
 		s := &times{warm: c.warm * 1e3, cold: c.cold * 1e3}
 		var l profile.Launch
 		chosen := w.timed(&l, s)
@@ -185,7 +180,7 @@ func TestTimedWarm(t *testing.T) {
 	m.Use = capture.Use{Count: 10, Seconds: 2e-3, Sampled: 4, Sets: 1}
 	var l profile.Launch
 	s := &times{warm: 2e5, cold: 2.6e5, rises: time.Now().Add(40 * time.Millisecond)}
-	(&only{m: m}).timed(&l, s)
+	(&host{m: m}).timed(&l, s)
 	if l.Unlike != 0 || l.Cold {
 		t.Errorf("unlike by %g, cold %v", l.Unlike, l.Cold)
 	}
@@ -227,7 +222,7 @@ func TestRepeats(t *testing.T) {
 			}
 		}
 		var l profile.Launch
-		chosen := (&only{m: m}).timed(&l, s)
+		chosen := (&host{m: m}).timed(&l, s)
 		here, _ := chosen.Measure(profile.Original, 1, profile.Measurement{})
 		other, _ := chosen.Measure(profile.Original, 1, profile.Measurement{Other: true})
 		want, beside := 2e4, 2.5e4
@@ -249,7 +244,7 @@ func TestTurns(t *testing.T) {
 		m.Use = capture.Use{Count: 10, Seconds: 10 * us * 1e-6, Sampled: 4, Sets: 1, Row: true}
 		var l profile.Launch
 		s := &times{warm: us * 1e3, cold: us * 1e3, again: us * 1e3}
-		chosen := (&only{m: m}).timed(&l, s)
+		chosen := (&host{m: m}).timed(&l, s)
 		chosen.Measure(profile.Original, 1, profile.Measurement{})
 		if !s.last.Again || s.last.Row != rows || !bytes.Equal(s.last.Prior, m.Prior) {
 			t.Errorf("%v us: %+v", us, s.last)
@@ -300,7 +295,7 @@ func TestTimedVaried(t *testing.T) {
 			Row: c.row, Params: []capture.Param{{Same: c.same}, {Same: c.same}}}
 		var l profile.Launch
 		s := &times{warm: c.us * 1e3, cold: c.us * 1e3, again: c.us * 1e3}
-		chosen := (&only{m: m}).timed(&l, s)
+		chosen := (&host{m: m}).timed(&l, s)
 		chosen.Measure(profile.Original, 1, profile.Measurement{})
 		if l.Either != c.either || s.last.Again != c.again {
 			t.Errorf("%s: either %v, behind launches of its own %v", c.what, l.Either, s.last.Again)
@@ -354,16 +349,22 @@ func TestSpent(t *testing.T) {
 	}
 }
 
-// TestAllocates: a kernel that may allocate is left alone, unless the decider looks whether it
-// does.
+// TestAllocates: a kernel that may allocate is left alone, unless the visit looks whether it does.
 func TestAllocates(t *testing.T) {
 	const why = "it allocates memory on the device (malloc), which is not saved"
 	for heap, want := range map[bool]string{false: why, true: ""} {
-		w := &only{decider: &noted{}, m: manifest(), launches: 1, heap: heap}
-		l := launchOf("k")
-		l.Allocates = why
-		if w.Launch(l); l.LeaveAlone != want {
-			t.Errorf("%v: %q", heap, l.LeaveAlone)
+		got := ""
+		v := nothing()
+		v.Alone = func(_ *profile.Launch, reason string) { got = reason }
+		w := hosting(v)
+		w.heap = heap
+		for range 2 {
+			l := launchOf("k")
+			l.Allocates = why
+			w.Launch(l)
+		}
+		if got != want {
+			t.Errorf("%v: %q", heap, got)
 		}
 	}
 }

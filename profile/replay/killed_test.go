@@ -83,5 +83,5 @@ func TestKilledOwner(t *testing.T) {
 		<-Prepare(context.Background(), o, strings.Repeat("0", 32)).ended
 		return
 	}
-	Run(context.Background(), o, &Unpacked{m: &capture.Manifest{}, dir: dir}, &noted{}, 1, nil)
+	Run(context.Background(), o, &Unpacked{m: &capture.Manifest{}, dir: dir}, nothing())
 }

@@ -2,7 +2,6 @@ package replay
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,7 +9,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"gnvcc/profile"
@@ -23,22 +21,12 @@ type Options struct {
 	Agent   string                           // the built agent
 	Limit   time.Duration                    // longest time for one run of the kernel
 	Log     func(format string, args ...any) // trouble; nil: dropped
-	// the decider gets the launches' counts when the process ends: once for a capture
-	Count bool
-	// Vary holds a session on a launch with varied data (its number from 1), after the ordinary ones;
-	// nil: none is asked for. False: no other variation is wanted.
-	Vary func(ctx context.Context, variation int, l *profile.Launch, s profile.Session) bool
-	// Worth tells, after the ordinary launches, whether there is anything to vary for; nil: there is.
-	Worth func() bool
 	// Running is called once, when the process has its context: where a GPU gives one process at a
 	// time a context, another one can't take it now; nil: nobody wants to know.
 	Running func()
-	// Heap: the decider sees to it that a launch takes no memory from the device's heap, and Tune is
-	// asked of kernels that may; else they are left alone.
+	// Heap: the caller makes sure that a launch takes no memory from the device's heap, and visits
+	// kernels that may; else they are left alone.
 	Heap bool
-	// Untimed is called once, when nothing is measured any more, and all is known about the ordinary
-	// launches; nil: nobody wants to know.
-	Untimed func()
 	// Standby is used, and closed; nil: a process is started.
 	Standby *Standby
 	// Scratch is a folder for what a process needs while it runs; "": the usual place, where nobody
@@ -119,25 +107,40 @@ func (u *Unpacked) Manifest() *capture.Manifest { return u.m }
 // Close removes the file.
 func (u *Unpacked) Close() { os.RemoveAll(u.dir) }
 
-// Run replays a capture: once to see that it leaves the same bits, then launches times for the
-// decider, then with varied data. The decider sees the captured kernel's launches alone, with the
-// counts and the constant bytes of the program's own.
-func Run(ctx context.Context, o Options, u *Unpacked, h profile.Decider, launches int,
-	variations []int) (Outcome, error) {
+// A Visit is what is done in a replay's process while the captured launch stands still.
+type Visit struct {
+	// Search is called at the launch as it was captured. False: it is not varied. nil: it is only varied.
+	Search func(ctx context.Context, l *profile.Launch, s profile.Session) (vary bool)
+	// Vary is called at the launch with varied data, for each of Variations (from 1). False: no other
+	// one is wanted.
+	Vary       func(ctx context.Context, variation int, l *profile.Launch, s profile.Session) (more bool)
+	Variations []int
+	// Alone is called in Search's place with the reason why the launch can't be repeated.
+	Alone func(l *profile.Launch, reason string)
+}
+
+// Run replays a capture: once to see that it leaves the same bits, then for a visit. A launch that
+// is visited has the counts and the constant bytes of the program's own.
+func Run(ctx context.Context, o Options, u *Unpacked, v Visit) (Outcome, error) {
 	begun := time.Now()
-	w := &only{decider: h, m: u.m, launches: launches, variations: variations, vary: o.Vary,
-		worth: o.Worth, heap: o.Heap, running: o.Running, untimed: o.Untimed, count: o.Count, say: o.Log}
-	w.varying.Store(launches == 0)
+	launches := 0
+	if v.Search != nil {
+		launches = 1
+	}
 	args := []string{strconv.Itoa(launches)}
-	for _, v := range variations {
-		args = append(args, strconv.Itoa(v))
+	for _, n := range v.Variations {
+		args = append(args, strconv.Itoa(n))
+	}
+	set := func(w *host, enough string) {
+		w.visit, w.m, w.heap, w.running, w.say = v, u.m, o.Heap, o.Running, o.Log
+		w.launches, w.enough = launches, enough
+		w.varying.Store(launches == 0)
+		close(w.ready)
 	}
 	if s := o.Standby; s != nil {
-		w.enough = s.status() + ".enough"
 		ends := context.AfterFunc(ctx, s.cancel) // it was begun for longer than this
-		out, ok := s.play(w, u.file(), args, begun)
+		out, ok := s.play(set, u.file(), args, begun)
 		if ends(); ok && ctx.Err() == nil {
-			out.Own = w.own
 			return out.judged(begun)
 		}
 	}
@@ -147,7 +150,8 @@ func Run(ctx context.Context, o Options, u *Unpacked, h profile.Decider, launche
 	}
 	defer os.RemoveAll(dir)
 	status := filepath.Join(dir, "status")
-	w.enough = status + ".enough"
+	w := newHost()
+	set(w, status+".enough")
 	p := o.process(dir, append([]string{u.file(), status}, args...)...)
 	p.Log = w.trouble
 	exit, err := profile.Run(ctx, p, w)
@@ -221,129 +225,4 @@ func read(path string, started time.Time) Outcome {
 	}
 	out.Failed = begun
 	return out
-}
-
-// only lets a decider see one kernel's launches, from the second on: the first is the check.
-type only struct {
-	decider    profile.Decider
-	m          *capture.Manifest
-	launches   int
-	variations []int
-	vary       func(context.Context, int, *profile.Launch, profile.Session) bool
-	enough     string // a file that tells the replayer to begin no other variation
-	worth      func() bool
-	running    func()
-	untimed    func()
-	count      bool
-	heap       bool
-	say        func(string, ...any)
-	own        float64     // Outcome's
-	n          int         // launches of the kernel so far
-	varying    atomic.Bool // all that were asked for but the variations are done
-}
-
-// log tells of trouble.
-func (w *only) log(format string, args ...any) {
-	if w.say != nil {
-		w.say(format, args...)
-	}
-}
-
-// trouble is the agent's; what goes wrong with data of ours is expected.
-func (w *only) trouble(format string, args ...any) {
-	if !w.varying.Load() {
-		w.log(format, args...)
-	}
-}
-
-func (w *only) Start(p *profile.Process) { w.decider.Start(p) }
-
-func (w *only) is(l *profile.Launch) bool { return l.Kernel == w.m.Kernel && l.Cubin == w.m.Cubin }
-
-func (w *only) Launch(l *profile.Launch) profile.Verdict {
-	if !w.is(l) {
-		return profile.Verdict{}
-	}
-	if w.n++; !w.heap {
-		l.LeaveAlone = cmp.Or(l.LeaveAlone, l.Allocates)
-	}
-	if w.n == 1 {
-		if w.running != nil {
-			w.running()
-		}
-		return profile.Verdict{Again: 1}
-	}
-	if w.n > 1+w.launches {
-		return profile.Verdict{Tune: w.vary != nil, Long: varied, Again: 1}
-	}
-	w.apply(l)
-	v := w.decider.Launch(l)
-	if v.Capture, v.Again = "", 1; !v.Tune {
-		w.ends()
-	}
-	return v
-}
-
-// ends looks, at the end of an ordinary launch's business, whether it was the last one.
-func (w *only) ends() {
-	if w.n < 1+w.launches {
-		return
-	}
-	w.varying.Store(true)
-	if w.untimed != nil {
-		w.untimed()
-		w.untimed = nil
-	}
-	if w.n == 1+w.launches && w.worth != nil && !w.worth() {
-		w.stop()
-	}
-}
-
-func (w *only) Tune(ctx context.Context, l *profile.Launch, s profile.Session) profile.Verdict {
-	if i := w.n - 2 - w.launches; i >= 0 {
-		if i < len(w.variations) {
-			w.m.Use.Apply(l)
-			if !w.vary(ctx, w.variations[i], l, s) {
-				w.stop()
-			}
-		}
-	} else {
-		w.apply(l)
-		w.decider.Tune(ctx, l, w.timed(l, s))
-	}
-	w.ends()
-	return profile.Verdict{Again: 1}
-}
-
-// apply tells of a launch what is known of the captured one.
-func (w *only) apply(l *profile.Launch) {
-	w.m.Use.Apply(l)
-	l.Part, l.Capture = w.m.Part, w.m.ID
-}
-
-// stop keeps the replayer from another variation. If that fails it costs time only.
-func (w *only) stop() { _ = os.WriteFile(w.enough, nil, 0o600) }
-
-func (w *only) LeftAlone(l *profile.Launch, reason string) profile.Verdict {
-	if w.n <= 1+w.launches {
-		w.decider.LeftAlone(l, reason)
-		w.ends()
-	}
-	return profile.Verdict{Again: 1}
-}
-
-// End tells the decider of its kernel alone, with the program's own counts.
-func (w *only) End(p *profile.Process, s profile.Summary) {
-	var out profile.Summary
-	for _, k := range s.Kernels {
-		if !w.is(k.Launch) || !w.count {
-			continue
-		}
-		w.m.Use.Apply(k.Launch)
-		k.Varied, k.Seconds, k.Sampled = w.m.Use.Varied/max(w.m.Use.Sets, 1), w.m.Weight(),
-			w.m.Use.Sampled
-		out.Kernels = append(out.Kernels, k)
-	}
-	out.Whole = true
-	w.decider.End(p, out)
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"sync"
 	"time"
 
 	"gnvcc/profile"
@@ -18,7 +17,7 @@ import (
 type Standby struct {
 	dir    string
 	gate   *os.File // its arguments go here; closed without any, it ends
-	host   *waiting
+	host   *host
 	cancel context.CancelFunc
 	ended  chan struct{}
 	exit   profile.Exit // when it has ended
@@ -37,12 +36,12 @@ func Prepare(ctx context.Context, o Options, uuid string) *Standby {
 		return nil
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	s := &Standby{dir: dir, gate: gate, host: &waiting{}, cancel: cancel, ended: make(chan struct{})}
+	s := &Standby{dir: dir, gate: gate, host: newHost(), cancel: cancel, ended: make(chan struct{})}
 	go func() {
 		defer close(s.ended)
 		defer theirs.Close()
 		p := o.process(dir, "--wait", "3", s.status(), uuid)
-		p.Files, p.Log = []*os.File{theirs}, s.host.log
+		p.Files, p.Log = []*os.File{theirs}, s.host.trouble
 		s.exit, _ = profile.Run(ctx, p, s.host) // without a word in the status it was never there
 	}()
 	return s
@@ -50,16 +49,17 @@ func Prepare(ctx context.Context, o Options, uuid string) *Standby {
 
 func (s *Standby) status() string { return filepath.Join(s.dir, "status") }
 
-// play tells the process what to replay for a host, and waits for its end. False: it came to no
-// launch, for a reason of its own.
-func (s *Standby) play(w *only, file string, args []string, begun time.Time) (Outcome, bool) {
+// play gives the process its task, and waits for its end. False: it came to no launch, for a reason
+// of its own.
+func (s *Standby) play(set func(w *host, enough string), file string, args []string,
+	begun time.Time) (Outcome, bool) {
 	defer s.Close()
 	select {
 	case <-s.ended:
 		return Outcome{}, false
 	default:
 	}
-	s.host.serve(w)
+	set(s.host, s.status()+".enough")
 	var text bytes.Buffer
 	for _, a := range append([]string{file}, args...) {
 		fmt.Fprintf(&text, "%s\x00", a)
@@ -70,6 +70,7 @@ func (s *Standby) play(w *only, file string, args []string, begun time.Time) (Ou
 	s.gate.Close()
 	<-s.ended
 	out := read(s.status(), begun)
+	out.Own = s.host.own
 	_, ok := out.Spent["read"]
 	return out.ended(s.exit), ok
 }
@@ -83,68 +84,4 @@ func (s *Standby) Close() {
 	s.cancel()
 	<-s.ended
 	os.RemoveAll(s.dir)
-}
-
-// waiting is the host of a process that nobody has told yet what to replay.
-type waiting struct {
-	mu      sync.Mutex
-	w       *only
-	started []*profile.Process
-}
-
-func (h *waiting) serve(w *only) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for _, p := range h.started {
-		w.Start(p)
-	}
-	h.w = w
-}
-
-func (h *waiting) only() *only {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.w
-}
-
-// log drops what is said before: then another process is started, which says it, too.
-func (h *waiting) log(format string, args ...any) {
-	if w := h.only(); w != nil {
-		w.trouble(format, args...)
-	}
-}
-
-func (h *waiting) Start(p *profile.Process) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.started = append(h.started, p); h.w != nil {
-		h.w.Start(p)
-	}
-}
-
-func (h *waiting) Launch(l *profile.Launch) profile.Verdict {
-	if w := h.only(); w != nil {
-		return w.Launch(l)
-	}
-	return profile.Verdict{}
-}
-
-func (h *waiting) Tune(ctx context.Context, l *profile.Launch, s profile.Session) profile.Verdict {
-	if w := h.only(); w != nil {
-		return w.Tune(ctx, l, s)
-	}
-	return profile.Verdict{}
-}
-
-func (h *waiting) LeftAlone(l *profile.Launch, reason string) profile.Verdict {
-	if w := h.only(); w != nil {
-		return w.LeftAlone(l, reason)
-	}
-	return profile.Verdict{}
-}
-
-func (h *waiting) End(p *profile.Process, s profile.Summary) {
-	if w := h.only(); w != nil {
-		w.End(p, s)
-	}
 }

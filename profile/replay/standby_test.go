@@ -64,7 +64,7 @@ func TestStandby(t *testing.T) {
 				<-o.Standby.ended
 			}
 			t.Setenv("FAIL", c.then)
-			out, err := Run(context.Background(), o, unpacked, &noted{}, 1, []int{1})
+			out, err := Run(context.Background(), o, unpacked, nothing(1))
 			if c.refused != "" {
 				if !errors.Is(err, ErrRefused) || !strings.Contains(out.Reason, c.refused) {
 					t.Errorf("%+v, %v", out, err)
@@ -99,7 +99,7 @@ func TestStandby(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), 300*time.Millisecond)
 	defer cancel()
 	begun := time.Now()
-	_, err := Run(ctx, o, unpacked, &noted{}, 1, nil)
+	_, err := Run(ctx, o, unpacked, nothing())
 	if err == nil || time.Since(begun) > 8*time.Second {
 		t.Errorf("%v after %v", err, time.Since(begun))
 	}

@@ -20,7 +20,7 @@ func TestVary(t *testing.T) {
 #include <stdio.h>
 #include <string.h>
 #define N 65536
-#define COUNT(type, vary, tiny, nan_ok) do { static type a[N], b[N]; for (unsigned v = 1; v <= 9; v++) { \
+#define COUNT(type, vary, tiny, nan_ok) do { static type a[N], b[N]; for (unsigned v = 1; v <= 11; v++) { \
   int nans = 0, other = 0, infs = 0, zeros = 0, subs = 0, odd = 0; double sum = 0; \
   for (int i = 0; i < N; i++) a[i] = b[i] = (type)i; \
   vary((uint8_t *)a, N, v, 4096); vary((uint8_t *)b, N, v, 4096); \
@@ -48,8 +48,9 @@ int main(void) { unsigned f = 0x7fffffff; unsigned long long d = 0x7ff8000000000
 			"3": "nan0 inf0 zero0 sub0 turned0 odd1 other0",
 			"4": "nan0 inf0 zero1 sub0 turned0 odd1 other0", "5": "nan0 inf0 zero0 sub0 turned0 odd1 other0",
 			"6": "nan0 inf0 zero0 sub1 turned0 odd1 other0",
-			"7": "nan0 inf1 zero0 sub0 turned0 odd1 other0", "8": "nan1 inf0 zero0 sub0 turned0 odd1 other0",
-			"9": "nan0 inf0 zero0 sub0 turned0 odd1 other0",
+			"7": "nan0 inf0 zero0 sub0 turned0 odd0 other0", "8": "nan0 inf0 zero0 sub0 turned0 odd0 other0",
+			"9": "nan0 inf1 zero0 sub0 turned0 odd1 other0", "10": "nan1 inf0 zero0 sub0 turned0 odd1 other0",
+			"11": "nan0 inf0 zero0 sub0 turned0 odd1 other0",
 		} {
 			if line := kind + " " + n + " " + want; !strings.Contains(string(out), line+"\n") {
 				t.Errorf("want %q in\n%s", line, out)

@@ -9,7 +9,7 @@ import (
 
 	"gnvcc/rewrite/pass"
 	"gnvcc/rewrite/ptx"
-	"gnvcc/rewrite/ptx/dataflow"
+	"gnvcc/rewrite/ptx/ir"
 )
 
 // Blocks beside each other: coarsen=32x1x1b. A block of fewer threads than a warp leaves the other
@@ -89,13 +89,13 @@ type besideArray struct {
 // A besideRead is what is known of a kernel.
 type besideRead struct {
 	f        *ptx.Func
-	flow     *dataflow.Flow
+	flow     *ir.Func
 	arrays   []besideArray
 	barriers bool
 }
 
 func readBeside(f *ptx.Func) (*besideRead, error) {
-	flow, err := dataflow.Of(f)
+	flow, err := ir.Of(f)
 	if err != nil {
 		return nil, err
 	}
@@ -158,7 +158,7 @@ func (r *besideRead) instruction(i int) error {
 		}
 		r.barriers = true
 	default:
-		if !dataflow.Computes(base) {
+		if !ir.Computes(base) {
 			return fmt.Errorf("it has an instruction that may see the block or the warp (%s)", f.Opcode(i))
 		}
 	}

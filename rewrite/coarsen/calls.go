@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"gnvcc/rewrite/ptx"
-	"gnvcc/rewrite/ptx/dataflow"
+	"gnvcc/rewrite/ptx/ir"
 )
 
 // Calls. cicc writes one in a scope of its own, straight through, with the places in which its
@@ -55,7 +55,7 @@ func coarseCallee(f *ptx.Func) string {
 	if f.Entry || !f.Body {
 		return "is not in the PTX"
 	}
-	flow, err := dataflow.Of(f)
+	flow, err := ir.Of(f)
 	if err != nil {
 		return "can't be followed: " + err.Error()
 	}
@@ -66,7 +66,7 @@ func coarseCallee(f *ptx.Func) string {
 				return "declares a variable of its own (" + kind + ")"
 			}
 		case ptx.Inst:
-			if !coarseCalled(f, i) {
+			if !coarseCalled(flow, i) {
 				return fmt.Sprintf("does more than compute (%s)", f.Opcode(i))
 			}
 			read := ""
@@ -87,22 +87,15 @@ func coarseCallee(f *ptx.Func) string {
 }
 
 // coarseCalled tells of an instruction that a called function may have.
-func coarseCalled(f *ptx.Func, i int) bool {
-	op, base := f.Opcode(i), string(f.Base(i))
-	for _, word := range strings.Split(string(op), ".") {
+func coarseCalled(f *ir.Func, i int) bool {
+	x := f.Inst(i)
+	for _, word := range x.Words {
 		if strings.HasPrefix(word, "shared") || word == "cluster" || word == "async" || word == "mmio" {
 			return false
 		}
 	}
-	in := func(spaces ...string) bool {
-		for _, space := range spaces {
-			if ptx.HasModifier(op, space) {
-				return !ptx.Strong(op)
-			}
-		}
-		return false
-	}
-	switch base {
+	in := func(spaces ...string) bool { return x.Has(spaces...) && !ptx.Strong(f.Opcode(i)) }
+	switch x.Op {
 	case "bra", "ret", "call":
 		return true
 	case "ld":
@@ -110,7 +103,7 @@ func coarseCalled(f *ptx.Func, i int) bool {
 	case "st":
 		return in("param", "local")
 	}
-	return dataflow.Computes(base) || dataflow.Carries(op, base)
+	return ir.Computes(x.Op) || x.Carries()
 }
 
 // callScopes finds the scopes of calls: where each one ends, by where it begins.
@@ -157,7 +150,7 @@ func aroundCall(f *ptx.Func, i int) bool {
 	case "ld", "st":
 		return ptx.HasModifier(f.Opcode(i), "param")
 	default:
-		return dataflow.Computes(base)
+		return ir.Computes(base)
 	}
 }
 

@@ -5,13 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"gnvcc/rewrite/pass"
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/ptx/await"
-	"gnvcc/rewrite/ptx/dataflow"
+	"gnvcc/rewrite/ptx/ir"
 )
 
 // What coarsen reads in a kernel: whether it may be coarsened at all, and what depends on the turn.
@@ -97,12 +96,11 @@ func coarseOutside(m *ptx.Module, f *ptx.Func) (out coarseOuter, err error) {
 // A coarseRead is what is known of a kernel that is to be coarsened in one dimension.
 type coarseRead struct {
 	f    *ptx.Func
-	flow *dataflow.Flow
+	flow *ir.Func // of f
 	dim  int
 	// the turns are done one after the other, in the kernel's own code
 	strided bool
-	groups  []coarseGroup
-	regs    []coarseReg // as ptx.Flow numbers them
+	groups  []string // by declaration of registers: a name that is its own in the whole body
 
 	varies []bool      // by register: it depends on the turn
 	many   []bool      // by statement: it stands once for each turn
@@ -114,18 +112,6 @@ type coarseRead struct {
 	shared   map[string]int // where each shared array begins in the one that takes their place
 	size     int            // of that, for one turn, bytes
 	align    int
-}
-
-// A coarseReg is a register, by a name that is its own in the whole body.
-type coarseReg struct {
-	name, kind string
-	group      int // of its declaration
-}
-
-// A coarseGroup is a declaration of registers, by the names that they get.
-type coarseGroup struct {
-	name, kind string
-	count      int
 }
 
 // maxCoarseBody bounds the instructions of a kernel, of which the text gets up to MaxCoarse + 1
@@ -176,7 +162,7 @@ func (c *coarseRead) stays(way error) error {
 
 // readTurns reads what depends on the turn.
 func readTurns(f *ptx.Func, outer coarseOuter, dim int, strided bool) (*coarseRead, error) {
-	flow, err := dataflow.Of(f)
+	flow, err := ir.Of(f)
 	if err != nil {
 		return nil, err
 	}
@@ -185,17 +171,16 @@ func readTurns(f *ptx.Func, outer coarseOuter, dim int, strided bool) (*coarseRe
 	for _, name := range outer.names {
 		c.shared[name], c.size, c.align = 0, outer.size, max(c.align, outer.align)
 	}
-	if c.groups, err = coarseGroups(f); err != nil {
-		return nil, err
-	}
-	for n, g := range c.groups {
-		for i := range max(g.count, 1) {
-			r := coarseReg{name: g.name, kind: g.kind, group: n}
-			if g.count > 0 {
-				r.name += strconv.Itoa(i)
-			}
-			c.regs = append(c.regs, r)
+	for n, g := range flow.Groups {
+		switch pass.BitsOf(g.Type) {
+		case pass.PredBits, 16, 32, 64:
+		default:
+			return nil, fmt.Errorf("it has registers of an uncommon kind (%s)", g.Name)
 		}
+		if g.Inner { // the same names may stand in other scopes
+			g.Name = fmt.Sprintf("%si%d_%s", coarsePrefix, n, strings.TrimLeft(g.Name, "%"))
+		}
+		c.groups = append(c.groups, g.Name)
 	}
 	if err := c.callScopes(); err != nil {
 		return nil, err
@@ -214,33 +199,6 @@ func readTurns(f *ptx.Func, outer coarseOuter, dim int, strided bool) (*coarseRe
 		}
 	}
 	return c, nil
-}
-
-// coarseGroups lists the declarations of registers in the order in which ptx.Flow numbers them.
-func coarseGroups(f *ptx.Func) ([]coarseGroup, error) {
-	var out []coarseGroup
-	for i, s := range f.Stmts {
-		if s.Kind != ptx.Decl || string(f.Opcode(i)) != ".reg" {
-			continue
-		}
-		vars, err := f.Declared(i)
-		if err != nil {
-			return nil, err
-		}
-		for _, v := range vars {
-			if bits := pass.BitsOf(v.Type); v.Vector > 0 || bits != pass.PredBits &&
-				bits != 16 && bits != 32 &&
-				bits != 64 {
-				return nil, fmt.Errorf("it has registers of an uncommon kind (%s)", v.Name)
-			}
-			g := coarseGroup{v.Name, v.Type, v.Count}
-			if s.Depth > 0 { // the same names may stand in other scopes
-				g.name = fmt.Sprintf("%si%d_%s", coarsePrefix, len(out), strings.TrimLeft(v.Name, "%"))
-			}
-			out = append(out, g)
-		}
-	}
-	return out, nil
 }
 
 // look goes through the statements once: what can't be copied is an error.
@@ -265,7 +223,7 @@ func (c *coarseRead) look() error {
 			}
 		case ptx.Inst:
 			count++
-			if why := uncoarse(f, i, c.strided); why != "" {
+			if why := uncoarse(c.flow, i, c.strided); why != "" {
 				return fmt.Errorf("it has %s (%s)", why, f.Opcode(i))
 			}
 			if acts(f, i) && c.together == "" {
@@ -350,9 +308,7 @@ func (c *coarseRead) declaration(i int) error {
 func (c *coarseRead) names(i int, numbered *bool) error {
 	f, s := c.f, c.f.Stmts[i]
 	var err error
-	if s.Guarded && !slices.ContainsFunc(c.flow.Accesses(i), func(a dataflow.Access) bool {
-		return a.At.Start < s.Op
-	}) {
+	if s.Guarded && c.flow.Inst(i).Guard == ir.None {
 		return fmt.Errorf("it has a guard that it does not declare (%s)", f.Opcode(i))
 	}
 	c.flow.Symbols(i, func(n ptx.Span) bool {
@@ -489,12 +445,12 @@ func acts(f *ptx.Func, i int) bool {
 
 // uncoarse says why an instruction can't stand for several turns, "" if it can. strided: they are
 // done one after the other.
-func uncoarse(f *ptx.Func, i int, strided bool) string {
-	op, base := f.Opcode(i), string(f.Base(i))
-	for _, word := range strings.Split(string(op), ".") {
+func uncoarse(f *ir.Func, i int, strided bool) string {
+	x := f.Inst(i)
+	for _, word := range x.Words {
 		switch {
 		case strings.HasPrefix(word, "shared"):
-			if _, _, _, ok := sharedPlace(f, i); !ok {
+			if _, _, _, ok := sharedPlace(f.Func, i); !ok {
 				return "an uncommon access to shared memory"
 			}
 		case word == "local" && !strided:
@@ -505,23 +461,23 @@ func uncoarse(f *ptx.Func, i int, strided bool) string {
 			return "an access to what is not the thread's or the device's"
 		}
 	}
-	if dataflow.Carries(op, base) {
+	if x.Carries() {
 		return "a carry"
 	}
-	switch base {
+	switch x.Op {
 	case "bra", "ret", "exit", "trap", "ld", "ldu", "st", "atom", "red", "prefetch", "prefetchu",
 		"tex", "tld4", "suld", "sust", "sured", "membar", "fence", "call":
 		return ""
 	case "bar", "barrier":
-		if ptx.HasModifier(op, "sync") || ptx.HasModifier(op, "red") {
+		if x.Has("sync", "red") {
 			return ""
 		}
 	case "shfl", "vote", "match", "redux":
-		if ptx.HasModifier(op, "sync") {
+		if x.Has("sync") {
 			return ""
 		}
 	}
-	if dataflow.Computes(base) {
+	if ir.Computes(x.Op) {
 		return ""
 	}
 	return "an instruction that is not copied for several blocks"

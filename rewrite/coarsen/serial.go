@@ -8,6 +8,7 @@ import (
 
 	"gnvcc/rewrite/pass"
 	"gnvcc/rewrite/ptx"
+	"gnvcc/rewrite/ptx/ir"
 )
 
 // Turns one by one: where they disagree on a branch, and where their blocks are a grid apart.
@@ -18,7 +19,7 @@ const maxCoarseLocal = 640
 
 // A coarseRoom says where in local memory a register waits, in front of a branch.
 type coarseRoom struct {
-	reg  int32
+	reg  ir.Reg
 	at   int
 	bits int
 }
@@ -69,7 +70,7 @@ func (w *coarseWriter) rooms() (rooms [][]coarseRoom, common, each int, err erro
 		var list []coarseRoom
 		var size [2]int
 		for _, r := range w.flow.Live(i) {
-			room := coarseRoom{reg: r, bits: pass.BitsOf(w.regs[r].kind)}
+			room := coarseRoom{reg: r, bits: pass.BitsOf(w.flow.Type(r))}
 			if room.bits == pass.PredBits {
 				room.bits = 32
 			}
@@ -96,7 +97,7 @@ func (w *coarseWriter) rooms() (rooms [][]coarseRoom, common, each int, err erro
 // keep stores a register of a turn.
 func (w *coarseWriter) keep(r coarseRoom, turn, at int) {
 	name := w.register(r.reg, turn)
-	if w.regs[r.reg].kind == "pred" {
+	if w.flow.Type(r.reg) == "pred" {
 		w.line("selp.u32 %sx, 1, 0, %s;", coarsePrefix, name)
 		name = coarsePrefix + "x"
 	}
@@ -126,7 +127,7 @@ func (w *coarseWriter) next(rooms [][]coarseRoom, common, each int) {
 				from = fmt.Sprintf("%sa0+%d", coarsePrefix, common+r.at)
 			}
 			name := w.register(r.reg, serial)
-			if w.regs[r.reg].kind == "pred" {
+			if w.flow.Type(r.reg) == "pred" {
 				w.line("ld.local.u32 %sx, [%s];", coarsePrefix, from)
 				w.line("setp.ne.u32 %s, %sx, 0;", name, coarsePrefix)
 				continue
@@ -178,12 +179,8 @@ func (w *coarseWriter) own(i, turn int, label string) {
 	switch s := w.f.Stmts[i]; {
 	case s.Kind == ptx.Inst && ends(w.f, i):
 		guard := ""
-		if reg, negated := w.f.Guard(i); reg != nil {
-			guard = "@"
-			if negated {
-				guard = "@!"
-			}
-			guard += w.register(w.flow.Accesses(i)[0].Reg, turn) + " "
+		if x := w.flow.Inst(i); x.Guard != ir.None {
+			guard = "@" + map[bool]string{true: "!"}[x.Unless] + w.register(x.Guard, turn) + " "
 		}
 		w.line("%sbra %s_next;", guard, coarseLabel)
 	case s.Kind == ptx.Inst, s.Kind == ptx.Label, s.Kind == ptx.Line, s.Kind == ptx.Direction:

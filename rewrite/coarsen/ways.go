@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"gnvcc/rewrite/ptx"
-	"gnvcc/rewrite/ptx/dataflow"
+	"gnvcc/rewrite/ptx/ir"
 )
 
 // Ways under guards. Where threads act together, or use shared memory, no turn can go on by itself:
@@ -50,7 +50,7 @@ const coarseGuard = coarsePrefix + "g"
 // guards. round tells the names of several such copies apart.
 func (c *coarseRead) underGuards(round int) (*ptx.Func, error) {
 	g := c.f.Clone()
-	w := &wayWriter{f: g, flow: c.flow, live: map[int]map[int32]bool{}, branches: map[int]int{}, name: fmt.Sprintf("%s%c", coarseGuard, 'a'+round)}
+	w := &wayWriter{f: g, flow: c.flow, live: map[int]map[ir.Reg]bool{}, branches: map[int]int{}, name: fmt.Sprintf("%s%c", coarseGuard, 'a'+round)}
 	labels := map[string]int{}
 	for i, s := range g.Stmts {
 		if s.Kind == ptx.Label {
@@ -88,10 +88,10 @@ func (c *coarseRead) underGuards(round int) (*ptx.Func, error) {
 // A wayWriter notes the edits.
 type wayWriter struct {
 	f        *ptx.Func
-	flow     *dataflow.Flow         // of the kernel as it was, statement by statement the same
-	live     map[int]map[int32]bool // by label: the registers that are needed behind it
-	branches map[int]int            // branch -> the label that it leads to
-	name     string                 // of guards
+	flow     *ir.Func                // of the kernel as it was, statement by statement the same
+	live     map[int]map[ir.Reg]bool // by label: the registers that are needed behind it
+	branches map[int]int             // branch -> the label that it leads to
+	name     string                  // of guards
 	guards   int
 }
 
@@ -185,7 +185,7 @@ func (w *wayWriter) way(from, to int) error {
 // nobody needs behind any label up to the one where all ways have met.
 func (w *wayWriter) idle(i, to int) bool {
 	f := w.f
-	if !dataflow.Computes(string(f.Base(i))) {
+	if !ir.Computes(string(f.Base(i))) {
 		return false
 	}
 	for at := i + 1; at <= to; at++ {
@@ -193,7 +193,7 @@ func (w *wayWriter) idle(i, to int) bool {
 			continue
 		}
 		if w.live[at] == nil {
-			w.live[at] = map[int32]bool{}
+			w.live[at] = map[ir.Reg]bool{}
 			for _, r := range w.flow.Live(at) {
 				w.live[at][r] = true
 			}
@@ -285,7 +285,7 @@ func guardable(base string) bool {
 	case "ld", "ldu", "st", "atom", "red", "prefetch", "prefetchu":
 		return true
 	}
-	return dataflow.Computes(base)
+	return ir.Computes(base)
 }
 
 // skips tells of a branch over a way that is under guards.
@@ -296,24 +296,13 @@ func skips(f *ptx.Func, i int) bool {
 
 // skip writes such a branch: it is taken where no turn goes that way.
 func (w *coarseWriter) skip(i int) {
-	guard, _ := w.f.Guard(i)
-	any := ""
-	for _, a := range w.flow.Accesses(i) {
-		if string(w.f.Bytes(a.At)) != string(guard) {
-			continue
-		}
-		for u := range w.turns {
-			p := w.register(a.Reg, u)
-			if any == "" {
-				any = p
-				continue
-			}
-			to := fmt.Sprintf("%sp%d", coarsePrefix, w.preds)
-			w.line("or.pred %s, %s, %s;", to, any, p)
-			any = to
-		}
-		break
+	x := w.flow.Inst(i)
+	any := w.register(x.Guard, 0)
+	for u := 1; u < w.turns; u++ {
+		to := fmt.Sprintf("%sp%d", coarsePrefix, w.preds)
+		w.line("or.pred %s, %s, %s;", to, any, w.register(x.Guard, u))
+		any = to
 	}
 	w.preds++
-	w.line("@!%s bra %s;", any, w.f.Bytes(w.f.Operands(i, nil)[0]))
+	w.line("@!%s bra %s;", any, x.Args[0].Text)
 }

@@ -8,6 +8,7 @@ import (
 
 	"gnvcc/rewrite/pass"
 	"gnvcc/rewrite/ptx"
+	"gnvcc/rewrite/ptx/ir"
 )
 
 // What coarsen writes: the jammed code. Scopes are dissolved, since a copy's registers stand beside
@@ -76,18 +77,24 @@ func copyName(name string, turn int) string {
 }
 
 // register is what a register is called for a turn.
-func (w *coarseWriter) register(reg int32, turn int) string {
-	if turn != serial && !w.varies[reg] {
+func (w *coarseWriter) register(r ir.Reg, turn int) string {
+	if turn != serial && !w.varies[r] {
 		turn = 0
 	}
-	return copyName(w.regs[reg].name, turn)
+	n := w.flow.Group(r)
+	name := copyName(w.groups[n], turn)
+	if g := &w.flow.Groups[n]; g.Count > 0 {
+		name = fmt.Sprint(name, r-g.Base)
+	}
+	return name
 }
 
 // declare writes the declarations, when it is known what is used.
 func (w *coarseWriter) declare() {
 	several := make([]bool, len(w.groups))
 	for r, is := range w.varies {
-		several[w.regs[r].group] = several[w.regs[r].group] || is
+		n := w.flow.Group(ir.Reg(r))
+		several[n] = several[n] || is
 	}
 	copies := []int{0}
 	for u := 1; u < w.turns; u++ {
@@ -97,13 +104,13 @@ func (w *coarseWriter) declare() {
 		copies = append(copies, serial)
 	}
 	for _, u := range copies {
-		for n, g := range w.groups {
-			switch name := copyName(g.name, u); {
+		for n, g := range w.flow.Groups {
+			switch name := copyName(w.groups[n], u); {
 			case u > 0 && !several[n]:
-			case g.count > 0:
-				w.line(".reg .%s %s<%d>;", g.kind, name, g.count)
+			case g.Count > 0:
+				w.line(".reg .%s %s<%d>;", g.Type, name, g.Count)
 			default:
-				w.line(".reg .%s %s;", g.kind, name)
+				w.line(".reg .%s %s;", g.Type, name)
 			}
 		}
 	}
@@ -145,8 +152,8 @@ func (w *coarseWriter) begin() {
 }
 
 // zero gives a register some value.
-func (w *coarseWriter) zero(reg int32, turn int) {
-	name, kind := w.register(reg, turn), w.regs[reg].kind
+func (w *coarseWriter) zero(reg ir.Reg, turn int) {
+	name, kind := w.register(reg, turn), w.flow.Type(reg)
 	if kind == "pred" {
 		w.line("setp.ne.u32 %s, %sn, %sn;", name, coarsePrefix, coarsePrefix)
 		return
@@ -217,15 +224,10 @@ func (w *coarseWriter) left() {
 
 // agree writes a branch, or an end, on which turns may disagree: the n-th.
 func (w *coarseWriter) agree(i, n int) {
-	guard, negated := w.f.Guard(i)
+	x := w.flow.Inst(i)
 	var of []string
 	for u := range w.turns {
-		for _, a := range w.flow.Accesses(i) {
-			if string(w.f.Bytes(a.At)) == string(guard) {
-				of = append(of, w.register(a.Reg, u))
-				break
-			}
-		}
+		of = append(of, w.register(x.Guard, u))
 	}
 	all, any := fmt.Sprintf("%sp%d", coarsePrefix, 2*n), fmt.Sprintf("%sp%d", coarsePrefix, 2*n+1)
 	w.preds = max(w.preds, 2*n+2)
@@ -237,10 +239,10 @@ func (w *coarseWriter) agree(i, n int) {
 		first, other = all, any
 	}
 	goes, some := "@"+all, "@"+any
-	if negated {
+	if x.Unless {
 		goes, some = "@!"+any, "@!"+all
 	}
-	if string(w.f.Base(i)) == "bra" {
+	if x.Op == "bra" {
 		w.line("%s bra %s;", goes, w.f.Bytes(w.f.Operands(i, nil)[0]))
 	} else {
 		w.line("%s ret;", goes)

@@ -3,9 +3,10 @@ package demote
 import (
 	"math"
 	"slices"
+	"strings"
 
 	"gnvcc/rewrite/ptx"
-	"gnvcc/rewrite/ptx/dataflow"
+	"gnvcc/rewrite/ptx/ir"
 )
 
 // Demotion, the first half: which values.
@@ -29,28 +30,28 @@ const loopWeight = 10
 
 // A candidate is a register that may be demoted.
 type candidate struct {
-	reg      int32
+	reg      ir.Reg
 	words    int
 	uniform  bool
 	cost     float64 // by the strategy: lower ones are taken first
-	list     []dataflow.Access
+	list     []ir.Access
 	spans    [][2]int // statements [from, to) in front of which it is live
 	covers   int      // of them, those that have to come down
 	conflict bool     // it shares an instruction with one that was taken
 }
 
 // chooseDemoted returns registers of so many words together, fewer where there are no more.
-func chooseDemoted(f *ptx.Func, flow *dataflow.Flow, words int, strategy string) []int32 {
-	free, uniform := cheap(f, flow)
-	all := candidates(f, flow, free, uniform)
+func chooseDemoted(flow *ir.Func, words int, strategy string) []ir.Reg {
+	free, uniform := cheap(flow)
+	all := candidates(flow, free, uniform)
 	rank(flow, all, strategy)
-	pressure := flow.Pressure(func(r int32) int {
+	pressure := flow.Pressure(func(r ir.Reg) int {
 		if free[r] {
 			return 0
 		}
 		return flow.Words(r)
 	})
-	var out []int32
+	var out []ir.Reg
 	near := make([]int32, len(pressure)+1) // sums: how many of the points so far have to come down
 	for given := 0; words > 0 && given < 2*Most; {
 		peak := 0
@@ -96,7 +97,7 @@ func chooseDemoted(f *ptx.Func, flow *dataflow.Flow, words int, strategy string)
 }
 
 // pick returns the best candidate that is live across a statement, nil if there is none.
-func pick(flow *dataflow.Flow, all map[int32]*candidate, peak, words int, near []int32,
+func pick(flow *ir.Func, all map[ir.Reg]*candidate, peak, words int, near []int32,
 	conflicts bool) *candidate {
 	var list []*candidate
 	most := 0
@@ -150,59 +151,44 @@ func less(a, b *candidate, conflicts bool) bool {
 	return a.reg < b.reg
 }
 
-func touches(flow *dataflow.Flow, stmt int, reg int32) bool {
-	for _, a := range flow.Accesses(stmt) {
-		if a.Reg == reg {
-			return true
-		}
-	}
-	return false
+func touches(flow *ir.Func, stmt int, reg ir.Reg) bool {
+	return flow.Reads(stmt, reg) || flow.Writes(stmt, reg)
 }
 
-func reads(flow *dataflow.Flow, stmt int, reg int32) bool {
-	for _, a := range flow.Accesses(stmt) {
-		if a.Reg == reg && (a.Read || a.Kept) {
-			return true
-		}
-	}
-	return false
+func reads(flow *ir.Func, stmt int, reg ir.Reg) bool {
+	return slices.ContainsFunc(flow.Accesses(stmt), func(a ir.Access) bool {
+		return a.Reg == reg && (a.Read || a.Kept)
+	})
 }
 
 // candidates are the registers of 32 and 64 bits that are written and read, by instructions that
 // are known well.
-func candidates(f *ptx.Func, flow *dataflow.Flow, free, uniform []bool) map[int32]*candidate {
+func candidates(flow *ir.Func, free, uniform []bool) map[ir.Reg]*candidate {
 	type sum struct {
 		count         int32
 		read, written bool
 		never         bool
 	}
 	sums := make([]sum, flow.Registers())
-	for i, s := range f.Stmts {
-		if s.Kind != ptx.Inst {
-			continue
-		}
-		list := flow.Accesses(i)
-		if len(list) == 0 {
-			continue
-		}
-		known := demotable(string(f.Base(i))) && !ptx.HasModifier(f.Opcode(i), "cc")
-		for _, a := range list {
+	for i := range flow.Stmts {
+		known := demotable(flow.Inst(i).Op) && !flow.Inst(i).Has("cc")
+		for _, a := range flow.Accesses(i) {
 			x := &sums[a.Reg]
 			x.count++
 			x.read, x.written = x.read || a.Read, x.written || a.Write
 			x.never = x.never || !known || a.Read && a.Write
 		}
 	}
-	all := make(map[int32]*candidate)
+	all := make(map[ir.Reg]*candidate)
 	for r := range sums {
-		reg := int32(r)
+		reg := ir.Reg(r)
 		if x := sums[r]; x.read && x.written && !x.never && !free[r] &&
 			fullWords(flow.Type(reg)) == flow.Words(reg) {
 			all[reg] = &candidate{reg: reg, words: flow.Words(reg), uniform: uniform[r],
-				list: make([]dataflow.Access, 0, x.count)}
+				list: make([]ir.Access, 0, x.count)}
 		}
 	}
-	for i := range f.Stmts {
+	for i := range flow.Stmts {
 		for _, a := range flow.Accesses(i) {
 			if c := all[a.Reg]; c != nil {
 				c.list = append(c.list, a)
@@ -232,27 +218,23 @@ func demotable(word string) bool {
 		"suld", "sust":
 		return true
 	}
-	return dataflow.Computes(word)
+	return ir.Computes(word)
 }
 
 // rank works out what taking each candidate costs.
-func rank(flow *dataflow.Flow, all map[int32]*candidate, strategy string) {
+func rank(flow *ir.Func, all map[ir.Reg]*candidate, strategy string) {
 	weight := make([]float64, len(flow.Blocks))
 	for b := range weight {
-		weight[b] = math.Pow(loopWeight, float64(min(flow.Loops[b], maxLoops)))
+		weight[b] = math.Pow(loopWeight, float64(min(flow.Depth(b), maxLoops)))
 	}
 	for _, c := range all {
 		c.cost = 0
-		b := 0
 		for _, a := range c.list {
-			for flow.Blocks[b].Last <= int(a.Stmt) {
-				b++
-			}
 			switch strategy {
 			case "static":
 				c.cost++
 			case "loops":
-				c.cost += weight[b]
+				c.cost += weight[flow.Block(int(a.Stmt))]
 			case "conflicts":
 				for _, o := range flow.Accesses(int(a.Stmt)) {
 					if o.Reg != c.reg && all[o.Reg] != nil {
@@ -267,76 +249,48 @@ func rank(flow *dataflow.Flow, all map[int32]*candidate, strategy string) {
 // cheap finds the registers that need none on the machine (parameters, constants, plain copies of
 // them) and those that are the same in all threads of a block as far as their operands go. Both are
 // used to rank only.
-func cheap(f *ptx.Func, flow *dataflow.Flow) (free, uniform []bool) {
-	n := flow.Registers()
-	free, uniform = slices.Repeat([]bool{true}, n), slices.Repeat([]bool{true}, n)
-	written := make([]bool, n)
-	for i := range f.Stmts { // what is written in several places is no copy of one thing
-		for _, a := range flow.Accesses(i) {
-			if a.Write {
-				free[a.Reg] = free[a.Reg] && !written[a.Reg]
-				written[a.Reg] = true
-			}
-		}
+func cheap(flow *ir.Func) (free, uniform []bool) {
+	type costs struct{ register, varying bool }
+	known := make([]costs, flow.Registers())
+	for r := range known { // what is written in several places is no copy of one thing
+		known[r].register = len(flow.Defs(ir.Reg(r))) > 1
 	}
-	for round, changed := 0, true; changed && round < 8; round++ {
-		changed = false
-		for i, s := range f.Stmts {
-			if s.Kind != ptx.Inst {
-				continue
-			}
-			list := flow.Accesses(i)
-			copies, same := origin(f, i, list)
-			for _, a := range list {
-				if a.Read {
-					copies, same = copies && free[a.Reg], same && uniform[a.Reg]
-				}
-			}
-			for _, a := range list {
-				if r := a.Reg; a.Write && (free[r] && !copies || uniform[r] && !same) {
-					free[r], uniform[r], changed = free[r] && copies, uniform[r] && same, true
-				}
+	join := func(a, b costs) costs { return costs{a.register || b.register, a.varying || b.varying} }
+	ir.Forward(flow, known, join, func(i int) costs {
+		copies, same := origin(flow, i)
+		out := costs{!copies, !same}
+		for _, a := range flow.Accesses(i) {
+			if a.Read {
+				out = join(out, known[a.Reg])
 			}
 		}
+		return out
+	})
+	for _, c := range known {
+		free, uniform = append(free, !c.register), append(uniform, !c.varying)
 	}
 	return free, uniform
 }
 
-// sameInBlock are the special registers that all threads of a block read the same from.
-var sameInBlock = map[string]bool{
-	"%ctaid.x": true, "%ctaid.y": true, "%ctaid.z": true, "%ntid.x": true, "%ntid.y": true,
-	"%ntid.z":   true,
-	"%nctaid.x": true, "%nctaid.y": true, "%nctaid.z": true,
-}
-
 // origin says of an instruction whether it copies only (its result is as cheap as its operands),
 // and whether it gives all threads of a block the same where its operands are the same.
-func origin(f *ptx.Func, i int, list []dataflow.Access) (copies, same bool) {
-	op := f.Opcode(i)
-	switch string(f.Base(i)) {
+func origin(flow *ir.Func, i int) (copies, same bool) {
+	switch x := flow.Inst(i); x.Op {
 	case "ld":
-		param := ptx.HasModifier(op, "param")
-		return param, param || ptx.HasModifier(op, "const")
+		return x.Has("param"), x.Has("param", "const")
 	case "mov":
 		plain := true
-		for _, o := range f.Operands(i, nil)[1:] {
-			f.Names(o, func(n ptx.Span) bool {
-				if f.Bytes(n)[0] == '%' && !slices.ContainsFunc(list, func(a dataflow.Access) bool {
-					return a.At == n
-				}) {
-					plain = plain && sameInBlock[string(f.Bytes(n))]
-				}
-				return plain
-			})
-		}
+		flow.Symbols(i, func(n ptx.Span) bool {
+			name, _, _ := strings.Cut(string(flow.Bytes(n)), ".")
+			plain = name[0] != '%' || name == "%ctaid" || name == "%ntid" || name == "%nctaid"
+			return plain
+		})
 		return plain, plain
 	case "cvta":
 		return true, true
 	case "add", "sub", "mul", "mad", "min", "max", "and", "or", "xor", "not", "neg", "shl", "shr",
 		"lop3", "shf", "prmt", "selp", "setp", "bfe", "bfi", "abs":
-		// there are no uniform ones before sm_100
-		float := ptx.HasModifier(op, "f32") || ptx.HasModifier(op, "f64")
-		return false, !float
+		return false, !x.Has("f32", "f64") // there are no uniform ones before sm_100
 	case "cvt":
 		return false, true
 	}

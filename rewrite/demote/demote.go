@@ -9,7 +9,7 @@ import (
 
 	"gnvcc/rewrite/pass"
 	"gnvcc/rewrite/ptx"
-	"gnvcc/rewrite/ptx/dataflow"
+	"gnvcc/rewrite/ptx/ir"
 	"gnvcc/rewrite/recipe"
 )
 
@@ -98,11 +98,11 @@ func Apply(k *pass.Kernel, terms []recipe.Term) error {
 			words, block.Threads, 4*words*block.Threads, t.SharedStatic+dynamic, Room(block.Threads,
 				t.SharedStatic+dynamic))
 	}
-	flow, err := dataflow.Of(k.Func)
+	flow, err := ir.Of(k.Func)
 	if err != nil {
 		return err
 	}
-	chosen := chooseDemoted(k.Func, flow, words, strategy)
+	chosen := chooseDemoted(flow, words, strategy)
 	if len(chosen) == 0 {
 		return errors.New("no value that is live where most registers are needed can be demoted")
 	}
@@ -143,7 +143,7 @@ func Room(threads, own int) int {
 // A demotion is the pass at work on one kernel.
 type demotion struct {
 	k      *pass.Kernel
-	flow   *dataflow.Flow
+	flow   *ir.Func
 	slots  []slot
 	slotOf []int32 // by register, -1: it stays
 	// by statement: words live in front of it that are not demoted, and what is kept loaded
@@ -158,12 +158,12 @@ type demotion struct {
 
 // A slot is a demoted register's place.
 type slot struct {
-	reg    int32
+	reg    ir.Reg
 	wide   bool
 	offset int
 }
 
-func newDemotion(k *pass.Kernel, flow *dataflow.Flow, chosen []int32, block pass.Block) *demotion {
+func newDemotion(k *pass.Kernel, flow *ir.Func, chosen []ir.Reg, block pass.Block) *demotion {
 	d := &demotion{k: k, flow: flow, block: block, slotOf: make([]int32, flow.Registers())}
 	for i := range d.slotOf {
 		d.slotOf[i] = -1
@@ -177,7 +177,7 @@ func newDemotion(k *pass.Kernel, flow *dataflow.Flow, chosen []int32, block pass
 			}
 		}
 	}
-	d.room = flow.Pressure(func(r int32) int {
+	d.room = flow.Pressure(func(r ir.Reg) int {
 		if d.slotOf[r] >= 0 {
 			return 0
 		}

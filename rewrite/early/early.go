@@ -8,6 +8,7 @@ import (
 
 	"gnvcc/rewrite/pass"
 	"gnvcc/rewrite/ptx"
+	"gnvcc/rewrite/ptx/ir"
 	"gnvcc/rewrite/recipe"
 )
 
@@ -70,7 +71,7 @@ func Apply(k *pass.Kernel, terms []recipe.Term) error {
 		strings.Contains(string(k.Text()), earlyLabel) {
 		return errors.New("the kernel has names that begin with " + earlyPrefix + " already")
 	}
-	plans, end, err := earlyPlans(k.Func, k.Module.AddressSize, turns)
+	f, plans, end, err := earlyPlans(k.Func, k.Module.AddressSize, turns)
 	if err != nil {
 		return err
 	}
@@ -80,7 +81,7 @@ func Apply(k *pass.Kernel, terms []recipe.Term) error {
 	if len(plans) == 0 {
 		return ErrNone
 	}
-	w := earlyWriter{f: k.Func}
+	w := earlyWriter{f: f}
 	var texts []earlyText
 	for n, p := range plans {
 		texts = append(texts, w.text(p, n))
@@ -113,14 +114,14 @@ var ErrNoTurns = errors.New("no loop of one block stores, and loads what can be 
 // Loads is the number of loads in a kernel that early does in front of stores, in a turn of each
 // loop, and whether there is a loop of which it takes several.
 func Loads(f *ptx.Func, addressSize int) (loads int, turns bool) {
-	plans, _, err := earlyPlans(f, addressSize, 1)
+	_, plans, _, err := earlyPlans(f, addressSize, 1)
 	if err != nil {
 		return 0, false
 	}
 	for _, p := range plans {
 		loads += len(p.loads)
 	}
-	plans, _, _ = earlyPlans(f, addressSize, 2)
+	_, plans, _, _ = earlyPlans(f, addressSize, 2)
 	return loads, slices.ContainsFunc(plans, func(p *earlyPlan) bool { return p.turns > 1 })
 }
 
@@ -136,7 +137,7 @@ func joinedAt(n int) string { return fmt.Sprintf("$gnvcc_joined_%d", n) }
 
 // An earlyWriter writes PTX with registers of its own, which it counts by their width.
 type earlyWriter struct {
-	f     *ptx.Func
+	f     *ir.Func
 	count [4]int // as in earlyWidths
 }
 
@@ -187,19 +188,18 @@ func (w *earlyWriter) text(p *earlyPlan, n int) earlyText {
 		i := p.stmt(v)
 		ops := w.f.Operands(i, nil)
 		rest := w.as(p, names, v, ptx.Span{Start: ops[1].Start, End: w.f.Stmts[i].End})
-		names[v] = w.register(p.bits(string(w.f.Bytes(ops[0]))))
+		names[v] = w.register(w.f.Bits(w.f.Inst(i).Args[0].Reg))
 		line("%s %s, %s", w.f.Opcode(i), names[v], rest)
 	}
 	register := func(b earlyBase) string {
 		if b.def >= 0 {
 			return names[b.def]
 		}
-		return b.reg
+		return w.f.Name(b.reg)
 	}
-	_, negated := w.f.Guard(p.first + p.size)
 	for _, g := range p.goes {
 		not := "!"
-		if negated {
+		if w.f.Inst(p.first + p.size).Unless {
 			not = ""
 		}
 		line("@%s%s bra %s%d;", not, register(g), earlyLabel, n)
@@ -238,13 +238,21 @@ func (w *earlyWriter) text(p *earlyPlan, n int) earlyText {
 func (w *earlyWriter) as(p *earlyPlan, names map[int]string, v int, span ptx.Span) string {
 	out, from := "", span.Start
 	w.f.Names(span, func(name ptx.Span) bool {
-		if d := p.definition(string(w.f.Bytes(name)), v); d >= 0 {
+		if d := w.definition(p, v, name); d >= 0 {
 			out += string(w.f.Text()[from:name.Start]) + names[d]
 			from = name.End
 		}
 		return true
 	})
 	return out + string(w.f.Text()[from:span.End])
+}
+
+// definition is the place that gives a name in a statement its value in front of it, -1: none does.
+func (w *earlyWriter) definition(p *earlyPlan, v int, name ptx.Span) int {
+	if a := w.f.At(p.stmt(v), name); a != nil {
+		return p.definition(a.Reg, v)
+	}
+	return -1
 }
 
 // load is a load's text at the beginning, into registers of its own where its are in use.
@@ -255,11 +263,12 @@ func (w *earlyWriter) load(p *earlyPlan, x *earlyText, names map[int]string, l e
 	if !p.free(l.at) {
 		out, from := "", ops[0].Start
 		w.f.Names(ops[0], func(name ptx.Span) bool {
-			reg := string(w.f.Bytes(name))
-			own := w.register(p.bits(reg))
+			reg := w.f.Bytes(name)
+			bits := w.f.Bits(w.f.At(i, name).Reg)
+			own := w.register(bits)
 			out += string(w.f.Text()[from:name.Start]) + own
 			from = name.End
-			x.copies[l.at] = append(x.copies[l.at], fmt.Sprintf("mov.b%d %s, %s;", p.bits(reg), reg, own))
+			x.copies[l.at] = append(x.copies[l.at], fmt.Sprintf("mov.b%d %s, %s;", bits, reg, own))
 			return true
 		})
 		into = out + string(w.f.Text()[from:ops[0].End])

@@ -8,7 +8,7 @@ import (
 
 	"gnvcc/rewrite/pass"
 	"gnvcc/rewrite/ptx"
-	"gnvcc/rewrite/ptx/dataflow"
+	"gnvcc/rewrite/ptx/ir"
 )
 
 // Which loads can be done early, and what has to be asked before.
@@ -27,7 +27,7 @@ const (
 
 // An earlyBase is a register as of some place: with the place of its stretch that wrote it.
 type earlyBase struct {
-	reg string
+	reg ir.Reg
 	def int // -1: it had its value at the stretch's beginning
 }
 
@@ -58,27 +58,25 @@ type earlyPlan struct {
 // An earlyBlock is a stretch: some statements of a block, or all of a loop's, in so many turns. A
 // place is a statement in a turn, counted from the first one's first; it knows who writes what.
 type earlyBlock struct {
-	f           *ptx.Func
+	f           *ir.Func
 	first, size int // statements, in each turn
 	turns       int
-	writes      map[string][]int // by register: the places that write it, in order
-	touch       map[string]int   // the first place that writes or reads it
-	bits        func(reg string) int
+	writes      map[ir.Reg][]int // the places that write a register, in order
+	touch       map[ir.Reg]int   // the first place that writes or reads it
 }
 
-func newEarlyBlock(f *ptx.Func, bits func(string) int, from, to, turns int) *earlyBlock {
-	b := &earlyBlock{f: f, first: from, size: to - from, turns: turns, bits: bits,
-		writes: map[string][]int{}, touch: map[string]int{}}
+func newEarlyBlock(f *ir.Func, from, to, turns int) *earlyBlock {
+	b := &earlyBlock{f: f, first: from, size: to - from, turns: turns, writes: map[ir.Reg][]int{},
+		touch: map[ir.Reg]int{}}
 	for v := range b.places() {
-		f.Effects(b.stmt(v), func(n ptx.Span, _, write bool) {
-			name := string(f.Bytes(n))
-			if _, ok := b.touch[name]; !ok {
-				b.touch[name] = v
+		for _, a := range f.Accesses(b.stmt(v)) {
+			if _, ok := b.touch[a.Reg]; !ok {
+				b.touch[a.Reg] = v
 			}
-			if write {
-				b.writes[name] = append(b.writes[name], v)
+			if a.Write {
+				b.writes[a.Reg] = append(b.writes[a.Reg], v)
 			}
-		})
+		}
 	}
 	return b
 }
@@ -88,20 +86,15 @@ func (b *earlyBlock) stmt(v int) int { return b.first + v%b.size }
 
 // earlyPlans looks at all blocks; loops of one block are looked at in so many turns. end is the
 // statement in front of which text can be added that nothing falls into.
-func earlyPlans(f *ptx.Func, addressSize, turns int) (plans []*earlyPlan, end int, err error) {
+func earlyPlans(body *ptx.Func, addressSize, turns int) (f *ir.Func, plans []*earlyPlan, end int, err error) {
 	if addressSize != 64 {
-		return nil, 0, errors.New("its addresses are not of 64 bits")
+		return nil, nil, 0, errors.New("its addresses are not of 64 bits")
 	}
-	if end, err = endOfCode(f); err != nil {
-		return nil, 0, err
+	if end, err = endOfCode(body); err != nil {
+		return nil, nil, 0, err
 	}
-	blocks, err := f.Blocks()
-	if err != nil {
-		return nil, 0, err
-	}
-	bits, err := widthsOf(f)
-	if err != nil {
-		return nil, 0, err
+	if f, err = ir.Of(body); err != nil {
+		return nil, nil, 0, err
 	}
 	copied := 0
 	add := func(p *earlyPlan) bool {
@@ -112,9 +105,9 @@ func earlyPlans(f *ptx.Func, addressSize, turns int) (plans []*earlyPlan, end in
 		}
 		return false
 	}
-	for n, b := range blocks {
+	for n, b := range f.Blocks {
 		if turns > 1 && slices.Contains(b.Succs, n) {
-			if p := planTurns(f, bits, b, turns); p != nil && add(p) {
+			if p := planTurns(f, b, turns); p != nil && add(p) {
 				continue
 			}
 		}
@@ -128,7 +121,7 @@ func earlyPlans(f *ptx.Func, addressSize, turns int) (plans []*earlyPlan, end in
 				to++
 			}
 			for at := from; at < to; {
-				p := planEarly(f, bits, at, to)
+				p := planEarly(f, at, to)
 				if p == nil || !add(p) {
 					break
 				}
@@ -137,7 +130,7 @@ func earlyPlans(f *ptx.Func, addressSize, turns int) (plans []*earlyPlan, end in
 			from = to
 		}
 	}
-	return plans, end, nil
+	return f, plans, end, nil
 }
 
 // endOfCode is behind the last instruction, which nothing falls through.
@@ -159,36 +152,8 @@ func endOfCode(f *ptx.Func) (end int, err error) {
 // inCode tells of statements that are more than a line number.
 func inCode(k ptx.Kind) bool { return k != ptx.Line && k != ptx.Empty }
 
-// widthsOf gives a function for the width in bits of a register that the body itself declares, 0
-// for others.
-func widthsOf(f *ptx.Func) (func(reg string) int, error) {
-	var sight ptx.Sight
-	var bits []int
-	for i, s := range f.Stmts {
-		if s.Kind != ptx.Decl || s.Depth > 0 || string(f.Opcode(i)) != ".reg" {
-			continue
-		}
-		vars, err := f.Declared(i)
-		if err != nil {
-			return nil, err
-		}
-		for _, v := range vars {
-			if err := sight.Declare(&v, len(bits)); err != nil {
-				return nil, err
-			}
-			bits = append(bits, pass.BitsOf(v.Type))
-		}
-	}
-	return func(reg string) int {
-		if id, _, ok := sight.Find([]byte(reg)); ok {
-			return bits[id]
-		}
-		return 0
-	}, nil
-}
-
 // planTurns finds what can be done in several turns of a loop that is one block, nil: nothing.
-func planTurns(f *ptx.Func, bits func(string) int, loop ptx.Block, turns int) *earlyPlan {
+func planTurns(f *ir.Func, loop ptx.Block, turns int) *earlyPlan {
 	from, to := loop.First, loop.Last-1
 	for from < to && !passedEarly(f, from) {
 		if k := f.Stmts[from].Kind; k == ptx.Inst || k == ptx.Open || k == ptx.Close || k == ptx.Decl {
@@ -201,11 +166,11 @@ func planTurns(f *ptx.Func, bits func(string) int, loop ptx.Block, turns int) *e
 			return nil
 		}
 	}
-	again, _ := f.Guard(to)
-	if from == to || string(f.Base(to)) != "bra" || again == nil {
+	again := f.Inst(to).Guard
+	if from == to || f.Inst(to).Op != "bra" || again == ir.None {
 		return nil
 	}
-	b := newEarlyBlock(f, bits, from, to, turns)
+	b := newEarlyBlock(f, from, to, turns)
 	chain := map[int]bool{}
 	p, _ := b.plan(chain)
 	if p == nil || p.loads[len(p.loads)-1].at < b.size {
@@ -213,10 +178,10 @@ func planTurns(f *ptx.Func, bits func(string) int, loop ptx.Block, turns int) *e
 	}
 	for turn := 1; turn < turns; turn++ { // is there another one behind it?
 		at := turn * b.size
-		if _, ok := b.needs(string(again), at, chain, 0); !ok {
+		if _, ok := b.needs(again, at, chain, 0); !ok {
 			return nil
 		}
-		p.goes = append(p.goes, earlyBase{string(again), b.definition(string(again), at)})
+		p.goes = append(p.goes, earlyBase{again, b.definition(again, at)})
 	}
 	p.last = b.places() - 1
 	return p.ordered(chain)
@@ -224,9 +189,9 @@ func planTurns(f *ptx.Func, bits func(string) int, loop ptx.Block, turns int) *e
 
 // planEarly finds what can be done in the statements [from, to), nil: nothing. Where an address
 // comes from something that is computed there itself, what stands behind that is tried.
-func planEarly(f *ptx.Func, bits func(string) int, from, to int) *earlyPlan {
+func planEarly(f *ir.Func, from, to int) *earlyPlan {
 	for tries := 0; from < to && tries < mostEarlyTries; tries++ {
-		b, chain := newEarlyBlock(f, bits, from, to, 1), map[int]bool{}
+		b, chain := newEarlyBlock(f, from, to, 1), map[int]bool{}
 		p, blocked := b.plan(chain)
 		if p != nil {
 			return p.ordered(chain)
@@ -326,7 +291,7 @@ func (p *earlyPlan) ask(tests map[[2]earlyBase]int, stores []earlyAccess, l earl
 }
 
 // definition is the place that gives a register its value in front of another one, -1: none does.
-func (b *earlyBlock) definition(reg string, v int) int {
+func (b *earlyBlock) definition(reg ir.Reg, v int) int {
 	d := -1
 	for _, at := range b.writes[reg] {
 		if at < v {
@@ -339,7 +304,7 @@ func (b *earlyBlock) definition(reg string, v int) int {
 // needs collects the places that compute what a register holds in front of one, by integers alone,
 // from what is there at the stretch's beginning. Where that can't be: at is the place that stands
 // in the way.
-func (b *earlyBlock) needs(reg string, v int, into map[int]bool, depth int) (at int, ok bool) {
+func (b *earlyBlock) needs(reg ir.Reg, v int, into map[int]bool, depth int) (at int, ok bool) {
 	d := b.definition(reg, v)
 	if d < 0 || into[d] {
 		return 0, true
@@ -348,11 +313,11 @@ func (b *earlyBlock) needs(reg string, v int, into map[int]bool, depth int) (at 
 		return d, false
 	}
 	at, ok = 0, true
-	b.f.Effects(b.stmt(d), func(n ptx.Span, read, _ bool) {
-		if ok && read {
-			at, ok = b.needs(string(b.f.Bytes(n)), d, into, depth+1)
+	for _, a := range b.f.Accesses(b.stmt(d)) {
+		if ok && a.Read {
+			at, ok = b.needs(a.Reg, d, into, depth+1)
 		}
-	})
+	}
 	if ok {
 		into[d] = true
 	}
@@ -361,112 +326,87 @@ func (b *earlyBlock) needs(reg string, v int, into map[int]bool, depth int) (at 
 
 // computes tells of an instruction on integers or predicates whose only result, in a register that
 // the body declares, depends on its operands alone.
-func (b *earlyBlock) computes(i int, reg string) bool {
-	if base := string(b.f.Base(i)); !dataflow.Computes(base) || base == "div" || base == "rem" {
-		return false // those take as long as a load
+func (b *earlyBlock) computes(i int, reg ir.Reg) bool {
+	x := b.f.Inst(i)
+	if !ir.Computes(x.Op) || x.Op == "div" || x.Op == "rem" { // those take as long as a load
+		return false
 	}
-	for _, word := range bytes.Split(b.f.Opcode(i), []byte("."))[1:] {
-		switch string(word) {
-		case "cc", "f16", "f16x2", "bf16", "bf16x2", "f32", "f64", "f32x2":
-			return false
-		}
-	}
-	ops := b.f.Operands(i, nil)
-	if b.f.Stmts[i].Guarded || len(ops) < 2 || string(b.f.Bytes(ops[0])) != reg {
+	if x.Has("cc", "f16", "f16x2", "bf16", "bf16x2", "f32", "f64", "f32x2") || b.f.Stmts[i].Guarded ||
+		len(x.Args) < 2 || x.Args[0].Reg != reg {
 		return false
 	}
 	still := true
-	b.f.Effects(i, func(n ptx.Span, read, _ bool) {
+	b.f.Symbols(i, func(n ptx.Span) bool {
 		name := string(b.f.Bytes(n))
-		still = still && (!read || name[0] != '%' || b.bits(name) > 0 || dataflow.OfThread(name))
+		still = name[0] != '%' || ir.OfThread(name)
+		return still
 	})
-	return still && slices.ContainsFunc(earlyWidths[:], func(k earlyWidth) bool {
-		return k.bits == b.bits(reg)
-	})
+	return still && hasWidth(earlyWidths[:], b.f.Bits(reg))
 }
 
-// free tells whether nothing in front of a load in the stretch reads or writes a register that it
+func hasWidth(list []earlyWidth, bits int) bool {
+	return slices.ContainsFunc(list, func(k earlyWidth) bool { return k.bits == bits })
+}
+
+// free reports whether nothing in front of a load in the stretch reads or writes a register that it
 // loads into.
 func (b *earlyBlock) free(v int) bool {
-	free := true
-	b.f.Effects(b.stmt(v), func(n ptx.Span, _, write bool) {
-		free = free && (!write || b.touch[string(b.f.Bytes(n))] == v)
+	return !slices.ContainsFunc(b.f.Accesses(b.stmt(v)), func(a ir.Access) bool {
+		return a.Write && b.touch[a.Reg] != v
 	})
-	return free
 }
 
 // access reads a load that may be moved, or a store to global memory.
 func (b *earlyBlock) access(v int) (a earlyAccess, store, ok bool) {
-	f, i := b.f, b.stmt(v)
-	if f.Stmts[i].Kind != ptx.Inst {
+	i := b.stmt(v)
+	x := b.f.Inst(i)
+	store = x.Op == "st" && x.Has("global")
+	if x.Op == "" || !store && (b.f.Stmts[i].Guarded || !pass.WeakLoad(b.f.Func, i)) {
 		return a, false, false
 	}
-	store = string(f.Base(i)) == "st" && ptx.HasModifier(f.Opcode(i), "global")
-	if !store && (f.Stmts[i].Guarded || !pass.WeakLoad(f, i)) {
-		return a, false, false
-	}
-	ops := f.Operands(i, nil)
-	address := ops[1]
-	if store {
-		address = ops[0]
-	}
-	ok = a.read(f, i, address)
+	ok = a.read(b.f, i)
 	if !store {
-		f.Effects(i, func(n ptx.Span, _, write bool) {
-			ok = ok && (!write || slices.ContainsFunc(earlyWidths[:3], func(k earlyWidth) bool {
-				return k.bits == b.bits(string(f.Bytes(n)))
-			}))
-		})
+		for _, c := range b.f.Accesses(i) {
+			ok = ok && (!c.Write || hasWidth(earlyWidths[:3], b.f.Bits(c.Reg)))
+		}
 	}
 	a.at, a.base.def = v, b.definition(a.base.reg, v)
 	return a, store, ok
 }
 
 // read takes an access' address apart.
-func (a *earlyAccess) read(f *ptx.Func, i int, address ptx.Span) bool {
-	base, n, ok := f.Place(address)
-	size := pass.AccessSize(f.Opcode(i))
-	if !ok || base[0] != '%' || size == 0 || n > mostEarlyOffset || n < -mostEarlyOffset {
+func (a *earlyAccess) read(f *ir.Func, i int) bool {
+	o, size := f.Inst(i).Address(), pass.AccessSize(f.Opcode(i))
+	if o == nil || o.Reg == ir.None || size == 0 || o.Offset > mostEarlyOffset ||
+		o.Offset < -mostEarlyOffset {
 		return false
 	}
-	*a = earlyAccess{base: earlyBase{reg: base}, low: n, high: n + size}
+	*a = earlyAccess{base: earlyBase{reg: o.Reg}, low: o.Offset, high: o.Offset + size}
 	return true
 }
 
 // passedEarly tells of instructions that a load may be moved across, and that may be done in one of
 // two places: arithmetic, plain accesses to memory. Stores to global memory have to have an address
 // that can be compared.
-func passedEarly(f *ptx.Func, i int) bool {
-	s := f.Stmts[i]
-	if s.Kind != ptx.Inst || s.Depth > 0 {
+func passedEarly(f *ir.Func, i int) bool {
+	s, x := f.Stmts[i], f.Inst(i)
+	if s.Depth > 0 {
 		return false
 	}
-	switch base := string(f.Base(i)); base {
+	switch x.Op {
 	case "mov":
-		return !bytes.Contains(f.Text()[s.OpEnd:s.End], []byte("%clock")) &&
-			!bytes.Contains(f.Text()[s.OpEnd:s.End], []byte("%globaltimer"))
+		text := f.Text()[s.OpEnd:s.End]
+		return !bytes.Contains(text, []byte("%clock")) && !bytes.Contains(text, []byte("%globaltimer"))
 	case "ld":
-		return plainWords(f.Opcode(i))
+		return plainWords(x)
 	case "st":
-		op := f.Opcode(i)
 		var a earlyAccess
-		ops := f.Operands(i, nil)
-		if !plainWords(op) || len(ops) != 2 {
-			return false
-		}
-		return ptx.HasModifier(op, "shared") || ptx.HasModifier(op, "local") ||
-			ptx.HasModifier(op, "global") && a.read(f, i, ops[0])
-	default:
-		return dataflow.Computes(base) || dataflow.Carries(f.Opcode(i), base)
+		return plainWords(x) && len(x.Args) == 2 && (x.Has("shared", "local") || x.Has("global") && a.read(f, i))
 	}
+	return ir.Computes(x.Op) || x.Carries()
 }
 
-// plainWords tells of an opcode of a weak load or store: no order, no scope.
-func plainWords(op []byte) bool {
-	for n, word := range bytes.Split(op, []byte(".")) {
-		if n > 0 && ptx.KindOf(string(word)) == ptx.OtherWord {
-			return false
-		}
-	}
-	return true
+// plainWords reports whether a load or store is weak: no order, no scope.
+func plainWords(x *ir.Inst) bool {
+	return !slices.ContainsFunc(x.Words, func(w string) bool { return ptx.KindOf(w) == ptx.OtherWord })
 }

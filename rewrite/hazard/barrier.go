@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"gnvcc/rewrite/ptx"
+	"gnvcc/rewrite/ptx/ir"
 )
 
 // barriers looks for barriers of the whole block that stand on one side of a branch, where threads
@@ -12,12 +13,12 @@ import (
 // Only conditions that can be worked out for each thread are judged (constants and the thread's
 // index). Threads that end are no trouble: a barrier waits for those that are left.
 func (k *kernelView) barriers() {
-	has := make([]bool, len(k.walk.Blocks)) // a block barrier stands in it
+	has := make([]bool, len(k.Blocks)) // a block barrier stands in it
 	first := make(map[int]int)
 	any := false
 	for i, s := range k.Stmts {
 		if s.Kind == ptx.Inst && !s.Guarded && k.blockBarrier(i) {
-			b := k.blockOf(i)
+			b := k.Block(i)
 			has[b], any = true, true
 			if _, ok := first[b]; !ok {
 				first[b] = i
@@ -27,28 +28,28 @@ func (k *kernelView) barriers() {
 	if !any {
 		return
 	}
-	for b := range k.walk.Blocks {
-		last := k.walk.Blocks[b].Last - 1
-		guard, _ := k.Guard(last)
-		if guard == nil || string(k.Base(last)) != "bra" || len(k.walk.Blocks[b].Succs) != 2 {
+	for b := range k.Blocks {
+		last := k.Blocks[b].Last - 1
+		x := k.Inst(last)
+		if x.Guard == ir.None || x.Op != "bra" || len(k.Blocks[b].Succs) != 2 {
 			continue
 		}
-		meet := k.graph.ipdom[b]
-		if meet < 0 || meet >= len(k.walk.Blocks) || k.nothingBut(meet) || !k.differs(string(guard)) {
+		meet := k.Meet(b)
+		if meet < 0 || meet >= len(k.Blocks) || k.nothingBut(meet) || !k.differs(x.Guard) {
 			continue
 		}
-		for side, one := range k.walk.Blocks[b].Succs {
-			other := k.walk.Blocks[b].Succs[1-side]
+		for side, one := range k.Blocks[b].Succs {
+			other := k.Blocks[b].Succs[1-side]
 			barrier := k.within(one, meet, has)
-			if barrier < 0 || !k.graph.reaches(other, meet, func(v int) bool {
+			if barrier < 0 || !k.Reaches([]int{other}, meet, func(v int) bool {
 				return v != meet && (has[v] || v == b)
 			}) {
 				continue
 			}
 			// Every way through this side has a barrier, and it is no loop that comes round.
-			if k.graph.reaches(one, meet, func(v int) bool {
+			if k.Reaches([]int{one}, meet, func(v int) bool {
 				return v != meet && has[v]
-			}) || k.graph.reaches(one, b, func(v int) bool { return v == meet }) {
+			}) || k.Reaches([]int{one}, b, func(v int) bool { return v == meet }) {
 				continue
 			}
 			k.tell(first[barrier], Divided,
@@ -64,7 +65,7 @@ func (k *kernelView) barriers() {
 func (k *kernelView) within(from, to int, has []bool) int {
 	var all []int
 	for b := range has {
-		if has[b] && b != to && k.graph.reaches(from, b, func(v int) bool { return v == to }) {
+		if has[b] && b != to && k.Reaches([]int{from}, b, func(v int) bool { return v == to }) {
 			all = append(all, b)
 		}
 	}
@@ -76,10 +77,9 @@ func (k *kernelView) within(from, to int, has []bool) int {
 
 // nothingBut tells whether a block only ends the function.
 func (k *kernelView) nothingBut(block int) bool {
-	for i := k.walk.Blocks[block].First; i < k.walk.Blocks[block].Last; i++ {
-		if k.Stmts[i].Kind == ptx.Inst {
-			base := string(k.Base(i))
-			return base == "ret" || base == "exit"
+	for i := k.Blocks[block].First; i < k.Blocks[block].Last; i++ {
+		if op := k.Inst(i).Op; op != "" {
+			return op == "ret" || op == "exit"
 		}
 	}
 	return false

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"gnvcc/rewrite/ptx"
-	"gnvcc/rewrite/ptx/dataflow"
+	"gnvcc/rewrite/ptx/ir"
 )
 
 // What values depend on: the thread's place in its block, or data that the kernel has read.
@@ -20,65 +20,68 @@ const (
 
 // depend returns what an operand depends on, over all its definitions; which way the control flow
 // took is not counted.
-func (k *kernelView) depend(operand string) depends {
-	if operand == "" || operand[0] != '%' && len(k.walk.Origins.Defs(operand)) == 0 {
-		return 0
+func (k *kernelView) depend(o ir.Operand) depends {
+	if o.Reg == ir.None {
+		return special(o.Text)
 	}
 	if k.dependence == nil {
-		k.spread()
+		k.dependence = make([]depends, k.Registers())
+		ir.Forward(k.Func, k.dependence, func(a, b depends) depends { return a | b }, k.gives)
 	}
-	if d, ok := k.dependence[operand]; ok {
-		return d
+	if len(k.Defs(o.Reg)) == 0 {
+		return onData
 	}
-	switch name, _, _ := strings.Cut(operand, "."); name {
-	case "%tid", "%laneid":
+	return k.dependence[o.Reg]
+}
+
+// special is what a name that is no register's depends on.
+func special(name string) depends {
+	base, _, _ := strings.Cut(name, ".")
+	switch {
+	case base == "%tid" || base == "%laneid":
 		return onThread
-	case "%ntid", "%ctaid", "%nctaid":
+	case base == "%ntid" || base == "%ctaid" || base == "%nctaid" || base == "" || base[0] != '%':
 		return 0
-	}
-	if len(k.walk.Origins.Defs(operand)) > 0 {
-		return 0 // so far
 	}
 	return onData
 }
 
-// spread works it out.
-func (k *kernelView) spread() {
-	k.dependence = make(map[string]depends)
-	dataflow.Forward(k.Func, k.dependence, func(a, b depends) depends { return a | b },
-		func(i int) (from depends) {
-			switch base := string(k.Base(i)); base {
-			case "ld", "ldu":
-				if !strings.HasPrefix(string(k.Opcode(i)), "ld.param") {
-					from = onData
-				}
-			case "atom", "shfl", "vote", "match", "redux", "activemask", "tex", "tld4", "suld", "call",
-				"elect", "ldmatrix", "mma", "wmma":
-				from = onData
-			default:
-				k.Effects(i, func(name ptx.Span, read, _ bool) {
-					if read {
-						from |= k.depend(string(k.Bytes(name)))
-					}
-				})
+// gives is what the result of a statement depends on.
+func (k *kernelView) gives(i int) (from depends) {
+	switch x := k.Inst(i); x.Op {
+	case "ld", "ldu":
+		if !strings.HasPrefix(string(k.Opcode(i)), "ld.param") {
+			from = onData
+		}
+	case "atom", "shfl", "vote", "match", "redux", "activemask", "tex", "tld4", "suld", "call",
+		"elect", "ldmatrix", "mma", "wmma":
+		from = onData
+	default:
+		for _, a := range k.Accesses(i) {
+			if a.Read {
+				from |= k.depend(ir.Operand{Reg: a.Reg})
 			}
-			return from
+		}
+		k.Symbols(i, func(n ptx.Span) bool {
+			from |= special(string(k.Bytes(n)))
+			return true
 		})
+	}
+	return from
 }
 
-// slice collects the registers that an operand is computed from.
-func (k *kernelView) slice(operand string, into map[string]bool) {
-	if operand == "" || operand[0] != '%' && len(k.walk.Origins.Defs(operand)) == 0 ||
-		into[operand] || len(into) > 300 {
+// slice collects the registers that one is computed from.
+func (k *kernelView) slice(r ir.Reg, into map[ir.Reg]bool) {
+	if r == ir.None || into[r] || len(into) > 300 {
 		return
 	}
-	into[operand] = true
-	for _, i := range k.walk.Origins.Defs(operand) {
-		k.Effects(i, func(name ptx.Span, read, _ bool) {
-			if read {
-				k.slice(string(k.Bytes(name)), into)
+	into[r] = true
+	for _, i := range k.Defs(r) {
+		for _, a := range k.Accesses(i) {
+			if a.Read {
+				k.slice(a.Reg, into)
 			}
-		})
+		}
 	}
 }
 
@@ -87,15 +90,15 @@ type thread struct{ tid, ntid [3]int64 }
 
 // evaluate works an operand out for one thread; ok is false where it depends on anything else than
 // constants and the thread's place.
-func (k *kernelView) evaluate(operand string, t thread, depth int) (n int64, ok bool) {
-	if n, ok := k.walk.Origins.Constant(operand); ok {
+func (k *kernelView) evaluate(o ir.Operand, t thread, depth int) (n int64, ok bool) {
+	if n, ok := k.Constant(o); ok {
 		return n, true
 	}
 	k.effort--
-	if depth == 0 || operand == "" || operand[0] != '%' || k.effort < 0 {
+	if depth == 0 || k.effort < 0 {
 		return 0, false
 	}
-	if name, axis, ok := strings.Cut(operand, "."); ok {
+	if name, axis, ok := strings.Cut(o.Text, "."); ok && o.Reg == ir.None {
 		at := strings.Index("xyz", axis)
 		if at < 0 || len(axis) != 1 {
 			return 0, false
@@ -108,32 +111,27 @@ func (k *kernelView) evaluate(operand string, t thread, depth int) (n int64, ok 
 		}
 		return 0, false
 	}
-	if operand == "%laneid" {
+	if o.Text == "%laneid" {
 		return (t.tid[0] + t.ntid[0]*(t.tid[1]+t.ntid[1]*t.tid[2])) & 31, true
 	}
-	defs := k.walk.Origins.Defs(operand)
-	if len(defs) != 1 || k.Stmts[defs[0]].Guarded {
-		return 0, false
-	}
-	i := defs[0]
-	ops := k.operands(i)
-	if len(ops) < 2 || ops[0] != operand {
+	i := k.Sole(o.Reg)
+	if i < 0 || len(k.Inst(i).Args) < 2 || k.Inst(i).Args[0].Reg != o.Reg {
 		return 0, false
 	}
 	var in []int64
-	for _, text := range ops[1:] {
-		v, ok := k.evaluate(text, t, depth-1)
+	for _, o := range k.Inst(i).Args[1:] {
+		v, ok := k.evaluate(o, t, depth-1)
 		if !ok {
 			return 0, false
 		}
 		in = append(in, v)
 	}
-	return dataflow.Compute(k.Opcode(i), in...)
+	return k.Inst(i).Compute(in...)
 }
 
 // differs tells whether a predicate is true for some threads of the block and false for others, in
 // each of the shapes.
-func (k *kernelView) differs(predicate string) bool {
+func (k *kernelView) differs(predicate ir.Reg) bool {
 	shapes := k.shapes
 	if len(shapes) == 0 {
 		shapes = [][3]int{{64, 1, 1}, {256, 1, 1}, {32, 8, 1}, {16, 16, 1}}
@@ -158,7 +156,7 @@ func (k *kernelView) differs(predicate string) bool {
 		for at := 0; at < s[0]*s[1]*s[2] && at < 1024; at++ {
 			t := thread{[3]int64{int64(at % s[0]), int64(at / s[0] % s[1]), int64(at / s[0] / s[1])},
 				[3]int64{int64(s[0]), int64(s[1]), int64(s[2])}}
-			n, ok := k.evaluate(predicate, t, 12)
+			n, ok := k.evaluate(ir.Operand{Reg: predicate}, t, 12)
 			if !ok {
 				return false
 			}

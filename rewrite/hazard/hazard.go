@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"gnvcc/rewrite/ptx"
-	"gnvcc/rewrite/ptx/dataflow"
+	"gnvcc/rewrite/ptx/ir"
 )
 
 // A Class is one way in which synchronisation goes wrong, or could be cheaper.
@@ -59,12 +59,11 @@ func Find(m *ptx.Module, kernel string, shapes [][3]int) ([]Finding, error) {
 	if !interesting {
 		return nil, nil
 	}
-	w, err := dataflow.Walk(f)
+	w, err := ir.Of(f)
 	if err != nil {
 		return nil, err
 	}
-	k := &kernelView{Func: f, walk: w, module: m, spins: w.Spins(), shapes: shapes}
-	k.graph = newWays(w.Blocks, k.ends)
+	k := &kernelView{Func: w, module: m, spins: w.Spins(), shapes: shapes}
 	for _, s := range k.spins {
 		k.lock(s)
 	}
@@ -80,16 +79,14 @@ func Find(m *ptx.Module, kernel string, shapes [][3]int) ([]Finding, error) {
 
 // A kernelView is a kernel with all that is worked out of it.
 type kernelView struct {
-	*ptx.Func
-	walk   *dataflow.Walker
+	*ir.Func
 	module *ptx.Module
-	spins  []dataflow.Spin
+	spins  []ir.Spin
 	shapes [][3]int
-	graph  ways
 	found  []placed
 
-	dependence map[string]depends
-	effort     int // what evaluate may still do
+	dependence []depends // by register
+	effort     int       // what evaluate may still do
 	files      map[string]string
 }
 
@@ -99,7 +96,7 @@ type placed struct {
 }
 
 func (k *kernelView) tell(stmt int, class Class, text, advice string) {
-	k.found = append(k.found, placed{Finding{k.Name, class, k.line(stmt), text, advice}, stmt})
+	k.found = append(k.found, placed{Finding{k.Func.Func.Name, class, k.line(stmt), text, advice}, stmt})
 }
 
 // line is the user's line of a statement, by the last .loc in front of it. What was inlined is
@@ -154,51 +151,14 @@ func (k *kernelView) target() int {
 	return 0
 }
 
-// operands are an instruction's, as texts.
-func (k *kernelView) operands(i int) []string {
-	var out []string
-	for _, s := range k.Operands(i, nil) {
-		out = append(out, string(k.Bytes(s)))
-	}
-	return out
-}
-
-// blockOf is the block of a statement.
-func (k *kernelView) blockOf(stmt int) int {
-	return sort.Search(len(k.walk.Blocks), func(n int) bool { return k.walk.Blocks[n].Last > stmt })
-}
-
-// ends tells whether a block may leave the function.
-func (k *kernelView) ends(block int) bool {
-	b := k.walk.Blocks[block]
-	if len(b.Succs) == 0 {
-		return true
-	}
-	last := b.Last - 1
-	if k.Stmts[last].Kind != ptx.Inst {
-		return false
-	}
-	switch string(k.Base(last)) {
-	case "ret", "exit", "trap":
-		return true
-	}
-	return false
-}
-
-// blockBarrier tells whether an instruction is a barrier for all threads of the block.
+// blockBarrier reports whether an instruction is a barrier for all threads of the block.
 func (k *kernelView) blockBarrier(i int) bool {
-	op := k.Opcode(i)
-	switch string(k.Base(i)) {
-	case "bar", "barrier":
-	default:
+	x := k.Inst(i)
+	if x.Op != "bar" && x.Op != "barrier" || x.Has("cluster", "warp", "arrive") {
 		return false
 	}
-	if ptx.HasModifier(op, "cluster") || ptx.HasModifier(op, "warp") || ptx.HasModifier(op, "arrive") {
-		return false
+	if x.Has("red") {
+		return len(x.Args) == 3 // d, a, p; with a number of threads 4
 	}
-	n := len(k.operands(i))
-	if ptx.HasModifier(op, "red") {
-		return n == 3 // d, a, p; with a number of threads 4
-	}
-	return ptx.HasModifier(op, "sync") && n == 1
+	return x.Has("sync") && len(x.Args) == 1
 }

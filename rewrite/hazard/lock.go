@@ -3,10 +3,9 @@ package hazard
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"gnvcc/rewrite/ptx"
-	"gnvcc/rewrite/ptx/dataflow"
+	"gnvcc/rewrite/ptx/ir"
 )
 
 // What happens between taking a lock and giving it free.
@@ -15,12 +14,12 @@ import (
 const dirty = 1 // data was written since the last fence
 
 // lock looks at one spin loop.
-func (k *kernelView) lock(s dataflow.Spin) {
+func (k *kernelView) lock(s ir.Spin) {
 	frees := k.releases(s)
 	meeting := k.meeting(s)
 	barrier, unfenced, behind := -1, -1, false
 	if len(frees) > 0 {
-		k.walk.AfterTaking(s, func(i int, state uint8) (uint8, bool) {
+		k.AfterTaking(s, func(i int, state uint8) (uint8, bool) {
 			switch {
 			case slices.Contains(frees, i):
 				if state&dirty != 0 && unfenced < 0 && !ordered(k.Opcode(i)) {
@@ -33,7 +32,7 @@ func (k *kernelView) lock(s dataflow.Spin) {
 				}
 				return state &^ dirty, true
 			}
-			switch string(k.Base(i)) {
+			switch k.Inst(i).Op {
 			case "membar", "fence":
 				return state &^ dirty, true
 			case "st":
@@ -46,16 +45,16 @@ func (k *kernelView) lock(s dataflow.Spin) {
 			return state, true
 		})
 		if meeting >= 0 {
-			k.walk.AfterTaking(s, func(i int, state uint8) (uint8, bool) {
-				if k.blockOf(i) == meeting {
+			k.AfterTaking(s, func(i int, state uint8) (uint8, bool) {
+				if k.Block(i) == meeting {
 					behind = true
 					return 0, false
 				}
-				return 0, !slices.Contains(frees, i) && string(k.Base(i)) != "call"
+				return 0, !slices.Contains(frees, i) && k.Inst(i).Op != "call"
 			})
 		}
 	}
-	own := k.depend(base(k, s))&onThread != 0 && k.depend(base(k, s))&onData == 0
+	own := k.depend(s.Address)&onThread != 0 && k.depend(s.Address)&onData == 0
 	alone := k.singled(s.Atom)
 	sm := k.target()
 	if behind && sm > 0 && sm < 70 && !own && !alone {
@@ -86,44 +85,22 @@ func at(line string) string {
 	return " at " + line
 }
 
-// base is the register or name in a lock's address.
-func base(k *kernelView, s dataflow.Spin) string {
-	b, _, _ := k.Address(s.Address)
-	return string(b)
-}
-
-// writes returns the address operand of an instruction that writes memory, "" for others.
-func (k *kernelView) writes(i int) (address ptx.Span, ok bool) {
-	ops := k.Operands(i, nil)
-	switch string(k.Base(i)) {
-	case "st", "red":
-		if len(ops) > 0 {
-			return ops[0], true
-		}
-	case "atom":
-		if len(ops) > 1 {
-			return ops[1], true
-		}
-	}
-	return ptx.Span{}, false
-}
-
 // releases are the statements that write to the address of the lock and are no attempt to take it.
-func (k *kernelView) releases(s dataflow.Spin) []int {
+func (k *kernelView) releases(s ir.Spin) []int {
 	var out []int
-	for i, st := range k.Stmts {
-		if st.Kind != ptx.Inst || i == s.Atom || k.attempt(i) {
-			continue
-		}
-		if address, ok := k.writes(i); ok && k.walk.Origins.Place(address) == s.Lock {
-			out = append(out, i)
+	for i := range k.Stmts {
+		switch k.Inst(i).Op {
+		case "st", "red", "atom":
+			if i != s.Atom && !k.attempt(i) && k.Location(i) == s.Lock {
+				out = append(out, i)
+			}
 		}
 	}
 	return out
 }
 
 func (k *kernelView) attempt(i int) bool {
-	return slices.ContainsFunc(k.spins, func(s dataflow.Spin) bool { return s.Atom == i })
+	return slices.ContainsFunc(k.spins, func(s ir.Spin) bool { return s.Atom == i })
 }
 
 // data tells whether a store is to memory that others see.
@@ -141,11 +118,11 @@ func ordered(op []byte) bool {
 // meeting is the block behind a spin loop in which lanes that left it wait for those that did not,
 // where lanes can't be scheduled independently: the next post-dominator that is no part of the way
 // back. -1: none.
-func (k *kernelView) meeting(s dataflow.Spin) int {
-	at := k.blockOf(s.Atom)
-	for n := 0; n <= len(k.walk.Blocks); n++ {
-		at = k.graph.ipdom[at]
-		if at < 0 || at >= len(k.walk.Blocks) {
+func (k *kernelView) meeting(s ir.Spin) int {
+	at := k.Block(s.Atom)
+	for n := 0; n <= len(k.Blocks); n++ {
+		at = k.Meet(at)
+		if at < 0 || at >= len(k.Blocks) {
 			return -1
 		}
 		if !slices.Contains(s.Blocks, at) {
@@ -158,15 +135,14 @@ func (k *kernelView) meeting(s dataflow.Spin) int {
 // singled tells whether a statement is run by a few threads only that a comparison for equality
 // picks out by their index: `if (threadIdx.x % 32 == 0)`.
 func (k *kernelView) singled(stmt int) bool {
-	block := k.blockOf(stmt)
-	for b := range k.walk.Blocks {
-		last := k.walk.Blocks[b].Last - 1
-		guard, negated := k.Guard(last)
-		if guard == nil || string(k.Base(last)) != "bra" || len(k.walk.Blocks[b].Succs) != 2 {
+	block := k.Block(stmt)
+	for b := range k.Blocks {
+		x := k.Inst(k.Blocks[b].Last - 1)
+		if x.Guard == ir.None || x.Op != "bra" || len(k.Blocks[b].Succs) != 2 {
 			continue
 		}
-		for side, along := range k.walk.Blocks[b].Succs { // the first is the branch's target
-			if k.picks(string(guard), (side == 0) != negated, 6) && k.graph.only(block, b, along) {
+		for side, along := range k.Blocks[b].Succs { // the first is the branch's target
+			if k.picks(x.Guard, (side == 0) != x.Unless, 6) && k.only(block, b, along) {
 				return true
 			}
 		}
@@ -174,28 +150,29 @@ func (k *kernelView) singled(stmt int) bool {
 	return false
 }
 
-// picks tells whether a predicate with that value means that something of the thread's index equals
-// something.
-func (k *kernelView) picks(predicate string, holds bool, depth int) bool {
-	defs := k.walk.Origins.Defs(predicate)
-	if len(defs) != 1 || depth == 0 {
+// only reports whether every way from the entry to a block goes along the edge from -> along.
+func (k *kernelView) only(block, from, along int) bool {
+	blocks := slices.Clone(k.Blocks)
+	blocks[from].Succs = slices.DeleteFunc(slices.Clone(blocks[from].Succs), func(s int) bool {
+		return s == along
+	})
+	return !ptx.Onward(blocks, []int{0}, nil)[block]
+}
+
+// picks reports whether a predicate with that value means that something of the thread's index
+// equals something.
+func (k *kernelView) picks(predicate ir.Reg, holds bool, depth int) bool {
+	if predicate == ir.None || len(k.Defs(predicate)) != 1 || depth == 0 {
 		return false
 	}
-	op, ops := k.Opcode(defs[0]), k.operands(defs[0])
-	if len(ops) < 2 || len(ops) < 3 && string(op) != "not.pred" {
-		return false
-	}
-	switch base := string(k.Base(defs[0])); {
-	case base == "setp" && (holds && ptx.HasModifier(op, "eq") || !holds && ptx.HasModifier(op, "ne")):
-		for _, text := range ops[1:] {
-			if k.depend(text)&onThread != 0 {
-				return true
-			}
-		}
-	case string(op) == "not.pred":
-		return k.picks(ops[1], !holds, depth-1)
-	case string(op) == "and.pred" && holds, string(op) == "or.pred" && !holds:
-		return k.picks(ops[1], holds, depth-1) || k.picks(ops[2], holds, depth-1)
+	x := k.Inst(k.Defs(predicate)[0])
+	switch n := len(x.Args); {
+	case x.Op == "setp" && n > 2 && (holds && x.Has("eq") || !holds && x.Has("ne")):
+		return slices.ContainsFunc(x.Args[1:], func(o ir.Operand) bool { return k.depend(o)&onThread != 0 })
+	case x.Is("not.pred") && n > 1:
+		return k.picks(x.Args[1].Reg, !holds, depth-1)
+	case n > 2 && (x.Is("and.pred") && holds || x.Is("or.pred") && !holds):
+		return k.picks(x.Args[1].Reg, holds, depth-1) || k.picks(x.Args[2].Reg, holds, depth-1)
 	}
 	return false
 }
@@ -203,7 +180,7 @@ func (k *kernelView) picks(predicate string, holds bool, depth int) bool {
 // order looks for two locks that are held together: taken in one order here and in the other there,
 // or in the order of what was read.
 func (k *kernelView) order() {
-	type pair struct{ outer, inner dataflow.Spin }
+	type pair struct{ outer, inner ir.Spin }
 	var pairs []pair
 	for _, a := range k.spins {
 		frees := k.releases(a)
@@ -211,8 +188,8 @@ func (k *kernelView) order() {
 			continue
 		}
 		seen := map[int]bool{}
-		k.walk.AfterTaking(a, func(i int, state uint8) (uint8, bool) {
-			if slices.Contains(frees, i) || string(k.Base(i)) == "call" {
+		k.AfterTaking(a, func(i int, state uint8) (uint8, bool) {
+			if slices.Contains(frees, i) || k.Inst(i).Op == "call" {
 				return 0, false
 			}
 			for _, b := range k.spins {
@@ -229,15 +206,15 @@ func (k *kernelView) order() {
 	for n, p := range pairs {
 		for _, q := range pairs[n+1:] {
 			if p.outer.Lock == q.inner.Lock && p.inner.Lock == q.outer.Lock &&
-				k.depend(base(k, p.outer)) == 0 && k.depend(base(k, p.inner)) == 0 && !found[q.inner.Atom] {
+				k.depend(p.outer.Address) == 0 && k.depend(p.inner.Address) == 0 && !found[q.inner.Atom] {
 				found[q.inner.Atom] = true
 				k.tell(q.inner.Atom, Order, "two locks are taken in one order here and in the other"+
 					at(k.line(p.inner.Atom))+": two threads can each have one and wait for the other for ever",
 					advice)
 			}
 		}
-		if p.outer.Root != "" && p.outer.Root == p.inner.Root && k.depend(base(k, p.outer))&onData != 0 &&
-			k.depend(base(k, p.inner))&onData != 0 && !k.sorted(p.outer, p.inner) && !found[p.inner.Atom] {
+		if p.outer.Root != "" && p.outer.Root == p.inner.Root && k.depend(p.outer.Address)&onData != 0 &&
+			k.depend(p.inner.Address)&onData != 0 && !k.sorted(p.outer, p.inner) && !found[p.inner.Atom] {
 			found[p.inner.Atom] = true
 			k.tell(p.inner.Atom, Order, "a second lock of the same array is taken while one is held"+
 				at(k.line(p.outer.Atom))+
@@ -248,31 +225,21 @@ func (k *kernelView) order() {
 
 // sorted tells whether something in the kernel may have put the two addresses in order: a minimum,
 // a maximum or a choice among what they are computed from, or a comparison of one with the other.
-func (k *kernelView) sorted(a, b dataflow.Spin) bool {
-	of, and := make(map[string]bool), make(map[string]bool)
-	k.slice(base(k, a), of)
-	k.slice(base(k, b), and)
-	for reg := range of {
-		for _, i := range k.walk.Origins.Defs(reg) {
-			switch string(k.Base(i)) {
+func (k *kernelView) sorted(a, b ir.Spin) bool {
+	of, and := map[ir.Reg]bool{}, map[ir.Reg]bool{}
+	k.slice(a.Address.Reg, of)
+	k.slice(b.Address.Reg, and)
+	for r := range of {
+		for _, i := range k.Defs(r) {
+			switch k.Inst(i).Op {
 			case "min", "max", "selp", "slct":
 				return true
 			}
 		}
 	}
-	for i, s := range k.Stmts {
-		if s.Kind != ptx.Inst || string(k.Base(i)) != "setp" {
-			continue
-		}
-		ops := k.operands(i)
-		if len(ops) < 3 {
-			continue
-		}
-		op := k.Opcode(i)
-		if ptx.HasModifier(op, "eq") || ptx.HasModifier(op, "ne") {
-			continue
-		}
-		if of[ops[1]] && and[ops[2]] || of[ops[2]] && and[ops[1]] {
+	for i := range k.Stmts {
+		if x := k.Inst(i); x.Op == "setp" && len(x.Args) > 2 && !x.Has("eq", "ne") &&
+			(of[x.Args[1].Reg] && and[x.Args[2].Reg] || of[x.Args[2].Reg] && and[x.Args[1].Reg]) {
 			return true
 		}
 	}
@@ -281,33 +248,22 @@ func (k *kernelView) sorted(a, b dataflow.Spin) bool {
 
 // handover looks at a lock that its taker never gives free: a token, which another thread hands
 // over.
-func (k *kernelView) handover(s dataflow.Spin) {
-	if s.Root == "" || k.depend(base(k, s)) != onThread || !k.singled(s.Atom) {
+func (k *kernelView) handover(s ir.Spin) {
+	if s.Root == "" || k.depend(s.Address) != onThread || !k.singled(s.Atom) {
 		return
 	}
-	for i, st := range k.Stmts {
-		if st.Kind != ptx.Inst || k.attempt(i) {
+	for i := range k.Stmts { // a store may be what sets the tokens up
+		x := k.Inst(i)
+		if x.Op != "atom" || k.attempt(i) || len(x.Args) < 2 || !x.Has("exch") {
 			continue
 		}
-		switch string(k.Base(i)) {
-		case "atom": // a store may be what sets the tokens up
-		default:
+		o := x.Args[1]
+		if !o.Address || k.Origin(o).Root != s.Root || k.depend(o) != onThread || !k.singled(i) {
 			continue
 		}
-		address, ok := k.writes(i)
-		if !ok {
-			continue
-		}
-		b, _, ok := k.Address(address)
-		if !ok || k.walk.Origins.Of(string(b)).Root != s.Root || k.depend(string(b)) != onThread ||
-			!k.singled(i) {
-			continue
-		}
-		if strings.Contains(string(k.Opcode(i)), ".exch.") {
-			k.tell(s.Atom, Named, "one thread of a warp waits here for what another thread hands over"+
-				at(k.line(i))+", and who waits for whom follows from their indexes alone",
-				"whole warps can wait for whole warps at named barriers, without spinning (barrier.sync and barrier.arrive for two warps, as in examples/wavefront)")
-			return
-		}
+		k.tell(s.Atom, Named, "one thread of a warp waits here for what another thread hands over"+
+			at(k.line(i))+", and who waits for whom follows from their indexes alone",
+			"whole warps can wait for whole warps at named barriers, without spinning (barrier.sync and barrier.arrive for two warps, as in examples/wavefront)")
+		return
 	}
 }

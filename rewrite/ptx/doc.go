@@ -15,6 +15,6 @@
 // values), variable.go (declarations), operand.go, access.go and effect.go (inside a statement),
 // sight.go (which register a name means), edit.go and splice.go (changes), span.go, cfg.go
 // (control flow), reach.go, traits.go and identity.go (what a kernel is), name.go and shortname.go
-// (compiler-made names), target.go. What a body computes is read by ptx/dataflow, waiting for
+// (compiler-made names), target.go. What a body computes is read by ptx/ir, waiting for
 // other blocks by ptx/await.
 package ptx

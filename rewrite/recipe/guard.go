@@ -11,7 +11,6 @@ import (
 // Levers whose terms have braces: a copy of the kernel for launches that fulfil conditions.
 const (
 	Second = "spec"  // a second entry beside the kernel, chosen by the host
-	Known  = "known" // the same, with the values put into nvcc's own PTX
 	Inside = "guard" // both copies in the kernel, behind a guard
 )
 
@@ -399,13 +398,12 @@ func (g Guard) Term(lever string) Term { return Term{Lever: lever, Value: g.Stri
 func (t Term) IsCopy() bool { return t.IsSecond() || t.Lever == Inside }
 
 // IsSecond tells whether it asks for a second entry.
-func (t Term) IsSecond() bool { return t.Lever == Second || t.Lever == Known }
+func (t Term) IsSecond() bool { return t.Lever == Second }
 
 // Guard reads the braces of a term that asks for a copy.
 func (t Term) Guard() (Guard, error) {
 	if !t.IsCopy() || !t.Brace || t.Site != "" {
-		return Guard{}, fmt.Errorf("%s: a copy is %s{conditions}, %s{conditions} or %s{conditions}",
-			t, Second, Known, Inside)
+		return Guard{}, fmt.Errorf("%s: a copy is %s{conditions} or %s{conditions}", t, Second, Inside)
 	}
 	g, err := ParseGuard(t.Value)
 	if err != nil {

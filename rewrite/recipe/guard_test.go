@@ -115,7 +115,6 @@ func FuzzText(f *testing.F) {
 		"", "maxnreg=56 ld@3=cs", "spec{#1=1} spec{n=2}",
 		"spec{host(block)=32x1x1,host(dynamic)=0|throttle=3}", "x={", "a=b}c", "spec{|}",
 		"guard{align(#0)=16,blockDim.x=8}", "unroll@f.1=8 unroll@2=full", "spec{#0+8=-3,s.n=1e5|ld=cs}",
-		"ptxas=-O1,--register-usage-level=3",
 		"spec{n=1,n=1}", "spec{blockDim.x=32,host(block)=64x1x1}", "spec{ #1=1 , #2=2 }",
 	} {
 		f.Add(s)

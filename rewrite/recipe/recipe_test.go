@@ -18,7 +18,6 @@ func TestText(t *testing.T) {
 		{"  unroll@2=8   maxnreg=56 spec{n=1024,blockDim.x=256} ld=L2::256B unroll=4 ",
 			"ld=L2::256B maxnreg=56 spec{n=1024,blockDim.x=256} unroll=4 unroll@2=8"},
 		{"spec{n=1} spec{n=2}", "spec{n=1} spec{n=2}"},
-		{"ptxas=--register-usage-level=3", "ptxas=--register-usage-level=3"},
 		{"spec{}", "spec{}"},
 	} {
 		r, err := Parse(c[0])

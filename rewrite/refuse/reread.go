@@ -2,7 +2,7 @@ package refuse
 
 import (
 	"gnvcc/rewrite/ptx"
-	"gnvcc/rewrite/ptx/dataflow"
+	"gnvcc/rewrite/ptx/ir"
 )
 
 // Rereads reports whether a kernel loads through the read-only cache (ld.global.nc) from a parameter
@@ -12,19 +12,18 @@ func Rereads(m *ptx.Module, entry string) bool {
 	if f == nil {
 		return false
 	}
-	origins := dataflow.OriginsOf(f)
+	w, err := ir.Of(f)
+	if err != nil {
+		return false
+	}
 	loaded, stored := map[string]bool{}, map[string]bool{}
-	for i, st := range f.Stmts {
-		if st.Kind != ptx.Inst {
-			continue
-		}
-		ops := f.Operands(i, nil)
-		switch base := string(f.Base(i)); {
-		case len(ops) < 2:
-		case base == "ld" && ptx.HasModifier(f.Opcode(i), "nc"):
-			loaded[root(f, origins, ops[1])] = true
-		case base == "st" && ptx.Space(f.Opcode(i)) != "param":
-			stored[root(f, origins, ops[0])] = true
+	for i := range f.Stmts {
+		x := w.Inst(i)
+		if o := x.Address(); o == nil {
+		} else if root := w.Origin(*o).Root; x.Op == "ld" && x.Has("nc") {
+			loaded[root] = true
+		} else if x.Op == "st" && !x.Has("param", "param::func") {
+			stored[root] = true
 		}
 	}
 	delete(loaded, "")
@@ -34,13 +33,4 @@ func Rereads(m *ptx.Module, entry string) bool {
 		}
 	}
 	return false
-}
-
-// root is the parameter or variable that an address points into, "" if that is not known.
-func root(f *ptx.Func, origins *dataflow.Origins, address ptx.Span) string {
-	base, _, ok := f.Address(address)
-	if !ok {
-		return ""
-	}
-	return origins.Of(string(base)).Root
 }

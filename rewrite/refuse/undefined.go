@@ -1,14 +1,13 @@
 package refuse
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
 	"strings"
 
 	"gnvcc/rewrite/ptx"
-	"gnvcc/rewrite/ptx/dataflow"
+	"gnvcc/rewrite/ptx/ir"
 )
 
 // Integer operations without a result: a quotient by 0, a shift by the width or more, a field of
@@ -33,14 +32,18 @@ func Misfolded(m *ptx.Module, entry string) error {
 		return err
 	}
 	for _, f := range reach.Funcs {
-		c := computation{f: f}
-		for i, st := range f.Stmts {
-			if st.Kind != ptx.Inst {
-				continue
-			}
+		if !f.Body {
+			continue
+		}
+		w, err := ir.Of(f)
+		if err != nil {
+			return err
+		}
+		c := computation{Func: w}
+		for i := range f.Stmts {
 			switch string(f.Opcode(i)) {
 			case "bfe.s32", "bfi.b32", "slct.s32.s32":
-				if c.mayFail(i, c.operands(i)) {
+				if c.mayFail(i) {
 					return fmt.Errorf("ptxas up to 13.3 computes another number than the GPU for %s where it "+
 						"knows the operands", c.text(i))
 				}
@@ -61,25 +64,25 @@ func Undefined(m *ptx.Module, entry string, fixed Fixed) error {
 		return err
 	}
 	var list []int
-	for i, st := range c.f.Stmts {
-		if st.Kind == ptx.Inst && c.mayFail(i, c.operands(i)) {
+	for i := range c.Stmts {
+		if c.mayFail(i) {
 			list = append(list, i)
 		}
 	}
 	if len(list) == 0 {
 		return nil
 	}
-	ended, err := c.walks(func(i int, value func(string) (int64, bool)) error {
+	ended, err := c.walks(func(i int, value values) error {
 		if _, is := slices.BinarySearch(list, i); !is {
 			return nil
 		}
-		return c.fails(i, c.operands(i), value)
+		return c.fails(i, value)
 	})
 	if ended {
 		return err
 	}
 	for _, i := range list {
-		err := c.fails(i, c.operands(i), func(o string) (int64, bool) { return c.value(i, o) })
+		err := c.fails(i, func(o ir.Operand) (int64, bool) { return c.value(i, o) })
 		if err != nil {
 			return err
 		}
@@ -87,20 +90,16 @@ func Undefined(m *ptx.Module, entry string, fixed Fixed) error {
 	return nil
 }
 
-// Integers returns a function that gives the number which an operand of a statement always is, as
-// far as fixed values alone lead to it.
-func Integers(m *ptx.Module, entry string, fixed Fixed) (
-	func(i int, operand string) (int64, bool), error) {
-	c, err := computationOf(m, entry, fixed)
-	return c.value, err
-}
-
 func computationOf(m *ptx.Module, entry string, fixed Fixed) (c computation, err error) {
-	c = computation{f: m.Entry(entry), fixed: fixed, made: map[int]result{}}
-	if c.f == nil {
+	f := m.Entry(entry)
+	if f == nil {
 		return c, fmt.Errorf("there is no kernel %s", entry)
 	}
-	if c.reach, err = dataflow.ReachingOf(c.f); err != nil {
+	c = computation{fixed: fixed, made: map[int]result{}}
+	if c.Func, err = ir.Of(f); err == nil {
+		c.reach, err = c.Reaching()
+	}
+	if err != nil {
 		return c, fmt.Errorf("follow the integers of %s: %w", entry, err)
 	}
 	return c, nil
@@ -108,29 +107,32 @@ func computationOf(m *ptx.Module, entry string, fixed Fixed) (c computation, err
 
 // mayFail reports an operation that has no result for some values of its last operands, of which one
 // is a register.
-func (c computation) mayFail(i int, ops []string) bool {
-	width, _ := dataflow.IntegerType(c.f.Opcode(i))
-	if n := len(ops); width != 0 && n > 2 {
-		switch string(c.f.Base(i)) {
+func (c computation) mayFail(i int) bool {
+	x := c.Inst(i)
+	width, _ := x.Integer()
+	if n := len(x.Args); width != 0 && n > 2 {
+		switch x.Op {
 		case "div", "rem", "shl", "shr":
-			return !literal(ops[n-1])
+			return !literal(x.Args[n-1])
 		case "bfe", "bfi":
-			return !literal(ops[n-1]) || !literal(ops[n-2])
+			return !literal(x.Args[n-1]) || !literal(x.Args[n-2])
 		case "slct":
-			return string(c.f.Opcode(i)) == "slct.s32.s32" && !literal(ops[n-1])
+			return x.Is("slct.s32.s32") && !literal(x.Args[n-1])
 		}
 	}
 	return false
 }
 
 // fails returns an error where the known operands leave such an operation no result.
-func (c computation) fails(i int, ops []string, value func(string) (int64, bool)) error {
+func (c computation) fails(i int, value values) error {
+	x := c.Inst(i)
+	ops := x.Args
 	by, certain := value(ops[len(ops)-1])
 	if !certain {
 		return nil
 	}
-	width, signed := dataflow.IntegerType(c.f.Opcode(i))
-	switch string(c.f.Base(i)) {
+	width, signed := x.Integer()
+	switch x.Op {
 	case "shl", "shr":
 		if uint32(by) >= uint32(width) {
 			return fmt.Errorf("%s would shift by %d, of which the GPU gives a number and the compiler none",
@@ -151,13 +153,13 @@ func (c computation) fails(i int, ops []string, value func(string) (int64, bool)
 		}
 		return nil
 	}
-	if dataflow.Cut(by, width) == 0 {
+	if ir.Cut(by, width) == 0 {
 		return fmt.Errorf("%s would divide by 0, of which the GPU gives a number and the compiler none",
 			c.text(i))
 	}
 	least := int64(math.MinInt64) >> (64 - width)
-	if of, both := value(ops[1]); signed && both && dataflow.Cut(by, width) == -1 &&
-		dataflow.Cut(of, width) == least {
+	if of, both := value(ops[1]); signed && both && ir.Cut(by, width) == -1 &&
+		ir.Cut(of, width) == least {
 		return fmt.Errorf("%s would have no result that fits", c.text(i))
 	}
 	return nil
@@ -165,11 +167,14 @@ func (c computation) fails(i int, ops []string, value func(string) (int64, bool)
 
 // A computation is what fixed values lead to in one function.
 type computation struct {
-	f     *ptx.Func
-	reach *dataflow.Reaching
+	*ir.Func
+	reach func(stmt int, r ir.Reg) []int
 	fixed Fixed
 	made  map[int]result // by statement: what it always writes, as far as that was asked for
 }
+
+// values gives the number that an operand is known to be.
+type values func(ir.Operand) (int64, bool)
 
 // A result is a number that is known, or none.
 type result struct {
@@ -177,85 +182,70 @@ type result struct {
 	certain bool
 }
 
-func (c computation) operands(i int) (out []string) {
-	for _, o := range c.f.Operands(i, nil) {
-		out = append(out, strings.TrimSpace(string(c.f.Bytes(o))))
-	}
-	return out
-}
-
 func (c computation) text(i int) string {
-	st := c.f.Stmts[i]
-	return strings.Trim(strings.Join(strings.Fields(string(c.f.Bytes(ptx.Span{Start: st.Start,
+	st := c.Stmts[i]
+	return strings.Trim(strings.Join(strings.Fields(string(c.Bytes(ptx.Span{Start: st.Start,
 		End: st.End}))), " "), "; ")
 }
 
 // value is that of an integer operand of statement i, where it is known.
-func (c computation) value(i int, operand string) (v int64, certain bool) {
-	if operand == "" {
-		return 0, false
-	}
-	if literal(operand) {
-		return dataflow.Literal(operand)
-	}
-	if !c.reach.Written(operand) {
-		name, axis, _ := strings.Cut(operand[1:], ".")
-		v, certain = c.fixed[name+"."+axis]
+func (c computation) value(i int, o ir.Operand) (v int64, certain bool) {
+	switch {
+	case literal(o):
+		return ir.Literal(o.Text)
+	case o.Reg == ir.None:
+		v, certain = c.fixed[strings.TrimPrefix(o.Text, "%")]
 		return v, certain
 	}
-	defs := c.reach.Of(i, operand)
-	if len(defs) != 1 || c.f.Stmts[defs[0]].Guarded {
+	defs := c.reach(i, o.Reg)
+	if len(defs) != 1 || c.Stmts[defs[0]].Guarded {
 		return 0, false
 	}
 	at := defs[0]
-	ops := c.operands(at)
-	if len(ops) == 0 || ops[0] != operand { // one of several that it writes
+	if x := c.Inst(at); len(x.Args) == 0 || x.Args[0].Reg != o.Reg { // one of several that it writes
 		return 0, false
 	}
 	if n, asked := c.made[at]; asked {
 		return n.v, n.certain
 	}
 	c.made[at] = result{} // where it is computed of itself
-	v, certain = c.compute(at, ops, func(o string) (int64, bool) { return c.value(at, o) })
+	v, certain = c.compute(at, func(o ir.Operand) (int64, bool) { return c.value(at, o) })
 	c.made[at] = result{v, certain}
 	return v, certain
 }
 
 // compute is what statement i gives.
-func (c computation) compute(i int, ops []string,
-	value func(operand string) (int64, bool)) (v int64, certain bool) {
-	op := c.f.Opcode(i)
-	if len(ops) < 2 || len(ops) > 4 {
+func (c computation) compute(i int, value values) (v int64, certain bool) {
+	x := c.Inst(i)
+	if len(x.Args) < 2 || len(x.Args) > 4 {
 		return 0, false
 	}
-	if string(c.f.Base(i)) == "ld" && ptx.Space(op) == "param" && !strings.HasPrefix(ops[0], "{") {
-		return c.parameter(strings.Trim(ops[1], "[] "), op)
+	if x.Op == "ld" && ptx.Space(c.Opcode(i)) == "param" && x.Args[0].Reg != ir.None {
+		return c.parameter(x)
 	}
-	if string(c.f.Base(i)) == "selp" && len(ops) == 4 { // the other side need not be known
-		p, certain := value(ops[3])
+	if x.Op == "selp" && len(x.Args) == 4 { // the other side need not be known
+		p, certain := value(x.Args[3])
 		if !certain {
 			return 0, false
 		}
-		return value(ops[2-int(p&1)])
+		return value(x.Args[2-int(p&1)])
 	}
 	var in []int64
-	for _, o := range ops[1:] {
+	for _, o := range x.Args[1:] {
 		if v, certain = value(o); !certain {
 			return 0, false
 		}
 		in = append(in, v)
 	}
-	return dataflow.Compute(op, in...)
+	return x.Compute(in...)
 }
 
 // parameter is what a load finds at a place of the parameters.
-func (c computation) parameter(place string, op []byte) (int64, bool) {
-	name, offset, _ := strings.Cut(place, "+")
-	for k := range c.f.Params {
-		if c.f.Params[k].Name == name {
-			v, certain := c.fixed[fmt.Sprintf("%d+%s", k, cmp.Or(offset, "0"))]
-			typ := string(op)[strings.LastIndexByte(string(op), '.')+1:]
-			cut, ok := dataflow.Compute([]byte("cvt."+typ+"."+typ), v)
+func (c computation) parameter(x *ir.Inst) (int64, bool) {
+	for k := range c.Params {
+		if c.Params[k].Name == x.Args[1].Text {
+			v, certain := c.fixed[fmt.Sprintf("%d+%d", k, x.Args[1].Offset)]
+			cut, ok := (&ir.Inst{Op: "cvt", Words: []string{x.Type(), x.Type()}}).Compute(v)
 			return cut, certain && ok
 		}
 	}
@@ -263,6 +253,6 @@ func (c computation) parameter(place string, op []byte) (int64, bool) {
 }
 
 // literal reports a number in the code.
-func literal(operand string) bool {
-	return operand != "" && (operand[0] >= '0' && operand[0] <= '9' || operand[0] == '-')
+func literal(o ir.Operand) bool {
+	return o.Reg == ir.None && o.Text != "" && (o.Text[0] >= '0' && o.Text[0] <= '9' || o.Text[0] == '-')
 }

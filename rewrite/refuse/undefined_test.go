@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"gnvcc/rewrite/ptx"
+	"gnvcc/rewrite/ptx/ir"
 )
 
 // TestUndefinedWays: a division by 0 and a shift by the width are found behind branches, in loops
@@ -91,17 +92,26 @@ func TestIntegers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	value, err := Integers(module, "k", Fixed{"0+0": 3})
+	c, err := computationOf(module, "k", Fixed{"0+0": 3})
 	if err != nil {
 		t.Fatal(err)
 	}
+	value := func(name string) (int64, bool) {
+		for r := range ir.Reg(c.Registers()) {
+			if c.Name(r) == name {
+				return c.value(0, ir.Operand{Text: name, Reg: r})
+			}
+		}
+		t.Fatal(name)
+		return 0, false
+	}
 	for reg, want := range map[string]int64{"%a60": int64(want), "%d2": 7<<32 + 3} {
-		if v, ok := value(0, reg); !ok || v != want {
+		if v, ok := value(reg); !ok || v != want {
 			t.Errorf("%s: %d, %v, want %d", reg, v, ok, want)
 		}
 	}
 	for _, reg := range []string{"%r2", "%r3", "%p2", "%r4"} {
-		if v, ok := value(0, reg); ok {
+		if v, ok := value(reg); ok {
 			t.Errorf("%s: %d", reg, v)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"maps"
 
 	"gnvcc/rewrite/ptx"
+	"gnvcc/rewrite/ptx/ir"
 )
 
 // Fixed values followed through branches and loops: x / i in a loop that begins at i = 0, a divisor
@@ -20,16 +21,16 @@ const steps = 1 << 15
 // A walk is one way through a function.
 type walk struct {
 	block int
-	known map[string]int64 // registers; a predicate is 0 or 1
+	known map[ir.Reg]int64 // registers; a predicate is 0 or 1
 	left  map[int]int      // branches on something unknown, by the block: the way not taken
 }
 
 // walks looks for an operation without a result on all ways, of which bad says why it has none;
 // ended, if it has seen them all.
-func (c computation) walks(bad func(i int, value func(operand string) (int64, bool)) error) (
+func (c computation) walks(bad func(i int, value values) error) (
 	ended bool, err error) {
-	blocks := c.reach.Blocks
-	todo := []walk{{known: map[string]int64{}, left: map[int]int{}}}
+	blocks := c.Blocks
+	todo := []walk{{known: map[ir.Reg]int64{}, left: map[int]int{}}}
 	seen := map[[2]uint64]bool{}
 	n := 0
 	for len(todo) > 0 && n < steps {
@@ -42,7 +43,7 @@ func (c computation) walks(bad func(i int, value func(operand string) (int64, bo
 		seen[at] = true
 		b := blocks[w.block]
 		for i := b.First; i < b.Last; i++ {
-			if c.f.Stmts[i].Kind != ptx.Inst {
+			if c.Stmts[i].Kind != ptx.Inst {
 				continue
 			}
 			n++
@@ -50,7 +51,7 @@ func (c computation) walks(bad func(i int, value func(operand string) (int64, bo
 			if certain && !runs {
 				continue
 			}
-			value := func(o string) (int64, bool) { return c.known(w.known, o) }
+			value := func(o ir.Operand) (int64, bool) { return c.known(w.known, o) }
 			if certain {
 				if err := bad(i, value); err != nil {
 					return true, err
@@ -64,10 +65,10 @@ func (c computation) walks(bad func(i int, value func(operand string) (int64, bo
 }
 
 // digest is a number for what is known.
-func digest(known map[string]int64) (sum uint64) {
+func digest(known map[ir.Reg]int64) (sum uint64) {
 	var b []byte
-	for name, v := range known {
-		b = binary.LittleEndian.AppendUint64(append(b[:0], name...), uint64(v))
+	for r, v := range known {
+		b = binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint32(b[:0], uint32(r)), uint64(v))
 		of := sha256.Sum256(b) // FNV's sums of two registers that count together are often the same
 		sum += binary.LittleEndian.Uint64(of[:])
 	}
@@ -97,8 +98,8 @@ func (c computation) onward(blocks []ptx.Block, w walk) (out []walk) {
 }
 
 // ways are the blocks behind one with which it may go on.
-func (c computation) ways(b ptx.Block, known map[string]int64) []int {
-	if last := b.Last - 1; len(b.Succs) == 2 && c.f.Stmts[last].Guarded {
+func (c computation) ways(b ptx.Block, known map[ir.Reg]int64) []int {
+	if last := b.Last - 1; len(b.Succs) == 2 && c.Stmts[last].Guarded {
 		if runs, certain := c.runs(last, known); certain && runs {
 			return b.Succs[:1]
 		} else if certain {
@@ -109,48 +110,44 @@ func (c computation) ways(b ptx.Block, known map[string]int64) []int {
 }
 
 // runs tells whether statement i is carried out, where its predicate is known.
-func (c computation) runs(i int, known map[string]int64) (runs, certain bool) {
-	p, negated := c.f.Guard(i)
-	if p == nil {
+func (c computation) runs(i int, known map[ir.Reg]int64) (runs, certain bool) {
+	x := c.Inst(i)
+	if !c.Stmts[i].Guarded {
 		return true, true
 	}
-	v, certain := known[string(p)]
-	return v != 0 != negated, certain
+	v, certain := known[x.Guard]
+	return v != 0 != x.Unless, certain
 }
 
 // forget is for what is written between two statements.
-func (c computation) forget(first, last int, known map[string]int64) {
+func (c computation) forget(first, last int, known map[ir.Reg]int64) {
 	for i := first; i < last; i++ {
-		c.f.Effects(i, func(name ptx.Span, _, write bool) {
-			if write {
-				delete(known, string(c.f.Bytes(name)))
+		for _, a := range c.Accesses(i) {
+			if a.Write {
+				delete(known, a.Reg)
 			}
-		})
+		}
 	}
 }
 
 // known is an operand's value on a way.
-func (c computation) known(known map[string]int64, o string) (int64, bool) {
-	if v, certain := known[o]; certain {
-		return v, true
-	}
-	if literal(o) || o != "" && !c.reach.Written(o) {
+func (c computation) known(known map[ir.Reg]int64, o ir.Operand) (int64, bool) {
+	if o.Reg == ir.None {
 		return c.value(0, o)
 	}
-	return 0, false
+	v, certain := known[o.Reg]
+	return v, certain
 }
 
 // step carries statement i out. What it writes is unknown where it may not run.
-func (c computation) step(i int, sure bool, known map[string]int64) {
-	ops := c.operands(i)
+func (c computation) step(i int, sure bool, known map[ir.Reg]int64) {
 	var v int64
 	certain := false
-	if sure && len(ops) > 1 {
-		value := func(o string) (int64, bool) { return c.known(known, o) }
-		v, certain = c.compute(i, ops, value)
+	if sure {
+		v, certain = c.compute(i, func(o ir.Operand) (int64, bool) { return c.known(known, o) })
 	}
 	c.forget(i, i+1, known)
-	if certain {
-		known[ops[0]] = v
+	if x := c.Inst(i); certain && x.Args[0].Reg != ir.None {
+		known[x.Args[0].Reg] = v
 	}
 }

@@ -33,12 +33,13 @@ static cudaError_t CAPTURE(cudaStream_t, cudaStreamCaptureStatus *s) {
   *s = (cudaStreamCaptureStatus)answer("CAPTURING", 0); return cudaSuccess; }
 static cudaError_t cudaGetDevice(int *d) { if (!d) { pending = 1; return cudaErrorInvalidValue; } *d = 0; return cudaSuccess; }
 static void k(int *) {}
+static int cluster = answer("CLUSTER", 0), allowed = answer("ALLOWED", 49152);
 static cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *a, const void *f) {
   if (f != (const void *)k && !loaded) { loaded = 1; if (answer("LAZY", 0)) printf("load "); }
   if (f != (const void *)k && answer("MISSING", 0)) { pending = 98; return cudaErrorInvalidValue; }
   a->maxDynamicSharedSizeBytes = 49152; a->preferredShmemCarveout = -1; a->binaryVersion = answer("BINARY", 90);
   a->WIDTH = 0;
-  if (f == (const void *)k) { a->WIDTH = answer("CLUSTER", 0); a->preferredShmemCarveout = answer("CARVEOUT", -1); a->maxDynamicSharedSizeBytes = answer("ALLOWED", 49152); }
+  if (f == (const void *)k) { a->WIDTH = cluster; a->preferredShmemCarveout = answer("CARVEOUT", -1); a->maxDynamicSharedSizeBytes = allowed; }
   return cudaSuccess;
 }
 static cudaError_t cudaFuncSetAttribute(const void *, cudaFuncAttribute a, int v) {
@@ -70,24 +71,27 @@ func TestThrottledLaunches(t *testing.T) {
 		"static void __device_stub__Z1kPi(int *__par0){__cudaLaunchPrologue(1);__cudaSetupArgSimple(__par0, 0UL);__cudaLaunch(((char *)((void ( *)(int *))k)), 0U);}\n" +
 		"void r(void **__T0) { __cudaRegisterEntry(__T0, ((void ( *)(int *))k), _Z1kPi, (-1)); }\n"
 	at := 1024
-	out, refused := Patch([]byte(text), []Choice{{Entry: "_Z1kPi", Second: "second",
-		Block: [3]int{64, 1, 1}, Dynamic: &at,
-		Manner: throttled}})
-	if len(refused) > 0 {
-		t.Fatal(refused)
-	}
-	program := runtime + strings.NewReplacer("#include \"crt/host_runtime.h\"", "",
-		"#include \"a.fatbin.c\"", "").Replace(string(out)) + `
+	program := func(c Choice) string {
+		c.Entry, c.Second, c.Block = "_Z1kPi", "second", [3]int{64, 1, 1}
+		out, refused := Patch([]byte(text), []Choice{c})
+		if len(refused) > 0 {
+			t.Fatal(refused)
+		}
+		return runtime + strings.NewReplacer("#include \"crt/host_runtime.h\"", "",
+			"#include \"a.fatbin.c\"", "").Replace(string(out)) + `
 int main(int argc, char **argv) {
   for (int i = 1; i + 1 < argc; i += 2) {
+    // the user sets an attribute of his kernel meanwhile
+    if (atoi(argv[i]) == 0) { atoi(argv[i + 1]) < 8 ? cluster = atoi(argv[i + 1]) : allowed = atoi(argv[i + 1]); continue; }
     grid = {7, 1, 1}; block = {(unsigned)atoi(argv[i]), 1, 1}; dynamic = atoi(argv[i + 1]);
     __device_stub__Z1kPi(0);
   }
   if (pending) printf("left %d", pending);
 }
 `
+	}
 	dir := t.TempDir()
-	write(t, filepath.Join(dir, "m.cc"), program)
+	write(t, filepath.Join(dir, "m.cc"), program(Choice{Dynamic: &at, Manner: throttled}))
 	// a default stream for each thread has the latter only
 	for _, name := range []string{"cudaStreamIsCapturing", "cudaStreamIsCapturing_ptsz"} {
 		for _, dialect := range []string{"c++98", "c++17"} {
@@ -99,6 +103,14 @@ int main(int argc, char **argv) {
 	run(t, dir, compiler, "-w", "-DCAPTURE=anything", "-DcudaStreamIsCapturing=anything",
 		"-DWIDTH=requiredClusterWidth", "-o", "m", "m.cc")
 	launches(t, filepath.Join(dir, "m"))
+	// A kernel that works in clusters is looked at before each launch.
+	write(t, filepath.Join(dir, "c.cc"), program(Choice{Clusters: true}))
+	run(t, dir, compiler, "-w", "-DCAPTURE=cudaStreamIsCapturing", "-DWIDTH=requiredClusterWidth", "-o", "c",
+		"c.cc")
+	got, err := exec.Command(filepath.Join(dir, "c"), strings.Fields("64 0 0 2 64 0 0 0 64 0")...).Output()
+	if err != nil || string(got) != "second(64,0) plain(64,0) second(64,0) " {
+		t.Errorf("clusters asked for between launches: %v %s", err, got)
+	}
 	// 11.8's attributes have no clusters
 	run(t, dir, compiler, "-w", "-DCAPTURE=cudaStreamIsCapturing", "-DWIDTH=none", "-o", "m", "m.cc")
 }
@@ -122,7 +134,12 @@ func launches(t *testing.T, program string) {
 		{"BINARY=80", "64 1024", "plain(64,1024)"},
 		// the user has asked for clusters
 		{"CLUSTER=2", "64 1024", "plain(64,1024)"},
+		// and asks for them, and for none, between launches
+		{"", "64 1024 0 2 64 1024 0 0 64 1024", "dynamic=61024 carveout=43 second(64,61024) plain(64,1024) second(64,61024)"},
+		{"CLUSTER=2", "64 1024 0 0 64 1024", "plain(64,1024) dynamic=61024 carveout=43 second(64,61024)"},
 		// the user's own launch must fail as ever
+		{"", "64 1024 0 512 64 1024 0 4096 64 1024",
+			"dynamic=61024 carveout=43 second(64,61024) plain(64,1024) second(64,61024)"},
 		{"ALLOWED=512", "64 1024", "plain(64,1024)"},
 		{"CAPTURING=1", "64 1024", "plain(64,1024)"},
 		// an error of the user's is pending, and stays so whichever call of ours fails

@@ -20,6 +20,9 @@ type Choice struct {
 
 	Dynamic *int `json:",omitempty"` // dynamic shared memory of the launch, bytes; nil: any
 
+	// Clusters: its code looks at its cluster, or works with others of it.
+	Clusters bool `json:",omitempty"`
+
 	// Manner is how it is launched. One with a block of its own is for launches of which all of Block
 	// is known.
 	Manner manner.Manner
@@ -67,7 +70,9 @@ type Align struct {
 // What the user set on the kernel with cudaFuncSetAttribute is repeated on the second entry before
 // its first launch. One that is throttled (__binary is not 0) is allowed its reserve too, and has a
 // carveout of its own, unless the user has chosen one. Where he has asked for clusters, the second
-// entry is left alone; 11.8 has none in its attributes, and no macro tells the version here.
+// entry is left alone; 11.8 has none in its attributes, and no macro tells the version here. He may
+// set either later: so launches with dynamic shared memory, and all of kernels that could notice
+// clusters (__clusters), look at the kernel's attributes each time.
 //
 // One that is launched in another grid gets it by the steps of package manner, one a dimension.
 // __gnvcc_blocks gives that dimension's grid, or 0 where there is none: what is divided leaves a
@@ -84,7 +89,7 @@ const prelude = `
 #pragma GCC diagnostic ignored "-Wunused-variable"
 #pragma GCC diagnostic ignored "-Wunused-function"
 #pragma GCC diagnostic ignored "-Wzero-as-null-pointer-constant"
-struct __gnvcc_second { signed char __state[32]; unsigned long long __dynamic; int __reserve, __carveout, __binary; bool __loaded[32]; };
+struct __gnvcc_second { signed char __state[32]; int __reserve, __carveout, __binary; bool __clusters, __loaded[32]; int __width, __most[32], __carved[32]; };
 namespace __gnvcc {
 template <int> struct __size;
 template <class __t> static int __cluster(const __t *__own, __size<sizeof(((__t *)0)->requiredClusterWidth)> *) { return __own->requiredClusterWidth; }
@@ -121,20 +126,24 @@ static void __gnvcc_load(struct __gnvcc_second *__second, int __device, cudaErro
 }
 static bool __gnvcc_prepared(struct __gnvcc_second *__second, int __device, const void *__plain, unsigned long long __dynamic) {
   struct cudaFuncAttributes __own, __theirs;
-  if (cudaFuncGetAttributes(&__own, __second) != cudaSuccess || cudaFuncGetAttributes(&__theirs, __plain) != cudaSuccess || __own.binaryVersion != __theirs.binaryVersion) {
+  if (cudaFuncGetAttributes(&__theirs, __plain) != cudaSuccess || (__second->__state[__device] == 0 && (cudaFuncGetAttributes(&__own, __second) != cudaSuccess ||
+      __own.binaryVersion != __theirs.binaryVersion || (__second->__binary != 0 && __own.binaryVersion != __second->__binary)))) {
     cudaGetLastError(); __second->__state[__device] = -1; return false; }
-  if (__gnvcc::__cluster(&__own, 0) != __gnvcc::__cluster(&__theirs, 0)) { __second->__state[__device] = -1; return false; }
-  if (__dynamic > (unsigned long long)__theirs.maxDynamicSharedSizeBytes) return false;
+  if (__second->__state[__device] == 0) {
+    __second->__width = __gnvcc::__cluster(&__own, 0); __second->__most[__device] = __own.maxDynamicSharedSizeBytes;
+    __second->__carved[__device] = __own.preferredShmemCarveout; __second->__state[__device] = 1;
+  }
+  if (__gnvcc::__cluster(&__theirs, 0) != __second->__width || __dynamic > (unsigned long long)__theirs.maxDynamicSharedSizeBytes) return false;
   int __most = __theirs.maxDynamicSharedSizeBytes, __carveout = __theirs.preferredShmemCarveout;
   if (__second->__binary != 0) {
-    if (__own.binaryVersion != __second->__binary || __carveout != -1) { __second->__state[__device] = -1; return false; }
+    if (__carveout != -1) return false;
     if (__most < (int)__dynamic + __second->__reserve) __most = (int)__dynamic + __second->__reserve;
     __carveout = __second->__carveout;
   }
-  if ((__most != __own.maxDynamicSharedSizeBytes && cudaFuncSetAttribute(__second, cudaFuncAttributeMaxDynamicSharedMemorySize, __most) != cudaSuccess) ||
-      (__carveout != __own.preferredShmemCarveout && cudaFuncSetAttribute(__second, cudaFuncAttributePreferredSharedMemoryCarveout, __carveout) != cudaSuccess)) {
+  if ((__most > __second->__most[__device] && cudaFuncSetAttribute(__second, cudaFuncAttributeMaxDynamicSharedMemorySize, __second->__most[__device] = __most) != cudaSuccess) ||
+      (__carveout != __second->__carved[__device] && cudaFuncSetAttribute(__second, cudaFuncAttributePreferredSharedMemoryCarveout, __second->__carved[__device] = __carveout) != cudaSuccess)) {
     cudaGetLastError(); __second->__state[__device] = -1; return false; }
-  __second->__dynamic = (unsigned long long)__theirs.maxDynamicSharedSizeBytes; __second->__state[__device] = 1;
+  __second->__state[__device] = 2;
   return true;
 }
 static bool __gnvcc_usable(struct __gnvcc_second *__second, int __device, cudaError_t __pending, const void *__plain, unsigned long long __dynamic, cudaStream_t __stream) {
@@ -142,7 +151,7 @@ static bool __gnvcc_usable(struct __gnvcc_second *__second, int __device, cudaEr
   if (__device < 0 || __second->__state[__device] < 0) return false;
   if (__gnvcc::__capturing(__stream, &__capture) != cudaSuccess) { cudaGetLastError(); __gnvcc_keep(__pending); return false; }
   if (__capture != cudaStreamCaptureStatusNone) return false;
-  if (__second->__state[__device] > 0 && __dynamic <= __second->__dynamic) return true;
+  if (__second->__state[__device] == 2 && __dynamic == 0 && !__second->__clusters) return true;
   bool __usable = __gnvcc_prepared(__second, __device, __plain, __dynamic);
   __gnvcc_keep(__pending);
   return __usable;
@@ -170,8 +179,9 @@ func Patch(text []byte, choices []Choice) (out []byte, refused map[string]error)
 			continue
 		}
 		start := ""
-		if r := c.Manner.Reserve; r.On {
-			start = fmt.Sprintf(" = { { 0 }, 0, %d, %d, %d, { false } }", r.Dynamic, r.Carveout, r.Binary)
+		if r := c.Manner.Reserve; r.On || c.Clusters {
+			start = fmt.Sprintf(" = { { 0 }, %d, %d, %d, %t, { false }, 0, { 0 }, { 0 } }", r.Dynamic, r.Carveout, r.Binary,
+				c.Clusters)
 		}
 		fmt.Fprintf(&declarations, "static struct __gnvcc_second __gnvcc_second%d%s;\n", i, start)
 		if !asked[c.Entry] {

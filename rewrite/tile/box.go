@@ -8,6 +8,7 @@ import (
 
 	"gnvcc/rewrite/pass"
 	"gnvcc/rewrite/ptx"
+	"gnvcc/rewrite/ptx/ir"
 )
 
 // Which loads of a loop read which box of memory.
@@ -79,14 +80,14 @@ type tileLoad struct {
 // loads lists the loads of a loop whose addresses are affine; the reason is that of the last one
 // that isn't.
 func (n *tileLoop) loads() (out []tileLoad, why error) {
-	f := n.t.f
 	why = errors.New("it has no load from global memory that runs in each turn")
 	writes := n.writes()
 	for i := n.first; i <= n.latch; i++ {
-		if f.Stmts[i].Kind != ptx.Inst || string(f.Base(i)) != "ld" || !n.always(i) {
+		x := n.t.Inst(i)
+		if x.Op != "ld" || !n.always(i) {
 			continue
 		}
-		width, nc, ok := tileable(f, i)
+		width, nc, ok := tileable(x)
 		if !ok {
 			continue
 		}
@@ -94,16 +95,16 @@ func (n *tileLoop) loads() (out []tileLoad, why error) {
 			why = fmt.Errorf("what it loads may be written in the loop (%s)", writes)
 			continue
 		}
-		base, offset, ok := f.Place(f.Operands(i, nil)[1])
-		if !ok {
+		o := x.Args[1]
+		if !o.Address {
 			continue
 		}
 		n.list, n.effort = nil, 4000
-		p, err := n.operand(base, i)
-		if err == nil && n.t.width[base] != 64 {
+		p, err := n.operand(o, i)
+		if err == nil && (o.Reg == ir.None || n.t.Bits(o.Reg) != 64) {
 			err = errNotAffine
 		}
-		p = p.Plus(constant(int64(offset)), 1)
+		p = p.Plus(constant(int64(o.Offset)), 1)
 		if err != nil || len(p) > limitTerms || len(n.list) > 8 {
 			why = errors.New("no load has an address that is affine in thread, block and turn")
 			continue
@@ -118,28 +119,23 @@ func (n *tileLoop) loads() (out []tileLoad, why error) {
 
 // writes names an instruction by which a loop may write to global memory, "" if there is none.
 func (n *tileLoop) writes() string {
-	f := n.t.f
 	for i := n.first; i <= n.latch; i++ {
-		op := f.Opcode(i)
-		switch base := string(f.Base(i)); {
-		case f.Stmts[i].Kind != ptx.Inst:
-		case base == "st" && (ptx.HasModifier(op, "shared") || ptx.HasModifier(op, "local")):
-		case base == "st", base == "red", base == "atom":
-			return string(op)
+		switch x := n.t.Inst(i); {
+		case x.Op == "st" && x.Has("shared", "local"):
+		case x.Op == "st", x.Op == "red", x.Op == "atom":
+			return string(n.t.Opcode(i))
 		}
 	}
 	return ""
 }
 
 // tileable tells of a plain load from global memory, and its width in bytes.
-func tileable(f *ptx.Func, i int) (width int, nc, ok bool) {
-	op := string(f.Opcode(i))
-	words := strings.Split(op, ".")
-	if len(words) < 3 || words[1] != "global" || len(f.Operands(i, nil)) != 2 {
+func tileable(x *ir.Inst) (width int, nc, ok bool) {
+	if len(x.Words) < 2 || x.Words[0] != "global" || len(x.Args) != 2 {
 		return 0, false, false
 	}
 	many := 1
-	for _, w := range words[2 : len(words)-1] {
+	for _, w := range x.Words[1 : len(x.Words)-1] {
 		switch kind := ptx.KindOf(w); {
 		case kind == ptx.ReadOnlyWord:
 			nc = true
@@ -153,7 +149,7 @@ func tileable(f *ptx.Func, i int) (width int, nc, ok bool) {
 			return 0, false, false
 		}
 	}
-	width = pass.BitsOf(words[len(words)-1]) / 8 * many
+	width = pass.BitsOf(x.Type()) / 8 * many
 	return width, nc, width >= 1 && width <= 16
 }
 

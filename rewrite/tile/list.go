@@ -101,7 +101,7 @@ func tilings(k *pass.Kernel, turns []int) (out []Tiling, err error) {
 	if traits.SharedDynamic {
 		room = room / pass.DynamicAlign * pass.DynamicAlign
 	}
-	for i, l := range t.loops {
+	for i, l := range t.Loops() {
 		for _, n := range turns {
 			x, err := planTile(&tileWriter{t: t}, l, n, -1)
 			if err != nil || x.bytes() > room {
@@ -144,53 +144,44 @@ func (x *tileText) look(g *tileGroup) Box {
 
 // context counts what else is done in the loop, and behind it.
 func (x *tileText) context(g *tileGroup, out *Box) {
-	t := x.n.t
-	behind := ptx.Onward(t.blocks, slices.DeleteFunc(slices.Clone(t.blocks[t.of[x.n.latch]].Succs),
-		func(b int) bool { return x.n.in[b] }), func(b int) bool { return x.n.in[b] })
-	for i, s := range t.f.Stmts {
+	t, in := x.n.t, func(b int) bool { return x.n.in[b] }
+	behind := ptx.Onward(t.Blocks, slices.DeleteFunc(slices.Clone(t.Blocks[t.Block(x.n.latch)].Succs), in), in)
+	for i := range t.Stmts {
 		place := 0
-		switch {
-		case s.Kind != ptx.Inst:
-			continue
-		case x.n.in[t.of[i]]:
-		case behind[t.of[i]]:
+		switch b := t.Block(i); {
+		case in(b):
+		case behind[b]:
 			place = 1
 		default:
 			continue
 		}
-		op := t.f.Opcode(i)
-		switch base := string(t.f.Base(i)); {
+		switch inst := t.Inst(i); {
 		case slices.ContainsFunc(g.loads, func(l tiledLoad) bool { return l.stmt == i }):
-		case (base == "ld" || base == "st" || base == "red" || base == "atom") &&
-			ptx.HasModifier(op, "global"):
+		case slices.Contains([]string{"ld", "st", "red", "atom"}, inst.Op) && inst.Has("global"):
 			if x.aligned(i) {
 				out.Aligned[place]++
 			} else {
 				out.Scattered[place]++
 			}
-		case (ptx.HasModifier(op, "f32") || ptx.HasModifier(op, "f64")) && base != "mov" && base != "ld" && base != "st":
+		case inst.Has("f32", "f64") && inst.Op != "mov" && inst.Op != "ld" && inst.Op != "st":
 			out.Operations[place]++
 		}
 	}
 }
 
-// aligned tells whether a warp's accesses lie side by side.
+// aligned reports whether a warp's accesses lie side by side.
 func (x *tileText) aligned(i int) bool {
-	f, n := x.n.t.f, x.n
-	for _, o := range f.Operands(i, nil) {
-		base, _, ok := f.Address(o)
-		if !ok {
-			continue
-		}
-		n.list, n.effort, n.behind = nil, 4000, true
-		defer func() { n.behind = false }()
-		p, err := n.operand(string(base), i)
-		if err != nil {
-			return false
-		}
-		s, ok := p.Slope(placeNames[0])
-		by, is := s.Constant()
-		return ok && is && by >= -16 && by <= 16
+	n, o := x.n, x.n.t.Inst(i).Address()
+	if o == nil {
+		return false
 	}
-	return false
+	n.list, n.effort, n.behind = nil, 4000, true
+	defer func() { n.behind = false }()
+	p, err := n.operand(*o, i)
+	if err != nil {
+		return false
+	}
+	s, ok := p.Slope(placeNames[0])
+	by, is := s.Constant()
+	return ok && is && by >= -16 && by <= 16
 }

@@ -8,15 +8,15 @@ import (
 
 	"gnvcc/graph"
 	"gnvcc/rewrite/ptx"
-	"gnvcc/rewrite/ptx/dataflow"
+	"gnvcc/rewrite/ptx/ir"
 )
 
 // What is computed in a loop, in terms of values that are the same for all threads of a block
 // (registers at the loop's beginning, blocks' numbers), of a thread's place in its block, and of
 // the turns that the loop has made. A register of 32 bits stands for its value, sign-extended.
-type affine = dataflow.Affine
+type affine = ir.Affine
 
-func constant(n int64) affine { return dataflow.Number(n) }
+func constant(n int64) affine { return ir.Number(n) }
 
 // Of these leaves the value is not the same for all threads at any time.
 const turnsName = "turns"
@@ -42,7 +42,7 @@ type tileLoop struct {
 	latch int          // statement: the branch back
 	asked []divergence // branches in front of it on which threads may differ
 
-	steps  map[string]affine // by register: what a turn adds
+	steps  map[ir.Reg]affine // what a turn adds
 	busy   map[string]bool
 	list   []widening // those met since the caller emptied it
 	effort int        // instructions that may still be looked at
@@ -63,64 +63,63 @@ const limitAsked = 4
 
 // newTileLoop says why a loop can't be tiled whatever its loads.
 func newTileLoop(t *tileFlow, l graph.Loop) (*tileLoop, error) {
-	n := &tileLoop{t: t, in: map[int]bool{}, head: l.Head, steps: map[string]affine{},
+	n := &tileLoop{t: t, in: map[int]bool{}, head: l.Head, steps: map[ir.Reg]affine{},
 		busy: map[string]bool{}}
-	f := t.f
 	last := l.Head
 	for _, b := range l.Body {
 		n.in[b] = true
 		last = max(last, b)
 	}
-	n.first, n.latch = t.blocks[l.Head].First, t.blocks[last].Last-1
-	if f.Stmts[n.first].Kind != ptx.Label || f.Stmts[n.first].Depth != 0 {
+	n.first, n.latch = t.Blocks[l.Head].First, t.Blocks[last].Last-1
+	if t.Stmts[n.first].Kind != ptx.Label || t.Stmts[n.first].Depth != 0 {
 		return nil, errors.New("it begins without a label")
 	}
-	guard, _ := f.Guard(n.latch)
-	if string(f.Base(n.latch)) != "bra" || guard == nil || f.Stmts[n.latch].Depth != 0 ||
-		last+1 >= len(t.blocks) {
+	x := t.Inst(n.latch)
+	if x.Op != "bra" || x.Guard == ir.None || t.Stmts[n.latch].Depth != 0 ||
+		last+1 >= len(t.Blocks) {
 		return nil, errors.New("it does not end with the test that goes round")
 	}
 	for b := l.Head; b <= last; b++ {
 		if !n.in[b] {
 			return nil, errors.New("its blocks do not stand together")
 		}
-		for _, s := range t.blocks[b].Succs {
+		for _, s := range t.Blocks[b].Succs {
 			if !n.in[s] && b != last || s == l.Head && b != last {
 				return nil, errors.New("it is left, or goes round, at several places")
 			}
 		}
-		for i := t.blocks[b].First; i < t.blocks[b].Last; i++ {
+		for i := t.Blocks[b].First; i < t.Blocks[b].Last; i++ {
 			if why := t.stays(i); why != "" {
 				return nil, fmt.Errorf("it has %s", why)
 			}
 		}
 	}
-	for b := range t.blocks {
-		if !n.in[b] && slices.ContainsFunc(t.blocks[b].Succs, func(s int) bool {
+	for b := range t.Blocks {
+		if !n.in[b] && slices.ContainsFunc(t.Blocks[b].Succs, func(s int) bool {
 			return n.in[s] && s != l.Head
 		}) {
 			return nil, errors.New("it is entered at several places")
 		}
 	}
-	for _, other := range t.loops {
+	for _, other := range t.Loops() {
 		if other.Head != l.Head && n.in[other.Head] {
 			return nil, errors.New("there is a loop inside")
 		}
 	}
 	n.asked = t.parts(l.Head)
-	t.spread(n.asked)
-	n.asked = slices.DeleteFunc(n.asked, func(p divergence) bool {
-		return !t.varying[strings.TrimPrefix(p.leaves, "!")]
+	t.Uniformity = t.Uniform(func(i int) bool {
+		return slices.ContainsFunc(n.asked, func(p divergence) bool { return p.stmt == i })
 	})
+	n.asked = slices.DeleteFunc(n.asked, func(p divergence) bool { return !t.Varying[p.predicate] })
 	if len(n.asked) > limitAsked {
 		return nil, fmt.Errorf("threads may part at %d places in front of it", len(n.asked))
 	}
 	for _, p := range n.asked {
-		if t.divergent[t.of[p.stmt]] {
+		if t.Divergent[t.Block(p.stmt)] {
 			return nil, errors.New("not all threads of a block come to it together")
 		}
 	}
-	if t.divergent[l.Head] || t.varying[string(guard)] {
+	if t.Divergent[l.Head] || t.Varying[x.Guard] {
 		return nil, errors.New("not all threads of a block come to it together, and go round equally often")
 	}
 	return n, nil
@@ -128,22 +127,21 @@ func newTileLoop(t *tileFlow, l graph.Loop) (*tileLoop, error) {
 
 // stays says why a statement can't stand twice in the kernel, "" if it can.
 func (t *tileFlow) stays(i int) string {
-	f := t.f
-	switch s := f.Stmts[i]; s.Kind {
+	switch s := t.Stmts[i]; s.Kind {
 	case ptx.Decl:
-		if s.Depth == 0 || string(f.Opcode(i)) != ".reg" {
+		if s.Depth == 0 || string(t.Opcode(i)) != ".reg" {
 			return "a declaration inside"
 		}
 	case ptx.Direction:
-		if string(f.Opcode(i)) != ".pragma" {
+		if string(t.Opcode(i)) != ".pragma" {
 			return "a table of branches"
 		}
 	case ptx.Inst:
-		switch string(f.Base(i)) {
+		switch op := t.Inst(i).Op; op {
 		case "bar", "barrier":
 			return "a barrier"
 		case "brx", "ret", "exit", "trap":
-			return string(f.Base(i))
+			return op
 		}
 	}
 	return ""
@@ -151,63 +149,58 @@ func (t *tileFlow) stays(i int) string {
 
 // always tells whether a statement runs exactly once in every turn.
 func (n *tileLoop) always(i int) bool {
-	return n.in[n.t.of[i]] && n.t.above(n.t.of[i], n.t.of[n.latch]) && !n.t.f.Stmts[i].Guarded
+	b := n.t.Block(i)
+	return n.in[b] && n.t.Dominates(b, n.t.Block(n.latch)) && !n.t.Stmts[i].Guarded
 }
 
 var errNotAffine = errors.New("not affine")
 
 // operand is what an operand of a statement holds when the statement runs.
-func (n *tileLoop) operand(text string, at int) (affine, error) {
-	if text == "" {
-		return nil, errNotAffine
+func (n *tileLoop) operand(o ir.Operand, at int) (affine, error) {
+	if o.Reg != ir.None {
+		return n.register(o.Reg, at)
 	}
-	if text[0] != '%' && n.t.width[text] == 0 {
-		v, ok := dataflow.Literal(text)
-		if !ok {
-			return nil, errNotAffine
-		}
+	if v, ok := ir.Literal(o.Text); ok {
 		return constant(v), nil
 	}
-	if special, axis, ok := strings.Cut(text, "."); ok && len(axis) == 1 && n.t.width[text] == 0 {
-		d := strings.Index("xyz", axis)
+	special, axis, _ := strings.Cut(o.Text, ".")
+	if d := strings.Index("xyz", axis); d >= 0 && len(axis) == 1 {
 		switch {
-		case d < 0:
 		case special == "%tid" && n.t.block[d] == 1:
 			return affine{}, nil
 		case special == "%tid", special == "%ctaid", special == "%nctaid":
-			return affine{text: 1}, nil
+			return affine{o.Text: 1}, nil
 		case special == "%ntid":
 			return constant(int64(n.t.block[d])), nil
 		}
-		return nil, errNotAffine
 	}
-	return n.register(text, at)
+	return nil, errNotAffine
 }
 
 // register is what a register holds where a statement reads it: of a statement in the loop, in the
 // turn that it is in.
-func (n *tileLoop) register(reg string, at int) (affine, error) {
-	t := n.t
+func (n *tileLoop) register(reg ir.Reg, at int) (affine, error) {
+	t, name := n.t, n.t.Name(reg)
 	var inside, outside []int
-	for _, d := range t.defs[reg] {
-		if n.in[t.of[d]] {
+	for _, d := range t.Defs(reg) {
+		if n.in[t.Block(d)] {
 			inside = append(inside, d)
 		} else {
 			outside = append(outside, d)
 		}
 	}
-	if n.busy[reg] || len(n.busy) > 200 {
+	if n.busy[name] || len(n.busy) > 200 {
 		return nil, errNotAffine
 	}
 	switch {
-	case len(inside) == 1 && n.in[t.of[at]]:
+	case len(inside) == 1 && n.in[t.Block(at)]:
 		d := inside[0]
 		if !n.always(d) {
 			return nil, errNotAffine
 		}
-		if at != d && t.dominates(d, at) {
-			n.busy[reg] = true
-			defer delete(n.busy, reg)
+		if at != d && t.Before(d, at) {
+			n.busy[name] = true
+			defer delete(n.busy, name)
 			if len(outside) > 0 { // it has moved on: by a step, or it is only computed anew
 				if now, err := n.computed(d); err == nil {
 					return now, nil
@@ -220,50 +213,50 @@ func (n *tileLoop) register(reg string, at int) (affine, error) {
 			}
 			return n.computed(d)
 		}
-		if !t.dominates(at, d) && at != d || len(outside) == 0 {
+		if !t.Before(at, d) && at != d || len(outside) == 0 {
 			return nil, errNotAffine
 		}
 		return n.atHead(reg, d, outside)
 	case len(inside) > 0:
 		return nil, errNotAffine
-	case len(outside) == 1 && !t.f.Stmts[outside[0]].Guarded && t.dominates(outside[0], at) &&
-		(n.behind || t.above(t.of[outside[0]], n.head)):
-		n.busy[reg] = true
-		defer delete(n.busy, reg)
+	case len(outside) == 1 && !t.Stmts[outside[0]].Guarded && t.Before(outside[0], at) &&
+		(n.behind || t.Dominates(t.Block(outside[0]), n.head)):
+		n.busy[name] = true
+		defer delete(n.busy, name)
 		was := len(n.list)
 		if p, err := n.computed(outside[0]); err == nil && (len(p) <= limitTerms) {
 			return p, nil
 		}
 		n.list = n.list[:was]
-		if !t.varying[reg] {
-			return affine{reg: 1}, nil
+		if !t.Varying[reg] {
+			return affine{name: 1}, nil
 		}
-	case len(outside) > 1 && !t.varying[reg] && (n.in[t.of[at]] || t.kept(reg, at, n.head)):
-		return affine{reg: 1}, nil
+	case len(outside) > 1 && !t.Varying[reg] && (n.in[t.Block(at)] || t.kept(reg, at, n.head)):
+		return affine{name: 1}, nil
 	}
 	return nil, errNotAffine
 }
 
 // atHead is what a register that a loop moves on holds at the beginning of a turn. d: the one
 // statement in the loop that writes it.
-func (n *tileLoop) atHead(reg string, d int, outside []int) (affine, error) {
-	t := n.t
+func (n *tileLoop) atHead(reg ir.Reg, d int, outside []int) (affine, error) {
+	t, name := n.t, n.t.Name(reg)
 	if _, ok := n.steps[reg]; !ok {
 		// an unknown of its own for what it holds now
-		own := "=" + reg
+		own := "=" + name
 		if n.busy[own] {
 			return affine{own: 1}, nil
 		}
 		n.busy[own] = true
-		moving := n.busy[reg]
-		delete(n.busy, reg)
+		moving := n.busy[name]
+		delete(n.busy, name)
 		was := len(n.list)
 		next, err := n.computed(d)
 		narrow := len(n.list) == was
 		n.list = n.list[:was]
 		delete(n.busy, own)
 		if moving {
-			n.busy[reg] = true
+			n.busy[name] = true
 		}
 		if err != nil {
 			return nil, err
@@ -282,22 +275,22 @@ func (n *tileLoop) atHead(reg string, d int, outside []int) (affine, error) {
 		}
 		n.list = n.list[:was]
 	}
-	if t.varying[reg] {
+	if t.Varying[reg] {
 		return nil, errNotAffine
 	}
-	return affine{reg: 1}.Plus(turns, 1), nil
+	return affine{name: 1}.Plus(turns, 1), nil
 }
 
 // entered tells whether one statement outside a loop gives a register what it holds when the loop
 // is entered, each time.
 func (n *tileLoop) entered(outside []int) bool {
 	t := n.t
-	if len(outside) != 1 || t.f.Stmts[outside[0]].Guarded || !t.above(t.of[outside[0]], n.head) {
+	if len(outside) != 1 || t.Stmts[outside[0]].Guarded || !t.Dominates(t.Block(outside[0]), n.head) {
 		return false
 	}
-	home := func(b int) bool { return b == t.of[outside[0]] }
-	for _, s := range t.blocks[t.of[n.latch]].Succs {
-		if !n.in[s] && t.reaches([]int{s}, n.head, home) {
+	home := func(b int) bool { return b == t.Block(outside[0]) }
+	for _, s := range t.Blocks[t.Block(n.latch)].Succs {
+		if !n.in[s] && t.Reaches([]int{s}, n.head, home) {
 			return false
 		}
 	}
@@ -306,16 +299,15 @@ func (n *tileLoop) entered(outside []int) bool {
 
 // computed is what an instruction that runs once a turn, or in front of the loop, gives.
 func (n *tileLoop) computed(i int) (affine, error) {
-	f := n.t.f
-	ops := f.Operands(i, nil)
-	if n.effort--; n.effort < 0 || len(ops) < 2 || f.Stmts[i].Guarded {
+	x := n.t.Inst(i)
+	if n.effort--; n.effort < 0 || len(x.Args) < 2 || n.t.Stmts[i].Guarded {
 		return nil, errNotAffine
 	}
-	out, ok := dataflow.Arithmetic(string(f.Opcode(i)), func(k int) (affine, bool) {
-		if k >= len(ops) {
+	out, ok := x.Arithmetic(func(k int) (affine, bool) {
+		if k >= len(x.Args) {
 			return nil, false
 		}
-		p, err := n.operand(string(f.Bytes(ops[k])), i)
+		p, err := n.operand(x.Args[k], i)
 		return p, err == nil && len(p) <= limitTerms
 	}, n.widen)
 	if !ok {
@@ -343,7 +335,7 @@ func (n *tileLoop) widen(p affine, signed bool) affine {
 		for key, c := range p {
 			// a register by itself, with its sign; numbers of threads and blocks are small
 			if c == 1 && !strings.Contains(key, "*") && key != turnsName && (strings.Contains(key, ".") ||
-				signed && n.t.width[key] == 32) {
+				signed && n.t.bits(key) == 32) {
 				return p
 			}
 		}

@@ -62,7 +62,7 @@ func Apply(k *pass.Kernel, terms []recipe.Term) error {
 		if err != nil {
 			return err
 		}
-		loops := t.loops
+		loops := t.Loops()
 		if term.Site != "" {
 			n, err := recipe.Number(term.Site, 0, 1<<20)
 			if err != nil {
@@ -84,7 +84,7 @@ func Apply(k *pass.Kernel, terms []recipe.Term) error {
 				why = err
 				continue
 			}
-			x.number = slices.IndexFunc(t.loops, func(o graph.Loop) bool { return o.Head == l.Head })
+			x.number = slices.IndexFunc(t.Loops(), func(o graph.Loop) bool { return o.Head == l.Head })
 			texts, found = append(texts, x), true
 			taken[l.Head] = true
 		}
@@ -92,7 +92,7 @@ func Apply(k *pass.Kernel, terms []recipe.Term) error {
 		case found:
 		case len(loops) == 0:
 			return errors.New("the kernel has no loop")
-		case term.Site == "" && len(t.loops) > 1:
+		case term.Site == "" && len(t.Loops()) > 1:
 			return fmt.Errorf("no loop can be tiled; of the last one: %w", why)
 		default:
 			return fmt.Errorf("the loop can't be tiled: %w", why)
@@ -134,10 +134,11 @@ func flowOf(k *pass.Kernel) (*tileFlow, error) {
 		return nil, errors.New(
 			"the kernel builds on how many blocks are resident at once (clusters, grid-wide barriers)")
 	}
-	if err := followed(k.Func); err != nil {
+	flow, err := newTileFlow(k.Func, block)
+	if err != nil {
 		return nil, err
 	}
-	return newTileFlow(k.Func, block)
+	return flow, followed(flow.Func)
 }
 
 // mostTurns is the largest number of turns of a tile.
@@ -302,11 +303,10 @@ func (w *tileWriter) ask(f *ptx.Func, texts []*tileText, asked []int) {
 	slices.Sort(asked)
 	for number, stmt := range asked {
 		var leaves string
-		first := true
 		for _, x := range texts {
-			for k, p := range x.n.asked {
+			for _, p := range x.n.asked {
 				if p.stmt == stmt {
-					leaves, first = p.leaves, first && k == 0
+					leaves = map[bool]string{true: "!"}[p.whenFalse] + w.t.Name(p.predicate)
 				}
 			}
 		}

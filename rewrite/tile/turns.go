@@ -8,7 +8,7 @@ import (
 
 	"gnvcc/rewrite/pass"
 	"gnvcc/rewrite/ptx"
-	"gnvcc/rewrite/ptx/dataflow"
+	"gnvcc/rewrite/ptx/ir"
 )
 
 // How many turns a loop has left: shown by its own test, a comparison of an integer that grows by a
@@ -38,24 +38,16 @@ var (
 // turnTest reads a loop's test, for tiles of so many turns.
 func (n *tileLoop) turnTest(turns int) (tileTest, error) {
 	why := errors.New("how often it goes round is not shown by a counter and a bound")
-	f := n.t.f
-	guard, negated := f.Guard(n.latch)
-	var set []int
-	for _, d := range n.t.defs[string(guard)] {
-		if n.in[n.t.of[d]] {
-			set = append(set, d)
-		}
-	}
+	t, latch := n.t, n.t.Inst(n.latch)
+	set := slices.DeleteFunc(slices.Clone(t.Defs(latch.Guard)), func(d int) bool { return !n.in[t.Block(d)] })
 	if len(set) != 1 || !n.always(set[0]) {
 		return tileTest{}, why
 	}
-	words := strings.Split(string(f.Opcode(set[0])), ".")
-	ops := f.Operands(set[0], nil)
-	if words[0] != "setp" || len(words) != 3 || len(ops) != 3 || string(f.Bytes(ops[0])) !=
-		string(guard) {
+	x := t.Inst(set[0])
+	if x.Op != "setp" || len(x.Words) != 2 || len(x.Args) != 3 || x.Args[0].Reg != latch.Guard {
 		return tileTest{}, why
 	}
-	how, kind := words[1], words[2]
+	how, kind := x.Words[0], x.Words[1]
 	if to, ok := unsigned[how]; ok {
 		how = to
 	}
@@ -63,15 +55,15 @@ func (n *tileLoop) turnTest(turns int) (tileTest, error) {
 	if kind[0] == 'f' || out.width != 32 && out.width != 64 || opposite[how] == "" {
 		return tileTest{}, why
 	}
-	if negated {
+	if latch.Unless {
 		how = opposite[how]
 	}
 	n.list, n.effort = nil, 4000
-	a, err := n.operand(string(f.Bytes(ops[1])), set[0])
+	a, err := n.operand(x.Args[1], set[0])
 	if err != nil {
 		return tileTest{}, why
 	}
-	b, err := n.operand(string(f.Bytes(ops[2])), set[0])
+	b, err := n.operand(x.Args[2], set[0])
 	if err != nil {
 		return tileTest{}, why
 	}
@@ -142,27 +134,26 @@ func (c *tileTest) enough(x *tileText) string {
 
 // followed says why a kernel can't be tiled because of one of its instructions, nil if there is
 // none: barriers for a part of a block, and what nobody here knows.
-func followed(f *ptx.Func) error {
+func followed(f *ir.Func) error {
 	for i, s := range f.Stmts {
-		if s.Kind != ptx.Inst {
-			continue
-		}
-		switch op, base := string(f.Opcode(i)), string(f.Base(i)); base {
+		x := f.Inst(i)
+		switch x.Op {
+		case "":
 		case "bar", "barrier":
-			plain := slices.Contains([]string{"bar.sync", "bar.cta.sync", "barrier.sync",
-				"barrier.cta.sync", "barrier.sync.aligned", "barrier.cta.sync.aligned"}, op)
-			ops := f.Operands(i, nil)
-			if !plain || len(ops) != 1 || string(f.Bytes(ops[0])) != "0" || s.Guarded {
+			plain := x.Is("bar.sync") || x.Is("bar.cta.sync") || x.Op == "barrier" && x.Has("sync") &&
+				!x.Has("cluster")
+			if !plain || len(x.Args) != 1 || x.Args[0].Text != "0" || s.Guarded {
 				return errors.New("it has barriers for a part of a block")
 			}
 		case "ld", "st", "ldu", "red", "atom", "bra", "brx", "ret", "exit", "trap", "prefetch",
 			"prefetchu", "shfl", "vote", "redux", "tex", "tld4", "membar", "fence", "nanosleep":
+			op := string(f.Opcode(i))
 			if strings.Contains(op, "::func") || strings.Contains(op, "bulk") || strings.Contains(op, "async") {
 				return fmt.Errorf("it has an instruction that is not followed (%s)", op)
 			}
 		default:
-			if !dataflow.Computes(base) {
-				return fmt.Errorf("it has an instruction that is not followed (%s)", op)
+			if !ir.Computes(x.Op) {
+				return fmt.Errorf("it has an instruction that is not followed (%s)", f.Opcode(i))
 			}
 		}
 	}
@@ -173,17 +164,18 @@ func followed(f *ptx.Func) error {
 // to a loop, "" if there is none. Who waits for a lock must not find its holder at a barrier of
 // ours; behind the loop no thread waits at one.
 func (t *tileFlow) tells(head int) string {
-	f := t.f
-	for i, s := range f.Stmts {
-		if s.Kind != ptx.Inst {
+	for i := range t.Stmts {
+		op := t.Opcode(i)
+		switch t.Inst(i).Op {
+		case "atom":
+		case "ld", "st":
+			if !ptx.Strong(op) {
+				continue
+			}
+		default:
 			continue
 		}
-		op, base := f.Opcode(i), string(f.Base(i))
-		strong := base == "atom"
-		if base == "ld" || base == "st" {
-			strong = ptx.Strong(op)
-		}
-		if strong && t.reaches([]int{t.of[i]}, head, func(int) bool { return false }) {
+		if t.Reaches([]int{t.Block(i)}, head, nil) {
 			return string(op)
 		}
 	}

@@ -60,7 +60,7 @@ func (w *tileWriter) name(name string) string {
 		r = w.r64()
 		w.line("mov.u32 %s, %s;", n, name)
 		w.line("cvt.u64.u32 %s, %s;", r, n)
-	case w.t.width[name] == 32:
+	case w.t.bits(name) == 32:
 		r = w.r64()
 		w.line("cvt.s64.s32 %s, %s;", r, name)
 	}
@@ -140,7 +140,7 @@ func (x *tileText) label(what string) string {
 
 // write notes the edits of one loop.
 func (x *tileText) write() {
-	f := x.n.t.f
+	f := x.n.t
 	x.values = map[string]string{}
 	x.setup()
 	x.check()
@@ -312,7 +312,7 @@ func (x *tileText) check() {
 
 // body writes the loop's body with loads from shared memory.
 func (x *tileText) body() {
-	n, f := x.n, x.n.t.f
+	n, f := x.n, x.n.t
 	left := x.r32()
 	x.line("mov.u32 %s, %d;", left, x.turns)
 	at := make([]string, len(x.groups))
@@ -361,7 +361,7 @@ func (x *tileText) body() {
 
 // shared is a load as it is from shared memory.
 func (x *tileText) shared(stmt int, base string, offset int) string {
-	f := x.n.t.f
+	f := x.n.t
 	words := strings.Split(string(f.Opcode(stmt)), ".")
 	op := "ld.shared"
 	for _, w := range words[2 : len(words)-1] {
@@ -375,7 +375,7 @@ func (x *tileText) shared(stmt int, base string, offset int) string {
 
 // again is a statement of the body for its second time in the kernel: labels are others.
 func (x *tileText) again(i int, labels map[string]bool, loads map[int]string) string {
-	f := x.n.t.f
+	f := x.n.t
 	s := f.Stmts[i]
 	if text, ok := loads[i]; ok {
 		return text

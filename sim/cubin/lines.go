@@ -24,12 +24,8 @@ const (
 	typeRel  = 9
 )
 
-// ReadLines reads .debug_line, which ptxas writes with -lineinfo: by code section (as ReadCode
-// names them), rows in order of offset. Of which file a line is, is left out.
-func ReadLines(b []byte) (map[string][]Row, error) { return readLines(b, ".debug_line") }
-
-// ReadPTXLines is ReadLines for the lines of the PTX itself, whatever lines of a source that has:
-// of one code section, by instruction word of 16 bytes.
+// ReadPTXLines reads .nv_debug_line_sass, which ptxas writes with -lineinfo: which line of the PTX
+// each instruction word of 16 bytes of a code section (as ReadCode names them) comes from.
 func ReadPTXLines(b []byte, function string) ([]int, error) {
 	all, err := readLines(b, ".nv_debug_line_sass")
 	if err != nil {
@@ -56,6 +52,8 @@ func ReadPTXLines(b []byte, function string) ([]int, error) {
 	return nil, fmt.Errorf("read line information: there is none of %s", function)
 }
 
+// readLines reads a table of lines: by code section, rows in order of offset. Of which file a line is,
+// is left out.
 func readLines(b []byte, section string) (map[string][]Row, error) {
 	c, err := readContainer(b)
 	if err != nil {

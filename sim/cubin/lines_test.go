@@ -16,7 +16,7 @@ func lined(t testing.TB) []byte {
 }
 
 func TestReadLines(t *testing.T) {
-	lines, err := ReadLines(lined(t))
+	lines, err := readLines(lined(t), ".debug_line")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,7 +26,7 @@ func TestReadLines(t *testing.T) {
 		t.Errorf("%v", lines)
 	}
 	for _, b := range seeds(t) {
-		if rows, err := ReadLines(b); err == nil {
+		if rows, err := readLines(b, ".debug_line"); err == nil {
 			t.Errorf("%d functions with lines in a cubin without", len(rows))
 		}
 	}
@@ -42,7 +42,7 @@ func FuzzReadLines(f *testing.F) {
 		f.Add(c)
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		lines, err := ReadLines(b)
+		lines, err := readLines(b, ".debug_line")
 		n := 0
 		for _, rows := range lines {
 			n += len(rows)

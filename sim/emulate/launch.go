@@ -18,6 +18,8 @@ type Launch struct {
 	// number is another order. 0: a block after the other, each warp as far as it comes.
 	Order int64
 	Fill  byte // what shared memory holds at first
+	// Ran gets, if it is not nil, true for each instruction (Program.Instructions) that a thread ran.
+	Ran []bool
 }
 
 // A Result is what a launch gives beside what it left in memory.

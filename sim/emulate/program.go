@@ -27,6 +27,7 @@ type Program struct {
 type inst struct {
 	name    string
 	offset  int
+	bits    [2]uint64
 	guard   uint8 // predicate, 7: none
 	negated bool
 	uniform bool // the guard is one of the warp's predicates
@@ -36,6 +37,21 @@ type inst struct {
 	lane func(w *warp, l int)
 	warp func(w *warp, on uint32) error
 	flow func(w *warp, g *group, on uint32) error
+}
+
+// An Instruction is one of a program's, as nvdisasm names it.
+type Instruction struct {
+	Name   string
+	Offset int
+	Bits   [2]uint64
+}
+
+// Instructions are all of a program, by place.
+func (p *Program) Instructions() (out []Instruction) {
+	for _, i := range p.insts {
+		out = append(out, Instruction{i.name, i.offset, i.bits})
+	}
+	return out
 }
 
 // parameters is where bank 0 has them on sm_90; before it stand sizes and addresses of the launch.
@@ -84,7 +100,7 @@ func Load(file []byte, kernel string, memory *Memory) (*Program, error) {
 // decode reads one instruction.
 func (p *Program) decode(s *sass.Inst) (inst, error) {
 	d := &decoder{Inst: s, program: p}
-	i := inst{name: s.Name(), offset: s.Offset, guard: s.Guard, negated: s.Negated}
+	i := inst{name: s.Name(), offset: s.Offset, bits: [2]uint64{s.Lo, s.Hi}, guard: s.Guard, negated: s.Negated}
 	if i.once = d.scalar(); i.once {
 		d.skip(91, 1)
 	}
@@ -101,7 +117,7 @@ func (p *Program) decode(s *sass.Inst) (inst, error) {
 		d.rest()
 	}
 	if d.err != nil {
-		return inst{name: i.name, offset: i.offset, guard: 7}, unknown{fmt.Errorf(
+		return inst{name: i.name, offset: i.offset, bits: i.bits, guard: 7}, unknown{fmt.Errorf(
 			"%s (%016x %016x) can't be emulated: %w", i.name, s.Hi, s.Lo, d.err)}
 	}
 	return i, nil

@@ -210,8 +210,11 @@ func (f format) mul(a, b uint64, to rounding) uint64 {
 
 // scale is a * b times 2 to the power of n, rounded once.
 func (f format) scale(a, b uint64, n int, to rounding) uint64 {
+	if n == 0 {
+		return f.mul(a, b, to)
+	}
 	product := f.mul(a, b, zero)
-	if n == 0 || f.isNaN(product) || f.isInf(a) || f.isInf(b) || f.isZero(a) || f.isZero(b) {
+	if f.isNaN(product) || f.isInf(a) || f.isInf(b) || f.isZero(a) || f.isZero(b) {
 		return f.mul(a, b, to)
 	}
 	ma, ea := f.exact(a)

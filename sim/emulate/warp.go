@@ -111,6 +111,9 @@ func (w *warp) advance(g *group, slice int) error {
 // step runs one instruction.
 func (w *warp) step(i *inst, g *group) error {
 	on := w.guarded(i, g.on)
+	if ran := w.block.launch.Ran; ran != nil && on != 0 {
+		ran[g.pc] = true
+	}
 	var err error
 	switch {
 	case i.flow != nil:

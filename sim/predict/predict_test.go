@@ -306,7 +306,7 @@ func TestReal(t *testing.T) {
 	for n, r := range runs {
 		candidates = append(candidates, Candidate{[]string{"default", "maxnreg=32", "maxnreg=24"}[n], r})
 	}
-	ranked, err := Rank(candidates[0], candidates[1:], nil)
+	ranked, err := Rank(candidates[0], candidates[1:])
 	if err != nil || len(ranked) != 2 || ranked[0].Err != nil ||
 		bucket(ranked[0].By()) > bucket(ranked[1].By()) {
 		t.Errorf("%+v, %v", ranked, err)

@@ -3,8 +3,6 @@ package predict
 import (
 	"math"
 	"sort"
-
-	"gnvcc/sim/forest"
 )
 
 // A Candidate is one way of building a kernel.
@@ -19,13 +17,12 @@ type Ranked struct {
 	Estimate Estimate
 	Time     float64 // of our model over the default's
 	Paper    float64 // RegDem's time over the default's
-	Forest   float64 // the forest's over the default's, 0: no forest
 	More     bool    // it accesses local memory more often than the default
 	Stacks   bool    // the default's local memory of all resident threads is more than L1
 	Err      error   // why nothing is predicted: then Time is infinite
 }
 
-// By is the number that orders: the forest's where there is one. What spills more is taken to be
+// By is the number that orders. What spills more is taken to be
 // faster only where that is predicted clearly: of 17 recorded trials that spilled more and were
 // predicted to gain 0.5 to 5 %, 10 lost 1 % and more, and 2 gained that
 // (bench/results/2026-11-23-papers). And where local memory does not fit into L1, fewer warps may
@@ -33,8 +30,6 @@ type Ranked struct {
 // is predicted to lose a little there is taken to be as fast.
 func (r Ranked) By() float64 {
 	switch {
-	case r.Forest > 0:
-		return r.Forest
 	case r.Stacks && r.Time > 1 && r.Time < 1+spillMargin:
 		return 1
 	case r.More && r.Time > 1-spillMargin:
@@ -48,9 +43,9 @@ func (r Ranked) By() float64 {
 const spillMargin = 0.05
 
 // Rank predicts all candidates and orders them, the fastest first; what can't be predicted stands
-// last. grown may be nil. The error is the default's, without which there is nothing to compare
+// last. The error is the default's, without which there is nothing to compare
 // with.
-func Rank(base Candidate, candidates []Candidate, grown *forest.Forest) ([]Ranked, error) {
+func Rank(base Candidate, candidates []Candidate) ([]Ranked, error) {
 	b, err := base.Run.Estimate()
 	if err != nil {
 		return nil, err
@@ -73,10 +68,6 @@ func Rank(base Candidate, candidates []Candidate, grown *forest.Forest) ([]Ranke
 		r.Stacks = base.Run.localMisses() > 0
 		r.Time, r.More = over(r.Estimate.Cycles, b.Cycles), r.Estimate.Spills > b.Spills+0.5
 		r.Paper = over(candidates[n].Run.Slower(&r.Estimate, most), base.Run.Slower(&b, most))
-		if grown != nil {
-			x := Vector(b, r.Estimate, base.Run.Registers, candidates[n].Run.Registers, r.Recipe)
-			r.Forest = math.Exp(grown.Predict(x))
-		}
 	}
 	sort.SliceStable(out, func(i, j int) bool { return out[i].Before(out[j]) })
 	return out, nil

@@ -79,7 +79,7 @@ func (r *Run) Throughput() (t Throughput, err error) {
 // Cached is the model of a launch with L1 in it (Eq. 3.5): sectors that L1 has take one latency,
 // others another. Its locality is such that as many hit as were counted; as one count gives one of
 // Eq. 3.3's two parameters, alpha is taken as 2, by which a working set as large as the cache is
-// served in half. Fit finds both, by times. ok is false where nothing was counted.
+// served in half. ok is false where nothing was counted.
 func (r *Run) Cached(t Throughput) (m xmodel.Model, ok bool) {
 	e, err := r.Estimate()
 	if err != nil || !e.Counted || e.L2 <= 0 {

@@ -12,7 +12,6 @@
 // time in proportion to its size.
 //
 // Files: word.go bits and the control field, opcode.go and table.go the operations, inst.go one
-// instruction, file.go all functions of a cubin, flow.go blocks and loops, float.go, act.go,
-// addend.go and same.go floating-point instructions, wait.go what runs before a wait for another
-// grid.
+// instruction, file.go all functions of a cubin, flow.go blocks and loops, float.go
+// and same.go floating-point instructions, wait.go what runs before a wait for another grid.
 package sass

@@ -144,39 +144,6 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// Fit finds the locality back from times that the model itself gave, by other points than those it
-// is tested on.
-func TestFit(t *testing.T) {
-	m := Model{Machine{Memory{600, 0.05, 32 << 10, 30, 0}, 4, 0},
-		Work{Warps: 48, Intensity: 4, Pace: 0.3,
-			Alpha: 4, Beta: 1500}}
-	var seen []Seen
-	for _, c := range []Change{{Warps: 8}, {Warps: 16}, {Warps: 32}, {Bypass: 0.25}, {Bypass: 0.5},
-		{Bypass: 1}} {
-		e, ok := m.What(c)
-		if !ok {
-			t.Fatal(c)
-		}
-		seen = append(seen, Seen{c, e.Time})
-	}
-	n := m
-	n.Alpha, n.Beta = 0, 0
-	alpha, beta, rms, err := n.Fit(seen)
-	if err != nil || rms > 0.02 {
-		t.Fatalf("alpha %g, beta %g, error %g: %v", alpha, beta, rms, err)
-	}
-	n.Alpha, n.Beta = alpha, beta
-	for _, c := range []Change{{Warps: 12}, {Bypass: 0.75}} {
-		want, _ := m.What(c)
-		if got, ok := n.What(c); !ok || math.Abs(math.Log(got.Time/want.Time)) > 0.05 {
-			t.Errorf("%+v: %g, want %g", c, got.Time, want.Time)
-		}
-	}
-	if _, _, _, err := n.Fit(seen[:2]); err == nil {
-		t.Error("two points are enough")
-	}
-}
-
 // A run is a simulated SM: warps compute (their shares of the pipes) and wait for memory in turns.
 type event struct {
 	at   float64

@@ -31,8 +31,8 @@ type GPU struct {
 func (GPU) Prepare(context.Context, replay.Options, string) *replay.Standby { return nil }
 
 // Replay is replay.Run.
-func (g GPU) Replay(ctx context.Context, o replay.Options, u *replay.Unpacked, h profile.Decider,
-	launches int, variations []int) (replay.Outcome, error) {
+func (g GPU) Replay(ctx context.Context, _ replay.Options, u *replay.Unpacked,
+	visit replay.Visit) (replay.Outcome, error) {
 	m := u.Manifest()
 	s, err := g.Captures()
 	if err != nil {
@@ -53,8 +53,7 @@ func (g GPU) Replay(ctx context.Context, o replay.Options, u *replay.Unpacked, h
 	if !ok {
 		return replay.Outcome{Reason: "no such kernel"}, replay.ErrRefused
 	}
-	p := &profile.Process{PID: 1}
-	l := &profile.Launch{Process: p, Kernel: m.Kernel, Cubin: m.Cubin, Grid: m.Grid, Block: m.Block,
+	l := &profile.Launch{Process: &profile.Process{PID: 1}, Kernel: m.Kernel, Cubin: m.Cubin, Grid: m.Grid, Block: m.Block,
 		Dynamic: m.Dynamic, Count: 1,
 		Device:     &profile.Device{Name: m.Device, Major: m.Major, Minor: m.Minor, Multiprocessors: 132},
 		Attributes: profile.Attributes{Registers: k.Registers, MaxThreads: 1024}}
@@ -67,25 +66,18 @@ func (g GPU) Replay(ctx context.Context, o replay.Options, u *replay.Unpacked, h
 	}
 	m.Use.Apply(l)
 	on := &session{gpu: g, kernel: m.Kernel, code: []string{codeOf(code, m.Kernel)}, asked: []string{""}}
-	h.Start(p)
-	for range launches {
-		if v := h.Launch(l); v.Tune {
-			h.Tune(ctx, l, on)
-		}
+	variations := visit.Variations
+	if visit.Search != nil && !visit.Search(ctx, l, on) {
+		variations = nil
 	}
 	for _, v := range variations {
 		if slices.ContainsFunc(m.Ranges, func(r capture.Range) bool { return r.Numbers == "bytes" }) {
 			on.asked = []string{"", ".overwritten"}
 		}
-		if !o.Vary(ctx, v, l, on) {
+		if !visit.Vary(ctx, v, l, on) {
 			break
 		}
 	}
-	sum := profile.Summary{Whole: true}
-	if o.Count {
-		sum.Kernels = []profile.Seen{{Launch: l}}
-	}
-	h.End(p, sum)
 	return replay.Outcome{Same: true, Whole: true, Varied: variations}, nil
 }
 

@@ -1,9 +1,9 @@
-// Random numbers have full mantissas, since small integers hide which products were contracted into sums. NaN and infinities come last: loops that run to
+// The kinds of policy/check. Random numbers have full mantissas, since small integers hide which products were contracted into sums. NaN and infinities come last: loops that run to
 // convergence may not end on them.
 #include "vary.h"
 #include <string.h>
 
-enum kind { PLAIN, TURNED, WIDE, ZEROS, CANCELLING, TINY, INFINITE, NOT_A_NUMBER, KINDS };
+enum kind { PLAIN, TURNED, WIDE, ZEROS, CANCELLING, TINY, FEW, SOME, INFINITE, NOT_A_NUMBER, KINDS };
 
 #define FAST static inline __attribute__((always_inline)) // one copy for each format: this is most of a variation's time
 
@@ -36,6 +36,15 @@ FAST uint64_t number(const struct format *f, enum kind kind, uint64_t r, uint64_
   case TINY:
     e = pick % 8 == 0 ? 0 : f->bias - f->tiny - pick % 8;
     break;
+  case FEW: case SOME: { // from 0 to 1 in steps of an eighth, of a 64th: equal ones
+    unsigned steps = kind == FEW ? 8 : 64;
+    double d = (double)(pick % (steps + 1)) / steps;
+    float s = (float)d;
+    uint64_t v = 0;
+    if (f == &f32) memcpy(&v, &s, sizeof s);
+    else memcpy(&v, &d, sizeof d);
+    return v;
+  }
   case INFINITE:
     if (pick % 64 == 0) return sign | f->top << f->mantissa;
     break;

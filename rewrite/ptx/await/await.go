@@ -106,23 +106,10 @@ func readCallee(m *ptx.Module, f *ptx.Func) *callee {
 		c.reads = c.reads || reads(f, i)
 		c.orders = c.orders || orders(f, i)
 		if string(f.Base(i)) == "call" {
-			c.calls = append(c.calls, called(m, f, i)...)
+			c.calls = append(c.calls, calls(m, f, i)...)
 		}
 	}
 	return c
-}
-
-// called lists the functions that a call instruction names: one, or the table of a call by pointer.
-func called(m *ptx.Module, f *ptx.Func, i int) []string {
-	var out []string
-	s := f.Stmts[i]
-	f.Names(ptx.Span{Start: s.OpEnd, End: s.End}, func(n ptx.Span) bool {
-		if g := m.Func(string(f.Bytes(n))); g != nil {
-			out = append(out, g.Name)
-		}
-		return true
-	})
-	return out
 }
 
 // closeCalls gives each function what its callees do, and marks those that can come back to

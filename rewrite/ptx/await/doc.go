@@ -1,6 +1,6 @@
-// Package await tells whether the blocks of a kernel may wait for each other: then no launch may
+// Package await reports whether the blocks of a kernel may wait for each other: then no launch may
 // have fewer of them resident than nvcc's own code has. The door is Why.
 //
-// In this order: await.go (instructions and calls), awaitloop.go (loops that may wait),
-// progress.go, advance.go and endflag.go (why a loop ends without the help of another block).
+// In this order: await.go (instructions and calls), loop.go (loops that may wait), progress.go (why
+// a loop ends without the help of another block).
 package await

@@ -5,23 +5,20 @@ import (
 	"strings"
 
 	"gnvcc/rewrite/ptx"
-	"gnvcc/rewrite/ptx/dataflow"
+	"gnvcc/rewrite/ptx/ir"
 )
 
-// Turns that are counted. A loop that is left when a counter has come far enough waits for nobody,
-// whatever else ends it; nor does one that is left when an attempt to swap has succeeded, since
-// each turn means that somebody else's has.
+// Loops that end by themselves. A loop that is left when a counter has come far enough waits for no
+// other block, whatever else ends it; nor does one that is left when an attempt to swap has
+// succeeded, since each turn means that another thread's has.
 
 // progress returns the blocks of a part at which it is left by a counter (every way around through
 // such a block counts on, and the part does not set the counter back) or by the success of a retry.
 func (a *waiter) progress(p *part) map[int]bool {
-	var out map[int]bool
+	out := map[int]bool{}
 	for _, b := range p.blocks {
 		pred, ends, ok := a.leaving(p, b)
 		if ok && (a.counted(p, b, pred, ends, 8) || a.swapped(p, b, pred, ends)) {
-			if out == nil {
-				out = make(map[int]bool)
-			}
 			out[b] = true
 		}
 	}
@@ -30,57 +27,54 @@ func (a *waiter) progress(p *part) map[int]bool {
 
 // leaving returns the predicate of a block's conditional branch out of the part, and its value with
 // which the part is left.
-func (a *waiter) leaving(p *part, b int) (pred int32, ends, ok bool) {
-	i := a.branch(b)
-	if i < 0 || string(a.f.Base(i)) == "brx" || !a.leaves(p, b) {
+func (a *waiter) leaving(p *part, b int) (pred ir.Reg, ends, ok bool) {
+	i := a.Branch(b)
+	if i < 0 || !a.leaves(p, b) {
 		return 0, false, false
 	}
-	_, negated := a.f.Guard(i)
-	ends = !negated
-	if string(a.f.Base(i)) == "bra" {
-		target := a.w.Blocks[b].Succs
-		if len(target) != 2 || p.in[target[0]] == p.in[target[1]] {
+	x := a.Inst(i)
+	ends = !x.Unless
+	switch to := a.Blocks[b].Succs; x.Op {
+	case "brx":
+		return 0, false, false
+	case "bra":
+		if len(to) != 2 || p.in[to[0]] == p.in[to[1]] {
 			return 0, false, false
 		}
-		if p.in[target[0]] {
-			ends = negated
-		}
+		ends = ends != p.in[to[0]]
 	}
-	accesses := a.w.Accesses(i)
-	if len(accesses) != 1 {
-		return 0, false, false
+	return x.Guard, ends, x.Guard != ir.None
+}
+
+// turnly returns the only statement that writes a register, where it runs on every way around
+// through block b; -1 for others.
+func (a *waiter) turnly(p *part, b int, r ir.Reg) int {
+	d := a.Sole(r)
+	if d < 0 || !p.in[a.Block(d)] || !a.everyTurn(p, b, map[int]bool{a.Block(d): true}) {
+		return -1
 	}
-	return accesses[0].Reg, ends, true
+	return d
 }
 
 // swapped reports whether a predicate has this value exactly where the swap of a retry has
 // succeeded.
-func (a *waiter) swapped(p *part, b int, pred int32, value bool) bool {
-	defs := a.defs[pred]
-	if len(defs) != 1 || a.f.Stmts[defs[0]].Guarded ||
-		!a.everyTurn(p, b, map[int]bool{int(a.block[defs[0]]): true}) {
+func (a *waiter) swapped(p *part, b int, pred ir.Reg, value bool) bool {
+	d := a.turnly(p, b, pred)
+	if d < 0 {
 		return false
 	}
-	d := defs[0]
-	words, ops := strings.Split(string(a.f.Opcode(d)), "."), a.f.Operands(d, nil)
-	if len(words) != 3 || words[0] != "setp" || len(ops) != 3 || words[2][0] == 'f' ||
-		words[1] != map[bool]string{true: "eq", false: "ne"}[value] {
+	x := a.Inst(d)
+	if x.Op != "setp" || len(x.Words) != 2 || len(x.Args) != 3 || x.Words[1][0] == 'f' ||
+		x.Words[0] != map[bool]string{true: "eq", false: "ne"}[value] {
 		return false
 	}
-	for _, x := range a.w.Accesses(d) {
-		from := a.defs[x.Reg]
-		if !x.Read || len(from) != 1 || !p.in[int(a.block[from[0]])] ||
-			!ptx.HasModifier(a.f.Opcode(from[0]),
-				"cas") || a.f.Stmts[from[0]].Guarded {
+	for n := 1; n <= 2; n++ {
+		i := a.Sole(x.Args[n].Reg)
+		if i < 0 || !p.in[a.Block(i)] {
 			continue
 		}
-		cas := a.f.Operands(from[0], nil)
-		other := ops[1]
-		if x.At == other {
-			other = ops[2]
-		}
-		if len(cas) >= 4 && string(a.f.Bytes(cas[2])) == string(a.f.Bytes(other)) &&
-			a.retry(p, from[0], cas) {
+		if cas := a.Inst(i); cas.Has("cas") && len(cas.Args) >= 4 && cas.Args[2].Text == x.Args[3-n].Text &&
+			a.retry(p, i) {
 			return true
 		}
 	}
@@ -89,70 +83,38 @@ func (a *waiter) swapped(p *part, b int, pred int32, value bool) bool {
 
 // counted reports whether a predicate is sure to get this value in the end, by a counter, on every
 // way around through block b.
-func (a *waiter) counted(p *part, b int, pred int32, value bool, depth int) bool {
-	defs := a.defs[pred]
-	if depth == 0 || len(defs) != 1 || a.f.Stmts[defs[0]].Guarded || !p.in[int(a.block[defs[0]])] {
+func (a *waiter) counted(p *part, b int, pred ir.Reg, value bool, depth int) bool {
+	d := a.turnly(p, b, pred)
+	if depth == 0 || d < 0 {
 		return false
 	}
-	d := defs[0]
-	if !a.everyTurn(p, b, map[int]bool{int(a.block[d]): true}) {
-		return false
-	}
-	var from []int32
-	for _, x := range a.w.Accesses(d) {
-		if x.Read {
-			from = append(from, x.Reg)
-		}
-	}
+	x := a.Inst(d)
 	part := func(n int, value bool) bool {
-		return n < len(from) && a.counted(p, b, from[n], value, depth-1)
+		return n < len(x.Args) && x.Args[n].Reg != ir.None && a.counted(p, b, x.Args[n].Reg, value, depth-1)
 	}
-	switch op := string(a.f.Opcode(d)); op {
-	case "and.pred":
-		if value {
-			return part(0, true) && part(1, true)
-		}
-		return part(0, false) || part(1, false)
-	case "or.pred":
-		if value {
-			return part(0, true) || part(1, true)
-		}
-		return part(0, false) && part(1, false)
-	case "not.pred":
-		return part(0, !value)
-	case "mov.pred":
-		return part(0, value)
-	default:
-		words := strings.Split(op, ".")
-		if len(words) != 3 || words[0] != "setp" || words[2][0] == 'f' || len(a.f.Operands(d, nil)) != 3 {
-			return false
-		}
-		return a.compared(p, b, d, words[1], value)
+	switch {
+	case x.Is("and.pred") && value, x.Is("or.pred") && !value:
+		return part(1, value) && part(2, value)
+	case x.Is("and.pred"), x.Is("or.pred"):
+		return part(1, value) || part(2, value)
+	case x.Is("not.pred"):
+		return part(1, !value)
+	case x.Is("mov.pred"):
+		return part(1, value)
+	case x.Op != "setp" || len(x.Words) != 2 || x.Words[1][0] == 'f' || len(x.Args) != 3:
+		return false
 	}
-}
-
-// compared looks at the comparison of a counter with anything.
-func (a *waiter) compared(p *part, b, setp int, relation string, value bool) bool {
-	ops := a.f.Operands(setp, nil)
-	for _, x := range a.w.Accesses(setp) {
-		if !x.Read {
-			continue
-		}
-		var bound *int64 // the constant to which it counts, of type s32
-		if n, known := a.constant(setp, ops[2]); known && x.At == ops[1] &&
-			(relation == "lt" || relation == "ge") && strings.HasSuffix(string(a.f.Opcode(setp)), ".s32") {
-			bound = &n
-		}
-		sign, ok := a.counter(p, b, x.Reg, bound)
+	for n := 1; n <= 2; n++ { // a counter, compared with anything
+		sign, ok := a.counter(p, b, x.Args[n].Reg)
 		if !ok {
 			continue
 		}
-		if x.At.Start >= ops[2].Start { // on the right-hand side
+		if n == 2 {
 			sign = -sign
 		}
-		switch relation {
+		switch x.Words[0] {
 		case "eq", "ne": // steps that are not known may be none
-			if sign != 0 && value == (relation == "eq") {
+			if sign != 0 && value == (x.Words[0] == "eq") {
 				return true
 			}
 		case "lt", "le", "lo", "ls": // false in the end where it counts up
@@ -170,189 +132,196 @@ func (a *waiter) compared(p *part, b, setp int, relation string, value bool) boo
 
 // counter reports whether all that the part does to a register is to add to it, on every way around
 // through block b: constants of one sign, which is returned, or what is the same in every turn
-// (sign 0: not known), or, where the loop goes on below a bound, what is left of it (remainder).
-func (a *waiter) counter(p *part, b int, reg int32, bound *int64) (sign int, ok bool) {
-	group := map[int32]bool{reg: true}
-	todo := []int32{reg}
-	steps := make(map[int]bool) // blocks that count
-	copies := make(map[int32][]int32)
-	first := true
-	for len(todo) > 0 {
-		r := todo[len(todo)-1]
-		todo = todo[:len(todo)-1]
-		inside := 0
-		for _, d := range a.defs[r] {
-			if !p.in[int(a.block[d])] {
-				continue
-			}
-			inside++
-			from, s, step, ok := a.step(p, d, bound)
-			if !ok {
-				return 0, false
-			}
-			if step {
-				steps[int(a.block[d])] = true
-				if !first && s != sign {
-					return 0, false
-				}
-				sign, first = s, false
-			} else {
-				copies[r] = append(copies[r], from)
-			}
-			if !group[from] {
-				group[from] = true
-				todo = append(todo, from)
-			}
-		}
-		if inside == 0 || len(group) > 64 { // set from outside: that is where it would begin anew
+// (sign 0: not known).
+func (a *waiter) counter(p *part, b int, r ir.Reg) (sign int, ok bool) {
+	if r == ir.None {
+		return 0, false
+	}
+	writes := map[int]bool{}
+	for n, d := range a.inside(p, r) {
+		s, ok := a.step(p, b, d, r)
+		if !ok || n > 0 && s != sign {
 			return 0, false
 		}
+		sign, writes[a.Block(d)] = s, true
 	}
-	return sign, !circular(copies) && a.counts(p, b, steps)
+	return sign, len(writes) > 0 && a.everyTurn(p, b, writes)
 }
 
-// step reads a definition: a copy of another register, or one with something added.
-func (a *waiter) step(p *part, d int, bound *int64) (from int32, sign int, step, ok bool) {
-	if a.f.Stmts[d].Guarded {
-		return 0, 0, false, false
-	}
-	op := string(a.f.Opcode(d))
-	base, _, _ := strings.Cut(op, ".")
-	ops := a.f.Operands(d, nil)
-	var read []dataflow.Access
-	for _, x := range a.w.Accesses(d) {
-		if x.Read {
-			read = append(read, x)
+// step returns the sign of what a definition adds to what the register held before. It may pass
+// copies, and other registers that are written once in the part, in every turn.
+func (a *waiter) step(p *part, b, d int, r ir.Reg) (sign int, ok bool) {
+	added := false
+	for range 6 {
+		x := a.Inst(d)
+		if a.Stmts[d].Guarded || len(x.Args) < 2 || x.Type() == "" || strings.Contains("fp", x.Type()[:1]) {
+			return 0, false
 		}
-	}
-	if strings.Contains(op, ".f") || strings.Contains(op, ".pred") || len(read) == 0 {
-		return 0, 0, false, false
-	}
-	switch {
-	case (base == "mov" || base == "cvt") && len(ops) == 2 && len(read) == 1:
-		return read[0].Reg, 0, false, true
-	case (base == "add" || base == "sub") && len(ops) == 3:
-		negative := base == "sub"
-		if n, known := a.constant(d, ops[2]); known && n != 0 && read[0].At == ops[1] {
-			if (n < 0) != negative {
-				return read[0].Reg, -1, true, true
+		from := x.Args[1]
+		switch {
+		case x.Op == "mov" || x.Op == "cvt" && len(x.Args) == 2:
+		case added || x.Op != "add" && x.Op != "sub" || len(x.Args) != 3:
+			return 0, false
+		default:
+			n, known := a.constant(x.Args[2])
+			switch {
+			case known && n != 0:
+				sign = 1
+				if (n < 0) != (x.Op == "sub") {
+					sign = -1
+				}
+			case a.steady(p, x.Args[2].Reg):
+			case a.steady(p, from.Reg) && x.Op == "add":
+				from = x.Args[2]
+			default:
+				return 0, false
 			}
-			return read[0].Reg, 1, true, true
+			added = true
 		}
-		switch {
-		case len(read) != 2:
-		case a.steady(p, read[1].Reg):
-			return read[0].Reg, 0, true, true
-		case a.steady(p, read[0].Reg) && base == "add":
-			return read[1].Reg, 0, true, true
-		case base == "add" && a.remainder(p, d, read[1].Reg, read[0].Reg, bound):
-			return read[0].Reg, 1, true, true
-		case base == "add" && a.remainder(p, d, read[0].Reg, read[1].Reg, bound):
-			return read[1].Reg, 1, true, true
+		if from.Reg == ir.None || from.Reg == r {
+			return sign, added && from.Reg == r
 		}
-	}
-	return 0, 0, false, false
-}
-
-// remainder reports whether statement d adds to i, in a loop that goes on below a bound, the step
-// min(bound - i, n) with a constant n above 0: so it counts on by n, or i is the bound then.
-func (a *waiter) remainder(p *part, d int, step, i int32, bound *int64) bool {
-	least := a.sole(p, step, "min.s32")
-	if bound == nil || least < 0 || a.sole(p, i, "") != d || string(a.f.Opcode(d)) != "add.s32" {
-		return false
-	}
-	ops := a.f.Operands(least, nil)
-	if n, known := a.constant(least, ops[2]); !known || n <= 0 || n > 1<<30 {
-		return false
-	}
-	rest := -1
-	for _, x := range a.w.Accesses(least) {
-		if x.Read && x.At == ops[1] {
-			rest = a.sole(p, x.Reg, "sub.s32")
+		defs := a.inside(p, from.Reg)
+		if len(defs) != 1 || !a.everyTurn(p, b, map[int]bool{a.Block(defs[0]): true}) {
+			return 0, false
 		}
+		d = defs[0]
 	}
-	// all three in this order, in every turn
-	in := a.block
-	if rest < 0 || in[rest] != in[least] || rest > least || in[d] == in[least] && d < least ||
-		!a.everyTurn(p, int(in[d]), map[int]bool{int(in[least]): true}) {
-		return false
-	}
-	ops = a.f.Operands(rest, nil)
-	m, known := a.constant(rest, ops[1])
-	return known && m == *bound && slices.ContainsFunc(a.w.Accesses(rest),
-		func(x dataflow.Access) bool {
-			return x.Read && x.At == ops[2] && x.Reg == i
-		})
-}
-
-// sole returns the only statement of the part that writes a register, -1 where there are several,
-// or it is guarded, or another instruction. Nothing else writes the register of an instruction that
-// is asked for.
-func (a *waiter) sole(p *part, reg int32, op string) int {
-	found := -1
-	for _, d := range a.defs[reg] {
-		switch {
-		case !p.in[int(a.block[d])] && op == "":
-			continue
-		case found >= 0 || !p.in[int(a.block[d])] || a.f.Stmts[d].Guarded ||
-			op != "" && string(a.f.Opcode(d)) != op:
-			return -1
-		}
-		found = d
-	}
-	if a.unset[reg] {
-		return -1
-	}
-	return found
+	return 0, false
 }
 
 // steady reports whether a register has the same value in every turn: the part does not write it,
 // or with an argument of the function's own, which a compiler may read anew in each turn.
-func (a *waiter) steady(p *part, r int32) bool {
-	inside := 0
-	for _, d := range a.defs[r] {
-		if !p.in[int(a.block[d])] {
-			continue
-		}
-		inside++
-		if string(a.f.Base(d)) != "ld" || a.f.Stmts[d].Guarded || !a.ownParameter(d) {
-			return false
-		}
-	}
-	return inside == 0 || inside == 1 && len(a.defs[r]) == 1
-}
-
-// circular reports whether copies lead back to where they begin: nothing is counted on such a way.
-func circular(copies map[int32][]int32) bool {
-	const open, done = 1, 2
-	state := make(map[int32]int)
-	var visit func(r int32) bool
-	visit = func(r int32) bool {
-		state[r] = open
-		for _, s := range copies[r] {
-			if state[s] == open || state[s] == 0 && visit(s) {
-				return true
-			}
-		}
-		state[r] = done
+func (a *waiter) steady(p *part, r ir.Reg) bool {
+	if r == ir.None {
 		return false
 	}
-	for r := range copies {
-		if state[r] == 0 && visit(r) {
-			return true
-		}
+	inside := a.inside(p, r)
+	return len(inside) == 0 || a.Sole(r) >= 0 && a.Inst(inside[0]).Op == "ld" && a.ownParameter(inside[0])
+}
+
+// constant is the integer that an operand is known to be.
+func (a *waiter) constant(o ir.Operand) (int64, bool) {
+	if o.Reg != ir.None && a.unset[o.Reg] {
+		return 0, false
+	}
+	return a.Constant(o)
+}
+
+// advances reports whether an atomic waits for no other block. Nothing else in the part may write
+// to the same place: what is added there is not taken back, and who swaps is overtaken by others
+// alone.
+func (a *waiter) advances(p *part, i int) bool {
+	x := a.Inst(i)
+	if x.Op != "atom" || len(x.Args) < 3 {
+		return false
+	}
+	switch {
+	case x.Has("inc", "dec"):
+		n, known := a.constant(x.Args[2])
+		return known && n != 0 && !a.written(p, i, 0)
+	case x.Has("add"):
+		sign := a.added(x)
+		return sign != 0 && !a.written(p, i, sign)
+	case x.Has("cas"):
+		return len(x.Args) >= 4 && a.retry(p, i) && slices.ContainsFunc(p.blocks, func(b int) bool {
+			pred, ends, ok := a.leaving(p, b)
+			return ok && a.everyTurn(p, a.Block(i), map[int]bool{b: true}) && a.swapped(p, b, pred, ends)
+		})
 	}
 	return false
 }
 
-// everyTurn reports whether every way around from block b to itself, within the part, passes one of
-// these blocks.
-func (a *waiter) everyTurn(p *part, b int, through map[int]bool) bool {
-	if through[b] {
-		return true
+// written reports whether another instruction of the part may write to an atomic's place; additions
+// of one sign are fine.
+func (a *waiter) written(p *part, atomic, sign int) bool {
+	return slices.ContainsFunc(p.body, func(j int) bool {
+		switch x := a.Inst(j); {
+		case j == atomic:
+			return false
+		case x.Op == "call":
+			return true
+		case !slices.Contains([]string{"st", "atom", "red", "sust", "cp"}, x.Op) ||
+			!elsewhere(a.Opcode(j)):
+			return false
+		case (x.Op == "atom" || x.Op == "red") && x.Has("add") && sign != 0 && a.added(x) == sign:
+			return false
+		}
+		return a.mayAlias(atomic, j)
+	})
+}
+
+// added is the sign of what an addition adds, 0 where it is not known; sizes of blocks and grids
+// count.
+func (a *waiter) added(x *ir.Inst) int {
+	o := x.Args[len(x.Args)-1]
+	if x.Op == "atom" && len(x.Args) > 2 {
+		o = x.Args[2]
 	}
-	a.work += len(p.blocks) / 8
-	return !ptx.Onward(a.w.Blocks, a.w.Blocks[b].Succs, func(s int) bool {
-		return s == b || !p.in[s] || through[s]
-	})[b]
+	n, known := a.constant(o)
+	if strings.HasSuffix(x.Type(), "32") { // 0xffffffff takes 1 away
+		n = int64(int32(n))
+	}
+	switch {
+	case known && n < 0:
+		return -1
+	case known && n > 0:
+		return 1
+	case known:
+		return 0
+	}
+	switch strings.TrimSuffix(strings.TrimPrefix(a.Expression(o), "cvt.u64.u32("), ")") {
+	case "%ntid.x", "%ntid.y", "%ntid.z", "%nctaid.x", "%nctaid.y", "%nctaid.z":
+		return 1
+	}
+	return 0
+}
+
+// retry reports whether the comparand of a swap is read anew from the same place on every way from
+// one attempt to the next: what the attempt itself returned, or another look.
+func (a *waiter) retry(p *part, cas int) bool {
+	o := a.Inst(cas).Args
+	if o[2].Reg == ir.None || o[2].Text == o[3].Text || a.written(p, cas, 0) {
+		return false // of one value it would store what it found: that is a look
+	}
+	renewed := map[int]bool{}
+	for _, d := range a.inside(p, o[2].Reg) {
+		if !a.newer(p, cas, d, 4) {
+			return false
+		}
+		renewed[a.Block(d)] = true
+	}
+	return a.everyTurn(p, a.Block(cas), renewed)
+}
+
+// newer reports whether a definition copies what a swap returned, or a load of the same place.
+func (a *waiter) newer(p *part, cas, d, depth int) bool {
+	x := a.Inst(d)
+	switch {
+	case a.Stmts[d].Guarded || depth == 0:
+		return false
+	case d == cas:
+		return true
+	case x.Op == "ld" || x.Op == "ldu" || x.Op == "atom":
+		return a.Location(d) == a.Location(cas)
+	case x.Op != "mov" || len(x.Args) != 2 || x.Args[1].Reg == ir.None:
+		return false
+	}
+	from := a.inside(p, x.Args[1].Reg)
+	return len(from) > 0 && !slices.ContainsFunc(from, func(f int) bool {
+		return !a.newer(p, cas, f, depth-1) || !a.everyTurn(p, a.Block(cas), map[int]bool{a.Block(f): true})
+	})
+}
+
+// calls lists the functions that a call instruction names: one, or the table of a call by pointer.
+func calls(m *ptx.Module, f *ptx.Func, i int) []string {
+	var out []string
+	s := f.Stmts[i]
+	f.Names(ptx.Span{Start: s.OpEnd, End: s.End}, func(n ptx.Span) bool {
+		if g := m.Func(string(f.Bytes(n))); g != nil {
+			out = append(out, g.Name)
+		}
+		return true
+	})
+	return out
 }

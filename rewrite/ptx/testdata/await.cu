@@ -269,40 +269,6 @@ extern "C" __global__ void free_tree(const float *x, float *out) {
   if (threadIdx.x == 0) out[blockIdx.x] = s[0];
 }
 
-// Does not wait: a turn counts, or sets the flag that ends the loop.
-extern "C" __global__ void free_flagged(const int *x, int *mark, int *out, int n) {
-  __shared__ int best;
-  bool on = true;
-  int count = 0;
-  while (count < n && on) {
-    if (threadIdx.x == 0) best = -1;
-    __syncthreads();
-    if (x[threadIdx.x] > count && mark[threadIdx.x] == 0) atomicMax(&best, threadIdx.x);
-    __syncthreads();
-    if (best >= 0) {
-      if (threadIdx.x == 0) mark[best] = 1;
-      count++;
-    } else {
-      on = false;
-    }
-    __syncthreads();
-  }
-  out[blockIdx.x] = count;
-}
-
-// Waits: the same, but a turn that doesn't count goes on.
-extern "C" __global__ void wait_flagged(const int *x, int *mark, int *out, int n) {
-  bool on = true;
-  int count = 0;
-  while (count < n && on) {
-    __syncthreads();
-    if (mark[threadIdx.x] == 0) count++;
-    else on = x[0] == 0;
-    __syncthreads();
-  }
-  out[blockIdx.x] = count;
-}
-
 // Does not wait: by steps that are an argument.
 extern "C" __global__ void free_steps(const int *x, int *out, int n, int step) {
   int most = -1;

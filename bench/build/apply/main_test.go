@@ -1,0 +1,57 @@
+package apply
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"gnvcc/install/kits"
+)
+
+func TestReadTimes(t *testing.T) {
+	steps := map[string]float64{}
+	text :=
+		"source file name , phase name , phase input files , phase output file , arch , tool, metric , unit\n" +
+			"a.cu , cicc ,  a.ii  , a.ptx , compute_80 , nvcc , 1500.0 , ms\na.cu , cicc ,  b.ii  , b.ptx , compute_90 , nvcc , 500 , ms\na.cu , gcc (compiling) ,   , a.o , x , nvcc , 250.5 , ms\n"
+	if err := readTimes(text, steps); err != nil || steps["cicc"] != 2 ||
+		steps["gcc (compiling)"] != 0.2505 || len(steps) != 2 {
+		t.Errorf("%v %v", steps, err)
+	}
+	for _, odd := range []string{"", "a,b,c,d,e,f,soon,ms\n"} {
+		if readTimes(odd, map[string]float64{}) == nil {
+			t.Errorf("%q read", odd)
+		}
+	}
+}
+
+// TestRebuild measures a small file on real nvcc. What it gives is not looked at: the machine may
+// be busy.
+func TestRebuild(t *testing.T) {
+	kit := kits.Need(t, "13.0")
+	dir := t.TempDir()
+	gnvcc, source, out := filepath.Join(dir, "gnvcc"), filepath.Join(dir, "a.cu"),
+		filepath.Join(dir, "out.json")
+	if text, err := exec.Command("go", "-C", "../../..", "build", "-o", gnvcc,
+		"./cmd/gnvcc").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	if err := os.WriteFile(source, []byte("__global__ void a(int *p) { *p = 1; }\n"),
+		0o600); err != nil {
+		t.Fatal(err)
+	}
+	args := []string{"-gnvcc", gnvcc, "-nvcc", kit.Nvcc(), "-pairs", "1", "-out", out}
+	if err := Run(context.Background(), append(args, source)); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(out)
+	if err != nil || !strings.Contains(string(text), `"Kernels": 1`) || strings.Contains(string(text),
+		dir) {
+		t.Errorf("%v\n%s", err, text)
+	}
+	if Run(context.Background(), args) == nil {
+		t.Error("no file, no error")
+	}
+}

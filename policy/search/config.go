@@ -1,0 +1,166 @@
+package search
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"gnvcc/cache"
+	"gnvcc/policy"
+	"gnvcc/policy/decide"
+	"gnvcc/policy/lever"
+	"gnvcc/profile"
+)
+
+// A Config is one configuration of a kernel, as far as a run has come with it. Its methods may be
+// asked of nil, of which nothing is known.
+type Config struct {
+	decide.Config
+	k       *kernel
+	key     string              // of its notebook
+	fresh   map[string]bool     // recipes compared in this run
+	looked  map[string][]string // by recipe: the captures that it was compared on, in this run
+	checks  int                 // later launches looked at
+	winner  *policy.Trial
+	cut     bool // its search was ended by time
+	retuned int  // searches because values changed
+	resumed int  // searches because more was compiled meanwhile
+}
+
+// Config returns what is known of a configuration, nil if nothing is.
+func (t *Run) Config(of Captured) *Config {
+	if k := t.byName[of.id()]; k != nil {
+		return k.configs[of.Shape]
+	}
+	return nil
+}
+
+// config returns the configuration of a launch.
+func (t *Run) config(k *kernel, l *profile.Launch) *Config {
+	shape := policy.ShapeOf(l)
+	if c := k.configs[shape]; c != nil {
+		return c
+	}
+	c := &Config{Config: decide.Config{Shape: shape, Launch: l}, k: k, fresh: map[string]bool{},
+		key: decide.Key(k.Identity, k.Device, shape, t.o.Leave())}
+	if k.Identity != "" {
+		c.Notebook = decide.Read(t.memory, c.key, k.Identity)
+	}
+	k.configs[shape] = c
+	k.Configs = append(k.Configs, &c.Config)
+	return c
+}
+
+// live reports whether anything can still become of the configuration's kernel.
+func (c *Config) live() bool { return c != nil && c.k.Alone == "" && c.k.Lost == "" }
+
+// Gain is the part of the default's time that the best takes off so far.
+func (c *Config) Gain() float64 {
+	if c != nil {
+		if best := policy.Rank(c.Notebook.Trials); len(best) > 0 {
+			return max(0, 1-best[0].Ratio)
+		}
+	}
+	return 0
+}
+
+// Tried reports whether anything was tried, in this run or an earlier one.
+func (c *Config) Tried() bool { return c != nil && len(c.Notebook.Trials) > 0 }
+
+// Cut reports whether this run's search was ended by time.
+func (c *Config) Cut() bool { return c.live() && c.cut }
+
+// TooShort reports whether launches are too short for a search.
+func (c *Config) TooShort() bool { return c != nil && c.Short }
+
+// Decided reports whether the kernel has a winner that varied data could refuse.
+func (c *Config) Decided() bool { return c.live() && len(c.k.Winners()) > 0 }
+
+// Missed reports whether what won here was not compared on a capture: a later one has chosen it.
+func (c *Config) Missed(capture string) bool { return c.live() && c.missed(capture) }
+
+func (c *Config) missed(capture string) bool {
+	return capture != "" && c.winner != nil && c.winner.Refused == "" && c.winner.Same == "" &&
+		c.fresh[c.winner.Text] && !slices.Contains(c.looked[c.winner.Text], capture)
+}
+
+// Awaited reports whether what won elsewhere was not compared here, where others were.
+func (c *Config) Awaited() bool { return c.live() && c.k.Awaited(&c.Config) }
+
+// Unsearched says why nothing is known of what was replayed, "" if something is: its search ended
+// before it began, or there was none. That a launch is too short is known.
+func (c *Config) Unsearched() string {
+	if c == nil {
+		return ""
+	}
+	if c.k.Alone != "" || c.Short {
+		return c.k.Alone
+	}
+	return c.Alone
+}
+
+// Anew makes the next visit choose again where the winner was refused. False: there is nothing to
+// choose.
+func (c *Config) Anew() bool {
+	if !c.live() || c.winner != nil || !c.Searched() || !c.Open() || len(c.k.Winners()) > 0 {
+		return false
+	}
+	c.Phase = decide.Unsearched
+	return true
+}
+
+const (
+	maxResumed = 3 // each may take a budget
+	// the part of a budget that is kept for later visits, on which what won is checked again
+	looks = 8
+)
+
+// pending reports whether a searched configuration has something to be looked at at this launch.
+func (t *Run) pending(c *Config, l *profile.Launch, p *Plan) bool {
+	const look = 10 // launches that it takes to check a winner
+	k, o := c.k, &t.o
+	switch {
+	case p.used+time.Duration(look*c.Before.Median) >= p.Budget:
+		return false
+	case p.Resume && c.cut,
+		c.winner != nil && c.retuned < 2 && k.Broken(c.winner.Recipe, l) && p.searchable(),
+		c.Phase == decide.Resumable && c.resumed < maxResumed && t.pool.idle(&k.Kernel) &&
+			p.searchable(),
+		c.missed(l.Capture) && c.checks < 2*o.Checks:
+		return true
+	}
+	for _, r := range k.Winners() {
+		tr := c.Trial(r.String())
+		if tr == nil || tr.Refused == "" && (tr.Confirmed == nil || c.checks < o.Checks) {
+			return true
+		}
+	}
+	return false
+}
+
+// outcome sums up what tuning a configuration gave.
+func (c *Config) outcome() policy.Outcome {
+	o := policy.Outcome{Before: c.Before, Alone: c.Alone, Tried: len(c.Notebook.Trials)}
+	for _, tr := range c.Notebook.Trials {
+		if tr.N > 0 {
+			o.Run++
+		}
+		if tr.Refused != "" {
+			o.Refused++
+			if tr.Because == cache.OtherBits {
+				o.Other++
+			}
+		}
+	}
+	if c.winner != nil && c.winner.Confirmed != nil {
+		o.Recipe, o.Words = c.winner.Text, lever.Words(&c.k.Kernel, c.winner.Recipe)
+		o.Ratio, o.Before, o.After = c.winner.Confirmed.Ratio, c.winner.Confirmed.Before,
+			c.winner.Confirmed.After
+		o.Ratio.Estimate = c.winner.Confirmed.Careful()
+	}
+	if best := policy.Rank(c.Notebook.Trials); len(best) > 0 && best[0].Open != "" {
+		o.Open = fmt.Sprintf("%s took %.2f of the time, but %s", best[0].Text, best[0].Ratio,
+			best[0].Open)
+	}
+	return o
+}

@@ -1,0 +1,228 @@
+package search
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"gnvcc/cache"
+	"gnvcc/policy"
+	"gnvcc/policy/decide"
+	"gnvcc/policy/lever"
+	"gnvcc/profile"
+	"gnvcc/sim"
+)
+
+// A visit: what is done while a captured launch stands still in a replaying process. The first one
+// searches, later ones check what won, and go on where time had ended a search.
+
+// A Plan is what the visits of one capture are for, and what they may take.
+type Plan struct {
+	Budget time.Duration // for all of them; 0: the options'
+	Grace  time.Duration // by how much they may exceed it to compare the best that is measured
+	Look   *Look         // with which the search begins; nil: it takes the whole budget at once
+	// another size leads: what won elsewhere is compared, and nothing is searched
+	Check     bool
+	Resume    bool // a search that time had ended goes on
+	ManyGrids bool // most launches of the kernel have other grids: no code for this grid alone
+
+	Spent map[string]float64 // filled in: seconds by step
+
+	used time.Duration // of the budget
+}
+
+// left is what a search may use of the budget.
+func (p *Plan) left() time.Duration { return p.Budget - p.Budget/looks - p.used }
+
+// searchable reports whether that is enough to begin one.
+func (p *Plan) searchable() bool { return p.left() > p.Budget/(2*looks) }
+
+// Search visits a launch: it searches for recipes where that was not done yet, else it checks what
+// won. An error means that the process is lost by a candidate, and that another one may go on.
+func (t *Run) Search(ctx context.Context, l *profile.Launch, s profile.Session, p *Plan) error {
+	p.Budget = cmp.Or(p.Budget, t.o.Budget)
+	k := t.kernel(l)
+	if k == nil || t.ended || t.ctx.Err() != nil {
+		return nil
+	}
+	c := t.config(k, l)
+	switch {
+	case !c.live() || !c.Open(), c.Searched() && !t.pending(c, l, p):
+		return nil
+	case !c.Searched():
+		full := k.Searched()
+		if verified := full - t.o.Full; full >= t.o.Full && (len(k.Winners()) == 0 ||
+			verified >= t.o.Verify) {
+			c.Alone = fmt.Sprintf("more than %d configurations of this kernel", full)
+			c.Close()
+			return nil
+		}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(t.ctx, cancel)()
+	c.Alone = ""
+	begun := t.now().Add(-l.Saving) // copying memory aside is the budget's, too
+	defer func() { p.used += t.now().Sub(begun) }()
+	left := p.left()
+	if c.Searched() && !p.searchable() {
+		left = p.Budget - p.used
+	}
+	x := t.search(ctx, c, l, s, p, begun.Add(left))
+	first := !c.Searched()
+	err := x.visit()
+	c.Notebook.Cost = x.cost()
+	x.meter.addTo(p)
+	var stop errStop
+	switch {
+	case errors.As(err, &stop):
+		if c.winner == nil && len(c.fresh) == 0 {
+			c.Alone = stop.reason
+			c.Close()
+		}
+	case err != nil && k.crashes < t.o.Crashes:
+		if k.crashes++; first {
+			c.Phase = decide.Unsearched
+		}
+		return err
+	case err != nil:
+		k.Lost = policy.FirstLine(err)
+		t.progress.Lost(&k.Kernel, c.Shape, err)
+		return err
+	}
+	t.progress.Tuned(&k.Kernel, c.Shape, c.outcome())
+	return nil
+}
+
+// visit does what the configuration's phase asks for.
+func (s *search) visit() error {
+	c, p := s.c, s.p
+	resume := p.Resume && c.Searched() && c.cut
+	p.Resume = p.Resume && !resume
+	switch {
+	case !c.Searched():
+		c.Phase = decide.Searched
+		if s.k.Searched() > s.t.o.Full || p.Check {
+			return s.revisit() // only what won elsewhere
+		}
+		c.Own = true
+		return s.run()
+	case resume:
+		return s.run()
+	case c.winner != nil && s.k.Broken(c.winner.Recipe, s.l) && p.searchable():
+		// The values that the winner was made for are not those of all launches: search again without
+		// them.
+		c.retuned++
+		c.Notebook.Done = false
+		return s.run()
+	case c.Phase == decide.Resumable && c.resumed < maxResumed && s.t.pool.idle(&s.k.Kernel) &&
+		p.searchable():
+		// The budget had ended before all was compiled: now it is.
+		c.resumed++
+		c.Phase = decide.Searched
+		return s.run()
+	}
+	return s.revisit()
+}
+
+// search prepares a search that ends by a time.
+func (t *Run) search(ctx context.Context, c *Config, l *profile.Launch, s profile.Session,
+	p *Plan, end time.Time) *search {
+	d, known := sim.Lookup(l.Device.Major*10 + l.Device.Minor)
+	k := c.k
+	sit := &lever.Situation{Kernel: &k.Kernel, Shape: c.Shape, Device: d, Known: known,
+		Values: policy.Values(&k.Kernel, l), Options: &t.o, Trial: c.Trial, Largest: l.MaxThreads}
+	sit.Device.SMs = l.Device.Multiprocessors
+	sit.ManyGrids = p.ManyGrids
+	for _, other := range k.Configs {
+		sit.Shapes = append(sit.Shapes, other.Shape)
+	}
+	// Of the budget, a quarter is kept for measuring what was compiled.
+	by := t.now().Add(end.Sub(t.now()) * 3 / 4)
+	return &search{t: t, k: k, c: c, l: l, s: s, ctx: ctx, sit: sit, p: p,
+		meter: meter{since: time.Now()}, end: end, deadline: end, moment: 100 * time.Millisecond,
+		compileBy: by,
+		begun:     t.now(), before: c.Notebook.Cost, spent: t.spent()}
+}
+
+// Vary visits a launch with varied data. Winners that leave other bits than the original are
+// refused; a variation on which the original does not repeat itself proves nothing, be it at once
+// or when it is asked again under other schedules (chance.go). False: nothing is left to check.
+func (t *Run) Vary(ctx context.Context, variation int, l *profile.Launch, s profile.Session,
+	p *Plan) (more bool) {
+	k := t.kernel(l)
+	if k == nil || t.ended || len(k.Winners()) == 0 {
+		return false
+	}
+	c := t.config(k, l)
+	alone, before, random := c.Alone, c.Before, c.Random
+	// the winners are compiled already
+	own := &Plan{Budget: max(cmp.Or(p.Budget, t.o.Budget), 10*time.Second), ManyGrids: p.ManyGrids}
+	x := t.search(ctx, c, l, s, own, t.now().Add(own.Budget))
+	defer x.meter.addTo(p)
+	defer x.meter.in(varying)()
+	defer func() { c.Alone, c.Before, c.Random = alone, before, random }()
+	if err := x.load(); err != nil {
+		return true
+	}
+	defer x.unload()
+	if d, err := s.Check(x.baseline); err != nil || !decide.Within(&t.o, &k.Kernel, d) {
+		return true // it proves nothing
+	}
+	for _, tr := range c.Notebook.Trials {
+		if tr.Code != "" && tr.Same == "" {
+			x.byCode[tr.Code] = tr
+		}
+	}
+	var stood []*policy.Trial
+	counts := true
+	defer func() {
+		for _, tr := range stood {
+			if counts {
+				tr.Varied++
+			}
+		}
+		x.save()
+	}()
+	for _, r := range k.Winners() {
+		tr := c.Trial(r.String())
+		if tr == nil || tr.Refused != "" || tr.Same != "" {
+			continue
+		}
+		was, checked := *tr, tr.Checked
+		_, ok, err := x.arm(tr)
+		if err != nil {
+			var fault *profile.Fault
+			if errors.As(err, &fault) || errors.Is(err, profile.ErrHung) {
+				tr.Refused = fmt.Sprintf("%s (with varied data %d)", tr.Refused, variation)
+			}
+			return true
+		}
+		tr.Checked = checked
+		if ok {
+			stood = append(stood, tr)
+		} else if tr.Refused != "" {
+			var how string
+			if tr.Because == cache.OtherBits {
+				how, err = x.disagrees(x.schedules())
+			}
+			if how != "" {
+				*tr, counts = was, false
+				t.progress.Note(fmt.Sprintf("%s: varied data %d does not count: %s", k.Label(), variation,
+					how))
+				return true
+			}
+			tr.Refused = fmt.Sprintf("%s (with varied data %d)", tr.Refused, variation)
+			t.progress.Note(fmt.Sprintf("%s: %s is refused: %s", k.Label(), tr.Text, tr.Refused))
+			if c.winner == tr {
+				c.winner = nil
+			}
+			if err != nil {
+				return true // the process is lost
+			}
+		}
+	}
+	return len(k.Winners()) > 0
+}
