@@ -137,6 +137,13 @@ func TestArguments(t *testing.T) {
 			})
 		})
 	}
+	options := 0
+	for _, v := range root().Commands() {
+		v.LocalNonPersistentFlags().VisitAll(func(*pflag.Flag) { options++ })
+	}
+	if options > 80 {
+		t.Errorf("%d options are more than people can know", options)
+	}
 	for name := range wrong {
 		if !isVerb(name) {
 			t.Errorf("the table has a row for %s, which is no verb", name)

@@ -236,11 +236,11 @@ func TestCompareBad(t *testing.T) {
 		{"--commit HEAD", "is in no git repository"},
 		{"--flags -O1 nokernel", "nokernel"},
 		{"--flags -O1 --adopt --static", "--static"},
-		{"--flags -O1 --json --markdown", "can't be combined"},
+		{"--flags -O1 --lock f", "can't be combined"},
 		{"--toolkit=", "empty"},
 		{"--flags --nosuch", `nvcc does not take "--nosuch": `},
-		{"--flags -Xptxas=-nosuch", `nvcc does not take "-Xptxas=-nosuch": `},
-		{"--arch sm_1", `nvcc does not take "-arch=sm_1": `},
+		{"--flags -Xptxas=-nosuch", "-nosuch may write another file"},
+		{"--flags -arch=sm_1", `nvcc does not take "-arch=sm_1": `},
 	} {
 		out, code := u.gnvcc(append([]string{"compare"}, strings.Fields(c.args)...)...)
 		u.ends(out, code, 2, c.words)

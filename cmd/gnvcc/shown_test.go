@@ -76,7 +76,6 @@ func TestHostile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	recorded = recorded[:20]
 	var own []map[string]any
 	var theirs []cache.Arrived
 	for i := range recorded {

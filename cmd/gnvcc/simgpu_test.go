@@ -112,8 +112,8 @@ func badWorker() {
 		return err == nil
 	}
 	if os.Getenv("TEST_WORK_TOOLKIT") != "" && isWorker() { // a node that has another one
-		text, _ := os.ReadFile(os.Args[2])
-		os.WriteFile(os.Args[2], bytes.ReplaceAll(text, []byte(`/bin/ptxas"`), []byte(`/bin/nowhere"`)),
+		text, _ := os.ReadFile(os.Args[3])
+		os.WriteFile(os.Args[3], bytes.ReplaceAll(text, []byte(`/bin/ptxas"`), []byte(`/bin/nowhere"`)),
 			0o600)
 	}
 	dies := func() tuner.WorkMachine { // with its order begun
@@ -121,7 +121,7 @@ func badWorker() {
 		return tuner.WorkMachine{}
 	}
 	if kernel := os.Getenv("TEST_WORK_NEVER"); kernel != "" && isWorker() {
-		text, _ := os.ReadFile(os.Args[2])
+		text, _ := os.ReadFile(os.Args[3])
 		if strings.Contains(string(text), `"Kernel":"`+kernel+`"`) {
 			workMachine = dies
 		}

@@ -127,7 +127,7 @@ grep 'no launches captured yet: gnvcc tune -- ./app' w.log
 	"watch: a kernel waits for the next run":             {elsewhere: "cmd/gnvcc TestWatchRun"},
 	"watch: `resting: ...`":                              {elsewhere: "cmd/gnvcc TestWatchRests"},
 	"watch: `is running already`, `another gnvcc watch`": {elsewhere: "cmd/gnvcc TestWatchRests"},
-	"watch: folders `are looked at every few seconds`":   {elsewhere: "policy/edits TestWatcher"},
+	"watch: folders `are looked at every few seconds`":   {elsewhere: "policy/edits TestEdits"},
 	"a recipe is not applied": {script: `
 gnvcc -arch=sm_90 -cubin k.cu -o k.cubin
 gnvcc pin k maxnreg=40
