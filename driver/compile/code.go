@@ -91,7 +91,7 @@ func (c *Compiler) Code(ctx context.Context, s *Source, r recipe.Recipe,
 	}
 	for _, asked := range Asked(s.Kernel, r) {
 		if normals[asked] == "" {
-			return "", ErrUnproven
+			return "", ErrNotOnRecord
 		}
 	}
 	ctx, b, done, err := c.workbench(ctx, Limit, forOne)

@@ -16,8 +16,7 @@ import (
 )
 
 // What kernels of one file share: a device function with a loop, one that is not inlined, a
-// variable, a constant, a template, strings. Sums name their rounding, so that no variant has to be
-// proved: that takes runs of cicc of its own.
+// variable, a constant, a template, strings.
 const shares = `
 #include <cstdio>
 __device__ int visible;

@@ -86,7 +86,7 @@ func (b *Workbench) planKernel(ctx context.Context, t *record.Translation, modul
 		v := variantOf{entry: name, terms: terms, never: b.mode == forPlainCopy}
 		m, err := b.variant(ctx, t, module, v)
 		if err == nil {
-			err = b.prove(v, m)
+			err = b.asMeasured(v, m)
 		}
 		if err != nil {
 			return err
@@ -158,7 +158,7 @@ func (b *Workbench) planSeconds(ctx context.Context, j *job.Job, t *record.Trans
 		v := s.variant()
 		m, err := b.variant(ctx, t, module, v)
 		if err == nil {
-			err = b.prove(v, m)
+			err = b.asMeasured(v, m)
 		}
 		if err == nil {
 			err = s.otherwise(m.module)

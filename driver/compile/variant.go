@@ -324,14 +324,14 @@ func (u *units) get(store *cache.Store, hash string) (*source.Unit, error) {
 	return unit, err
 }
 
-// ErrUnproven says why a recipe for the source is not carried out whose result nobody has looked
+// ErrNotOnRecord says why a recipe for the source is not carried out whose result nobody has looked
 // at. A place or a value in a recipe counts in the source, and identity is that of the PTX: one PTX
 // has many sources.
-var ErrUnproven = errors.New(
+var ErrNotOnRecord = errors.New(
 	"the code that was measured is not on record (an earlier gnvcc decided): tune again")
 
-// prove compares what cicc gave with what was measured.
-func (b *Workbench) prove(v variantOf, m compiledVariant) error {
+// asMeasured compares what cicc gave with what was measured.
+func (b *Workbench) asMeasured(v variantOf, m compiledVariant) error {
 	if b.Normals == nil { // the tuner, which measures
 		return nil
 	}
@@ -341,7 +341,7 @@ func (b *Workbench) prove(v variantOf, m compiledVariant) error {
 	}
 	switch want := of[v.String()]; {
 	case want == "":
-		return ErrUnproven
+		return ErrNotOnRecord
 	case m.normal != want:
 		return fmt.Errorf(
 			"%s gives other code here (%.8s) than was measured (%.8s): it is another source of the same kernel", v, m.normal, want)

@@ -19,8 +19,7 @@ import (
 // all of it with the grid, the alignment of all pointers, and each scalar alone where there
 // are few; around the best one, each condition left out (a block's three dimensions are one
 // condition). Integers are loops' ends and strides, and most of what a copy gains; a known
-// float is what the compiler could fold functions of, so that a copy with one may not be
-// proved to have the same bits.
+// float is what the compiler folds functions of, so that a copy with one often has other bits.
 
 var _ = register(Lever{
 	Name: recipe.Second, Idea: "a copy for", Gain: 1.065,

@@ -22,8 +22,6 @@ func divisions() *simKernel {
 		switch d := rewrite.DegreeOf(r); {
 		case d == rewrite.Degree{}:
 			return 1
-		case d.SM:
-			return float64(d.Warps) / 64
 		default:
 			return float64(d.Warps) / 8
 		}
