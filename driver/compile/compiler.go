@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"gnvcc/cache"
@@ -460,22 +459,6 @@ func (c *Compiler) candidate(ctx context.Context, s *Source, r recipe.Recipe,
 	}
 	return &Candidate{Path: path, Entry: k.Entry, Build: k.Build, MaxThreads: k.MaxThreads,
 		Normals: k.Normals, Draft: k.Draft}, nil
-}
-
-// transient tells whether an error is about this machine at this moment (a full disk, a store that
-// was trimmed, no time, a tool that somebody killed), not about the recipe: then it is not
-// remembered.
-func transient(err error) bool {
-	var path *os.PathError
-	var errno syscall.Errno
-	var store *cache.Error
-	var tool *toolError
-	if errors.As(err, &tool) && tool.ended() || errors.Is(err, context.Canceled) ||
-		errors.Is(err, context.DeadlineExceeded) {
-		return true
-	}
-	return errors.As(err, &path) || errors.As(err, &errno) || errors.As(err, &store) ||
-		errors.Is(err, cache.ErrNone) || errors.Is(err, errLimit) || errors.Is(err, errNoSource)
 }
 
 // deeper says that a linked candidate takes local memory that nvcc's own program does not, with all

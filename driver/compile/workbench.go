@@ -6,14 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"sort"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -66,102 +63,6 @@ type Result struct {
 	normals  map[string]string
 	draft    bool
 }
-
-// limitOutput is how much of a quiet tool's output is kept, bytes: its first words say what is
-// wrong.
-const limitOutput = 1 << 20
-
-// tool runs a program in dir and gives what it printed. An error is the program's own failure, with
-// the first lines of that.
-func (b *Workbench) tool(ctx context.Context, dir string, env []string,
-	argv ...string) (string, error) {
-	return b.named(ctx, filepath.Base(argv[0]), dir, env, argv...)
-}
-
-// named is tool for one that may stand behind another program.
-func (b *Workbench) named(ctx context.Context, name, dir string, env []string,
-	argv ...string) (string, error) {
-	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	cmd.Dir, cmd.Env = dir, env
-	if b.Folder != "" {
-		// cicc keeps bitcode there, and leaves it where it is killed as the time is over.
-		cmd.Env = append(slices.Clip(env), "TMPDIR="+b.Folder)
-	}
-	out := &head{limit: limitOutput}
-	cmd.Stdout, cmd.Stderr = out, out
-	// A tool may be a script with children of its own: all of them end when the time is over.
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	cmd.WaitDelay = 2 * time.Second // for output that a grandchild holds open
-	begun := time.Now()
-	end, err := b.Start(cmd)
-	took := time.Since(begun)
-	b.Log.Debug().Strs("argv", argv).Int("code", end.Code).Dur("took",
-		took).Err(err).Msg("compile by recipe")
-	if b.after != nil {
-		var cpu time.Duration
-		if cmd.ProcessState != nil {
-			cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
-		}
-		b.after(name, took, cpu)
-	}
-	if ctxErr := ctx.Err(); ctxErr != nil {
-		if errors.Is(ctxErr, context.DeadlineExceeded) {
-			return "", fmt.Errorf("%s: %w", name, errLimit)
-		}
-		return "", ctxErr
-	}
-	if err != nil {
-		return "", fmt.Errorf("run %s: %w", argv[0], err)
-	}
-	text := out.String()
-	if !end.OK() {
-		how := fmt.Sprintf("exit code %d", end.Code)
-		if end.Signal != 0 {
-			how = "signal " + end.Signal.String()
-		}
-		return text, &toolError{name, how, strings.TrimSpace(text), end.Signal}
-	}
-	return text, nil
-}
-
-// A toolError is a tool that refused what it was given.
-type toolError struct {
-	tool, how, text string
-	signal          syscall.Signal
-}
-
-// ended tells whether somebody else has ended the tool: the user, or a system without memory.
-func (e *toolError) ended() bool {
-	switch e.signal {
-	case syscall.SIGKILL, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP:
-		return true
-	}
-	return false
-}
-
-func (e *toolError) Error() string {
-	line, _, _ := strings.Cut(e.text, "\n")
-	if line == "" {
-		return e.tool + ": " + e.how
-	}
-	return e.tool + ": " + line
-}
-
-// head keeps the first bytes of what is written to it.
-type head struct {
-	text  strings.Builder
-	limit int
-}
-
-func (h *head) Write(p []byte) (int, error) {
-	if room := h.limit - h.text.Len(); room > 0 {
-		h.text.Write(p[:min(room, len(p))])
-	}
-	return len(p), nil
-}
-
-func (h *head) String() string { return h.text.String() }
 
 // Build makes the cubin of a job with the recipes of some of its kernels. std are the kernels of
 // nvcc's own compile. A recipe that can't be carried out, that ptxas refuses or whose kernel would
@@ -395,69 +296,6 @@ func (b *Workbench) telling(j *job.Job, flags []string) []string {
 	return flags
 }
 
-// keptCode is the memo of what ptxas made of a text.
-type keptCode struct{ Cubin, Messages string }
-
-const memoCode cache.Memos[keptOf[keptCode]] = "code"
-
-// assemble runs ptxas on a text, with a job's options and some more. For the tuner it is kept: who
-// compiles as a build what was a draft has the text of the candidate.
-func (b *Workbench) assemble(ctx context.Context, j *job.Job, text []byte,
-	more []string) (content []byte, messages string, err error) {
-	if !b.mode.oneKernel() {
-		return b.assembled(ctx, j, text, more)
-	}
-	id, err := cache.FileKey(j.Tool)
-	if err != nil {
-		return nil, "", fmt.Errorf("look at ptxas: %w", err)
-	}
-	key := cache.HashOf("code 2", string(text), id, strings.Join(j.Call.Template(), "\x00"),
-		strings.Join(more, "\x00"))
-	made := []byte(nil)
-	kept, err := recall(ctx, b.Store, b.flights, memoCode, key, func(k keptCode) bool {
-		return b.Store.HasObject(k.Cubin)
-	}, func() (k keptCode, err error) {
-		if made, k.Messages, err = b.assembled(ctx, j, text, more); err == nil {
-			k.Cubin, err = b.Store.PutObject(made)
-		}
-		return k, err
-	})
-	if err == nil && made == nil {
-		made, err = b.Store.Object(kept.Cubin)
-	}
-	return made, kept.Messages, err
-}
-
-// assembled is assemble where nothing is kept.
-func (b *Workbench) assembled(ctx context.Context, j *job.Job, text []byte,
-	more []string) (content []byte, messages string, err error) {
-	b.keep("rewritten.ptx", text)
-	if content, messages, err = b.ptxas(ctx, j, text, more); err == nil {
-		b.keep("rewritten.cubin", content)
-	}
-	return content, messages, err
-}
-
-// ptxas runs it on a text, with a job's options and some more.
-func (b *Workbench) ptxas(ctx context.Context, j *job.Job, text []byte, more []string) (
-	content []byte, messages string, err error) {
-	n := b.count.Add(1)
-	in, out := b.file(n, "in.ptx"), b.file(n, "out.cubin")
-	if err := os.WriteFile(in, text, 0o600); err != nil {
-		return nil, "", fmt.Errorf("write PTX: %w", err)
-	}
-	defer os.Remove(in)
-	defer os.Remove(out)
-	argv := slices.Concat([]string{j.Tool}, j.Call.With(in, out), more)
-	if messages, err = b.tool(ctx, "", b.Env.Tool(), argv...); err != nil {
-		return nil, messages, err
-	}
-	if content, err = os.ReadFile(out); err != nil {
-		return nil, "", fmt.Errorf("read what ptxas gave: %w", err)
-	}
-	return content, messages, nil
-}
-
 // check reads a cubin back and compares it with nvcc's own compile: every kernel is there, none
 // that was to stay as it is has other resources, and each launches with every block that it did
 // before.
@@ -538,17 +376,6 @@ func shrinks(m *ptx.Module, kernel string, was cache.Kernel, now cubin.Kernel,
 			Stack: now.Stack})
 }
 
-// file names a scratch file.
-func (b *Workbench) file(n int64, name string) string {
-	return filepath.Join(b.Folder, fmt.Sprintf("%d-%s", n, name))
-}
-
-func (b *Workbench) keep(name string, content []byte) {
-	if b.Kept != nil {
-		b.Kept(name, content)
-	}
-}
-
 // NormalsText is that of the normal forms that they rest on.
 func NormalsText(normals map[string]map[string]string) string {
 	var lines []string
@@ -570,12 +397,6 @@ func RecipesText(recipes map[string]recipe.Recipe) string {
 	sort.Strings(lines)
 	return strings.Join(lines, "\n")
 }
-
-// Limit bounds one compile by recipe in a build. The slowest that we know (CUTLASS) take ptxas some
-// minutes; a recipe that takes longer is not worth the wait.
-const Limit = 15 * time.Minute
-
-var errLimit = errors.New("it took too long")
 
 // A purpose is what a workbench compiles for.
 type purpose uint8
