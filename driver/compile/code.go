@@ -101,7 +101,7 @@ func (c *Compiler) Code(ctx context.Context, s *Source, r recipe.Recipe,
 	defer done()
 	b.Normals = map[string]map[string]string{s.Kernel: normals}
 	recipes := map[string]recipe.Recipe{s.Kernel: r}
-	p, whole, bad, err := b.rewritten(ctx, s.job, s.translation, s.Module, recipes, s.std)
+	p, whole, bad, err := b.rewritten(ctx, s.input(), recipes)
 	if err != nil {
 		return "", err
 	}

@@ -277,7 +277,7 @@ func (c *Compiler) make(ctx context.Context, s *Source, r recipe.Recipe,
 	}
 	defer done()
 	recipes := map[string]recipe.Recipe{s.Kernel: r}
-	out, bad, err := b.try(ctx, s.job, s.translation, s.Module, recipes, s.std)
+	out, bad, err := b.try(ctx, s.input(), recipes)
 	if err != nil {
 		return none, err
 	}

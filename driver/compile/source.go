@@ -44,6 +44,9 @@ type Source struct {
 	std         []cache.Kernel
 }
 
+// input is what the kernel's file is compiled from.
+func (s *Source) input() input { return input{s.job, s.translation, s.Module, s.std} }
+
 // errSecond is wrapped where a kernel is itself what a recipe made.
 var errSecond = errors.New("it is a second entry made by gnvcc; its plain kernel is tuned instead")
 
@@ -219,7 +222,7 @@ func (c *Compiler) defaultKernels(s *Source) ([]cache.Kernel, error) {
 		return nil, err
 	}
 	defer done()
-	out, _, err := b.try(ctx, s.job, nil, s.Module, nil, kernels)
+	out, _, err := b.try(ctx, input{job: s.job, module: s.Module, kernels: kernels}, nil)
 	if err != nil {
 		return nil, fmt.Errorf("compile %s as nvcc does: %w", s.Kernel, err)
 	}

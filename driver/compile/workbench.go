@@ -52,6 +52,14 @@ type Workbench struct {
 	after    func(what string, took, cpu time.Duration) // called after each tool run; may be nil
 }
 
+// An input is the PTX of one ptxas call, with what is known of it.
+type input struct {
+	job         *job.Job
+	translation *record.Translation // the cicc call that wrote the PTX; nil: not known
+	module      *ptx.Module         // the PTX; read only
+	kernels     []cache.Kernel      // nvcc's own compile of it
+}
+
 // A Result is a cubin made by recipes.
 type Result struct {
 	Content  []byte
@@ -74,8 +82,7 @@ func (b *Workbench) Build(ctx context.Context, j *job.Job, t *record.Translation
 	if err != nil {
 		return nil, fmt.Errorf("read the PTX: %w", err)
 	}
-	left := make(map[string]recipe.Recipe, len(recipes))
-	maps.Copy(left, recipes)
+	in, left := input{j, t, module, std}, maps.Clone(recipes)
 	refused := map[string]error{}
 	drop := func(reasons map[string]error) {
 		for name, reason := range reasons {
@@ -87,11 +94,11 @@ func (b *Workbench) Build(ctx context.Context, j *job.Job, t *record.Translation
 	}
 	alone := map[string]bool{} // kernels that compiled when they were the only ones
 	for len(left) > 0 {
-		out, bad, err := b.try(ctx, j, t, module, left, std)
+		out, bad, err := b.try(ctx, in, left)
 		var refusal *toolError
 		switch {
 		case errors.As(err, &refusal) || errors.Is(err, errLimit):
-			if bad = b.culprits(ctx, j, t, module, left, std, err, alone); ctx.Err() != nil {
+			if bad = b.culprits(ctx, in, left, err, alone); ctx.Err() != nil {
 				return nil, ctx.Err()
 			}
 			drop(bad)
@@ -159,16 +166,15 @@ func Lasting(reason error) bool { return !transient(reason) }
 
 // culprits finds the kernels whose recipes a tool refuses, by giving them to it one at a time.
 // There is at least one in what it returns.
-func (b *Workbench) culprits(ctx context.Context, j *job.Job, t *record.Translation,
-	module *ptx.Module, left map[string]recipe.Recipe, std []cache.Kernel, reason error,
-	alone map[string]bool) map[string]error {
+func (b *Workbench) culprits(ctx context.Context, in input, left map[string]recipe.Recipe,
+	reason error, alone map[string]bool) map[string]error {
 	bad := map[string]error{}
 	if len(left) > 1 {
 		for name, r := range left {
 			if alone[name] {
 				continue
 			}
-			if _, more, err := b.try(ctx, j, t, module, map[string]recipe.Recipe{name: r}, std); err != nil {
+			if _, more, err := b.try(ctx, in, map[string]recipe.Recipe{name: r}); err != nil {
 				bad[name] = err
 			} else if more[name] != nil {
 				bad[name] = more[name]
@@ -187,16 +193,15 @@ func (b *Workbench) culprits(ctx context.Context, j *job.Job, t *record.Translat
 
 // rewritten makes the PTX that ptxas is to be given. bad are the kernels whose recipes stand in the
 // way; then there is none.
-func (b *Workbench) rewritten(ctx context.Context, j *job.Job, t *record.Translation,
-	module *ptx.Module, recipes map[string]recipe.Recipe,
-	std []cache.Kernel) (p *plan, whole *ptx.Module, bad map[string]error, err error) {
-	p, bad = b.plan(ctx, j, t, module, recipes)
+func (b *Workbench) rewritten(ctx context.Context, in input,
+	recipes map[string]recipe.Recipe) (p *plan, whole *ptx.Module, bad map[string]error, err error) {
+	p, bad = b.plan(ctx, in, recipes)
 	if len(bad) > 0 || ctx.Err() != nil {
 		return nil, nil, bad, ctx.Err()
 	}
-	whole = module
+	whole = in.module
 	if len(p.variants) > 0 {
-		merged, refused, err := merge.Into(module, p.variants)
+		merged, refused, err := merge.Into(whole, p.variants)
 		if err != nil {
 			return nil, nil, nil, fmt.Errorf("put the kernels together: %w", err)
 		}
@@ -205,20 +210,11 @@ func (b *Workbench) rewritten(ctx context.Context, j *job.Job, t *record.Transla
 		}
 		whole = merged
 	}
-	before := map[string]int{}
-	for _, k := range std {
-		before[k.Name] = k.Registers
-	}
-	options := rewrite.Options{
-		Registers: before, Blocks: p.blocks, Dynamic: p.dynamic, Coarse: p.coarse, Grids: p.grids,
-		ReadBack:    true,
-		Relocatable: j.Call.Reloc,
-	}
-	whole, refused := options.Rewrite(whole, p.passes)
+	whole, refused := p.options.Rewrite(whole, p.passes)
 	if len(refused) > 0 {
 		return nil, nil, p.blame(refused), nil
 	}
-	if bad := b.locked(j, p, whole, recipes); len(bad) > 0 {
+	if bad := b.locked(in.job, p, whole, recipes); len(bad) > 0 {
 		return nil, nil, bad, nil
 	}
 	return p, whole, nil, nil
@@ -226,31 +222,30 @@ func (b *Workbench) rewritten(ctx context.Context, j *job.Job, t *record.Transla
 
 // try makes the cubin with exactly these recipes. bad are the kernels whose recipes stand in the
 // way; then there is no result.
-func (b *Workbench) try(ctx context.Context, j *job.Job, t *record.Translation, module *ptx.Module,
-	recipes map[string]recipe.Recipe, std []cache.Kernel) (out *Result, bad map[string]error,
-	err error) {
-	p, whole, bad, err := b.rewritten(ctx, j, t, module, recipes, std)
+func (b *Workbench) try(ctx context.Context, in input,
+	recipes map[string]recipe.Recipe) (out *Result, bad map[string]error, err error) {
+	p, whole, bad, err := b.rewritten(ctx, in, recipes)
 	if err != nil || len(bad) > 0 {
 		return nil, bad, err
 	}
 	text := whole.Bytes()
 	var argv []string
-	if b.mode.oneKernel() && !j.Call.Reloc && len(module.Entries()) > 1 {
+	if b.mode.oneKernel() && !in.job.Call.Reloc && len(in.module.Entries()) > 1 {
 		// A candidate is one kernel. ptxas makes the same code of it without the others (compared
 		// for 12.4, 13.0 and 13.5).
 		for name, r := range recipes {
 			argv = append(argv, "--entry", entryOf(name, r))
 		}
 	}
-	if b.mode == forPin && p.alone(j) {
+	if b.mode == forPin && p.alone(in.job) {
 		var entries []string
-		if std, entries = p.entries(recipes, std); len(entries) < len(whole.Entries()) {
+		if in.kernels, entries = p.entries(in, recipes); len(entries) < len(whole.Entries()) {
 			argv = append(argv, "--entry", strings.Join(entries, ","))
 		}
 	}
-	content, messages, bad, err := b.code(ctx, j, module, p, text, b.telling(j, argv))
+	content, messages, bad, err := b.code(ctx, in, p, text, b.telling(in.job, argv))
 	if err == nil && len(bad) == 0 {
-		content, bad = linkable(j, module, p, std, content)
+		content, bad = linkable(in, p, content)
 	}
 	if err != nil || len(bad) > 0 {
 		return nil, bad, err
@@ -260,7 +255,7 @@ func (b *Workbench) try(ctx context.Context, j *job.Job, t *record.Translation, 
 	if b.mode.oneKernel() {
 		return out, nil, nil
 	}
-	out.Kernels, bad, err = b.check(t, module, p, recipes, std, content)
+	out.Kernels, bad, err = b.check(in, p, recipes, content)
 	if err != nil || len(bad) > 0 {
 		return nil, bad, err
 	}
@@ -271,10 +266,10 @@ func (b *Workbench) try(ctx context.Context, j *job.Job, t *record.Translation, 
 // code assembles the text of a plan. Where a kernel of the file may wait, second entries are loaded
 // with the file: in a candidate, too, so that the driver of this machine has taken such a file
 // before any build has it.
-func (b *Workbench) code(ctx context.Context, j *job.Job, module *ptx.Module, p *plan, text []byte,
+func (b *Workbench) code(ctx context.Context, in input, p *plan, text []byte,
 	argv []string) (content []byte, messages string, bad map[string]error, err error) {
 	if len(p.seconds) > 0 && p.waits != "" {
-		content, messages, err = b.eager(ctx, j, module, text, argv, p.seconds)
+		content, messages, err = b.eager(ctx, in.job, in.module, text, argv, p.seconds)
 		if err == nil || ctx.Err() != nil {
 			return content, messages, nil, err
 		}
@@ -284,7 +279,7 @@ func (b *Workbench) code(ctx context.Context, j *job.Job, module *ptx.Module, p 
 		}
 		return nil, "", bad, nil
 	}
-	content, messages, err = b.assemble(ctx, j, text, argv)
+	content, messages, err = b.assemble(ctx, in.job, text, argv)
 	return content, messages, nil, err
 }
 
@@ -299,17 +294,16 @@ func (b *Workbench) telling(j *job.Job, flags []string) []string {
 // check reads a cubin back and compares it with nvcc's own compile: every kernel is there, none
 // that was to stay as it is has other resources, and each launches with every block that it did
 // before.
-func (b *Workbench) check(t *record.Translation, module *ptx.Module, p *plan,
-	recipes map[string]recipe.Recipe, std []cache.Kernel, content []byte) ([]cache.Kernel,
-	map[string]error, error) {
-	kernels, file, err := job.ReadBack(std, content)
+func (b *Workbench) check(in input, p *plan, recipes map[string]recipe.Recipe,
+	content []byte) ([]cache.Kernel, map[string]error, error) {
+	kernels, file, err := job.ReadBack(in.kernels, content)
 	if err != nil {
 		return nil, nil, err
 	}
 	bad := map[string]error{}
 	for i, k := range kernels {
 		kernels[i].Spill = 0
-		was := std[i]
+		was := in.kernels[i]
 		r, changed := recipes[k.Name]
 		switch {
 		case !changed || r.HasSecond():
@@ -320,9 +314,10 @@ func (b *Workbench) check(t *record.Translation, module *ptx.Module, p *plan,
 			}
 		default:
 			now, _ := file.Kernel(k.Name)
-			reason := shrinks(module, k.Name, was, now, rewrite.Launches{Waits: b.resident(t, was, now)})
+			reason := shrinks(in.module, k.Name, was, now,
+				rewrite.Launches{Waits: b.resident(in.translation, was, now)})
 			if reason == nil {
-				reason = keepsWait(module, k.Name, content, k.Name)
+				reason = keepsWait(in.module, k.Name, content, k.Name)
 			}
 			if reason != nil {
 				bad[k.Name] = reason
@@ -335,7 +330,7 @@ func (b *Workbench) check(t *record.Translation, module *ptx.Module, p *plan,
 			return nil, nil, fmt.Errorf("the cubin has no second entry %s", s.name)
 		}
 		var before cache.Kernel
-		for _, was := range std {
+		for _, was := range in.kernels {
 			if was.Name == s.kernel {
 				before = was
 			}
@@ -344,10 +339,10 @@ func (b *Workbench) check(t *record.Translation, module *ptx.Module, p *plan,
 			bad[s.kernel] = err
 			continue
 		}
-		err := s.shaped(module, k, content)
+		err := s.shaped(in.module, k, content)
 		if err == nil {
 			block := s.launched()
-			err = shrinks(module, s.kernel, before, k, rewrite.Launches{Dynamic: p.choices[i].Dynamic,
+			err = shrinks(in.module, s.kernel, before, k, rewrite.Launches{Dynamic: p.choices[i].Dynamic,
 				Largest: block[0] * block[1] * block[2], Instead: p.waits == ""})
 		}
 		if err != nil {
