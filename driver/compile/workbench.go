@@ -214,6 +214,9 @@ func (b *Workbench) rewritten(ctx context.Context, in input,
 	if len(refused) > 0 {
 		return nil, nil, p.blame(refused), nil
 	}
+	if bad, err = b.asChecked(p, whole); err != nil || len(bad) > 0 {
+		return nil, nil, bad, err
+	}
 	if bad := b.locked(in.job, p, whole, recipes); len(bad) > 0 {
 		return nil, nil, bad, nil
 	}
