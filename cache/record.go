@@ -247,14 +247,12 @@ type Time struct {
 
 // A Degree is one point of a curve: how many warps approximate, for which time and error.
 type Degree struct {
-	Recipe string // what the warps do
-	Warps  int    // so many of them, from the first
-	Of     int    // of so many
-	// by their slot in the multiprocessor, else by their index in the block
-	Slots bool    `json:",omitempty"`
-	Ratio float64 // time over the default's, from a few launches
-	Max   float64 // relative error of the worst value, and the mean; 1e9: infinite, or not known
-	Mean  float64
+	Recipe string  // what the warps do
+	Warps  int     // so many of them, from the first
+	Of     int     // of so many
+	Ratio  float64 // time over the default's, from a few launches
+	Max    float64 // relative error of the worst value, and the mean; 1e9: infinite, or not known
+	Mean   float64
 }
 
 // A Trial is one candidate that was tried.

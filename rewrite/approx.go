@@ -50,8 +50,6 @@ import (
 // A degree behind a colon limits it to a part of the warps, for a part of the error (Li's lambda):
 //
 //	approx=all:warps<4     the first 4 warps of each block, by the linear thread index / 32 as in bypass: the same in every run
-//	approx=all:sm<16       the warps in the first 16 slots of a multiprocessor, by %warpid, read once. Which warps these are is another matter in
-//	                       every run, and so are the results: errors must be looked at over several runs. A finer choice than warps<.
 //
 // For a degree the body stands twice in the kernel, approximate and as it was, and each warp takes
 // one of them at entry:
@@ -181,16 +179,12 @@ const (
 
 // A Degree says which warps of a kernel approximate; the zero Degree: all.
 type Degree struct {
-	SM    bool // by the slot in the multiprocessor, else by the index in the block
-	Warps int  // those below
+	Warps int // those whose index in the block is below
 }
 
 func (d Degree) String() string {
-	switch {
-	case d == Degree{}:
+	if d == (Degree{}) {
 		return ""
-	case d.SM:
-		return fmt.Sprintf(":sm<%d", d.Warps)
 	}
 	return fmt.Sprintf(":warps<%d", d.Warps)
 }
@@ -202,15 +196,10 @@ func CutDegree(value string) (list string, d Degree, err error) {
 		return list, d, nil
 	}
 	kind, count, _ := strings.Cut(text, "<")
-	most := 32
-	switch kind {
-	case "warps":
-	case "sm":
-		d.SM, most = true, 64
-	default:
-		return "", d, fmt.Errorf("%q is no degree: it is warps<N or sm<N", text)
+	if kind != "warps" {
+		return "", d, fmt.Errorf("%q is no degree: it is warps<N", text)
 	}
-	if d.Warps, err = recipe.Number(count, 1, most); err != nil {
+	if d.Warps, err = recipe.Number(count, 1, 32); err != nil {
 		return "", d, err
 	}
 	return list, d, nil
@@ -244,11 +233,7 @@ func WithDegree(r recipe.Recipe, d Degree) recipe.Recipe {
 // predicate computes whether a warp is one of those that approximate.
 func (d Degree) predicate() []string {
 	out := pass.Fill(".reg .pred Pp;\n.reg .b32 P<5>;", "P", approxPrefix)
-	if d.SM {
-		out = append(out, "mov.u32 "+approxPrefix+"0, %warpid;")
-	} else {
-		out = append(out, pass.WarpIndex(approxPrefix)...)
-	}
+	out = append(out, pass.WarpIndex(approxPrefix)...)
 	return append(out, fmt.Sprintf("setp.lt.u32 %sp, %s0, %d;", approxPrefix, approxPrefix, d.Warps))
 }
 

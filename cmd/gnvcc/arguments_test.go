@@ -78,7 +78,7 @@ var wrong = map[string][]struct{ line, says string }{
 		{"--approximate --exact=checked --within 1e-3 true", "contradict"},
 		{"--within much --approximate true", "no bound"},
 		{"--judge x true", "--approximate"}, {"--build make true", "--judge"},
-		{"--for . true", "--approximate"}, {"--warpid true", "--approximate"},
+		{"--for . true", "--approximate"},
 		{"--levers magic true", `"magic"`}, {"--without magic true", `"magic"`},
 		{"--levers ld --without ld true", "contradict"}, {"--levers approx true", "--approximate"},
 		{"--kernels ( true", "missing closing"}, {"-- ./nosuch", "nosuch"},

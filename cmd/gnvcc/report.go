@@ -546,7 +546,11 @@ func hazards(w io.Writer, mine *scope, decisions []cache.Decision,
 		}
 		wanted[text] = append(wanted[text], kernel{b.Name, b.Identity})
 	}
-	had := make(map[string]bool)
+	type finding struct {
+		text, place string // the place is a line of the source, or a kernel without its template's arguments
+	}
+	names := make(map[finding][]string) // of kernels
+	var found []finding
 	for _, hash := range order {
 		text, err := store.Object(hash)
 		// trimmed, or nothing to say
@@ -558,23 +562,33 @@ func hazards(w io.Writer, mine *scope, decisions []cache.Decision,
 			continue // builds leave such a file alone, and say so
 		}
 		for _, k := range wanted[hash] {
-			found, err := hazard.Find(m, k.name, shapes[k.identity])
+			dangers, err := hazard.Find(m, k.name, shapes[k.identity])
 			if err != nil {
 				continue
 			}
-			for _, f := range hazard.On(cmp.Or(devices[k.identity], device), found) {
-				line := fmt.Sprintf("  %s: %s", policy.ShortName(k.name), f)
-				if had[line] { // for another target
-					continue
+			for _, f := range hazard.On(cmp.Or(devices[k.identity], device), dangers) {
+				name := policy.ShortName(k.name)
+				base, _, _ := strings.Cut(name, "<")
+				one := finding{f.String(), cmp.Or(f.Where, base)}
+				if names[one] == nil {
+					found = append(found, one)
 				}
-				if len(had) == 0 {
-					fmt.Fprint(w, "\nLocks and barriers, judged from the code (nothing was run):\n")
-				}
-				had[line] = true
-				if _, err := fmt.Fprintln(w, line); err != nil {
-					return err
+				if !slices.Contains(names[one], name) { // else it is for another target
+					names[one] = append(names[one], name)
 				}
 			}
+		}
+	}
+	if len(found) > 0 {
+		fmt.Fprint(w, "\nLocks and barriers, judged from the code (nothing was run; -lineinfo gives lines):\n")
+	}
+	for _, one := range found { // once, however many instances of a template have it
+		who := names[one][0]
+		if more := len(names[one]) - 1; more > 0 {
+			who += fmt.Sprintf(" and %s", policy.Count(more, "other kernel"))
+		}
+		if _, err := fmt.Fprintf(w, "  %s: %s\n", who, one.text); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -197,7 +197,6 @@ cd elsewhere
 gnvcc report
 stdout 'nothing decided yet'
 `},
-	"results differ between runs of `tune --approximate`": {not: "it takes a GPU, and two runs that happen to differ"},
 	"the store can't be read": {script: `
 env GNVCC_STORE=$WORK/k.cu
 ! gnvcc doctor

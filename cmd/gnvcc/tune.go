@@ -99,7 +99,6 @@ func tuneVerb() *cobra.Command {
 	judged := fs.String("judge", "", "with --approximate: a `command` that gets two files, the program's output without and with approximation, and accepts with exit code 0 (with --within E: prints a number, at most E); the program is rebuilt in place and run for each question")
 	link := fs.String("build", "", "with --judge: a `command` that links the program after gnvcc apply, such as make")
 	folder := fs.String("for", "", "with --approximate: for what is built in or below this `folder` (default: for the files that the program was built from)")
-	fs.BoolVar(&o.Slots, "warpid", false, "with --approximate: also choose warps by their slot in the multiprocessor; finer, but results differ from run to run")
 	fs.BoolVar(&o.Keep, "keep-directives", false, "keep __launch_bounds__' second value, __maxnreg__, -maxrregcount and unroll pragmas, also where something else is faster")
 	budget := seconds(0)
 	fs.Var(&budget, "budget", "search for at most this `time` (60, or 1m30s), shared out by the kernels' shares of the GPU time and what a first look at them shows (default 1m0s)")

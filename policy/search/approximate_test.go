@@ -22,8 +22,6 @@ func divisions() *simKernel {
 		switch d := rewrite.DegreeOf(r); {
 		case d == rewrite.Degree{}:
 			return 1
-		case d.SM:
-			return float64(d.Warps) / 64
 		default:
 			return float64(d.Warps) / 8
 		}
@@ -79,23 +77,6 @@ func TestApproximatesWithinTheBound(t *testing.T) {
 		if text := out.String(); !strings.Contains(text, "8 of 8 ") || !strings.Contains(text, "0.0001") {
 			t.Errorf("the curve is printed as\n%s", text)
 		}
-	}
-}
-
-// TestApproximatesBySlots: where no degree by warps of a block is within the bound, and the user
-// takes results that vary, slots are tried.
-func TestApproximatesBySlots(t *testing.T) {
-	o := approximately("1e-5")
-	g := newSim(t, divisions())
-	results, _ := g.run(o, one("_Z1aPfi", shape(1000, 256)))
-	if d := results[0].Decision; d == nil || d.Recipe != "" {
-		t.Errorf("slots were not asked for: %+v", d)
-	}
-	o.Slots = true
-	g = newSim(t, divisions())
-	results, _ = g.run(o, one("_Z1aPfi", shape(1000, 256)))
-	if d := results[0].Decision; d == nil || d.Recipe != "approx=all:sm<6" {
-		t.Errorf("decided %s", d.Recipe)
 	}
 }
 

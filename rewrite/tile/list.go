@@ -8,9 +8,7 @@ import (
 	"gnvcc/rewrite/recipe"
 )
 
-// What of a kernel could be tiled, and what it looks like: for who chooses what to try.
-
-// A Tiling is one loop's tile.
+// A Tiling is a tile that a loop of a kernel can have.
 type Tiling struct {
 	Loop  int // tile@Loop=Turns
 	Turns int

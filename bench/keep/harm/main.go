@@ -1,4 +1,4 @@
-package main
+package harm
 
 import (
 	"context"
@@ -20,9 +20,8 @@ type Raw struct {
 	Results []Result
 }
 
-func main() { lab.Main("harm", harm) }
-
-func harm(ctx context.Context, args []string) error {
+// Run is the command.
+func Run(ctx context.Context, args []string) error {
 	var b bench
 	fs := flag.NewFlagSet("harm", flag.ContinueOnError)
 	fs.StringVar(&b.gnvcc, "gnvcc", "gnvcc", "the gnvcc to try")
@@ -30,8 +29,6 @@ func harm(ctx context.Context, args []string) error {
 	fs.StringVar(&b.arch, "arch", "sm_90", "target of all builds")
 	work := fs.String("work", "", "`folder` to build in (default: a temporary one, removed)")
 	tune := fs.String("tune", "--budget 4s", "`options` of gnvcc tune")
-	fs.DurationVar(&b.held, "held", 0,
-		"how much longer a run may take under tune")
 	out := fs.String("out", "", "keep raw results in this `file`, as JSON")
 	commit := fs.String("commit", "", "of gnvcc, where this is no checkout of it")
 	builders := fs.Int("builders", 16, "builds at a time")
@@ -42,10 +39,10 @@ func harm(ctx context.Context, args []string) error {
 	if err := fs.Parse(args); err != nil {
 		return err
 	}
-	folder, names := "bench/harm/programs", fs.Args()
-	if len(names) > 0 {
-		folder, names = names[0], names[1:]
+	if fs.NArg() == 0 {
+		return errors.New("which programs? name the folder, and some of them, or none for all")
 	}
+	folder, names := fs.Arg(0), fs.Args()[1:]
 	if *builders < 1 || *runs < 1 {
 		return errors.New("-builders and -jobs: at least 1")
 	}

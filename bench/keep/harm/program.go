@@ -1,6 +1,4 @@
-// A program, and what its comments ask for.
-
-package main
+package harm
 
 import (
 	"fmt"

@@ -1,4 +1,4 @@
-package main
+package harm
 
 import (
 	"context"
@@ -66,7 +66,7 @@ func TestVerdicts(t *testing.T) {
 	for name, text := range scripts {
 		put(name+".cu", text, 0o644)
 	}
-	err := harm(context.Background(), []string{"-nvcc", nvcc, "-gnvcc", gnvcc, "-limit", "2s",
+	err := Run(context.Background(), []string{"-nvcc", nvcc, "-gnvcc", gnvcc, "-limit", "2s",
 		"-jobs", "12", "-out", out, dir})
 	if err == nil || !strings.Contains(err.Error(), "9 programs") {
 		t.Errorf("the sum: %v", err)
@@ -118,13 +118,13 @@ func TestVerdicts(t *testing.T) {
 
 // TestSilent: a program that ran on and on is seen to, where gnvcc has not said how long it took.
 func TestSilent(t *testing.T) {
-	for _, r := range []Result{{Under: 9}, {Tuned: Run{Seconds: 9}},
-		{Under: 9, Tuned: Run{Seconds: 1}}} {
+	for _, r := range []Result{{Under: 9}, {Tuned: Ended{Seconds: 9}},
+		{Under: 9, Tuned: Ended{Seconds: 1}}} {
 		if slow(r.tuned(), 1, tunedFactor, tunedMore) == "" {
 			t.Errorf("%+v: 9 seconds are as long as 1", r)
 		}
 	}
-	if r := (Result{Under: 1, Tuned: Run{Seconds: 9}}); slow(r.tuned(), 1, tunedFactor, tunedMore) != "" {
+	if r := (Result{Under: 1, Tuned: Ended{Seconds: 9}}); slow(r.tuned(), 1, tunedFactor, tunedMore) != "" {
 		t.Error("a search is none of the program's time")
 	}
 }

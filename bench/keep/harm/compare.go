@@ -1,6 +1,4 @@
-// A run of a program, and what makes another one worse.
-
-package main
+package harm
 
 import (
 	"context"
@@ -22,8 +20,8 @@ const (
 	rebuiltFactor, rebuiltMore = 1.5, 2 * time.Second
 )
 
-// A Run is how a program ended.
-type Run struct {
+// An Ended is how a program ended.
+type Ended struct {
 	// "exit 3", or why it has no exit status: the number as a shell tells it, 128 and the signal's
 	// where one ended it
 	End            string
@@ -33,18 +31,18 @@ type Run struct {
 
 // run runs a command in its folder, in a process group of its own, with some lines of input.
 // Outputs are files, not pipes: a process that it leaves behind keeps nobody waiting.
-func run(ctx context.Context, dir string, limit time.Duration, env []string, argv ...string) Run {
+func run(ctx context.Context, dir string, limit time.Duration, env []string, argv ...string) Ended {
 	out, err1 := os.CreateTemp(dir, "stdout")
 	text, err2 := os.CreateTemp(dir, "stderr")
 	in := filepath.Join(dir, "input")
 	if err := errors.Join(err1, err2, os.WriteFile(in, []byte(input()), 0o600)); err != nil {
-		return Run{End: err.Error()}
+		return Ended{End: err.Error()}
 	}
 	defer out.Close()
 	defer text.Close()
 	stdin, err := os.Open(in)
 	if err != nil {
-		return Run{End: err.Error()}
+		return Ended{End: err.Error()}
 	}
 	defer stdin.Close()
 	ctx, cancel := context.WithTimeout(ctx, limit)
@@ -56,7 +54,7 @@ func run(ctx context.Context, dir string, limit time.Duration, env []string, arg
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	begun := time.Now()
 	err = cmd.Run()
-	r := Run{End: "exit 0", Seconds: time.Since(begun).Seconds()}
+	r := Ended{End: "exit 0", Seconds: time.Since(begun).Seconds()}
 	var exit *exec.ExitError
 	switch {
 	case ctx.Err() != nil:
@@ -105,7 +103,7 @@ func own(text string) string {
 }
 
 // differs tells how a run is another one than it should be, "" if it is not.
-func (r Run) differs(want Run) string {
+func (r Ended) differs(want Ended) string {
 	switch {
 	case r.End != want.End:
 		return fmt.Sprintf("ends with %s, not %s", r.End, want.End)

@@ -1,6 +1,4 @@
-// The way of one program: builds, runs, and what is said of it.
-
-package main
+package harm
 
 import (
 	"bufio"
@@ -24,7 +22,7 @@ type Result struct {
 	Verdict     Verdict
 	Why         string `json:",omitempty"`
 
-	Plain, Again, Tuned, Rebuilt Run
+	Plain, Again, Tuned, Rebuilt Ended
 	// seconds of the program under gnvcc tune, without the search; 0: gnvcc has not said
 	Under float64
 	// configurations that were replayed with the program's bits, of those that it launched
@@ -49,7 +47,6 @@ type bench struct {
 	nvcc, gnvcc, arch, work string
 	tune                    []string      // options of gnvcc tune
 	limit                   time.Duration // of one run
-	held                    time.Duration // what searching inside a program may hold it up for
 	slots                   chan struct{} // for runs
 	all                     sync.Mutex    // of the one that takes all slots
 }
@@ -117,7 +114,7 @@ func (b *bench) try(ctx context.Context, p Program) (r Result) {
 	free := b.use(p)
 	defer func() { free() }()
 	program := "./" + p.Name
-	in := func(of string, args ...string) Run {
+	in := func(of string, args ...string) Ended {
 		return run(ctx, b.folder(p, of), b.limit, b.env(p), args...)
 	}
 	r.Plain = in("nvcc", program)
@@ -151,7 +148,7 @@ func (b *bench) try(ctx context.Context, p Program) (r Result) {
 	alone := max(r.Plain.Seconds, r.Again.Seconds)
 	for _, c := range []struct{ when, why string }{
 		{"under tune", r.Tuned.differs(r.Plain)},
-		{"under tune", slow(r.tuned(), alone, tunedFactor, tunedMore+b.held)},
+		{"under tune", slow(r.tuned(), alone, tunedFactor, tunedMore)},
 		{"rebuilt", r.Rebuilt.differs(r.Plain)},
 		{"rebuilt", slow(r.Rebuilt.Seconds, alone, rebuiltFactor, rebuiltMore)},
 	} {
