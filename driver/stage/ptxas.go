@@ -281,7 +281,7 @@ const memoBuild cache.Memos[keptBuild] = "build"
 func (s *stage) tuned(own *atWork, j *job.Job, std *job.Default, kernels []cache.Kernel,
 	recipes map[string]recipe.Recipe, group string) error {
 	ran := false
-	if std == nil || !std.Whole {
+	if std == nil || !std.Whole || len(std.Messages) > 0 && child.Unread() {
 		var err error
 		if std, err = s.runDefault(own, j, kernels, group); err != nil || std == nil {
 			return err
