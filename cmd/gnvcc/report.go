@@ -512,20 +512,13 @@ func tellPrograms(w io.Writer, list []page.Program) {
 
 // What a report says of locks and barriers: worked out anew from the PTX that builds have kept, so
 // that it needs no tuning, and for the blocks of the launches that were seen, where there are any.
-// Hints carry what was measured of them on the GPU that the kernel was tuned on, or that doctor has
-// measured; where that is nothing, there are none.
-
 // hazards prints what there is to say, nothing where there is nothing. meant are the kernels'
 // identities, nil: all.
 func hazards(w io.Writer, mine *scope, decisions []cache.Decision,
 	meant map[string]bool) error {
 	store := mine.store
-	shapes, devices, device := make(map[string][][3]int), make(map[string]string), ""
-	if m := tuner.Machine(store); m != nil {
-		device = m.Device
-	}
+	shapes := make(map[string][][3]int)
 	for _, d := range decisions {
-		devices[d.Identity] = d.Evidence.Device
 		for _, l := range d.Evidence.Launches {
 			shapes[d.Identity] = append(shapes[d.Identity], l.Block)
 		}
@@ -566,7 +559,7 @@ func hazards(w io.Writer, mine *scope, decisions []cache.Decision,
 			if err != nil {
 				continue
 			}
-			for _, f := range hazard.On(cmp.Or(devices[k.identity], device), dangers) {
+			for _, f := range dangers {
 				name := policy.ShortName(k.name)
 				base, _, _ := strings.Cut(name, "<")
 				one := finding{f.String(), cmp.Or(f.Where, base)}

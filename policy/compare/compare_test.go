@@ -13,6 +13,7 @@ import (
 	"gnvcc/policy"
 	"gnvcc/policy/stats"
 	"gnvcc/profile"
+	"gnvcc/profile/profiletest"
 	"gnvcc/rewrite/manner"
 )
 
@@ -26,50 +27,31 @@ type session struct {
 	fault        error
 }
 
-func (s *session) Golden() (profile.Written, error) { return profile.Written{}, nil }
-
-func (s *session) Load(string, string) (profile.Candidate, profile.Attributes, error) {
-	return 1, profile.Attributes{}, s.fault
-}
-
-func (s *session) LoadAs(path, entry string, _ manner.Manner) (profile.Candidate,
-	profile.Attributes, error) {
-	return s.Load(path, entry)
-}
-
-func (s *session) Unload(profile.Candidate) error { return nil }
-
-func (s *session) Measure(c profile.Candidate, n int, o profile.Measurement) ([]float64, error) {
-	t := 1e6
-	if c != profile.Original {
-		t *= s.times
-		if o.Other {
-			t = 1e6 * s.other
-		}
-	}
-	out := make([]float64, n)
-	for i := range out {
-		out[i] = t * (1 + s.noise*rand.Float64())
-	}
-	return out, nil
-}
-
-func (s *session) Check(c profile.Candidate) (profile.Difference, error) {
-	if c == profile.Original {
-		return profile.Difference{Same: !s.unsteady, Words: 1}, nil
-	}
-	if s.differs.Words > 0 {
-		return s.differs, nil
-	}
-	return profile.Difference{Same: true}, nil
-}
-
-func (s *session) CheckUnder(c profile.Candidate, _ profile.Schedule) (profile.Difference, error) {
-	return s.Check(c)
-}
-
-func (s *session) Read(profile.Candidate, string, int) ([]byte, error) {
-	return nil, errors.New("no variable")
+func (s *session) simulated() *profiletest.Session {
+	return &profiletest.Session{
+		Loads: func(string, string, manner.Manner) (profile.Attributes, error) {
+			return profile.Attributes{}, s.fault
+		},
+		Time: func(c profile.Candidate, m profile.Measurement) float64 {
+			t := 1e6 * (1 + s.noise*rand.Float64())
+			switch {
+			case c == profile.Original:
+			case m.Other:
+				t *= s.other
+			default:
+				t *= s.times
+			}
+			return t
+		},
+		Leaves: func(c profile.Candidate, _ profile.Schedule) (profile.Difference, error) {
+			if c == profile.Original {
+				return profile.Difference{Same: !s.unsteady, Words: 1}, nil
+			}
+			if s.differs.Words > 0 {
+				return s.differs, nil
+			}
+			return profile.Difference{Same: true}, nil
+		}}
 }
 
 // TestTurns: what is said of a later build is what its times and its bits bear out.
@@ -77,7 +59,7 @@ func TestTurns(t *testing.T) {
 	of := func(s *session, either bool) (Measured, error) {
 		x := &turns{before: Loaded{Kernel: &policy.Kernel{Name: "k", Writes: "f32"}},
 			after: Loaded{Kernel: &policy.Kernel{Name: "k"}}, rule: stats.Standard}
-		err := x.compare(context.Background(), &profile.Launch{Either: either}, s)
+		err := x.compare(context.Background(), &profile.Launch{Either: either}, s.simulated())
 		return x.out, err
 	}
 	for _, c := range []struct {

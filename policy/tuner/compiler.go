@@ -60,6 +60,13 @@ func NewCompiler(store *cache.Store) (*Compiler, error) {
 
 func (c *Compiler) Close() { c.scratch.Remove() }
 
+// TryingFirst returns the compiler with recipes that searches try before others.
+func (c *Compiler) TryingFirst(list []recipe.Recipe) *Compiler {
+	out := *c
+	out.first = list
+	return &out
+}
+
 // Folder is the scratch folder.
 func (c *Compiler) Folder() string { return c.scratch.Path }
 
