@@ -44,7 +44,7 @@ func (s *stage) ptxAlone(err error) error {
 	if err != nil || !own.OK() {
 		return err
 	}
-	text, err := readRegular(call.Input(), maxPTX)
+	text, err := cache.ReadRegular(call.Input(), maxPTX)
 	if err != nil {
 		return err
 	}
