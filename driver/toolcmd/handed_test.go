@@ -23,6 +23,9 @@ func TestHanded(t *testing.T) {
 -Xcompiler -Wa\,--noexecstack,-Wa\,-mbranches-within-32B-boundaries
 -Xcompiler -ffile-prefix-map=/src=.,-fmacro-prefix-map=/src=.,-gdwarf-4,-fsanitize=address
 -Xcompiler -include,cmake_pch.hxx
+-Xcompiler ,"-fsigned-char","-W","-Wall","-Wnon-virtual-dtor","-fdiagnostics-show-option","-Wno-long-long","-pthread","-msse3"
+--compiler-options '-fPIC'
+-Xcompiler -faligned-new,-fno-math-errno,-fno-trapping-math,-fdiagnostics-color=always,-rdynamic
 -Xlinker -rpath,/opt/lib
 -Xlinker=-rpath,'$ORIGIN',--enable-new-dtags
 -Xlinker --as-needed,-z,relro,-z,now,--gc-sections,--sort-common,-O2
