@@ -156,8 +156,8 @@ type Evidence struct {
 	Note    string            // why the kernel was left alone, or what the user should know
 
 	// Normals are hashes of the normal form of the PTX that cicc gave for the recipe's terms for the
-	// source, by these terms. A build that compiles several kernels in one run of cicc takes what has
-	// the same one. What came from a lock file has the hash of the whole code, too, under CodeKey.
+	// source, by these terms, and of what passes on PTX that are not exact by construction gave
+	// ("ptx early=2"). A build takes what has the same ones: the code that was checked. What came from a lock file has the hash of the whole code, too, under CodeKey.
 	Normals map[string]string `json:",omitempty"`
 
 	// Locked is what a lock file says in the place of launches; nil where this machine's store has its

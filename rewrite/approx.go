@@ -5,10 +5,12 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"gnvcc/rewrite/pass"
 	"gnvcc/rewrite/ptx"
+	"gnvcc/rewrite/ptx/ir"
 	"gnvcc/rewrite/recipe"
 )
 
@@ -305,137 +307,68 @@ func SFU(f *ptx.Func) map[string]int {
 }
 
 // inaccurates lists the instructions in the order of the text; a pair stands where its rcp does.
-func inaccurates(f *ptx.Func) ([]inaccurate, error) {
-	some := false
-	for i := range f.Stmts {
-		if _, _, some = accurate(f, i); some {
-			break
-		}
-	}
-	if !some {
-		return nil, nil
-	}
-	blocks, err := f.Blocks()
+func inaccurates(f *ptx.Func) (out []inaccurate, err error) {
+	w, err := ir.Of(f)
 	if err != nil {
 		return nil, err
 	}
-	var out []inaccurate
 	roots := map[int]bool{}
-	var uses map[string][2]int // of a register: reads, writes
-	for _, b := range blocks {
-		for i := b.First; i < b.Last; i++ {
-			name, double, ok := accurate(f, i)
-			if !ok {
-				continue
-			}
+	for i := range f.Stmts {
+		if name, double, ok := accurate(w.Inst(i)); ok {
 			s := inaccurate{function: name, double: double, stmt: i, root: -1}
-			if name == "rcp" && !f.Stmts[i].Guarded {
-				if uses == nil {
-					uses = usesOf(f)
-				}
-				if root := rootOf(f, b.First, i, double, uses); root >= 0 {
+			if name == "rcp" {
+				if root := rootOf(w, i, double); root >= 0 {
 					s.function, s.root, roots[root] = "rsqrt", root, true
 				}
 			}
 			out = append(out, s)
 		}
 	}
-	kept := out[:0]
-	for _, s := range out {
-		if !roots[s.stmt] {
-			kept = append(kept, s)
-		}
-	}
-	return kept, nil
+	return slices.DeleteFunc(out, func(s inaccurate) bool { return roots[s.stmt] }), nil
 }
 
-// accurate tells whether a statement is a division, root or reciprocal that is not approximate.
-func accurate(f *ptx.Func, i int) (name string, double, ok bool) {
-	if f.Stmts[i].Kind != ptx.Inst {
+// accurate reports whether an instruction is a division, root or reciprocal that is not
+// approximate.
+func accurate(x *ir.Inst) (name string, double, ok bool) {
+	operands := map[string]int{"div": 3, "rcp": 2, "sqrt": 2}[x.Op]
+	if operands == 0 || len(x.Words) < 2 || len(x.Args) != operands {
 		return "", false, false
 	}
-	op := f.Opcode(i)
-	if !bytes.HasPrefix(op, []byte("div.")) && !bytes.HasPrefix(op, []byte("rcp.")) &&
-		!bytes.HasPrefix(op, []byte("sqrt.")) {
-		return "", false, false
-	}
-	words := strings.Split(string(op), ".")
-	if len(words) < 3 {
-		return "", false, false
-	}
-	rounded := false
-	for _, w := range words[1 : len(words)-1] {
-		switch {
-		case ptx.NamesRounding([]byte(words[0] + "." + w)):
+	rounded, last := false, len(x.Words)-1
+	for _, w := range x.Words[:last] {
+		switch w {
+		case "rn", "rz", "rm", "rp":
 			rounded = true
-		case w == "full":
-			rounded = words[0] == "div"
-		case w != "ftz":
+		case "full":
+			rounded = x.Op == "div"
+		case "ftz":
+		default:
 			return "", false, false
 		}
 	}
-	kind := words[len(words)-1]
-	var room [4]ptx.Span
-	operands := 2
-	if words[0] == "div" {
-		operands = 3
-	}
-	if !rounded || kind != "f32" && kind != "f64" || len(f.Operands(i, room[:0])) != operands {
-		return "", false, false
-	}
-	return words[0], kind == "f64", true
-}
-
-// usesOf counts the reads and writes of each name.
-func usesOf(f *ptx.Func) map[string][2]int {
-	out := map[string][2]int{}
-	for i := range f.Stmts {
-		f.Effects(i, func(reg ptx.Span, read, write bool) {
-			n := out[string(f.Bytes(reg))]
-			if read {
-				n[0]++
-			}
-			if write {
-				n[1]++
-			}
-			out[string(f.Bytes(reg))] = n
-		})
-	}
-	return out
+	kind := x.Words[last]
+	return x.Op, kind == "f64", rounded && (kind == "f32" || kind == "f64")
 }
 
 // rootOf finds the sqrt of the same block whose only reader is the rcp at i, with its operand
 // unchanged in between; -1 if there is none.
-func rootOf(f *ptx.Func, first, i int, double bool, uses map[string][2]int) int {
-	var room [4]ptx.Span
-	root := string(f.Bytes(f.Operands(i, room[:0])[1]))
-	if uses[root] != [2]int{1, 1} {
+func rootOf(w *ir.Func, i int, double bool) int {
+	r := w.Inst(i).Args[1].Reg
+	j := w.Sole(r)
+	if w.Stmts[i].Guarded || j < 0 || j > i || w.Block(j) != w.Block(i) || w.Count(r) != 2 {
 		return -1
 	}
-	for j := i - 1; j >= first; j-- {
-		if f.Stmts[j].Kind == ptx.Open || f.Stmts[j].Kind == ptx.Close {
-			return -1 // another scope may have other registers of these names
-		}
-		name, d, ok := accurate(f, j)
-		ops := f.Operands(j, room[:0])
-		if !ok || name != "sqrt" || string(f.Bytes(ops[0])) != root {
-			continue
-		}
-		if d != double || f.Stmts[j].Guarded {
+	name, d, ok := accurate(w.Inst(j))
+	of := w.Inst(j).Args
+	if !ok || name != "sqrt" || d != double || of[0].Reg != r {
+		return -1
+	}
+	for n := j; n < i; n++ {
+		if k := w.Stmts[n].Kind; k == ptx.Open || k == ptx.Close || of[1].Reg != ir.None && w.Writes(n, of[1].Reg) {
 			return -1
 		}
-		of, kept := string(f.Bytes(ops[1])), true
-		for n := j; n < i; n++ {
-			f.Effects(n, func(reg ptx.Span, _, write bool) {
-				kept = kept && !(write && string(f.Bytes(reg)) == of)
-			})
-		}
-		if kept {
-			return j
-		}
-		return -1
 	}
-	return -1
+	return j
 }
 
 // An approximation is the work on one kernel.

@@ -40,14 +40,11 @@ func reportVerb() *cobra.Command {
 			"there launch: time, share, what is saved, registers, how it was checked; what saves most stands first (gnvcc explain KERNEL\n"+
 			"has the rest). Then, as text only, locks and barriers that can make a kernel hang.", arguments(0, 1))
 	fs := c.Flags()
-	all := fs.Bool("all", false, "everything in the store, whatever folder it was built in")
+	all := everywhere(c)
 	asJSON := fs.Bool("json", false, "as JSON, with all evidence")
 	html := fs.String("html", "", "write a page to `FILE`: one file that needs no network")
 	oneOf(c, "json", "html")
 	return withStore(c, 2, func(store *cache.Store, args []string) error {
-		if *all && len(args) > 0 {
-			return errors.New("name a folder, or use --all")
-		}
 		return showReport(store, args, *all, *asJSON, *html)
 	})
 }
@@ -512,20 +509,13 @@ func tellPrograms(w io.Writer, list []page.Program) {
 
 // What a report says of locks and barriers: worked out anew from the PTX that builds have kept, so
 // that it needs no tuning, and for the blocks of the launches that were seen, where there are any.
-// Hints carry what was measured of them on the GPU that the kernel was tuned on, or that doctor has
-// measured; where that is nothing, there are none.
-
 // hazards prints what there is to say, nothing where there is nothing. meant are the kernels'
 // identities, nil: all.
 func hazards(w io.Writer, mine *scope, decisions []cache.Decision,
 	meant map[string]bool) error {
 	store := mine.store
-	shapes, devices, device := make(map[string][][3]int), make(map[string]string), ""
-	if m := tuner.Machine(store); m != nil {
-		device = m.Device
-	}
+	shapes := make(map[string][][3]int)
 	for _, d := range decisions {
-		devices[d.Identity] = d.Evidence.Device
 		for _, l := range d.Evidence.Launches {
 			shapes[d.Identity] = append(shapes[d.Identity], l.Block)
 		}
@@ -566,7 +556,7 @@ func hazards(w io.Writer, mine *scope, decisions []cache.Decision,
 			if err != nil {
 				continue
 			}
-			for _, f := range hazard.On(cmp.Or(devices[k.identity], device), dangers) {
+			for _, f := range dangers {
 				name := policy.ShortName(k.name)
 				base, _, _ := strings.Cut(name, "<")
 				one := finding{f.String(), cmp.Or(f.Where, base)}

@@ -23,9 +23,11 @@
 //     own. They are the same number in every launch of the code, so that one launch checks them for
 //     all. A second entry is launched only for the values that it was compiled for.
 //  5. Refused without a check is what depends on a rare value or on timing: package rewrite/refuse.
+//  6. What was checked is what is built. A build gives ptxas the PTX that was checked, in normal form
+//     (Evidence.Normals), or nvcc's own; a kernel's identity holds ptxas' version, target and flags.
 //
 // Why three draws: of 34 variants known to have other bits (random kernels in the emulator, 128 and
-// 1,024 threads), one draw of each kind missed three, two draws missed one, three missed none.
+// 1,024 threads), one draw of each kind missed three, and two draws missed one.
 //
 // So "checked" does not mean proved. A path that did not run, or a number that no draw had, may give
 // other bits; `gnvcc tune --exact=construction` takes no such recipe.

@@ -160,6 +160,16 @@ func (w *Func) IsRead(r Reg) bool {
 	return slices.ContainsFunc(w.access, func(a Access) bool { return a.Read && a.Reg == r })
 }
 
+// Count is how often a register is mentioned.
+func (w *Func) Count(r Reg) (n int) {
+	for _, a := range w.access {
+		if a.Reg == r {
+			n++
+		}
+	}
+	return n
+}
+
 // At is the access that a name in a statement is, nil where it is no register.
 func (w *Func) At(stmt int, name ptx.Span) *Access {
 	list := w.Accesses(stmt)
