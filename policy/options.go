@@ -79,9 +79,9 @@ func (o *Options) Validate(known []string) error {
 		}
 		switch {
 		case slices.Contains(o.Without, name):
-			return fmt.Errorf("--levers and --without contradict each other: both name %s", name)
+			return fmt.Errorf("--levers names both %[1]s and -%[1]s", name)
 		case o.Exact != rewrite.Approximate && slices.ContainsFunc(rewrite.Levers(), approximate):
-			return fmt.Errorf("the lever %s gives other results: it needs --approximate", name)
+			return fmt.Errorf("the lever %s gives other results: it needs --exact=approximate", name)
 		}
 	}
 	if o.Jobs < 1 {

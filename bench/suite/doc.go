@@ -22,7 +22,7 @@
 //
 // Each line keeps what was tried of every lever on every configuration, so that the table can tell
 // what a lever brought with the others and alone: -levers prints a line a lever. A second run
-// without a lever is -tune "--without NAME".
+// without a lever is -tune "--levers=-NAME".
 //
 // With -figures, a make target prints the figures that the program's users look at (and fails where
 // its own check did): both builds are then run in turn without the clock, too. bench/apps has

@@ -89,7 +89,7 @@ func (j *job) build(ctx context.Context) error {
 	// (its agent, its replayer: some seconds of the host compiler's), a user has from the first
 	// program on. There is nothing to replay: it fails, and that is all right.
 	first := j.make("after")
-	first.Argv = []string{j.s.gnvcc, "replay"}
+	first.Argv = []string{j.s.gnvcc, "tune"}
 	_, _ = j.do(ctx, "first replay", j.aside(first), j.s.limits.build)
 	return nil
 }
@@ -122,7 +122,7 @@ func (j *job) tune(ctx context.Context) error {
 
 func (j *job) apply(ctx context.Context) error {
 	apply := j.make("after")
-	apply.Argv = []string{j.s.gnvcc, "apply"}
+	apply.Argv = []string{j.s.gnvcc, "apply", "--all"}
 	for i, s := range []lab.Step{apply, j.make("after")} {
 		r, err := j.do(ctx, fmt.Sprintf("rebuild %d", i+1), j.aside(s), j.s.limits.build)
 		if err != nil {

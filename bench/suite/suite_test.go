@@ -43,8 +43,8 @@ grep -q BROKEN "$1" && { echo "error: identifier BROKEN is undefined" >&2; exit 
 mkdir -p "$GNVCC_STORE"
 case $1 in
 doctor) echo measured; exit ;;
-replay) exit ;;
-tune) [ -z "$DECIDED" ] || cp -r "$DECIDED"/. "$GNVCC_STORE"
+tune) [ $# -gt 1 ] || exit 1
+  [ -z "$DECIDED" ] || cp -r "$DECIDED"/. "$GNVCC_STORE"
   touch "$GNVCC_STORE/tuned"
   echo 'half a line' >> "$GNVCC_LOG"
   echo '{"level":"info","program":0.25,"held":0.125,"captured":2000000000,"decided":3,"rows":[{"kernel":"k","capture":"ab","seconds":3,"same":true,"spent":{"search":2,"search: racing":1.5}},{"kernel":"l","seconds":1,"same":false,"why":"it prints"}],"message":"tuned"}' >> "$GNVCC_LOG"

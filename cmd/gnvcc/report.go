@@ -40,14 +40,11 @@ func reportVerb() *cobra.Command {
 			"there launch: time, share, what is saved, registers, how it was checked; what saves most stands first (gnvcc explain KERNEL\n"+
 			"has the rest). Then, as text only, locks and barriers that can make a kernel hang.", arguments(0, 1))
 	fs := c.Flags()
-	all := fs.Bool("all", false, "everything in the store, whatever folder it was built in")
+	all := everywhere(c)
 	asJSON := fs.Bool("json", false, "as JSON, with all evidence")
 	html := fs.String("html", "", "write a page to `FILE`: one file that needs no network")
 	oneOf(c, "json", "html")
 	return withStore(c, 2, func(store *cache.Store, args []string) error {
-		if *all && len(args) > 0 {
-			return errors.New("name a folder, or use --all")
-		}
 		return showReport(store, args, *all, *asJSON, *html)
 	})
 }

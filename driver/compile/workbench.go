@@ -123,39 +123,6 @@ func (b *Workbench) Build(ctx context.Context, j *job.Job, t *record.Translation
 	return &Result{Refused: refused}, nil
 }
 
-// Text is the PTX that a build with the recipes gives ptxas, for any ptxas: nil where none of them
-// is carried out. kernels are those of the job's PTX. Another ptxas may use all registers that a
-// cap leaves it, and fewer without: so every block that the source allows must fit with the cap
-// itself.
-func (b *Workbench) Text(ctx context.Context, j *job.Job, kernels []cache.Kernel,
-	recipes map[string]recipe.Recipe) (text []byte, refused map[string]error, err error) {
-	module, err := j.Read()
-	if err != nil {
-		return nil, nil, fmt.Errorf("read the PTX: %w", err)
-	}
-	_, refused = rewrite.Options{}.Rewrite(module, recipes)
-	recipes = maps.Clone(recipes)
-	for name := range refused {
-		delete(recipes, name)
-	}
-	if len(recipes) == 0 {
-		return nil, refused, nil
-	}
-	own, _, err := b.assemble(ctx, j, j.PTX, nil)
-	if err != nil {
-		return nil, nil, fmt.Errorf("compile for %s: %w", j.Call.Target, err)
-	}
-	if kernels, _, err = job.ReadBack(kernels, own); err != nil {
-		return nil, nil, err
-	}
-	out, err := b.Build(ctx, j, nil, recipes, kernels)
-	if err != nil {
-		return nil, nil, err
-	}
-	maps.Copy(refused, out.Refused)
-	return out.ptx, refused, nil
-}
-
 // Unapplied says which recipe was not applied, and why.
 func Unapplied(r recipe.Recipe, reason error) *cache.Unapplied {
 	return &cache.Unapplied{Recipe: r.String(), Why: reason.Error(), Lasting: Lasting(reason)}

@@ -37,7 +37,7 @@ import (
 func (s *stage) ptxas() error {
 	call, err := toolcmd.ReadPtxas(s.words[1:])
 	if err != nil {
-		return s.ptxAlone(err)
+		return err
 	}
 	if err := readsBack(call.Output()); err != nil {
 		return err

@@ -34,14 +34,10 @@ type Compiler struct {
 type askers struct {
 	approximate  bool   // a kernel whose builds are not known is left alone
 	program, dir string // what is run, and where
-	folder       string // -for: builds below it; "": those that the program came from
 }
 
 // builds names them for a kernel.
 func (a askers) builds(s *compile.Source) ([]string, error) {
-	if a.folder != "" {
-		return []string{a.folder}, nil
-	}
 	list, err := s.Askers(a.program, a.dir)
 	if !a.approximate {
 		err = nil // an exact decision is for everybody

@@ -68,7 +68,7 @@ func (b builder) measure(ctx context.Context, file string, pairs int) (File, err
 			strconv.Itoa(64+8*(i+1)))); err != nil {
 			return f, err
 		}
-		apply := func() (cost, error) { return timed(b.gnvcc, "apply") }
+		apply := func() (cost, error) { return timed(b.gnvcc, "apply", "--all") }
 		nvcc := func() (cost, error) { return build(b.nvcc, ".nvcc.o") }
 		var a, n cost
 		var err1, err2 error

@@ -22,16 +22,16 @@ import (
 	"gnvcc/rewrite/recipe"
 )
 
-// Captures as a regression suite: what builds make of the kernels now, beside what was measured of
-// them before.
+// What a lock file claims that its recipes gain, held against what builds make of the captured
+// kernels now.
 
-// A Baseline is what a run of the suite gave.
-type Baseline struct {
+// Claims are what came of it.
+type Claims struct {
 	Device  string
 	Builds  string // what built the kernels
 	Losses  int
 	Kernels []*Timed
-	Missing []string // of an earlier run, that were not measured now
+	Missing []string // of the lock file, that were not measured
 }
 
 // A Timed is one captured launch, of what builds make of its kernel.
@@ -41,16 +41,14 @@ type Timed struct {
 	Target      string
 	Grid, Block [3]int
 	Dynamic     int
-	Set         string `json:",omitempty"`
-	Capture     string
+	Set         string
 	Recipe      string     // "" for nvcc's own
 	Time        cache.Time // ns, of what builds make
 	// time over nvcc's own, with its interval
 	Ratio, Low, High float64
-	Was              *cache.Time `json:",omitempty"` // an earlier run's
-	Claimed          float64     `json:",omitempty"` // the lock file's, time over nvcc's own
-	Verdict          string      // "" where there is nothing to hold it against
-	Why              string      `json:",omitempty"`
+	Claimed          float64 // the lock file's, time over nvcc's own
+	Verdict          string  // "" where there is nothing to hold it against
+	Why              string
 
 	seconds float64
 }
@@ -58,43 +56,30 @@ type Timed struct {
 // broken is the verdict of a kernel whose recipe leaves other bits now, or can't be carried out.
 const broken = "broken"
 
-// single builds what is on record by one toolkit, and has ready what replays it. A build that fails
-// is an error: its kernels would be missing without a word.
-func single(ctx context.Context, a Ask, bench func() (*Bench, error)) (*Pair, *Bench,
-	*tuner.Compiler, error) {
+// Claimed measures what builds make of the captured kernels, and holds it against the lines of a
+// lock file. The bench is asked for when there is something to measure. A build that fails is an
+// error: its kernels would be missing without a word.
+func Claimed(ctx context.Context, a Ask, bench func() (*Bench, error), lines []lock.Line) (*Claims,
+	error) {
 	a.single = true
 	p, err := Build(ctx, a)
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	if len(p.Failed) > 0 {
-		err = fmt.Errorf("%s: %s", p.Failed[0].Command, p.Failed[0].Why)
-	}
-	var b *Bench
-	if err == nil {
-		b, err = bench()
-	}
-	var c *tuner.Compiler
-	if err == nil {
-		c, err = tuner.NewCompiler(p.Sides[0])
-	}
-	if err != nil {
-		p.Close()
-		return nil, nil, nil, err
-	}
-	return p, b, c, nil
-}
-
-// Suite measures what builds make of the captured kernels, on a bench that is asked for when there
-// is something to measure.
-func Suite(ctx context.Context, a Ask, bench func() (*Bench, error)) (*Baseline, error) {
-	p, b, c, err := single(ctx, a, bench)
 	if err != nil {
 		return nil, err
 	}
 	defer p.Close()
+	if len(p.Failed) > 0 {
+		return nil, fmt.Errorf("%s: %s", p.Failed[0].Command, p.Failed[0].Why)
+	}
+	b, err := bench()
+	if err != nil {
+		return nil, err
+	}
+	c, err := tuner.NewCompiler(p.Sides[0])
+	if err != nil {
+		return nil, err
+	}
 	defer c.Close()
-	out := &Baseline{Builds: p.Before}
+	out := &Claims{Builds: p.Before}
 	for _, k := range p.Kernels {
 		for _, m := range k.captures {
 			if ctx.Err() != nil {
@@ -104,10 +89,10 @@ func Suite(ctx context.Context, a Ask, bench func() (*Bench, error)) (*Baseline,
 				a.Progress("replaying " + k.Kernel)
 			}
 			t := &Timed{Kernel: k.Kernel, Name: ptx.StableName(k.Name), Target: k.Target, Grid: m.Grid,
-				Block: m.Block, Dynamic: m.Dynamic, Set: m.Use.Set, Capture: m.ID, seconds: m.Weight()}
+				Block: m.Block, Dynamic: m.Dynamic, Set: m.Use.Set, seconds: m.Weight()}
 			if out.Device != "" && out.Device != m.Device {
 				return nil, fmt.Errorf(
-					"launches are captured on %s and on %s: a run of the suite is for one GPU (gnvcc captures drop)",
+					"launches are captured on %s and on %s: this is for one GPU (gnvcc doctor --drop)",
 					out.Device, m.Device)
 			}
 			out.Device = m.Device
@@ -124,7 +109,7 @@ func Suite(ctx context.Context, a Ask, bench func() (*Bench, error)) (*Baseline,
 	if len(out.Kernels) == 0 {
 		return nil, fmt.Errorf("no launches are captured of what was built here: gnvcc tune -- ./app captures some")
 	}
-	return out, nil
+	return out, out.judge(lines)
 }
 
 // asBuilt gives nvcc's own build of a kernel, and the one with the recipe that builds take.
@@ -201,63 +186,13 @@ func (t *Timed) measure(ctx context.Context, b *Bench, k *Kernel, id string,
 	return nil
 }
 
-// key tells the launches of one kernel apart, whatever capture they come from.
-func (t *Timed) key() string {
-	return fmt.Sprint(t.Name, t.Target, t.Grid, t.Block, t.Dynamic, t.Set)
-}
-
 // beyond is how much of its time a kernel may lose from one run to another: clocks differ by so
 // much between runs of one machine. Within a run there is no such allowance.
 var beyond = 1 + stats.Standard.MinEffect
 
-// Against holds a run against an earlier one. An error where they can't be compared.
-func (b *Baseline) Against(old *Baseline) error {
-	if old.Device != b.Device {
-		return fmt.Errorf("the baseline is of %s, and these launches ran on %s", old.Device, b.Device)
-	}
-	was := map[string]*Timed{}
-	for _, t := range old.Kernels {
-		was[t.key()] = t
-	}
-	seen := 0
-	for _, t := range b.Kernels {
-		o, ok := was[t.key()]
-		if !ok {
-			continue
-		}
-		delete(was, t.key())
-		seen++
-		then := o.Time
-		t.Was = &then
-		switch {
-		case t.Verdict == broken:
-		case t.Time.Low > then.High && t.Time.Median > beyond*then.Median:
-			t.Verdict = slower
-			if o.Recipe != t.Recipe {
-				t.Why = fmt.Sprintf("it was built with %q, and is with %q", o.Recipe, t.Recipe)
-			}
-		case t.Time.High < then.Low && then.Median > beyond*t.Time.Median:
-			t.Verdict = faster
-		default:
-			t.Verdict = alike
-		}
-	}
-	if seen == 0 {
-		return fmt.Errorf("none of the %d launches of the baseline is captured here", len(old.Kernels))
-	}
-	for _, o := range old.Kernels {
-		if was[o.key()] == o {
-			b.Missing = append(b.Missing, o.Kernel+" "+(policy.Shape{Grid: o.Grid, Block: o.Block,
-				Dynamic: o.Dynamic, Set: o.Set}).String())
-		}
-	}
-	b.count()
-	return nil
-}
-
-// AgainstLock holds a run against what a lock file claims of recipes. A line claims something of
-// all launches of a kernel together.
-func (b *Baseline) AgainstLock(lines []lock.Line) error {
+// judge holds what was measured against what a lock file claims. A line claims something of all
+// launches of a kernel together.
+func (b *Claims) judge(lines []lock.Line) error {
 	seen := 0
 	for _, l := range lines {
 		if l.Device != "" && l.Device != b.Device || l.Recipe == "" || l.Gain <= 0 {
@@ -297,26 +232,21 @@ func (b *Baseline) AgainstLock(lines []lock.Line) error {
 	if seen == 0 {
 		return fmt.Errorf("no recipe of the lock file is for a captured kernel on %s", b.Device)
 	}
-	b.count()
-	return nil
-}
-
-func (b *Baseline) count() {
 	slices.Sort(b.Missing)
-	b.Losses = 0
 	for _, t := range b.Kernels {
 		if t.Verdict == slower || t.Verdict == broken {
 			b.Losses++
 		}
 	}
+	return nil
 }
 
-// Print writes a run as text, Markdown as a table for a pull request.
-func (b *Baseline) Print(w io.Writer) error {
+// Print writes it as text.
+func (b *Claims) Print(w io.Writer) error {
 	out := &writer{w: w}
 	out.line("%s, %s: %s", b.Device, b.Builds, b.summary())
 	out.line("")
-	out.line("%-24s %-20s %10s %10s %10s", "kernel", "launch", "time", "before", "")
+	out.line("%-24s %-20s %10s %10s %10s", "kernel", "launch", "time", "claimed", "")
 	for _, t := range b.Kernels {
 		now, was := t.cells()
 		out.line("%s", strings.TrimRight(fmt.Sprintf("%-24s %-20s %10s %10s %10s",
@@ -331,31 +261,6 @@ func (b *Baseline) Print(w io.Writer) error {
 	return out.err
 }
 
-// Markdown is Print for a pull request.
-func (b *Baseline) Markdown(w io.Writer) error {
-	out := &writer{w: w}
-	out.line("### gnvcc bench: %s, %s", policy.Markdown(b.Device), policy.Markdown(b.Builds))
-	out.line("")
-	out.line("%s", b.summary())
-	out.line("")
-	out.line("| kernel | launch | recipe | time | before | |")
-	out.line("|---|---|---|--:|--:|---|")
-	for _, t := range b.Kernels {
-		now, was := t.cells()
-		verdict := t.Verdict
-		if verdict == slower || verdict == broken {
-			verdict = "**" + verdict + "** " + policy.Markdown(t.Why)
-		}
-		out.line("| %s | %s | %s | %s | %s | %s |", policy.Markdown(t.Kernel), t.shape(), policy.Markdown(t.Recipe), now, was,
-			verdict)
-	}
-	for _, text := range b.Missing {
-		out.line("")
-		out.line("not measured now: %s", policy.Markdown(text))
-	}
-	return out.err
-}
-
 func (t *Timed) shape() string {
 	return policy.Shape{Grid: t.Grid, Block: t.Block, Dynamic: t.Dynamic, Set: t.Set}.String()
 }
@@ -364,16 +269,13 @@ func (t *Timed) cells() (now, was string) {
 	if t.Time.Median > 0 {
 		now = fmt.Sprintf("%.1f us", t.Time.Median/1e3)
 	}
-	switch {
-	case t.Was != nil:
-		was = fmt.Sprintf("%.1f us", t.Was.Median/1e3)
-	case t.Claimed > 0:
+	if t.Claimed > 0 {
 		was = fmt.Sprintf("%.3f/%.3f", t.Ratio, t.Claimed)
 	}
 	return now, was
 }
 
-func (b *Baseline) summary() string {
+func (b *Claims) summary() string {
 	n := map[string]int{}
 	for _, t := range b.Kernels {
 		n[t.Verdict]++
