@@ -200,17 +200,9 @@ func (c *Compiler) sameArithmetic(ctx context.Context, s *Source, e second, cand
 	return e.ownArithmetic(was, is, cand.Entry)
 }
 
-// CompilePlain makes a candidate in which the guards inside the kernel never hold: every launch
-// runs the plain copy, as it is compiled beside the specialised ones.
-func (c *Compiler) CompilePlain(ctx context.Context, s *Source,
-	r recipe.Recipe) (*Candidate, error) {
-	return c.candidate(ctx, s, r, forPlainCopy)
-}
-
 func (c *Compiler) candidate(ctx context.Context, s *Source, r recipe.Recipe,
 	mode purpose) (*Candidate, error) {
-	parts := []string{"candidate 2", s.job.Key, s.Kernel, r.String(),
-		strconv.FormatBool(mode == forPlainCopy), cache.OwnKey()}
+	parts := []string{"candidate 3", s.job.Key, s.Kernel, r.String(), cache.OwnKey()}
 	if t := s.translation; t != nil {
 		parts = append(parts, t.Input, t.Module)
 	}

@@ -367,11 +367,10 @@ func RecipesText(recipes map[string]recipe.Recipe) string {
 type purpose uint8
 
 const (
-	forBuild     purpose = iota // the whole file; the zero value
-	forOne                      // a file with the one kernel that is asked for
-	forDraft                    // the same, of variants that may be drafts (draft.go)
-	forPlainCopy                // the same, with guards inside the kernel that never hold
-	forPin                      // in the file; kernels without a recipe need not be in it
+	forBuild purpose = iota // the whole file; the zero value
+	forOne                  // a file with the one kernel that is asked for
+	forDraft                // the same, of variants that may be drafts (draft.go)
+	forPin                  // in the file; kernels without a recipe need not be in it
 )
 
 // oneKernel: a file with the one kernel, and what ptxas -v says of it.

@@ -101,5 +101,5 @@ func tilings(s *Situation) (base recipe.Recipe, list []tile.Tiling) {
 	if k.Tilings == nil || k.NoSecond != "" || len(host) == 0 || k.Calls {
 		return base, nil
 	}
-	return spec(recipe.Second, host), k.Tilings(s.Shape.Block, s.Shape.Dynamic, tileTurns...)
+	return spec(host), k.Tilings(s.Shape.Block, s.Shape.Dynamic, tileTurns...)
 }

@@ -93,8 +93,7 @@ func (s *simulation) Kernel(cubin, name string) (*policy.Kernel, error) {
 	return &k, nil
 }
 
-func (s *simulation) Compile(ctx context.Context, k *policy.Kernel, r recipe.Recipe,
-	plain bool) (*policy.Candidate, error) {
+func (s *simulation) Compile(ctx context.Context, k *policy.Kernel, r recipe.Recipe) (*policy.Candidate, error) {
 	takes := s.ptxas
 	if lever.HasStage(r, rewrite.Source) {
 		takes = s.cicc
@@ -106,7 +105,7 @@ func (s *simulation) Compile(ctx context.Context, k *policy.Kernel, r recipe.Rec
 	}
 	c := &policy.Candidate{Path: k.Name + "|" + r.String(), Build: k.Default, MaxThreads: 1024,
 		Manner: rewrite.MannerOf(r)}
-	if c.Code = fmt.Sprint(c.Path, plain); r.HasSecond() {
+	if c.Code = c.Path; r.HasSecond() {
 		c.Entry = k.Name + "__tuned"
 	}
 	return c, nil

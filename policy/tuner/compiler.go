@@ -158,11 +158,7 @@ func describe(s *compile.Source) (*policy.Kernel, error) {
 }
 
 // Compile makes a candidate.
-func (c *Compiler) Compile(ctx context.Context, k *policy.Kernel, r recipe.Recipe,
-	plain bool) (*policy.Candidate, error) {
-	if plain {
-		return candidate(ctx, k, r, c.Compiler.CompilePlain)
-	}
+func (c *Compiler) Compile(ctx context.Context, k *policy.Kernel, r recipe.Recipe) (*policy.Candidate, error) {
 	return candidate(ctx, k, r, c.Compiler.Compile)
 }
 
