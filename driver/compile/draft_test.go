@@ -206,7 +206,7 @@ int main() { apply<<<1, 1>>>((float *)0, 1, [] __device__(float x) { return x + 
 func spoilDraft(t *testing.T, compiler *Compiler, s *Source) {
 	t.Helper()
 	v := variantOf{entry: s.Kernel, terms: drivertest.MustParse(t, "unroll=2").Terms}
-	r, err := requestOf(s.translation, s.Module, v)
+	r, err := requestOf(s.input(), v)
 	if err != nil {
 		t.Fatal(err)
 	}

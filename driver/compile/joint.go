@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 
-	"gnvcc/driver/record"
 	"gnvcc/rewrite"
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/recipe"
@@ -23,12 +22,11 @@ import (
 
 // together makes the variants that recipes ask for and that are not there yet, as far as they can
 // be made in one text, and keeps them. Whatever fails here is left to be made alone.
-func (b *Workbench) together(ctx context.Context, t *record.Translation, module *ptx.Module,
-	recipes map[string]recipe.Recipe) {
-	if t == nil || len(b.Normals) == 0 {
+func (b *Workbench) together(ctx context.Context, in input, recipes map[string]recipe.Recipe) {
+	if in.translation == nil || len(b.Normals) == 0 {
 		return
 	}
-	unit, err := b.unit(t.Input)
+	unit, err := b.unit(in.translation.Input)
 	if err != nil {
 		return
 	}
@@ -36,14 +34,14 @@ func (b *Workbench) together(ctx context.Context, t *record.Translation, module 
 	var requests []source.Request
 	for _, name := range slices.Sorted(maps.Keys(recipes)) {
 		for _, v := range askedOf(name, recipes[name]) {
-			r, err := requestOf(t, module, v)
+			r, err := requestOf(in, v)
 			if err != nil || b.Normals[name][v.String()] == "" {
 				continue
 			}
 			if _, known := memoVariant.Get(b.Store, r.variantKey()); known {
 				continue
 			}
-			if v.refused(unit, module, r.signature) != nil {
+			if v.refused(unit, in.module, r.signature) != nil {
 				continue // the reason is given where it is made alone
 			}
 			wanted = append(wanted, r)
@@ -58,7 +56,7 @@ func (b *Workbench) together(ctx context.Context, t *record.Translation, module 
 		if len(j.Requests) < 2 {
 			continue
 		}
-		content, err := b.cicc(ctx, t, wanted[0].call, j.Text, fmt.Sprintf("together%d", n))
+		content, err := b.cicc(ctx, in.translation, wanted[0].call, j.Text, fmt.Sprintf("together%d", n))
 		if err != nil {
 			b.Log.Debug().Err(err).Msg("kernels are not compiled together")
 			continue

@@ -83,7 +83,7 @@ type toolError struct {
 	signal          syscall.Signal
 }
 
-// ended tells whether somebody else has ended the tool: the user, or a system without memory.
+// ended reports whether somebody else has ended the tool: the user, or a system without memory.
 func (e *toolError) ended() bool {
 	switch e.signal {
 	case syscall.SIGKILL, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP:
@@ -115,7 +115,7 @@ func (h *head) Write(p []byte) (int, error) {
 
 func (h *head) String() string { return h.text.String() }
 
-// transient tells whether an error is about this machine at this moment (a full disk, a store that
+// transient reports whether an error is about this machine at this moment (a full disk, a store that
 // was trimmed, no time, a tool that somebody killed), not about the recipe: then it is not
 // remembered.
 func transient(err error) bool {

@@ -50,31 +50,29 @@ const (
 	memoDraft   cache.Memos[keptOf[keptVariant]] = "draft"
 )
 
-// A request is a variant to be made of a translation's text.
+// A request is a variant to be made of an input's text.
 type request struct {
-	t         *record.Translation
-	module    *ptx.Module // of the untouched text
+	input
 	call      *toolcmd.Cicc
 	signature []string
 	v         variantOf
 	cicc      string // the tool's id
 }
 
-func requestOf(t *record.Translation, module *ptx.Module, v variantOf) (r request,
-	err error) {
-	r = request{t: t, module: module, v: v}
-	if t == nil {
+func requestOf(in input, v variantOf) (r request, err error) {
+	r = request{input: in, v: v}
+	if in.translation == nil {
 		return r, errNoSource
 	}
-	f := module.Entry(v.entry)
+	f := in.module.Entry(v.entry)
 	if f == nil {
 		return r, fmt.Errorf("no kernel %s in the PTX", v.entry)
 	}
 	r.signature = source.Signature(f)
-	if r.call, err = toolcmd.ReadCicc(t.Args); err != nil {
+	if r.call, err = toolcmd.ReadCicc(in.translation.Args); err != nil {
 		return r, err
 	}
-	if r.cicc, err = cache.FileKey(t.Cicc); err != nil {
+	if r.cicc, err = cache.FileKey(in.translation.Cicc); err != nil {
 		return r, fmt.Errorf("look at cicc: %w", err)
 	}
 	return r, nil
@@ -82,8 +80,8 @@ func requestOf(t *record.Translation, module *ptx.Module, v variantOf) (r reques
 
 // key is what cicc's answer depends on; what says what else is asked.
 func (r request) key(what ...string) string {
-	return cache.HashOf(append([]string{"cicc 1", r.t.Input, r.cicc,
-		strings.Join(r.call.Template(), "\x00"), r.t.Module, r.v.entry, cache.OwnKey()}, what...)...)
+	return cache.HashOf(append([]string{"cicc 1", r.translation.Input, r.cicc,
+		strings.Join(r.call.Template(), "\x00"), r.translation.Module, r.v.entry, cache.OwnKey()}, what...)...)
 }
 
 // variantKey is that of the variant itself.
@@ -102,11 +100,10 @@ func normalOf(m *ptx.Module, entry string) string {
 	return h.String()[:32]
 }
 
-// variant gives the PTX of the translation with one kernel changed in the source: in a search a
-// draft of it, where there can be one.
-func (b *Workbench) variant(ctx context.Context, t *record.Translation, module *ptx.Module,
-	v variantOf) (compiledVariant, error) {
-	r, err := requestOf(t, module, v)
+// variant gives the PTX of an input with one kernel changed in the source: in a search a draft of
+// it, where there can be one.
+func (b *Workbench) variant(ctx context.Context, in input, v variantOf) (compiledVariant, error) {
+	r, err := requestOf(in, v)
 	if err != nil {
 		return compiledVariant{}, err
 	}
@@ -170,7 +167,7 @@ func (b *Workbench) remember(key string, m compiledVariant) {
 	b.variants[key] = m
 }
 
-// compileVariant makes a variant, from the whole text or from the kernel's slice of it.
+// compileVariant makes a variant, from the complete text or from the kernel's slice of it.
 func (b *Workbench) compileVariant(ctx context.Context, r request,
 	sliced bool) (m compiledVariant, err error) {
 	if sliced {
@@ -178,7 +175,7 @@ func (b *Workbench) compileVariant(ctx context.Context, r request,
 			return m, err
 		}
 	}
-	unit, err := b.unit(r.t.Input)
+	unit, err := b.unit(r.translation.Input)
 	if err != nil {
 		return m, err
 	}
@@ -205,7 +202,7 @@ func (b *Workbench) ofText(ctx context.Context, r request, text []byte,
 			return nil, err
 		}
 	}
-	content, err := b.cicc(ctx, r.t, r.call, text, r.v.entry)
+	content, err := b.cicc(ctx, r.translation, r.call, text, r.v.entry)
 	if err != nil {
 		return nil, err
 	}
@@ -295,8 +292,7 @@ func (u *units) get(store *cache.Store, hash string) (*source.Unit, error) {
 	return unit, err
 }
 
-// ErrNotOnRecord says why a recipe for the source is not carried out whose result nobody has looked
-// at. A place or a value in a recipe counts in the source, and identity is that of the PTX: one PTX
+// ErrNotOnRecord says why a recipe for the source is not carried out: its result was not measured. A place or a value in a recipe counts in the source, and identity is that of the PTX: one PTX
 // has many sources.
 var ErrNotOnRecord = errors.New(
 	"the code that was measured is not on record (an earlier gnvcc decided): tune again")
