@@ -149,19 +149,16 @@ func (b *Workbench) assemble(ctx context.Context, j *job.Job, text []byte,
 	}
 	key := cache.HashOf("code 2", string(text), id, strings.Join(j.Call.Template(), "\x00"),
 		strings.Join(more, "\x00"))
-	made := []byte(nil)
 	kept, err := recall(ctx, b.Store, b.flights, memoCode, key, func(k keptCode) bool {
-		return b.Store.HasObject(k.Cubin)
+		content, err = b.Store.Object(k.Cubin)
+		return err == nil
 	}, func() (k keptCode, err error) {
-		if made, k.Messages, err = b.assembled(ctx, j, text, more); err == nil {
-			k.Cubin, err = b.Store.PutObject(made)
+		if content, k.Messages, err = b.assembled(ctx, j, text, more); err == nil {
+			k.Cubin, _ = b.Store.PutObject(content) // made again if it can't be kept
 		}
 		return k, err
 	})
-	if err == nil && made == nil {
-		made, err = b.Store.Object(kept.Cubin)
-	}
-	return made, kept.Messages, err
+	return content, kept.Messages, err
 }
 
 // assembled is assemble where nothing is kept.

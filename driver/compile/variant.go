@@ -132,29 +132,25 @@ func (b *Workbench) made(ctx context.Context, r request, sliced bool) (m compile
 	if m, ok := b.variants[memory]; ok { // several attempts at a build ask for it
 		return m, nil
 	}
-	kept, err := recall(ctx, b.Store, b.flights, memo, key, func(k keptVariant) bool {
-		return b.Store.HasObject(k.PTX)
+	_, err = recall(ctx, b.Store, b.flights, memo, key, func(k keptVariant) bool {
+		content, err := b.Store.Object(k.PTX)
+		if err == nil {
+			m.normal = k.Normal
+			m.module, err = ptx.Parse(content)
+		}
+		return err == nil
 	}, func() (k keptVariant, err error) {
 		if m, err = b.compileVariant(ctx, r, sliced); err != nil {
 			return k, err
 		}
 		k.Normal = m.normal
-		k.PTX, err = b.Store.PutObject(m.module.Bytes())
-		return k, err
+		k.PTX, _ = b.Store.PutObject(m.module.Bytes()) // made again if it can't be kept
+		return k, nil
 	})
 	if err != nil {
 		return compiledVariant{}, err
 	}
-	if m.module == nil {
-		content, err := b.Store.Object(kept.PTX)
-		if err != nil {
-			return m, err
-		}
-		if m.module, err = ptx.Parse(content); err != nil {
-			return m, fmt.Errorf("read the variant's PTX: %w", err)
-		}
-	}
-	m.normal, m.draft = kept.Normal, sliced
+	m.draft = sliced
 	b.remember(memory, m)
 	return m, nil
 }
