@@ -38,7 +38,7 @@ func (b *Workbench) together(ctx context.Context, in input, recipes map[string]r
 			if err != nil || b.Normals[name][v.String()] == "" {
 				continue
 			}
-			if _, known := memoVariant.Get(b.Store, r.variantKey()); known {
+			if _, known := memoVariant.Get(b.Store, r.key()); known {
 				continue
 			}
 			if v.refused(unit, in.module, r.signature) != nil {
@@ -67,13 +67,13 @@ func (b *Workbench) together(ctx context.Context, in input, recipes map[string]r
 			continue
 		}
 		for _, i := range j.Requests {
-			v, key := wanted[i].v, wanted[i].variantKey()
+			v, key := wanted[i].v, wanted[i].key()
 			m := compiledVariant{module: read, normal: normalOf(read, v.entry)}
 			if m.normal != b.Normals[v.entry][v.String()] {
 				b.Log.Debug().Str("kernel", v.entry).Msg("compiled alone: beside others its code is not what was measured")
 				continue
 			}
-			b.remember(string(memoVariant)+" "+key, m)
+			b.remember(key, m)
 			if hash, err := b.Store.PutObject(m.module.Bytes()); err == nil {
 				memoVariant.Put(b.Store, key, keptOf[keptVariant]{Value: keptVariant{hash, m.normal}})
 			}

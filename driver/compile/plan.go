@@ -24,7 +24,6 @@ import (
 type plan struct {
 	variants []merge.Variant
 	normals  map[string]string        // of the variants (normalOf), by their text
-	draft    bool                     // one of them is a draft
 	passes   map[string]recipe.Recipe // by entry of the merged module
 	options  rewrite.Options          // what passes have to know of second entries
 	seconds  []second
@@ -175,7 +174,7 @@ func (b *Workbench) planVariant(ctx context.Context, in input, p *plan, v varian
 	if err != nil {
 		return nil, err
 	}
-	p.normals[v.String()], p.draft = m.normal, p.draft || m.draft
+	p.normals[v.String()] = m.normal
 	return m.module, nil
 }
 

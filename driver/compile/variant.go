@@ -39,16 +39,12 @@ var errNoSource = errors.New(
 type compiledVariant struct {
 	module *ptx.Module // for reading only
 	normal string
-	draft  bool // see draft.go
 }
 
 // A keptVariant is the memo of one: the object that holds its PTX.
 type keptVariant struct{ PTX, Normal string }
 
-const (
-	memoVariant cache.Memos[keptOf[keptVariant]] = "variant"
-	memoDraft   cache.Memos[keptOf[keptVariant]] = "draft"
-)
+const memoVariant cache.Memos[keptOf[keptVariant]] = "variant"
 
 // A request is a variant to be made of an input's text.
 type request struct {
@@ -78,15 +74,11 @@ func requestOf(in input, v variantOf) (r request, err error) {
 	return r, nil
 }
 
-// key is what cicc's answer depends on; what says what else is asked.
-func (r request) key(what ...string) string {
-	return cache.HashOf(append([]string{"cicc 1", r.translation.Input, r.cicc,
-		strings.Join(r.call.Template(), "\x00"), r.translation.Module, r.v.entry, cache.OwnKey()}, what...)...)
-}
-
-// variantKey is that of the variant itself.
-func (r request) variantKey() string {
-	return r.key("variant", strings.Join(r.signature, ","), r.v.String())
+// key is what the variant depends on.
+func (r request) key() string {
+	return cache.HashOf("variant 3", r.translation.Input, r.cicc,
+		strings.Join(r.call.Template(), "\x00"), r.translation.Module, r.v.entry,
+		strings.Join(r.signature, ","), r.v.String(), cache.OwnKey())
 }
 
 // normalOf is the hash of a kernel's normal form (rewrite/ptx) in a variant's PTX: what a decision
@@ -100,39 +92,19 @@ func normalOf(m *ptx.Module, entry string) string {
 	return h.String()[:32]
 }
 
-// variant gives the PTX of an input with one kernel changed in the source: in a search a draft of
-// it, where there can be one.
-func (b *Workbench) variant(ctx context.Context, in input, v variantOf) (compiledVariant, error) {
+// variant gives the PTX of an input with one kernel changed in the source, or why there is none, as
+// it was kept or by cicc.
+func (b *Workbench) variant(ctx context.Context, in input, v variantOf) (m compiledVariant,
+	err error) {
 	r, err := requestOf(in, v)
 	if err != nil {
-		return compiledVariant{}, err
+		return m, err
 	}
-	if _, known := memoVariant.Get(b.Store, r.variantKey()); !known && b.mode.drafts() {
-		m, err := b.made(ctx, r, true)
-		if err == nil || ctx.Err() != nil {
-			return m, err
-		}
-		b.Log.Debug().Err(err).Msg("a candidate is compiled from the whole text")
-	}
-	m, err := b.made(ctx, r, false)
-	if err == nil {
-		b.distrust(r, m)
-	}
-	return m, err
-}
-
-// made gives a variant, or why there is none, as it was kept or by cicc; sliced: a draft of it.
-func (b *Workbench) made(ctx context.Context, r request, sliced bool) (m compiledVariant,
-	err error) {
-	memo, key := memoVariant, r.variantKey()
-	if sliced {
-		memo = memoDraft
-	}
-	memory := string(memo) + " " + key
-	if m, ok := b.variants[memory]; ok { // several attempts at a build ask for it
+	key := r.key()
+	if m, ok := b.variants[key]; ok { // several attempts at a build ask for it
 		return m, nil
 	}
-	_, err = recall(ctx, b.Store, b.flights, memo, key, func(k keptVariant) bool {
+	_, err = recall(ctx, b.Store, b.flights, memoVariant, key, func(k keptVariant) bool {
 		content, err := b.Store.Object(k.PTX)
 		if err == nil {
 			m.normal = k.Normal
@@ -140,7 +112,7 @@ func (b *Workbench) made(ctx context.Context, r request, sliced bool) (m compile
 		}
 		return err == nil
 	}, func() (k keptVariant, err error) {
-		if m, err = b.compileVariant(ctx, r, sliced); err != nil {
+		if m, err = b.compileVariant(ctx, r); err != nil {
 			return k, err
 		}
 		k.Normal = m.normal
@@ -150,8 +122,7 @@ func (b *Workbench) made(ctx context.Context, r request, sliced bool) (m compile
 	if err != nil {
 		return compiledVariant{}, err
 	}
-	m.draft = sliced
-	b.remember(memory, m)
+	b.remember(key, m)
 	return m, nil
 }
 
@@ -163,14 +134,8 @@ func (b *Workbench) remember(key string, m compiledVariant) {
 	b.variants[key] = m
 }
 
-// compileVariant makes a variant, from the complete text or from the kernel's slice of it.
-func (b *Workbench) compileVariant(ctx context.Context, r request,
-	sliced bool) (m compiledVariant, err error) {
-	if sliced {
-		if err := b.trusted(ctx, r); err != nil {
-			return m, err
-		}
-	}
+// compileVariant makes a variant.
+func (b *Workbench) compileVariant(ctx context.Context, r request) (m compiledVariant, err error) {
 	unit, err := b.unit(r.translation.Input)
 	if err != nil {
 		return m, err
@@ -182,30 +147,14 @@ func (b *Workbench) compileVariant(ctx context.Context, r request,
 	if err := r.v.refused(unit, r.module, r.signature); err != nil {
 		return m, err
 	}
-	if m.module, err = b.ofText(ctx, r, text, sliced); err != nil {
-		return m, err
-	}
-	m.normal = normalOf(m.module, r.v.entry)
-	return m, nil
-}
-
-// ofText is what cicc makes of a text, or of the kernel's slice of it.
-func (b *Workbench) ofText(ctx context.Context, r request, text []byte,
-	sliced bool) (*ptx.Module, error) {
-	if sliced {
-		var err error
-		if text, err = source.Slice(text, r.v.entry); err != nil {
-			return nil, err
-		}
-	}
 	content, err := b.cicc(ctx, r.translation, r.call, text, r.v.entry)
 	if err != nil {
-		return nil, err
+		return m, err
 	}
-	m, err := ptx.Parse(content)
-	if err != nil {
-		return nil, fmt.Errorf("read the variant's PTX: %w", err)
+	if m.module, err = ptx.Parse(content); err != nil {
+		return m, fmt.Errorf("read the variant's PTX: %w", err)
 	}
+	m.normal = normalOf(m.module, r.v.entry)
 	return m, nil
 }
 
