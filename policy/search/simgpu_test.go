@@ -20,6 +20,7 @@ import (
 	"gnvcc/policy/stats"
 	"gnvcc/profile"
 	"gnvcc/rewrite"
+	"gnvcc/rewrite/counters"
 	"gnvcc/rewrite/manner"
 	"gnvcc/rewrite/recipe"
 	"gnvcc/rewrite/source"
@@ -169,6 +170,17 @@ func (g *simGPU) Compile(ctx context.Context, kk *policy.Kernel, r recipe.Recipe
 	}
 	return c, nil
 }
+
+func (g *simGPU) Counting(context.Context, *policy.Kernel, counters.Caches) (*policy.Candidate,
+	counters.Counters, error) {
+	return nil, counters.Counters{}, errors.New("it can't be counted")
+}
+
+func (g *simGPU) Heapless(context.Context, *policy.Kernel) (*policy.Candidate, error) {
+	return nil, errors.New("it is not made")
+}
+
+func (g *simGPU) Spent(string) (int, time.Duration) { return 0, 0 }
 
 func (k *simKernel) what(r recipe.Recipe, launch int) string {
 	if k.trouble == nil {
