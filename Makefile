@@ -3,7 +3,7 @@
 # make demo      the examples, built with nvcc and with gnvcc; tuned and compared where there is a GPU
 # make lint      gofmt, go vet, go mod tidy, staticcheck (where it is installed)
 # make bench     Go benchmarks
-# make install   both to $(PREFIX)/bin, its manual page and completions below $(PREFIX)/share, a unit for systemctl --user; make uninstall takes them away
+# make install   both to $(PREFIX)/bin, its completions below $(PREFIX)/share, a unit for systemctl --user; make uninstall takes them away
 # make dist      dist/: tarballs, Python wheels, .deb and .rpm for amd64 and arm64, and their checksums
 # make notice    NOTICE: the licences of what is linked in
 PREFIX   ?= /usr/local
@@ -54,8 +54,8 @@ lint: go
 bench: go toolkits
 	$(GO) test -run '^$$' -bench . ./...
 
-# What make install puts below $(PREFIX)/share: manual page and completions.
-SHARED = man/man1/gnvcc.1 bash-completion/completions/gnvcc zsh/site-functions/_gnvcc fish/vendor_completions.d/gnvcc.fish
+# What make install puts below $(PREFIX)/share: completions.
+SHARED = bash-completion/completions/gnvcc zsh/site-functions/_gnvcc fish/vendor_completions.d/gnvcc.fish
 
 # A unit for systemctl --user, which nobody starts but the user.
 UNIT = lib/systemd/user/gnvcc-watch.service
@@ -75,9 +75,9 @@ PROGRAM ?= $(DESTDIR)$(PREFIX)/bin/gnvcc
 BINDIR  ?= $(PREFIX)/bin
 pages:
 	install -d $(addprefix $(DESTDIR)$(PREFIX)/share/,$(dir $(SHARED)))
-	@# From a folder that holds pages only: a verb that is a file's name is an input.
-	program=$$(realpath $(PROGRAM)) && cd $(DESTDIR)$(PREFIX)/share/man/man1 && "$$program" man >gnvcc.1 && \
-	  "$$program" completion bash >../../bash-completion/completions/gnvcc && \
+	@# From a folder that holds these only: a verb that is a file's name is an input.
+	program=$$(realpath $(PROGRAM)) && cd $(DESTDIR)$(PREFIX)/share/bash-completion/completions && \
+	  "$$program" completion bash >gnvcc && \
 	  "$$program" completion zsh >../../zsh/site-functions/_gnvcc && \
 	  "$$program" completion fish >../../fish/vendor_completions.d/gnvcc.fish
 	install -d $(DESTDIR)$(PREFIX)/$(dir $(UNIT))

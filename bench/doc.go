@@ -10,5 +10,4 @@
 //	watch/    a source that is edited while gnvcc watch runs; judgements a minute
 //	lab/      what these programs share
 //	apps/     applications for suite, by their own build files
-//	papers/   the papers' programs for suite
 package bench

@@ -52,7 +52,7 @@ type Unapplied struct {
 	Why     string
 	Lasting bool // the next build finds the same; false: it was about this machine at that moment
 	// hash of the code that was on record as measured (Evidence.Normals), "" for none
-	Proof string `json:",omitempty"`
+	Normals string `json:",omitempty"`
 }
 
 // String is that for people, "" for none.
@@ -156,8 +156,8 @@ type Evidence struct {
 	Note    string            // why the kernel was left alone, or what the user should know
 
 	// Normals are hashes of the normal form of the PTX that cicc gave for the recipe's terms for the
-	// source, by these terms. A build that compiles several kernels in one run of cicc takes what has
-	// the same one. What came from a lock file has the hash of the whole code, too, under CodeKey.
+	// source, by these terms, and of what passes on PTX that are not exact by construction gave
+	// ("ptx early=2"). A build takes what has the same ones: the code that was checked. What came from a lock file has the hash of the whole code, too, under CodeKey.
 	Normals map[string]string `json:",omitempty"`
 
 	// Locked is what a lock file says in the place of launches; nil where this machine's store has its
@@ -247,14 +247,12 @@ type Time struct {
 
 // A Degree is one point of a curve: how many warps approximate, for which time and error.
 type Degree struct {
-	Recipe string // what the warps do
-	Warps  int    // so many of them, from the first
-	Of     int    // of so many
-	// by their slot in the multiprocessor, else by their index in the block
-	Slots bool    `json:",omitempty"`
-	Ratio float64 // time over the default's, from a few launches
-	Max   float64 // relative error of the worst value, and the mean; 1e9: infinite, or not known
-	Mean  float64
+	Recipe string  // what the warps do
+	Warps  int     // so many of them, from the first
+	Of     int     // of so many
+	Ratio  float64 // time over the default's, from a few launches
+	Max    float64 // relative error of the worst value, and the mean; 1e9: infinite, or not known
+	Mean   float64
 }
 
 // A Trial is one candidate that was tried.

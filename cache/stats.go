@@ -4,8 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
-	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -93,18 +91,6 @@ func (s *Store) Stats() (Stats, error) {
 		sum.Since = since
 	}
 	return sum, nil
-}
-
-// ZeroStats begins to count anew.
-func (s *Store) ZeroStats() error {
-	var first error
-	for _, name := range []string{statsName, statsOld, statsSum} {
-		path := filepath.Join(s.dir, name)
-		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) && first == nil {
-			first = failed("count anew", path, err)
-		}
-	}
-	return first
 }
 
 func (s *Store) readSum() Stats {

@@ -25,10 +25,10 @@ import (
 const (
 	memoCcache cache.Memos[string] = "ccache"
 
-	ccacheKey = "last" // how the last one that ran us was set up, "told" or "untold"
+	ccacheKey = "last" // how the last one that ran us was set up, "configured" or "not configured"
 
 	// asksUs is what ccache is to run.
-	asksUs = "gnvcc config --key"
+	asksUs = "gnvcc doctor --key"
 )
 
 // keyed are the files of a toolkit that decide what it gives, beside those that a ccache sees: the
@@ -73,7 +73,7 @@ func recipesKey(env *environment.Environment) []string {
 	if err != nil {
 		return nil // a lock file that is wrong: nvcc's own
 	}
-	return []string{key, env.PTX}
+	return []string{key}
 }
 
 // noteCcache notes whether a ccache that runs us asks for the key. Where none does that is one

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"maps"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -133,6 +135,47 @@ func TestLinkCompiles(t *testing.T) {
 	for _, k := range all[0].Kernels {
 		if k.Unknown {
 			t.Errorf("%s is not known", k.Kernel)
+		}
+	}
+}
+
+// TestUnread: where nobody reads ptxas' messages, it ends as it does in nvcc (12.4's before it has
+// written the cubin, others' not at all), in the first build, in a later one, and with a recipe.
+func TestUnread(t *testing.T) {
+	for _, version := range []string{"13.0", "12.4"} {
+		p := drivertest.NewProject(t, version, map[string]string{"k.cu": "__global__ void k(float *p, int n) {" +
+			drivertest.Wide + "}\n"})
+		cubin := filepath.Join(p.Dir, "k.cubin")
+		build := func(self string) bool {
+			t.Helper()
+			os.Remove(cubin)
+			read, write, err := os.Pipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			read.Close()
+			defer write.Close()
+			cmd := exec.Command(self, "-arch=sm_80", "-Xptxas", "-v", "-cubin", "k.cu")
+			if self == os.Args[0] {
+				cmd.Args[0] = "gnvcc"
+			}
+			cmd.Dir, cmd.Env, cmd.Stderr = p.Dir, p.Env, write
+			cmd.Run()
+			_, err = os.Stat(cubin)
+			return err == nil
+		}
+		want := build(filepath.Join(p.Kit, "bin/nvcc"))
+		for _, when := range []string{"first", "again"} {
+			if got := build(os.Args[0]); got != want {
+				t.Errorf("%s, %s build: a cubin %v, with nvcc %v", version, when, got, want)
+			}
+		}
+		p.Gnvcc("-arch=sm_80", "-Xptxas", "-v", "-cubin", "k.cu")
+		decideAll(t, p.Store.Path(), "maxnreg=40")
+		for _, when := range []string{"first", "again"} {
+			if got := build(os.Args[0]); got != want {
+				t.Errorf("%s, %s build with a recipe: a cubin %v, with nvcc %v", version, when, got, want)
+			}
 		}
 	}
 }

@@ -181,8 +181,8 @@ func decide(ts *testscript.TestScript, kernel string, d cache.Decision) {
 	ts.Check(store.PublishSpooled(context.Background()))
 }
 
-// unresolved KERNEL RECIPE: decide on it as it is written, with the proof that the recipe as it is
-// kept has.
+// unresolved KERNEL RECIPE: decide on it as it is written, with the normal forms of the recipe as it
+// is kept.
 func unresolved(ts *testscript.TestScript, neg bool, args []string) {
 	plant(ts, neg, args)
 	store := storeOf(ts)

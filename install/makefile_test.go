@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestMakeInstall: what make install puts below a prefix is the program, its manual page,
-// completions and the unit of gnvcc watch, also where the prefix has files named as verbs are; make
+// TestMakeInstall: what make install puts below a prefix is the program, its completions
+// and the unit of gnvcc watch, also where the prefix has files named as verbs are; make
 // uninstall takes these away, and nothing else.
 func TestMakeInstall(t *testing.T) {
 	for _, tool := range []string{"make", "go"} {
@@ -40,7 +40,7 @@ func TestMakeInstall(t *testing.T) {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	other := filepath.Join(dest, "usr", "bin", "man")
+	other := filepath.Join(dest, "usr", "bin", "completion")
 	if err := os.MkdirAll(filepath.Dir(other), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +56,7 @@ func TestMakeInstall(t *testing.T) {
 	}
 	run("install")
 	for name, word := range map[string]string{"bin/gnvcc": "",
-		"bin/gnvcc-oci": "", "share/man/man1/gnvcc.1": ".TH GNVCC 1",
+		"bin/gnvcc-oci":                              "",
 		"share/zsh/site-functions/_gnvcc":            "compdef",
 		"lib/systemd/user/gnvcc-watch.service":       "ExecStart=/usr/bin/gnvcc watch\n",
 		"share/bash-completion/completions/gnvcc":    "__complete",

@@ -192,9 +192,8 @@ type Compiler interface {
 	// Kernel finds what a loaded module's kernel was built from; the error says why it can't be
 	// compiled again.
 	Kernel(module, kernel string) (*Kernel, error)
-	// Compile makes a candidate. With plain, the guards of specialised copies never hold: what
-	// runs is the plain copy, as compiled beside the others.
-	Compile(ctx context.Context, k *Kernel, r recipe.Recipe, plain bool) (*Candidate, error)
+	// Compile makes a candidate.
+	Compile(ctx context.Context, k *Kernel, r recipe.Recipe) (*Candidate, error)
 }
 
 // A Counter is a Compiler that can make nvcc's own build with counters in it.

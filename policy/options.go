@@ -22,7 +22,6 @@ type Options struct {
 	Within Bound // error allowed; zero: the same bits
 	// a judge looks at the program's output afterwards: any finite error is allowed before
 	Judged bool
-	Slots  bool // approximation by %warpid may be tried: results differ from run to run
 	// the source's hints for speed (hints.go) are kept, whatever is faster
 	Keep bool
 
@@ -80,13 +79,10 @@ func (o *Options) Validate(known []string) error {
 		}
 		switch {
 		case slices.Contains(o.Without, name):
-			return fmt.Errorf("--levers and --without contradict each other: both name %s", name)
+			return fmt.Errorf("--levers names both %[1]s and -%[1]s", name)
 		case o.Exact != rewrite.Approximate && slices.ContainsFunc(rewrite.Levers(), approximate):
-			return fmt.Errorf("the lever %s gives other results: it needs --approximate", name)
+			return fmt.Errorf("the lever %s gives other results: it needs --exact=approximate", name)
 		}
-	}
-	if o.Slots && o.Exact != rewrite.Approximate {
-		return errors.New("--warpid goes with --approximate")
 	}
 	if o.Jobs < 1 {
 		return fmt.Errorf("--jobs %d: at least one candidate has to be compiled at a time", o.Jobs)
@@ -105,7 +101,7 @@ func (o *Options) Leave() string {
 	if o.Within == (Bound{}) && !o.Judged {
 		return ""
 	}
-	return fmt.Sprintf("%s within %s, judged %v, slots %v\n", o.Exact, o.Within, o.Judged, o.Slots)
+	return fmt.Sprintf("%s within %s, judged %v\n", o.Exact, o.Within, o.Judged)
 }
 
 // Allows tells whether a lever may be used at all.

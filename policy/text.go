@@ -46,9 +46,3 @@ func Shown(s string) string {
 		return c
 	}, s)
 }
-
-// Markdown keeps Markdown from reading more into a text than its letters.
-func Markdown(s string) string {
-	return strings.NewReplacer("\\", `\\`, "&", "&amp;", "|", `\|`, "<", "&lt;", ">", "&gt;", "*", `\*`,
-		"_", `\_`, "`", "\\`", "[", `\[`, "\n", " ", "\r", " ").Replace(s)
-}

@@ -43,7 +43,6 @@ type Trial struct {
 
 	// From fresh samples; nil: not compared.
 	Confirmed *Compared
-	Plain     *Compared // of the plain copy, under a guard that never holds
 }
 
 // Compared is the outcome of a comparison on fresh samples.

@@ -115,7 +115,7 @@ func (k *Kernel) Confined(r recipe.Recipe, l *profile.Launch) (recipe.Recipe, er
 		return r, errors.New(k.NoSecond)
 	case k.NoSpec != "":
 		return r, errors.New(k.NoSpec)
-	case len(entries) > 1 || !r.HasSecond() && r.HasCopy():
+	case len(entries) > 1:
 		return r, errors.New("it has several copies")
 	}
 	for _, v := range k.Values {
@@ -145,7 +145,7 @@ func (k *Kernel) Confined(r recipe.Recipe, l *profile.Launch) (recipe.Recipe, er
 	if g = g.And(host); !g.Holds(have) {
 		return r, errors.New("it is for other launches")
 	}
-	out := r.Without(recipe.Second).With(g.Term(recipe.Second))
+	out := r.Without(recipe.Second).With(g.Term())
 	return out, rewrite.Check(out)
 }
 
@@ -196,7 +196,7 @@ func LookUp(values []Value) func(key string) (string, bool) {
 // Broken tells whether a recipe's guards ask for values that not all launches of this configuration
 // have so far.
 func (k *Kernel) Broken(r recipe.Recipe, l *profile.Launch) bool {
-	return r.HasCopy() && !fulfilled(r, l, Values(k, l))
+	return r.HasSecond() && !fulfilled(r, l, Values(k, l))
 }
 
 // Held tells whether a launch itself fulfils one of a recipe's guards.

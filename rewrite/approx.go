@@ -5,10 +5,12 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"gnvcc/rewrite/pass"
 	"gnvcc/rewrite/ptx"
+	"gnvcc/rewrite/ptx/ir"
 	"gnvcc/rewrite/recipe"
 )
 
@@ -50,8 +52,6 @@ import (
 // A degree behind a colon limits it to a part of the warps, for a part of the error (Li's lambda):
 //
 //	approx=all:warps<4     the first 4 warps of each block, by the linear thread index / 32 as in bypass: the same in every run
-//	approx=all:sm<16       the warps in the first 16 slots of a multiprocessor, by %warpid, read once. Which warps these are is another matter in
-//	                       every run, and so are the results: errors must be looked at over several runs. A finer choice than warps<.
 //
 // For a degree the body stands twice in the kernel, approximate and as it was, and each warp takes
 // one of them at entry:
@@ -181,16 +181,12 @@ const (
 
 // A Degree says which warps of a kernel approximate; the zero Degree: all.
 type Degree struct {
-	SM    bool // by the slot in the multiprocessor, else by the index in the block
-	Warps int  // those below
+	Warps int // those whose index in the block is below
 }
 
 func (d Degree) String() string {
-	switch {
-	case d == Degree{}:
+	if d == (Degree{}) {
 		return ""
-	case d.SM:
-		return fmt.Sprintf(":sm<%d", d.Warps)
 	}
 	return fmt.Sprintf(":warps<%d", d.Warps)
 }
@@ -202,15 +198,10 @@ func CutDegree(value string) (list string, d Degree, err error) {
 		return list, d, nil
 	}
 	kind, count, _ := strings.Cut(text, "<")
-	most := 32
-	switch kind {
-	case "warps":
-	case "sm":
-		d.SM, most = true, 64
-	default:
-		return "", d, fmt.Errorf("%q is no degree: it is warps<N or sm<N", text)
+	if kind != "warps" {
+		return "", d, fmt.Errorf("%q is no degree: it is warps<N", text)
 	}
-	if d.Warps, err = recipe.Number(count, 1, most); err != nil {
+	if d.Warps, err = recipe.Number(count, 1, 32); err != nil {
 		return "", d, err
 	}
 	return list, d, nil
@@ -244,11 +235,7 @@ func WithDegree(r recipe.Recipe, d Degree) recipe.Recipe {
 // predicate computes whether a warp is one of those that approximate.
 func (d Degree) predicate() []string {
 	out := pass.Fill(".reg .pred Pp;\n.reg .b32 P<5>;", "P", approxPrefix)
-	if d.SM {
-		out = append(out, "mov.u32 "+approxPrefix+"0, %warpid;")
-	} else {
-		out = append(out, pass.WarpIndex(approxPrefix)...)
-	}
+	out = append(out, pass.WarpIndex(approxPrefix)...)
 	return append(out, fmt.Sprintf("setp.lt.u32 %sp, %s0, %d;", approxPrefix, approxPrefix, d.Warps))
 }
 
@@ -320,137 +307,68 @@ func SFU(f *ptx.Func) map[string]int {
 }
 
 // inaccurates lists the instructions in the order of the text; a pair stands where its rcp does.
-func inaccurates(f *ptx.Func) ([]inaccurate, error) {
-	some := false
-	for i := range f.Stmts {
-		if _, _, some = accurate(f, i); some {
-			break
-		}
-	}
-	if !some {
-		return nil, nil
-	}
-	blocks, err := f.Blocks()
+func inaccurates(f *ptx.Func) (out []inaccurate, err error) {
+	w, err := ir.Of(f)
 	if err != nil {
 		return nil, err
 	}
-	var out []inaccurate
 	roots := map[int]bool{}
-	var uses map[string][2]int // of a register: reads, writes
-	for _, b := range blocks {
-		for i := b.First; i < b.Last; i++ {
-			name, double, ok := accurate(f, i)
-			if !ok {
-				continue
-			}
+	for i := range f.Stmts {
+		if name, double, ok := accurate(w.Inst(i)); ok {
 			s := inaccurate{function: name, double: double, stmt: i, root: -1}
-			if name == "rcp" && !f.Stmts[i].Guarded {
-				if uses == nil {
-					uses = usesOf(f)
-				}
-				if root := rootOf(f, b.First, i, double, uses); root >= 0 {
+			if name == "rcp" {
+				if root := rootOf(w, i, double); root >= 0 {
 					s.function, s.root, roots[root] = "rsqrt", root, true
 				}
 			}
 			out = append(out, s)
 		}
 	}
-	kept := out[:0]
-	for _, s := range out {
-		if !roots[s.stmt] {
-			kept = append(kept, s)
-		}
-	}
-	return kept, nil
+	return slices.DeleteFunc(out, func(s inaccurate) bool { return roots[s.stmt] }), nil
 }
 
-// accurate tells whether a statement is a division, root or reciprocal that is not approximate.
-func accurate(f *ptx.Func, i int) (name string, double, ok bool) {
-	if f.Stmts[i].Kind != ptx.Inst {
+// accurate reports whether an instruction is a division, root or reciprocal that is not
+// approximate.
+func accurate(x *ir.Inst) (name string, double, ok bool) {
+	operands := map[string]int{"div": 3, "rcp": 2, "sqrt": 2}[x.Op]
+	if operands == 0 || len(x.Words) < 2 || len(x.Args) != operands {
 		return "", false, false
 	}
-	op := f.Opcode(i)
-	if !bytes.HasPrefix(op, []byte("div.")) && !bytes.HasPrefix(op, []byte("rcp.")) &&
-		!bytes.HasPrefix(op, []byte("sqrt.")) {
-		return "", false, false
-	}
-	words := strings.Split(string(op), ".")
-	if len(words) < 3 {
-		return "", false, false
-	}
-	rounded := false
-	for _, w := range words[1 : len(words)-1] {
-		switch {
-		case ptx.NamesRounding([]byte(words[0] + "." + w)):
+	rounded, last := false, len(x.Words)-1
+	for _, w := range x.Words[:last] {
+		switch w {
+		case "rn", "rz", "rm", "rp":
 			rounded = true
-		case w == "full":
-			rounded = words[0] == "div"
-		case w != "ftz":
+		case "full":
+			rounded = x.Op == "div"
+		case "ftz":
+		default:
 			return "", false, false
 		}
 	}
-	kind := words[len(words)-1]
-	var room [4]ptx.Span
-	operands := 2
-	if words[0] == "div" {
-		operands = 3
-	}
-	if !rounded || kind != "f32" && kind != "f64" || len(f.Operands(i, room[:0])) != operands {
-		return "", false, false
-	}
-	return words[0], kind == "f64", true
-}
-
-// usesOf counts the reads and writes of each name.
-func usesOf(f *ptx.Func) map[string][2]int {
-	out := map[string][2]int{}
-	for i := range f.Stmts {
-		f.Effects(i, func(reg ptx.Span, read, write bool) {
-			n := out[string(f.Bytes(reg))]
-			if read {
-				n[0]++
-			}
-			if write {
-				n[1]++
-			}
-			out[string(f.Bytes(reg))] = n
-		})
-	}
-	return out
+	kind := x.Words[last]
+	return x.Op, kind == "f64", rounded && (kind == "f32" || kind == "f64")
 }
 
 // rootOf finds the sqrt of the same block whose only reader is the rcp at i, with its operand
 // unchanged in between; -1 if there is none.
-func rootOf(f *ptx.Func, first, i int, double bool, uses map[string][2]int) int {
-	var room [4]ptx.Span
-	root := string(f.Bytes(f.Operands(i, room[:0])[1]))
-	if uses[root] != [2]int{1, 1} {
+func rootOf(w *ir.Func, i int, double bool) int {
+	r := w.Inst(i).Args[1].Reg
+	j := w.Sole(r)
+	if w.Stmts[i].Guarded || j < 0 || j > i || w.Block(j) != w.Block(i) || w.Count(r) != 2 {
 		return -1
 	}
-	for j := i - 1; j >= first; j-- {
-		if f.Stmts[j].Kind == ptx.Open || f.Stmts[j].Kind == ptx.Close {
-			return -1 // another scope may have other registers of these names
-		}
-		name, d, ok := accurate(f, j)
-		ops := f.Operands(j, room[:0])
-		if !ok || name != "sqrt" || string(f.Bytes(ops[0])) != root {
-			continue
-		}
-		if d != double || f.Stmts[j].Guarded {
+	name, d, ok := accurate(w.Inst(j))
+	of := w.Inst(j).Args
+	if !ok || name != "sqrt" || d != double || of[0].Reg != r {
+		return -1
+	}
+	for n := j; n < i; n++ {
+		if k := w.Stmts[n].Kind; k == ptx.Open || k == ptx.Close || of[1].Reg != ir.None && w.Writes(n, of[1].Reg) {
 			return -1
 		}
-		of, kept := string(f.Bytes(ops[1])), true
-		for n := j; n < i; n++ {
-			f.Effects(n, func(reg ptx.Span, _, write bool) {
-				kept = kept && !(write && string(f.Bytes(reg)) == of)
-			})
-		}
-		if kept {
-			return j
-		}
-		return -1
 	}
-	return -1
+	return j
 }
 
 // An approximation is the work on one kernel.

@@ -57,7 +57,7 @@ func TestApproxReachesTheUnits(t *testing.T) {
 					}
 				}
 			}
-			for _, r := range []string{"approx=all,all.f64+1:sm<32"} {
+			for _, r := range []string{"approx=all,all.f64+1:warps<32"} {
 				for name, code := range sass(r) {
 					if !call.MatchString(code) || !regexp.MustCompile(mufu[name]).MatchString(code) {
 						t.Errorf("%s, %s has not both forms:\n%s", r, name, code)
@@ -90,7 +90,7 @@ func TestSFU(t *testing.T) {
 // TestDegrees: degrees are read, printed and put into recipes as a whole.
 func TestDegrees(t *testing.T) {
 	r := mustRecipe(t, "approx=all,all.f64 fastmath=sin,cos maxnreg=40")
-	for _, d := range []Degree{{}, {Warps: 3}, {SM: true, Warps: 48}} {
+	for _, d := range []Degree{{}, {Warps: 3}, {Warps: 30}} {
 		with := WithDegree(r, d)
 		if got := DegreeOf(with); got != d {
 			t.Errorf("%s: degree %+v", with, got)

@@ -3,7 +3,6 @@
 //
 //	go run ./accept -gnvcc bin/gnvcc -nvcc /usr/local/cuda/bin/nvcc -program NPB -out npb.jsonl -dir NPB-GPU/CUDA/SP sp.cu -flag -O3
 //	go run ./accept -table npb.jsonl
-//	go run ./accept -table after.jsonl -before before.jsonl
 //
 // Each argument is a source file, which is compiled by gnvcc, with -c and -flag's, into a store of
 // this run's own. Of each kernel that has a loop or more than 200 instructions some recipes of each

@@ -182,9 +182,6 @@ func (q question) values() []string {
 	}) {
 		out = append(out, block)
 	}
-	for _, text := range out[:len(out):len(out)] { // where there is no second entry, inside the kernel
-		out = append(out, "guard"+strings.TrimPrefix(text, "spec"))
-	}
 	return out
 }
 

@@ -48,12 +48,11 @@ func start(ctx context.Context, args []string) error {
 	set.StringVar(&r.out, "out", "", "file for the raw results, which are appended")
 	limit := set.Int("limit", 120, "seconds for one recipe")
 	shown := set.String("table", "", "print the table of a file of raw results, and compile nothing")
-	before := set.String("before", "", "with -table: an earlier one of the same kernels")
 	if err := set.Parse(args); err != nil {
 		return err
 	}
 	if *shown != "" {
-		return print(*shown, *before)
+		return print(*shown)
 	}
 	if r.jobs < 1 || set.NArg() == 0 || *limit < 1 {
 		return errors.New("usage: accept [-program NAME] [-dir FOLDER] [-flag FLAG] [-out FILE] FILE.cu [FILE.cu ...]")
@@ -131,22 +130,15 @@ func (r *run) all(ctx context.Context, files []string) error {
 			r.mu.Unlock()
 		}
 	})
-	fmt.Print(table(rows, nil))
+	fmt.Print(table(rows))
 	return ctx.Err()
 }
 
-// print prints the table of raw results, beside an earlier one's where there is one.
-func print(path, before string) error {
+// print prints the table of raw results.
+func print(path string) error {
 	rows, err := lab.ReadLines(path, Row.key)
-	if err != nil {
-		return err
+	if err == nil {
+		fmt.Print(table(rows))
 	}
-	var old []Row
-	if before != "" {
-		if old, err = lab.ReadLines(before, Row.key); err != nil {
-			return err
-		}
-	}
-	fmt.Print(table(rows, old))
-	return nil
+	return err
 }

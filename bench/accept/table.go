@@ -117,15 +117,9 @@ func one(is bool) int {
 	return 0
 }
 
-// table is that of all rows; before are earlier answers, whose counts stand in front, of the same
-// kernels.
-func table(rows, before []Row) string {
-	asked := map[string]bool{}
-	for _, r := range rows {
-		asked[r.kernel()] = true
-	}
-	before = slices.DeleteFunc(slices.Clone(before), func(r Row) bool { return !asked[r.kernel()] })
-	now, was := counts(rows), counts(before)
+// table counts what kernels take, by program and lever, and why they refuse the rest.
+func table(rows []Row) string {
+	now := counts(rows)
 	var b strings.Builder
 	levers := slices.Clone(usual)
 	for lever := range counts(rows)["all"].levers() {
@@ -143,13 +137,9 @@ func table(rows, before []Row) string {
 	for _, program := range slices.SortedFunc(maps.Keys(now), func(a, b string) int {
 		return cmp.Or(one(a == "all")-one(b == "all"), cmp.Compare(a, b))
 	}) {
-		n, w := now[program], was[program]
+		n := now[program]
 		part := func(of func(*count) int, all func(*count) int) string {
-			text := fmt.Sprintf("%d/%d", of(n), all(n))
-			if w != nil {
-				text = fmt.Sprintf("%d>", of(w)) + text
-			}
-			return text
+			return fmt.Sprintf("%d/%d", of(n), all(n))
 		}
 		kernels := func(c *count) int { return c.kernels }
 		fmt.Fprintf(&b, "%-14s %8d %10s %10s %10s %10s |", program, n.kernels,

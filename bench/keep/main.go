@@ -11,6 +11,7 @@ import (
 	"runtime/debug"
 	"time"
 
+	"gnvcc/bench/keep/harm"
 	"gnvcc/bench/lab"
 	"gnvcc/driver"
 	"gnvcc/driver/stage"
@@ -18,7 +19,12 @@ import (
 
 func main() {
 	become()
-	lab.Main("keep", run)
+	lab.Main("keep", func(ctx context.Context, args []string) error {
+		if len(args) > 0 && args[0] == "harm" {
+			return harm.Run(ctx, args[1:])
+		}
+		return run(ctx, args)
+	})
 }
 
 // become makes this program gnvcc where it is called by that name, or by nvcc as a stage.

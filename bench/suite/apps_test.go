@@ -100,8 +100,7 @@ func TestApplications(t *testing.T) {
 	args = append(args[:len(args)-1], "-folder", "%", "-figures", "figures", "-compiler", "NVCC",
 		"-programs", filepath.Join(apps, "order.txt"), "-skip",
 		"miniBUDE,npb-mg,madgraph,npb-sp,AutoDock,npb-bt,npb-ft,GPUMD,ggml",
-		"-set", "APPLICATIONS="+sources, "-set", "LINKS="+links, "-set", "CUDA="+filepath.Join(dir, "toolkit"),
-		"-claim", filepath.Join(dir, "claims"), apps)
+		"-set", "APPLICATIONS="+sources, "-set", "LINKS="+links, "-set", "CUDA="+filepath.Join(dir, "toolkit"), apps)
 	if err := run(context.Background(), args); err != nil {
 		t.Fatal(err)
 	}

@@ -6,8 +6,8 @@
 // Each program is a folder with a Makefile that builds it and has a target that runs it. For every
 // program: build with nvcc; build with gnvcc (a store of its own); run once under `gnvcc tune`;
 // `gnvcc apply` and make; then run both builds in turn under the clock and compare what they print.
-// Builds of all programs go first, in parallel; what uses the GPU goes one by one. Everything
-// happens in copies under -work.
+// What uses the GPU goes one by one; builds, with the least priority, meanwhile. Everything happens
+// in copies under -work.
 //
 // What gnvcc tune builds once in a store (its agent) is built beforehand, and in no time below.
 //
@@ -22,17 +22,16 @@
 //
 // Each line keeps what was tried of every lever on every configuration, so that the table can tell
 // what a lever brought with the others and alone: -levers prints a line a lever. A second run
-// without a lever is -tune "--without NAME".
+// without a lever is -tune "--levers=-NAME".
 //
 // With -figures, a make target prints the figures that the program's users look at (and fails where
 // its own check did): both builds are then run in turn without the clock, too. bench/apps has
 // applications for it.
 //
-// Several suites may share GPUs: those of one GPU with one -gpu-lock, all with the same -claim,
-// -work and -results. Each takes the next program of the list that nobody has, builds a few ahead
-// with the least priority, and uses the GPU when no other does; what it waits for it is no part of
-// any time or limit but -budget. Times of builds are then of no use. -each 2 runs two on each GPU of
-// the machine in this way.
+// Several suites may share GPUs, all with the same -work and -results, those of one GPU with one
+// -gpu: -each 2 runs two on each GPU of the machine. Each takes the next program of the list that
+// nobody has, builds a few ahead with the least priority, and uses the GPU when no other does; what
+// it waits for it is no part of any time or limit but -budget. Times of builds are then of no use.
 //
 // With -again, a later call with the same -work runs the builds with other arguments (-other).
 //

@@ -39,8 +39,7 @@ func (s *suite) everyGPU(ctx context.Context, each int, args []string) error {
 		gpu := gpus[i%len(gpus)]
 		last := len(args) - 1 // the folder; of a flag that is given twice the second counts
 		argv := append([]string{self}, args[:last]...)
-		argv = append(argv, "-each", "0", "-work", s.work, "-claim", filepath.Join(s.work, "claims"),
-			"-gpu-lock", filepath.Join(s.work, "gpu"+gpu), args[last])
+		argv = append(argv, "-each", "0", "-work", s.work, "-gpu", gpu, args[last])
 		if first := i % len(gpus) * cores; len(gpus) > 1 && first+cores <= runtime.NumCPU() {
 			argv = append([]string{"taskset", "-c", fmt.Sprintf("%d-%d", first, first+cores-1)}, argv...)
 		}

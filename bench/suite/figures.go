@@ -17,7 +17,7 @@ import (
 // figures prints what is known of them: nothing of those that no result has.
 func figures(results []Result, threshold time.Duration) string {
 	return slowed(results) + capturing(results) + deciding(results) + replaying(results) +
-		replays(results, threshold) + keeping(results, threshold) + refusing(results) + varying(results)
+		replays(results, threshold) + keeping(results, threshold) + varying(results)
 }
 
 // slowed compares the user's run under tune with those without, captures aside. How far two runs
@@ -234,31 +234,6 @@ func byWeight(m map[string]float64) []string {
 	keys := slices.Sorted(maps.Keys(m))
 	sort.SliceStable(keys, func(i, j int) bool { return m[keys[i]] > m[keys[j]] })
 	return keys
-}
-
-// refusing counts the candidates that could not be made, by reason.
-func refusing(results []Result) string {
-	count, programs := map[string]float64{}, map[string]int{}
-	var all int
-	for _, r := range results {
-		for why, n := range r.Refusals {
-			all += n
-			count[why] += float64(n)
-			programs[why]++
-		}
-	}
-	if all == 0 {
-		return ""
-	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "  %d candidates were refused before they were run:\n", all)
-	for i, why := range byWeight(count) {
-		if i == 12 {
-			break
-		}
-		fmt.Fprintf(&b, "    %3.0f in %d programs: %s\n", count[why], programs[why], clipTo(why, 110))
-	}
-	return b.String()
 }
 
 // varying is about programs that were given other arguments than those that they were tuned with.

@@ -57,11 +57,9 @@ func (j *job) do(ctx context.Context, what string, s lab.Step,
 	return s.Logged(ctx, filepath.Join(j.s.work, "logs"), j.name, what, limit)
 }
 
-// aside is a step that leaves the processors to whatever uses the GPU, where several suites do.
+// aside is a step that leaves the processors to whatever uses the GPU.
 func (j *job) aside(s lab.Step) lab.Step {
-	if j.s.gpuLock != "" {
-		s.Argv = append([]string{"nice", "-n", "19"}, s.Argv...)
-	}
+	s.Argv = append([]string{"nice", "-n", "19"}, s.Argv...)
 	return s
 }
 
@@ -91,7 +89,7 @@ func (j *job) build(ctx context.Context) error {
 	// (its agent, its replayer: some seconds of the host compiler's), a user has from the first
 	// program on. There is nothing to replay: it fails, and that is all right.
 	first := j.make("after")
-	first.Argv = []string{j.s.gnvcc, "replay"}
+	first.Argv = []string{j.s.gnvcc, "tune"}
 	_, _ = j.do(ctx, "first replay", j.aside(first), j.s.limits.build)
 	return nil
 }
@@ -123,15 +121,9 @@ func (j *job) tune(ctx context.Context) error {
 }
 
 func (j *job) apply(ctx context.Context) error {
-	var steps []lab.Step
-	if j.s.rebuild == "apply" {
-		apply := j.make("after")
-		apply.Argv = []string{j.s.gnvcc, "apply"}
-		steps = []lab.Step{apply, j.make("after")}
-	} else {
-		steps = []lab.Step{j.make("after", "clean"), j.make("after")}
-	}
-	for i, s := range steps {
+	apply := j.make("after")
+	apply.Argv = []string{j.s.gnvcc, "apply", "--all"}
+	for i, s := range []lab.Step{apply, j.make("after")} {
 		r, err := j.do(ctx, fmt.Sprintf("rebuild %d", i+1), j.aside(s), j.s.limits.build)
 		if err != nil {
 			return err

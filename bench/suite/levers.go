@@ -221,7 +221,7 @@ func sumOf(results []Result, lever string) sum {
 			if !t.uses(lever) {
 				return t.Ratio
 			}
-			// what seemed faster than what was kept did not hold for all launches, or was not proved
+			// what seemed faster than what was kept did not hold for all launches
 			return max(t.Ratio, kept(t.lever(lever).Without))
 		}))
 		s.alone += math.Log(r.becomes(func(t Tuned) float64 { return kept(t.lever(lever).Alone) }))

@@ -21,7 +21,7 @@ func main() { lab.Main("suite", run) }
 
 // asked is what the command line says beside the suite's own fields.
 type asked struct {
-	compiler, tune, programs, folder, skip, work, other, clock, commit, expect string
+	compiler, tune, programs, folder, skip, work, other, clock, commit, expect, gpu string
 
 	variables               lab.List
 	table, kernels, byLever bool
@@ -41,8 +41,6 @@ func flags(s *suite, a *asked) *flag.FlagSet {
 	set.StringVar(&s.figures, "figures", "",
 		"make target that prints the own figures of the run before it, NAME VALUE UNIT more|less")
 	set.StringVar(&a.tune, "tune", "", "further arguments of gnvcc tune, separated by spaces")
-	set.StringVar(&s.rebuild, "rebuild", "apply",
-		"how the tuned program is built: apply (gnvcc apply, make) or clean (make clean, make)")
 	set.StringVar(&a.programs, "programs", "",
 		"file with the programs' names, one a line; else every folder with a Makefile")
 	set.StringVar(&a.folder, "folder", "%", "folder of a program, % standing for its name")
@@ -70,13 +68,10 @@ func flags(s *suite, a *asked) *flag.FlagSet {
 	set.DurationVar(&s.threshold, "threshold", 20*time.Microsecond,
 		"programs count in the mean that have a kernel at least so long")
 	set.IntVar(&a.each, "each", 0,
-		"run so many suites on each GPU of this machine, with -claim and -gpu-lock in the folder -work")
-	set.StringVar(&s.gpuLock, "gpu-lock", "",
-		"file: what uses the GPU goes under its lock, and builds with the least priority beside it, so that several suites can share a GPU")
-	set.StringVar(&s.claims, "claim", "",
-		"folder: take programs one by one, none that another suite with this folder and these -results has")
+		"run so many suites on each GPU of this machine, all with this -work and these -results")
+	set.StringVar(&a.gpu, "gpu", "", "suites that share a GPU and -work call it by the same name")
 	set.IntVar(&s.ahead, "ahead", 3,
-		"with -claim: programs to build beside the one on the GPU, which others can't take then")
+		"programs to build while one is on the GPU, which other suites can't take then")
 	set.StringVar(&a.expect, "expect", "",
 		"earlier results: no program is begun for which less time is left than its tuning took then")
 	set.StringVar(&a.clock, "clock", "", "the clock's library, where it is not to be built")
@@ -111,15 +106,14 @@ func run(ctx context.Context, args []string) error {
 	if s.expected, err = briefs(a.expect); err != nil {
 		return err
 	}
-	for _, folder := range []string{s.claims, filepath.Dir(s.gpuLock)} {
-		if err := os.MkdirAll(folder, 0o755); folder != "" && err != nil {
-			return err
-		}
-	}
 	var remove func()
 	s.work, remove, err = lab.Work(a.work, "suite", s.gnvcc)
 	defer remove()
 	if err != nil {
+		return err
+	}
+	s.claims, s.gpuLock = filepath.Join(s.work, "claims"), filepath.Join(s.work, "gpu"+a.gpu)
+	if err := os.MkdirAll(s.claims, 0o755); err != nil {
 		return err
 	}
 	if a.each > 0 {
@@ -170,8 +164,6 @@ func (s *suite) check(folders int, work, other, folder string) error {
 		return fmt.Errorf("-j %d: at least 1", s.parallel)
 	case s.ahead < 1:
 		return fmt.Errorf("-ahead %d: at least 1", s.ahead)
-	case s.rebuild != "apply" && s.rebuild != "clean":
-		return fmt.Errorf("-rebuild %q: apply or clean", s.rebuild)
 	case s.onlyAgain != (other != "") || s.onlyAgain && work == "":
 		return fmt.Errorf("-again goes with -work and -other, and -other with -again")
 	case !strings.Contains(folder, "%"):

@@ -13,7 +13,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 )
 
@@ -78,34 +77,6 @@ func (r *Result) observed(path string) error {
 	}
 	return lines.Err()
 }
-
-// refused counts a candidate that could not be made, by the reason without what is the kernel's
-// own.
-func (r *Result) refused(why string) {
-	why, ok := strings.CutPrefix(why, "it does not compile: ")
-	if !ok {
-		return
-	}
-	why = variable.ReplaceAllString(why, "")
-	name := ""
-	if m := value.FindStringSubmatch(why); m != nil { // which value of a lever it was matters little
-		name, why = m[1]+": ", why[len(m[0]):]
-	}
-	for _, end := range []string{": ", "; "} {
-		why, _, _ = strings.Cut(why, end)
-	}
-	if r.Refusals == nil {
-		r.Refusals = map[string]int{}
-	}
-	r.Refusals[name+strings.TrimSpace(why)]++
-}
-
-var (
-	// What differs between two refusals for the same reason: instructions with their operands,
-	// quotations, mangled names.
-	variable = regexp.MustCompile(` ?\([^()]*%[^()]*\)| ?"[^"]*"| ?_Z\w+`)
-	value    = regexp.MustCompile(`^([a-z]+)(?:@\S+)?=\S+: `)
-)
 
 // Other is the program with other arguments than those that it was tuned with.
 type Other struct {

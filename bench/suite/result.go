@@ -31,7 +31,6 @@ type Result struct {
 	Searches []Search          `json:",omitempty"`
 	Tuned    []Tuned           `json:",omitempty"`
 	Observed *Observed         `json:",omitempty"`
-	Refusals map[string]int    `json:",omitempty"` // candidates that could not be made, by reason
 	Claims   []Claim           `json:",omitempty"`
 	Other    *Other            `json:",omitempty"` // with -again -other
 	Figures  []Figure          `json:",omitempty"` // with -figures
@@ -83,7 +82,6 @@ func (r *Result) count(dir string) error {
 			if t.Build != (cache.Build{}) {
 				r.Built++
 			}
-			r.refused(t.Refused)
 		}
 		if d.Recipe != "" {
 			r.Adopted++

@@ -1,7 +1,3 @@
-// Several suites beside each other: a GPU that they use in turn (-gpu-lock), and programs that they
-// take one by one (-claim). Locks are the kernel's (flock), so that a suite that is killed holds
-// none.
-
 package main
 
 import (
@@ -15,6 +11,9 @@ import (
 
 	"gnvcc/bench/lab"
 )
+
+// Several suites with one folder -work: a GPU that they use in turn, and programs that they take
+// one by one. Locks are the kernel's (flock), so that a suite that is killed holds none.
 
 // How often a suite looks whether the GPU is free.
 const lookEvery = 20 * time.Millisecond
@@ -39,9 +38,6 @@ func lock(path string) (*os.File, error) {
 // alone does something with the GPU to itself. Waiting for it is no part of what is done: limits
 // and times begin when it is had.
 func (j *job) alone(ctx context.Context, do func() error) error {
-	if j.s.gpuLock == "" {
-		return do()
-	}
 	start := time.Now()
 	for {
 		f, err := lock(j.s.gpuLock)
@@ -124,10 +120,6 @@ func (q *queue) next(left time.Duration) (*job, error) {
 			continue
 		}
 		j := q.s.newJob(name)
-		if q.s.claims == "" {
-			q.had[name] = true
-			return j, nil
-		}
 		var err error
 		if j.claim, err = lock(filepath.Join(q.s.claims, name)); err != nil {
 			return nil, err

@@ -35,8 +35,7 @@ sleep 0.05; rmdir `+dir+"/gpu\n"+string(text))
 	}
 	write(t, nvcc, strings.Replace(string(text), "\n", "\n[ $# -gt 1 ] && nice >> "+dir+"/builds\n", 1))
 	write(t, filepath.Join(dir, "names"), names)
-	args = append(append(args[:len(args)-1:len(args)-1], "-programs", filepath.Join(dir, "names"),
-		"-claim", filepath.Join(dir, "claims"), "-gpu-lock", filepath.Join(dir, "lock")), more...)
+	args = append(append(args[:len(args)-1:len(args)-1], "-programs", filepath.Join(dir, "names")), more...)
 	return dir, append(args, source)
 }
 
@@ -123,10 +122,10 @@ func priorities(t *testing.T) (own, builds string) {
 // What another suite has is left to it; when it has died without a result, it is taken.
 func TestClaimed(t *testing.T) {
 	dir, args := shared(t, "better\nsame\n")
-	if err := os.MkdirAll(filepath.Join(dir, "claims"), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Join(dir, "work/claims"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	held, err := lock(filepath.Join(dir, "claims/better"))
+	held, err := lock(filepath.Join(dir, "work/claims/better"))
 	if err != nil || held == nil {
 		t.Fatal(held, err)
 	}
@@ -141,7 +140,7 @@ func TestClaimed(t *testing.T) {
 		}
 	}
 	start := time.Now()
-	want(1, "-budget", "15s") // its pair waits for the other suite, until the time is up
+	want(1, "-budget", "15s")
 	if d := time.Since(start); d > 20*time.Second {
 		t.Errorf("it took %v", d)
 	}

@@ -1,6 +1,3 @@
-// The order of things: all builds in parallel, then the GPU one by one, while finished tunings are
-// rebuilt beside it. With -claim, programs are built while others are tuned, a few ahead.
-
 package main
 
 import (
@@ -18,7 +15,6 @@ type suite struct {
 	target         string
 	figures        string // the make target that prints an application's own figures; "": none
 	tuneFlags      []string
-	rebuild        string
 	source, folder string
 	names          []string
 	work, results  string
@@ -27,8 +23,8 @@ type suite struct {
 	alone          int // runs of nvcc's build beside the one under tune
 	retry          bool
 	onlyAgain      bool
-	gpuLock        string            // file whose lock is the right to use the GPU; "": it is ours
-	claims         string            // folder with a lock for each program; "": they are ours
+	gpuLock        string            // file whose lock is the right to use the GPU
+	claims         string            // folder with a lock for each program
 	ahead          int               // programs that are being built beside the one on the GPU
 	expected       map[string]brief  // what earlier results say
 	others         map[string]string // commands with other arguments
@@ -82,7 +78,7 @@ func (s *suite) run(ctx context.Context) error {
 		}
 	}
 
-	// 1. Build twice. 2. The GPU, one by one: tune, and clock what has been rebuilt meanwhile.
+	// Programs are built while others use the GPU: to be tuned, and clocked once they are built again.
 	t := tuning{s: s, keep: keep, lastTune: lastTune, slots: make(chan struct{}, s.parallel),
 		ready: make(chan *job, len(s.names))}
 	if err := t.all(ctx, todo); err != nil {

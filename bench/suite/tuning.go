@@ -114,11 +114,7 @@ func (t *tuning) build(ctx context.Context, todo *queue) (built chan *job, wait 
 	go func() {
 		defer close(ended)
 		defer close(built)
-		if t.s.claims == "" {
-			failed = t.buildFirst(ctx, todo, built)
-		} else {
-			failed = t.buildAhead(ctx, todo, built)
-		}
+		failed = t.buildAhead(ctx, todo, built)
 	}()
 	return built, func() error {
 		for j := range built {
@@ -127,42 +123,6 @@ func (t *tuning) build(ctx context.Context, todo *queue) (built chan *job, wait 
 		<-ended
 		return failed
 	}
-}
-
-// buildFirst builds everything before it hands anything out: no build is beside a tuning.
-func (t *tuning) buildFirst(ctx context.Context, todo *queue, built chan<- *job) error {
-	start := time.Now()
-	var jobs []*job
-	var each sync.WaitGroup
-	for {
-		j, err := todo.next(time.Until(t.lastTune))
-		if err != nil {
-			each.Wait()
-			return err
-		}
-		if j == nil {
-			break
-		}
-		jobs = append(jobs, j)
-		each.Add(1)
-		go func() {
-			defer each.Done()
-			t.buildOne(ctx, j)
-		}()
-	}
-	each.Wait()
-	good := 0
-	for _, j := range jobs {
-		if j.err == nil {
-			good++
-		}
-	}
-	t.s.say("built %d of %d programs with nvcc and with gnvcc in %.0f s", good, len(jobs),
-		time.Since(start).Seconds())
-	for _, j := range jobs {
-		built <- j
-	}
-	return nil
 }
 
 // buildAhead builds a few programs more than the one that the GPU has, and hands them out as they

@@ -5,8 +5,5 @@
 //	watch -gnvcc bin/gnvcc -nvcc NVCC -out rate.json -judge 40   judgements by one judge --serve
 //
 // The first edits a constant of one kernel again and again: seconds from saving the file to the
-// decision in the store, and candidates measured for kernels that were not edited (0). Then it
-// checks what only a real GPU shows: that the user's own build has the recipes and the bits of
-// nvcc's, that a kernel which faults is left alone, that watch rests while another process uses the
-// GPU, and that a kernel with a new name is captured by the next run.
+// decision in the store, and candidates measured for kernels that were not edited (0).
 package main

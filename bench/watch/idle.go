@@ -38,7 +38,7 @@ func (b *bench) idle(p *project, files int) error {
 		"#include \"all.h\"\n#include \"scale.h\"\n"); err != nil {
 		return err
 	}
-	if err := p.build(p.gnvcc, "many"); err != nil {
+	if err := p.build(); err != nil {
 		return err
 	}
 	if err := p.start(); err != nil {

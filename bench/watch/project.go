@@ -80,7 +80,7 @@ int main() {
 // A project is a folder with many.cu, its own store, and gnvcc watch running on it.
 type project struct {
 	gnvcc, dir, store string
-	env, watch        []string // watch: further arguments of gnvcc watch
+	env               []string
 
 	process *exec.Cmd
 	ended   chan error
@@ -92,8 +92,6 @@ type status struct {
 	PID        int
 	Idle       bool
 	Batches    int
-	Paused     string
-	Waiting    []struct{ Kernel, Why string }
 	Done       []done
 	Candidates map[string]int
 	Files      int
@@ -143,14 +141,14 @@ func (p *project) run(name string, args ...string) error {
 	return nil
 }
 
-// build is the user's own build, with gnvcc or with nvcc.
-func (p *project) build(compiler, program string) error {
-	return p.run(compiler, "-O3", "-arch=sm_90", "-o", program, "many.cu")
+// build is the user's own build.
+func (p *project) build() error {
+	return p.run(p.gnvcc, "-O3", "-arch=sm_90", "-o", "many", "many.cu")
 }
 
 // start starts gnvcc watch, and waits until it has nothing to do.
 func (p *project) start() error {
-	p.process = p.command(p.gnvcc, append([]string{"watch"}, p.watch...)...)
+	p.process = p.command(p.gnvcc, "watch")
 	p.output.Reset()
 	p.process.Stdout, p.process.Stderr = &p.output, &p.output
 	if err := p.process.Start(); err != nil {

@@ -44,7 +44,7 @@ func TestCost(t *testing.T) {
 		_, r := opened(t)
 		index := arrive(t, r, x, blobs)
 		pulled := spent(func() {
-			if _, _, err := r.Check("one", index, "", nil, false); err != nil {
+			if _, _, err := r.Check("one", index, "", nil); err != nil {
 				t.Fatal(err)
 			}
 			r.Tags["one"] = Tag{Index: index}

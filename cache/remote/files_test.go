@@ -60,7 +60,7 @@ func TestFiles(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, _, err = r.Check("one.captures", text, "", nil, false)
+		_, _, err = r.Check("one.captures", text, "", nil)
 		if err == nil {
 			r.Tags["one.captures"] = Tag{Index: text}
 		}

@@ -42,7 +42,6 @@ const (
 type Remote struct {
 	Name      string
 	Reference string // host/repo, or host/repo:tag
-	PlainHTTP bool   // the user's word that no TLS is wanted
 	Keys      string // file with the keys that have to have signed, "" for none
 	Pulled    time.Time
 	Tags      map[string]Tag
@@ -189,7 +188,7 @@ func (r *Remote) Newest() (t time.Time) {
 // Check looks at an artefact that has arrived under a tag, its shards in ShardsDir: may it take
 // the place of what was pulled last? keys, where there are any, have to have signed. Captures are
 // then put into their place.
-func (r *Remote) Check(tag string, index []byte, signature string, keys Keys, older bool) (
+func (r *Remote) Check(tag string, index []byte, signature string, keys Keys) (
 	*Index, string, error) {
 	x, err := ReadIndex(index, tag)
 	if err != nil {
@@ -201,10 +200,10 @@ func (r *Remote) Check(tag string, index []byte, signature string, keys Keys, ol
 			return nil, "", err
 		}
 	}
-	if last, ok := r.Tags[tag]; ok && !older {
+	if last, ok := r.Tags[tag]; ok {
 		if y, err := ReadIndex(last.Index, tag); err == nil && x.Time.Before(y.Time) {
 			return nil, "", fmt.Errorf(
-				"it is older than what was pulled before (%s, that was %s): kept what was there; --older takes it",
+				"it is older than what was pulled before (%s, that was %s): kept what was there; gnvcc pull --remove, and pull it again, to take it",
 				x.Time.Format(time.RFC3339), y.Time.Format(time.RFC3339))
 		}
 	}

@@ -117,7 +117,7 @@ func TestRound(t *testing.T) {
 	}
 	x, blobs := packed(t, "one", 1, all...)
 	index := arrive(t, r, x, blobs)
-	if _, _, err := r.Check("one", index, "", nil, false); err != nil {
+	if _, _, err := r.Check("one", index, "", nil); err != nil {
 		t.Fatal(err)
 	}
 	r.Tags["one"] = Tag{Digest: "sha256:1", Index: index}
@@ -210,7 +210,7 @@ func TestForged(t *testing.T) {
 			if c.change != nil {
 				c.change(x)
 			}
-			_, _, err := r.Check("one", arrive(t, r, x, blobs), "", nil, false)
+			_, _, err := r.Check("one", arrive(t, r, x, blobs), "", nil)
 			if c.want == "" && err != nil || c.want != "" &&
 				(err == nil || !strings.Contains(err.Error(), c.want)) {
 				t.Errorf("%v, want %q", err, c.want)
@@ -222,11 +222,11 @@ func TestForged(t *testing.T) {
 		x, blobs := packed(t, "one", 1, d)
 		blobs[x.Shards[3].Digest][20] ^= 1
 		index := arrive(t, r, x, blobs)
-		if _, _, err := r.Check("one", index, "", nil, false); err == nil {
+		if _, _, err := r.Check("one", index, "", nil); err == nil {
 			t.Error("taken")
 		}
 		blobs[x.Shards[3].Digest][20] ^= 1 // it comes again, and is sound
-		if _, _, err := r.Check("one", arrive(t, r, x, blobs), "", nil, false); err != nil {
+		if _, _, err := r.Check("one", arrive(t, r, x, blobs), "", nil); err != nil {
 			t.Error(err)
 		}
 	})
@@ -246,12 +246,9 @@ func TestOlder(t *testing.T) {
 	r.Tags["one"] = Tag{Index: arrive(t, r, x, blobs)}
 	y, blobs := packed(t, "one", 4)
 	index := arrive(t, r, y, blobs)
-	if _, _, err := r.Check("one", index, "", nil, false); err == nil ||
+	if _, _, err := r.Check("one", index, "", nil); err == nil ||
 		!strings.Contains(err.Error(), "older than what was pulled before") {
 		t.Errorf("taken: %v", err)
-	}
-	if _, _, err := r.Check("one", index, "", nil, true); err != nil {
-		t.Errorf("refused, though asked for: %v", err)
 	}
 }
 

@@ -37,7 +37,7 @@ func main() {
 	defer stop()
 	if err := run(ctx, os.Args[1:]); err != nil {
 		if errors.Is(err, context.DeadlineExceeded) {
-			err = fmt.Errorf("the registry did not answer in time (--timeout): %w", err)
+			err = fmt.Errorf("the registry did not answer in time: %w", err)
 		}
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
@@ -46,7 +46,6 @@ func main() {
 
 func run(ctx context.Context, args []string) error {
 	fs := flag.NewFlagSet("gnvcc-oci", flag.ContinueOnError)
-	plain := fs.Bool("plain-http", false, "no TLS")
 	timeout := fs.Duration("timeout", time.Minute, "for all of it")
 	if err := fs.Parse(args); err != nil {
 		return err
@@ -56,13 +55,13 @@ func run(ctx context.Context, args []string) error {
 	args = fs.Args()
 	switch {
 	case len(args) == 4 && args[0] == "push":
-		r, err := open(args[1], *plain)
+		r, err := open(args[1])
 		if err != nil {
 			return err
 		}
 		return r.push(ctx, args[2], args[3])
 	case len(args) == 4 && args[0] == "pull":
-		r, err := open(args[1], *plain)
+		r, err := open(args[1])
 		if err != nil {
 			return err
 		}

@@ -53,7 +53,7 @@ func TestRoom(t *testing.T) {
 		w.Write(b)
 	}))
 	defer s.Close()
-	r, err := open(strings.TrimPrefix(s.URL, "http://")+"/team/recipes", true)
+	r, err := open(strings.TrimPrefix(s.URL, "http://") + "/team/recipes")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,7 +26,7 @@ type repository struct {
 }
 
 // open reads HOST/REPO or HOST/REPO:TAG. A registry on this machine has no TLS, as for docker.
-func open(reference string, plain bool) (*repository, error) {
+func open(reference string) (*repository, error) {
 	repo, err := remote.NewRepository(reference)
 	if err != nil {
 		return nil, fmt.Errorf("%s is no repository of a registry: %w", reference, err)
@@ -36,7 +36,7 @@ func open(reference string, plain bool) (*repository, error) {
 		host = repo.Reference.Registry
 	}
 	ip := net.ParseIP(host)
-	repo.PlainHTTP = plain || host == "localhost" || ip != nil && ip.IsLoopback()
+	repo.PlainHTTP = host == "localhost" || ip != nil && ip.IsLoopback()
 	base := http.DefaultTransport.(*http.Transport).Clone()
 	base.DialContext = (&net.Dialer{Timeout: 10 * time.Second}).DialContext
 	base.ResponseHeaderTimeout = 30 * time.Second

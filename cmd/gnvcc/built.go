@@ -1,7 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -16,7 +18,7 @@ import (
 	"gnvcc/policy"
 )
 
-// What was built here: apply and revert build it again, status tells of it, clean forgets it.
+// What was built here: apply and revert build it again, status tells of it.
 
 // folderOf reads the folder that a verb may be given, "" for none.
 func folderOf(args []string) (string, error) {
@@ -30,12 +32,25 @@ func folderOf(args []string) (string, error) {
 	return folder, err
 }
 
+// everywhere is the option of verbs that work on a folder.
+func everywhere(c *cobra.Command) *bool {
+	all := c.Flags().Bool("all", false, "everything in the store, whatever folder it was built in")
+	args := c.Args
+	c.Args = func(c *cobra.Command, words []string) error {
+		if *all && len(words) > 0 {
+			return errors.New("name a folder, or use --all")
+		}
+		return args(c, words)
+	}
+	return all
+}
+
 // applyVerb runs the recorded compile commands again whose kernels' recipes have changed.
 func applyVerb() *cobra.Command {
 	return buildAgain("apply", "run again the compile commands whose kernels' recipes have changed",
 		apply.Aim{},
-		`Runs the compile commands again whose kernels are now known to be faster with other recipes, all that this store
-knows or those in and below a folder. A file is replaced only where it is what its command wrote; what anything else has
+		`Runs the compile commands again whose kernels are now known to be faster with other recipes, those in and below a folder,
+the present one if none is named. A file is replaced only where it is what its command wrote; what anything else has
 written since, and a source that was edited, are left alone and named. Your next make links what is new.
 `)
 }
@@ -44,30 +59,31 @@ written since, and a source that was edited, are left alone and named. Your next
 func revertVerb() *cobra.Command {
 	return buildAgain("revert", "give what was built with recipes nvcc's own code again",
 		apply.Aim{Default: true},
-		`Gives what was built with recipes nvcc's own code again, as gnvcc apply would with no recipe known: all that this
-store knows, or what lies in and below a folder. The recipes stay in the store, and the next build or apply uses them
+		`Gives what was built with recipes nvcc's own code again, as gnvcc apply would with no recipe known: what lies in and below
+a folder, the present one if none is named. The recipes stay in the store, and the next build or apply uses them
 again: GNVCC_OFF=1 or nvcc itself does not, and gnvcc pin --without keeps a lever from a kernel for good. In the end it looks at the
-code in all objects, archives and cubins in the folder, the present one if none is named, and lists where recipes, or code
+code in all objects, archives and cubins in the folder, and lists where recipes, or code
 that this store does not know, are left. Exit code 1 where something had to be left alone.
 `)
 }
 
 func buildAgain(verb, short string, aim apply.Aim, about string) *cobra.Command {
-	c := newVerb(verb+" [-n] [FOLDER]", short, about, arguments(0, 1))
+	c := newVerb(verb+" [-n] [--all | FOLDER]", short, about, arguments(0, 1))
 	dry := c.Flags().BoolP("dry-run", "n", false, "run nothing: say what would be run again")
+	all := everywhere(c)
 	return onStore(c, 1, func(ctx context.Context, store *cache.Store, args []string) error {
 		aim.Dry = *dry
-		return buildNow(ctx, store, verb, args, aim)
+		return buildNow(ctx, store, verb, args, *all, aim)
 	})
 }
 
-func buildNow(ctx context.Context, store *cache.Store, verb string, args []string,
+func buildNow(ctx context.Context, store *cache.Store, verb string, args []string, all bool,
 	aim apply.Aim) (err error) {
-	if aim.Under, err = folderOf(args); err != nil {
-		return err
-	}
 	if aim.Look, err = folderOf(append(args, ".")); err != nil {
 		return err
+	}
+	if aim.Under = aim.Look; all {
+		aim.Under = ""
 	}
 	_, err = apply.Build(ctx, store, aim, stdout())
 	if file := lockHere(store, aim.Under); file != "" && verb == "apply" {
@@ -82,21 +98,25 @@ func buildNow(ctx context.Context, store *cache.Store, verb string, args []strin
 
 // statusVerb tells what was built with which recipe, and what is pending.
 func statusVerb() *cobra.Command {
-	c := newVerb("status [--json] [FOLDER | FILE]",
+	c := newVerb("status [--json] [--all | FOLDER | FILE]",
 		"show what is built with which recipe, and what is pending",
 		`Shows what is built with which recipe, and what gnvcc apply would build again: in and below a folder, the present one if
 none is named, or in a file (a program or a library, say). It looks at the device code in the files and runs nothing: whether
 the rest of a file is still what its command wrote is seen by gnvcc apply only.`, arguments(0, 1))
 	asJSON := c.Flags().Bool("json", false, "as JSON")
+	all := everywhere(c)
 	return onStore(c, 2, func(ctx context.Context, store *cache.Store, args []string) error {
-		return status(ctx, store, args, *asJSON)
+		return status(ctx, store, args, *all, *asJSON)
 	})
 }
 
-func status(ctx context.Context, store *cache.Store, args []string, asJSON bool) error {
+func status(ctx context.Context, store *cache.Store, args []string, all, asJSON bool) error {
 	folder, err := folderOf(append(args, "."))
 	if err != nil {
 		return err
+	}
+	if all {
+		folder = ""
 	}
 	outputs, broken, err := apply.Status(ctx, store, folder)
 	if err != nil {
@@ -119,11 +139,12 @@ type standings struct {
 
 func statusText(w io.Writer, folder string, outputs []apply.Output, broken []string) {
 	if len(outputs) == 0 {
-		fmt.Fprintf(w, "gnvcc: no builds known in %s\n", folder)
+		fmt.Fprintf(w, "gnvcc: no builds known in %s\n", cmp.Or(folder, "any folder"))
 	}
 	for _, o := range outputs {
 		name := o.Output
-		if rel, err := filepath.Rel(folder, o.Output); err == nil && rel == "." {
+		if rel, err := filepath.Rel(folder, o.Output); folder == "" {
+		} else if err == nil && rel == "." {
 			name = filepath.Base(name)
 		} else if err == nil && !strings.HasPrefix(rel, "..") {
 			name = rel
@@ -175,21 +196,16 @@ func orOwn(recipe string) string {
 	return recipe
 }
 
-// cleanVerb removes what is no use any more.
-func cleanVerb() *cobra.Command {
-	c := newVerb("clean [--all]", "remove what is no longer needed; --all: everything but the recipes",
-		`Removes what killed processes left behind, forgets builds whose folder or output is gone, and drops what is kept to
-make later applies faster. Recipes, bans and pins stay.`, none)
-	all := c.Flags().Bool("all", false,
-		"forget every build and drop all that can be made again; recipes stay. Files already built stay as they are, but gnvcc revert no longer knows them")
-	return onStore(c, 2, func(ctx context.Context, store *cache.Store, _ []string) error {
-		gone, err := apply.Clean(ctx, store, *all)
-		for _, note := range gone.Notes {
-			fmt.Fprintln(console, "gnvcc:", note)
-		}
-		fmt.Fprintf(console,
-			"gnvcc: removed %d temporary folders, %d records of builds, %d files of the store (%.1f MB)\n",
-			gone.Folders, gone.Builds, gone.Store.Files, float64(gone.Store.Bytes)/1e6)
-		return err
-	})
+// clean removes what killed processes left behind, forgets builds whose folder or output is gone,
+// and drops what is kept to make later applies faster; all: every build, and all that can be made
+// again. Recipes, bans and pins stay.
+func clean(ctx context.Context, store *cache.Store, all bool) error {
+	gone, err := apply.Clean(ctx, store, all)
+	for _, note := range gone.Notes {
+		fmt.Fprintln(console, "gnvcc:", note)
+	}
+	fmt.Fprintf(console,
+		"gnvcc: removed %d temporary folders, %d records of builds, %d files of the store (%.1f MB)\n",
+		gone.Folders, gone.Builds, gone.Store.Files, float64(gone.Store.Bytes)/1e6)
+	return err
 }

@@ -47,8 +47,8 @@ func TestCommands(t *testing.T) {
 				if words[0] == "gnvcc" {
 					words = words[1:]
 				}
-				v := verbNamed(words[0])
-				if v == nil {
+				v, _, err := root().Find(words[:1])
+				if err != nil {
 					if regexp.MustCompile(`^[a-z]+$`).MatchString(words[0]) && strings.Contains(command,
 						"gnvcc ") {
 						t.Errorf("%s: %s: there is no verb %s", name, command, words[0])
@@ -110,86 +110,6 @@ func TestReadmeLoop(t *testing.T) {
 		t.Fatalf("only %q", loop)
 	}
 	inProject(t, kit, loop, "exists gnvcc.lock app\n! stdout 'unknown'\n")
-}
-
-// elsewhere are commands of the documents that can't run as they stand, by how they begin, and what
-// runs them otherwise.
-var elsewhere = map[string]string{
-	"gnvcc watch":                "TestWatchScript", // until it is stopped
-	"gnvcc judge":                "TestJudgeVerb",   // an edit, which the project has none of
-	"gnvcc bench":                "TestBench",       // captured launches
-	"gnvcc captures shrink":      "TestShrink",
-	"gnvcc replay":               "TestWork",  // captured launches: on a simulated GPU
-	"gnvcc replay --on slurm":    "TestSlurm", // with programs in the place of Slurm's
-	"gnvcc work":                 "TestWork",
-	"gnvcc import recipes.json":  "TestVerbs",    // import.txtar: what was measured on a GPU
-	"gnvcc push":                 "TestRegistry", // a registry at another address
-	"gnvcc pull":                 "TestRegistry",
-	"make install":               "TestMakeInstall",
-	"make uninstall":             "TestMakeInstall",
-	"cmake -B build -DCMAKE_PRO": "TestCMakeModule",
-}
-
-// TestDocumentsRun runs the commands that README and docs show, document by document as they stand
-// there, and the first column of docs/use.md's tables of verbs: those that are not run elsewhere.
-func TestDocumentsRun(t *testing.T) {
-	kits.Long(t, "TestCommands parses these commands, TestReadmeLoop runs README's")
-	kit := kits.Any(t)
-	for _, tool := range []string{"make", "g++", "git"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			t.Skipf("SKIPPED: no %s here", tool)
-		}
-	}
-	shown := regexp.MustCompile("(?m)^    ((?:[A-Z_]+=\\S+ )?(?:gnvcc|make|cmake|git|nsys|ncu) .+)$|^\\| `(gnvcc [^`]+)`")
-	used, n := map[string]bool{}, 0
-	for name, text := range documents(t) {
-		if name != "README.md" && !strings.HasPrefix(name, "docs/") {
-			continue
-		}
-		var lines []string
-		for _, m := range shown.FindAllStringSubmatch(text, -1) {
-			command, _, _ := strings.Cut(m[1]+m[2], " #")
-			if strings.HasPrefix(command, "gnvcc lock 1") || m[2] != "" && name != "docs/use.md" {
-				continue // a lock file's first line; README's table has TestReadmeLoop
-			}
-			begins := ""
-			for b := range elsewhere {
-				if strings.HasPrefix(command, b) && len(b) > len(begins) {
-					begins = b
-				}
-			}
-			if used[begins] = true; begins != "" {
-				continue
-			}
-			if other := filepath.Join(filepath.Dir(kit.Dir), "13.5"); strings.Contains(command, " 13.5") {
-				if _, err := os.Stat(other); err != nil {
-					t.Logf("SKIPPED: %s: there is no %s (install/toolkit 13.5)", command, other)
-					continue
-				}
-			}
-			lines = append(lines, strings.NewReplacer("[", "", "]", "", "FOLDER or FILE", ".", "KERNEL", "scale",
-				"FOLDER", ".", "FILE", "gnvcc.lock", "RECIPE", "maxnreg=40", "LEVER", "ld", "make ",
-				"touch app.cu && make ").Replace(strings.TrimSpace(command)))
-		}
-		if n += len(lines); len(lines) > 0 {
-			t.Run(strings.ReplaceAll(name, "/", "_"), func(t *testing.T) {
-				begin := []string{"git init -q -b main", "git add .", "git -c user.name=a -c user.email=a@b commit -qm a", "make NVCC=gnvcc", "gnvcc pin scale maxnreg=40"}
-				inProject(t, kit, append(begin, lines...), "exists app\n")
-			})
-		}
-	}
-	if n < 35 {
-		t.Errorf("only %d commands were run", n)
-	}
-	for begins, test := range elsewhere {
-		if !used[begins] {
-			t.Errorf("no document has %s", begins)
-		}
-		files := []string{"-rlE", "func " + test + `\(t \*testing`, "--include=*_test.go", "..", "../../install"}
-		if out, err := exec.Command("grep", files...).Output(); test != "" && (err != nil || len(out) == 0) {
-			t.Errorf("%s: there is no %s", begins, test)
-		}
-	}
 }
 
 // inProject runs commands in a project with a Makefile, and then more of testscript's.

@@ -29,17 +29,20 @@ commit, and compares the kernels: registers, spills, instructions, occupancy for
 longer possible. On a machine with a GPU the captured launches are replayed by both builds in turn: which are slower or faster,
 which leave other bits; and a recipe is searched for each kernel that lost. Nothing of yours is written.
 
-Exit code 0: nothing lost; 1: a kernel is slower, or can't be compiled or launched any more; 2: something went wrong.
+With --lock the captured kernels are built as a build would now, with their recipes, their launches are replayed, and what the
+lock file says that recipes gain is checked: a regression suite.
+
+Exit code 0: nothing lost; 1: a kernel is slower, or can't be compiled or launched any more; its recipe leaves other bits, or gains
+less than the lock file says; 2: something went wrong, or nothing could be compared.
 ` + kernelUsage
 
 // A comparing is how a comparison is asked for.
 type comparing struct {
-	toolkit, against, arch, commit, flags string
+	toolkit, commit, flags string
+	lock, captures         string
 
-	all, uncaptured, still bool
-	adopt, json, markdown  bool
-	html                   string // a file
-	budget                 seconds
+	all, static, adopt, json bool
+	budget                   seconds
 }
 
 // compareVerb holds two builds of the same kernels against each other.
@@ -50,21 +53,18 @@ func compareVerb() *cobra.Command {
 	fs := c.Flags()
 	r := comparing{budget: seconds(time.Minute)}
 	fs.StringVar(&r.toolkit, "toolkit", "", "build with this CUDA `version` (13.5), or the toolkit in a folder")
-	fs.StringVar(&r.against, "against", "", "compare with a build by this `version`, not with the recorded one")
-	fs.StringVar(&r.flags, "flags", "", "build with these `options` of nvcc's as well: \"-use_fast_math\"")
-	fs.StringVar(&r.arch, "arch", "", "build for this `target`: sm_100")
+	fs.StringVar(&r.flags, "flags", "", "build with these `options` of nvcc's as well: \"-use_fast_math\", \"-arch=sm_100\"")
 	fs.StringVar(&r.commit, "commit", "", "build the tree of this git `revision`")
+	fs.StringVar(&r.lock, "lock", "", "check what this lock `file` says that recipes gain")
+	fs.StringVar(&r.captures, "captures", "", "with --lock: "+capturesUsage)
 	fs.BoolVar(&r.all, "all", false, "everything in the store, whatever folder it was built in")
-	fs.BoolVar(&r.uncaptured, "uncaptured", false,
-		"also kernels of which no launch is captured; without captures, all are compared")
-	fs.BoolVar(&r.still, "static", false, "run nothing: compare machine code alone")
+	fs.BoolVar(&r.static, "static", false, "run nothing: compare machine code alone, of all kernels")
 	fs.Var(&r.budget, "budget", "search for at most this `time` for what restores the kernels that lost; 0: not at all")
 	fs.BoolVar(&r.adopt, "adopt", false, "keep the recipes that restore kernels: builds by that toolkit take them")
 	fs.BoolVar(&r.json, "json", false, "as JSON")
-	fs.BoolVar(&r.markdown, "markdown", false, "as a Markdown table, for a pull request")
-
-	fs.StringVar(&r.html, "html", "", "write a page to `FILE`: one file that needs no network")
-	oneOf(c, "json", "markdown", "html")
+	for _, other := range []string{"toolkit", "flags", "commit", "static", "adopt", "json"} {
+		oneOf(c, "lock", other)
+	}
 	completesKernels(c)
 	return onStore(c, 2, r.run)
 }
@@ -78,12 +78,10 @@ type compared struct {
 }
 
 func (r *comparing) run(ctx context.Context, store *cache.Store, args []string) error {
-	ways, err := r.ways()
-	if err != nil {
+	a := compare.Ask{Store: store, All: r.static, Progress: progressLine}
+	if err := r.ways(&a); err != nil {
 		return err
 	}
-	a := compare.Ask{Store: store, Before: ways[0], After: ways[1], All: r.uncaptured,
-		Progress: progressLine}
 	if !r.all {
 		here, err := folderOf([]string{"."})
 		if err != nil {
@@ -102,6 +100,9 @@ func (r *comparing) run(ctx context.Context, store *cache.Store, args []string) 
 		}
 		a.Wanted = func(_, identity string) bool { return meant[identity] }
 	}
+	if r.lock != "" {
+		return r.claims(ctx, a)
+	}
 	p, err := compare.Build(ctx, a)
 	if err != nil {
 		return err
@@ -114,7 +115,7 @@ func (r *comparing) run(ctx context.Context, store *cache.Store, args []string) 
 	if err := p.Look(a, known); err != nil {
 		return err
 	}
-	if p.Captured() && !r.still {
+	if p.Captured() && !r.static {
 		if !driverHere() {
 			fmt.Fprintln(stderr, "gnvcc compare: no NVIDIA driver here: nothing is run, machine code alone is compared")
 		} else if err := r.measure(ctx, store, p); err != nil {
@@ -122,27 +123,64 @@ func (r *comparing) run(ctx context.Context, store *cache.Store, args []string) 
 		}
 	}
 	progressLine("")
-	if err := r.tell(p); err != nil {
+	if r.json {
+		err = tellJSON("compare", compared{p.Before, p.After, p.Losses(), p.Kernels, p.Failed})
+	} else {
+		err = p.Print(stdout())
+	}
+	if err != nil {
 		return err
 	}
 	return r.outcome(p)
 }
 
+// claims checks what a lock file says.
+func (r *comparing) claims(ctx context.Context, a compare.Ask) error {
+	_, lines, err := readLock(r.lock)
+	if err != nil {
+		return err
+	}
+	if !driverHere() {
+		return errors.New("no NVIDIA driver here: nothing was run (without --lock machine code is compared without one)")
+	}
+	if r.captures != "" {
+		if a.Captures, err = openCaptures(a.Store, r.captures); err != nil {
+			return err
+		}
+	}
+	got, err := compare.Claimed(ctx, a, func() (*compare.Bench, error) {
+		b, err := newBench(ctx, a.Store)
+		if err == nil && a.Captures != nil {
+			b.Captures = a.Captures
+		}
+		return b, err
+	}, lines)
+	progressLine("")
+	if err != nil {
+		return err
+	}
+	if err := got.Print(stdout()); err != nil {
+		return err
+	}
+	if got.Losses > 0 {
+		return exit(1)
+	}
+	return nil
+}
+
 // ways are the two ways of building.
-func (r comparing) ways() (out [2]compare.Way, err error) {
-	if r.toolkit == "" && r.flags == "" && r.arch == "" && r.commit == "" {
-		return out, errors.New(
-			"with what? --toolkit VERSION, --flags OPTIONS, --arch TARGET or --commit REVISION")
+func (r comparing) ways(a *compare.Ask) error {
+	switch {
+	case r.toolkit == "" && r.flags == "" && r.commit == "" && r.lock == "":
+		return errors.New(
+			"with what? --toolkit VERSION, --flags OPTIONS, --commit REVISION or --lock FILE")
+	case r.adopt && r.static:
+		return errors.New("--adopt needs launches to be replayed: it can't be combined with --static")
+	case r.captures != "" && r.lock == "":
+		return errors.New("--captures goes with --lock")
 	}
-	if r.adopt && r.still {
-		return out, errors.New("--adopt needs launches to be replayed: it can't be combined with --static")
-	}
-	out[0].Toolkit, out[1].Toolkit = r.against, r.toolkit
-	out[1].Commit, out[1].Flags = r.commit, toolcmd.Words(r.flags)
-	if r.arch != "" {
-		out[1].Flags = append(out[1].Flags, "-arch="+r.arch)
-	}
-	return out, nil
+	a.After = compare.Way{Toolkit: r.toolkit, Commit: r.commit, Flags: toolcmd.Words(r.flags)}
+	return nil
 }
 
 // measure replays, and searches for what restores.
@@ -199,19 +237,6 @@ func newBench(ctx context.Context, store *cache.Store) (*compare.Bench, error) {
 	}
 	b.Replayer, err = tuner.BuildReplayer(ctx, store, kit.Dir())
 	return b, err
-}
-
-// tell prints what came out.
-func (r comparing) tell(p *compare.Pair) error {
-	switch {
-	case r.json:
-		return tellJSON("compare", compared{p.Before, p.After, p.Losses(), p.Kernels, p.Failed})
-	case r.markdown:
-		return p.Markdown(console)
-	case r.html != "":
-		return putPage(r.html, p.Page)
-	}
-	return p.Print(stdout())
 }
 
 // putPage writes a page; draw gets gnvcc's version.

@@ -207,8 +207,8 @@ func TestCompareStatic(t *testing.T) {
 		out, code = u.gnvcc("compare", "--toolkit", kit.Version, "sums")
 		u.ends(out, code, 0, "CUDA 13.0", "-> CUDA "+kit.Version+".", "1 kernel in both")
 	}
-	out, code = u.gnvcc("compare", "--arch", "sm_80", "--markdown")
-	u.ends(out, code, 0, "### CUDA 13.0", "-arch=sm", "| kernel | verdict |", "| sums | other |")
+	out, code = u.gnvcc("compare", "--flags", "-arch=sm_80")
+	u.ends(out, code, 0, "CUDA 13.0", "-arch=sm_80", "2 of other code, not run")
 	// The blocks of captured launches count, with or without a GPU.
 	u.captured(1024)
 	out, code = u.gnvcc("compare", "--flags", "-D__launch_bounds=1 -Xptxas -maxntid=512")
@@ -221,17 +221,6 @@ func TestCompareStatic(t *testing.T) {
 		t.Error("the user's cubin is another")
 	}
 	u.must(u.gnvcc("status"))
-	u.gnvcc("compare", "--flags", "-use_fast_math", "--html", "page.html")
-	page, err := os.ReadFile(filepath.Join(u.dir, "src", "page.html"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{"-use_fast_math", "The hottest loop, before and after", "<b>FFMA",
-		"resident blocks"} {
-		if !strings.Contains(string(page), want) {
-			t.Errorf("the page does not say %q", want)
-		}
-	}
 }
 
 // TestCompareBad: bad input is refused with clear words, and exit code 2.
@@ -247,11 +236,11 @@ func TestCompareBad(t *testing.T) {
 		{"--commit HEAD", "is in no git repository"},
 		{"--flags -O1 nokernel", "nokernel"},
 		{"--flags -O1 --adopt --static", "--static"},
-		{"--flags -O1 --json --markdown", "can't be combined"},
+		{"--flags -O1 --lock f", "can't be combined"},
 		{"--toolkit=", "empty"},
 		{"--flags --nosuch", `nvcc does not take "--nosuch": `},
-		{"--flags -Xptxas=-nosuch", `nvcc does not take "-Xptxas=-nosuch": `},
-		{"--arch sm_1", `nvcc does not take "-arch=sm_1": `},
+		{"--flags -Xptxas=-nosuch", "-nosuch may write another file"},
+		{"--flags -arch=sm_1", `nvcc does not take "-arch=sm_1": `},
 	} {
 		out, code := u.gnvcc(append([]string{"compare"}, strings.Fields(c.args)...)...)
 		u.ends(out, code, 2, c.words)
@@ -394,55 +383,34 @@ func TestCompareReplay(t *testing.T) {
 	// A kernel whose parameters are others now is compared as code, and is not launched.
 	u.write("src/k.cu", strings.Replace(upgradedSource, "sums(float *p, int n)", "sums(float *p, long n)", 1))
 	u.must(u.gnvcc("-arch=sm_90", "-cubin", "-o", "k.cubin", "k.cu"))
-	out, code = u.gnvcc("compare", "--flags", "-fmad=false", "--uncaptured")
+	out, code = u.gnvcc("compare", "--flags", "-fmad=false", "--static")
 	u.ends(out, code, 0, "not run")
 }
 
-// TestBench: a run of the suite is written as a baseline, and a later one compared to it: what has
-// become slower fails, another GPU's baseline is refused, a recipe that leaves other bits is a
-// loss.
-func TestBench(t *testing.T) {
+// TestClaims: what a lock file says that recipes gain is measured, and that they leave the same bits.
+func TestClaims(t *testing.T) {
 	kits.Long(t, "TestCompareReplay compares in the same way")
 	u := newUpgraded(t)
 	u.env = append(u.env, "TEST_NO_GPU=")
-	out, code := u.gnvcc("bench")
-	u.ends(out, code, 2, "no launches are captured of what was built here")
 	made := u.captured(256)
 	u.takes(sumsName, 1, false)
 	u.takes("_Z5plainPfi", 1, false)
-	out, code = u.gnvcc("bench", "-o", "base.json")
-	u.ends(out, code, 0, "Simulated H200", "2 launches", "sums")
-	out, code = u.gnvcc("bench", "--against", "base.json")
-	u.ends(out, code, 0, "2 launches, 2 alike")
-	out, code = u.gnvcc("bench", "--against", "base.json", "--markdown")
-	u.ends(out, code, 0, "| kernel | launch |", "| sums |")
-	// An edit that makes it slower, in the source alone: what builds make now counts.
-	u.write("src/k.cu", strings.Replace(upgradedSource, "1.5f", "2.5f", 1))
-	u.takes(sumsName, 1.2, false)
-	out, code = u.gnvcc("bench", "--against", "base.json", "--json")
-	u.ends(out, code, 1, `"losses": 1`, `"verdict": "slower"`, `"verdict": "alike"`)
-	u.write("src/k.cu", upgradedSource)
-	// A recipe, by the lock file: what it claims is measured, and that it leaves the same bits.
-	u.must(u.gnvcc("replay", "--levers", "ld", "--jobs", "1", "sums"))
+	u.must(u.gnvcc("tune", "--levers", "ld", "--jobs", "1", "--kernels", "sums"))
 	u.must(u.gnvcc("export", "-o", "gnvcc.lock"))
-	out, code = u.gnvcc("bench", "--against", "gnvcc.lock")
-	u.ends(out, code, 0, "alike")
+	out, code := u.gnvcc("compare", "--lock", "gnvcc.lock")
+	u.ends(out, code, 0, "Simulated H200", "2 launches", "1 alike", "sums")
 	text, err := os.ReadFile(filepath.Join(u.dir, "src", "gnvcc.lock"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	claims := regexp.MustCompile(`gain=[0-9.]+`)
 	u.write("src/more.lock", claims.ReplaceAllString(string(text), "gain=3.000"))
-	out, code = u.gnvcc("bench", "--against", "more.lock")
+	out, code = u.gnvcc("compare", "--lock", "more.lock")
 	u.ends(out, code, 1, "slower", "gains less than the lock file says")
-	text, _ = os.ReadFile(filepath.Join(u.dir, "src", "base.json"))
-	u.write("src/other.json", strings.ReplaceAll(string(text), "Simulated H200", "NVIDIA L4"))
-	out, code = u.gnvcc("bench", "--against", "other.json")
-	u.ends(out, code, 2, "the baseline is of NVIDIA L4")
-	u.write("src/other.json", strings.Replace(string(text), `"version": 1`, `"version": 9`, 1))
-	out, code = u.gnvcc("bench", "--against", "other.json")
-	u.ends(out, code, 2, "no baseline that this gnvcc reads")
-	out, code = u.gnvcc("bench", "--captures", "src")
+	u.write("src/other.lock", strings.ReplaceAll(string(text), "Simulated H200", "NVIDIA L4"))
+	out, code = u.gnvcc("compare", "--lock", "other.lock")
+	u.ends(out, code, 2, "no recipe of the lock file is for a captured kernel")
+	out, code = u.gnvcc("compare", "--lock", "gnvcc.lock", "--captures", "src")
 	u.ends(out, code, 2, "no folder of captures")
 	// Other bits by the recipe that builds take.
 	for _, d := range u.decisions() {
@@ -450,8 +418,11 @@ func TestBench(t *testing.T) {
 			u.otherwise(made[sumsName], d.Recipe)
 		}
 	}
-	out, code = u.gnvcc("bench", "--against", "base.json")
+	out, code = u.gnvcc("compare", "--lock", "gnvcc.lock")
 	u.ends(out, code, 1, "broken", "the recipe leaves other bits")
+	u.must(u.gnvcc("doctor", "--drop", "all"))
+	out, code = u.gnvcc("compare", "--lock", "gnvcc.lock")
+	u.ends(out, code, 2, "no launches are captured of what was built here")
 }
 
 // otherwise makes the simulated GPU leave other bits by a recipe.
@@ -469,34 +440,6 @@ func (u *upgraded) otherwise(m *capture.Manifest, recipe string) {
 	u.write("measured.other."+code, "")
 }
 
-// TestShrink: of a kernel's captures the smallest is copied that tells builds apart as the heaviest
-// does, and the suite runs on what was copied.
-func TestShrink(t *testing.T) {
-	u := newUpgraded(t)
-	u.env = append(u.env, "TEST_NO_GPU=")
-	u.captured(256)
-	u.captured(128)
-	out, code := u.gnvcc("captures", "shrink", "small")
-	u.ends(out, code, 0, "sums: ", "2 captures had")
-	out, code = u.gnvcc("captures", "shrink", "small")
-	u.ends(out, code, 2, "small is not empty")
-	// Where a build fails now no kernel is left out without a word.
-	source := filepath.Join(u.dir, "src", "k.cu")
-	was, err := os.ReadFile(source)
-	if err != nil {
-		t.Fatal(err)
-	}
-	os.WriteFile(source, []byte("#error gone\n"), 0o644)
-	out, code = u.gnvcc("captures", "shrink", "smaller")
-	u.ends(out, code, 2, "gone")
-	os.WriteFile(source, was, 0o644)
-	u.must(u.gnvcc("captures", "drop", "all"))
-	out, code = u.gnvcc("bench")
-	u.ends(out, code, 2, "no launches are captured")
-	out, code = u.gnvcc("bench", "--captures", "small")
-	u.ends(out, code, 0, "2 launches")
-}
-
 // TestAction: the steps of the GitHub Action, as its file names them, run here in their order, with
 // inputs filled in as GitHub does. What would speak with GitHub is a gh that writes down what it is
 // told.
@@ -508,7 +451,7 @@ func TestAction(t *testing.T) {
 	u.takes(sumsName, 1, false)
 	u.takes("_Z5plainPfi", 1, false)
 	u.takes(sumsName, 1.4, false, "-fmad=false")
-	u.must(u.gnvcc("bench", "-o", "base.json"))
+	u.must(u.gnvcc("tune", "--levers", "ld", "--jobs", "1", "--kernels", "sums"))
 	u.must(u.gnvcc("export", "-o", "gnvcc.lock", "--all"))
 	bin := filepath.Join(u.dir, "bin")
 	os.Mkdir(bin, 0o700)
@@ -549,14 +492,14 @@ func TestAction(t *testing.T) {
 	}
 	inputs := map[string]string{"inputs.build": "gnvcc -arch=sm_90 -cubin -o k.cubin k.cu",
 		"inputs.lock": "gnvcc.lock", "inputs.toolkit": "", "inputs.flags": "-Xptxas=-O3",
-		"inputs.baseline": "base.json", "inputs.captures": "", "inputs.gpu": "yes", "inputs.comment": "no",
+		"inputs.captures": "", "inputs.gpu": "yes", "inputs.comment": "no",
 		"github.event.pull_request.number": "7", "github.token": "none"}
 	got, said := codes(inputs)
 	if fmt.Sprint(got) != "[0 0 0 0 0]" {
 		t.Errorf("exit codes %v\n%s", got, said)
 	}
 	summary, _ := os.ReadFile(filepath.Join(u.dir, "summary"))
-	for _, want := range []string{"### gnvcc bench", "### CUDA 13.0", "2 alike"} {
+	for _, want := range []string{"Simulated H200", "-Xptxas=-O3", "1 alike"} {
 		if !strings.Contains(string(summary), want) {
 			t.Errorf("the summary does not say %q:\n%s", want, summary)
 		}
@@ -572,7 +515,7 @@ func TestAction(t *testing.T) {
 		t.Errorf("a kernel lost: exit codes %v\n%s", got, said)
 	}
 	comments, _ := os.ReadFile(filepath.Join(u.dir, "gh.said"))
-	for _, want := range []string{"pr comment 7 --body-file", "**slower**"} {
+	for _, want := range []string{"pr comment 7 --body-file", "1 slower"} {
 		if !strings.Contains(string(comments), want) {
 			t.Errorf("the pull request does not get %q:\n%s", want, comments)
 		}

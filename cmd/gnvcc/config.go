@@ -6,8 +6,6 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/spf13/cobra"
-
 	"gnvcc/cache"
 	"gnvcc/driver"
 	"gnvcc/driver/config"
@@ -16,34 +14,21 @@ import (
 
 // Settings from files (driver/config), and what holds.
 
-// configVerb prints what holds and from where.
-func configVerb() *cobra.Command {
-	key := false
-	c := newVerb("config [--key]", "show which settings hold, and where they are from", `Shows each setting, its value, and where that is from: a variable of the environment, the nearest gnvcc.toml in this folder
-or above it (below your home, where you are there), your own ~/.config/gnvcc/gnvcc.toml, or nowhere; the first of these counts. A file has lines such as
-  lock = "gnvcc.lock"
-  predict = true
-Paths are relative to the file's folder. A project's file may set only what its builds depend on: `+
-		strings.Join(config.OfProjects, ", ")+`. Your own may set everything. A build ignores a file with a mistake in it (GNVCC_LOG says so,
-GNVCC_STRICT=1 makes it an error). Exit code 1: there is a mistake in one here.`, none)
-	c.Flags().BoolVar(&key, "key", false,
-		"a hash of what builds here depend on beside command and sources: toolkit, recipes, lock file, GPU; "+
-			"for ccache (CCACHE_COMPILERCHECK='gnvcc config --key')")
-	return tries(c, 2, func([]string) error {
-		if !key {
-			return showConfig()
-		}
-		if !settle(true) {
-			return exit(2)
-		}
-		hash, err := driver.Key()
-		if err == nil {
-			fmt.Fprintln(stdout(), hash)
-		}
-		return err
-	})
+// showKey prints a hash of what builds here depend on beside command and sources, for compiler
+// caches.
+func showKey() error {
+	if !settle(true) {
+		return exit(2)
+	}
+	hash, err := driver.Key()
+	if err == nil {
+		fmt.Fprintln(stdout(), hash)
+	}
+	return err
 }
 
+// showConfig prints which settings hold, and where each is from: a variable of the environment, the
+// nearest gnvcc.toml, the user's own file, or nowhere.
 func showConfig() error {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -71,7 +56,7 @@ func showConfig() error {
 		return err
 	}
 	if c.Err != nil {
-		fmt.Fprintln(stderr, "gnvcc config:", c.Err)
+		fmt.Fprintln(stderr, "gnvcc doctor:", c.Err)
 		return exit(1)
 	}
 	return nil

@@ -14,6 +14,7 @@ import (
 
 	"gnvcc/cache"
 	"gnvcc/driver"
+	"gnvcc/driver/config"
 	"gnvcc/driver/environment"
 	"gnvcc/driver/scratch"
 	"gnvcc/driver/standing"
@@ -24,45 +25,106 @@ import (
 	"gnvcc/profile/units"
 )
 
+const doctorAbout = `Checks nvcc, ptxas, CUPTI, driver, GPU and store, and says what is missing and what to do about it. Exit code 1: builds would
+not work.
+
+--config shows each setting, its value, and where that is from: a variable of the environment, the nearest gnvcc.toml in this
+folder or above it (below your home, where you are there), your own ~/.config/gnvcc/gnvcc.toml, or nowhere; the first of these
+counts. A file has lines such as
+  lock = "gnvcc.lock"
+  predict = true
+Paths are relative to the file's folder. A project's file may set only what its builds depend on: `
+
 // doctorVerb says what was found on this machine, what is missing, and what to do about it. Its
 // exit code is 1 when builds would not work, else 0: a machine without a GPU is a fine build
 // machine.
 func doctorVerb() *cobra.Command {
-	c := newVerb("doctor [--deep | --measure]",
-		"check this machine: what was found, and what is missing",
-		"Checks nvcc, ptxas, CUPTI, driver, GPU and store, and says what is missing and what to do about it.", none)
+	c := newVerb("doctor", "check this machine, and look after the store: what is there, what is missing",
+		doctorAbout+strings.Join(config.OfProjects, ", ")+`. Your own may set everything. A build ignores a file with a mistake in it
+(GNVCC_LOG says so, GNVCC_STRICT=1 makes it an error).`, none)
 	fs := c.Flags()
-	deep := fs.Bool("deep", false, "read every file in the store and check its hash")
+	inStore := fs.Bool("store", false, "what builds took from the store, why stages stepped aside, how large it is; reads every file in it and checks its hash")
+	captures := fs.Bool("captures", false, "list the launches that gnvcc tune has captured")
+	drop := fs.StringSlice("drop", nil, "remove captured launches: their `IDs`, or all")
+	cleans := fs.String("clean", "", "remove what killed processes left behind, and records of builds that are gone; all: every build, and what can be made again. Recipes stay; files already built stay, too, but gnvcc revert no longer knows them")
+	fs.Lookup("clean").NoOptDefVal = "left"
+	settings := fs.Bool("config", false, "which settings hold, and where they are from; exit code 1: there is a mistake in a file")
+	key := fs.Bool("key", false, "a hash of what builds here depend on beside command and sources: toolkit, recipes, lock file, GPU; for ccache (CCACHE_COMPILERCHECK='gnvcc doctor --key')")
 	measure := fs.Bool("measure", false,
 		"measure this GPU: rate, error and code of every function that can be approximated, latencies, and rates of memory (takes some seconds)")
-	oneOf(c, "deep", "measure")
+	oneOf(c, "store", "captures", "drop", "clean", "config", "key", "measure")
 	return tries(c, 1, func([]string) error {
+		switch {
+		case *settings:
+			return showConfig()
+		case *key:
+			return showKey()
+		}
+		settle(false)
 		switch {
 		case *measure:
 			return measureUnits()
-		case doctor(*deep):
+		case *cleans != "" && *cleans != "left" && *cleans != "all":
+			return fmt.Errorf("invalid argument %q: --clean, or --clean=all", *cleans)
+		case *inStore || *captures || len(*drop) > 0 || *cleans != "":
+			store, err := openStore()
+			switch {
+			case err != nil:
+				return err
+			case *captures:
+				return showCaptures(store)
+			case len(*drop) > 0:
+				return dropCaptures(store, *drop)
+			case *cleans != "":
+				ctx, stop := ended(context.Background())
+				defer stop()
+				return clean(ctx, store, *cleans == "all")
+			}
+			return checkStore(store)
+		case doctor():
 			return nil
 		}
 		return exit(1)
 	})
 }
 
+// checkStore shows what is in the store, and reads all of it.
+func checkStore(store *cache.Store) error {
+	if err := showStore(store); err != nil {
+		return err
+	}
+	fine := true
+	say := newSayer(&fine)
+	for _, f := range cache.CheckContents(store.Path()) {
+		say(f.Level, f.Advice, "%s", f.What)
+	}
+	if !fine {
+		return exit(1)
+	}
+	return nil
+}
+
 // A sayer prints a line of doctor, and below it what to do.
 type sayer func(level cache.Level, advice, format string, a ...any)
 
-// doctor tells whether builds work.
-func doctor(deep bool) (fine bool) {
-	fine = true
+// newSayer prints to standard output; a problem makes fine false.
+func newSayer(fine *bool) sayer {
 	out := stdout()
-	say := func(level cache.Level, advice, format string, a ...any) {
+	return func(level cache.Level, advice, format string, a ...any) {
 		fmt.Fprintf(out, "%-8s %s\n", level, fmt.Sprintf(format, a...))
 		if advice != "" {
 			fmt.Fprintf(out, "%-8s   %s\n", "", advice)
 		}
 		if level == cache.Problem {
-			fine = false
+			*fine = false
 		}
 	}
+}
+
+// doctor tells whether builds work.
+func doctor() (fine bool) {
+	fine = true
+	say := newSayer(&fine)
 	say(cache.Fine, "", "gnvcc %s", ownVersion())
 	sayToolkit(say)
 	for _, dir := range []string{os.TempDir(), "/dev/shm"} { // captures go there, too
@@ -83,11 +145,7 @@ func doctor(deep bool) (fine bool) {
 		}
 	}
 	sayShared(say)
-	check := cache.Check
-	if deep {
-		check = cache.CheckContents
-	}
-	for _, f := range check(dir) {
+	for _, f := range cache.Check(dir) {
 		say(f.Level, f.Advice, "store: %s", f.What)
 	}
 	return fine

@@ -46,10 +46,10 @@ func documents(t *testing.T) map[string]string {
 func TestDocumented(t *testing.T) {
 	all := documents(t)
 	use := all["docs/use.md"]
-	for _, v := range verbs() {
-		if !strings.Contains(use, "`gnvcc "+v.name) && !strings.Contains(use, "`"+v.name+"`") &&
-			!strings.Contains(use, "`"+v.name+" ") {
-			t.Errorf("docs/use.md does not have the verb %s", v.name)
+	for _, v := range root().Commands() {
+		if !strings.Contains(use, "`gnvcc "+v.Name()) && !strings.Contains(use, "`"+v.Name()+"`") &&
+			!strings.Contains(use, "`"+v.Name()+" ") {
+			t.Errorf("docs/use.md does not have the verb %s", v.Name())
 		}
 	}
 	for _, name := range regexp.MustCompile(`GNVCC_[A-Z]+`).FindAllString(variablesText(), -1) {

@@ -36,12 +36,8 @@ gnvcc lock, take a recipe only where it gives that. Pinned recipes are in it, ap
 is named on standard error. Lines of colleagues are kept by gnvcc lock --take gnvcc.lock && gnvcc export -o gnvcc.lock.`, arguments(0, 1))
 	out := c.Flags().StringP("output", "o", "",
 		"write to this `file`, in one step, so that no build reads half of it (default: standard output)")
-	all := c.Flags().Bool("all", false,
-		"everything that was built with this store, whichever folder it lies in")
+	all := everywhere(c)
 	return tries(c, 1, func(args []string) error {
-		if *all && len(args) > 0 {
-			return exit(complain("export", errors.New("name a folder, or use --all")))
-		}
 		folder, err := folderOf(append(args, "."))
 		if err != nil {
 			return err

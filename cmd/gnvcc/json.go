@@ -20,8 +20,8 @@ import (
 
 // formats are the versions of what verbs print. A version rises when a key changes its meaning or
 // goes; new keys don't change it.
-var formats = map[string]int{"report": 1, "status": 1, "stats": 1, "watch": 1, "profile": 2,
-	"compare": 1, "bench": 1, "judge": 1}
+var formats = map[string]int{"report": 1, "status": 1,
+	"compare": 1, "judge": 1}
 
 // tellJSON prints what a verb has to say; v is a struct.
 func tellJSON(verb string, v any) error {

@@ -17,9 +17,6 @@ import (
 	"gnvcc/policy/judge"
 	"gnvcc/policy/report"
 	"gnvcc/policy/retune"
-	"gnvcc/policy/watch"
-	"gnvcc/profile"
-	"gnvcc/profile/capture"
 )
 
 var update = flag.Bool("update", false, "rewrite docs/schema: read the diff")
@@ -38,20 +35,14 @@ func printed() map[string]any {
 		"report": reported{"/folder", []report.Entry{report.NewEntry(d)}},
 		"status": standings{Folder: "/folder", Outputs: []apply.Output{{Why: "edited",
 			Kernels: []apply.Kernel{{Kernel: "k", From: "x", Reason: "y", Refused: "z"}}}}},
-		"stats": statistics{Store: "/s", Since: time.Unix(1, 0), Events: []tally{{"cicc", "hit", "w", 2}}},
-		"watch": watch.Status{PID: 7},
 		"judge": &retune.Judgement{File: "/e.cu", Of: "/k.cu", Error: "e", Kernels: []retune.JudgedKernel{{
 			Kernel: "k", Verdict: judge.Verdict{How: judge.Different, Why: "w", Where: "l",
 				Difference: &judge.Difference{Argument: "#0", Relative: 1, Absolute: 1, NaN: true}}}}},
-		"profile": &capture.Profile{Version: 2, Program: "/p",
-			Shapes: []capture.Line{{Kernel: "k", Sets: profile.Sets{}}}},
 		"compare": compared{Before: "CUDA 13.0.88", After: "CUDA 13.5.37", Losses: 1,
 			Kernels: []*compare.Kernel{{Kernel: "k", Source: "k.cu", Assumed: "a", Why: "w",
 				Restored: &compare.Restored{Recipe: "ld=cs"}, Launches: []*compare.Launch{{Capture: "c",
 					Fails: "f", Unrun: "u", Measured: &compare.Measured{Where: "w", Words: 1}}}}},
 			Failed: []compare.Failure{{Command: "k.cu", Kernels: []string{"k"}}}},
-		"bench": &compare.Baseline{Device: "NVIDIA H200", Missing: []string{"k"},
-			Kernels: []*compare.Timed{{Kernel: "k", Was: &cache.Time{}, Claimed: 0.5, Why: "w", Set: "s"}}},
 	}
 }
 

@@ -30,18 +30,14 @@ With --serve it stays, reads JSON lines from its input ({"file": "k.cu", "of": "
 // judgeOptions are what the user may say.
 type judgeOptions struct {
 	of, kernel, within    string
-	captures, html        string
-	grid, block           string
-	dynamic               int
-	set                   []string
+	captures              string
 	sanitize              judge.Sanitizer
 	emulate, asJSON, stay bool
-	limit                 seconds
 }
 
 // judgeVerb judges an edited kernel.
 func judgeVerb() *cobra.Command {
-	o := judgeOptions{limit: seconds(time.Minute)}
+	var o judgeOptions
 	c := newVerb("judge [OPTIONS] FILE.cu", "is an edited kernel still the original, and is it faster? For people and programs that edit kernels", judgeAbout, arguments(0, 1))
 	fs := c.Flags()
 	fs.StringVar(&o.of, "of", "", "the recorded `source` that FILE.cu is an edit of (default: FILE.cu itself, or the recorded file of its name)")
@@ -49,34 +45,23 @@ func judgeVerb() *cobra.Command {
 	fs.StringVar(&o.within, "within", "", "numbers may differ by `ABS,REL`: absolutely or relatively, one is enough")
 	fs.StringVar(&o.captures, "captures", "", capturesUsage)
 	fs.BoolVar(&o.emulate, "emulate", false, "run both in the emulator, though there may be a GPU")
-	fs.StringVar(&o.grid, "grid", "", "the `grid` of made-up launches, as 4x1x1")
-	fs.StringVar(&o.block, "block", "", "the `block` of made-up launches, as 64x1x1")
-	fs.IntVar(&o.dynamic, "dynamic", 0, "dynamic shared memory of made-up launches, in `bytes`")
-	fs.StringSliceVar(&o.set, "set", nil, "an argument of made-up launches, as `NAME=VALUE`; may be repeated")
 	fs.Var(&o.sanitize, "sanitize", "on a GPU, let compute-sanitizer look at edits that are equal, by its `TOOLS` (default "+judge.Usual+"): slow")
 	fs.Lookup("sanitize").NoOptDefVal = "usual"
-	fs.Var(&o.limit, "timeout", "longest `time` for one judgement, in seconds or as 1m30s (default 1m; with --sanitize 10m)")
 	fs.BoolVar(&o.asJSON, "json", false, "as JSON")
-	fs.StringVar(&o.html, "html", "", "write a page to `FILE`: one file that needs no network")
-	oneOf(c, "json", "html")
-	oneOf(c, "html", "serve")
 	fs.BoolVar(&o.stay, "serve", false, "stay, and judge what comes as JSON lines")
-	fs.Lookup("timeout").DefValue = ""
 	return onStore(c, 2, func(ctx context.Context, store *cache.Store, args []string) error {
-		if len(o.sanitize) > 0 && !fs.Changed("timeout") {
-			o.limit = seconds(10 * time.Minute)
-		}
 		switch {
 		case o.stay && len(args) > 0:
 			return errors.New("--serve reads the files' names from its input")
 		case !o.stay && len(args) == 0:
 			return errors.New("which file? gnvcc judge FILE.cu")
-		case o.limit <= 0:
-			return errors.New("--timeout: a judgement needs some time")
 		}
 		return judgeMain(ctx, store, o, args)
 	})
 }
+
+// longestJudgement is how long one may take.
+const longestJudgement = time.Minute
 
 // A request is a line of --serve.
 type request struct {
@@ -86,26 +71,13 @@ type request struct {
 func judgeMain(ctx context.Context, store *cache.Store, o judgeOptions,
 	args []string) (err error) {
 	options := retune.JudgeOptions{Store: store, Emulate: o.emulate || !driverHere(), GPU: gpu,
-		Set: o.set, Sanitize: o.sanitize, Stays: o.stay, Shape: judge.UsualShape(), Tools: watchTools}
+		Sanitize: o.sanitize, Stays: o.stay, Tools: watchTools}
 	if options.Within, err = readWithin(o.within); err != nil {
 		return fmt.Errorf("--within: %w", err)
 	}
-	options.Shape.Dynamic = o.dynamic
 	if o.captures != "" {
 		if options.Captures, err = openCaptures(store, o.captures); err != nil {
 			return err
-		}
-	}
-	for _, size := range []struct {
-		name, text string
-		to         *[3]int
-	}{{"grid", o.grid, &options.Shape.Grid}, {"block", o.block, &options.Shape.Block}} {
-		if size.text == "" {
-			continue
-		}
-		options.Shape.Turns = false
-		if *size.to, err = readSize(size.text); err != nil {
-			return fmt.Errorf("--%s: %w", size.name, err)
 		}
 	}
 	j, err := retune.NewJudging(ctx, options)
@@ -114,7 +86,11 @@ func judgeMain(ctx context.Context, store *cache.Store, o judgeOptions,
 	}
 	defer j.Close()
 	one := func(r request) (*retune.Judgement, error) {
-		ctx, cancel := context.WithTimeout(ctx, time.Duration(o.limit))
+		limit := longestJudgement
+		if len(o.sanitize) > 0 { // which is slow
+			limit *= 10
+		}
+		ctx, cancel := context.WithTimeout(ctx, limit)
 		defer cancel()
 		file, err := filepath.Abs(r.File)
 		if err != nil {
@@ -134,12 +110,9 @@ func judgeMain(ctx context.Context, store *cache.Store, o judgeOptions,
 	if err != nil {
 		return err
 	}
-	switch {
-	case o.asJSON:
+	if o.asJSON {
 		err = tellJSON("judge", got)
-	case o.html != "":
-		err = putPage(o.html, got.Page)
-	default:
+	} else {
 		printJudgement(got)
 	}
 	if err == nil && (!got.Equal || !got.Faster) {
@@ -235,21 +208,6 @@ func readWithin(text string) (w judge.Within, err error) {
 		return w, fmt.Errorf("%q is not ABS,REL, as 0,1e-6 is", text)
 	}
 	return w, nil
-}
-
-// readSize reads a size of three dimensions.
-func readSize(text string) (out [3]int, err error) {
-	parts := strings.Split(text, "x")
-	for n := range out {
-		out[n] = 1
-		if n < len(parts) {
-			out[n], err = strconv.Atoi(parts[n])
-		}
-		if err != nil || out[n] < 1 || len(parts) > 3 {
-			return out, fmt.Errorf("%q is no size: 64x1x1 is one", text)
-		}
-	}
-	return out, nil
 }
 
 func printJudgement(j *retune.Judgement) {

@@ -153,26 +153,6 @@ func TestJudgeVerb(t *testing.T) {
 		!strings.Contains(out, "made by a device link") {
 		t.Errorf("-rdc=true: exit code %d: %s", code, out)
 	}
-	// As a page: what became of each kernel, and its machine code.
-	for name, want := range map[string][]string{
-		"barrier.cu": {"1 not equal", "<b>not equal</b>", "NOT EQUAL: #0["},
-		"faster.cu":  {"1 faster", "The hottest loop, before and after", "instructions"},
-		"comment.cu": {"no kernel differs"}} {
-		out, _ := run("", "judge", "--html", "page.html", "--of", "src/k.cu", "edits/"+name)
-		text, err := os.ReadFile(filepath.Join(dir, "page.html"))
-		if err != nil {
-			t.Fatalf("%s: %v: %s", name, err, out)
-		}
-		for _, w := range want {
-			if !strings.Contains(string(text), w) {
-				t.Errorf("%s: the page has no %q", name, w)
-			}
-		}
-		os.Remove(filepath.Join(dir, "page.html"))
-	}
-	if out, code := run("", "judge", "--html", "x", "--serve"); code != 2 || !strings.Contains(out, "combined") {
-		t.Errorf("--html --serve: %d: %s", code, out)
-	}
 	// A command that keeps files between its steps: its edits are judged, and none is kept.
 	keeping := strings.Replace(judgedFile, "* 3 + 1", "* 3 + 2", 1) // else one PTX would have two sources
 	kept := write("kept/k.cu", strings.Replace(keeping, "f.h", "../src/f.h", 1))

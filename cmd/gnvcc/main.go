@@ -3,7 +3,6 @@ package main
 import (
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"gnvcc/driver"
@@ -22,7 +21,7 @@ func run(argv []string) int {
 		return stage.Run(step, command)
 	}
 	if verb := verbOf(argv[0], args); verb != nil {
-		if args[0] != "config" { // which says it itself
+		if args[0] != "doctor" { // which says it itself
 			settle(false)
 		}
 		return verb(args[1:])
@@ -46,7 +45,7 @@ func verbOf(self string, args []string) func([]string) int {
 	if strings.HasPrefix(args[0], "__complete") {
 		return func([]string) int { return complete(args) }
 	}
-	if !slices.ContainsFunc(verbs(), func(v verb) bool { return v.name == args[0] }) {
+	if !isVerb(args[0]) {
 		return nil
 	}
 	if info, err := os.Stat(args[0]); err == nil && !info.IsDir() {

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -24,6 +25,9 @@ func TestMain(m *testing.M) {
 		if os.Getenv(asIfDriver) != "" {
 			driverHere = func() bool { return true }
 			watchMachine.HasDriver = driverHere
+		}
+		if text := os.Getenv("TEST_REGISTRY_TIMEOUT"); text != "" {
+			registryTimeout, _ = time.ParseDuration(text)
 		}
 		if file := os.Getenv(asIfGPU); file != "" {
 			simulateGPU(file)

@@ -113,7 +113,7 @@ func pin(ctx context.Context, name, text string, all, dry bool) error {
 	}
 	if len(pinned) > 0 && rewrite.ExactnessOf(r) == rewrite.Approximate {
 		fmt.Fprintf(stderr,
-			"gnvcc: %s gives other results than nvcc's own code, by how much nobody has measured (gnvcc tune --approximate does); gnvcc pin %s --none takes it back\n",
+			"gnvcc: %s gives other results than nvcc's own code, by how much nobody has measured (gnvcc tune --exact=approximate does); gnvcc pin %s --none takes it back\n",
 			r, name)
 	}
 	if dry || len(pinned) == 0 {

@@ -4,115 +4,42 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"os/exec"
-	"strings"
 	"text/tabwriter"
 
-	"github.com/spf13/cobra"
-
-	"gnvcc/driver/environment"
-	"gnvcc/driver/toolkit"
+	"gnvcc/cache"
 	"gnvcc/policy"
 	"gnvcc/policy/tuner"
 	"gnvcc/profile"
 	"gnvcc/profile/capture"
 )
 
-const profileAbout = `Runs a program and notes what it does on the GPU; with --show: shows what is known, of PROGRAM or of the one observed last.
-Counts, configurations and times of launches, the sets of argument values that have weight, how far other streams' kernels run
-beside, and the most memory, over all runs observed; gnvcc tune observes, too. Some launches are timed: the first four with
-the same values, then one of 64, and now and then 32 in a row.`
-
-// profileVerb observes a program, or shows what is known of one.
-func profileVerb() *cobra.Command {
-	c := newVerb("profile [--show] [--json] [--] PROGRAM [ARGUMENTS]", "show what a program does on the GPU", profileAbout, arguments(0, -1))
-	show := c.Flags().Bool("show", false, "show what is known")
-	asJSON := c.Flags().Bool("json", false, "as JSON")
-	commandBehind(c)
-	return tries(c, 2, func(args []string) error { return profiles(args, *show, *asJSON) })
+// observed shows what a run that was only observed did.
+func observed(store *cache.Store, f tuner.Found) error {
+	if f.Observed == "" {
+		fmt.Fprintln(stderr, "gnvcc: the program launched no kernel, or uses no GPU")
+		return nil
+	}
+	return showProfile(store, f.Observed)
 }
 
-func profiles(args []string, show, asJSON bool) error {
-	switch {
-	case len(args) == 0 && !show:
-		return errors.New("which program? gnvcc profile -- ./app arguments; gnvcc profile --show shows what is known")
-	case len(args) > 1 && show:
-		return errors.New("--show takes one program at most")
-	}
-	if !show && !driverHere() {
-		return withoutDriver("profile")
-	}
-	store, err := openStore()
-	if err != nil {
-		return err
-	}
+// showProfile shows what is known of a program, "": the one observed last.
+func showProfile(store *cache.Store, program string) error {
 	s, err := tuner.Captures(store)
 	if err != nil {
 		return err
 	}
-	if show {
-		return showProfile(s, strings.Join(args, ""), asJSON)
-	}
-	self, _ := os.Executable()
-	toolkit, err := toolkit.Find(self, environment.Read())
-	if err != nil {
-		return err
-	}
-	signals := newRelay()
-	defer signals.Close()
-	over := during("building the agent")
-	library, err := tuner.BuildAgent(signals.Tuning(), store, toolkit.Dir())
-	over()
-	if err != nil {
-		return err
-	}
-	argv := args
-	if argv[0], err = exec.LookPath(argv[0]); err != nil {
-		complain("profile", err)
-		return exit(127)
-	}
-	scratch, err := tuner.SocketScratch()
-	if err != nil {
-		return err
-	}
-	defer scratch.Remove()
-	seen, err := tuner.Observation{Captures: s,
-		Program: profile.Options{Argv: argv, Agent: library, Scratch: scratch.Path,
-			Signals: signals.Pass(), Log: func(format string, args ...any) {
-				fmt.Fprintf(stderr, "gnvcc: "+format+"\n", args...)
-			}},
-		Wanted: func(*profile.Launch) error { return errors.New("only observed") }}.Observe()
-	if err != nil {
-		return err
-	}
-	end := seen.Exit
-	if len(seen.Seen)+len(seen.Unseen) == 0 {
-		fmt.Fprintln(stderr, "gnvcc: the program launched no kernel, or uses no GPU")
-		return exit(end.Code)
-	}
-	if err := showProfile(s, seen.Program, asJSON); err != nil || end.Code == 0 {
-		return err
-	}
-	return exit(end.Code)
-}
-
-func showProfile(s *capture.Store, program string, asJSON bool) error {
-	var p *capture.Profile
-	var err error
-	if program == "" {
-		all := s.Profiles()
-		if len(all) == 0 {
-			return errors.New("no program observed yet: gnvcc profile -- ./app")
+	if program != "" {
+		p, err := s.Profile(program)
+		if err != nil {
+			return err
 		}
-		p = all[0]
-	} else if p, err = s.Profile(tuner.Absolute(program)); err != nil {
-		return err
+		return printProfile(stdout(), p)
 	}
-	if asJSON {
-		return tellJSON("profile", p)
+	all := s.Profiles()
+	if len(all) == 0 {
+		return errors.New("no program observed yet: gnvcc tune --observe -- ./app")
 	}
-	return printProfile(stdout(), p)
+	return printProfile(stdout(), all[0])
 }
 
 // on names the GPU of a line where the program ran on several models.

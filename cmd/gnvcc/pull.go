@@ -21,15 +21,15 @@ import (
 )
 
 func pullVerb() *cobra.Command {
-	c := newVerb("pull [--captures] [--as NAME] [--require-signed KEYS] oci://HOST/REPOSITORY[:TAG] | pull [NAME...] | pull --remove NAME",
-		"bring what others have measured from a registry; builds read it as a store of others",
+	c := newVerb("pull [OPTIONS] oci://HOST/REPOSITORY[:TAG] | pull [NAME...] | pull --remove NAME",
+		"download recipes from a registry; builds use them after your own",
 		`Brings the decisions under a tag of an OCI registry, or, without a tag, those of all publishers, merged: of two on one kernel
 and GPU the measured one, then the newer, then the one with more evidence. Builds on this machine take them for kernels that it
 has not measured itself, as those of stores in GNVCC_STORE, and behind these. No build asks the registry: what was pulled counts
 until the next pull. What is cut, altered, not signed by a key that is asked for, or older than what was pulled before is
 refused, and what was there stays. Without an address: what was pulled before, again.
 
-With --captures: the captured launches that were pushed beside a tag, for replay, bench and judge --captures NAME. They are
+With --captures: the captured launches that were pushed beside a tag, for tune, compare and judge --captures NAME. They are
 replayed with the code that was built here of kernels of their names, never with their publisher's. Those that have expired are
 not used.`,
 		arguments(0, -1))
@@ -39,17 +39,14 @@ not used.`,
 	fs.StringVar(&p.keys, "require-signed", "",
 		"take only what one of the ed25519 public keys in this `file` has signed; this pull, and all later ones of it")
 	fs.BoolVar(&p.captures, "captures", false, "bring captured launches, not recipes")
-	fs.BoolVar(&p.older, "older", false, "take what is older than what was pulled before")
 	fs.StringVar(&p.remove, "remove", "", "take the remote of this `name` away")
-	p.options.flags(c)
 	return onStore(c, 2, p.run)
 }
 
 // A pulling is what is to be pulled, and how.
 type pulling struct {
-	options            registryOptions
 	name, keys, remove string
-	older, captures    bool
+	captures           bool
 }
 
 func (p *pulling) run(ctx context.Context, store *cache.Store, words []string) error {
@@ -118,7 +115,6 @@ func (p *pulling) one(ctx context.Context, store *cache.Store, name, reference s
 		return err
 	}
 	defer r.Close()
-	r.PlainHTTP = r.PlainHTTP || p.options.plain
 	if p.keys != "" {
 		if r.Keys, err = filepath.Abs(p.keys); err != nil {
 			return err
@@ -131,7 +127,7 @@ func (p *pulling) one(ctx context.Context, store *cache.Store, name, reference s
 		}
 	}
 	late := r.Expire()
-	c, err := newCarrier(r.Reference, r.PlainHTTP, p.options.timeout)
+	c, err := newCarrier(r.Reference)
 	if err != nil {
 		return errors.Join(late, err)
 	}
@@ -192,7 +188,7 @@ func (p *pulling) take(r *remote.Remote, c *carrier, keys remote.Keys, have map[
 				wrong(tag, err)
 				continue
 			}
-			_, signed, err := r.Check(tag, index, signature, keys, p.older)
+			_, signed, err := r.Check(tag, index, signature, keys)
 			if err != nil {
 				wrong(tag, err)
 				continue
@@ -216,7 +212,7 @@ func (p *pulling) tellCaptures(r *remote.Remote) error {
 	if x == nil {
 		return os.RemoveAll(r.CapturesDir())
 	}
-	fmt.Fprintf(console, "%s: %s from oci://%s, used until %s; replay, bench and judge take them with --captures %s\n",
+	fmt.Fprintf(console, "%s: %s from oci://%s, used until %s; tune, compare and judge take them with --captures %s\n",
 		r.Name, policy.Count(x.Captures, "captured launch"), r.Reference,
 		x.Expires.Local().Format("2006-01-02 15:04"), r.Name)
 	return nil

@@ -25,7 +25,7 @@ import (
 )
 
 func pushVerb() *cobra.Command {
-	c := newVerb("push [--captures] [--sign KEY] [--merge | --over] oci://HOST/REPOSITORY:TAG",
+	c := newVerb("push [OPTIONS] oci://HOST/REPOSITORY:TAG",
 		"publish what was measured here in a registry, for gnvcc pull",
 		`Puts the decisions that were measured into this store under a tag of an OCI registry, with their evidence: kernels' names,
 GPUs, launch shapes, values of arguments, times. Pins, bans, approximations, what was imported or pulled, captures and compiled
@@ -33,8 +33,8 @@ code do not travel. Only shards that have changed are sent. One publisher has on
 refused, unless --merge adds to what is there (a CI's tag, say) or --over replaces it. Credentials are those of docker login and
 podman login.
 
-With --captures captured launches are pushed instead, for replay, bench and judge on other machines, as TAG.captures. They hold
-memory of your programs: whoever may read the repository reads it. After --expires nobody uses them; a registry keeps them until
+With --captures captured launches are pushed instead, for tune, compare and judge on other machines, as TAG.captures. They hold
+memory of your programs: whoever may read the repository reads it. After --expires no gnvcc uses them; a registry keeps them until
 somebody deletes them there.`, arguments(1, 1))
 	var p pushing
 	fs := c.Flags()
@@ -42,21 +42,16 @@ somebody deletes them there.`, arguments(1, 1))
 		"sign with the ed25519 private key in this `file` (openssl genpkey -algorithm ed25519 -out FILE)")
 	fs.BoolVar(&p.merge, "merge", false, "keep what the tag has from other stores, and add to it")
 	fs.BoolVar(&p.over, "over", false, "replace what another store has pushed")
-	fs.BoolVarP(&p.dry, "dry-run", "n", false, "only say what would be pushed")
 	fs.BoolVar(&p.captures, "captures", false, "push captured launches, not recipes")
-	fs.StringVar(&p.folder, "folder", "", "with --captures: those in this `folder` (gnvcc captures shrink makes one), not the store's")
 	p.expires = seconds(30 * 24 * time.Hour)
-	fs.Var(&p.expires, "expires", "with --captures: nobody uses them after this `time`: 30d, 12h (default 30d)")
+	fs.Var(&p.expires, "expires", "with --captures: they expire after this `time`: 30d, 12h (default 30d)")
 	fs.Lookup("expires").DefValue = ""
-	p.options.flags(c)
 	oneOf(c, "merge", "over")
 	oneOf(c, "merge", "captures")
 	return tries(c, 2, func(args []string) error {
 		ctx, stop := ended(context.Background())
 		defer stop()
 		switch {
-		case p.folder != "" && !p.captures:
-			return errors.New("--folder is for --captures")
 		case c.Flags().Changed("expires") && !p.captures:
 			return errors.New("--expires is for --captures: recipes do not expire")
 		case p.expires <= 0:
@@ -66,21 +61,11 @@ somebody deletes them there.`, arguments(1, 1))
 	})
 }
 
-// flags are the options of both verbs.
-func (o *registryOptions) flags(c *cobra.Command) {
-	c.Flags().BoolVar(&o.plain, "plain-http", false,
-		"no TLS (a registry on this machine needs no such word)")
-	c.Flags().DurationVar(&o.timeout, "timeout", time.Minute, "end after this `time`")
-}
-
 // A pushing is what is to be pushed, and how.
 type pushing struct {
-	options          registryOptions
-	sign             string
-	merge, over, dry bool
-	captures         bool
-	folder           string // of captures; "": the store's
-	expires          seconds
+	sign                  string
+	merge, over, captures bool
+	expires               seconds
 }
 
 // A standingTag is what a tag has before a push.
@@ -116,7 +101,7 @@ func (p *pushing) run(ctx context.Context, word string) error {
 		return errors.New(
 			"nothing was measured into this store that can be pushed (gnvcc tune -- ./app; pinned, imported and approximate recipes stay here)")
 	}
-	c, err := newCarrier(reference, p.options.plain, p.options.timeout)
+	c, err := newCarrier(reference)
 	if err != nil {
 		return err
 	}
@@ -160,19 +145,15 @@ func (p *pushing) run(ctx context.Context, word string) error {
 		}
 		return err
 	}
-	if !p.dry {
-		if err := p.send(ctx, c, x, blobs, was, tag); err != nil {
-			return err
-		}
+	if err := p.send(ctx, c, x, blobs, was, tag); err != nil {
+		return err
 	}
 	p.tell(x, word, what, changed, added)
 	return nil
 }
 
 func (p *pushing) tell(x *remote.Index, word, what string, changed, added int) {
-	would := map[bool]string{true: "would be pushed", false: "pushed"}[p.dry]
-	fmt.Fprintf(console, "%s: %s %s, %d of %d shards are new", word, what, would, changed,
-		remote.Shards)
+	fmt.Fprintf(console, "%s: %s pushed, %d of %d shards are new", word, what, changed, remote.Shards)
 	if added > 0 {
 		fmt.Fprintf(console, "; %d of them were there", added)
 	}
@@ -183,7 +164,7 @@ func (p *pushing) tell(x *remote.Index, word, what string, changed, added int) {
 	}
 }
 
-// packed makes the shards, those of captures in the folder to; what: so many of what.
+// packed makes the shards, those of captures as files in a folder; what: so many of what.
 func (p *pushing) packed(store *cache.Store, all []cache.Decision, to string) (x *remote.Index,
 	blobs map[string][]byte, what string, err error) {
 	if !p.captures {
@@ -193,9 +174,6 @@ func (p *pushing) packed(store *cache.Store, all []cache.Decision, to string) (x
 		return x, blobs, what, err
 	}
 	captures, err := tuner.Captures(store)
-	if p.folder != "" {
-		captures, err = openCaptures(store, p.folder)
-	}
 	if err != nil {
 		return nil, nil, "", err
 	}
@@ -204,8 +182,7 @@ func (p *pushing) packed(store *cache.Store, all []cache.Decision, to string) (x
 		return nil, nil, "", errors.New("no launches are captured (gnvcc tune -- ./app captures some)")
 	}
 	if x, err = remote.PackFiles(captures.Path(), names, to); err != nil {
-		return nil, nil, "", fmt.Errorf(
-			"%w (gnvcc captures shrink FOLDER copies small ones, push --captures --folder FOLDER)", err)
+		return nil, nil, "", fmt.Errorf("%w (gnvcc doctor --captures lists them, --drop removes some)", err)
 	}
 	x.Captures = len(list)
 	x.Expires = time.Now().Add(time.Duration(p.expires)).UTC().Truncate(time.Second)
@@ -383,12 +360,14 @@ func (p *pushing) send(ctx context.Context, c *carrier, x *remote.Index, blobs m
 
 const carrierName = "gnvcc-oci"
 
+// registryTimeout is how long a transfer of recipes may take; captures, up to some GB, have fifteen
+// times as long. It is a variable for tests.
+var registryTimeout = time.Minute
+
 // A carrier runs that program.
 type carrier struct {
 	program   string
 	reference string // HOST/REPO, or HOST/REPO:TAG
-	plain     bool
-	timeout   time.Duration
 	work      *scratch.Folder
 }
 
@@ -401,7 +380,7 @@ type carried struct {
 }
 
 // newCarrier finds the program: beside this one, where the installation puts it, or in PATH.
-func newCarrier(reference string, plain bool, timeout time.Duration) (*carrier, error) {
+func newCarrier(reference string) (*carrier, error) {
 	program := ""
 	if self, err := os.Executable(); err == nil {
 		if real, err := filepath.EvalSymlinks(self); err == nil {
@@ -419,19 +398,19 @@ func newCarrier(reference string, plain bool, timeout time.Duration) (*carrier, 
 	if err != nil {
 		return nil, fmt.Errorf("make a scratch folder: %w", err)
 	}
-	return &carrier{program, reference, plain, timeout, work}, nil
+	return &carrier{program, reference, work}, nil
 }
 
 // run has it do something, and gives what it prints.
 func (c *carrier) run(ctx context.Context, args ...string) (string, error) {
-	options := []string{"--timeout", c.timeout.String()}
-	if c.plain {
-		options = append(options, "--plain-http")
+	timeout := registryTimeout
+	if remote.IsCaptures(c.reference) {
+		timeout *= 15
 	}
 	// It ends itself in time; what hangs all the same is ended from here.
-	ctx, cancel := context.WithTimeout(ctx, c.timeout+5*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, timeout+5*time.Second)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, c.program, append(options, args...)...)
+	cmd := exec.CommandContext(ctx, c.program, append([]string{"--timeout", timeout.String()}, args...)...)
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	cmd.WaitDelay = time.Second
@@ -492,10 +471,4 @@ func referenceOf(word string) (reference, tag string, err error) {
 		}
 	}
 	return reference, tag, nil
-}
-
-// registryOptions are those of both verbs.
-type registryOptions struct {
-	plain   bool
-	timeout time.Duration
 }

@@ -40,14 +40,11 @@ func reportVerb() *cobra.Command {
 			"there launch: time, share, what is saved, registers, how it was checked; what saves most stands first (gnvcc explain KERNEL\n"+
 			"has the rest). Then, as text only, locks and barriers that can make a kernel hang.", arguments(0, 1))
 	fs := c.Flags()
-	all := fs.Bool("all", false, "everything in the store, whatever folder it was built in")
+	all := everywhere(c)
 	asJSON := fs.Bool("json", false, "as JSON, with all evidence")
 	html := fs.String("html", "", "write a page to `FILE`: one file that needs no network")
 	oneOf(c, "json", "html")
 	return withStore(c, 2, func(store *cache.Store, args []string) error {
-		if *all && len(args) > 0 {
-			return errors.New("name a folder, or use --all")
-		}
 		return showReport(store, args, *all, *asJSON, *html)
 	})
 }
@@ -512,20 +509,13 @@ func tellPrograms(w io.Writer, list []page.Program) {
 
 // What a report says of locks and barriers: worked out anew from the PTX that builds have kept, so
 // that it needs no tuning, and for the blocks of the launches that were seen, where there are any.
-// Hints carry what was measured of them on the GPU that the kernel was tuned on, or that doctor has
-// measured; where that is nothing, there are none.
-
 // hazards prints what there is to say, nothing where there is nothing. meant are the kernels'
 // identities, nil: all.
 func hazards(w io.Writer, mine *scope, decisions []cache.Decision,
 	meant map[string]bool) error {
 	store := mine.store
-	shapes, devices, device := make(map[string][][3]int), make(map[string]string), ""
-	if m := tuner.Machine(store); m != nil {
-		device = m.Device
-	}
+	shapes := make(map[string][][3]int)
 	for _, d := range decisions {
-		devices[d.Identity] = d.Evidence.Device
 		for _, l := range d.Evidence.Launches {
 			shapes[d.Identity] = append(shapes[d.Identity], l.Block)
 		}
@@ -546,7 +536,11 @@ func hazards(w io.Writer, mine *scope, decisions []cache.Decision,
 		}
 		wanted[text] = append(wanted[text], kernel{b.Name, b.Identity})
 	}
-	had := make(map[string]bool)
+	type finding struct {
+		text, place string // the place is a line of the source, or a kernel without its template's arguments
+	}
+	names := make(map[finding][]string) // of kernels
+	var found []finding
 	for _, hash := range order {
 		text, err := store.Object(hash)
 		// trimmed, or nothing to say
@@ -558,23 +552,33 @@ func hazards(w io.Writer, mine *scope, decisions []cache.Decision,
 			continue // builds leave such a file alone, and say so
 		}
 		for _, k := range wanted[hash] {
-			found, err := hazard.Find(m, k.name, shapes[k.identity])
+			dangers, err := hazard.Find(m, k.name, shapes[k.identity])
 			if err != nil {
 				continue
 			}
-			for _, f := range hazard.On(cmp.Or(devices[k.identity], device), found) {
-				line := fmt.Sprintf("  %s: %s", policy.ShortName(k.name), f)
-				if had[line] { // for another target
-					continue
+			for _, f := range dangers {
+				name := policy.ShortName(k.name)
+				base, _, _ := strings.Cut(name, "<")
+				one := finding{f.String(), cmp.Or(f.Where, base)}
+				if names[one] == nil {
+					found = append(found, one)
 				}
-				if len(had) == 0 {
-					fmt.Fprint(w, "\nLocks and barriers, judged from the code (nothing was run):\n")
-				}
-				had[line] = true
-				if _, err := fmt.Fprintln(w, line); err != nil {
-					return err
+				if !slices.Contains(names[one], name) { // else it is for another target
+					names[one] = append(names[one], name)
 				}
 			}
+		}
+	}
+	if len(found) > 0 {
+		fmt.Fprint(w, "\nLocks and barriers, judged from the code (nothing was run; -lineinfo gives lines):\n")
+	}
+	for _, one := range found { // once, however many instances of a template have it
+		who := names[one][0]
+		if more := len(names[one]) - 1; more > 0 {
+			who += fmt.Sprintf(" and %s", policy.Count(more, "other kernel"))
+		}
+		if _, err := fmt.Fprintf(w, "  %s: %s\n", who, one.text); err != nil {
+			return err
 		}
 	}
 	return nil

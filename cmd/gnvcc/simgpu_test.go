@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -30,7 +31,7 @@ const launchesMadeUp = "TEST_LAUNCHES_MADE_UP"
 func simulateGPU(file string) {
 	driverHere = func() bool {
 		none := os.Getenv("TEST_NO_GPU")
-		return none == "" || none == "but workers" && os.Args[1] == "work"
+		return none == "" || none == "but workers" && isWorker()
 	}
 	watchMachine.HasDriver = driverHere
 	if device, driver, ok := strings.Cut(os.Getenv("TEST_WORKER"), "/"); ok {
@@ -101,7 +102,7 @@ func takes(file string) func(code string) (float64, bool) {
 func badWorker() {
 	once := func(name, end string) bool {
 		file := os.Getenv(name) + end
-		if file == end || len(os.Args) < 2 || os.Args[1] != "work" {
+		if file == end || !isWorker() {
 			return false
 		}
 		f, err := os.OpenFile(file, os.O_CREATE|os.O_EXCL, 0o600)
@@ -110,17 +111,17 @@ func badWorker() {
 		}
 		return err == nil
 	}
-	if os.Getenv("TEST_WORK_TOOLKIT") != "" && os.Args[1] == "work" { // a node that has another one
-		text, _ := os.ReadFile(os.Args[2])
-		os.WriteFile(os.Args[2], bytes.ReplaceAll(text, []byte(`/bin/ptxas"`), []byte(`/bin/nowhere"`)),
+	if os.Getenv("TEST_WORK_TOOLKIT") != "" && isWorker() { // a node that has another one
+		text, _ := os.ReadFile(os.Args[3])
+		os.WriteFile(os.Args[3], bytes.ReplaceAll(text, []byte(`/bin/ptxas"`), []byte(`/bin/nowhere"`)),
 			0o600)
 	}
 	dies := func() tuner.WorkMachine { // with its order begun
 		syscall.Kill(os.Getpid(), syscall.SIGKILL)
 		return tuner.WorkMachine{}
 	}
-	if kernel := os.Getenv("TEST_WORK_NEVER"); kernel != "" && os.Args[1] == "work" {
-		text, _ := os.ReadFile(os.Args[2])
+	if kernel := os.Getenv("TEST_WORK_NEVER"); kernel != "" && isWorker() {
+		text, _ := os.ReadFile(os.Args[3])
 		if strings.Contains(string(text), `"Kernel":"`+kernel+`"`) {
 			workMachine = dies
 		}
@@ -152,3 +153,6 @@ func simLog(dir string) map[string]int {
 	}
 	return out
 }
+
+// isWorker tells whether this is a worker of tune --on.
+func isWorker() bool { return slices.Contains(os.Args, "--order") }

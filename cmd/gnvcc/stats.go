@@ -7,32 +7,14 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"time"
-
-	"github.com/spf13/cobra"
 
 	"gnvcc/cache"
 	"gnvcc/policy"
 )
 
-// statsVerb tells what builds took from the store and what they did not, since the counting began.
-func statsVerb() *cobra.Command {
-	c := newVerb("stats [--zero | --json]",
-		"show what builds took from the store, and why stages stepped aside",
-		"Shows how often builds took results from the store, why stages stepped aside, and how large the store is.", none)
-	fs := c.Flags()
-	zero := fs.Bool("zero", false, "reset the counters")
-	asJSON := fs.Bool("json", false, "as JSON")
-	oneOf(c, "zero", "json")
-	return withStore(c, 2, func(store *cache.Store, _ []string) error {
-		return stats(store, *zero, *asJSON)
-	})
-}
-
-func stats(store *cache.Store, zero, asJSON bool) error {
-	if zero {
-		return store.ZeroStats()
-	}
+// showStore says how often builds took results from the store, why stages stepped aside, and how
+// large it is.
+func showStore(store *cache.Store) error {
 	counted, err := store.Stats()
 	if err != nil {
 		return err
@@ -41,18 +23,13 @@ func stats(store *cache.Store, zero, asJSON bool) error {
 	if err != nil {
 		return err
 	}
-	if asJSON {
-		return tellJSON("stats", statistics{store.Path(), counted.Since, sizes, tallies(counted)})
-	}
 	return statsText(stdout(), store.Path(), counted, sizes)
 }
 
 // A tally is one row: what happened, and how often.
 type tally struct {
-	Stage   string `json:"stage"`
-	Outcome string `json:"outcome"`
-	Why     string `json:"why,omitempty"`
-	Count   int    `json:"count"`
+	Stage, Outcome, Why string
+	Count               int
 }
 
 // tallies are sorted by stage, in the order of a build, and by count.
@@ -68,14 +45,6 @@ func tallies(counted cache.Stats) []tally {
 			cmp.Compare(a.Outcome, b.Outcome), cmp.Compare(a.Why, b.Why))
 	})
 	return all
-}
-
-// A statistics is what stats --json prints.
-type statistics struct {
-	Store  string      `json:"store"`
-	Since  time.Time   `json:"since,omitzero"`
-	Sizes  cache.Sizes `json:"sizes"`
-	Events []tally     `json:"events"`
 }
 
 func statsText(w io.Writer, path string, counted cache.Stats, sizes cache.Sizes) error {

@@ -86,10 +86,10 @@ func TestTerminal(t *testing.T) {
 		t.Fatalf("%v\n%s", err, text)
 	}
 	lines := [][]string{{"help"}, {"report", "--all"},
-		{"explain", "wave"}, {"status"}, {"stats"}, {"doctor"}, {"apply"},
-		{"captures"}, {"predict", "k"}}
-	for _, v := range verbs() {
-		lines = append(lines, []string{v.name, "--help"})
+		{"explain", "wave"}, {"status"}, {"doctor", "--store"}, {"doctor"}, {"apply"},
+		{"doctor", "--captures"}, {"doctor", "--config"}, {"predict", "k"}}
+	for _, v := range root().Commands() {
+		lines = append(lines, []string{v.Name(), "--help"})
 	}
 	for _, args := range lines {
 		for _, kind := range []string{"dumb", "xterm"} {

@@ -56,23 +56,9 @@ env TEST_AS_IF_DRIVER=yes
 ! gnvcc tune -- sh -c 'exit 3'
 stderr 'launched no kernel, or uses no GPU'
 `},
-	"tune, profile, replay: `no NVIDIA driver here`": {script: `
-[gpu] skip 'there is a driver here'
-! gnvcc tune -- true
-stderr 'no NVIDIA driver here: nothing was run.*docker run --gpus all'
-! gnvcc profile -- true
-stderr 'no NVIDIA driver here'
-! gnvcc replay
-stderr 'no NVIDIA driver here'
-`},
-	"apply: `no builds known here`": {script: `
-gnvcc apply
-stdout 'no builds known here: build with gnvcc'
-`},
-	"`which program?`": {script: `
-! gnvcc tune --budget 60
-stderr 'which program\? gnvcc tune .*-- ./app'
-`},
+	"tune: `no NVIDIA driver here`":   {elsewhere: "cmd/gnvcc TestVerbs"},
+	"apply: `no builds known in ...`": {elsewhere: "cmd/gnvcc TestVerbs"},
+	"tune: `no captured launches`":    {elsewhere: "cmd/gnvcc TestArguments"},
 	"report: `nothing decided yet`": {script: `
 gnvcc report
 stdout 'nothing decided yet.*gnvcc tune'
@@ -102,7 +88,7 @@ stderr 'o means 2 kernels: name one of them, or all by --all'
 `},
 	"`settings: ...gnvcc.toml:3: ...`": {script: `
 exec sh -c 'echo lock >gnvcc.toml'
-! gnvcc config
+! gnvcc doctor --config
 stderr 'settings: .*gnvcc.toml:1: '
 `},
 	"`CUDA_HOME is ..., which has no bin/nvcc` (doctor, `GNVCC_LOG`)": {script: `
@@ -141,15 +127,7 @@ grep 'no launches captured yet: gnvcc tune -- ./app' w.log
 	"watch: a kernel waits for the next run":             {elsewhere: "cmd/gnvcc TestWatchRun"},
 	"watch: `resting: ...`":                              {elsewhere: "cmd/gnvcc TestWatchRests"},
 	"watch: `is running already`, `another gnvcc watch`": {elsewhere: "cmd/gnvcc TestWatchRests"},
-	"watch: folders `are looked at every few seconds`": {script: `
-gnvcc -arch=sm_90 -cubin k.cu -o k.cubin
-exec gnvcc watch --poll &w&
-exec sh -c 'until gnvcc watch --status | grep -q "nothing to do"; do sleep 0.1; done'
-gnvcc watch --status
-stdout 'folders are looked at every few seconds'
-gnvcc watch --stop
-wait w
-`},
+	"watch: folders `are looked at every few seconds`":   {elsewhere: "policy/edits TestEdits"},
 	"a recipe is not applied": {script: `
 gnvcc -arch=sm_90 -cubin k.cu -o k.cubin
 gnvcc pin k maxnreg=40
@@ -197,7 +175,6 @@ cd elsewhere
 gnvcc report
 stdout 'nothing decided yet'
 `},
-	"results differ between runs of `tune --approximate`": {not: "it takes a GPU, and two runs that happen to differ"},
 	"the store can't be read": {script: `
 env GNVCC_STORE=$WORK/k.cu
 ! gnvcc doctor
@@ -212,11 +189,11 @@ stdout 'GNVCC_STORE to a folder'
 	"the store grows": {script: `
 gnvcc -arch=sm_90 -cubin k.cu -o k.cubin
 env GNVCC_MAXSIZE=1K
-gnvcc stats
+gnvcc doctor --store
 stdout 'at most 1.0 KiB \(GNVCC_MAXSIZE\)'
-gnvcc clean --all
+gnvcc doctor --clean=all
 stdout 'removed .* [1-9][0-9]* files of the store'
-gnvcc captures
+gnvcc doctor --captures
 stdout 'no launches captured yet'
 `},
 }

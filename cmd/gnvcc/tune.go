@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
 	"gnvcc/driver/environment"
@@ -32,7 +31,14 @@ import (
 const tuneAbout = `Runs a program that was built with gnvcc, and finds out from its own launches which kernels can be faster, and how. Some
 launches are captured: the memory that they reach is read, and nothing is written, so that output, results and exit code
 are the program's own. When it has ended, gnvcc replays these launches in processes of its own, and searches there. The
-recipes found are kept; gnvcc apply (or --apply) builds with them.`
+recipes found are kept; gnvcc apply (or --apply) builds with them.
+
+Without PROGRAM: searches again on the launches that are captured (gnvcc doctor --captures lists them).
+
+With --observe nothing is searched: what the program does on the GPU is shown, and launches are captured. Counts, configurations
+and times of launches, the sets of argument values that have weight, how far other streams' kernels run at the same time, and the
+most memory, over all runs observed. Some launches are timed: the first four with the same values, then one of 64, and now
+and then 32 in a row. Without PROGRAM: what is known of the one observed last.`
 
 // seconds is a time that may be given as a number of seconds: 60, or 1m30s.
 type seconds time.Duration
@@ -85,87 +91,100 @@ type within struct{ *policy.Bound }
 
 func (within) Type() string { return "error" }
 
+// observing is --observe: asked for, and for how long; 0: as long as the program runs.
+type observing struct {
+	asked bool
+	time  seconds
+}
+
+func (o *observing) String() string { return "" }
+func (o *observing) Type() string   { return "time" }
+func (o *observing) Set(text string) error {
+	o.asked = true
+	return o.time.Set(text)
+}
+
+// tuneOptions are what the user may say.
+type tuneOptions struct {
+	tuner.Request
+	exact, kernels, rank, on, captures, order string
+	budget                                    seconds
+	observe                                   observing
+	most                                      size
+	quiet                                     bool
+}
+
 // tuneVerb runs an application under the agent and keeps what was decided.
 func tuneVerb() *cobra.Command {
-	o := policy.Defaults()
+	var t tuneOptions
+	o := &t.Options
+	*o = policy.Defaults()
 	o.Version = ownVersion()
-	c := newVerb("tune [OPTIONS] [--] PROGRAM [ARGUMENTS]", "run a program and find recipes for its kernels; --apply builds with them", tuneAbout, arguments(0, -1))
+	c := newVerb("tune [OPTIONS] [[--] PROGRAM [ARGUMENTS]]", "run a program and find recipes for its kernels; --apply builds with them", tuneAbout, arguments(0, -1))
 	fs := c.Flags()
 	commandBehind(c)
-	applyToo := fs.Bool("apply", false, "rebuild what can be faster, as gnvcc apply does")
-	exact := fs.String("exact", "checked", "what may be adopted: `level` construction (the arithmetic is untouched), checked (compared on launches) or approximate")
-	approximate := fs.Bool("approximate", false, "short for --exact=approximate: special function units in place of accurate divisions, roots, sin, exp, ...; needs --within or --judge")
-	fs.Var(within{&o.Within}, "within", "allow results to differ by this `error`, also without --approximate: 1e-3 bounds the relative error of every value that a launch writes, mean:1e-5 their mean (default: the same bits)")
-	judged := fs.String("judge", "", "with --approximate: a `command` that gets two files, the program's output without and with approximation, and accepts with exit code 0 (with --within E: prints a number, at most E); the program is rebuilt in place and run for each question")
-	link := fs.String("build", "", "with --judge: a `command` that links the program after gnvcc apply, such as make")
-	folder := fs.String("for", "", "with --approximate: for what is built in or below this `folder` (default: for the files that the program was built from)")
-	fs.BoolVar(&o.Slots, "warpid", false, "with --approximate: also choose warps by their slot in the multiprocessor; finer, but results differ from run to run")
+	fs.BoolVar(&t.Apply, "apply", false, "rebuild what can be faster, as gnvcc apply does")
+	fs.StringVar(&t.exact, "exact", "checked", "what may be adopted: `level` construction (the arithmetic is untouched), checked (compared on launches) or approximate (special function units in place of accurate divisions, roots, sin, exp, ...; needs --within or --judge)")
+	fs.Var(within{&o.Within}, "within", "allow results to differ by this `error`, also without --exact=approximate: 1e-3 bounds the relative error of every value that a launch writes, mean:1e-5 their mean (default: the same bits)")
+	fs.StringVar(&t.Judge, "judge", "", "with --exact=approximate: a `command` that gets two files, the program's output without and with approximation, and accepts with exit code 0 (with --within E: prints a number, at most E); the program is rebuilt in place and run for each question")
+	fs.StringVar(&t.Link, "build", "", "with --judge: a `command` that links the program after gnvcc apply, such as make")
 	fs.BoolVar(&o.Keep, "keep-directives", false, "keep __launch_bounds__' second value, __maxnreg__, -maxrregcount and unroll pragmas, also where something else is faster")
-	budget := seconds(0)
-	fs.Var(&budget, "budget", "search for at most this `time` (60, or 1m30s), shared out by the kernels' shares of the GPU time and what a first look at them shows (default 1m0s)")
-	observing := seconds(0)
-	fs.Var(&observing, "observe", "look at the program for this `time` only, in seconds or as 1m30s; then it runs on by itself, and gnvcc replay can search on what was captured before it ends (default: as long as it runs)")
-	most := size(0)
-	fs.Var(&most, "capture-limit", "most `memory` that a captured launch may have, as 512M or 8G, what is zero not counted; a run's captures may have four times as much (default half of the free memory; never more than a quarter of the store's free disk)")
-	rank := rankOption(fs)
+	fs.Var(&t.budget, "budget", "search for at most this `time` (60, or 1m30s), shared out by the kernels' shares of the GPU time and what a first look at them shows (default 1m0s)")
+	fs.Var(&t.observe, "observe", "search nothing; with a `time` (=60, or =1m30s) the program is looked at so long only, and runs on by itself")
+	fs.Lookup("observe").NoOptDefVal = "0"
+	fs.Var(&t.most, "capture-limit", "most `memory` that a captured launch may have, as 512M or 8G, what is zero not counted; a run's captures may have four times as much (default half of the free memory; never more than a quarter of the store's free disk)")
+	fs.StringVar(&t.rank, "rank", "0", "of a parallel program (MPI, srun, torchrun), capture the process of this rank `n`, or of all: the others are counted, or run as they are where gnvcc tune is what is started in parallel")
 	fs.IntVar(&o.Jobs, "jobs", o.Jobs, "compile `n` candidates at a time")
-	kernels := fs.String("kernels", "", "tune only these kernels: a `KERNEL` as gnvcc explain takes it")
+	fs.StringVar(&t.kernels, "kernels", "", "tune only these kernels: a `KERNEL` as gnvcc explain takes it")
 	_ = c.RegisterFlagCompletionFunc("kernels", func(*cobra.Command, []string,
 		string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		return kernelCompletions(), cobra.ShellCompDirectiveNoFileComp
 	})
-	fs.StringSliceVar(&o.Levers, "levers", nil, "try only these levers (comma-separated `list`)")
-	fs.StringSliceVar(&o.Without, "without", nil, "do not try these levers (comma-separated `list`)")
-	on := fs.String("on", "", onUsage)
-	quiet := fs.Bool("quiet", false, "print errors only")
+	fs.StringSliceVar(&o.Levers, "levers", nil, "try only these levers (comma-separated `list`); -LEVER: all but it")
+	fs.StringVar(&t.captures, "captures", "", "without PROGRAM: "+capturesUsage)
+	fs.StringVar(&t.on, "on", "", onUsage)
+	fs.StringVar(&t.order, "order", "", "as a worker of --on: do what this `file` orders, and write what came of it to the one file that is named in PROGRAM's place; nothing is decided in a store")
+	fs.BoolVar(&t.quiet, "quiet", false, "print errors only")
 	for _, name := range []string{"budget", "within", "capture-limit", "observe"} {
 		fs.Lookup(name).DefValue = "" // their texts say it
 	}
 	return tries(c, 2, func(args []string) error {
-		if len(args) == 0 {
-			return errors.New("which program? gnvcc tune [options] -- ./app arguments")
+		if t.order != "" {
+			return ordered(t.order, args)
 		}
-		asked := tuner.Request{Program: args, Apply: *applyToo, Judge: *judged,
-			Link: *link, Folder: *folder, Budget: cmp.Or(time.Duration(budget), time.Minute),
-			Observe: time.Duration(observing), CaptureLimit: int64(most)}
-		if *approximate && fs.Changed("exact") && *exact != "approximate" {
-			return fmt.Errorf("--approximate and --exact=%s contradict each other", *exact)
-		} else if *approximate {
-			*exact = "approximate"
-		}
-		if fs.Changed("budget") && budget == 0 {
+		if fs.Changed("budget") && t.budget == 0 {
 			return errors.New("--budget must be more than 0")
 		}
-		asked.Options = o
-		engine, err := engineOf(*on)
-		if err != nil {
-			return err
-		}
-		asked.On = engine
-		return tune(asked, *exact, *kernels, *rank, *quiet)
+		return t.run(args)
 	})
 }
 
-// tune checks what was asked for, and runs.
-func tune(asked tuner.Request, exact, kernels, rank string, quiet bool) error {
-	var err error
-	o := &asked.Options
-	if o.Exact, err = rewrite.ParseExactness(exact); err != nil {
+// run checks what was asked for, and does it.
+func (t *tuneOptions) run(args []string) (err error) {
+	o := &t.Options
+	o.Levers, o.Without = sortedOut(o.Levers)
+	t.Program, t.Budget, t.CaptureLimit = args, cmp.Or(time.Duration(t.budget), time.Minute), int64(t.most)
+	t.Observe, t.Look = time.Duration(t.observe.time), t.observe.asked
+	if o.Exact, err = rewrite.ParseExactness(t.exact); err != nil {
 		return err
 	}
-	if o.Judged = asked.Judge != ""; o.Judged && (o.Exact != rewrite.Approximate || o.Within.Mean) {
-		return errors.New("--judge goes with --approximate, and its --within with a plain number, which the judge's is compared with")
-	}
-	if asked.Link != "" && !o.Judged {
+	o.Judged = t.Judge != ""
+	loose := o.Exact == rewrite.Approximate || o.Within != (policy.Bound{})
+	switch {
+	case o.Judged && (o.Exact != rewrite.Approximate || o.Within.Mean):
+		return errors.New("--judge goes with --exact=approximate, and its --within with a plain number, which the judge's is compared with")
+	case t.Link != "" && !o.Judged:
 		return errors.New("--build goes with --judge")
+	case t.on != "" && loose:
+		return errors.New("--on searches for exact recipes: not with --exact=approximate or --within")
+	case len(args) == 0 && loose && !t.Look:
+		return errors.New("--exact=approximate and --within need the program: gnvcc tune [options] -- ./app arguments")
+	case len(args) > 0 && t.captures != "":
+		return errors.New("--captures are searched on without a program")
+	case t.Look && (t.Apply || t.on != "" || t.captures != "" || o.Judged):
+		return errors.New("--observe searches nothing: not with --apply, --on, --captures or --judge")
 	}
-	if asked.On != nil && (o.Exact == rewrite.Approximate || o.Within != (policy.Bound{})) {
-		return errors.New("--on searches for exact recipes: not with --approximate or --within")
-	}
-	if asked.Folder != "" && o.Exact != rewrite.Approximate && o.Within == (policy.Bound{}) {
-		return errors.New("--for goes with --approximate or --within: exact recipes are for all builds")
-	}
-	for _, text := range []string{asked.Judge, asked.Link} {
+	for _, text := range []string{t.Judge, t.Link} {
 		if text == "" {
 			continue
 		}
@@ -173,19 +192,53 @@ func tune(asked tuner.Request, exact, kernels, rank string, quiet bool) error {
 			return err
 		}
 	}
-	if asked.Folder != "" {
-		full, err := realPath(asked.Folder)
-		if err != nil {
-			return fmt.Errorf("--for: %w", err)
-		}
-		asked.Folder = strings.TrimSuffix(full, "/") + "/"
+	if t.On, err = engineOf(t.on); err != nil {
+		return err
 	}
-	if kernels != "" {
-		if o.Only, err = onlyKernels(kernels); err != nil {
+	if len(args) == 0 {
+		return t.again()
+	}
+	if t.kernels != "" {
+		if o.Only, err = onlyKernels(t.kernels); err != nil {
 			return err
 		}
 	}
-	return onOneRank(asked, rank, quiet)
+	return t.onOneRank()
+}
+
+// sortedOut splits the list of --levers into those to be tried, and those that are not.
+func sortedOut(levers []string) (with, without []string) {
+	for _, name := range levers {
+		if not, ok := strings.CutPrefix(name, "-"); ok {
+			without = append(without, not)
+		} else {
+			with = append(with, name)
+		}
+	}
+	return with, without
+}
+
+// again searches on what is captured, or shows what was observed last.
+func (t *tuneOptions) again() error {
+	store, err := openStore()
+	if err != nil {
+		return err
+	}
+	if t.Look {
+		return showProfile(store, "")
+	}
+	if t.captures != "" {
+		if t.Captures, err = openCaptures(store, t.captures); err != nil {
+			return err
+		}
+	}
+	if t.kernels != "" {
+		if t.Options.Only, err = capturedKernels(store, t.Captures, t.kernels); err != nil {
+			complain("tune", err)
+			return exit(1)
+		}
+	}
+	return tuneNow(t.Request, t.quiet)
 }
 
 // onlyKernels is what a word means for a program that is still to be run: of the kernels that were
@@ -196,15 +249,6 @@ func onlyKernels(word string) (*regexp.Regexp, error) {
 		return nil, err
 	}
 	return selection.Launched(word, known(store, nil))
-}
-
-// fileList splits a list of files with commas between them; a file whose own name has a comma is
-// taken as it is.
-func fileList(value string) []string {
-	if _, err := os.Stat(value); err == nil {
-		return []string{value}
-	}
-	return strings.Split(value, ",")
 }
 
 // driverHere tells whether anything of an NVIDIA driver is seen. It is a variable for tests, as is
@@ -224,23 +268,21 @@ func isTerminal(f *os.File) bool {
 	return term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb"
 }
 
-// What gnvcc tune and gnvcc replay share: a run of package tuner, and its messages.
-
-// tuneNow searches as tune and replay do, where options and machine allow it.
-func tuneNow(verb string, asked tuner.Request, quiet bool) error {
+// tuneNow searches, where options and machine allow it.
+func tuneNow(asked tuner.Request, quiet bool) error {
 	if err := asked.Options.Validate(lever.Names()); err != nil {
 		return err
 	}
 	if !driverHere() { // a cluster's login node has none: what searches on captures may be elsewhere
 		asked.NoGPU = len(asked.Program) == 0 && asked.On != nil && !asked.On.Here()
 		if !asked.NoGPU {
-			return withoutDriver(verb)
+			return withoutDriver("tune")
 		}
 	}
 	signals := newRelay()
 	defer signals.Close()
 	end, err := tuneRun(signals, asked, quiet)
-	return exit(conclude(verb, signals, end, err))
+	return exit(conclude(signals, end, err))
 }
 
 func tuneRun(signals *relay, asked tuner.Request, quiet bool) (end profile.Exit, err error) {
@@ -260,7 +302,11 @@ func tuneRun(signals *relay, asked tuner.Request, quiet bool) (end profile.Exit,
 		asked.Listen, asked.At = lines, lines.At
 	}
 	asked.Found = func(f tuner.Found) { found(f, quiet) }
-	return tuner.Run(asked)
+	if asked.Look {
+		asked.Found = func(f tuner.Found) { err = observed(asked.Store, f) }
+	}
+	end, failed := tuner.Run(asked)
+	return end, errors.Join(failed, err)
 }
 
 // found tells what a run gave.
@@ -286,9 +332,9 @@ func found(f tuner.Found, quiet bool) {
 // conclude complains of what went wrong, and gives the exit code: the program's own, if that ended
 // well and we did not. Where an interrupt ended the program, or our own work, we die of it, as a
 // shell's loop around us has to know.
-func conclude(verb string, signals *relay, exit profile.Exit, err error) int {
+func conclude(signals *relay, exit profile.Exit, err error) int {
 	if err != nil {
-		complain(verb, err)
+		complain("tune", err)
 		exit.Code = cmp.Or(exit.Code, 1)
 	}
 	if exit.Signal == syscall.SIGINT && signals.Asked() != 0 {
@@ -322,23 +368,19 @@ func summary(w io.Writer, results []decide.Result, counts string, took time.Dura
 // Parallel programs: mpirun gnvcc tune -- ./app starts as many of us as there are ranks. One of
 // them looks at its process; the others step aside, and are the program.
 
-func rankOption(fs *pflag.FlagSet) *string {
-	return fs.String("rank", "0", "of a parallel program (MPI, srun, torchrun), capture the process of this rank `n`, or of all: the others are counted, or run as they are where gnvcc tune is what is started in parallel")
-}
-
 // onOneRank tunes where this process is not another rank than the one that is to be looked at.
-func onOneRank(asked tuner.Request, rank string, quiet bool) (err error) {
-	if asked.Rank, err = parseRank(rank); err != nil {
+func (t *tuneOptions) onOneRank() (err error) {
+	if t.Rank, err = parseRank(t.rank); err != nil {
 		return err
 	}
 	own, ranks, parallel := profile.RankOf(os.Environ())
-	if ranks > 0 && asked.Rank >= ranks {
-		return fmt.Errorf("--rank %d: the program has ranks 0 to %d", asked.Rank, ranks-1)
+	if ranks > 0 && t.Rank >= ranks {
+		return fmt.Errorf("--rank %d: the program has ranks 0 to %d", t.Rank, ranks-1)
 	}
-	if parallel && own != asked.Rank && asked.Rank != profile.AllRanks {
-		return becomes(asked.Program, own, asked.Rank, quiet)
+	if parallel && own != t.Rank && t.Rank != profile.AllRanks {
+		return becomes(t.Program, own, t.Rank, t.quiet)
 	}
-	return tuneNow("tune", asked, quiet)
+	return tuneNow(t.Request, t.quiet)
 }
 
 // parseRank reads --rank.

@@ -18,56 +18,35 @@ import (
 	"gnvcc/policy/selection"
 )
 
-// The verbs are cobra's commands: help, man page and completions come from one definition each.
-// They are made when a verb is asked for, and not on a build's way.
+// The verbs are cobra's commands: help and completions come from one definition each. They are made
+// when a verb is asked for, and not on a build's way.
 
-// A verb is one of gnvcc's own commands.
-type verb struct {
-	name string
-	make func() *cobra.Command
-}
-
-// A group is some verbs, as the help has them.
-type group struct {
+// groups are the verbs, in the order of the help; help and completion are cobra's own.
+var groups = []struct {
 	title string
-	verbs []verb
+	verbs map[string]func() *cobra.Command
+}{
+	{"Find recipes", verbSet{"tune": tuneVerb, "watch": watchVerb, "predict": predictVerb}},
+	{"Build with them", verbSet{"apply": applyVerb, "revert": revertVerb, "status": statusVerb}},
+	{"See what is known", verbSet{"report": reportVerb, "explain": explainVerb, "doctor": doctorVerb}},
+	{"Judge changes", verbSet{"compare": compareVerb, "judge": judgeVerb}},
+	{"Share them", verbSet{"export": exportVerb, "lock": lockVerb, "push": pushVerb, "pull": pullVerb}},
+	{"Decide by hand", verbSet{"pin": pinVerb}},
+	{others, verbSet{"version": versionVerb}},
 }
 
-// groups are all verbs, in the order of the help.
-func groups() []group {
-	return []group{
-		{"Find recipes", []verb{{"tune", tuneVerb}, {"watch", watchVerb}, {"replay", replayVerb},
-			{"captures", capturesVerb}, {"profile", profileVerb}, {"predict", predictVerb}}},
-		{"Build with them", []verb{{"apply", applyVerb}, {"revert", revertVerb},
-			{"status", statusVerb}}},
-		{"See what is known", []verb{{"report", reportVerb}, {"explain", explainVerb},
-			{"stats", statsVerb}, {"config", configVerb}, {"doctor", doctorVerb}}},
-		{"Judge changes", []verb{{"compare", compareVerb}, {"judge", judgeVerb},
-			{"bench", benchVerb}}},
-		{"Share them", []verb{{"export", exportVerb}, {"lock", lockVerb},
-			{"push", pushVerb}, {"pull", pullVerb}}},
-		{"Decide by hand", []verb{{"pin", pinVerb}}},
-		{"Others", []verb{{"clean", cleanVerb}, {"work", workVerb}, {"version", versionVerb},
-			{"help", helpVerb}, {"man", manVerb}, {"completion", completionVerb}}},
-	}
-}
+type verbSet = map[string]func() *cobra.Command
 
-// verbs are all of them.
-func verbs() (all []verb) {
-	for _, g := range groups() {
-		all = append(all, g.verbs...)
-	}
-	return all
-}
+const others = "Others"
 
-// verbNamed makes the verb of a name, nil if there is none.
-func verbNamed(name string) *cobra.Command {
-	for _, v := range verbs() {
-		if v.name == name {
-			return v.make()
+// isVerb tells whether a word is a verb.
+func isVerb(word string) bool {
+	for _, g := range groups {
+		if g.verbs[word] != nil {
+			return true
 		}
 	}
-	return nil
+	return word == "help" || word == "completion"
 }
 
 // takesCommand marks a verb whose arguments are a command with options of its own.
@@ -94,9 +73,6 @@ func newVerb(use, short, long string, args cobra.PositionalArgs) *cobra.Command 
 			}
 			return args(c, words)
 		}}
-	c.SetHelpFunc(func(c *cobra.Command, _ []string) {
-		fmt.Fprint(c.OutOrStdout(), about(c, terminalWidth(os.Stdout)))
-	})
 	return c
 }
 
@@ -161,22 +137,27 @@ func onStore(c *cobra.Command, code int,
 
 // root holds all verbs.
 func root() *cobra.Command {
-	c := &cobra.Command{Use: "gnvcc",
-		Short: "nvcc, with kernels made faster by recipes that were measured", SilenceUsage: true,
-		SilenceErrors: true}
-	c.CompletionOptions.DisableDefaultCmd = true
-	for _, g := range groups() {
-		c.AddGroup(&cobra.Group{ID: g.title, Title: g.title + ":"})
-		for _, of := range g.verbs {
-			v := of.make()
+	c := &cobra.Command{Use: "gnvcc", SilenceUsage: true, SilenceErrors: true, DisableSuggestions: true}
+	for _, g := range groups {
+		c.AddGroup(&cobra.Group{ID: g.title, Title: g.title})
+		for _, make := range g.verbs {
+			v := make()
 			v.GroupID = g.title
 			c.AddCommand(v)
-			if of.name == "help" {
-				c.SetHelpCommand(v)
-				c.SetHelpCommandGroupID(g.title)
-			}
 		}
 	}
+	c.SetHelpCommandGroupID(others)
+	c.SetCompletionCommandGroupID(others)
+	c.SetHelpFunc(func(c *cobra.Command, _ []string) {
+		text := about(c, terminalWidth(os.Stdout))
+		if !c.HasParent() {
+			text = overview(c)
+		}
+		fmt.Fprint(stdout(), text)
+	})
+	c.SetOut(console)
+	c.InitDefaultHelpCmd()
+	c.InitDefaultCompletionCmd()
 	return c
 }
 
@@ -210,16 +191,13 @@ func complete(args []string) int {
 
 // execute runs a verb with the arguments behind its name, and gives the exit code.
 func execute(name string, args []string) int {
-	c := &cobra.Command{Use: "gnvcc", SilenceUsage: true, SilenceErrors: true}
-	c.CompletionOptions.DisableDefaultCmd = true
-	v := verbNamed(name)
-	c.AddCommand(v)
-	if name == "help" {
-		c.SetHelpCommand(v)
+	c := root()
+	v, _, err := c.Find([]string{name})
+	if err != nil {
+		return complain(name, err)
 	}
-	c.SetOut(console)
 	c.SetArgs(append([]string{name}, doubled(v, args)...))
-	err := c.Execute()
+	err = c.Execute()
 	var code exit
 	switch {
 	case err == nil && console.err != nil && v.Annotations[takesCommand] == "":
@@ -292,9 +270,9 @@ func hint(args []string) {
 		return
 	}
 	var like []string
-	for _, v := range verbs() {
-		if selection.Distance(word, v.name) <= 1 || len(word) > 2 && strings.HasPrefix(v.name, word) {
-			like = append(like, v.name)
+	for _, v := range root().Commands() {
+		if selection.Distance(word, v.Name()) <= 1 || len(word) > 2 && strings.HasPrefix(v.Name(), word) {
+			like = append(like, v.Name())
 		}
 	}
 	if len(like) > 0 {

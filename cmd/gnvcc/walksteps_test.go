@@ -196,7 +196,7 @@ func (w *walk) observed(path string, may ...heldFile) heldFile {
 
 // stepClean forgets what is gone.
 func (w *walk) stepClean() {
-	w.verbs([]string{"clean"})
+	w.verbs([]string{"doctor", "--clean"})
 	for r := range w.records {
 		if _, there := w.files[r.output()]; !there {
 			delete(w.records, r)
@@ -206,7 +206,7 @@ func (w *walk) stepClean() {
 
 // stepCleanAll forgets all builds; recipes stay.
 func (w *walk) stepCleanAll() {
-	w.verbs([]string{"clean", "--all"})
+	w.verbs([]string{"doctor", "--clean=all"})
 	clear(w.records)
 	clear(w.last)
 	clear(w.unsure)

@@ -37,11 +37,10 @@ users of the GPU go first, and rests while the machine runs on battery.`
 
 // watchOptions are what the user may say.
 type watchOptions struct {
-	folders             []string
-	run, on             string
-	budget              seconds
-	status, stop, quiet bool
-	asJSON, polls       bool
+	folders      []string
+	run, on      string
+	budget       seconds
+	status, stop bool
 }
 
 // watchVerb watches sources, and tunes edited kernels again.
@@ -53,10 +52,7 @@ func watchVerb() *cobra.Command {
 	fs.Var(&o.budget, "budget", "longest `time` for one kernel's search, in seconds or as 1m30s (default 20s)")
 	fs.StringVar(&o.on, "on", "", "have these `workers` search: local:gpus=1, or slurm:n=1 and options of salloc (partition=gpu, ...), from a machine without a GPU as well; there is an allocation for each kernel, and none between")
 	fs.BoolVar(&o.status, "status", false, "say what the running watch does, what waits, and what it has found")
-	fs.BoolVar(&o.asJSON, "json", false, "with --status: as JSON")
 	fs.BoolVar(&o.stop, "stop", false, "end the running watch")
-	fs.BoolVar(&o.polls, "poll", false, "look at files every few seconds instead of asking inotify")
-	fs.BoolVar(&o.quiet, "quiet", false, "write to the log alone (STORE/watch/log)")
 	fs.Lookup("budget").DefValue = ""
 	return tries(c, 2, func(args []string) error {
 		o.folders = args
@@ -71,14 +67,12 @@ func watchMain(o watchOptions) error {
 	}
 	place := watchPlace{filepath.Join(store.Path(), "watch")}
 	switch {
-	case o.asJSON && !o.status:
-		return errors.New("--json goes with --status")
 	case o.status && o.stop:
 		return errors.New("--status and --stop are two calls")
 	case o.budget <= 0:
 		return errors.New("--budget: a search needs some time")
 	case o.status:
-		return watchStatus(place, o.asJSON)
+		return watchStatus(place)
 	case o.stop:
 		return watchStop(place)
 	}
@@ -130,8 +124,8 @@ func watchFor(store *cache.Store, place watchPlace, o watchOptions, run []string
 	retune.LowerPriority()
 	ctx, stop := ended(context.Background())
 	defer stop()
-	log := place.logger(o.quiet)
-	files := edits.New(edits.Options{Polls: o.polls})
+	log := place.logger()
+	files := edits.New(edits.Options{})
 	defer files.Close()
 	_ = os.Remove(place.file("status.json")) // it is another watch's
 	world, err := retune.New(ctx, retune.Options{Store: store, Files: files, Folders: o.folders,
@@ -146,7 +140,7 @@ func watchFor(store *cache.Store, place watchPlace, o watchOptions, run []string
 		return err
 	}
 	defer world.Close()
-	notes := noteChanges(ctx, o.polls, filepath.Join(store.Path(), "spool"), filepath.Join(store.Path(), "captures", "launches"))
+	notes := noteChanges(ctx, filepath.Join(store.Path(), "spool"), filepath.Join(store.Path(), "captures", "launches"))
 	base := watch.Status{PID: os.Getpid(), Version: version, Since: time.Now(), Folders: o.folders}
 	teller := newTeller(place, files)
 	defer teller.close()
@@ -260,7 +254,7 @@ func watchStop(p watchPlace) error {
 }
 
 // watchStatus prints what the running watch says, or the last one said: then the exit code is 1.
-func watchStatus(p watchPlace, asJSON bool) error {
+func watchStatus(p watchPlace) error {
 	pid := p.running()
 	var s watch.Status
 	text, err := os.ReadFile(p.file("status.json"))
@@ -275,8 +269,6 @@ func watchStatus(p watchPlace, asJSON bool) error {
 	case errors.Is(err, os.ErrNotExist):
 		fmt.Fprintf(console, "gnvcc watch (process %d) is just starting\n", pid)
 		return nil
-	case err == nil && asJSON:
-		err = tellJSON("watch", s)
 	case err == nil:
 		printStatus(s)
 	}
@@ -351,11 +343,8 @@ type watchLog struct {
 // the one before.
 const maxLog = 1 << 20
 
-func (p watchPlace) logger(quiet bool) *watchLog {
+func (p watchPlace) logger() *watchLog {
 	l := &watchLog{log: zerolog.Nop(), people: stderr}
-	if quiet {
-		l.people = io.Discard
-	}
 	path := p.file("log")
 	if info, err := os.Stat(path); err == nil && info.Size() > maxLog {
 		_ = os.Rename(path, path+".1")
@@ -445,9 +434,8 @@ func sentence(e watch.Event) string {
 const noteEvery = 10 * time.Second
 
 // noteChanges tells when something is written into one of the store's folders: what builds and runs
-// leave there, whole. Into the folder theirs others write, and a file may grow there.
-func noteChanges(ctx context.Context, polls bool, theirs string, dirs ...string) <-chan struct{} {
-	dirs = append(dirs, theirs)
+// leave there, in one step.
+func noteChanges(ctx context.Context, dirs ...string) <-chan struct{} {
 	out := make(chan struct{}, 1)
 	tell := func() {
 		select {
@@ -464,7 +452,7 @@ func noteChanges(ctx context.Context, polls bool, theirs string, dirs ...string)
 			err = n.Add(dir)
 		}
 	}
-	if err == nil && !polls {
+	if err == nil {
 		go func() {
 			defer n.Close()
 			for {
@@ -472,8 +460,7 @@ func noteChanges(ctx context.Context, polls bool, theirs string, dirs ...string)
 				case <-ctx.Done():
 					return
 				case e := <-n.Events:
-					if e.Has(fsnotify.Create) || // what is merged goes away: that is our own doing
-						e.Has(fsnotify.Write) && filepath.Dir(e.Name) == theirs {
+					if e.Has(fsnotify.Create) { // what is merged goes away: that is our own doing
 						tell()
 					}
 				case <-n.Errors:
@@ -491,12 +478,6 @@ func noteChanges(ctx context.Context, polls bool, theirs string, dirs ...string)
 			for _, dir := range dirs {
 				if info, err := os.Stat(dir); err == nil {
 					s += info.ModTime().String()
-				}
-			}
-			files, _ := os.ReadDir(theirs)
-			for _, f := range files {
-				if info, err := f.Info(); err == nil {
-					s += fmt.Sprint(info.Size(), info.ModTime())
 				}
 			}
 			return s

@@ -8,30 +8,26 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/spf13/cobra"
-
 	"gnvcc/cache"
 	"gnvcc/driver/environment"
 	"gnvcc/driver/toolkit"
 	"gnvcc/policy/tuner"
 )
 
-// workVerb does an order: one kernel's searches, for a gnvcc replay --on elsewhere.
-func workVerb() *cobra.Command {
-	c := newVerb("work ORDER -o FILE",
-		"search on one kernel, as gnvcc replay --on or tune --on has ordered",
-		`Does what is written in the file ORDER, which gnvcc replay --on has made: the searches and checks of one kernel on captured
-launches. What came of it (decision, evidence, notes) is written to FILE, in one step; nothing is decided in a store. An order may
-be done twice. Workers are refused where GPU or gnvcc are others than the order's.`, arguments(1, 1))
-	out := c.Flags().StringP("output", "o", "", "write what came of it to this `file`")
-	return tries(c, 1, func(args []string) error {
-		if *out == "" {
-			return errors.New("where to? -o FILE")
-		}
-		ctx, stop := ended(context.Background())
-		defer stop()
-		return work(ctx, args[0], *out)
-	})
+// ordered does the order in a file, one kernel's searches for a gnvcc tune --on elsewhere: what came
+// of it (decision, evidence, notes) is written to another file, in one step. An order may be done
+// twice. Workers are refused where GPU or gnvcc are others than the order's.
+func ordered(order string, args []string) error {
+	if len(args) != 1 {
+		return errors.New("where to? gnvcc tune --order ORDER FILE")
+	}
+	ctx, stop := ended(context.Background())
+	defer stop()
+	if err := work(ctx, order, args[0]); err != nil {
+		complain("tune", err)
+		return exit(1)
+	}
+	return nil
 }
 
 // workMachine is what this machine is to an order. It is a variable for tests.
@@ -40,7 +36,7 @@ var workMachine = tuner.ThisMachine
 func work(ctx context.Context, file, out string) error {
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return fmt.Errorf("read the order: %w (gnvcc replay --on writes orders, and starts gnvcc work "+
+		return fmt.Errorf("read the order: %w (gnvcc tune --on writes orders, and starts workers "+
 			"on each)", err)
 	}
 	if err := cache.WriteFile(filepath.Dir(out), filepath.Base(out)+tuner.Begun, nil); err != nil {

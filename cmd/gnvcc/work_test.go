@@ -23,7 +23,7 @@ type workers struct {
 	t               *testing.T
 	dir, store, exe string
 	env             []string
-	local           map[string]string // what gnvcc replay decides by itself
+	local           map[string]string // what gnvcc tune decides by itself
 }
 
 const workKernels = 3
@@ -101,7 +101,7 @@ func (w *workers) gnvcc(args ...string) (string, error) {
 
 // replay searches, and says what was said.
 func (w *workers) replay(more ...string) (string, error) {
-	return w.gnvcc(append([]string{"replay", "--levers", "ld", "--jobs", "1"}, more...)...)
+	return w.gnvcc(append([]string{"tune", "--levers", "ld", "--jobs", "1"}, more...)...)
 }
 
 // fresh takes back what was found.

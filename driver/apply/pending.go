@@ -187,7 +187,7 @@ func (r *rerun) changesOf(store *cache.Store, known *standing.Several, a cache.A
 			r.refused[k.Identity] = kn.Problem
 			want = k.Recipe
 		}
-		if want == k.Recipe || want != "" && lasts(k.Unapplied, want, standing.ProofOf(normals[k.Name])) {
+		if want == k.Recipe || want != "" && lasts(k.Unapplied, want, standing.HashOf(normals[k.Name])) {
 			r.wanted[k.Identity] = want // a reason is found again, unless other code has been measured since
 			continue
 		}
@@ -199,8 +199,8 @@ func (r *rerun) changesOf(store *cache.Store, known *standing.Several, a cache.A
 }
 
 // lasts tells whether a recipe would be refused again for what it was refused for.
-func lasts(r *cache.Unapplied, recipe, proof string) bool {
-	return r != nil && r.Lasting && r.Recipe == recipe && r.Proof == proof
+func lasts(r *cache.Unapplied, recipe, measured string) bool {
+	return r != nil && r.Lasting && r.Recipe == recipe && r.Normals == measured
 }
 
 // built are the recipes that the command's kernels were built with, by identity.

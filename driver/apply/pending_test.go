@@ -22,7 +22,7 @@ func TestReasonLasts(t *testing.T) {
 	a := cache.Assembly{Target: "sm_90", Args: []string{"-arch=sm_90", "k.ptx", "-o", "k.cubin"},
 		Kernels: []cache.Kernel{{Name: "k", Identity: d.Identity, Unapplied: &cache.Unapplied{
 			Recipe: "unroll=2", Why: "gives other code here", Lasting: true,
-			Proof: standing.ProofOf(d.Evidence.Normals)}}}}
+			Normals: standing.HashOf(d.Evidence.Normals)}}}}
 	changes := func() (n int, refused error) {
 		t.Helper()
 		r := &rerun{wanted: map[string]string{}, refused: map[string]error{}, from: map[string]string{}}

@@ -11,6 +11,8 @@ import (
 	"sync"
 	"syscall"
 
+	"golang.org/x/sys/unix"
+
 	"gnvcc/driver/scratch"
 )
 
@@ -208,6 +210,15 @@ func (t *Tee) Outputs() (stdout, stderr io.Writer) {
 		return errors, errors // os/exec makes one pipe of equal writers
 	}
 	return &teeEnd{t, os.Stdout, false}, errors
+}
+
+// Unread tells whether stdout or stderr is a pipe that its reader has closed: a tool that writes
+// there itself is ended by that (ptxas 12.4 before it has written its output), and one whose
+// messages we take would not be.
+func Unread() bool {
+	files := []unix.PollFd{{Fd: 1, Events: unix.POLLOUT}, {Fd: 2, Events: unix.POLLOUT}}
+	n, err := unix.Poll(files, 0)
+	return err == nil && n > 0 && (files[0].Revents|files[1].Revents)&unix.POLLERR != 0
 }
 
 // Replay prints what was kept.

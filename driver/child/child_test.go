@@ -1,8 +1,10 @@
 package child
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
+	"strings"
 	"testing"
 )
 
@@ -39,5 +41,35 @@ func TestFullOutput(t *testing.T) {
 		if text != "first\nsecond\nthird\n" || !tool.Whole {
 			t.Errorf("%s: kept %q, whole %v", name, text, tool.Whole)
 		}
+	}
+}
+
+// TestUnread: a pipe counts from the moment in which its last reader closes it.
+func TestUnread(t *testing.T) {
+	read, write, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer write.Close()
+	test := func() string {
+		cmd := exec.Command(os.Args[0], "-test.run=^TestUnreadHere$", "-test.v")
+		cmd.Env = append(os.Environ(), "UNREAD=1")
+		cmd.Stderr = write
+		out, _ := cmd.Output()
+		return string(out)
+	}
+	if got := test(); !strings.Contains(got, "unread: false") {
+		t.Errorf("with a reader: %s", got)
+	}
+	read.Close()
+	if got := test(); !strings.Contains(got, "unread: true") {
+		t.Errorf("without one: %s", got)
+	}
+}
+
+// TestUnreadHere is what TestUnread runs.
+func TestUnreadHere(t *testing.T) {
+	if os.Getenv("UNREAD") != "" {
+		fmt.Println("unread:", Unread())
 	}
 }

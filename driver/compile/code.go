@@ -1,6 +1,7 @@
 package compile
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -82,6 +83,37 @@ func (b *Workbench) locked(j *job.Job, p *plan, whole *ptx.Module,
 	return bad
 }
 
+// asChecked compares the code of entries that passes on PTX have changed, beyond what is exact by
+// construction, with the code whose results were checked (Evidence.Normals): another gnvcc may make
+// something else of the same recipe, which nobody has checked. What it finds goes into the plan's
+// own normal forms.
+func (b *Workbench) asChecked(p *plan, whole *ptx.Module) (map[string]error, error) {
+	bad := map[string]error{}
+	for entry, r := range p.passes {
+		if rewrite.ExactnessOf(r) != rewrite.Checked {
+			continue
+		}
+		kernel, what := entry, "ptx "+r.String()
+		for _, s := range p.seconds {
+			if s.name == entry {
+				kernel, what = s.kernel, "ptx "+s.term.String()+" "+r.String()
+			}
+		}
+		text, err := whole.Normal(entry)
+		if err != nil {
+			return nil, err
+		}
+		// A candidate's entry has another name where it is launched as the kernel is.
+		code := cache.Hash(bytes.ReplaceAll(text, []byte(entry), []byte(kernel)))[:32]
+		p.normals[what] = code
+		if want := b.Normals[kernel][what]; want != "" && want != code {
+			bad[kernel] = fmt.Errorf("%s gives other code here (%.8s) than was checked (%.8s): tune again",
+				r, code, want)
+		}
+	}
+	return bad, nil
+}
+
 // Code gives the hash of a kernel's code under a recipe, with the normal forms that a decision has
 // of it. Nothing is assembled. An error says why a build would not carry the recipe out.
 func (c *Compiler) Code(ctx context.Context, s *Source, r recipe.Recipe,
@@ -91,7 +123,7 @@ func (c *Compiler) Code(ctx context.Context, s *Source, r recipe.Recipe,
 	}
 	for _, asked := range Asked(s.Kernel, r) {
 		if normals[asked] == "" {
-			return "", ErrUnproven
+			return "", ErrNotOnRecord
 		}
 	}
 	ctx, b, done, err := c.workbench(ctx, Limit, forOne)
@@ -101,7 +133,7 @@ func (c *Compiler) Code(ctx context.Context, s *Source, r recipe.Recipe,
 	defer done()
 	b.Normals = map[string]map[string]string{s.Kernel: normals}
 	recipes := map[string]recipe.Recipe{s.Kernel: r}
-	p, whole, bad, err := b.rewritten(ctx, s.job, s.translation, s.Module, recipes, s.std)
+	p, whole, bad, err := b.rewritten(ctx, s.input(), recipes)
 	if err != nil {
 		return "", err
 	}

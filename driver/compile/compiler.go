@@ -2,27 +2,22 @@ package compile
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"gnvcc/cache"
 	"gnvcc/driver/child"
 	"gnvcc/driver/environment"
-	"gnvcc/driver/job"
 	"gnvcc/driver/record"
-	"gnvcc/driver/toolcmd"
 	"gnvcc/rewrite"
 	"gnvcc/rewrite/manner"
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/recipe"
-	"gnvcc/rewrite/source"
 	"gnvcc/sim/cubin"
 )
 
@@ -60,221 +55,6 @@ func New(store *cache.Store, dir string) *Compiler {
 	c.spent.runs, c.spent.took = map[string]int{}, map[string]time.Duration{}
 	c.spent.cpu = map[string]time.Duration{}
 	return c
-}
-
-// A Source is what a loaded kernel was made from.
-type Source struct {
-	Kernel     string // mangled
-	Identity   string // key of its decision
-	Target     string // "sm_90a"
-	Version    string // of ptxas, "13.0.88"
-	Flags      []string
-	Assembly   cache.Assembly
-	Link       *cache.Link // the device link that its module comes from; nil without -rdc=true
-	Siblings   []string    // identities of the file's other kernels
-	Applied    string      // the recipe that the loaded build was made with
-	Default    cache.Build // nvcc's own compile
-	Module     *ptx.Module // read only
-	Entry      *ptx.Func
-	MaxThreads int            // the largest block by the kernel's directives, 1024 without
-	File       string         // the user's source file, "" if not known
-	Unit       *source.Unit   // nil where NoSource says why
-	Code       *source.Kernel // the kernel in it, nil where NoSource says why
-	Signature  []string       // the PTX types of its parameters, as package source wants them
-	NoSource   string         // why there can't be source variants
-	NoSecond   string         // why there can't be a second entry chosen in the host stub
-
-	outputs     []string // what the same code was built into (Askers)
-	job         *job.Job
-	translation *record.Translation
-	std         []cache.Kernel
-}
-
-// errSecond is wrapped where a kernel is itself what a recipe made.
-var errSecond = errors.New("it is a second entry made by gnvcc; its plain kernel is tuned instead")
-
-// Know makes Kernel find what was built in a command that was tried, of which the store has no
-// record.
-func (c *Compiler) Know(u record.Unit) { c.tried.Store(u.Cubin, u.Assembly) }
-
-// Kernel finds what the kernel of a loaded module was built from. cubinHash is that of the module's
-// cubin.
-func (c *Compiler) Kernel(cubinHash, kernel string) (*Source, error) {
-	if plain, ok := kernelOf(kernel); ok {
-		return nil, fmt.Errorf("%s: the tuned copy of %s: %w", kernel, plain, errSecond)
-	}
-	if a, ok := c.tried.Load(cubinHash); ok {
-		s, err := c.source(a.(cache.Assembly), kernel)
-		if err == nil {
-			s.NoSecond = s.noSecond()
-		}
-		if err == nil && s.NoSecond == "" && s.translation == nil {
-			s.NoSecond = s.NoSource
-		}
-		return s, err
-	}
-	ix := c.fresh.Get(func(ix *record.Index) bool { return ix.Knows(cubinHash) })
-	a, ok := ix.Assembly(cubinHash)
-	var link *cache.Link
-	if !ok {
-		l, ok := ix.Link(cubinHash)
-		if !ok {
-			return nil,
-				fmt.Errorf(
-					"the module of %s was not built by gnvcc, or by an nvcc step that gnvcc does not know (a library, -dlto, or compiled by the driver from PTX?)", kernel)
-		}
-		if l.Inputs == nil {
-			return nil, fmt.Errorf("the device link of %s has no inputs on record", kernel)
-		}
-		var err error
-		if a, err = c.definer(ix, l, kernel); err != nil {
-			return nil, err
-		}
-		link = &l
-	}
-	return c.of(ix, a, link, kernel)
-}
-
-// Built is Kernel for a build on record, which says which of two texts that give one cubin it is.
-func (c *Compiler) Built(a cache.Assembly, kernel string) (*Source, error) {
-	return c.of(c.fresh.Get(func(ix *record.Index) bool { return ix.Knows(a.Cubin) }), a, nil, kernel)
-}
-
-// of gathers what is known of a kernel of an assembly, and of its module's link.
-func (c *Compiler) of(ix *record.Index, a cache.Assembly, link *cache.Link,
-	kernel string) (*Source, error) {
-	s, err := c.source(a, kernel)
-	if err != nil {
-		return nil, err
-	}
-	s.Link, s.outputs = link, ix.OutputsOf(c.store, a.Cubin)
-	if s.NoSecond == "" {
-		s.NoSecond = s.noSecond()
-	}
-	// without a compile of its source there is no host stub; without a reading of it there is one
-	if s.NoSecond == "" && s.translation == nil {
-		s.NoSecond = s.NoSource
-	}
-	return s, nil
-}
-
-// source gathers what is known of one kernel of an assembly.
-func (c *Compiler) source(a cache.Assembly, kernel string) (*Source, error) {
-	s := &Source{Kernel: kernel, Target: a.Target, Version: a.Version, Assembly: a}
-	for _, k := range a.Kernels {
-		if k.Name == kernel {
-			s.Identity, s.Applied = k.Identity, k.Recipe
-		} else if k.Identity != "" {
-			s.Siblings = append(s.Siblings, k.Identity)
-		}
-	}
-	if s.Identity == "" {
-		return nil, fmt.Errorf("%s: its identity was not known when it was built", kernel)
-	}
-	call, err := toolcmd.ReadPtxas(a.Args)
-	if err != nil {
-		return nil, fmt.Errorf("%s: the recorded ptxas command: %w", kernel, err)
-	}
-	if call.Debug {
-		return nil, fmt.Errorf("%s: built for debugging (-G)", kernel)
-	}
-	text, err := c.store.Object(a.PTX)
-	if err != nil {
-		return nil, fmt.Errorf("%s: its PTX is no longer in the store (build it again): %w", kernel, err)
-	}
-	if s.job, err = job.New(c.store, call, a.Ptxas, text); err != nil {
-		return nil, err
-	}
-	if s.job.Version != a.Version {
-		return nil, fmt.Errorf("%s: it was built by ptxas %s, and %s is now %s (build it again)", kernel,
-			a.Version, a.Ptxas, s.job.Version)
-	}
-	s.Flags = call.Flags
-	if s.Module, err = s.job.Read(); err != nil {
-		return nil, fmt.Errorf("%s: %w", kernel, err)
-	}
-	if s.Entry = s.Module.Entry(kernel); s.Entry == nil {
-		return nil, fmt.Errorf("%s is not in the PTX that its module was built from", kernel)
-	}
-	s.MaxThreads = 1024
-	if n, _ := s.Entry.Threads(); n > 0 {
-		s.MaxThreads = n
-	}
-	s.Signature = source.Signature(s.Entry)
-	c.readSource(s)
-	std, err := c.defaultKernels(s)
-	if err != nil {
-		return nil, err
-	}
-	s.std = std
-	for _, k := range std {
-		if k.Name == kernel {
-			s.Default = cache.Build{Registers: k.Registers, Spill: k.Spill, Stack: k.Stack, Shared: k.Shared,
-				Barriers: k.Barriers}
-		}
-	}
-	return s, nil
-}
-
-// readSource finds the kernel in the preprocessed source.
-func (c *Compiler) readSource(s *Source) {
-	t, ok := c.translation(s.job.Hash)
-	if !ok {
-		s.NoSource = errNoSource.Error()
-		return
-	}
-	s.translation, s.File = &t, t.Source
-	unit, err := parsed.get(c.store, t.Input)
-	if err != nil {
-		s.NoSource = err.Error()
-		return
-	}
-	s.Unit = unit
-	if s.Code, err = unit.Kernel(s.Kernel); err != nil {
-		s.NoSource = err.Error()
-	}
-}
-
-func (c *Compiler) translation(ptxHash string) (record.Translation, bool) {
-	if t, ok := record.LoadTranslation(c.store, ptxHash); ok {
-		return t, true
-	}
-	var t record.Translation
-	sn, err := c.store.Snapshot()
-	if err == nil {
-		defer sn.Close()
-		if ok, err := sn.Get(cache.Translations, ptxHash, &t); err == nil && ok {
-			return t, true
-		}
-	}
-	return record.Translation{}, false
-}
-
-// defaultKernels gives the registers and so on of nvcc's own compile: as the build saw them, else
-// by compiling once more.
-func (c *Compiler) defaultKernels(s *Source) ([]cache.Kernel, error) {
-	if std, ok := s.job.LoadDefault(c.store); ok {
-		return std.Kernels, nil
-	}
-	kernels, err := s.job.Kernels()
-	if err != nil {
-		return nil, err
-	}
-	ctx, b, done, err := c.workbench(context.Background(), c.Limit, forOne)
-	if err != nil {
-		return nil, err
-	}
-	defer done()
-	out, _, err := b.try(ctx, s.job, nil, s.Module, nil, kernels)
-	if err != nil {
-		return nil, fmt.Errorf("compile %s as nvcc does: %w", s.Kernel, err)
-	}
-	kernels, _, err = job.ReadBack(kernels, out.Content)
-	if err != nil {
-		return nil, err
-	}
-	job.Spills(kernels, []child.Message{{Text: out.messages}})
-	return kernels, nil
 }
 
 // workbench makes one with a folder of its own, to be used for so long. done removes it.
@@ -420,17 +200,9 @@ func (c *Compiler) sameArithmetic(ctx context.Context, s *Source, e second, cand
 	return e.ownArithmetic(was, is, cand.Entry)
 }
 
-// CompilePlain makes a candidate in which the guards inside the kernel never hold: every launch
-// runs the plain copy, as it is compiled beside the specialised ones.
-func (c *Compiler) CompilePlain(ctx context.Context, s *Source,
-	r recipe.Recipe) (*Candidate, error) {
-	return c.candidate(ctx, s, r, forPlainCopy)
-}
-
 func (c *Compiler) candidate(ctx context.Context, s *Source, r recipe.Recipe,
 	mode purpose) (*Candidate, error) {
-	parts := []string{"candidate 2", s.job.Key, s.Kernel, r.String(),
-		strconv.FormatBool(mode == forPlainCopy), cache.OwnKey()}
+	parts := []string{"candidate 3", s.job.Key, s.Kernel, r.String(), cache.OwnKey()}
 	if t := s.translation; t != nil {
 		parts = append(parts, t.Input, t.Module)
 	}
@@ -460,22 +232,6 @@ func (c *Compiler) candidate(ctx context.Context, s *Source, r recipe.Recipe,
 	}
 	return &Candidate{Path: path, Entry: k.Entry, Build: k.Build, MaxThreads: k.MaxThreads,
 		Normals: k.Normals, Draft: k.Draft}, nil
-}
-
-// transient tells whether an error is about this machine at this moment (a full disk, a store that
-// was trimmed, no time, a tool that somebody killed), not about the recipe: then it is not
-// remembered.
-func transient(err error) bool {
-	var path *os.PathError
-	var errno syscall.Errno
-	var store *cache.Error
-	var tool *toolError
-	if errors.As(err, &tool) && tool.ended() || errors.Is(err, context.Canceled) ||
-		errors.Is(err, context.DeadlineExceeded) {
-		return true
-	}
-	return errors.As(err, &path) || errors.As(err, &errno) || errors.As(err, &store) ||
-		errors.Is(err, cache.ErrNone) || errors.Is(err, errLimit) || errors.Is(err, errNoSource)
 }
 
 // deeper says that a linked candidate takes local memory that nvcc's own program does not, with all
@@ -513,7 +269,7 @@ func (c *Compiler) make(ctx context.Context, s *Source, r recipe.Recipe,
 	}
 	defer done()
 	recipes := map[string]recipe.Recipe{s.Kernel: r}
-	out, bad, err := b.try(ctx, s.job, s.translation, s.Module, recipes, s.std)
+	out, bad, err := b.try(ctx, s.input(), recipes)
 	if err != nil {
 		return none, err
 	}

@@ -94,8 +94,7 @@ func (c *Compiler) Lines(ctx context.Context, s *Source, r recipe.Recipe) (conte
 		return nil, nil, err
 	}
 	defer done()
-	_, whole, bad, err := b.rewritten(ctx, s.job, s.translation, s.Module,
-		map[string]recipe.Recipe{s.Kernel: r}, s.std)
+	_, whole, bad, err := b.rewritten(ctx, s.input(), map[string]recipe.Recipe{s.Kernel: r})
 	if err != nil {
 		return nil, nil, err
 	}

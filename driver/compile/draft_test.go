@@ -99,7 +99,7 @@ func TestDraft(t *testing.T) {
 						if err != nil {
 							t.Fatal(err)
 						}
-						recipes := []string{"guard{#1=64} unroll=2"}
+						recipes := []string{"unroll=2"}
 						if !list[0].Reloc {
 							recipes = append(recipes, "maxnreg=40 unroll=3 spec{#1=64}")
 						}

@@ -5,9 +5,7 @@ import (
 	"fmt"
 
 	"gnvcc/cache"
-	"gnvcc/driver/job"
 	"gnvcc/rewrite"
-	"gnvcc/rewrite/ptx"
 	"gnvcc/sim/cubin"
 )
 
@@ -30,20 +28,20 @@ import (
 // compiled them knows it. Local memory may not grow, for what the functions take comes on top, and
 // is not known.
 
-// linkable readies a cubin for a link with other objects. kernels are nvcc's own.
-func linkable(j *job.Job, m *ptx.Module, p *plan, kernels []cache.Kernel, content []byte) (
+// linkable readies a cubin for a link with other objects.
+func linkable(in input, p *plan, content []byte) (
 	out []byte, bad map[string]error) {
 	out, bad = content, map[string]error{}
-	if !j.Call.Reloc {
+	if !in.job.Call.Reloc {
 		return out, bad
 	}
 	for name, r := range p.passes {
-		f := m.Entry(name)
+		f := in.module.Entry(name)
 		if f == nil || len(r.Without("maxnreg").Terms) == len(r.Terms) ||
-			!rewrite.Linked(m, name) {
+			!rewrite.Linked(in.module, name) {
 			continue
 		}
-		if j.Call.MaxReg || rewrite.Bounded(f) {
+		if in.job.Call.MaxReg || rewrite.Bounded(f) {
 			bad[name] = errors.New("it calls functions that may be another object's, under a bound of its " +
 				"own (-maxrregcount, __maxnreg__, the second value of __launch_bounds__), to which nvlink " +
 				"holds them")
@@ -51,7 +49,7 @@ func linkable(j *job.Job, m *ptx.Module, p *plan, kernels []cache.Kernel, conten
 		}
 		capped, err := cubin.Capped(out, name, rewrite.OwnCap(f))
 		if err == nil {
-			err = deeper(name, kernels, out)
+			err = deeper(name, in.kernels, out)
 		}
 		if err != nil {
 			bad[name] = err

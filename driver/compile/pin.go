@@ -69,7 +69,7 @@ func Assume(ctx context.Context, store *cache.Store, identity,
 		return d, fmt.Errorf("no build recorded a kernel %s", identity)
 	}
 	d.Kernel, d.Target = k.Name, k.Assembly.Target
-	if len(askedOf(k.Name, r, false)) == 0 {
+	if len(askedOf(k.Name, r)) == 0 {
 		return d, nil
 	}
 	scratch, err := scratch.New()
@@ -88,7 +88,7 @@ func Assume(ctx context.Context, store *cache.Store, identity,
 		}
 	}
 	d.Evidence.Normals = map[string]string{}
-	for _, v := range askedOf(k.Name, r, false) {
+	for _, v := range askedOf(k.Name, r) {
 		d.Evidence.Normals[v.String()] = c.normalOf(ctx, s, v)
 	}
 	return d, nil

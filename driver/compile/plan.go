@@ -6,32 +6,26 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"sort"
+	"slices"
 
 	"gnvcc/cache"
 	"gnvcc/driver/job"
 	"gnvcc/driver/record"
 	"gnvcc/rewrite"
 	"gnvcc/rewrite/merge"
-	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/recipe"
 	"gnvcc/rewrite/source"
 	"gnvcc/rewrite/stub"
 )
 
-// A plan says what a set of recipes comes to: which kernels of other compiles go into the module,
-// what is done to which entry of it
-// and what the host stub has to
-// choose.
+// A plan is what a set of recipes comes to: which kernels of other compiles go into the module, what
+// is done to which entry of it, and what the host stub has to choose.
 type plan struct {
 	variants []merge.Variant
 	normals  map[string]string        // of the variants (normalOf), by their text
 	draft    bool                     // one of them is a draft
 	passes   map[string]recipe.Recipe // by entry of the merged module
-	blocks   map[string][3]int        // the blocks that second entries are chosen for
-	dynamic  map[string]int           // and their dynamic shared memory, bytes
-	grids    map[string][3]int        // the grids of the launches that they are for
-	coarse   map[string][3]int        // how many of the kernel's blocks one of theirs does
+	options  rewrite.Options          // what passes have to know of second entries
 	seconds  []second
 	choices  []stub.Choice // of the seconds, in the same order
 	waits    string        // why second entries must be loaded with the file; "": they need not
@@ -39,25 +33,24 @@ type plan struct {
 
 // plan works it out, and compiles the source variants for it. bad are the kernels whose recipes
 // can't be carried out.
-func (b *Workbench) plan(ctx context.Context, j *job.Job, t *record.Translation, module *ptx.Module,
+func (b *Workbench) plan(ctx context.Context, in input,
 	recipes map[string]recipe.Recipe) (p *plan, bad map[string]error) {
-	p = &plan{passes: map[string]recipe.Recipe{}, blocks: map[string][3]int{},
-		dynamic: map[string]int{}, coarse: map[string][3]int{}, grids: map[string][3]int{},
-		normals: map[string]string{}}
-	bad = map[string]error{}
-	b.together(ctx, t, module, recipes)
-	names := make([]string, 0, len(recipes))
-	for name := range recipes {
-		names = append(names, name)
+	p = &plan{passes: map[string]recipe.Recipe{}, normals: map[string]string{},
+		options: rewrite.Options{Registers: map[string]int{}, Blocks: map[string][3]int{},
+			Dynamic: map[string]int{}, Coarse: map[string][3]int{}, Grids: map[string][3]int{},
+			ReadBack: true, Relocatable: in.job.Call.Reloc}}
+	for _, k := range in.kernels {
+		p.options.Registers[k.Name] = k.Registers
 	}
-	sort.Strings(names)
-	for _, name := range names {
+	bad = map[string]error{}
+	b.together(ctx, in.translation, in.module, recipes)
+	for _, name := range slices.Sorted(maps.Keys(recipes)) {
 		r := recipes[name]
 		if err := rewrite.Check(r); err != nil {
 			bad[name] = err
 			continue
 		}
-		if err := rewrite.Fixed(module, name, j.Call.Reloc, r); err != nil {
+		if err := rewrite.Fixed(in.module, name, in.job.Call.Reloc, r); err != nil {
 			bad[name] = err
 			continue
 		}
@@ -65,9 +58,9 @@ func (b *Workbench) plan(ctx context.Context, j *job.Job, t *record.Translation,
 		switch {
 		case err != nil:
 		case len(seconds) > 0:
-			err = b.planSeconds(ctx, j, t, module, p, seconds)
+			err = b.planSeconds(ctx, in, p, seconds)
 		default:
-			err = b.planKernel(ctx, t, module, p, name, r)
+			err = b.planKernel(ctx, in, p, name, r)
 		}
 		if err != nil {
 			bad[name] = err
@@ -80,13 +73,13 @@ func (b *Workbench) plan(ctx context.Context, j *job.Job, t *record.Translation,
 }
 
 // planKernel is for recipes that are for the kernel itself.
-func (b *Workbench) planKernel(ctx context.Context, t *record.Translation, module *ptx.Module,
-	p *plan, name string, r recipe.Recipe) error {
-	if terms := sourceTerms(r); len(terms) > 0 {
-		v := variantOf{entry: name, terms: terms, never: b.mode == forPlainCopy}
-		m, err := b.variant(ctx, t, module, v)
+func (b *Workbench) planKernel(ctx context.Context, in input, p *plan, name string,
+	r recipe.Recipe) error {
+	if terms := rewrite.At(r, rewrite.Source).Terms; len(terms) > 0 {
+		v := variantOf{entry: name, terms: terms}
+		m, err := b.variant(ctx, in.translation, in.module, v)
 		if err == nil {
-			err = b.prove(v, m)
+			err = b.asMeasured(v, m)
 		}
 		if err != nil {
 			return err
@@ -98,25 +91,13 @@ func (b *Workbench) planKernel(ctx context.Context, t *record.Translation, modul
 	return nil
 }
 
-// sourceTerms are a recipe's terms for the source stage, in that stage's words: there a guard is
-// the only form of spec.
-func sourceTerms(r recipe.Recipe) []recipe.Term {
-	terms := append([]recipe.Term(nil), rewrite.At(r, rewrite.Source).Terms...)
-	for i := range terms {
-		if terms[i].Lever == recipe.Inside {
-			terms[i].Lever = recipe.Second
-		}
-	}
-	return terms
-}
-
 // planSeconds is for recipes with second entries.
-func (b *Workbench) planSeconds(ctx context.Context, j *job.Job, t *record.Translation,
-	module *ptx.Module, p *plan, seconds []second) error {
-	if why := merged(j, module, seconds[0].kernel); why != "" {
+func (b *Workbench) planSeconds(ctx context.Context, in input, p *plan, seconds []second) error {
+	t, module := in.translation, in.module
+	if why := merged(in.job, module, seconds[0].kernel); why != "" {
 		return errors.New(why)
 	}
-	if p.waits = mayWait(j, module); p.waits != "" && notEager(j) != "" {
+	if p.waits = mayWait(in.job, module); p.waits != "" && notEager(in.job) != "" {
 		return errors.New(p.waits)
 	}
 	kernel := seconds[0].kernel
@@ -156,9 +137,9 @@ func (b *Workbench) planSeconds(ctx context.Context, j *job.Job, t *record.Trans
 	}
 	for _, s := range others {
 		v := s.variant()
-		m, err := b.variant(ctx, t, module, v)
+		m, err := b.variant(ctx, in.translation, in.module, v)
 		if err == nil {
-			err = b.prove(v, m)
+			err = b.asMeasured(v, m)
 		}
 		if err == nil {
 			err = s.otherwise(m.module)
@@ -166,7 +147,7 @@ func (b *Workbench) planSeconds(ctx context.Context, j *job.Job, t *record.Trans
 		if err != nil {
 			return err
 		}
-		choice, err := s.choice(k, source.Options{Signature: source.Signature(f), Alone: true})
+		choice, err := s.choice(k, source.Signature(f))
 		if err != nil {
 			return err
 		}
@@ -201,12 +182,12 @@ func (p *plan) took(v variantOf, m compiledVariant) {
 func (p *plan) add(v merge.Variant, s second, c stub.Choice) {
 	p.variants = append(p.variants, v)
 	p.passes[s.name] = rewrite.At(s.rest.With(s.term), rewrite.PTX)
-	p.blocks[s.name], p.grids[s.name] = s.manner.In(c.Block), c.Grid
+	p.options.Blocks[s.name], p.options.Grids[s.name] = s.manner.In(c.Block), c.Grid
 	if by := s.manner.Coarse; by != [3]int{} {
-		p.coarse[s.name] = by
+		p.options.Coarse[s.name] = by
 	}
 	if c.Dynamic != nil {
-		p.dynamic[s.name] = *c.Dynamic
+		p.options.Dynamic[s.name] = *c.Dynamic
 	}
 	p.seconds = append(p.seconds, s)
 	c.Clusters = bytes.Contains(v.Module.Bytes(), []byte("cluster"))
@@ -247,9 +228,9 @@ func (p *plan) alone(j *job.Job) bool {
 }
 
 // entries are those kernels, among nvcc's own and by name, with their second entries.
-func (p *plan) entries(recipes map[string]recipe.Recipe, std []cache.Kernel) (of []cache.Kernel,
+func (p *plan) entries(in input, recipes map[string]recipe.Recipe) (of []cache.Kernel,
 	names []string) {
-	for _, k := range std {
+	for _, k := range in.kernels {
 		if _, ok := recipes[k.Name]; ok {
 			of, names = append(of, k), append(names, k.Name)
 		}

@@ -23,24 +23,13 @@ import (
 // same options. Of the PTX that comes out only that kernel is used. A variant is kept by all that
 // it depends on, so that it is compiled once.
 
-// A variantOf asks for one: the kernel, what to do with it, and whether the copy is to stand alone.
+// A variantOf asks for one: the kernel, what to do with it in the source.
 type variantOf struct {
 	entry string
 	terms []recipe.Term
-	alone bool
-	never bool // the guards never hold: for measuring the plain copy
 }
 
-func (v variantOf) String() string {
-	text := recipe.Recipe{Terms: v.terms}.String()
-	if v.alone {
-		text += " alone"
-	}
-	if v.never {
-		text += " never"
-	}
-	return text
-}
+func (v variantOf) String() string { return recipe.Recipe{Terms: v.terms}.String() }
 
 // errNoSource says why a PTX can't have source variants.
 var errNoSource = errors.New(
@@ -193,19 +182,14 @@ func (b *Workbench) compileVariant(ctx context.Context, r request,
 	if err != nil {
 		return m, err
 	}
-	text, err := unit.Rewrite(r.v.entry, r.v.terms, source.Options{Signature: r.signature,
-		Alone: r.v.alone, NeverHolds: r.v.never})
+	text, err := unit.Rewrite(r.v.entry, r.v.terms, r.signature)
 	if err != nil {
 		return m, err
 	}
 	if err := r.v.refused(unit, r.module, r.signature); err != nil {
 		return m, err
 	}
-	read, err := b.ofText(ctx, r, text, sliced)
-	if err != nil {
-		return m, err
-	}
-	if m.module, err = b.oneSet(unit, r.module, read, r.v); err != nil {
+	if m.module, err = b.ofText(ctx, r, text, sliced); err != nil {
 		return m, err
 	}
 	m.normal = normalOf(m.module, r.v.entry)
@@ -230,19 +214,6 @@ func (b *Workbench) ofText(ctx context.Context, r request, text []byte,
 		return nil, fmt.Errorf("read the variant's PTX: %w", err)
 	}
 	return m, nil
-}
-
-// oneSet makes the copies in a variant's PTX share their static shared arrays.
-func (b *Workbench) oneSet(unit *source.Unit, own, variant *ptx.Module,
-	v variantOf) (*ptx.Module, error) {
-	if v.alone {
-		return variant, nil // one copy
-	}
-	variant, err := unit.MergeShared(v.entry, v.terms, own, variant)
-	if err != nil {
-		return nil, fmt.Errorf("give the copies one set of shared arrays: %w", err)
-	}
-	return variant, nil
 }
 
 // cicc runs the translation's cicc on another text.
@@ -324,14 +295,14 @@ func (u *units) get(store *cache.Store, hash string) (*source.Unit, error) {
 	return unit, err
 }
 
-// ErrUnproven says why a recipe for the source is not carried out whose result nobody has looked
+// ErrNotOnRecord says why a recipe for the source is not carried out whose result nobody has looked
 // at. A place or a value in a recipe counts in the source, and identity is that of the PTX: one PTX
 // has many sources.
-var ErrUnproven = errors.New(
+var ErrNotOnRecord = errors.New(
 	"the code that was measured is not on record (an earlier gnvcc decided): tune again")
 
-// prove compares what cicc gave with what was measured.
-func (b *Workbench) prove(v variantOf, m compiledVariant) error {
+// asMeasured compares what cicc gave with what was measured.
+func (b *Workbench) asMeasured(v variantOf, m compiledVariant) error {
 	if b.Normals == nil { // the tuner, which measures
 		return nil
 	}
@@ -341,7 +312,7 @@ func (b *Workbench) prove(v variantOf, m compiledVariant) error {
 	}
 	switch want := of[v.String()]; {
 	case want == "":
-		return ErrUnproven
+		return ErrNotOnRecord
 	case m.normal != want:
 		return fmt.Errorf(
 			"%s gives other code here (%.8s) than was measured (%.8s): it is another source of the same kernel", v, m.normal, want)

@@ -6,14 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"sort"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -55,6 +52,14 @@ type Workbench struct {
 	after    func(what string, took, cpu time.Duration) // called after each tool run; may be nil
 }
 
+// An input is the PTX of one ptxas call, with what is known of it.
+type input struct {
+	job         *job.Job
+	translation *record.Translation // the cicc call that wrote the PTX; nil: not known
+	module      *ptx.Module         // the PTX; read only
+	kernels     []cache.Kernel      // nvcc's own compile of it
+}
+
 // A Result is a cubin made by recipes.
 type Result struct {
 	Content  []byte
@@ -67,102 +72,6 @@ type Result struct {
 	draft    bool
 }
 
-// limitOutput is how much of a quiet tool's output is kept, bytes: its first words say what is
-// wrong.
-const limitOutput = 1 << 20
-
-// tool runs a program in dir and gives what it printed. An error is the program's own failure, with
-// the first lines of that.
-func (b *Workbench) tool(ctx context.Context, dir string, env []string,
-	argv ...string) (string, error) {
-	return b.named(ctx, filepath.Base(argv[0]), dir, env, argv...)
-}
-
-// named is tool for one that may stand behind another program.
-func (b *Workbench) named(ctx context.Context, name, dir string, env []string,
-	argv ...string) (string, error) {
-	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	cmd.Dir, cmd.Env = dir, env
-	if b.Folder != "" {
-		// cicc keeps bitcode there, and leaves it where it is killed as the time is over.
-		cmd.Env = append(slices.Clip(env), "TMPDIR="+b.Folder)
-	}
-	out := &head{limit: limitOutput}
-	cmd.Stdout, cmd.Stderr = out, out
-	// A tool may be a script with children of its own: all of them end when the time is over.
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	cmd.WaitDelay = 2 * time.Second // for output that a grandchild holds open
-	begun := time.Now()
-	end, err := b.Start(cmd)
-	took := time.Since(begun)
-	b.Log.Debug().Strs("argv", argv).Int("code", end.Code).Dur("took",
-		took).Err(err).Msg("compile by recipe")
-	if b.after != nil {
-		var cpu time.Duration
-		if cmd.ProcessState != nil {
-			cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
-		}
-		b.after(name, took, cpu)
-	}
-	if ctxErr := ctx.Err(); ctxErr != nil {
-		if errors.Is(ctxErr, context.DeadlineExceeded) {
-			return "", fmt.Errorf("%s: %w", name, errLimit)
-		}
-		return "", ctxErr
-	}
-	if err != nil {
-		return "", fmt.Errorf("run %s: %w", argv[0], err)
-	}
-	text := out.String()
-	if !end.OK() {
-		how := fmt.Sprintf("exit code %d", end.Code)
-		if end.Signal != 0 {
-			how = "signal " + end.Signal.String()
-		}
-		return text, &toolError{name, how, strings.TrimSpace(text), end.Signal}
-	}
-	return text, nil
-}
-
-// A toolError is a tool that refused what it was given.
-type toolError struct {
-	tool, how, text string
-	signal          syscall.Signal
-}
-
-// ended tells whether somebody else has ended the tool: the user, or a system without memory.
-func (e *toolError) ended() bool {
-	switch e.signal {
-	case syscall.SIGKILL, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP:
-		return true
-	}
-	return false
-}
-
-func (e *toolError) Error() string {
-	line, _, _ := strings.Cut(e.text, "\n")
-	if line == "" {
-		return e.tool + ": " + e.how
-	}
-	return e.tool + ": " + line
-}
-
-// head keeps the first bytes of what is written to it.
-type head struct {
-	text  strings.Builder
-	limit int
-}
-
-func (h *head) Write(p []byte) (int, error) {
-	if room := h.limit - h.text.Len(); room > 0 {
-		h.text.Write(p[:min(room, len(p))])
-	}
-	return len(p), nil
-}
-
-func (h *head) String() string { return h.text.String() }
-
 // Build makes the cubin of a job with the recipes of some of its kernels. std are the kernels of
 // nvcc's own compile. A recipe that can't be carried out, that ptxas refuses or whose kernel would
 // no longer launch with every block is left out, with the reason, and the others stay. Where none
@@ -173,8 +82,7 @@ func (b *Workbench) Build(ctx context.Context, j *job.Job, t *record.Translation
 	if err != nil {
 		return nil, fmt.Errorf("read the PTX: %w", err)
 	}
-	left := make(map[string]recipe.Recipe, len(recipes))
-	maps.Copy(left, recipes)
+	in, left := input{j, t, module, std}, maps.Clone(recipes)
 	refused := map[string]error{}
 	drop := func(reasons map[string]error) {
 		for name, reason := range reasons {
@@ -186,11 +94,11 @@ func (b *Workbench) Build(ctx context.Context, j *job.Job, t *record.Translation
 	}
 	alone := map[string]bool{} // kernels that compiled when they were the only ones
 	for len(left) > 0 {
-		out, bad, err := b.try(ctx, j, t, module, left, std)
+		out, bad, err := b.try(ctx, in, left)
 		var refusal *toolError
 		switch {
 		case errors.As(err, &refusal) || errors.Is(err, errLimit):
-			if bad = b.culprits(ctx, j, t, module, left, std, err, alone); ctx.Err() != nil {
+			if bad = b.culprits(ctx, in, left, err, alone); ctx.Err() != nil {
 				return nil, ctx.Err()
 			}
 			drop(bad)
@@ -215,39 +123,6 @@ func (b *Workbench) Build(ctx context.Context, j *job.Job, t *record.Translation
 	return &Result{Refused: refused}, nil
 }
 
-// Text is the PTX that a build with the recipes gives ptxas, for any ptxas: nil where none of them
-// is carried out. kernels are those of the job's PTX. Another ptxas may use all registers that a
-// cap leaves it, and fewer without: so every block that the source allows must fit with the cap
-// itself.
-func (b *Workbench) Text(ctx context.Context, j *job.Job, kernels []cache.Kernel,
-	recipes map[string]recipe.Recipe) (text []byte, refused map[string]error, err error) {
-	module, err := j.Read()
-	if err != nil {
-		return nil, nil, fmt.Errorf("read the PTX: %w", err)
-	}
-	_, refused = rewrite.Options{}.Rewrite(module, recipes)
-	recipes = maps.Clone(recipes)
-	for name := range refused {
-		delete(recipes, name)
-	}
-	if len(recipes) == 0 {
-		return nil, refused, nil
-	}
-	own, _, err := b.assemble(ctx, j, j.PTX, nil)
-	if err != nil {
-		return nil, nil, fmt.Errorf("compile for %s: %w", j.Call.Target, err)
-	}
-	if kernels, _, err = job.ReadBack(kernels, own); err != nil {
-		return nil, nil, err
-	}
-	out, err := b.Build(ctx, j, nil, recipes, kernels)
-	if err != nil {
-		return nil, nil, err
-	}
-	maps.Copy(refused, out.Refused)
-	return out.ptx, refused, nil
-}
-
 // Unapplied says which recipe was not applied, and why.
 func Unapplied(r recipe.Recipe, reason error) *cache.Unapplied {
 	return &cache.Unapplied{Recipe: r.String(), Why: reason.Error(), Lasting: Lasting(reason)}
@@ -258,16 +133,15 @@ func Lasting(reason error) bool { return !transient(reason) }
 
 // culprits finds the kernels whose recipes a tool refuses, by giving them to it one at a time.
 // There is at least one in what it returns.
-func (b *Workbench) culprits(ctx context.Context, j *job.Job, t *record.Translation,
-	module *ptx.Module, left map[string]recipe.Recipe, std []cache.Kernel, reason error,
-	alone map[string]bool) map[string]error {
+func (b *Workbench) culprits(ctx context.Context, in input, left map[string]recipe.Recipe,
+	reason error, alone map[string]bool) map[string]error {
 	bad := map[string]error{}
 	if len(left) > 1 {
 		for name, r := range left {
 			if alone[name] {
 				continue
 			}
-			if _, more, err := b.try(ctx, j, t, module, map[string]recipe.Recipe{name: r}, std); err != nil {
+			if _, more, err := b.try(ctx, in, map[string]recipe.Recipe{name: r}); err != nil {
 				bad[name] = err
 			} else if more[name] != nil {
 				bad[name] = more[name]
@@ -286,16 +160,15 @@ func (b *Workbench) culprits(ctx context.Context, j *job.Job, t *record.Translat
 
 // rewritten makes the PTX that ptxas is to be given. bad are the kernels whose recipes stand in the
 // way; then there is none.
-func (b *Workbench) rewritten(ctx context.Context, j *job.Job, t *record.Translation,
-	module *ptx.Module, recipes map[string]recipe.Recipe,
-	std []cache.Kernel) (p *plan, whole *ptx.Module, bad map[string]error, err error) {
-	p, bad = b.plan(ctx, j, t, module, recipes)
+func (b *Workbench) rewritten(ctx context.Context, in input,
+	recipes map[string]recipe.Recipe) (p *plan, whole *ptx.Module, bad map[string]error, err error) {
+	p, bad = b.plan(ctx, in, recipes)
 	if len(bad) > 0 || ctx.Err() != nil {
 		return nil, nil, bad, ctx.Err()
 	}
-	whole = module
+	whole = in.module
 	if len(p.variants) > 0 {
-		merged, refused, err := merge.Into(module, p.variants)
+		merged, refused, err := merge.Into(whole, p.variants)
 		if err != nil {
 			return nil, nil, nil, fmt.Errorf("put the kernels together: %w", err)
 		}
@@ -304,20 +177,14 @@ func (b *Workbench) rewritten(ctx context.Context, j *job.Job, t *record.Transla
 		}
 		whole = merged
 	}
-	before := map[string]int{}
-	for _, k := range std {
-		before[k.Name] = k.Registers
-	}
-	options := rewrite.Options{
-		Registers: before, Blocks: p.blocks, Dynamic: p.dynamic, Coarse: p.coarse, Grids: p.grids,
-		ReadBack:    true,
-		Relocatable: j.Call.Reloc,
-	}
-	whole, refused := options.Rewrite(whole, p.passes)
+	whole, refused := p.options.Rewrite(whole, p.passes)
 	if len(refused) > 0 {
 		return nil, nil, p.blame(refused), nil
 	}
-	if bad := b.locked(j, p, whole, recipes); len(bad) > 0 {
+	if bad, err = b.asChecked(p, whole); err != nil || len(bad) > 0 {
+		return nil, nil, bad, err
+	}
+	if bad := b.locked(in.job, p, whole, recipes); len(bad) > 0 {
 		return nil, nil, bad, nil
 	}
 	return p, whole, nil, nil
@@ -325,31 +192,30 @@ func (b *Workbench) rewritten(ctx context.Context, j *job.Job, t *record.Transla
 
 // try makes the cubin with exactly these recipes. bad are the kernels whose recipes stand in the
 // way; then there is no result.
-func (b *Workbench) try(ctx context.Context, j *job.Job, t *record.Translation, module *ptx.Module,
-	recipes map[string]recipe.Recipe, std []cache.Kernel) (out *Result, bad map[string]error,
-	err error) {
-	p, whole, bad, err := b.rewritten(ctx, j, t, module, recipes, std)
+func (b *Workbench) try(ctx context.Context, in input,
+	recipes map[string]recipe.Recipe) (out *Result, bad map[string]error, err error) {
+	p, whole, bad, err := b.rewritten(ctx, in, recipes)
 	if err != nil || len(bad) > 0 {
 		return nil, bad, err
 	}
 	text := whole.Bytes()
 	var argv []string
-	if b.mode.oneKernel() && !j.Call.Reloc && len(module.Entries()) > 1 {
+	if b.mode.oneKernel() && !in.job.Call.Reloc && len(in.module.Entries()) > 1 {
 		// A candidate is one kernel. ptxas makes the same code of it without the others (compared
 		// for 12.4, 13.0 and 13.5).
 		for name, r := range recipes {
 			argv = append(argv, "--entry", entryOf(name, r))
 		}
 	}
-	if b.mode == forPin && p.alone(j) {
+	if b.mode == forPin && p.alone(in.job) {
 		var entries []string
-		if std, entries = p.entries(recipes, std); len(entries) < len(whole.Entries()) {
+		if in.kernels, entries = p.entries(in, recipes); len(entries) < len(whole.Entries()) {
 			argv = append(argv, "--entry", strings.Join(entries, ","))
 		}
 	}
-	content, messages, bad, err := b.code(ctx, j, module, p, text, b.telling(j, argv))
+	content, messages, bad, err := b.code(ctx, in, p, text, b.telling(in.job, argv))
 	if err == nil && len(bad) == 0 {
-		content, bad = linkable(j, module, p, std, content)
+		content, bad = linkable(in, p, content)
 	}
 	if err != nil || len(bad) > 0 {
 		return nil, bad, err
@@ -359,7 +225,7 @@ func (b *Workbench) try(ctx context.Context, j *job.Job, t *record.Translation, 
 	if b.mode.oneKernel() {
 		return out, nil, nil
 	}
-	out.Kernels, bad, err = b.check(t, module, p, recipes, std, content)
+	out.Kernels, bad, err = b.check(in, p, recipes, content)
 	if err != nil || len(bad) > 0 {
 		return nil, bad, err
 	}
@@ -370,10 +236,10 @@ func (b *Workbench) try(ctx context.Context, j *job.Job, t *record.Translation, 
 // code assembles the text of a plan. Where a kernel of the file may wait, second entries are loaded
 // with the file: in a candidate, too, so that the driver of this machine has taken such a file
 // before any build has it.
-func (b *Workbench) code(ctx context.Context, j *job.Job, module *ptx.Module, p *plan, text []byte,
+func (b *Workbench) code(ctx context.Context, in input, p *plan, text []byte,
 	argv []string) (content []byte, messages string, bad map[string]error, err error) {
 	if len(p.seconds) > 0 && p.waits != "" {
-		content, messages, err = b.eager(ctx, j, module, text, argv, p.seconds)
+		content, messages, err = b.eager(ctx, in.job, in.module, text, argv, p.seconds)
 		if err == nil || ctx.Err() != nil {
 			return content, messages, nil, err
 		}
@@ -383,7 +249,7 @@ func (b *Workbench) code(ctx context.Context, j *job.Job, module *ptx.Module, p 
 		}
 		return nil, "", bad, nil
 	}
-	content, messages, err = b.assemble(ctx, j, text, argv)
+	content, messages, err = b.assemble(ctx, in.job, text, argv)
 	return content, messages, nil, err
 }
 
@@ -395,83 +261,19 @@ func (b *Workbench) telling(j *job.Job, flags []string) []string {
 	return flags
 }
 
-// keptCode is the memo of what ptxas made of a text.
-type keptCode struct{ Cubin, Messages string }
-
-const memoCode cache.Memos[keptOf[keptCode]] = "code"
-
-// assemble runs ptxas on a text, with a job's options and some more. For the tuner it is kept: who
-// compiles as a build what was a draft has the text of the candidate.
-func (b *Workbench) assemble(ctx context.Context, j *job.Job, text []byte,
-	more []string) (content []byte, messages string, err error) {
-	if !b.mode.oneKernel() {
-		return b.assembled(ctx, j, text, more)
-	}
-	id, err := cache.FileKey(j.Tool)
-	if err != nil {
-		return nil, "", fmt.Errorf("look at ptxas: %w", err)
-	}
-	key := cache.HashOf("code 2", string(text), id, strings.Join(j.Call.Template(), "\x00"),
-		strings.Join(more, "\x00"))
-	made := []byte(nil)
-	kept, err := recall(ctx, b.Store, b.flights, memoCode, key, func(k keptCode) bool {
-		return b.Store.HasObject(k.Cubin)
-	}, func() (k keptCode, err error) {
-		if made, k.Messages, err = b.assembled(ctx, j, text, more); err == nil {
-			k.Cubin, err = b.Store.PutObject(made)
-		}
-		return k, err
-	})
-	if err == nil && made == nil {
-		made, err = b.Store.Object(kept.Cubin)
-	}
-	return made, kept.Messages, err
-}
-
-// assembled is assemble where nothing is kept.
-func (b *Workbench) assembled(ctx context.Context, j *job.Job, text []byte,
-	more []string) (content []byte, messages string, err error) {
-	b.keep("rewritten.ptx", text)
-	if content, messages, err = b.ptxas(ctx, j, text, more); err == nil {
-		b.keep("rewritten.cubin", content)
-	}
-	return content, messages, err
-}
-
-// ptxas runs it on a text, with a job's options and some more.
-func (b *Workbench) ptxas(ctx context.Context, j *job.Job, text []byte, more []string) (
-	content []byte, messages string, err error) {
-	n := b.count.Add(1)
-	in, out := b.file(n, "in.ptx"), b.file(n, "out.cubin")
-	if err := os.WriteFile(in, text, 0o600); err != nil {
-		return nil, "", fmt.Errorf("write PTX: %w", err)
-	}
-	defer os.Remove(in)
-	defer os.Remove(out)
-	argv := slices.Concat([]string{j.Tool}, j.Call.With(in, out), more)
-	if messages, err = b.tool(ctx, "", b.Env.Tool(), argv...); err != nil {
-		return nil, messages, err
-	}
-	if content, err = os.ReadFile(out); err != nil {
-		return nil, "", fmt.Errorf("read what ptxas gave: %w", err)
-	}
-	return content, messages, nil
-}
-
 // check reads a cubin back and compares it with nvcc's own compile: every kernel is there, none
 // that was to stay as it is has other resources, and each launches with every block that it did
 // before.
-func (b *Workbench) check(t *record.Translation, module *ptx.Module, p *plan,
-	recipes map[string]recipe.Recipe, std []cache.Kernel, content []byte) ([]cache.Kernel,
-	map[string]error, error) {
-	kernels, file, err := job.ReadBack(std, content)
+func (b *Workbench) check(in input, p *plan, recipes map[string]recipe.Recipe,
+	content []byte) ([]cache.Kernel, map[string]error, error) {
+	kernels, file, err := job.ReadBack(in.kernels, content)
 	if err != nil {
 		return nil, nil, err
 	}
 	bad := map[string]error{}
 	for i, k := range kernels {
 		kernels[i].Spill = 0
-		was := std[i]
+		was := in.kernels[i]
 		r, changed := recipes[k.Name]
 		switch {
 		case !changed || r.HasSecond():
@@ -482,9 +284,10 @@ func (b *Workbench) check(t *record.Translation, module *ptx.Module, p *plan,
 			}
 		default:
 			now, _ := file.Kernel(k.Name)
-			reason := shrinks(module, k.Name, was, now, rewrite.Launches{Waits: b.resident(t, was, now)})
+			reason := shrinks(in.module, k.Name, was, now,
+				rewrite.Launches{Waits: b.resident(in.translation, was, now)})
 			if reason == nil {
-				reason = keepsWait(module, k.Name, content, k.Name)
+				reason = keepsWait(in.module, k.Name, content, k.Name)
 			}
 			if reason != nil {
 				bad[k.Name] = reason
@@ -497,7 +300,7 @@ func (b *Workbench) check(t *record.Translation, module *ptx.Module, p *plan,
 			return nil, nil, fmt.Errorf("the cubin has no second entry %s", s.name)
 		}
 		var before cache.Kernel
-		for _, was := range std {
+		for _, was := range in.kernels {
 			if was.Name == s.kernel {
 				before = was
 			}
@@ -506,10 +309,10 @@ func (b *Workbench) check(t *record.Translation, module *ptx.Module, p *plan,
 			bad[s.kernel] = err
 			continue
 		}
-		err := s.shaped(module, k, content)
+		err := s.shaped(in.module, k, content)
 		if err == nil {
 			block := s.launched()
-			err = shrinks(module, s.kernel, before, k, rewrite.Launches{Dynamic: p.choices[i].Dynamic,
+			err = shrinks(in.module, s.kernel, before, k, rewrite.Launches{Dynamic: p.choices[i].Dynamic,
 				Largest: block[0] * block[1] * block[2], Instead: p.waits == ""})
 		}
 		if err != nil {
@@ -538,17 +341,6 @@ func shrinks(m *ptx.Module, kernel string, was cache.Kernel, now cubin.Kernel,
 			Stack: now.Stack})
 }
 
-// file names a scratch file.
-func (b *Workbench) file(n int64, name string) string {
-	return filepath.Join(b.Folder, fmt.Sprintf("%d-%s", n, name))
-}
-
-func (b *Workbench) keep(name string, content []byte) {
-	if b.Kept != nil {
-		b.Kept(name, content)
-	}
-}
-
 // NormalsText is that of the normal forms that they rest on.
 func NormalsText(normals map[string]map[string]string) string {
 	var lines []string
@@ -571,21 +363,14 @@ func RecipesText(recipes map[string]recipe.Recipe) string {
 	return strings.Join(lines, "\n")
 }
 
-// Limit bounds one compile by recipe in a build. The slowest that we know (CUTLASS) take ptxas some
-// minutes; a recipe that takes longer is not worth the wait.
-const Limit = 15 * time.Minute
-
-var errLimit = errors.New("it took too long")
-
 // A purpose is what a workbench compiles for.
 type purpose uint8
 
 const (
-	forBuild     purpose = iota // the whole file; the zero value
-	forOne                      // a file with the one kernel that is asked for
-	forDraft                    // the same, of variants that may be drafts (draft.go)
-	forPlainCopy                // the same, with guards inside the kernel that never hold
-	forPin                      // in the file; kernels without a recipe need not be in it
+	forBuild purpose = iota // the whole file; the zero value
+	forOne                  // a file with the one kernel that is asked for
+	forDraft                // the same, of variants that may be drafts (draft.go)
+	forPin                  // in the file; kernels without a recipe need not be in it
 )
 
 // oneKernel: a file with the one kernel, and what ptxas -v says of it.

@@ -165,3 +165,52 @@ func TestToolsTemporaryFiles(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestAsChecked: a build takes a recipe with a checked pass only where the pass gives the code that
+// a candidate had, also for an entry that is launched otherwise and so has another name there.
+func TestAsChecked(t *testing.T) {
+	p := drivertest.NewProject(t, "13.0", map[string]string{"k.cu": `
+__global__ void k(float *o, const float *x, int n) {
+  for (int i = threadIdx.x; i < n; i += 32) { o[2 * i] = x[i] * 2; o[2 * i + 1] = x[i + n] + 1; }
+}
+int main() { k<<<1, 32>>>(0, 0, 0); }
+`})
+	p.Gnvcc("-arch=sm_80", "k.cu", "-o", "app")
+	c, ctx := New(p.Store, t.TempDir()), context.Background()
+	for text, what := range map[string]string{"early=on": "ptx early=on",
+		"early=on spec{host(block)=32x1x1,host(dynamic)=0} throttle=2": "ptx spec{host(block)=32x1x1,host(dynamic)=0} early=on",
+		"maxnreg=32": ""} {
+		s, err := c.Kernel(p.Cubin("app", "sm_80"), "_Z1kPfPKfi")
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := drivertest.MustParse(t, text)
+		cand, err := c.Compile(ctx, s, r)
+		if err != nil {
+			t.Fatal(text, err)
+		}
+		if len(cand.Normals) != min(1, len(what)) || (what != "") != (cand.Normals[what] != "") {
+			t.Fatalf("%s: normal forms %v", text, cand.Normals)
+		}
+		for _, other := range []string{"", strings.Repeat("0", 32)} {
+			_, b, done, err := c.workbench(ctx, Limit, forPin)
+			if err != nil {
+				t.Fatal(err)
+			}
+			of := map[string]string{}
+			for what, normal := range cand.Normals {
+				if of[what] = normal; other != "" {
+					of[what] = other
+				}
+			}
+			b.Normals = map[string]map[string]string{s.Kernel: of}
+			out, err := b.Build(ctx, s.job, s.translation, map[string]recipe.Recipe{s.Kernel: r}, s.std)
+			if done(); err != nil {
+				t.Fatal(err)
+			}
+			if refused := out.Refused[s.Kernel]; (refused != nil) != (other != "" && what != "") {
+				t.Errorf("%s, other code %q: %v", text, other, refused)
+			}
+		}
+	}
+}

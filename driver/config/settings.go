@@ -36,8 +36,6 @@ var Settings = []setting{
 		"~/.cache/gnvcc", somePaths},
 	{"lock", "FILE", "build with the recipes of this lock file alone; 0: with no lock file", "none", aPath},
 	{"device", "GPU", "build for this one (a part of its name), where several were measured on", "any", aText},
-	{"ptx", "sm_90", "give PTX alone (-arch=compute_90) the caps and cache hints decided for this target; unproved for the driver's ptxas",
-		"none", aText},
 	{"sccache", "1", "builds below sccache take recipes, too", "off", aSwitch},
 	{"predict", "1", "take recipes that gnvcc predict --adopt keeps, where nothing was decided", "off", aSwitch},
 	{"maxsize", "5G", "size limit of the store; 0: none", "5G", aText},
@@ -51,7 +49,7 @@ var Settings = []setting{
 // OfProjects are the settings that a project's file may have: what its builds depend on. Where
 // things are written, and which programs are run, a file says that came with somebody's source for
 // nobody else.
-var OfProjects = []string{"lock", "device", "ptx", "sccache", "predict", "off", "verify", "strict"}
+var OfProjects = []string{"lock", "device", "sccache", "predict", "off", "verify", "strict"}
 
 func settingOf(key string) (setting, bool) {
 	for _, s := range Settings {

@@ -21,7 +21,6 @@ type Environment struct {
 	Lock    string // GNVCC_LOCK: a lock file, absolute: builds go by it alone; "0": by none
 	Device  string // GNVCC_DEVICE: a part of the name of the GPU that is built for
 	Verify  bool   // GNVCC_VERIFY: what was kept of a tool is compared with what it writes now
-	PTX     string // GNVCC_PTX: the target whose recipes PTX alone gets (driver/stage/ptxalone.go)
 	Sccache bool   // GNVCC_SCCACHE: a dry run names our stages, for sccache to run
 	Predict bool   // GNVCC_PREDICT: what was predicted is built with, where nothing was decided
 
@@ -50,7 +49,7 @@ func Of(list []string) *Environment {
 	}
 	e.Nvcc, e.Off, e.Strict, e.KeepIn = e.Get(nvcc), on(off), on(strict), e.Get(keepIn)
 	e.Lock, e.Device, e.Verify, e.Predict = e.Get(lock), e.Get(device), on(verify), on(predict)
-	e.Sccache, e.PTX = on(sccache), e.Get(ptxFor)
+	e.Sccache = on(sccache)
 	e.Command, e.Chain = e.Get(command), e.Get(chain)
 	e.Depth, _ = strconv.Atoi(e.Get(depth)) // nobody but a face sets it
 	e.Shared = on(cached)
@@ -89,7 +88,7 @@ func (e *Environment) Cached() *Environment { return Of(with(e.Without(predict),
 // settings may have said, the lock file that counts, and nothing that the recipes' file does not
 // tell of.
 func (e *Environment) OfStages(lockFile string) []string {
-	out := []string{lock + "=" + lockFile, predict + "=", ptxFor + "=", device + "=" + e.Device}
+	out := []string{lock + "=" + lockFile, predict + "=", device + "=" + e.Device}
 	if store, ok := e.Lookup("GNVCC_STORE"); ok {
 		out = append(out, "GNVCC_STORE="+store)
 	}

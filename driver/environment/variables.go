@@ -17,7 +17,6 @@ const (
 	verify  = "GNVCC_VERIFY"
 	predict = "GNVCC_PREDICT"
 	sccache = "GNVCC_SCCACHE"
-	ptxFor  = "GNVCC_PTX"
 )
 
 // What the face tells its stages, through nvcc.
@@ -60,7 +59,7 @@ var compileVariables = []string{
 	"OMPI_*", "OPAL_*", "MPICH_*", "I_MPI_*", "NIX_*", "CRAY*", "PE_*", "SPACK_*", "DISTCC_*",
 	"ICECC*", "COLLECT_*",
 	"CFLAGS", "CXXFLAGS", "CPPFLAGS", "LDFLAGS", "AR", "AS", "LD",
-	nvcc, device, predict, lock, ptxFor,
+	nvcc, device, predict, lock,
 }
 
 // secretMarks stand in names of variables of the kinds above that may hold a password or a key:

@@ -27,9 +27,13 @@ type atWork struct {
 // file.
 func (s *stage) begin() *atWork {
 	w := &atWork{heard: child.NewTee()}
+	to := w.heard
+	if child.Unread() {
+		to, w.heard.Whole = nil, false
+	}
 	var end child.Ending
 	done := s.beside(func() (err error) {
-		end, err = s.run(w.heard)
+		end, err = s.run(to)
 		return err
 	})
 	w.wait = func() (child.Ending, error) {

@@ -37,7 +37,7 @@ import (
 func (s *stage) ptxas() error {
 	call, err := toolcmd.ReadPtxas(s.words[1:])
 	if err != nil {
-		return s.ptxAlone(err)
+		return err
 	}
 	if err := readsBack(call.Output()); err != nil {
 		return err
@@ -199,7 +199,7 @@ func noteText(j *job.Job, cubinHash string, kernels []cache.Kernel) string {
 		}
 		text += "\n" + k.Name + "\n" + k.Recipe + "\n" + k.Unapplied.String()
 		if k.Unapplied != nil {
-			text += "\n" + k.Unapplied.Proof
+			text += "\n" + k.Unapplied.Normals
 		}
 	}
 	return text
@@ -235,7 +235,7 @@ func (s *stage) note(j *job.Job, content []byte, kernels []cache.Kernel, own str
 	for i, k := range kernels {
 		if k.Unapplied != nil {
 			unapplied := *k.Unapplied
-			unapplied.Proof = standing.ProofOf(s.normals[k.Name])
+			unapplied.Normals = standing.HashOf(s.normals[k.Name])
 			kernels[i].Unapplied = &unapplied
 		}
 	}
@@ -281,7 +281,7 @@ const memoBuild cache.Memos[keptBuild] = "build"
 func (s *stage) tuned(own *atWork, j *job.Job, std *job.Default, kernels []cache.Kernel,
 	recipes map[string]recipe.Recipe, group string) error {
 	ran := false
-	if std == nil || !std.Whole {
+	if std == nil || !std.Whole || len(std.Messages) > 0 && child.Unread() {
 		var err error
 		if std, err = s.runDefault(own, j, kernels, group); err != nil || std == nil {
 			return err

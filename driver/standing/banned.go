@@ -13,11 +13,11 @@ import (
 
 // What the user does not want for a kernel, and what a build wants of a recipe before it takes it.
 
-// proven says whether all that a recipe asks of the source has its normal form on record.
-func proven(name string, r recipe.Recipe, normals map[string]string) error {
+// measured returns an error unless all that a recipe asks of the source has its normal form on record.
+func measured(name string, r recipe.Recipe, normals map[string]string) error {
 	for _, asked := range compile.Asked(name, r) {
 		if normals[asked] == "" {
-			return compile.ErrUnproven
+			return compile.ErrNotOnRecord
 		}
 	}
 	return nil
@@ -34,7 +34,7 @@ func takes(kn *Known, kernel, identity, text string, normals map[string]string) 
 		err = forbidden(r, kn.banned(kernel, identity))
 	}
 	if err == nil {
-		err = proven(kernel, r, normals)
+		err = measured(kernel, r, normals)
 	}
 	return r, err
 }
@@ -49,8 +49,8 @@ func (kn *Known) Untaken(d cache.Decision) error {
 	return err
 }
 
-// ProofOf is a hash of normal forms, "" for none.
-func ProofOf(normals map[string]string) string {
+// HashOf is a hash of normal forms, "" for none.
+func HashOf(normals map[string]string) string {
 	if len(normals) == 0 {
 		return ""
 	}

@@ -3,7 +3,7 @@ package buildsystems
 // Compiler caches above gnvcc. What gnvcc builds depends on its store, which a cache knows nothing
 // of: a recipe that changed must not be served stale. The ways that README names are tried here:
 //
-//	ccache   CCACHE_COMPILERTYPE=nvcc, CCACHE_COMPILERCHECK='gnvcc config --key'
+//	ccache   CCACHE_COMPILERTYPE=nvcc, CCACHE_COMPILERCHECK='gnvcc doctor --key'
 //	sccache  runs cicc and ptxas by itself, from nvcc's --dryrun: the result is nvcc's own, never a stale recipe;
 //	         with GNVCC_SCCACHE=1 it runs them through gnvcc
 
@@ -103,7 +103,7 @@ func tryCcache(s *site) {
 	s.decide("maxnreg=40")
 
 	// A ccache that was not told: doctor and apply tell the user, until one was.
-	const warning = "set CCACHE_COMPILERCHECK='gnvcc config --key'"
+	const warning = "set CCACHE_COMPILERCHECK='gnvcc doctor --key'"
 	doctor := func() string { out, _ := s.try(gnvcc, "doctor"); return out }
 	if out := doctor(); strings.Contains(out, warning) {
 		t.Errorf("doctor warns of a ccache that never ran:\n%s", out)

@@ -65,7 +65,7 @@ func ways() [][2]string {
 			"`PYTORCH_NVCC` and `CUDA_HOME`, with the real PyTorch where it can be imported"},
 		{"CMake's launcher", "`CMAKE_CUDA_COMPILER_LAUNCHER` in front of gnvcc"},
 		{"ccache",
-			"`CCACHE_COMPILERCHECK='gnvcc config --key'`: a changed recipe, lock file or toolkit is never served stale"},
+			"`CCACHE_COMPILERCHECK='gnvcc doctor --key'`: a changed recipe, lock file or toolkit is never served stale"},
 		{"sccache", "runs cicc and ptxas by itself: nvcc's own result, never a stale recipe"},
 		{"any name", "gnvcc, nvcc (a link), nvcc-13, a name with a space; found in PATH as nvcc"},
 		{"a chain", "gnvcc above gnvcc, above a script that calls gnvcc, above itself"},

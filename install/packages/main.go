@@ -28,7 +28,7 @@ type release struct {
 	version  string // "1.0.0+g0123456"
 	arch     string // Go's name
 	programs []file // gnvcc and gnvcc-oci
-	pages    []file // manual page, completions, unit: below a prefix
+	pages    []file // completions, unit: below a prefix
 	docs     []file // README.md and what it leads to, from the project's folder
 }
 
@@ -38,7 +38,7 @@ var epoch = time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC)
 func main() {
 	version := flag.String("version", "", "of gnvcc")
 	out := flag.String("out", "dist", "`folder` to write to")
-	pages := flag.String("pages", "", "`folder` laid out like a prefix: manual page, completions, unit")
+	pages := flag.String("pages", "", "`folder` laid out like a prefix: completions, unit")
 	flag.Usage = func() {
 		fmt.Fprintln(os.Stderr, "usage: packages -version V -pages FOLDER -out FOLDER ARCH=PROGRAMS ...")
 		flag.PrintDefaults()

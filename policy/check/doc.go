@@ -27,6 +27,8 @@
 //     own. They are the same number in every launch of the code, so that one launch checks them for
 //     all. A second entry is launched only for the values that it was compiled for.
 //  5. Refused without a check is what depends on a rare value or on timing: package rewrite/refuse.
+//  6. What was checked is what is built. A build gives ptxas the PTX that was checked, in normal form
+//     (Evidence.Normals), or nvcc's own; a kernel's identity holds ptxas' version, target and flags.
 //
 // Measured (bench/results/2026-11-28-keep, 2,145 accepted variants of random kernels and examples):
 // 26 have other bits on launches with other arguments, 12 in 1,000; 24 of these in kernels of which

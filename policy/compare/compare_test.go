@@ -13,6 +13,7 @@ import (
 	"gnvcc/policy"
 	"gnvcc/policy/stats"
 	"gnvcc/profile"
+	"gnvcc/profile/profiletest"
 	"gnvcc/rewrite/manner"
 )
 
@@ -26,50 +27,31 @@ type session struct {
 	fault        error
 }
 
-func (s *session) Golden() (profile.Written, error) { return profile.Written{}, nil }
-
-func (s *session) Load(string, string) (profile.Candidate, profile.Attributes, error) {
-	return 1, profile.Attributes{}, s.fault
-}
-
-func (s *session) LoadAs(path, entry string, _ manner.Manner) (profile.Candidate,
-	profile.Attributes, error) {
-	return s.Load(path, entry)
-}
-
-func (s *session) Unload(profile.Candidate) error { return nil }
-
-func (s *session) Measure(c profile.Candidate, n int, o profile.Measurement) ([]float64, error) {
-	t := 1e6
-	if c != profile.Original {
-		t *= s.times
-		if o.Other {
-			t = 1e6 * s.other
-		}
-	}
-	out := make([]float64, n)
-	for i := range out {
-		out[i] = t * (1 + s.noise*rand.Float64())
-	}
-	return out, nil
-}
-
-func (s *session) Check(c profile.Candidate) (profile.Difference, error) {
-	if c == profile.Original {
-		return profile.Difference{Same: !s.unsteady, Words: 1}, nil
-	}
-	if s.differs.Words > 0 {
-		return s.differs, nil
-	}
-	return profile.Difference{Same: true}, nil
-}
-
-func (s *session) CheckUnder(c profile.Candidate, _ profile.Schedule) (profile.Difference, error) {
-	return s.Check(c)
-}
-
-func (s *session) Read(profile.Candidate, string, int) ([]byte, error) {
-	return nil, errors.New("no variable")
+func (s *session) simulated() *profiletest.Session {
+	return &profiletest.Session{
+		Loads: func(string, string, manner.Manner) (profile.Attributes, error) {
+			return profile.Attributes{}, s.fault
+		},
+		Time: func(c profile.Candidate, m profile.Measurement) float64 {
+			t := 1e6 * (1 + s.noise*rand.Float64())
+			switch {
+			case c == profile.Original:
+			case m.Other:
+				t *= s.other
+			default:
+				t *= s.times
+			}
+			return t
+		},
+		Leaves: func(c profile.Candidate, _ profile.Schedule) (profile.Difference, error) {
+			if c == profile.Original {
+				return profile.Difference{Same: !s.unsteady, Words: 1}, nil
+			}
+			if s.differs.Words > 0 {
+				return s.differs, nil
+			}
+			return profile.Difference{Same: true}, nil
+		}}
 }
 
 // TestTurns: what is said of a later build is what its times and its bits bear out.
@@ -77,7 +59,7 @@ func TestTurns(t *testing.T) {
 	of := func(s *session, either bool) (Measured, error) {
 		x := &turns{before: Loaded{Kernel: &policy.Kernel{Name: "k", Writes: "f32"}},
 			after: Loaded{Kernel: &policy.Kernel{Name: "k"}}, rule: stats.Standard}
-		err := x.compare(context.Background(), &profile.Launch{Either: either}, s)
+		err := x.compare(context.Background(), &profile.Launch{Either: either}, s.simulated())
 		return x.out, err
 	}
 	for _, c := range []struct {
@@ -178,71 +160,31 @@ func TestJudge(t *testing.T) {
 	if p.Losses() != 4 {
 		t.Errorf("%d losses", p.Losses())
 	}
-	var b strings.Builder
-	p.Before, p.After = "CUDA 1", "CUDA <2>|"
-	if err := p.Markdown(&b); err != nil || strings.Contains(b.String(), "<2>") {
-		t.Errorf("%v\n%s", err, b.String())
-	}
-	b.Reset()
-	if err := p.Page(&b, "1"); err != nil || strings.Contains(b.String(), "<2>") ||
-		!strings.Contains(b.String(), "too many registers") {
-		t.Errorf("%v\n%s", err, b.String())
-	}
 }
 
-// TestLineUp: equal instructions stand beside each other, each instruction once.
-func TestLineUp(t *testing.T) {
-	got := lineUp(strings.Fields("LDG FFMA FADD BRA"), strings.Fields("LDG LDG FFMA BRA"))
-	var text []string
-	for _, l := range got {
-		text = append(text, l.Before+"|"+l.After)
-	}
-	if all := strings.Join(text, " "); all != "LDG|LDG |LDG FFMA|FFMA FADD| BRA|BRA" {
-		t.Error(all)
-	}
-	if lineUp(nil, nil) != nil {
-		t.Error("lines out of nothing")
-	}
-}
-
-// TestAgainst: clocks may differ by 3 % from run to run; what lies beyond that and both intervals
-// is a loss. What a lock file claims of another GPU, or of kernels without captures, is not judged.
-func TestAgainst(t *testing.T) {
-	run := func(median, low, high, ratio float64) *Baseline {
+// TestClaims: what a lock file claims is held against what was measured, 3 % allowed; what it claims
+// of another GPU is not judged.
+func TestClaims(t *testing.T) {
+	run := func(ratio float64) *Claims {
 		x := &Timed{Name: "_Z1kPf", Kernel: "k", Target: "sm_90", Recipe: "ld=cs", Ratio: ratio, Low: ratio,
 			High: ratio, seconds: 1}
-		x.Time.Median, x.Time.Low, x.Time.High = median, low, high
-		return &Baseline{Device: "a", Kernels: []*Timed{x}}
-	}
-	for _, c := range []struct {
-		median, low, high float64
-		want              string
-	}{{102, 101, 103, alike}, {105, 104, 106, slower}, {105, 99, 110, alike}, {90, 89, 91, faster}} {
-		b := run(c.median, c.low, c.high, 1)
-		if err := b.Against(run(100, 99, 101, 1)); err != nil || b.Kernels[0].Verdict != c.want ||
-			(b.Losses > 0) != (c.want == slower) {
-			t.Errorf("%+v: %s, %v", c, b.Kernels[0].Verdict, err)
-		}
+		return &Claims{Device: "a", Kernels: []*Timed{x}}
 	}
 	claim := lock.Line{Kernel: "_Z1kPf", Target: "sm_90", Device: "a", Recipe: "ld=cs", Gain: 1.25}
 	for ratio, want := range map[float64]string{0.8: alike, 0.81: alike, 0.9: slower} {
-		b := run(1, 1, 1, ratio)
-		if err := b.AgainstLock([]lock.Line{claim}); err != nil || b.Kernels[0].Verdict != want {
+		b := run(ratio)
+		if err := b.judge([]lock.Line{claim}); err != nil || b.Kernels[0].Verdict != want ||
+			(b.Losses > 0) != (want == slower) {
 			t.Errorf("%g: %s, %v", ratio, b.Kernels[0].Verdict, err)
 		}
 	}
 	other := claim
 	other.Device = "b"
-	if err := run(1, 1, 1, 1).AgainstLock([]lock.Line{other}); err == nil {
+	if err := run(1).judge([]lock.Line{other}); err == nil {
 		t.Error("a claim on another GPU is judged")
 	}
 	claim.Recipe = "ld=cg"
-	if b := run(1, 1, 1, 0.8); b.AgainstLock([]lock.Line{claim}) != nil || b.Losses != 1 {
+	if b := run(0.8); b.judge([]lock.Line{claim}) != nil || b.Losses != 1 {
 		t.Errorf("a recipe that a build does not take: %+v", b.Kernels[0])
-	}
-	none := run(1, 1, 1, 1)
-	none.Kernels[0].Name = "_Z1jPf"
-	if err := run(1, 1, 1, 1).Against(none); err == nil {
-		t.Error("nothing in common, and no error")
 	}
 }

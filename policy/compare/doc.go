@@ -9,12 +9,11 @@
 // Nothing of the user's is written: both builds go to a store of their own. What a search found
 // goes to the user's store only where that was asked for (Keep).
 //
-// cmd/gnvcc (compare, bench) calls it, and has its words and exit codes; policy/retune for the page
-// of gnvcc judge (edited.go).
+// cmd/gnvcc (compare) calls it, and has its words and exit codes.
 //
 // Files: way.go a way of building, tree.go a commit's tree, build.go recorded kernels built in two
-// ways, code.go what their machine code says, loop.go their hottest loops, shapes.go which launches
+// ways, code.go what their machine code says, shapes.go which launches
 // were seen, replay.go launches replayed in turn, verdict.go what is said of a kernel, restore.go
-// the search for what restores it, text.go and page.go the same for people; bench.go captures as a
-// regression suite, shrink.go small ones for it.
+// the search for what restores it, text.go the same for people; claims.go what a lock file says that
+// recipes gain.
 package compare

@@ -55,41 +55,6 @@ const (
 	textRow   = "%-20s %10s %10s %14s %11s %10s"
 )
 
-// Markdown writes it as a table for a pull request.
-func (p *Pair) Markdown(w io.Writer) error {
-	out := &writer{w: w}
-	out.line("### %s → %s", policy.Markdown(p.Before), policy.Markdown(p.After))
-	out.line("")
-	out.line("%s", policy.Markdown(p.summary()))
-	if rows := p.rows(); len(rows) > 0 {
-		out.line("")
-		out.line("| kernel | verdict | registers | spilled | instructions | occupancy | time |")
-		out.line("|---|---|--:|--:|--:|--:|--:|")
-		for _, k := range rows {
-			c := k.cells()
-			name := policy.Markdown(k.Kernel)
-			for _, text := range k.notes() {
-				name += "<br>" + policy.Markdown(text)
-			}
-			verdict := k.Verdict
-			if lost(verdict) {
-				verdict = "**" + verdict + "**"
-			}
-			out.line("| %s | %s | %s | %s | %s | %s | %s |", name, verdict, c.Registers, c.Spilled,
-				c.Instructions, c.Occupancy, c.Time)
-		}
-	}
-	for _, f := range p.Failed {
-		out.line("")
-		out.line("**%s**: %s: %s", policy.Markdown(f.title(p)), policy.Markdown(f.Command), policy.Markdown(f.Why))
-	}
-	if text := p.legend(); text != "" {
-		out.line("")
-		out.line("%s", policy.Markdown(text))
-	}
-	return out.err
-}
-
 // rows are the kernels that are listed: what lost, then the others whose code differs.
 func (p *Pair) rows() (out []*Kernel) {
 	for _, first := range []bool{true, false} {
@@ -110,7 +75,7 @@ func (p *Pair) summary() string {
 	}
 	parts := []string{policy.Count(len(p.Kernels), "kernel") + " in both"}
 	for _, v := range []struct{ verdict, text string }{
-		{fails, "%d can't be built or launched as before"}, {unequal, "%d not equal"}, {slower, "%d slower"},
+		{fails, "%d can't be built or launched as before"}, {slower, "%d slower"},
 		{faster, "%d faster"}, {alike, "%d as fast"}, {other, "%d of other code, not run"},
 		{same, "%d the same code"}} {
 		if n[v.verdict] > 0 {

@@ -28,12 +28,11 @@ const (
 	same   = "same"   // the same code: there is nothing to measure
 	other  = "other"  // other code, and nothing was measured
 
-	unequal = "not equal" // an edit, which is to be the same kernel
 )
 
 // lost tells whether a verdict is a loss.
 func lost(verdict string) bool {
-	return verdict == fails || verdict == slower || verdict == unequal
+	return verdict == fails || verdict == slower
 }
 
 // Look reads both builds' machine code, and which launches fit. decided are the decisions that are

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"gnvcc/profile"
+	"gnvcc/profile/profiletest"
 	"gnvcc/sim/cubin"
 	"gnvcc/sim/emulate"
 )
@@ -18,7 +19,7 @@ import (
 // An emulated session does launches in the emulator, as the agent does them on a GPU: each begins
 // with memory as it was, but for variables of the candidate's own.
 type emulated struct {
-	fake
+	profiletest.Session
 	t      *testing.T
 	start  *emulate.Memory // as captured, or varied
 	launch emulate.Launch

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"gnvcc/profile"
-	"gnvcc/rewrite/manner"
+	"gnvcc/profile/profiletest"
 	"gnvcc/sim/cubin"
 )
 
@@ -22,46 +22,33 @@ type fake struct {
 	time              float64
 }
 
-func (f *fake) Golden() (profile.Written, error) {
+func (f *fake) session() *profiletest.Session {
+	s := &profiletest.Session{Wrote: profile.Written{Allocations: 1, Bytes: 8}}
 	if f.nothing {
-		return profile.Written{}, nil
+		s.Wrote = profile.Written{}
 	}
-	return profile.Written{Allocations: 1, Bytes: 8}, nil
-}
-func (f *fake) Load(string, string) (profile.Candidate, profile.Attributes, error) {
-	return 1, profile.Attributes{}, nil
-}
-func (f *fake) LoadAs(string, string, manner.Manner) (profile.Candidate, profile.Attributes,
-	error) {
-	return 1, profile.Attributes{}, nil
-}
-func (f *fake) Unload(profile.Candidate) error { return nil }
-func (f *fake) Measure(c profile.Candidate, n int, _ profile.Measurement) ([]float64, error) {
-	out := make([]float64, n)
-	for i := range out {
-		out[i] = 1e6 + float64(i%3)
+	n := 0
+	s.Time = func(c profile.Candidate, _ profile.Measurement) float64 {
+		n++
 		if c != profile.Original {
-			out[i] *= f.time
+			return (1e6 + float64(n%3)) * f.time
 		}
+		return 1e6 + float64(n%3)
 	}
-	return out, nil
-}
-func (f *fake) Check(c profile.Candidate) (profile.Difference, error) {
-	if c == profile.Original {
-		return profile.Difference{Same: !f.original}, nil
+	s.Leaves = func(c profile.Candidate, _ profile.Schedule) (profile.Difference, error) {
+		if c == profile.Original {
+			return profile.Difference{Same: !f.original}, nil
+		}
+		f.checks++
+		if f.keeps {
+			f.state++
+		}
+		return profile.Difference{Same: f.differs == nil || !f.differs(f.checks), Words: 3,
+			Where: "allocation 1", Offset: 8, Want: 1, Got: 2, Relative32: 1e-6, Relative64: 1e-15}, f.err
 	}
-	f.checks++
-	if f.keeps {
-		f.state++
-	}
-	d := profile.Difference{Same: f.differs == nil || !f.differs(f.checks), Words: 3, Where: "allocation 1",
-		Offset: 8, Want: 1, Got: 2, Relative32: 1e-6, Relative64: 1e-15}
-	return d, f.err
+	s.Reads = func(profile.Candidate, string) ([]byte, error) { return []byte{f.state}, nil }
+	return s
 }
-func (f *fake) CheckUnder(c profile.Candidate, _ profile.Schedule) (profile.Difference, error) {
-	return f.Check(c)
-}
-func (f *fake) Read(profile.Candidate, string, int) ([]byte, error) { return []byte{f.state}, nil }
 
 // TestReplayed: what an edit may do on a GPU, and what is said of it.
 func TestReplayed(t *testing.T) {
@@ -92,12 +79,13 @@ func TestReplayed(t *testing.T) {
 	} {
 		r := &Replayed{Within: c.within, Numbers: c.numbers, Timed: true,
 			Variables: []cubin.Global{{Name: "done", Size: 1}}}
-		r.Search(context.Background(), &profile.Launch{Capture: "a"}, &c.f)
+		on := c.f.session()
+		r.Search(context.Background(), &profile.Launch{Capture: "a"}, on)
 		if !r.Done || r.How != c.how || r.Equal != (c.how == Same || c.how == Near) ||
 			!strings.Contains(r.Why, c.why) {
 			t.Errorf("%s: %+v, want %s (%s)", c.name, r.Verdict, c.how, c.why)
 		}
-		if more := r.Vary(context.Background(), 1, &profile.Launch{}, &c.f); more != r.Equal {
+		if more := r.Vary(context.Background(), 1, &profile.Launch{}, on); more != r.Equal {
 			t.Errorf("%s: varied data wanted: %v", c.name, more)
 		}
 		if c.how == Same && (r.Speed.Ratio.Estimate < 0.79 || r.Speed.Ratio.High > 0.81) {
@@ -105,7 +93,7 @@ func TestReplayed(t *testing.T) {
 		}
 	}
 	r := &Replayed{}
-	r.Search(context.Background(), &profile.Launch{}, &fake{nothing: true})
+	r.Search(context.Background(), &profile.Launch{}, (&fake{nothing: true}).session())
 	if r.Changes || !r.Equal {
 		t.Errorf("an original that changes nothing: %+v", r)
 	}

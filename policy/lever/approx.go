@@ -61,9 +61,6 @@ func approximated(t recipe.Term, what string) string {
 	list, _, _ := strings.Cut(t.Value, ":")
 	text := what + strings.ReplaceAll(list, ",", ", ")
 	switch d := rewrite.DegreeOf(recipe.Recipe{Terms: []recipe.Term{t}}); {
-	case d.SM:
-		text += fmt.Sprintf(
-			" in the first %d warp slots of a multiprocessor (results differ from run to run)", d.Warps)
 	case d.Warps == 1:
 		text += " in the first warp of a block"
 	case d.Warps > 1:

@@ -20,10 +20,10 @@ import (
 //go:embed page.html
 var pageHTML string
 
-// CSS is how pages of gnvcc look.
+// css is how a page looks.
 //
 //go:embed page.css
-var CSS string
+var css string
 
 // drawn is how many kernels get pictures: a page of 5,000 would take a browser many seconds, and
 // the rest of the time is in few kernels.
@@ -153,7 +153,7 @@ func Write(w io.Writer, in Input) error {
 		kernels[i].Share = report.Share(kernels[i].Total, before)
 	}
 	return t.Execute(w, map[string]any{
-		"CSS": template.CSS(CSS), "In": in, "Title": in.Title, "Kernels": kernels,
+		"CSS": template.CSS(css), "In": in, "Title": in.Title, "Kernels": kernels,
 		"Searched": searched, "Counts": counts,
 		"Made": in.Made.Format("2006-01-02 15:04"), "Devices": names(devices, "GPU"),
 		"Toolkits": names(toolkits, "toolkit"),
@@ -199,11 +199,6 @@ func gather(in Input) []kernel {
 }
 
 // entries sums decisions up, those that take most time first.
-func entries(decisions []cache.Decision) []report.Entry {
-	return Input{Decisions: decisions}.entries()
-}
-
-// entries does so with why no build takes the recipes of some.
 func (in Input) entries() []report.Entry {
 	all := make([]report.Entry, 0, len(in.Decisions))
 	for _, d := range in.Decisions {

@@ -113,7 +113,7 @@ type look struct {
 // made builds one candidate.
 func (l *look) made(r recipe.Recipe) (run predict.Run, code []byte, err error) {
 	k := l.out.Kernel
-	cand, err := l.c.Compile(l.ctx, k, r, false)
+	cand, err := l.c.Compile(l.ctx, k, r)
 	if err != nil {
 		return run, nil, err
 	}

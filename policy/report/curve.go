@@ -18,11 +18,7 @@ func (p *printer) curve(e Entry) {
 	p.line("    %-16s %8s %10s %10s", "warps", "time", "error", "mean")
 	p.line("    %-16s %8.3f %10s %10s", "none", 1.0, "0", "0")
 	for _, d := range all {
-		unit := ""
-		if d.Slots {
-			unit = " slots"
-		}
-		p.line("    %-16s %8.3f %10s %10s", fmt.Sprintf("%d of %d%s", d.Warps, d.Of, unit), d.Ratio,
+		p.line("    %-16s %8.3f %10s %10s", fmt.Sprintf("%d of %d", d.Warps, d.Of), d.Ratio,
 			relative(d.Max), relative(d.Mean))
 	}
 }

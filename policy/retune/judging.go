@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,7 +18,6 @@ import (
 	"gnvcc/driver/record"
 	"gnvcc/driver/toolkit"
 	"gnvcc/policy"
-	"gnvcc/policy/compare"
 	"gnvcc/policy/judge"
 	"gnvcc/policy/selection"
 	"gnvcc/policy/stats"
@@ -42,8 +40,6 @@ type JudgeOptions struct {
 	Emulate bool // no GPU is used
 	GPU     tuner.GPU
 	Within  judge.Within
-	Shape   judge.Shape // of launches that are made up
-	Set     []string    // NAME=VALUE of their arguments
 	// tools of compute-sanitizer that look at edits which are equal, on a GPU
 	Sanitize judge.Sanitizer
 	Stays    bool // more edits follow: what they need, too, is kept and prepared
@@ -78,7 +74,6 @@ type original struct {
 	bench  *judge.Bench
 	types  []string
 	list   []*capture.Manifest // captured launches of it, on a GPU
-	unset  []string            // what of Set it has no argument for
 }
 
 // A Judgement is what came of one edit.
@@ -106,27 +101,6 @@ type JudgedKernel struct {
 	Original, Edit   cache.Build
 	Sanitized        []string `json:",omitempty"` // tools of compute-sanitizer that found nothing
 	Notes            []string
-
-	codes  [2][]byte // the cubins
-	target string
-	launch *compare.Launch // the first
-}
-
-// Page writes the judgement as a page; version is gnvcc's.
-func (j *Judgement) Page(w io.Writer, version string) error {
-	var list []compare.Edited
-	for _, k := range j.Kernels {
-		list = append(list, compare.Edited{Name: k.Kernel, Short: k.Short, Source: j.Of,
-			Target: k.target, Content: k.codes, Build: [2]cache.Build{k.Original, k.Edit},
-			Launch: k.launch, Equal: k.Equal, Slower: k.Slower, Faster: k.Faster,
-			Why: strings.Join(append([]string{k.Sentence()}, k.Lines()...), "; "), Ratio: k.Ratio,
-			Predicted: k.Predicted})
-	}
-	after := j.File
-	if len(list) == 0 {
-		after += " (" + strings.Join(j.Notes, "; ") + ")"
-	}
-	return compare.Edits(j.Of, after, list).Page(w, version)
 }
 
 // NewJudging makes one; Close ends its processes and removes its scratch folder.
@@ -411,21 +385,13 @@ func (j *Judging) original(ctx context.Context, p pair) (*original, error) {
 
 // ready does launches with the original in the emulator.
 func (j *Judging) ready(ctx context.Context, o *original, s *compile.Source) (err error) {
-	sig := judge.Signature{PTX: s.Signature, Types: o.types, Fixed: map[recipe.Place]string{}}
+	sig := judge.Signature{PTX: s.Signature, Types: o.types}
 	if s.Code != nil {
 		if sig.Values, err = s.Code.Values(s.Signature); err != nil {
 			sig.Values = nil
 		}
 	}
-	for _, text := range j.o.Set {
-		name, value, _ := strings.Cut(text, "=")
-		at := judge.FindPlace(sig.Values, name)
-		if at.Index < 0 {
-			o.unset = append(o.unset, text)
-		}
-		sig.Fixed[at] = value
-	}
-	if o.bench, err = judge.NewBench(ctx, o.code, sig, j.o.Shape); err != nil {
+	if o.bench, err = judge.NewBench(ctx, o.code, sig, judge.UsualShape()); err != nil {
 		return err
 	}
 	for _, m := range o.list {
@@ -448,7 +414,6 @@ func (j *Judging) kernel(ctx context.Context, p pair, cubin []byte,
 	}
 	code := judge.Code{Cubin: cubin, Kernel: p.name}
 	k := &JudgedKernel{Kernel: p.name, Short: policy.ShortName(p.name), Emulated: j.o.Emulate,
-		codes: [2][]byte{o.code.Cubin, cubin}, target: p.own.Target, launch: j.first(o),
 		Original: o.source.Default, Edit: cache.Build{Registers: p.build.Registers, Spill: p.build.Spill,
 			Stack: p.build.Stack, Shared: p.build.Shared, Barriers: p.build.Barriers}}
 	why, err := judge.Fits(o.facts, code)
@@ -475,20 +440,7 @@ func (j *Judging) kernel(ctx context.Context, p pair, cubin []byte,
 		return nil, err
 	}
 	k.note()
-	for _, text := range o.unset {
-		k.Notes = append(k.Notes, "it has nothing of that name to set: "+text)
-	}
 	return k, nil
-}
-
-// first is the launch that a page tells of.
-func (j *Judging) first(o *original) *compare.Launch {
-	if len(o.list) > 0 {
-		m := o.list[0]
-		return &compare.Launch{Capture: m.ID, Grid: m.Grid, Block: m.Block, Dynamic: m.Dynamic,
-			Count: m.Use.Count, Seconds: m.Weight()}
-	}
-	return &compare.Launch{Grid: j.o.Shape.Grid, Block: j.o.Shape.Block, Dynamic: j.o.Shape.Dynamic}
 }
 
 // note says what an edit needs more of.
@@ -513,7 +465,7 @@ func (j *Judging) predict(k *JudgedKernel, o *original, code judge.Code) {
 	if !ok || err != nil {
 		return
 	}
-	shape := j.o.Shape
+	shape := judge.UsualShape()
 	if len(o.list) > 0 {
 		shape.Grid, shape.Block, shape.Dynamic = o.list[0].Grid, o.list[0].Block, o.list[0].Dynamic
 	}

@@ -45,8 +45,9 @@ func (w *World) Tune(ctx context.Context, j watch.Job) (watch.Outcome, error) {
 	if w.o.Search != nil {
 		w.o.Search(&o)
 	}
-	run := search.NewRun(ctx, o, s, s, tuner.Memos{Store: w.store}, s)
-	t := &tuner.ReplaySearch{Captures: w.captures, Run: run, Kernel: s.Kernel, Replayer: replayer,
+	c := w.compiler.TryingFirst(s.first())
+	run := search.NewRun(ctx, o, c, s, tuner.Memos{Store: w.store}, s)
+	t := &tuner.ReplaySearch{Captures: w.captures, Run: run, Kernel: c.Kernel, Replayer: replayer,
 		Agent: library, Scratch: w.scratch, GPU: w.o.GPU, Budget: w.o.Budget,
 		Say: s.say}
 	var elsewhere []decide.Result
@@ -115,7 +116,7 @@ func (w *World) repeatable(j watch.Job) (list []*capture.Manifest, total float64
 	return list, total, why
 }
 
-// An editedSearch is one search on an edited kernel: policy's compiler, sink and listener.
+// An editedSearch is one search on an edited kernel: policy's sink and listener.
 // Decisions are kept when it is whole.
 type editedSearch struct {
 	policy.Silent
@@ -137,16 +138,6 @@ func (s *editedSearch) say(format string, args ...any) {
 
 func (s *editedSearch) Note(text string) { s.world.o.Debug(text) }
 
-// Kernel is policy.Compiler's: what stood for the kernel before the edit is tried first.
-func (s *editedSearch) Kernel(module, kernel string) (*policy.Kernel, error) {
-	k, err := s.world.compiler.Kernel(module, kernel)
-	if err != nil {
-		return nil, err
-	}
-	k.First = append(k.First, s.first()...)
-	return k, nil
-}
-
 // first is what stood before the edit.
 func (s *editedSearch) first() (out []recipe.Recipe) {
 	for _, identity := range s.job.Before {
@@ -160,16 +151,6 @@ func (s *editedSearch) first() (out []recipe.Recipe) {
 		}
 	}
 	return out
-}
-
-func (s *editedSearch) Compile(ctx context.Context, k *policy.Kernel, r recipe.Recipe,
-	plain bool) (*policy.Candidate, error) {
-	return s.world.compiler.Compile(ctx, k, r, plain)
-}
-
-func (s *editedSearch) Draft(ctx context.Context, k *policy.Kernel,
-	r recipe.Recipe) (*policy.Candidate, error) {
-	return s.world.compiler.Draft(ctx, k, r)
 }
 
 func (s *editedSearch) Past(k *policy.Kernel, device string) *cache.Decision {

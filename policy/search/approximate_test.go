@@ -22,15 +22,13 @@ func divisions() *simKernel {
 		switch d := rewrite.DegreeOf(r); {
 		case d == rewrite.Degree{}:
 			return 1
-		case d.SM:
-			return float64(d.Warps) / 64
 		default:
 			return float64(d.Warps) / 8
 		}
 	}
 	return &simKernel{
 		Kernel: policy.Kernel{Loads: 4, Writes: "f32", SFU: map[string]int{"div": 3}},
-		speed:  func(r recipe.Recipe, s policy.Shape, plain bool) float64 { return 1 - share(r)/2 },
+		speed:  func(r recipe.Recipe, s policy.Shape) float64 { return 1 - share(r)/2 },
 		off:    func(r recipe.Recipe) float64 { return 1e-4 * share(r) },
 	}
 }
@@ -79,23 +77,6 @@ func TestApproximatesWithinTheBound(t *testing.T) {
 		if text := out.String(); !strings.Contains(text, "8 of 8 ") || !strings.Contains(text, "0.0001") {
 			t.Errorf("the curve is printed as\n%s", text)
 		}
-	}
-}
-
-// TestApproximatesBySlots: where no degree by warps of a block is within the bound, and the user
-// takes results that vary, slots are tried.
-func TestApproximatesBySlots(t *testing.T) {
-	o := approximately("1e-5")
-	g := newSim(t, divisions())
-	results, _ := g.run(o, one("_Z1aPfi", shape(1000, 256)))
-	if d := results[0].Decision; d == nil || d.Recipe != "" {
-		t.Errorf("slots were not asked for: %+v", d)
-	}
-	o.Slots = true
-	g = newSim(t, divisions())
-	results, _ = g.run(o, one("_Z1aPfi", shape(1000, 256)))
-	if d := results[0].Decision; d == nil || d.Recipe != "approx=all:sm<6" {
-		t.Errorf("decided %s", d.Recipe)
 	}
 }
 
@@ -164,7 +145,7 @@ func reasons(tried []cache.Trial) string {
 func TestFastMathLever(t *testing.T) {
 	k := divisions()
 	k.Math = map[string]int{"sin": 1, "exp": 2}
-	k.speed = func(r recipe.Recipe, s policy.Shape, plain bool) float64 {
+	k.speed = func(r recipe.Recipe, s policy.Shape) float64 {
 		f := 1.0
 		if strings.HasPrefix(get(r, "approx"), "all.ftz") {
 			f -= 0.1
@@ -178,7 +159,7 @@ func TestFastMathLever(t *testing.T) {
 		return f
 	}
 	k.off = func(r recipe.Recipe) float64 {
-		e := 2 * (1 - k.speed(r, policy.Shape{}, false)) * 1e-4
+		e := 2 * (1 - k.speed(r, policy.Shape{})) * 1e-4
 		return e
 	}
 	for within, want := range map[string]string{"1e-3": "approx=all.ftz fastmath=all.ftz",

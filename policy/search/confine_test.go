@@ -27,7 +27,7 @@ func TestConfined(t *testing.T) {
 				"entry can be made for launches like these alone: -rdc=true: no"},
 	} {
 		k := &simKernel{Kernel: sources(policy.Kernel{NoSecond: c.none}), blocks: c.blocks,
-			speed: func(r recipe.Recipe, s policy.Shape, plain bool) float64 {
+			speed: func(r recipe.Recipe, s policy.Shape) float64 {
 				if get(r, "unroll") == "4" && s.Set != "n3" {
 					return 0.5
 				}

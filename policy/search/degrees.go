@@ -17,12 +17,11 @@ import (
 
 // Approximation within a bound. Where all warps may approximate, the search goes on as with any
 // other lever. Where that exceeds the bound and would be faster, the largest degree within it is
-// looked for (decide/degree.go), by the warps' index in their block, and, if the user takes results
-// that differ from run to run, by their slot in the multiprocessor. The degrees that were measured
+// looked for (decide/degree.go), by the warps' index in their block. The degrees that were measured
 // on the way, with a few others, are the curve of the report.
 
 const (
-	slotRuns   = 8 // runs of a recipe whose results differ from run to run: the largest error counts
+	randomRuns = 8 // runs of a recipe whose results differ from run to run: the largest error counts
 	curveRuns  = 5 // launches timed at each point of the curve
 	curveSteps = 4 // points of a curve that the report has at least, if there are so many degrees
 )
@@ -41,19 +40,7 @@ func (s *search) degrees() error {
 	p.note(rewrite.Degree{}, warps, whole, family.Error)
 	found := rewrite.Degree{}
 	if !family.Usable() && warps > 1 {
-		if found, err = p.search(warps, false); err != nil {
-			return err
-		}
-	}
-	if !family.Usable() && found == (rewrite.Degree{}) && s.t.o.Slots {
-		slots := 64
-		if s.sit.Known {
-			shape := s.c.Shape.Sim(family.Build)
-			if n := s.sit.Device.Occupancy(family.Build.Registers, shape).Warps; n > 0 {
-				slots = n // beyond them, more slots change nothing
-			}
-		}
-		if found, err = p.search(slots, true); err != nil {
+		if found, err = p.search(warps); err != nil {
 			return err
 		}
 	}
@@ -141,11 +128,11 @@ type points struct {
 }
 
 // search finds the largest degree of a kind.
-func (p *points) search(n int, slots bool) (rewrite.Degree, error) {
+func (p *points) search(n int) (rewrite.Degree, error) {
 	bound := p.s.t.o.Within
 	c := decide.NewCurve(func(d int) (float64, error) {
-		degree := rewrite.Degree{SM: slots, Warps: d}
-		if d == n && !slots {
+		degree := rewrite.Degree{Warps: d}
+		if d == n {
 			degree = rewrite.Degree{} // all
 		}
 		e, err := p.at(degree, n)
@@ -155,15 +142,14 @@ func (p *points) search(n int, slots bool) (rewrite.Degree, error) {
 	if err != nil || d == 0 {
 		return rewrite.Degree{}, err
 	}
-	return rewrite.Degree{SM: slots, Warps: d}, nil
+	return rewrite.Degree{Warps: d}, nil
 }
 
 // at measures error and time of a degree of n; what can't be compiled or loaded has an error that
 // no bound allows.
 func (p *points) at(d rewrite.Degree, n int) (policy.Error, error) {
 	for _, known := range p.all {
-		if known.Slots == d.SM && (known.Warps == d.Warps || d == (rewrite.Degree{}) &&
-			known.Warps == known.Of && !d.SM) {
+		if known.Warps == d.Warps || d == (rewrite.Degree{}) && known.Warps == known.Of {
 			return policy.Error{Max: known.Max, Mean: known.Mean}, nil
 		}
 	}
@@ -193,8 +179,8 @@ func (p *points) at(d rewrite.Degree, n int) (policy.Error, error) {
 	}
 	defer func() { _ = s.s.Unload(arm) }()
 	runs := 1
-	if d.SM || s.c.Random != (policy.Error{}) {
-		runs = slotRuns
+	if s.c.Random != (policy.Error{}) {
+		runs = randomRuns
 	}
 	var e policy.Error
 	for range runs {
@@ -216,17 +202,13 @@ func (p *points) note(d rewrite.Degree, n int, ratio float64, e policy.Error) {
 	if d == (rewrite.Degree{}) {
 		d.Warps = n
 	}
-	p.all = append(p.all, cache.Degree{Recipe: p.family.String(), Warps: d.Warps, Of: n, Slots: d.SM,
+	p.all = append(p.all, cache.Degree{Recipe: p.family.String(), Warps: d.Warps, Of: n,
 		Ratio: math.Round(ratio*1e4) / 1e4, Max: e.Max, Mean: e.Mean})
 }
 
 func (p *points) list() []cache.Degree {
 	sort.SliceStable(p.all, func(i, j int) bool {
-		a, b := p.all[i], p.all[j]
-		if a.Slots != b.Slots {
-			return b.Slots
-		}
-		return a.Warps < b.Warps
+		return p.all[i].Warps < p.all[j].Warps
 	})
 	return p.all
 }

@@ -17,20 +17,19 @@ type drafting struct {
 	wholes    map[string]int // compiles as a build does, by recipe
 }
 
-func (d *drafting) Compile(ctx context.Context, k *policy.Kernel, r recipe.Recipe,
-	plain bool) (*policy.Candidate, error) {
-	if get(r, "unroll") != "" && !plain {
+func (d *drafting) Compile(ctx context.Context, k *policy.Kernel, r recipe.Recipe) (*policy.Candidate, error) {
+	if get(r, "unroll") != "" {
 		d.mu.Lock()
 		d.wholes[r.String()]++
 		d.mu.Unlock()
 	}
-	return d.made(ctx, k, r, plain, r.String())
+	return d.made(ctx, k, r, r.String())
 }
 
 func (d *drafting) Draft(ctx context.Context, k *policy.Kernel,
 	r recipe.Recipe) (*policy.Candidate, error) {
 	if r.String() != d.other {
-		c, err := d.made(ctx, k, r, false, r.String())
+		c, err := d.made(ctx, k, r, r.String())
 		c.Draft = get(r, "unroll") != ""
 		return c, err
 	}
@@ -38,14 +37,14 @@ func (d *drafting) Draft(ctx context.Context, k *policy.Kernel,
 	if err != nil {
 		return nil, err
 	}
-	c, err := d.made(ctx, k, as, false, d.as)
+	c, err := d.made(ctx, k, as, d.as)
 	c.Draft = true
 	return c, err
 }
 
-func (d *drafting) made(ctx context.Context, k *policy.Kernel, r recipe.Recipe, plain bool,
+func (d *drafting) made(ctx context.Context, k *policy.Kernel, r recipe.Recipe,
 	normal string) (*policy.Candidate, error) {
-	c, err := d.simGPU.Compile(ctx, k, r, plain)
+	c, err := d.simGPU.Compile(ctx, k, r)
 	if c != nil && get(r, "unroll") != "" {
 		c.Normals = map[string]string{"source": normal}
 	}
@@ -58,8 +57,7 @@ func TestDraft(t *testing.T) {
 	for _, other := range []string{"", "unroll=4"} {
 		t.Run(other, func(t *testing.T) {
 			k := &simKernel{Kernel: policy.Kernel{Loops: []source.Loop{{Site: "1",
-				Kind: "for"}}}, speed: func(r recipe.Recipe, s policy.Shape,
-				plain bool) float64 {
+				Kind: "for"}}}, speed: func(r recipe.Recipe, s policy.Shape) float64 {
 				switch get(r, "unroll") {
 				case "4":
 					return 1.2

@@ -33,16 +33,15 @@ func (o *outcomes) Tuned(_ *policy.Kernel, _ policy.Shape, is policy.Outcome) {
 
 func (l *late) Draft(ctx context.Context, k *policy.Kernel, r recipe.Recipe) (*policy.Candidate,
 	error) {
-	c, err := l.simGPU.Compile(ctx, k, r, false)
+	c, err := l.simGPU.Compile(ctx, k, r)
 	if c != nil && get(r, "unroll") != "" {
 		c.Draft = true
 	}
 	return c, err
 }
 
-func (l *late) Compile(ctx context.Context, k *policy.Kernel, r recipe.Recipe,
-	plain bool) (*policy.Candidate, error) {
-	c, err := l.simGPU.Compile(ctx, k, r, plain)
+func (l *late) Compile(ctx context.Context, k *policy.Kernel, r recipe.Recipe) (*policy.Candidate, error) {
+	c, err := l.simGPU.Compile(ctx, k, r)
 	if c == nil || get(r, "unroll") == "" {
 		return c, err
 	}
@@ -57,8 +56,7 @@ func (l *late) Compile(ctx context.Context, k *policy.Kernel, r recipe.Recipe,
 // search runs one on a launch of 10 ms that is replayed, which lasts longer than its budget.
 func (l *late) search(t *testing.T, grace time.Duration) (d *cache.Decision, took time.Duration) {
 	k := &simKernel{Kernel: policy.Kernel{Loads: 40, Stores: 8, Loops: []source.Loop{{Site: "1",
-		Kind: "for"}}}, time: 10e6, noise: 0.0005, speed: func(r recipe.Recipe, s policy.Shape,
-		plain bool) float64 {
+		Kind: "for"}}}, time: 10e6, noise: 0.0005, speed: func(r recipe.Recipe, s policy.Shape) float64 {
 		f := 1.0
 		if get(r, "unroll") == "4" {
 			f = 0.6

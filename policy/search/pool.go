@@ -52,7 +52,6 @@ type kind string
 const (
 	draft kind = "draft" // as soon as can be, where the compiler can do that
 	whole kind = "whole" // as a build does
-	plain kind = "plain" // as a build does, and the guards never hold
 )
 
 // finished tells whether a compile is done.
@@ -207,5 +206,5 @@ func (p *pool) compile(j *job) (*policy.Candidate, error) {
 	if j.kind == draft {
 		return p.compiler.(policy.Drafter).Draft(p.ctx, j.kernel, j.recipe)
 	}
-	return p.compiler.Compile(p.ctx, j.kernel, j.recipe, j.kind == plain)
+	return p.compiler.Compile(p.ctx, j.kernel, j.recipe)
 }

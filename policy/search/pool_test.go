@@ -18,8 +18,7 @@ type held struct {
 
 func (h held) Kernel(module, kernel string) (*policy.Kernel, error) { return nil, errBudget }
 
-func (h held) Compile(_ context.Context, _ *policy.Kernel, r recipe.Recipe,
-	_ bool) (*policy.Candidate, error) {
+func (h held) Compile(_ context.Context, _ *policy.Kernel, r recipe.Recipe) (*policy.Candidate, error) {
 	if r.String() != h.quick {
 		h.begun <- struct{}{}
 		<-h.free

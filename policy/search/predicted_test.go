@@ -27,8 +27,7 @@ type underCaps struct {
 
 func (c underCaps) Kernel(module, kernel string) (*policy.Kernel, error) { return nil, nil }
 
-func (c underCaps) Compile(ctx context.Context, k *policy.Kernel, r recipe.Recipe,
-	plain bool) (*policy.Candidate, error) {
+func (c underCaps) Compile(ctx context.Context, k *policy.Kernel, r recipe.Recipe) (*policy.Candidate, error) {
 	n, capped := r.Get("maxnreg", "")
 	if !capped {
 		n = "64"

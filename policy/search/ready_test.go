@@ -18,8 +18,7 @@ type endless struct {
 	asked []string // in this order: drafts, and "whole" before recipes compiled as in a build
 }
 
-func (e *endless) Compile(ctx context.Context, k *policy.Kernel, r recipe.Recipe,
-	plain bool) (*policy.Candidate, error) {
+func (e *endless) Compile(ctx context.Context, k *policy.Kernel, r recipe.Recipe) (*policy.Candidate, error) {
 	if get(r, "unroll") != "" {
 		e.note("whole " + r.String())
 		if e.whole {
@@ -27,7 +26,7 @@ func (e *endless) Compile(ctx context.Context, k *policy.Kernel, r recipe.Recipe
 			return nil, ctx.Err()
 		}
 	}
-	return e.drafting.Compile(ctx, k, r, plain)
+	return e.drafting.Compile(ctx, k, r)
 }
 
 func (e *endless) Draft(ctx context.Context, k *policy.Kernel,
@@ -45,7 +44,7 @@ func (e *endless) note(what string) {
 // unrolled is a kernel that unrolling makes much faster, and ld=cs somewhat.
 func unrolled(t *testing.T) *endless {
 	k := &simKernel{Kernel: sources(policy.Kernel{Loads: 8}),
-		speed: func(r recipe.Recipe, s policy.Shape, plain bool) float64 {
+		speed: func(r recipe.Recipe, s policy.Shape) float64 {
 			f := map[string]float64{"16": 0.45, "8": 0.5, "4": 0.6, "2": 0.7}[get(r, "unroll")]
 			if f == 0 {
 				f = 1

@@ -33,7 +33,7 @@ import (
 type simKernel struct {
 	policy.Kernel
 	// speed is time over the default's, for a recipe at a shape; plain is asked for the plain copy.
-	speed func(r recipe.Recipe, s policy.Shape, plain bool) float64
+	speed func(r recipe.Recipe, s policy.Shape) float64
 	other func(r recipe.Recipe) float64 // in the other state of the L2 cache; nil: as in this one
 	later func(r recipe.Recipe) float64 // at launches beyond the first; nil: as at that one
 	time  float64                       // of the default, ns
@@ -135,11 +135,10 @@ func (k *simKernel) registers(r recipe.Recipe) int {
 	return k.Default.Registers
 }
 
-func (g *simGPU) Compile(ctx context.Context, kk *policy.Kernel, r recipe.Recipe,
-	plain bool) (*policy.Candidate, error) {
+func (g *simGPU) Compile(ctx context.Context, kk *policy.Kernel, r recipe.Recipe) (*policy.Candidate, error) {
 	k := g.kernels[kk.Name]
 	g.mu.Lock()
-	g.compiled[k.Name+" "+r.String()+fmt.Sprint(plain)]++
+	g.compiled[k.Name+" "+r.String()]++
 	g.mu.Unlock()
 	if k.compile > 0 {
 		d := k.compile
@@ -158,7 +157,7 @@ func (g *simGPU) Compile(ctx context.Context, kk *policy.Kernel, r recipe.Recipe
 	if k.what(r, 0) == "compile" {
 		return nil, errors.New("ptxas fatal: simulated\nsecond line")
 	}
-	c := &policy.Candidate{Path: fmt.Sprintf("%s|%v|%s", k.Name, plain, r),
+	c := &policy.Candidate{Path: fmt.Sprintf("%s|%s", k.Name, r),
 		Build: cache.Build{Registers: k.registers(r)}, MaxThreads: k.MaxThreads}
 	c.Code = c.Path
 	if lever.Has(r, "spec") {
@@ -218,7 +217,6 @@ type simSession struct {
 
 type simArm struct {
 	recipe recipe.Recipe
-	plain  bool
 }
 
 func (s *simSession) Golden() (profile.Written, error) {
@@ -232,16 +230,16 @@ func (s *simSession) Load(path, entry string) (profile.Candidate, profile.Attrib
 	if s.dead != nil {
 		return 0, profile.Attributes{}, s.dead
 	}
-	parts := strings.SplitN(path, "|", 3)
-	r, err := recipe.Parse(parts[2])
-	if err != nil || parts[0] != s.k.Name {
+	name, text, _ := strings.Cut(path, "|")
+	r, err := recipe.Parse(text)
+	if err != nil || name != s.k.Name {
 		s.g.t.Errorf("load %q for %s: %v", path, s.k.Name, err)
 	}
 	if s.k.what(r, s.launch) == "load" {
 		return 0, profile.Attributes{}, &profile.CandidateError{Doing: "load", Code: 218,
 			Text: "simulated"}
 	}
-	s.arms = append(s.arms, simArm{r, parts[1] == "true"})
+	s.arms = append(s.arms, simArm{r})
 	at := profile.Attributes{Registers: s.k.registers(r), MaxThreads: min(s.k.MaxThreads,
 		65536/((s.k.registers(r)+7)/8*8)/128*128)}
 	return profile.Candidate(len(s.arms)), at, nil
@@ -281,7 +279,7 @@ func (s *simSession) Measure(c profile.Candidate, n int, o profile.Measurement) 
 	a := s.arm(c)
 	f := 1.0
 	if !a.recipe.IsDefault() && s.k.speed != nil {
-		f = s.k.speed(a.recipe, s.shape, a.plain)
+		f = s.k.speed(a.recipe, s.shape)
 	}
 	if s.k.later != nil && s.launch > 1 {
 		f = s.k.later(a.recipe)
@@ -520,8 +518,7 @@ func simOptions() policy.Options {
 
 // streaming is a kernel that ld=cs brings to this part of its time, and nothing else changes.
 func streaming(part float64) *simKernel {
-	return &simKernel{Kernel: policy.Kernel{Loads: 8}, speed: func(r recipe.Recipe, s policy.Shape,
-		plain bool) float64 {
+	return &simKernel{Kernel: policy.Kernel{Loads: 8}, speed: func(r recipe.Recipe, s policy.Shape) float64 {
 		if get(r, "ld") == "cs" {
 			return part
 		}

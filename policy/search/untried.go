@@ -35,7 +35,7 @@ func (s *search) whyNot(l *lever.Lever) string {
 	}
 	if e := lever.ExactnessOf(l.Name); e > s.t.o.Exact {
 		if e == rewrite.Approximate {
-			return "gives other results: only with --approximate"
+			return "gives other results: only with --exact=approximate"
 		}
 		return fmt.Sprintf("not exact by %s, as --exact demands", s.t.o.Exact)
 	}

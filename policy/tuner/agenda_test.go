@@ -24,6 +24,7 @@ import (
 	"gnvcc/profile"
 	"gnvcc/profile/capture"
 	"gnvcc/profile/capture/capturetest"
+	"gnvcc/profile/profiletest"
 	"gnvcc/profile/replay"
 	"gnvcc/rewrite"
 	"gnvcc/rewrite/counters"
@@ -92,8 +93,7 @@ func (s *simulation) Kernel(cubin, name string) (*policy.Kernel, error) {
 	return &k, nil
 }
 
-func (s *simulation) Compile(ctx context.Context, k *policy.Kernel, r recipe.Recipe,
-	plain bool) (*policy.Candidate, error) {
+func (s *simulation) Compile(ctx context.Context, k *policy.Kernel, r recipe.Recipe) (*policy.Candidate, error) {
 	takes := s.ptxas
 	if lever.HasStage(r, rewrite.Source) {
 		takes = s.cicc
@@ -105,7 +105,7 @@ func (s *simulation) Compile(ctx context.Context, k *policy.Kernel, r recipe.Rec
 	}
 	c := &policy.Candidate{Path: k.Name + "|" + r.String(), Build: k.Default, MaxThreads: 1024,
 		Manner: rewrite.MannerOf(r)}
-	if c.Code = fmt.Sprint(c.Path, plain); r.HasSecond() {
+	if c.Code = c.Path; r.HasSecond() {
 		c.Entry = k.Name + "__tuned"
 	}
 	return c, nil
@@ -153,9 +153,9 @@ func (s *simulation) Replay(ctx context.Context, _ replay.Options, u *replay.Unp
 	if l.Part = m.Part; !s.unnamed {
 		l.Capture = m.ID
 	}
-	on := &simulatedSession{s: s, k: k}
+	on := s.session(k)
 	vary := visit.Search == nil || visit.Search(ctx, l, on)
-	if on.lost != nil {
+	if on.Lost != nil {
 		return replay.Outcome{Same: true, Reason: "a crash"}, nil
 	}
 	if vary {
@@ -178,65 +178,41 @@ func (s *simulation) launch(kernel, cubin string, grid, block [3]int) *profile.L
 
 func wait(seconds float64) { time.Sleep(time.Duration(seconds * float64(time.Second))) }
 
-type simulatedSession struct {
-	s    *simulation
-	k    *simulated
-	arms []recipe.Recipe
-	lost error
-}
-
-func (x *simulatedSession) Golden() (profile.Written, error) {
-	return profile.Written{Allocations: 1}, x.lost
-}
-
-func (x *simulatedSession) Load(path, _ string) (profile.Candidate, profile.Attributes, error) {
-	_, text, _ := strings.Cut(path, "|")
-	r, err := recipe.Parse(text)
-	x.arms = append(x.arms, r)
-	return profile.Candidate(len(x.arms)), profile.Attributes{Registers: 32, MaxThreads: 1024}, err
-}
-
-func (x *simulatedSession) LoadAs(path, entry string,
-	_ manner.Manner) (profile.Candidate, profile.Attributes, error) {
-	return x.Load(path, entry)
-}
-
-func (x *simulatedSession) Unload(profile.Candidate) error { return nil }
-
-func (x *simulatedSession) arm(c profile.Candidate) (r recipe.Recipe) {
-	if c != profile.Original {
-		r = x.arms[c-1]
+// session is one with a kernel.
+func (s *simulation) session(k *simulated) *profiletest.Session {
+	var arms []recipe.Recipe
+	arm := func(c profile.Candidate) (r recipe.Recipe) {
+		if c != profile.Original {
+			r = arms[c-1]
+		}
+		return r
 	}
-	return r
-}
-
-func (x *simulatedSession) Measure(c profile.Candidate, n int,
-	_ profile.Measurement) ([]float64, error) {
-	synctest.Wait()
-	f := x.k.launch * x.k.takes(x.arm(c))
-	wait(float64(n) * (f + 50e-6))
-	out := make([]float64, n)
-	for i := range out {
-		out[i] = 1e9 * f * (1 + 0.0005*float64((i*7+int(c)*3)%11))
+	i := 0
+	x := &profiletest.Session{Wrote: profile.Written{Allocations: 1}}
+	x.Loads = func(path, _ string, _ manner.Manner) (profile.Attributes, error) {
+		_, text, _ := strings.Cut(path, "|")
+		r, err := recipe.Parse(text)
+		arms = append(arms, r)
+		return profile.Attributes{Registers: 32, MaxThreads: 1024}, err
 	}
-	return out, x.lost
-}
-
-func (x *simulatedSession) Read(profile.Candidate, string, int) ([]byte, error) {
-	return nil, errors.New("it has no variables")
-}
-
-func (x *simulatedSession) Check(c profile.Candidate) (profile.Difference, error) {
-	wait(x.k.check)
-	if x.k.crashes != "" && lever.Has(x.arm(c), x.k.crashes) {
-		x.lost = &profile.Fault{Candidate: c, Code: 700, Text: "an illegal memory access was encountered"}
+	x.Runs = func(c profile.Candidate, n int) {
+		synctest.Wait()
+		wait(float64(n) * (k.launch*k.takes(arm(c)) + 50e-6))
+		i = 0
 	}
-	return profile.Difference{Same: true}, x.lost
-}
-
-func (x *simulatedSession) CheckUnder(c profile.Candidate,
-	_ profile.Schedule) (profile.Difference, error) {
-	return x.Check(c)
+	x.Time = func(c profile.Candidate, _ profile.Measurement) float64 {
+		i++
+		return 1e9 * k.launch * k.takes(arm(c)) * (1 + 0.0005*float64(((i-1)*7+int(c)*3)%11))
+	}
+	x.Leaves = func(c profile.Candidate, _ profile.Schedule) (profile.Difference, error) {
+		wait(k.check)
+		if k.crashes != "" && lever.Has(arm(c), k.crashes) {
+			x.Lost = &profile.Fault{Candidate: c, Code: 700,
+				Text: "an illegal memory access was encountered"}
+		}
+		return profile.Difference{Same: true}, x.Lost
+	}
+	return x
 }
 
 // An outcome is what a simulated run gave.

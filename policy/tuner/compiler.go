@@ -34,14 +34,10 @@ type Compiler struct {
 type askers struct {
 	approximate  bool   // a kernel whose builds are not known is left alone
 	program, dir string // what is run, and where
-	folder       string // -for: builds below it; "": those that the program came from
 }
 
 // builds names them for a kernel.
 func (a askers) builds(s *compile.Source) ([]string, error) {
-	if a.folder != "" {
-		return []string{a.folder}, nil
-	}
 	list, err := s.Askers(a.program, a.dir)
 	if !a.approximate {
 		err = nil // an exact decision is for everybody
@@ -59,6 +55,13 @@ func NewCompiler(store *cache.Store) (*Compiler, error) {
 }
 
 func (c *Compiler) Close() { c.scratch.Remove() }
+
+// TryingFirst returns the compiler with recipes that searches try before others.
+func (c *Compiler) TryingFirst(list []recipe.Recipe) *Compiler {
+	out := *c
+	out.first = list
+	return &out
+}
 
 // Folder is the scratch folder.
 func (c *Compiler) Folder() string { return c.scratch.Path }
@@ -155,11 +158,7 @@ func describe(s *compile.Source) (*policy.Kernel, error) {
 }
 
 // Compile makes a candidate.
-func (c *Compiler) Compile(ctx context.Context, k *policy.Kernel, r recipe.Recipe,
-	plain bool) (*policy.Candidate, error) {
-	if plain {
-		return candidate(ctx, k, r, c.Compiler.CompilePlain)
-	}
+func (c *Compiler) Compile(ctx context.Context, k *policy.Kernel, r recipe.Recipe) (*policy.Candidate, error) {
 	return candidate(ctx, k, r, c.Compiler.Compile)
 }
 

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// The engines: processes on this machine, and Slurm's steps. Each runs `gnvcc work ORDER -o FILE`,
+// The engines: processes on this machine, and Slurm's steps. Each runs `gnvcc tune --order ORDER FILE`,
 // and none knows what is in an order.
 
 // NewEngine reads what --on says; gnvcc is the program that workers run.
@@ -88,7 +88,7 @@ func worked(cmd *exec.Cmd) error {
 	}
 	lines := strings.Split(strings.TrimSpace(errs.String()), "\n")
 	for _, line := range lines { // the worker's own word, rather than what its launcher says after it
-		if said, ok := strings.CutPrefix(line, "gnvcc work: "); ok {
+		if said, ok := strings.CutPrefix(line, "gnvcc tune: "); ok {
 			if rest, unfit := strings.CutPrefix(said, ErrUnfit.Error()+": "); unfit {
 				return fmt.Errorf("%w: %s", ErrUnfit, rest)
 			}
@@ -126,7 +126,7 @@ func (e *localEngine) Here() bool { return true }
 func (e *localEngine) Close()     {}
 
 func (e *localEngine) Run(ctx context.Context, worker int, order, out string) error {
-	cmd := exec.CommandContext(ctx, e.program, "work", order, "-o", out)
+	cmd := exec.CommandContext(ctx, e.program, "tune", "--order", order, out)
 	cmd.Env = append(os.Environ(), "CUDA_VISIBLE_DEVICES="+e.devices[worker])
 	return worked(cmd)
 }
@@ -205,7 +205,7 @@ func (e *slurmEngine) Here() bool { return false }
 
 func (e *slurmEngine) Run(ctx context.Context, worker int, order, out string) error {
 	return worked(exec.CommandContext(ctx, "srun", "--jobid="+e.job, "--ntasks=1", "--nodes=1",
-		"--gpus=1", "--exact", e.program, "work", order, "-o", out))
+		"--gpus=1", "--exact", e.program, "tune", "--order", order, out))
 }
 
 func (e *slurmEngine) Close() {

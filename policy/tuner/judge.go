@@ -54,7 +54,6 @@ type judge struct {
 
 const (
 	judgeRuns = 2 // runs of the program for a verdict: the largest error counts
-	slotsRuns = 5 // where the results differ from run to run
 )
 
 // newJudge makes one for a tuning run.
@@ -238,7 +237,6 @@ func (j *judge) try(ctx context.Context, open []decide.Result, selection []int) 
 	if err := j.adopt(open, selection, false); err != nil {
 		return 0, err
 	}
-	runs := judgeRuns
 	var names []string
 	for i, r := range open {
 		if selection[i] == 0 {
@@ -246,12 +244,9 @@ func (j *judge) try(ctx context.Context, open []decide.Result, selection []int) 
 		}
 		d := j.selected(r, selection[i])
 		names = append(names, policy.ShortName(d.Kernel)+": "+d.Recipe)
-		if strings.Contains(d.Recipe, ":sm<") {
-			runs = slotsRuns
-		}
 	}
 	worst := 0.0
-	for range runs {
+	for range judgeRuns {
 		code, err := j.output(ctx, "output")
 		if err != nil || code != j.exit {
 			worst = math.Inf(1)

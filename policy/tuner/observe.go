@@ -129,11 +129,14 @@ func (w *ReplaySearch) observed(r *run, wanted func(*profile.Launch) error) (pro
 		Folder: w.memory.For, For: r.Observe, Rank: r.Rank, Wanted: wanted,
 		Gone: func(captured int) {
 			w.Say(
-				"observed for %v: %d launches are captured; the program runs on by itself, and the search begins when it ends (gnvcc replay searches before)", r.Observe, captured)
+				"observed for %v: %d launches are captured; the program runs on by itself (gnvcc tune searches on them)", r.Observe, captured)
 		}}.Observe()
 	a := &w.account
 	a.ran, a.ended, a.kept, a.cost, a.times = run.Took, run.Ended, run.Kept, run.Cost, run.Times
 	r.Signals.ProgramEnded()
+	if len(run.Seen)+len(run.Unseen) > 0 {
+		r.observed = run.Program
+	}
 	if err != nil {
 		return run.Exit, err
 	}
@@ -189,8 +192,12 @@ func (w *ReplaySearch) searchSeen(r *run, run Observed) (profile.Exit, error) {
 		w.Say("%s%s%s", observed(run.Seen, total), inGraphs(run.Unseen), held(run.Cost))
 	}
 	if signals.Asked() != 0 {
-		w.Say("interrupted: %d launches are captured, gnvcc replay searches on them", len(list))
+		w.Say("interrupted: %d launches are captured, gnvcc tune searches on them", len(list))
 		return exit, nil
+	}
+	if r.Look {
+		w.Say("%d launches are captured: gnvcc tune searches on them", len(list))
+		return exit, w.Captures.Trim(w.Limits)
 	}
 	w.counted = w.spread == nil
 	w.Search(signals.Rest(), jobs)
@@ -228,7 +235,7 @@ func (w *ReplaySearch) again(ctx context.Context, o policy.Options,
 	}
 	if len(list) == 0 {
 		return errors.New(
-			"no captured launches of such a kernel: gnvcc tune -- ./app captures some (gnvcc captures lists them)")
+			"no captured launches of such a kernel: gnvcc tune -- ./app captures some (gnvcc doctor --captures lists them)")
 	}
 	w.account.ended = time.Now()
 	w.account.captured(list)

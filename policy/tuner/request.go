@@ -25,11 +25,11 @@ type Request struct {
 	Program []string
 
 	Budget       time.Duration  // for the whole search
+	Look         bool           // the program is observed, launches are captured, and nothing is searched
 	Observe      time.Duration  // how long the program is looked at; 0: as long as it runs
 	Rank         int            // of a parallel program's processes; profile.AllRanks: every one
 	CaptureLimit int64          // bytes of one captured launch; 0: the usual
 	Captures     *capture.Store // without a program: of another machine; nil: the store's
-	Folder       string         // builds below it are those that decisions are for; "": the program's
 
 	Judge, Link string // commands of the user's (judge.go); "": none
 	Apply       bool   // build with what was found
@@ -55,6 +55,7 @@ type Found struct {
 	Compiled string // how often the tools ran
 	Took     time.Duration
 	Program  profile.Exit
+	Observed string         // whose profile has most of the run; "": it launched nothing
 	Pieces   []policy.Piece // the run's time, by kernel
 }
 

@@ -21,7 +21,7 @@ import (
 	"gnvcc/rewrite"
 )
 
-// A run is one run of gnvcc tune or gnvcc replay: what it needs is opened, the program is run and
+// A run is one run of gnvcc tune: what it needs is opened, the program is run and
 // searched, what was found is reported and built with.
 type run struct {
 	Request
@@ -35,6 +35,7 @@ type run struct {
 	replays   *ReplaySearch
 
 	spreadResults []decide.Result // of workers
+	observed      string          // Found.Observed
 
 	open []func() // what to close, the last first
 }
@@ -78,6 +79,7 @@ func Run(asked Request) (exit profile.Exit, err error) {
 		}
 		if r.replays != nil {
 			found.Pieces = r.replays.account.pieces(results)
+			found.Observed = r.observed
 		}
 		r.Found(found)
 	}
@@ -85,7 +87,7 @@ func Run(asked Request) (exit profile.Exit, err error) {
 		finish = r.build(results)
 	}
 	if s := r.Signals.CutShort(); s != 0 {
-		r.note("interrupted: what was found is kept; gnvcc replay goes on with the launches that are captured")
+		r.note("interrupted: what was found is kept; gnvcc tune goes on with the launches that are captured")
 		if exit = endedBy(s); errors.Is(finish, context.Canceled) {
 			finish = nil
 		}
@@ -121,7 +123,7 @@ func (r *run) prepare() (err error) {
 	}
 	r.open = append(r.open, r.compiler.Close)
 	approximate := r.Options.Exact == rewrite.Approximate
-	r.compiler.askers = askers{approximate: approximate, folder: r.Folder}
+	r.compiler.askers = askers{approximate: approximate}
 	if len(r.Program) > 0 {
 		r.compiler.askers.program, _ = filepath.Abs(r.Program[0])
 	}

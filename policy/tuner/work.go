@@ -135,7 +135,7 @@ func (w Worker) search(ctx context.Context, o *order, captures *capture.Store, j
 	defer compiler.Close()
 	if e := o.Edited; e != nil {
 		compiler.Know(record.Unit{Assembly: e.Assembly})
-		compiler.first = e.First
+		compiler = compiler.TryingFirst(e.First)
 	}
 	kernel, err := compiler.Kernel(jobs[0].Capture.Cubin, jobs[0].Capture.Kernel)
 	switch {

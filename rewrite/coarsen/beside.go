@@ -88,8 +88,7 @@ type besideArray struct {
 
 // A besideRead is what is known of a kernel.
 type besideRead struct {
-	f        *ptx.Func
-	flow     *ir.Func
+	*ir.Func
 	arrays   []besideArray
 	barriers bool
 }
@@ -99,7 +98,7 @@ func readBeside(f *ptx.Func) (*besideRead, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &besideRead{f: f, flow: flow}
+	r := &besideRead{Func: flow}
 	for i, s := range f.Stmts {
 		switch s.Kind {
 		case ptx.Decl:
@@ -120,16 +119,16 @@ func readBeside(f *ptx.Func) (*besideRead, error) {
 
 // declaration looks at a declaration in the body.
 func (r *besideRead) declaration(i int) error {
-	switch kind := string(r.f.Opcode(i)); kind {
+	switch kind := string(r.Opcode(i)); kind {
 	case ".reg", ".local": // each thread's own
 		return nil
 	case ".shared":
-		vars, err := r.f.Declared(i)
+		vars, err := r.Declared(i)
 		if err != nil {
 			return err
 		}
 		if len(vars) != 1 || vars[0].Size() <= 0 || vars[0].Size() > pass.SharedLimit ||
-			r.f.Stmts[i].Depth > 0 || i > r.f.First() {
+			r.Stmts[i].Depth > 0 || i > r.First() {
 			return errors.New("it has an uncommon shared array")
 		}
 		align := max(vars[0].Alignment(), 16)
@@ -143,22 +142,22 @@ func (r *besideRead) declaration(i int) error {
 
 // instruction looks at one that the kernel has.
 func (r *besideRead) instruction(i int) error {
-	f, base := r.f, string(r.f.Base(i))
-	for _, word := range strings.Split(string(f.Opcode(i)), ".") {
+	f, x := r.Func, r.Inst(i)
+	for _, word := range x.Words {
 		if word == "async" || word == "bulk" || word == "mmio" || strings.Contains(word, "cluster") {
 			return fmt.Errorf("it has an access to what is not the thread's or the device's (%s)", f.Opcode(i))
 		}
 	}
-	switch base {
+	switch x.Op {
 	case "bra", "ret", "exit", "trap", "ld", "ldu", "st", "atom", "red", "prefetch", "prefetchu",
 		"tex", "tld4", "suld", "sust", "sured", "membar", "fence", "addc", "subc", "madc":
 	case "bar", "barrier":
-		if !plainBarrier(f, i) {
+		if !plainBarrier(x) {
 			return fmt.Errorf("it has an uncommon barrier (%s)", f.Opcode(i))
 		}
 		r.barriers = true
 	default:
-		if !ir.Computes(base) {
+		if !ir.Computes(x.Op) {
 			return fmt.Errorf("it has an instruction that may see the block or the warp (%s)", f.Opcode(i))
 		}
 	}
@@ -176,18 +175,16 @@ func (r *besideRead) instruction(i int) error {
 }
 
 // plainBarrier tells of __syncthreads(): all threads of the block come to this same instruction.
-func plainBarrier(f *ptx.Func, i int) bool {
-	ops := f.Operands(i, nil)
-	return !f.Stmts[i].Guarded && len(ops) == 1 && string(f.Bytes(ops[0])) == "0" &&
-		slices.Contains([]string{"bar.sync", "bar.cta.sync", "barrier.sync.aligned",
-			"barrier.cta.sync.aligned"}, string(f.Opcode(i)))
+func plainBarrier(x *ir.Inst) bool {
+	return x.Guard == ir.None && len(x.Args) == 1 && x.Args[0].Text == "0" && (x.Is("bar.sync") ||
+		x.Is("bar.cta.sync") || x.Is("barrier.sync.aligned") || x.Is("barrier.cta.sync.aligned"))
 }
 
 // names calls yield for each name in an instruction, its guard's aside, that is no register of the
 // body's.
 func (r *besideRead) names(i int, yield func(n ptx.Span, name string)) {
-	r.flow.Symbols(i, func(n ptx.Span) bool {
-		yield(n, string(r.f.Bytes(n)))
+	r.Symbols(i, func(n ptx.Span) bool {
+		yield(n, string(r.Bytes(n)))
 		return true
 	})
 }
@@ -203,20 +200,18 @@ func (r *besideRead) array(name string) (a besideArray, ok bool) {
 // places tells of a shared array's name that it stands for a place: in the address of an access to
 // shared memory, or by itself in a move.
 func (r *besideRead) places(i int, n ptx.Span) bool {
-	if string(r.f.Base(i)) == "mov" {
-		ops := r.f.Operands(i, nil)
-		return len(ops) == 2 && ops[1] == n && moveBits(r.f, i) > 0
+	if x := r.Inst(i); x.Op == "mov" {
+		return len(x.Args) == 2 && x.Args[1].At == n && moveBits(x) > 0
 	}
-	_, _, _, ok := sharedPlace(r.f, i)
-	return ok
+	return sharedPlace(r.Func, i) != nil
 }
 
 // moveBits is the width of a move of an address, 0 for others.
-func moveBits(f *ptx.Func, i int) int {
-	switch string(f.Opcode(i)) {
-	case "mov.u32", "mov.b32", "mov.s32":
+func moveBits(x *ir.Inst) int {
+	switch x.Type() {
+	case "u32", "b32", "s32":
 		return 32
-	case "mov.u64", "mov.b64", "mov.s64":
+	case "u64", "b64", "s64":
 		return 64
 	}
 	return 0
@@ -267,8 +262,8 @@ func beside(k *pass.Kernel, dim, n int, block [3]int, grid int) error {
 
 // rename notes an instruction's edits, and tells whether it looks at the block's number.
 func (r *besideRead) rename(i int, axis string) (numbered bool) {
-	f := r.f
-	if isBarrier(f, i) {
+	f, x := r.Func, r.Inst(i)
+	if isBarrier(x) {
 		s := f.Stmts[i]
 		f.ReplaceSpan(ptx.Span{Start: s.Op, End: s.End}, "bar.warp.sync "+coarsePrefix+"m;")
 		return false
@@ -276,7 +271,7 @@ func (r *besideRead) rename(i int, axis string) (numbered bool) {
 	r.names(i, func(n ptx.Span, name string) {
 		a, isArray := r.array(name)
 		switch {
-		case isArray && moveBits(f, i) == 64:
+		case isArray && x.Op == "mov" && moveBits(x) == 64:
 			s := f.Stmts[i]
 			f.ReplaceSpan(ptx.Span{Start: s.Op, End: s.OpEnd}, "cvt.u64.u32")
 			f.ReplaceSpan(n, fmt.Sprintf("%ss%d", coarsePrefix, a.number))

@@ -108,7 +108,7 @@ func coarseCalled(f *ir.Func, i int) bool {
 
 // callScopes finds the scopes of calls: where each one ends, by where it begins.
 func (c *coarseRead) callScopes() error {
-	f := c.f
+	f := c.Func
 	c.calls, c.within = map[int]int{}, make([]int, len(f.Stmts))
 	for i := range c.within {
 		c.within[i] = -1
@@ -119,7 +119,7 @@ func (c *coarseRead) callScopes() error {
 		}
 		end, calls := i+1, false
 		for ; f.Stmts[end].Kind != ptx.Close && f.Stmts[end].Kind != ptx.Open; end++ {
-			calls = calls || f.Stmts[end].Kind == ptx.Inst && string(f.Base(end)) == "call"
+			calls = calls || f.Inst(end).Op == "call"
 		}
 		if !calls || f.Stmts[end].Kind != ptx.Close {
 			continue
@@ -127,15 +127,15 @@ func (c *coarseRead) callScopes() error {
 		for k := i; k <= end; k++ {
 			switch kind := f.Stmts[k].Kind; {
 			case kind == ptx.Label || kind == ptx.Direction,
-				kind == ptx.Inst && !aroundCall(f, k):
+				kind == ptx.Inst && !aroundCall(f.Inst(k)):
 				return fmt.Errorf("it has an uncommon call (%s)", f.Opcode(k))
 			}
 			c.within[k] = i
 		}
 		c.calls[i] = end
 	}
-	for i, s := range f.Stmts {
-		if s.Kind == ptx.Inst && string(f.Base(i)) == "call" && c.within[i] < 0 {
+	for i := range f.Stmts {
+		if f.Inst(i).Op == "call" && c.within[i] < 0 {
 			return fmt.Errorf("it has an uncommon call (%s)", f.Opcode(i))
 		}
 	}
@@ -143,24 +143,17 @@ func (c *coarseRead) callScopes() error {
 }
 
 // aroundCall tells of the instructions that may stand in a call's scope.
-func aroundCall(f *ptx.Func, i int) bool {
-	switch base := string(f.Base(i)); base {
-	case "call":
-		return true
-	case "ld", "st":
-		return ptx.HasModifier(f.Opcode(i), "param")
-	default:
-		return ir.Computes(base)
-	}
+func aroundCall(x *ir.Inst) bool {
+	return x.Op == "call" || (x.Op == "ld" || x.Op == "st") && x.Has("param") || ir.Computes(x.Op)
 }
 
 // call writes a call's scope for a turn.
 func (w *coarseWriter) call(open, turn int) {
 	w.line("{")
 	for i := open + 1; i < w.calls[open]; i++ {
-		switch s := w.f.Stmts[i]; {
-		case s.Kind == ptx.Decl && string(w.f.Opcode(i)) == ".param":
-			w.line("%s", w.f.Text()[s.Start:s.End])
+		switch s := w.Stmts[i]; {
+		case s.Kind == ptx.Decl && string(w.Opcode(i)) == ".param":
+			w.line("%s", w.Text()[s.Start:s.End])
 		case s.Kind == ptx.Inst, s.Kind == ptx.Line:
 			w.line("%s", w.statement(i, turn, ""))
 		}

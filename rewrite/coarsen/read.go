@@ -95,9 +95,8 @@ func coarseOutside(m *ptx.Module, f *ptx.Func) (out coarseOuter, err error) {
 
 // A coarseRead is what is known of a kernel that is to be coarsened in one dimension.
 type coarseRead struct {
-	f    *ptx.Func
-	flow *ir.Func // of f
-	dim  int
+	*ir.Func
+	dim int
 	// the turns are done one after the other, in the kernel's own code
 	strided bool
 	groups  []string // by declaration of registers: a name that is its own in the whole body
@@ -166,7 +165,7 @@ func readTurns(f *ptx.Func, outer coarseOuter, dim int, strided bool) (*coarseRe
 	if err != nil {
 		return nil, err
 	}
-	c := &coarseRead{f: f, flow: flow, dim: dim, strided: strided, shared: map[string]int{}, align: 16,
+	c := &coarseRead{Func: flow, dim: dim, strided: strided, shared: map[string]int{}, align: 16,
 		many: make([]bool, len(f.Stmts)), varies: make([]bool, flow.Registers())}
 	for _, name := range outer.names {
 		c.shared[name], c.size, c.align = 0, outer.size, max(c.align, outer.align)
@@ -189,12 +188,12 @@ func readTurns(f *ptx.Func, outer coarseOuter, dim int, strided bool) (*coarseRe
 		return nil, err
 	}
 	c.spread()
-	for i, s := range f.Stmts {
-		switch base := string(f.Base(i)); {
-		case s.Kind != ptx.Inst || !c.many[i] || skips(f, i):
-		case base == "bra" || base == "ret" || base == "exit":
+	for i := range f.Stmts {
+		switch x := c.Inst(i); {
+		case !c.many[i] || x.Op == "" || skips(flow, i):
+		case x.Op == "bra" || ends(x):
 			c.leaves = append(c.leaves, i)
-		case isBarrier(f, i) && !ptx.HasModifier(f.Opcode(i), "red"):
+		case isBarrier(x) && !x.Has("red"):
 			return nil, fmt.Errorf("which threads come to a barrier depends on the block (%s)", f.Opcode(i))
 		}
 	}
@@ -203,7 +202,7 @@ func readTurns(f *ptx.Func, outer coarseOuter, dim int, strided bool) (*coarseRe
 
 // look goes through the statements once: what can't be copied is an error.
 func (c *coarseRead) look() error {
-	f, count, numbered := c.f, 0, false
+	f, count, numbered := c.Func, 0, false
 	labels := map[string]bool{}
 	for i, s := range f.Stmts {
 		switch s.Kind {
@@ -223,10 +222,10 @@ func (c *coarseRead) look() error {
 			}
 		case ptx.Inst:
 			count++
-			if why := uncoarse(c.flow, i, c.strided); why != "" {
+			if why := uncoarse(c.Func, i, c.strided); why != "" {
 				return fmt.Errorf("it has %s (%s)", why, f.Opcode(i))
 			}
-			if acts(f, i) && c.together == "" {
+			if acts(c.Inst(i)) && c.together == "" {
 				c.together = string(f.Opcode(i))
 			}
 			if err := c.names(i, &numbered); err != nil {
@@ -234,11 +233,9 @@ func (c *coarseRead) look() error {
 			}
 		}
 	}
-	last := -1
-	for i, s := range f.Stmts {
-		if s.Kind == ptx.Inst {
-			last = i
-		}
+	last := len(f.Stmts) - 1
+	for last > 0 && f.Stmts[last].Kind != ptx.Inst {
+		last--
 	}
 	switch {
 	case count > maxCoarseBody:
@@ -246,8 +243,7 @@ func (c *coarseRead) look() error {
 			maxCoarseBody)
 	case !numbered:
 		return errNoNumber
-	case f.Stmts[last].Guarded || !slices.Contains([]string{"ret", "exit", "bra", "trap"},
-		string(f.Base(last))):
+	case f.Stmts[last].Guarded || !slices.Contains([]string{"ret", "exit", "bra", "trap"}, f.Inst(last).Op):
 		return errors.New("its text does not end with its last instruction's end")
 	}
 	return nil
@@ -257,8 +253,8 @@ func (c *coarseRead) look() error {
 // such a one (a copy for a value, where the launch has another). In the rewritten text something
 // else would follow.
 func (c *coarseRead) falls() bool {
-	for i := len(c.f.Stmts) - 1; i >= 0; i-- {
-		switch c.f.Stmts[i].Kind {
+	for i := len(c.Stmts) - 1; i >= 0; i-- {
+		switch c.Stmts[i].Kind {
 		case ptx.Label:
 			return true
 		case ptx.Inst:
@@ -270,11 +266,11 @@ func (c *coarseRead) falls() bool {
 
 // declaration looks at a declaration that is no register's.
 func (c *coarseRead) declaration(i int) error {
-	switch kind := string(c.f.Opcode(i)); kind {
+	switch kind := string(c.Opcode(i)); kind {
 	case ".reg":
 		return nil
 	case ".shared":
-		vars, err := c.f.Declared(i)
+		vars, err := c.Declared(i)
 		if err != nil {
 			return err
 		}
@@ -282,7 +278,7 @@ func (c *coarseRead) declaration(i int) error {
 			at := max(v.Alignment(), 1)
 			c.align = max(c.align, at)
 			c.size = (c.size + at - 1) / at * at
-			if v.Size() <= 0 || c.f.Stmts[i].Depth > 0 {
+			if v.Size() <= 0 || c.Stmts[i].Depth > 0 {
 				return fmt.Errorf("it has an uncommon shared array (%s)", v.Name)
 			}
 			c.shared[v.Name] = c.size
@@ -290,7 +286,7 @@ func (c *coarseRead) declaration(i int) error {
 		}
 		return nil
 	case ".local":
-		if c.strided && c.f.Stmts[i].Depth == 0 {
+		if c.strided && c.Stmts[i].Depth == 0 {
 			return nil // each turn begins with it anew
 		}
 		return errors.New("it has arrays in local memory")
@@ -306,12 +302,12 @@ func (c *coarseRead) declaration(i int) error {
 
 // names looks at the names in an instruction that are no registers of the body's.
 func (c *coarseRead) names(i int, numbered *bool) error {
-	f, s := c.f, c.f.Stmts[i]
+	f, s := c.Func, c.Stmts[i]
 	var err error
-	if s.Guarded && c.flow.Inst(i).Guard == ir.None {
+	if s.Guarded && c.Inst(i).Guard == ir.None {
 		return fmt.Errorf("it has a guard that it does not declare (%s)", f.Opcode(i))
 	}
-	c.flow.Symbols(i, func(n ptx.Span) bool {
+	c.Symbols(i, func(n ptx.Span) bool {
 		name := string(f.Bytes(n))
 		_, isShared := c.shared[name]
 		switch {
@@ -331,52 +327,40 @@ func (c *coarseRead) names(i int, numbered *bool) error {
 // places tells of a shared array's name that it stands for a place in shared memory: in an address,
 // or by itself in a move.
 func (c *coarseRead) places(i int, n ptx.Span) bool {
-	if string(c.f.Base(i)) == "mov" {
-		ops := c.f.Operands(i, nil)
-		return len(ops) == 2 && ops[1] == n
+	if x := c.Inst(i); x.Op == "mov" {
+		return len(x.Args) == 2 && x.Args[1].At == n
 	}
-	_, _, _, ok := sharedPlace(c.f, i)
-	return ok
+	return sharedPlace(c.Func, i) != nil
 }
 
-// sharedPlace gives the address of an access to shared memory.
-func sharedPlace(f *ptx.Func, i int) (at ptx.Span, base string, offset int, ok bool) {
-	if !touchesShared(f, i) {
-		return at, "", 0, false
+// sharedPlace is the address of an access to shared memory by its own address, nil for others.
+func sharedPlace(f *ir.Func, i int) (at *ir.Operand) {
+	if !ptx.OwnShared(f.Opcode(i)) {
+		return nil
 	}
-	found := 0
-	for _, o := range f.Operands(i, nil) {
-		if f.Bytes(o)[0] != '[' {
-			continue
+	for n, o := range f.Inst(i).Args {
+		if f.Bytes(o.At)[0] == '[' && (!o.Address || at != nil) {
+			return nil
+		} else if o.Address {
+			at = &f.Inst(i).Args[n]
 		}
-		at = o
-		if base, offset, ok = f.Place(o); !ok {
-			return at, "", 0, false
-		}
-		found++
 	}
-	return at, base, offset, found == 1
-}
-
-// touchesShared tells of an access to shared memory by its own address.
-func touchesShared(f *ptx.Func, i int) bool {
-	return ptx.OwnShared(f.Opcode(i))
+	return at
 }
 
 // spread works out what depends on the turn.
 func (c *coarseRead) spread() {
-	f := c.f
-	for i, s := range f.Stmts {
+	for i, s := range c.Stmts {
 		c.many[i] = s.Kind == ptx.Inst && c.begins(i)
 	}
 	for changed := true; changed; {
 		changed = false
-		for i, s := range f.Stmts {
+		for i, s := range c.Stmts {
 			if s.Kind != ptx.Inst {
 				continue
 			}
 			scope := c.within[i]
-			for _, a := range c.flow.Accesses(i) {
+			for _, a := range c.Accesses(i) {
 				c.many[i] = c.many[i] || c.varies[a.Reg]
 			}
 			switch {
@@ -384,7 +368,7 @@ func (c *coarseRead) spread() {
 			case c.many[scope] != c.many[i]: // all of it, or nothing
 				c.many[scope], c.many[i], changed = true, true, true
 			}
-			for _, a := range c.flow.Accesses(i) {
+			for _, a := range c.Accesses(i) {
 				if c.many[i] && a.Write && !c.varies[a.Reg] {
 					c.varies[a.Reg], changed = true, true
 				}
@@ -395,22 +379,20 @@ func (c *coarseRead) spread() {
 
 // begins tells of an instruction that depends on the turn, whatever its registers hold.
 func (c *coarseRead) begins(i int) bool {
-	f, op := c.f, c.f.Opcode(i)
 	number := "%ctaid." + "xyz"[c.dim:c.dim+1]
 	reads := false
-	f.Effects(i, func(n ptx.Span, read, _ bool) {
-		reads = reads || read && string(f.Bytes(n)) == number
+	c.Symbols(i, func(n ptx.Span) bool {
+		reads = reads || string(c.Bytes(n)) == number
+		return !reads
 	})
-	if reads || touchesShared(f, i) {
-		return true
-	}
-	switch string(f.Base(i)) {
+	switch op := c.Opcode(i); c.Inst(i).Op {
 	case "atom", "red", "sured":
 		return true
 	case "ld", "st", "ldu":
-		return ptx.Strong(op)
+		return reads || ptx.OwnShared(op) || ptx.Strong(op)
+	default:
+		return reads || ptx.OwnShared(op)
 	}
-	return false
 }
 
 // shapeOf tells whether a special register is the launch's shape, or a thread's place in its warp,
@@ -429,18 +411,11 @@ func shapeOf(name string) bool {
 	return false
 }
 
-func isBarrier(f *ptx.Func, i int) bool {
-	base := string(f.Base(i))
-	return base == "bar" || base == "barrier"
-}
+func isBarrier(x *ir.Inst) bool { return x.Op == "bar" || x.Op == "barrier" }
 
-// acts tells of the instructions by which threads of a block or of a warp act together.
-func acts(f *ptx.Func, i int) bool {
-	switch string(f.Base(i)) {
-	case "shfl", "vote", "match", "redux":
-		return true
-	}
-	return isBarrier(f, i)
+// acts reports an instruction by which threads of a block or of a warp act together.
+func acts(x *ir.Inst) bool {
+	return isBarrier(x) || x.Op == "shfl" || x.Op == "vote" || x.Op == "match" || x.Op == "redux"
 }
 
 // uncoarse says why an instruction can't stand for several turns, "" if it can. strided: they are
@@ -450,7 +425,7 @@ func uncoarse(f *ir.Func, i int, strided bool) string {
 	for _, word := range x.Words {
 		switch {
 		case strings.HasPrefix(word, "shared"):
-			if _, _, _, ok := sharedPlace(f.Func, i); !ok {
+			if sharedPlace(f, i) == nil {
 				return "an uncommon access to shared memory"
 			}
 		case word == "local" && !strided:

@@ -69,8 +69,8 @@ func (w *coarseWriter) rooms() (rooms [][]coarseRoom, common, each int, err erro
 	for _, i := range w.leaves {
 		var list []coarseRoom
 		var size [2]int
-		for _, r := range w.flow.Live(i) {
-			room := coarseRoom{reg: r, bits: pass.BitsOf(w.flow.Type(r))}
+		for _, r := range w.Live(i) {
+			room := coarseRoom{reg: r, bits: pass.BitsOf(w.Type(r))}
 			if room.bits == pass.PredBits {
 				room.bits = 32
 			}
@@ -97,7 +97,7 @@ func (w *coarseWriter) rooms() (rooms [][]coarseRoom, common, each int, err erro
 // keep stores a register of a turn.
 func (w *coarseWriter) keep(r coarseRoom, turn, at int) {
 	name := w.register(r.reg, turn)
-	if w.flow.Type(r.reg) == "pred" {
+	if w.Type(r.reg) == "pred" {
 		w.line("selp.u32 %sx, 1, 0, %s;", coarsePrefix, name)
 		name = coarsePrefix + "x"
 	}
@@ -127,7 +127,7 @@ func (w *coarseWriter) next(rooms [][]coarseRoom, common, each int) {
 				from = fmt.Sprintf("%sa0+%d", coarsePrefix, common+r.at)
 			}
 			name := w.register(r.reg, serial)
-			if w.flow.Type(r.reg) == "pred" {
+			if w.Type(r.reg) == "pred" {
 				w.line("ld.local.u32 %sx, [%s];", coarsePrefix, from)
 				w.line("setp.ne.u32 %s, %sx, 0;", name, coarsePrefix)
 				continue
@@ -141,7 +141,7 @@ func (w *coarseWriter) next(rooms [][]coarseRoom, common, each int) {
 // rest writes the kernel's own code as far as it can be reached from the branches on which turns
 // disagree.
 func (w *coarseWriter) rest() {
-	blocks := w.flow.Blocks
+	blocks := w.Blocks
 	var after []int
 	for b := range blocks {
 		if slices.Contains(w.leaves, blocks[b].Last-1) {
@@ -176,10 +176,10 @@ func (w *coarseWriter) own(i, turn int, label string) {
 	if n := slices.Index(w.leaves, i); n >= 0 && turn == serial {
 		w.line("%s_alone%d:", coarseLabel, n)
 	}
-	switch s := w.f.Stmts[i]; {
-	case s.Kind == ptx.Inst && ends(w.f, i):
+	switch s := w.Stmts[i]; {
+	case s.Kind == ptx.Inst && ends(w.Inst(i)):
 		guard := ""
-		if x := w.flow.Inst(i); x.Guard != ir.None {
+		if x := w.Inst(i); x.Guard != ir.None {
 			guard = "@" + map[bool]string{true: "!"}[x.Unless] + w.register(x.Guard, turn) + " "
 		}
 		w.line("%sbra %s_next;", guard, coarseLabel)
@@ -188,21 +188,18 @@ func (w *coarseWriter) own(i, turn int, label string) {
 	}
 }
 
-// ends tells of an instruction that ends a thread.
-func ends(f *ptx.Func, i int) bool {
-	base := string(f.Base(i))
-	return base == "ret" || base == "exit"
-}
+// ends reports an instruction that ends a thread.
+func ends(x *ir.Inst) bool { return x.Op == "ret" || x.Op == "exit" }
 
 // oneByOne notes the edits of a kernel whose blocks are a grid apart: its code as it is, in a loop
 // over the turns.
 func (c *coarseRead) oneByOne(turns int) {
-	f, axis := c.f, "xyz"[c.dim:c.dim+1]
+	f, axis := c.Func, "xyz"[c.dim:c.dim+1]
 	for i, s := range f.Stmts {
 		if s.Kind != ptx.Inst {
 			continue
 		}
-		if ends(f, i) {
+		if ends(f.Inst(i)) {
 			f.ReplaceSpan(ptx.Span{Start: s.Op, End: s.End}, "bra "+coarseLabel+"_next;")
 			continue
 		}

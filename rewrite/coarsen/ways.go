@@ -49,19 +49,20 @@ const coarseGuard = coarsePrefix + "g"
 // underGuards gives a copy of the kernel in which the ways on which turns may disagree are under
 // guards. round tells the names of several such copies apart.
 func (c *coarseRead) underGuards(round int) (*ptx.Func, error) {
-	g := c.f.Clone()
-	w := &wayWriter{f: g, flow: c.flow, live: map[int]map[ir.Reg]bool{}, branches: map[int]int{}, name: fmt.Sprintf("%s%c", coarseGuard, 'a'+round)}
+	g := c.Clone()
+	w := &wayWriter{f: g, was: c.Func, live: map[int]map[ir.Reg]bool{}, branches: map[int]int{}, name: fmt.Sprintf("%s%c", coarseGuard, 'a'+round)}
 	labels := map[string]int{}
 	for i, s := range g.Stmts {
 		if s.Kind == ptx.Label {
 			labels[string(g.Opcode(i))] = i
 		}
 	}
-	for i, s := range g.Stmts {
-		if s.Kind != ptx.Inst || string(g.Base(i)) != "bra" {
+	for i := range g.Stmts {
+		x := c.Inst(i)
+		if x.Op != "bra" {
 			continue
 		}
-		at, ok := labels[string(g.Bytes(g.Operands(i, nil)[0]))]
+		at, ok := labels[x.Args[0].Text]
 		if !ok {
 			return nil, errors.New("a branch leads nowhere")
 		}
@@ -88,7 +89,7 @@ func (c *coarseRead) underGuards(round int) (*ptx.Func, error) {
 // A wayWriter notes the edits.
 type wayWriter struct {
 	f        *ptx.Func
-	flow     *ir.Func                // of the kernel as it was, statement by statement the same
+	was      *ir.Func                // the kernel as it was, statement by statement the same
 	live     map[int]map[ir.Reg]bool // by label: the registers that are needed behind it
 	branches map[int]int             // branch -> the label that it leads to
 	name     string                  // of guards
@@ -167,11 +168,12 @@ func (w *wayWriter) way(from, to int) error {
 			here, taken[i] = w.branch(i, here)
 			continue
 		}
-		if ends(f, i) || acts(f, i) || !guardable(string(f.Base(i))) {
+		x := w.was.Inst(i)
+		if ends(x) || acts(x) || !guardable(x.Op) {
 			return fmt.Errorf("it is no statement that can be left out (%s)", f.Opcode(i))
 		}
 		if here != "" && !w.idle(i, to) {
-			if base := string(f.Base(i)); base == "set" || base == "testp" { // docs/facts.md
+			if x.Op == "set" || x.Op == "testp" { // docs/facts.md
 				return fmt.Errorf("ptxas loses what a register holds that it sets under a guard (%s)",
 					f.Opcode(i))
 			}
@@ -185,7 +187,7 @@ func (w *wayWriter) way(from, to int) error {
 // nobody needs behind any label up to the one where all ways have met.
 func (w *wayWriter) idle(i, to int) bool {
 	f := w.f
-	if !ir.Computes(string(f.Base(i))) {
+	if !ir.Computes(w.was.Inst(i).Op) {
 		return false
 	}
 	for at := i + 1; at <= to; at++ {
@@ -194,11 +196,11 @@ func (w *wayWriter) idle(i, to int) bool {
 		}
 		if w.live[at] == nil {
 			w.live[at] = map[ir.Reg]bool{}
-			for _, r := range w.flow.Live(at) {
+			for _, r := range w.was.Live(at) {
 				w.live[at][r] = true
 			}
 		}
-		for _, a := range w.flow.Accesses(i) {
+		for _, a := range w.was.Accesses(i) {
 			if a.Write && w.live[at][a.Reg] {
 				return false
 			}
@@ -288,15 +290,15 @@ func guardable(base string) bool {
 	return ir.Computes(base)
 }
 
-// skips tells of a branch over a way that is under guards.
-func skips(f *ptx.Func, i int) bool {
-	reg, _ := f.Guard(i)
-	return string(f.Base(i)) == "bra" && strings.HasPrefix(string(reg), coarseGuard)
+// skips reports a branch over a way that is under guards.
+func skips(f *ir.Func, i int) bool {
+	x := f.Inst(i)
+	return x.Op == "bra" && x.Guard != ir.None && strings.HasPrefix(f.Name(x.Guard), coarseGuard)
 }
 
 // skip writes such a branch: it is taken where no turn goes that way.
 func (w *coarseWriter) skip(i int) {
-	x := w.flow.Inst(i)
+	x := w.Inst(i)
 	any := w.register(x.Guard, 0)
 	for u := 1; u < w.turns; u++ {
 		to := fmt.Sprintf("%sp%d", coarsePrefix, w.preds)

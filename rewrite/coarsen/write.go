@@ -81,9 +81,9 @@ func (w *coarseWriter) register(r ir.Reg, turn int) string {
 	if turn != serial && !w.varies[r] {
 		turn = 0
 	}
-	n := w.flow.Group(r)
+	n := w.Group(r)
 	name := copyName(w.groups[n], turn)
-	if g := &w.flow.Groups[n]; g.Count > 0 {
+	if g := &w.Groups[n]; g.Count > 0 {
 		name = fmt.Sprint(name, r-g.Base)
 	}
 	return name
@@ -93,7 +93,7 @@ func (w *coarseWriter) register(r ir.Reg, turn int) string {
 func (w *coarseWriter) declare() {
 	several := make([]bool, len(w.groups))
 	for r, is := range w.varies {
-		n := w.flow.Group(ir.Reg(r))
+		n := w.Group(ir.Reg(r))
 		several[n] = several[n] || is
 	}
 	copies := []int{0}
@@ -104,7 +104,7 @@ func (w *coarseWriter) declare() {
 		copies = append(copies, serial)
 	}
 	for _, u := range copies {
-		for n, g := range w.flow.Groups {
+		for n, g := range w.Groups {
 			switch name := copyName(w.groups[n], u); {
 			case u > 0 && !several[n]:
 			case g.Count > 0:
@@ -144,7 +144,7 @@ func (w *coarseWriter) begin() {
 		w.line("mov.u32 %sn, %%nctaid.%s;", coarsePrefix, axis)
 		w.line("mul.lo.u32 %sn, %sn, %d;", coarsePrefix, coarsePrefix, w.turns)
 	}
-	for _, r := range w.flow.Live(0) {
+	for _, r := range w.Live(0) {
 		for u := 1; u < w.turns && w.varies[r]; u++ {
 			w.zero(r, u)
 		}
@@ -153,7 +153,7 @@ func (w *coarseWriter) begin() {
 
 // zero gives a register some value.
 func (w *coarseWriter) zero(reg ir.Reg, turn int) {
-	name, kind := w.register(reg, turn), w.flow.Type(reg)
+	name, kind := w.register(reg, turn), w.Type(reg)
 	if kind == "pred" {
 		w.line("setp.ne.u32 %s, %sn, %sn;", name, coarsePrefix, coarsePrefix)
 		return
@@ -163,7 +163,7 @@ func (w *coarseWriter) zero(reg ir.Reg, turn int) {
 
 // jam writes the body with what depends on the turn once for each.
 func (w *coarseWriter) jam() {
-	f := w.f
+	f := w.Func
 	n := 0
 	for i := 0; i < len(f.Stmts); i++ {
 		switch f.Stmts[i].Kind {
@@ -206,8 +206,8 @@ func (w *coarseWriter) jam() {
 func (w *coarseWriter) left() {
 	w.line("%s_left:", coarseLabel)
 	w.line("add.u32 %sb0, %sb0, %d;", coarsePrefix, coarsePrefix, w.grid/w.turns*(w.turns-1))
-	for i := 0; i < len(w.f.Stmts); i++ {
-		switch w.f.Stmts[i].Kind {
+	for i := 0; i < len(w.Stmts); i++ {
+		switch w.Stmts[i].Kind {
 		case ptx.Open:
 			if end, is := w.calls[i]; is {
 				w.call(i, 0)
@@ -224,7 +224,7 @@ func (w *coarseWriter) left() {
 
 // agree writes a branch, or an end, on which turns may disagree: the n-th.
 func (w *coarseWriter) agree(i, n int) {
-	x := w.flow.Inst(i)
+	x := w.Inst(i)
 	var of []string
 	for u := range w.turns {
 		of = append(of, w.register(x.Guard, u))
@@ -243,7 +243,7 @@ func (w *coarseWriter) agree(i, n int) {
 		goes, some = "@!"+any, "@!"+all
 	}
 	if x.Op == "bra" {
-		w.line("%s bra %s;", goes, w.f.Bytes(w.f.Operands(i, nil)[0]))
+		w.line("%s bra %s;", goes, x.Args[0].Text)
 	} else {
 		w.line("%s ret;", goes)
 	}
@@ -252,7 +252,7 @@ func (w *coarseWriter) agree(i, n int) {
 
 // statement is one statement's text for a turn. label stands in front of the names of labels.
 func (w *coarseWriter) statement(i, turn int, label string) string {
-	f, s := w.f, w.f.Stmts[i]
+	f, s := w.Func, w.Stmts[i]
 	type change struct {
 		at   ptx.Span
 		text string
@@ -265,12 +265,12 @@ func (w *coarseWriter) statement(i, turn int, label string) string {
 	case s.Kind != ptx.Inst:
 		return string(f.Text()[s.Start:s.End])
 	}
-	for _, a := range w.flow.Accesses(i) {
+	for _, a := range w.Accesses(i) {
 		add(a.At, w.register(a.Reg, turn))
 	}
-	if string(f.Base(i)) == "bra" {
-		o := f.Operands(i, nil)[0]
-		add(o, label+string(f.Bytes(o)))
+	x := f.Inst(i)
+	if x.Op == "bra" {
+		add(x.Args[0].At, label+x.Args[0].Text)
 		add(ptx.Span{Start: s.Op, End: s.OpEnd}, "bra")
 	}
 	axis := "xyz"[w.dim : w.dim+1]
@@ -282,27 +282,25 @@ func (w *coarseWriter) statement(i, turn int, label string) string {
 			add(n, fmt.Sprintf("%sb%d", coarsePrefix, turn))
 		case name == "%nctaid."+axis:
 			add(n, coarsePrefix+"n")
-		case string(f.Base(i)) == "mov":
+		case x.Op == "mov":
 			if at, ok := w.shared[name]; ok {
 				add(n, fmt.Sprintf("%s+%d", coarseShared, at))
 			}
 		}
 		return true
 	})
-	if at, base, offset, ok := sharedPlace(f, i); ok {
-		offset += turn * w.stride()
+	if o := sharedPlace(f, i); o != nil {
+		base, offset := o.Text, o.Offset+turn*w.stride()
 		if array, is := w.shared[base]; is {
 			base, offset = coarseShared, offset+array
 		}
-		for _, a := range w.flow.Accesses(i) {
-			if at.Start < a.At.Start && a.At.End <= at.End {
-				base = w.register(a.Reg, turn)
-			}
+		if o.Reg != ir.None {
+			base = w.register(o.Reg, turn)
 		}
 		list = slices.DeleteFunc(list, func(c change) bool {
-			return at.Start <= c.at.Start && c.at.End <= at.End
+			return o.At.Start <= c.at.Start && c.at.End <= o.At.End
 		})
-		add(at, fmt.Sprintf("[%s+%d]", base, offset))
+		add(o.At, fmt.Sprintf("[%s+%d]", base, offset))
 	}
 	slices.SortFunc(list, func(a, b change) int { return int(a.at.Start) - int(b.at.Start) })
 	var text strings.Builder

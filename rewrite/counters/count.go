@@ -12,6 +12,7 @@ import (
 	"gnvcc/rewrite/pass"
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/ptx/await"
+	"gnvcc/rewrite/ptx/ir"
 )
 
 // Insert makes a kernel count what it does: how often each basic block is run by a warp, how many
@@ -92,10 +93,16 @@ func Insert(m *ptx.Module, kernel string, o Counting) (text []byte, c Counters, 
 		return nil, c, fmt.Errorf("count %s: a table of %d bytes", kernel, c.Size())
 	}
 	for n, b := range c.blocks {
-		if at := firstInst(b.Func, b.Block); at >= 0 {
+		at, count := -1, 0 // its first instruction, and their number
+		for i := b.Block.Last - 1; i >= b.Block.First; i-- {
+			if b.Stmts[i].Kind == ptx.Inst {
+				at, count = i, count+1
+			}
+		}
+		if at >= 0 {
 			text := countBlock(n)
 			if b.Func == f {
-				text = append(text, fmt.Sprintf("add.u64 %%gnvcc_cw, %%gnvcc_cw, %d;", insts(f, b.Block)))
+				text = append(text, fmt.Sprintf("add.u64 %%gnvcc_cw, %%gnvcc_cw, %d;", count))
 			}
 			b.Func.Insert(at, strings.Join(text, "\n\t"))
 		}
@@ -216,21 +223,17 @@ func CountersOf(m *ptx.Module, kernel string) (c Counters, err error) {
 	}
 	redux := pass.MachineOf(m).Needs("redux", 70, 80)
 	for _, f := range c.functions {
-		blocks, err := f.Blocks()
+		w, err := ir.Of(f)
 		if err != nil {
 			return c, err
 		}
-		registers, err := f.Registers()
-		if err != nil {
-			return c, err
-		}
-		for _, b := range blocks {
+		for _, b := range w.Blocks {
 			for i := b.First; i < b.Last; i++ {
-				if a, ok := countedAccess(f, i); ok {
+				if a, ok := countedAccess(w, i); ok {
 					a.Block = c.Blocks
 					c.Accesses = append(c.Accesses, a)
 				}
-				if a, ok := sharedAccess(f, registers, i); ok && redux == nil {
+				if a, ok := sharedAccess(w, i); ok && redux == nil {
 					a.Block = c.Blocks
 					c.Shared = append(c.Shared, a)
 				}
@@ -287,60 +290,26 @@ func (c Counters) Work(table []byte) (w Work) {
 }
 
 // countedAccess looks at one statement. A level of cache or a policy makes no difference.
-func countedAccess(f *ptx.Func, i int) (a Access, ok bool) {
-	if f.Stmts[i].Kind != ptx.Inst {
-		return a, false
-	}
-	op := f.Opcode(i)
-	base := string(f.Base(i))
-	operand := 0
-	switch base {
+func countedAccess(w *ir.Func, i int) (a Access, ok bool) {
+	x, operand := w.Inst(i), 0
+	space := ptx.Space(w.Opcode(i))
+	switch x.Op {
 	case "ld", "ldu", "atom":
 		operand = 1
 	case "st", "red":
 	case "cp":
-		if !ptx.HasModifier(op, "async") || ptx.HasModifier(op, "bulk") ||
-			!ptx.HasModifier(op, "global") {
+		if !x.Has("async") || x.Has("bulk") || !x.Has("global") {
 			return a, false
 		}
-		operand = 1
+		operand, space = 1, "global"
 	default:
 		return a, false
 	}
-	if base != "cp" {
-		space := ptx.Space(op)
-		if a.generic = space == ""; !a.generic && space != "global" {
-			return a, false
-		}
-	}
-	a.Func, a.Stmt, a.Store = f, i, base == "st" || base == "red" || base == "atom"
-	ops := f.Operands(i, nil)
-	if operand >= len(ops) {
+	if space != "" && space != "global" || operand >= len(x.Args) || !x.Args[operand].Address {
 		return a, false
 	}
-	a.address = ops[operand]
-	_, _, ok = f.Address(a.address)
-	return a, ok
-}
-
-// firstInst is a block's first instruction, -1 where it has none.
-func firstInst(f *ptx.Func, b ptx.Block) int {
-	for i := b.First; i < b.Last; i++ {
-		if f.Stmts[i].Kind == ptx.Inst {
-			return i
-		}
-	}
-	return -1
-}
-
-// insts is how many instructions a block has.
-func insts(f *ptx.Func, b ptx.Block) (n int) {
-	for i := b.First; i < b.Last; i++ {
-		if f.Stmts[i].Kind == ptx.Inst {
-			n++
-		}
-	}
-	return n
+	return Access{Func: w.Func, Stmt: i, Store: x.Op == "st" || x.Op == "red" || x.Op == "atom",
+		address: x.Args[operand].At, generic: space == ""}, true
 }
 
 // limited tells whether the source says how many registers there are to be.

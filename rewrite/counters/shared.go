@@ -6,6 +6,7 @@ import (
 
 	"gnvcc/rewrite/pass"
 	"gnvcc/rewrite/ptx"
+	"gnvcc/rewrite/ptx/ir"
 )
 
 // A SharedAccess is a load, store or atomic operation on shared memory.
@@ -21,47 +22,24 @@ type SharedAccess struct {
 // banks is how many words of 4 bytes shared memory gives a cycle.
 const banks = 32
 
-// sharedAccess looks at one statement of a function with these registers.
-func sharedAccess(f *ptx.Func, registers []ptx.Variable, i int) (a SharedAccess, ok bool) {
-	if f.Stmts[i].Kind != ptx.Inst {
-		return a, false
-	}
-	op := f.Opcode(i)
-	operand := 0
-	switch base := string(f.Base(i)); base {
-	case "ld":
+// sharedAccess looks at one statement.
+func sharedAccess(w *ir.Func, i int) (a SharedAccess, ok bool) {
+	x, operand := w.Inst(i), 0
+	switch x.Op {
+	case "ld", "atom":
 		operand = 1
-	case "atom":
-		operand, a.atomic = 1, true
-	case "st":
-	case "red":
-		a.atomic = true
+	case "st", "red":
 	default:
 		return a, false
 	}
-	if !ptx.OwnShared(op) {
+	width := pass.AccessSize(w.Opcode(i))
+	if !ptx.OwnShared(w.Opcode(i)) || operand >= len(x.Args) || width == 0 || width > 16 ||
+		!x.Args[operand].Address {
 		return a, false
 	}
-	a.width = pass.AccessSize(op)
-	ops := f.Operands(i, nil)
-	if operand >= len(ops) || a.width == 0 || a.width > 16 {
-		return a, false
-	}
-	a.Func, a.Stmt, a.address = f, i, ops[operand]
-	base, _, ok := f.Address(a.address)
-	a.long = ok && longRegister(registers, string(base))
-	return a, ok
-}
-
-// longRegister tells of a register of 64 bits.
-func longRegister(all []ptx.Variable, name string) bool {
-	for _, v := range all {
-		rest, ok := strings.CutPrefix(name, v.Name)
-		if ok && (rest == "" || v.Count > 0 && strings.Trim(rest, "0123456789") == "") {
-			return pass.BitsOf(v.Type) == 64
-		}
-	}
-	return false
+	o := x.Args[operand]
+	return SharedAccess{Func: w.Func, Stmt: i, address: o.At, width: width,
+		long: o.Reg != ir.None && w.Bits(o.Reg) == 64, atomic: x.Op == "atom" || x.Op == "red"}, true
 }
 
 // countTurns adds the turns that a warp's access to shared memory takes to a counter: as many as

@@ -53,8 +53,9 @@ func (k *kernelView) barriers() {
 				continue
 			}
 			k.tell(first[barrier], Divided,
-				"only some threads of the block come to this barrier, the branch"+at(k.line(last))+
-					" sends the others past it: those that wait, wait for ever, or meet others at the wrong barrier",
+				"the branch"+at(k.line(last))+" sends some threads of the block past this barrier; CUDA allows "+
+					"__syncthreads() in conditional code only where the condition is the same for the whole block, "+
+					"else threads may wait for ever, or meet others at the wrong barrier",
 				"move __syncthreads() out of the condition")
 			break
 		}

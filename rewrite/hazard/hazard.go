@@ -9,10 +9,9 @@ import (
 	"gnvcc/rewrite/ptx/ir"
 )
 
-// A Class is one way in which synchronisation goes wrong, or could be cheaper.
+// A Class is one way in which synchronisation goes wrong.
 type Class string
 
-// Only Named is no danger.
 const (
 	// before Volta: the lanes that got out wait for those that spin
 	Lockstep Class = "lanes of a warp wait for each other"
@@ -20,7 +19,6 @@ const (
 	Divided  Class = "a barrier that not all threads reach"
 	Order    Class = "locks in no fixed order"
 	Fence    Class = "no fence before a release"
-	Named    Class = "a named barrier might do" // a hint
 )
 
 // A Finding is one place of one kernel.

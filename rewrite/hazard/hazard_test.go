@@ -17,7 +17,7 @@ const program = "testdata/hazards.cu"
 
 var classes = map[string]hazard.Class{
 	"lockstep": hazard.Lockstep, "held": hazard.Held, "divided": hazard.Divided, "order": hazard.Order,
-	"fence": hazard.Fence, "named": hazard.Named,
+	"fence": hazard.Fence,
 }
 
 // expected reads the marks of the program: "class line", without those of other targets.
@@ -102,22 +102,5 @@ func TestShapes(t *testing.T) {
 	}
 	if _, err := hazard.Find(m, "nobody", nil); err == nil {
 		t.Error("a kernel that is not there")
-	}
-}
-
-// A hint is given with the figure of the device at hand, or not at all; a danger always is.
-func TestOn(t *testing.T) {
-	found := []hazard.Finding{{Class: hazard.Named, Advice: "do"}, {Class: hazard.Held, Advice: "don't"}}
-	if got := hazard.On("NVIDIA H200", found); len(got) != 2 ||
-		!strings.Contains(got[0].Advice, "NVIDIA H200, examples/wavefront takes 174 us") {
-		t.Errorf("%v", got)
-	}
-	for _, device := range []string{"", "NVIDIA B200"} {
-		if got := hazard.On(device, found); len(got) != 1 || got[0].Advice != "don't" {
-			t.Errorf("%q: %v", device, got)
-		}
-	}
-	if found[0].Advice != "do" {
-		t.Error("what was found has changed")
 	}
 }

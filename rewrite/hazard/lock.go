@@ -73,9 +73,6 @@ func (k *kernelView) lock(s ir.Spin) {
 			" may be seen after the lock is free: nothing orders the two",
 			"put __threadfence_block() in front of the release (and behind the acquire), or use cuda::atomic_ref with release and acquire")
 	}
-	if len(frees) == 0 {
-		k.handover(s)
-	}
 }
 
 func at(line string) string {
@@ -244,26 +241,4 @@ func (k *kernelView) sorted(a, b ir.Spin) bool {
 		}
 	}
 	return false
-}
-
-// handover looks at a lock that its taker never gives free: a token, which another thread hands
-// over.
-func (k *kernelView) handover(s ir.Spin) {
-	if s.Root == "" || k.depend(s.Address) != onThread || !k.singled(s.Atom) {
-		return
-	}
-	for i := range k.Stmts { // a store may be what sets the tokens up
-		x := k.Inst(i)
-		if x.Op != "atom" || k.attempt(i) || len(x.Args) < 2 || !x.Has("exch") {
-			continue
-		}
-		o := x.Args[1]
-		if !o.Address || k.Origin(o).Root != s.Root || k.depend(o) != onThread || !k.singled(i) {
-			continue
-		}
-		k.tell(s.Atom, Named, "one thread of a warp waits here for what another thread hands over"+
-			at(k.line(i))+", and who waits for whom follows from their indexes alone",
-			"whole warps can wait for whole warps at named barriers, without spinning (barrier.sync and barrier.arrive for two warps, as in examples/wavefront)")
-		return
-	}
 }

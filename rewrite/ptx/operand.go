@@ -40,13 +40,6 @@ func HasModifier(op []byte, word string) bool {
 	}
 }
 
-// NamesRounding tells of an opcode with a rounding of its own (.rn, .rz, .rm, .rp): ptxas contracts
-// no such product and no such sum (PTX ISA, Floating Point Instructions: add, mul).
-func NamesRounding(op []byte) bool {
-	return HasModifier(op, "rn") || HasModifier(op, "rz") || HasModifier(op, "rm") ||
-		HasModifier(op, "rp")
-}
-
 // Guard returns the predicate register of a guarded instruction (nil for others) and whether the
 // guard is @!p.
 func (f *Func) Guard(i int) (reg []byte, negated bool) {

@@ -258,9 +258,6 @@ func fastText(wanted map[string]bool, d rewrite.Degree) string {
 	if partial {
 		index := `asm("{ .reg .u32 a, b; mov.u32 a, %%tid.z; mov.u32 b, %%ntid.y; mad.lo.u32 a, a, b, 0; mov.u32 b, %%tid.y; add.u32 a, a, b; ` +
 			`mov.u32 b, %%ntid.x; mul.lo.u32 a, a, b; mov.u32 b, %%tid.x; add.u32 a, a, b; shr.u32 %0, a, 5; }" : "=r"(i));`
-		if d.SM {
-			index = `asm("mov.u32 %0, %%warpid;" : "=r"(i));`
-		}
 		fmt.Fprintf(&b, "%sbool %swarp() { unsigned i; %s return i < %du; }\n", head, fastPrefix, index, d.Warps)
 	}
 	for _, f := range fastFamilies {

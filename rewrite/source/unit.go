@@ -5,7 +5,6 @@ package source
 
 import (
 	"fmt"
-	"slices"
 	"sync"
 )
 
@@ -69,14 +68,6 @@ func (u *Unit) str(i int) string { return string(u.text[u.tokens[i].off:u.tokens
 func (u *Unit) is(i int, s string) bool {
 	t := u.tokens[i]
 	return t.kind == ident && string(u.text[t.off:t.end]) == s
-}
-
-// DefinesC reports whether the user's text may define a function of that name with C linkage: one
-// that PTX calls by just that name.
-func (u *Unit) DefinesC(name string) bool {
-	return u.linkedC[name] || slices.ContainsFunc(u.byName[name], func(f *function) bool {
-		return f.linkageC
-	})
 }
 
 // A refusal says why a kernel, a loop or a value is left as nvcc makes it. It is an answer, not a

@@ -46,7 +46,6 @@ type tileLoop struct {
 	busy   map[string]bool
 	list   []widening // those met since the caller emptied it
 	effort int        // instructions that may still be looked at
-	behind bool       // what stands behind the loop may be asked about too: for counting, not for code
 }
 
 // A widening is a step from 32 bits to 64 at which the polynomial is the value only if it is within
@@ -220,7 +219,7 @@ func (n *tileLoop) register(reg ir.Reg, at int) (affine, error) {
 	case len(inside) > 0:
 		return nil, errNotAffine
 	case len(outside) == 1 && !t.Stmts[outside[0]].Guarded && t.Before(outside[0], at) &&
-		(n.behind || t.Dominates(t.Block(outside[0]), n.head)):
+		t.Dominates(t.Block(outside[0]), n.head):
 		n.busy[name] = true
 		defer delete(n.busy, name)
 		was := len(n.list)

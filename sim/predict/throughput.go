@@ -196,7 +196,7 @@ func (r *Run) pipes(e *Estimate, flow *sass.Flow, weights []float64) map[string]
 	add("tensor", sass.Tensor)
 	add("shuffle", sass.Shuffle)
 	c := r.recorded()
-	// where nothing was counted it is not known how short blocks are, and forests were grown without
+	// where nothing was counted it is not known how short blocks are
 	if c != nil && r.Shape.Blocks > r.Device.SMs*e.Occupancy.Blocks {
 		out[dispatch] = float64(r.Device.SMs) / blocksACycle / float64(r.Shape.WarpsPerBlock())
 	}

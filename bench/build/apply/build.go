@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -28,7 +27,6 @@ type File struct {
 	// The first apply after a build, which finds less in the store than later ones, against nvcc; one
 	// pair, user and system.
 	First float64
-	Steps map[string]float64 // nvcc -time, one build, seconds
 }
 
 // A cost is in seconds.
@@ -42,7 +40,7 @@ type builder struct {
 }
 
 func (b builder) measure(ctx context.Context, file string, pairs int) (File, error) {
-	f := File{Name: filepath.Base(file), Steps: map[string]float64{}}
+	f := File{Name: filepath.Base(file)}
 	dir, err := filepath.Abs(filepath.Dir(file))
 	if err != nil {
 		return f, err
@@ -54,9 +52,8 @@ func (b builder) measure(ctx context.Context, file string, pairs int) (File, err
 		r := lab.Step{Argv: argv, Dir: dir, Env: env, Limit: b.limit}.Run(ctx)
 		return cost{r.Wall.Seconds(), (r.User + r.System).Seconds()}, r.Err
 	}
-	build := func(compiler, out string, more ...string) (cost, error) {
+	build := func(compiler, out string) (cost, error) {
 		argv := append([]string{compiler}, b.flags...)
-		argv = append(argv, more...)
 		return timed(append(argv, "-c", f.Name, "-o", filepath.Join(b.work, name+out))...)
 	}
 	store, err := cache.Open(folder)
@@ -71,7 +68,7 @@ func (b builder) measure(ctx context.Context, file string, pairs int) (File, err
 			strconv.Itoa(64+8*(i+1)))); err != nil {
 			return f, err
 		}
-		apply := func() (cost, error) { return timed(b.gnvcc, "apply") }
+		apply := func() (cost, error) { return timed(b.gnvcc, "apply", "--all") }
 		nvcc := func() (cost, error) { return build(b.nvcc, ".nvcc.o") }
 		var a, n cost
 		var err1, err2 error
@@ -92,34 +89,7 @@ func (b builder) measure(ctx context.Context, file string, pairs int) (File, err
 			f.ApplyCPU, f.NvccCPU = append(f.ApplyCPU, a.cpu), append(f.NvccCPU, n.cpu)
 		}
 	}
-	table := filepath.Join(b.work, name+".csv")
-	if _, err := build(b.nvcc, ".nvcc.o", "-time", table); err != nil {
-		return f, err
-	}
-	text, err := os.ReadFile(table)
-	if err != nil {
-		return f, err
-	}
-	return f, readTimes(string(text), f.Steps)
-}
-
-// readTimes reads nvcc -time: file, phase, inputs, output, architecture, tool, value, unit.
-func readTimes(text string, into map[string]float64) error {
-	for _, line := range strings.Split(text, "\n") {
-		cells := strings.Split(line, ",")
-		if len(cells) != 8 || strings.TrimSpace(cells[7]) != "ms" {
-			continue
-		}
-		ms, err := strconv.ParseFloat(strings.TrimSpace(cells[6]), 64)
-		if err != nil {
-			return fmt.Errorf("nvcc -time: %q: %w", line, err)
-		}
-		into[strings.TrimSpace(cells[1])] += ms / 1000
-	}
-	if len(into) == 0 {
-		return fmt.Errorf("nvcc -time: not understood: %q", text)
-	}
-	return nil
+	return f, nil
 }
 
 // plant decides on a recipe for every kernel that was built.

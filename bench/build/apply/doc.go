@@ -4,6 +4,5 @@
 //
 // Pairs of apply and nvcc take turns, with another recipe in every pair, so that ptxas has real
 // work, and with -recipe 'spec{blockDim.x=%d}' the host compiler, too. The first apply stands by
-// itself: it keeps what later ones take. A last build by nvcc with -time says which of its steps
-// takes how long: of what cannot be reused, the share is a bound.
+// itself: it keeps what later ones take.
 package apply

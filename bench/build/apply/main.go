@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"sort"
 	"strings"
 	"time"
 
@@ -51,8 +50,8 @@ func Run(ctx context.Context, args []string) error {
 	// paths say nothing to others
 	raw.Machine.Nvcc, raw.Machine.Gnvcc = filepath.Base(*nvcc), filepath.Base(*gnvcc)
 	fmt.Println(raw.Machine)
-	fmt.Printf("\n%-16s %8s %8s %7s %7s %7s   %s\n", "file", "nvcc s", "apply s", "ratio", "cpu",
-		"first", "nvcc's steps, seconds")
+	fmt.Printf("\n%-16s %8s %8s %7s %7s %7s\n", "file", "nvcc s", "apply s", "ratio", "cpu",
+		"first")
 	b := builder{*nvcc, *gnvcc, work, strings.Fields(*flags), *recipe, *limit}
 	var all, allCPU []float64
 	for _, file := range set.Args() {
@@ -63,22 +62,10 @@ func Run(ctx context.Context, args []string) error {
 		raw.Files = append(raw.Files, f)
 		wall, cpu := lab.Ratios(f.Apply, f.Nvcc), lab.Ratios(f.ApplyCPU, f.NvccCPU)
 		all, allCPU = append(all, wall...), append(allCPU, cpu...)
-		fmt.Printf("%-16s %8.2f %8.2f %7.3f %7.3f %7.3f   %s\n", f.Name, lab.Median(f.Nvcc),
-			lab.Median(f.Apply), lab.Median(wall), lab.Median(cpu), f.First, f.steps())
+		fmt.Printf("%-16s %8.2f %8.2f %7.3f %7.3f %7.3f\n", f.Name, lab.Median(f.Nvcc),
+			lab.Median(f.Apply), lab.Median(wall), lab.Median(cpu), f.First)
 	}
 	fmt.Printf("%-16s %8s %8s %7.3f %7.3f           (median of %d pairs; the goal is 0.35 at most)\n",
 		"all", "", "", lab.Median(all), lab.Median(allCPU), len(all))
 	return lab.WriteJSON(*out, raw)
-}
-
-func (f File) steps() string {
-	var names []string
-	for name := range f.Steps {
-		names = append(names, name)
-	}
-	sort.Slice(names, func(i, j int) bool { return f.Steps[names[i]] > f.Steps[names[j]] })
-	for i, name := range names {
-		names[i] = fmt.Sprintf("%s %.2f", name, f.Steps[name])
-	}
-	return strings.Join(names, ", ")
 }

@@ -11,22 +11,6 @@ import (
 	"gnvcc/install/kits"
 )
 
-func TestReadTimes(t *testing.T) {
-	steps := map[string]float64{}
-	text :=
-		"source file name , phase name , phase input files , phase output file , arch , tool, metric , unit\n" +
-			"a.cu , cicc ,  a.ii  , a.ptx , compute_80 , nvcc , 1500.0 , ms\na.cu , cicc ,  b.ii  , b.ptx , compute_90 , nvcc , 500 , ms\na.cu , gcc (compiling) ,   , a.o , x , nvcc , 250.5 , ms\n"
-	if err := readTimes(text, steps); err != nil || steps["cicc"] != 2 ||
-		steps["gcc (compiling)"] != 0.2505 || len(steps) != 2 {
-		t.Errorf("%v %v", steps, err)
-	}
-	for _, odd := range []string{"", "a,b,c,d,e,f,soon,ms\n"} {
-		if readTimes(odd, map[string]float64{}) == nil {
-			t.Errorf("%q read", odd)
-		}
-	}
-}
-
 // TestRebuild measures a small file on real nvcc. What it gives is not looked at: the machine may
 // be busy.
 func TestRebuild(t *testing.T) {

@@ -22,7 +22,7 @@ type Program struct {
 
 // A Way is one way of building: by whom, and what the store knew.
 type Way struct {
-	Compiler  string    // "nvcc", "gnvcc", or the name that -before gave
+	Compiler  string    // "nvcc" or "gnvcc"
 	Store     string    // one of the stores below, "" for nvcc
 	Wall, CPU []float64 // seconds; CPU is user and system, of all children
 }
@@ -36,13 +36,9 @@ const (
 	first = "first" // nothing: it is empty
 )
 
-// A compiler is one that is measured.
-type compiler struct{ name, path string }
-
 type builder struct {
 	nvcc, gnvcc, work string
-	before            []compiler // other builds of gnvcc, for unit and first
-	stores            []string   // which of the above
+	stores            []string // which of the above
 	flags             []string
 	limit             time.Duration
 }
@@ -101,11 +97,6 @@ func (b builder) ways() (ways []Way, compilers []string) {
 	add("nvcc", b.nvcc, "")
 	for _, store := range b.stores {
 		add("gnvcc", b.gnvcc, store)
-		for _, c := range b.before {
-			if store != known {
-				add(c.name, c.path, store)
-			}
-		}
 	}
 	return ways, compilers
 }

@@ -25,8 +25,6 @@ func Run(ctx context.Context, args []string) error {
 	nvcc := set.String("nvcc", "nvcc", "the real nvcc")
 	rounds := set.Int("rounds", 7, "rounds of builds per program")
 	stores := set.String("stores", "known,unit,first", "what stores know")
-	var before lab.List
-	set.Var(&before, "before", "NAME=PATH: another build of gnvcc, to compare with")
 	starts := set.Int("starts", 200, "starts of the face")
 	flags := set.String("flags", "-O3 -arch=sm_90", "flags for folders without a Makefile")
 	limit := set.Duration("limit", 5*time.Minute, "of one build")
@@ -51,7 +49,7 @@ func Run(ctx context.Context, args []string) error {
 	}
 	defer os.RemoveAll(work)
 	b := builder{nvcc: *nvcc, gnvcc: *gnvcc, work: work, flags: strings.Fields(*flags), limit: *limit}
-	if err := b.compare(*stores, before); err != nil {
+	if err := b.compare(*stores); err != nil {
 		return err
 	}
 	raw := Raw{Machine: lab.Gather(ctx, *nvcc, *gnvcc, *commit)}
@@ -82,23 +80,13 @@ func Run(ctx context.Context, args []string) error {
 	return nil
 }
 
-// compare takes in which stores and which other builds of gnvcc are measured.
-func (b *builder) compare(stores string, before []string) error {
+// compare takes in which stores are measured.
+func (b *builder) compare(stores string) error {
 	for _, store := range strings.Split(stores, ",") {
 		if store != known && store != unit && store != first {
 			return fmt.Errorf("-stores %q: some of known, unit and first", stores)
 		}
 		b.stores = append(b.stores, store)
-	}
-	for _, setting := range before {
-		name, path, ok := strings.Cut(setting, "=")
-		if !ok || name == "" || name == "nvcc" || name == "gnvcc" {
-			return fmt.Errorf("-before %q: NAME=PATH, with a name of its own", setting)
-		}
-		if err := lab.Tools(&path); err != nil {
-			return err
-		}
-		b.before = append(b.before, compiler{name, path})
 	}
 	return nil
 }

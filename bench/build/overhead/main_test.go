@@ -46,7 +46,7 @@ func TestRun(t *testing.T) {
 		}
 	}
 	out := filepath.Join(dir, "raw.json")
-	args := []string{"-gnvcc", gnvcc, "-nvcc", nvcc, "-before", "old=" + gnvcc, "-rounds", "3",
+	args := []string{"-gnvcc", gnvcc, "-nvcc", nvcc, "-rounds", "3",
 		"-starts", "4", "-commit", "x",
 		"-out", out, filepath.Join(dir, "programs")}
 	if err := Run(context.Background(), args); err != nil {
@@ -66,8 +66,7 @@ func TestRun(t *testing.T) {
 	for _, p := range raw.Programs {
 		// The fakes sleep: 30 ms nvcc, 30 more gnvcc, 60 more with an empty store. A busy machine can
 		// only make that longer.
-		want := map[string]float64{"nvcc": 0.03, "gnvcc known": 0.06, "gnvcc unit": 0.06,
-			"old unit": 0.06, "gnvcc first": 0.12, "old first": 0.12}
+		want := map[string]float64{"nvcc": 0.03, "gnvcc known": 0.06, "gnvcc unit": 0.06, "gnvcc first": 0.12}
 		if p.Failed != "" || len(p.Ways) != len(want) {
 			t.Errorf("%+v", p)
 		}
@@ -103,7 +102,6 @@ func TestRefused(t *testing.T) {
 		"is no program":                {"-gnvcc", "/no/gnvcc", dir},
 		"at least 1":                   {"-rounds", "0", dir},
 		"some of known, unit":          {"-gnvcc", gnvcc, "-nvcc", nvcc, "-stores", "full", dir},
-		"with a name of its own":       {"-gnvcc", gnvcc, "-nvcc", nvcc, "-before", "nvcc=" + gnvcc, dir},
 		"1 of 1 programs could not be": {"-gnvcc", gnvcc, "-nvcc", nvcc, "-starts", "1", dir},
 	} {
 		if err := Run(context.Background(), args); err == nil || !strings.Contains(err.Error(), want) {

@@ -2,13 +2,10 @@ package xmodel
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"math"
-	"os"
-	"path/filepath"
 	"strconv"
 
 	"gnvcc/bench/predict/rebuilt"
@@ -61,7 +58,6 @@ const around = 1000
 type builder struct {
 	machine *units.Machine
 	least   float64 // nanoseconds
-	kept    string  // folder of builds, which take some seconds each; "": they are not kept
 }
 
 // program reads one report.
@@ -216,23 +212,11 @@ type made struct {
 
 func (b *builder) lines(ctx context.Context, c *compile.Compiler, was record.BuiltKernel) (m made,
 	err error) {
-	file := filepath.Join(b.kept, was.Identity+".json")
-	if b.kept != "" {
-		if content, err := os.ReadFile(file); err == nil {
-			return m, json.Unmarshal(content, &m)
-		}
-	}
 	source, err := c.Kernel(was.Assembly.Cubin, was.Name)
 	if err != nil {
 		return m, err
 	}
 	m.Kernel, m.Target = source.Kernel, source.Target
-	if m.Code, m.Text, err = c.Lines(ctx, source, recipe.Recipe{}); err != nil || b.kept == "" {
-		return m, err
-	}
-	content, err := json.Marshal(m)
-	if err != nil {
-		return m, err
-	}
-	return m, os.WriteFile(file, content, 0o666)
+	m.Code, m.Text, err = c.Lines(ctx, source, recipe.Recipe{})
+	return m, err
 }

@@ -25,7 +25,6 @@ func Run(ctx context.Context, args []string) error {
 		"folder of stores: PROGRAM, the same code built again by gnvcc")
 	machine := flags.String("machine", "", "what profile/units' program printed on the GPU")
 	least := flags.Float64("least", 20, "leave out kernels whose launch takes less, microseconds")
-	kept := flags.String("builds", "", "keep builds in this folder: another run takes them from there")
 	rows := flags.String("rows", "", "write one line a kernel")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -38,12 +37,7 @@ func Run(ctx context.Context, args []string) error {
 	if err != nil || len(files) == 0 {
 		return fmt.Errorf("no reports in %q", *reports)
 	}
-	b := builder{machine: m, least: *least * 1e3, kept: *kept}
-	if *kept != "" {
-		if err := os.MkdirAll(*kept, 0o777); err != nil {
-			return err
-		}
-	}
+	b := builder{machine: m, least: *least * 1e3}
 	var all []row
 	for _, file := range files {
 		program := strings.TrimSuffix(filepath.Base(file), ".json")

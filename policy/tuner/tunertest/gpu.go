@@ -1,6 +1,7 @@
 package tunertest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"hash/fnv"
@@ -11,6 +12,7 @@ import (
 	"gnvcc/policy"
 	"gnvcc/profile"
 	"gnvcc/profile/capture"
+	"gnvcc/profile/profiletest"
 	"gnvcc/profile/replay"
 	"gnvcc/rewrite/manner"
 	"gnvcc/sim/cubin"
@@ -65,14 +67,15 @@ func (g GPU) Replay(ctx context.Context, _ replay.Options, u *replay.Unpacked,
 			Same: same})
 	}
 	m.Use.Apply(l)
-	on := &session{gpu: g, kernel: m.Kernel, code: []string{codeOf(code, m.Kernel)}, asked: []string{""}}
+	x := &launched{gpu: g, kernel: m.Kernel, code: []string{codeOf(code, m.Kernel)}, asked: []string{""}}
+	on := x.session()
 	variations := visit.Variations
 	if visit.Search != nil && !visit.Search(ctx, l, on) {
 		variations = nil
 	}
 	for _, v := range variations {
 		if slices.ContainsFunc(m.Ranges, func(r capture.Range) bool { return r.Numbers == "bytes" }) {
-			on.asked = []string{"", ".overwritten"}
+			x.asked = []string{"", ".overwritten"}
 		}
 		if !visit.Vary(ctx, v, l, on) {
 			break
@@ -89,86 +92,64 @@ func codeOf(b []byte, kernel string) string {
 	return code
 }
 
-// A session has the code of what is loaded; the original is the first.
-type session struct {
+// A launched is one in a session: with the code of what is loaded, the original the first.
+type launched struct {
 	gpu    GPU
 	kernel string
 	code   []string
 	asked  []string // what Leaves is asked of, behind a hash
 }
 
-func (s *session) Golden() (profile.Written, error) {
-	return profile.Written{Allocations: 1, Bytes: 1 << 20}, nil
+func (x *launched) session() *profiletest.Session {
+	return &profiletest.Session{Wrote: profile.Written{Allocations: 1, Bytes: 1 << 20},
+		Loads: x.load, Time: x.time, Leaves: x.leaves}
 }
 
-func (s *session) Load(path, entry string) (profile.Candidate, profile.Attributes, error) {
+func (x *launched) load(path, entry string, _ manner.Manner) (at profile.Attributes,
+	err error) {
 	b, err := os.ReadFile(path)
 	if err != nil {
-		return 0, profile.Attributes{}, err
+		return at, err
 	}
 	f, err := cubin.Read(b)
 	if err != nil {
-		return 0, profile.Attributes{}, err
+		return at, err
 	}
-	if entry == "" {
-		entry = s.kernel
-	}
+	entry = cmp.Or(entry, x.kernel)
 	k, ok := f.Kernel(entry)
 	if !ok {
-		return 0, profile.Attributes{}, fmt.Errorf("%s has no %s", path, entry)
+		return at, fmt.Errorf("%s has no %s", path, entry)
 	}
-	s.code = append(s.code, codeOf(b, entry))
-	return profile.Candidate(len(s.code) - 1), profile.Attributes{Registers: k.Registers,
-		MaxThreads: 1024}, nil
+	x.code = append(x.code, codeOf(b, entry))
+	return profile.Attributes{Registers: k.Registers, MaxThreads: 1024}, nil
 }
 
-func (s *session) LoadAs(path, entry string,
-	m manner.Manner) (profile.Candidate, profile.Attributes, error) {
-	return s.Load(path, entry)
-}
-
-func (s *session) Unload(profile.Candidate) error { return nil }
-
-// Measure: other code than the original's takes between 0.7 and 1.0 of its time, the same code
-// always the same.
-func (s *session) Measure(c profile.Candidate, n int, o profile.Measurement) ([]float64, error) {
-	t, known := 1e6, false
-	code := s.code[c]
-	if s.gpu.Takes != nil {
+// time: other code than the original's takes between 0.7 and 1.0 of its time, the same code always
+// the same.
+func (x *launched) time(c profile.Candidate, _ profile.Measurement) float64 {
+	t, known := 1e6*(1+0.002*rand.Float64()), false
+	code := x.code[c]
+	if x.gpu.Takes != nil {
 		var times float64
-		if times, known = s.gpu.Takes(code); known {
+		if times, known = x.gpu.Takes(code); known {
 			t *= times
 		}
 	}
-	if code != s.code[0] && !known {
+	if code != x.code[0] && !known {
 		h := fnv.New32a()
 		h.Write([]byte(code))
 		t *= 0.7 + 0.3*float64(h.Sum32()%1000)/1000
-		s.gpu.Measured(s.kernel, code)
+		x.gpu.Measured(x.kernel, code)
 	}
-	out := make([]float64, n)
-	for i := range out {
-		out[i] = t * (1 + 0.002*rand.Float64())
-	}
-	return out, nil
+	return t
 }
 
-func (s *session) Read(c profile.Candidate, variable string, size int) ([]byte, error) {
-	return nil, fmt.Errorf("it has no variable %s", variable)
-}
-
-func (s *session) Check(c profile.Candidate) (profile.Difference, error) {
-	if s.gpu.Leaves != nil && s.code[c] != s.code[0] && slices.ContainsFunc(s.asked,
-		func(more string) bool { return s.gpu.Leaves(s.code[c] + more) }) {
+func (x *launched) leaves(c profile.Candidate, _ profile.Schedule) (profile.Difference,
+	error) {
+	if x.gpu.Leaves != nil && x.code[c] != x.code[0] && slices.ContainsFunc(x.asked,
+		func(more string) bool { return x.gpu.Leaves(x.code[c] + more) }) {
 		return profile.Difference{Words: 2, Where: "allocation 1 (simulated)", Size: 4096, Offset: 8,
 			Want: 0x3f800000, Got: 0x3f800001, Relative32: 1e-7, Mean32: 1e-8}, nil
 	}
 	return profile.Difference{Same: true}, nil
 }
-
-func (s *session) CheckUnder(c profile.Candidate,
-	_ profile.Schedule) (profile.Difference, error) {
-	return s.Check(c)
-}
-
-var _ profile.Session = (*session)(nil)

@@ -238,20 +238,3 @@ extern "C" __global__ void fence_right_release(int *out) {
     EPILOGUE
 }
 #endif
-
-// A token goes round: who waits for whom follows from the indexes.
-extern "C" __global__ void named(int *out) {
-    __shared__ int taken[33];
-    PROLOGUE
-    for (int i = threadIdx.x; i < 33; i += blockDim.x) taken[i] = i > 0;
-    __syncthreads();
-    int warp = threadIdx.x / 32;
-    if (threadIdx.x % 32 == 0) {
-        TAKE(&taken[warp]); // named
-        __threadfence_block();
-        sum += out[warp];
-        __threadfence_block();
-        FREE(&taken[warp + 1]);
-    }
-    EPILOGUE
-}
