@@ -23,7 +23,6 @@ import (
 type plan struct {
 	variants []merge.Variant
 	normals  map[string]string        // of the variants (normalOf), by their text
-	draft    bool                     // one of them is a draft
 	passes   map[string]recipe.Recipe // by entry of the merged module
 	options  rewrite.Options          // what passes have to know of second entries
 	seconds  []second
@@ -175,7 +174,7 @@ func (b *Workbench) definition(t *record.Translation, kernel string) *source.Ker
 
 // took notes a variant.
 func (p *plan) took(v variantOf, m compiledVariant) {
-	p.normals[v.String()], p.draft = m.normal, p.draft || m.draft
+	p.normals[v.String()] = m.normal
 }
 
 // add puts a second entry into the plan.

@@ -39,7 +39,6 @@ var errNoSource = errors.New(
 type compiledVariant struct {
 	module *ptx.Module // for reading only
 	normal string
-	draft  bool // see draft.go
 }
 
 // A keptVariant is the memo of one: the object that holds its PTX.
@@ -47,7 +46,6 @@ type keptVariant struct{ PTX, Normal string }
 
 const (
 	memoVariant cache.Memos[keptOf[keptVariant]] = "variant"
-	memoDraft   cache.Memos[keptOf[keptVariant]] = "draft"
 )
 
 // A request is a variant to be made of a translation's text.
@@ -102,43 +100,22 @@ func normalOf(m *ptx.Module, entry string) string {
 	return h.String()[:32]
 }
 
-// variant gives the PTX of the translation with one kernel changed in the source: in a search a
-// draft of it, where there can be one.
+// variant gives the PTX of the translation with one kernel changed in the source, or why there is
+// none, as it was kept or by cicc.
 func (b *Workbench) variant(ctx context.Context, t *record.Translation, module *ptx.Module,
-	v variantOf) (compiledVariant, error) {
+	v variantOf) (m compiledVariant, err error) {
 	r, err := requestOf(t, module, v)
 	if err != nil {
-		return compiledVariant{}, err
+		return m, err
 	}
-	if _, known := memoVariant.Get(b.Store, r.variantKey()); !known && b.mode.drafts() {
-		m, err := b.made(ctx, r, true)
-		if err == nil || ctx.Err() != nil {
-			return m, err
-		}
-		b.Log.Debug().Err(err).Msg("a candidate is compiled from the whole text")
-	}
-	m, err := b.made(ctx, r, false)
-	if err == nil {
-		b.distrust(r, m)
-	}
-	return m, err
-}
-
-// made gives a variant, or why there is none, as it was kept or by cicc; sliced: a draft of it.
-func (b *Workbench) made(ctx context.Context, r request, sliced bool) (m compiledVariant,
-	err error) {
-	memo, key := memoVariant, r.variantKey()
-	if sliced {
-		memo = memoDraft
-	}
-	memory := string(memo) + " " + key
-	if m, ok := b.variants[memory]; ok { // several attempts at a build ask for it
+	key := r.variantKey()
+	if m, ok := b.variants[key]; ok { // several attempts at a build ask for it
 		return m, nil
 	}
-	kept, err := recall(ctx, b.Store, b.flights, memo, key, func(k keptVariant) bool {
+	kept, err := recall(ctx, b.Store, b.flights, memoVariant, key, func(k keptVariant) bool {
 		return b.Store.HasObject(k.PTX)
 	}, func() (k keptVariant, err error) {
-		if m, err = b.compileVariant(ctx, r, sliced); err != nil {
+		if m, err = b.compileVariant(ctx, r); err != nil {
 			return k, err
 		}
 		k.Normal = m.normal
@@ -157,8 +134,8 @@ func (b *Workbench) made(ctx context.Context, r request, sliced bool) (m compile
 			return m, fmt.Errorf("read the variant's PTX: %w", err)
 		}
 	}
-	m.normal, m.draft = kept.Normal, sliced
-	b.remember(memory, m)
+	m.normal = kept.Normal
+	b.remember(key, m)
 	return m, nil
 }
 
@@ -170,14 +147,8 @@ func (b *Workbench) remember(key string, m compiledVariant) {
 	b.variants[key] = m
 }
 
-// compileVariant makes a variant, from the whole text or from the kernel's slice of it.
-func (b *Workbench) compileVariant(ctx context.Context, r request,
-	sliced bool) (m compiledVariant, err error) {
-	if sliced {
-		if err := b.trusted(ctx, r); err != nil {
-			return m, err
-		}
-	}
+// compileVariant makes a variant.
+func (b *Workbench) compileVariant(ctx context.Context, r request) (m compiledVariant, err error) {
 	unit, err := b.unit(r.t.Input)
 	if err != nil {
 		return m, err
@@ -189,22 +160,15 @@ func (b *Workbench) compileVariant(ctx context.Context, r request,
 	if err := r.v.refused(unit, r.module, r.signature); err != nil {
 		return m, err
 	}
-	if m.module, err = b.ofText(ctx, r, text, sliced); err != nil {
+	if m.module, err = b.ofText(ctx, r, text); err != nil {
 		return m, err
 	}
 	m.normal = normalOf(m.module, r.v.entry)
 	return m, nil
 }
 
-// ofText is what cicc makes of a text, or of the kernel's slice of it.
-func (b *Workbench) ofText(ctx context.Context, r request, text []byte,
-	sliced bool) (*ptx.Module, error) {
-	if sliced {
-		var err error
-		if text, err = source.Slice(text, r.v.entry); err != nil {
-			return nil, err
-		}
-	}
+// ofText is what cicc makes of a text.
+func (b *Workbench) ofText(ctx context.Context, r request, text []byte) (*ptx.Module, error) {
 	content, err := b.cicc(ctx, r.t, r.call, text, r.v.entry)
 	if err != nil {
 		return nil, err

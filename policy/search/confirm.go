@@ -1,9 +1,7 @@
 package search
 
 import (
-	"errors"
 	"fmt"
-	"maps"
 	"slices"
 
 	"gnvcc/policy"
@@ -26,11 +24,6 @@ func (s *search) confirm() error {
 	s.compileBy = s.end.Add(-s.comparison()*9/8 - s.moment)
 	s.c.winner = nil
 	s.t.progress.Trying(&s.k.Kernel, s.c.Shape, "comparing the best again", 0)
-	for i, tr := range policy.Rank(s.c.Notebook.Trials) {
-		if i < 2 && tr.Draft && tr.Ratio <= lever.Step {
-			s.t.pool.want(&s.k.Kernel, tr.Recipe, whole, i) // compiles meanwhile
-		}
-	}
 	winner, err := s.pick(func(*policy.Trial) bool { return true })
 	if err != nil {
 		return err
@@ -181,13 +174,7 @@ func (s *search) compare(tr *policy.Trial) (finding, error) {
 	if !s.affords() {
 		return s.leave(tr, "no time was left to compare it on fresh samples"), nil
 	}
-	if tr.Draft {
-		s.t.pool.want(&s.k.Kernel, tr.Recipe, whole, 0)
-	}
 	arm, ok, err := s.arm(tr)
-	if err == nil && ok && tr.Draft {
-		arm, ok, err = s.real(tr, arm)
-	}
 	if err != nil {
 		return worse, err
 	}
@@ -258,33 +245,6 @@ func (s *search) careful(tr *policy.Trial, arm profile.Candidate) (bool, error) 
 		return false, nil
 	}
 	return true, nil
-}
-
-// real gives the arm of a trial that was raced as a draft: the draft itself where a build gives
-// that code, else what a build gives, loaded and checked in its place.
-func (s *search) real(tr *policy.Trial, arm profile.Candidate) (profile.Candidate, bool, error) {
-	back := s.meter.in(building)
-	cand, err := s.wait(s.t.pool.want(&s.k.Kernel, tr.Recipe, whole, 0))
-	back()
-	if errors.Is(err, errBudget) || s.ctx.Err() != nil {
-		s.c.Notebook.Done = false
-		return 0, false, nil // not now
-	}
-	tr.Draft = false
-	if err == nil && maps.Equal(cand.Normals, tr.Normals) &&
-		policy.CodeOf(cand, s.k.Name) == tr.Code {
-		return arm, true, nil
-	}
-	_ = s.s.Unload(arm)
-	delete(s.loaded, tr.Text)
-	if s.byCode[tr.Code] == tr {
-		delete(s.byCode, tr.Code)
-	}
-	if err := s.admit(tr, cand, err); err != nil {
-		return 0, false, err
-	}
-	arm, ok := s.loaded[tr.Text]
-	return arm, ok && tr.Refused == "" && tr.Same == "", nil
 }
 
 // sampler makes an arm 0 of a loaded candidate.

@@ -20,6 +20,7 @@ import (
 	"gnvcc/policy/stats"
 	"gnvcc/profile"
 	"gnvcc/rewrite"
+	"gnvcc/rewrite/counters"
 	"gnvcc/rewrite/manner"
 	"gnvcc/rewrite/recipe"
 	"gnvcc/rewrite/source"
@@ -183,6 +184,17 @@ func (k *simKernel) counts() *cache.Counts {
 	}
 	return c
 }
+
+func (g *simGPU) Counting(context.Context, *policy.Kernel, counters.Caches) (*policy.Candidate,
+	counters.Counters, error) {
+	return nil, counters.Counters{}, errors.New("it can't be counted")
+}
+
+func (g *simGPU) Heapless(context.Context, *policy.Kernel) (*policy.Candidate, error) {
+	return nil, errors.New("it is not made")
+}
+
+func (g *simGPU) Spent(string) (int, time.Duration) { return 0, 0 }
 
 func (k *simKernel) what(r recipe.Recipe, launch int) string {
 	if k.trouble == nil {
@@ -475,7 +487,7 @@ func (g *simGPU) launches(t *testing.T, c policy.Compiler, o policy.Options,
 			c.Searched() && !tuner.pending(c, p, plans[id]) {
 			continue // nobody would replay it
 		}
-		if _, counts := c.(policy.Counter); !counts {
+		if _, counts := c.(*countingSim); !counts {
 			if k := tuner.kernel(p); k != nil {
 				tuner.config(k, p).Notebook.Counts = g.kernels[l.kernel].counts()
 			}
