@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -115,12 +116,31 @@ func (s second) plainChoice() stub.Choice {
 	if bytes, ok := s.guard.Dynamic(); ok {
 		out.Dynamic = &bytes
 	}
+	out.Args = s.integers()
 	return out
 }
 
-// variant is what cicc has to compile for it.
+// integers are the conditions on arguments that the host alone looks at.
+func (s second) integers() (out []stub.Arg) {
+	for _, c := range s.guard.Conditions {
+		if c.Kind == recipe.HostArgument {
+			out = append(out, stub.Arg{Index: c.Of.Index, Offset: c.Of.Offset, Bytes: c.Raw()})
+		}
+	}
+	return out
+}
+
+// variant is what cicc has to compile for it: one for all of its entries that differ in what the
+// host alone looks at.
 func (s second) variant() variantOf {
-	return variantOf{entry: s.kernel, terms: append(rewrite.At(s.rest, rewrite.Source).Terms, s.term)}
+	g, term := s.guard, s.term
+	g.Conditions = slices.DeleteFunc(slices.Clone(g.Conditions), func(c recipe.Condition) bool {
+		return c.Kind == recipe.HostGrid || c.Kind == recipe.HostArgument
+	})
+	if len(g.Conditions) > 0 {
+		term = g.Term()
+	}
+	return variantOf{entry: s.kernel, terms: append(rewrite.At(s.rest, rewrite.Source).Terms, term)}
 }
 
 // choice says to the stub when the second entry is to be launched.
@@ -134,6 +154,7 @@ func (s second) choice(k *source.Kernel, signature []string) (stub.Choice, error
 	if c.HasDynamic {
 		out.Dynamic = &c.Dynamic
 	}
+	out.Args = s.integers()
 	for _, a := range c.Arguments {
 		if a.Align > 0 {
 			out.Align = append(out.Align, stub.Align{Index: a.Index, Bytes: a.Align})
