@@ -3,7 +3,7 @@
 // judge. It is where policy, which knows what is worth trying, meets driver, which knows how a
 // kernel is built: it and policy/retune alone import both.
 //
-// Run does all of it, for gnvcc tune and gnvcc replay. Who has captures already makes a
+// Run does all of it, for gnvcc tune. Who has captures already makes a
 // ReplaySearch: Jobs says which are worth a search and with which share of the time, Search does
 // them. Decisions, Compiler and Predictor are what verbs need of the same: decisions in the store,
 // kernels that were built, recipes that are predicted. Nothing here reads flags or gives exit

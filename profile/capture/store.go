@@ -233,11 +233,11 @@ func (s *Store) hold(m *Manifest) error {
 // Load reads a manifest.
 func (s *Store) Load(id string) (*Manifest, error) {
 	if !ids().MatchString(id) {
-		return nil, fmt.Errorf("no such capture: %q (gnvcc captures lists them)", id)
+		return nil, fmt.Errorf("no such capture: %q (gnvcc doctor --captures lists them)", id)
 	}
 	text, err := os.ReadFile(filepath.Join(s.dir, "launches", id+".json"))
 	if errors.Is(err, os.ErrNotExist) {
-		return nil, fmt.Errorf("no such capture: %q (gnvcc captures lists them)", id)
+		return nil, fmt.Errorf("no such capture: %q (gnvcc doctor --captures lists them)", id)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("reading a capture: %w", err)
@@ -331,7 +331,7 @@ func (s *Store) Code(m *Manifest) ([]byte, error) { return s.get(m.Code) }
 // Drop removes a capture; its chunks go with the next Trim.
 func (s *Store) Drop(id string) error {
 	if !ids().MatchString(id) {
-		return fmt.Errorf("no such capture: %q (gnvcc captures lists them)", id)
+		return fmt.Errorf("no such capture: %q (gnvcc doctor --captures lists them)", id)
 	}
 	if err := os.Remove(filepath.Join(s.dir, "launches", id+".json")); err != nil {
 		return fmt.Errorf("dropping a capture: %w", err)
