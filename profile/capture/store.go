@@ -293,38 +293,6 @@ func (s *Store) Write(m *Manifest, w io.Writer) error {
 	return b.Flush()
 }
 
-// Copy puts a capture into another folder of captures, which is made. What is there already stays;
-// content is taken by a second name where that can be had.
-func (s *Store) Copy(m *Manifest, to string) error {
-	other, err := Open(to)
-	if err != nil {
-		return err
-	}
-	for _, c := range m.chunks() {
-		if !hashes().MatchString(c.Hash) {
-			continue
-		}
-		from, path := s.chunkPath(c.Hash), other.chunkPath(c.Hash)
-		if _, err := os.Stat(path); err == nil {
-			continue
-		}
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			return fmt.Errorf("copying a capture: %w", err)
-		}
-		if os.Link(from, path) == nil {
-			continue
-		}
-		b, err := os.ReadFile(from)
-		if err == nil {
-			err = other.write(path, b)
-		}
-		if err != nil {
-			return fmt.Errorf("copying a capture: %w", err)
-		}
-	}
-	return other.keep(m)
-}
-
 // Code gives a capture's cubin.
 func (s *Store) Code(m *Manifest) ([]byte, error) { return s.get(m.Code) }
 
