@@ -3,7 +3,7 @@
 // are in results/.
 //
 //	suite/    a folder of programs: built and run with nvcc, tuned, built and run with gnvcc
-//	build/    what builds, apply and the store cost
+//	build/    what builds and apply cost
 //	keep/     whether recipes keep bits, and gnvcc leaves programs alone
 //	predict/  what predictions would have been worth
 //	accept/   which levers the kernels of real programs accept, and why they refuse the others

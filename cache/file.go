@@ -79,7 +79,29 @@ var errIrregular = errors.New("not a regular file")
 // a pipe would have a build wait for ever, a device give it bytes for ever, and a link lead it
 // elsewhere.
 func openRegular(path string) (*os.File, fs.FileInfo, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
+	return open(path, syscall.O_NOFOLLOW)
+}
+
+// OpenRegular opens a user's regular file to read, which a link may lead to.
+func OpenRegular(path string) (*os.File, fs.FileInfo, error) {
+	f, info, err := open(path, 0)
+	if errors.Is(err, errIrregular) {
+		err = fmt.Errorf("%s is %w", path, err)
+	}
+	return f, info, err
+}
+
+// ReadRegular reads a user's regular file of at most limit bytes.
+func ReadRegular(path string, limit int64) ([]byte, error) {
+	f, info, err := OpenRegular(path)
+	if err != nil {
+		return nil, err
+	}
+	return readOpen(f, info, limit)
+}
+
+func open(path string, more int) (*os.File, fs.FileInfo, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK|more, 0)
 	if errors.Is(err, syscall.ELOOP) {
 		return nil, nil, errIrregular
 	}
@@ -105,12 +127,16 @@ func readLimited(path string, limit int64) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	return readOpen(f, info, limit)
+}
+
+func readOpen(f *os.File, info fs.FileInfo, limit int64) ([]byte, error) {
 	defer f.Close()
 	if info.Size() > limit {
 		return nil, fmt.Errorf("%w: %d bytes, at most %d are taken here", errTooLarge, info.Size(), limit)
 	}
 	b := make([]byte, info.Size())
-	_, err = io.ReadFull(f, b)
+	_, err := io.ReadFull(f, b)
 	return b, err
 }
 

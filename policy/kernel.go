@@ -3,6 +3,7 @@ package policy
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"gnvcc/cache"
 	"gnvcc/profile"
@@ -175,7 +176,6 @@ type Candidate struct {
 	Manner manner.Manner // how it is launched
 
 	Normals map[string]string // for the evidence of a decision for it
-	Draft   bool              // made sooner than a build would (Drafter): not to be adopted as it is
 }
 
 // Limit is the largest block by directives.
@@ -186,32 +186,20 @@ func (c *Candidate) Limit() int {
 	return sim.BlockThreads
 }
 
-// A Compiler makes candidates. Compile may be called from several goroutines.
+// A Compiler makes candidates. It may be called from several goroutines.
 type Compiler interface {
 	// Kernel finds what a loaded module's kernel was built from; the error says why it can't be
 	// compiled again.
 	Kernel(module, kernel string) (*Kernel, error)
-	// Compile makes a candidate. With plain, the guards of specialised copies never hold: what
-	// runs is the plain copy, as compiled beside the others.
-	Compile(ctx context.Context, k *Kernel, r recipe.Recipe, plain bool) (*Candidate, error)
-}
-
-// A Counter is a Compiler that can make nvcc's own build with counters in it.
-type Counter interface {
+	// Compile makes a candidate.
+	Compile(ctx context.Context, k *Kernel, r recipe.Recipe) (*Candidate, error)
+	// Counting makes nvcc's own build with counters in it.
 	Counting(ctx context.Context, k *Kernel, c counters.Caches) (*Candidate, counters.Counters, error)
-}
-
-// A Heapless is a Compiler that can make nvcc's own build as one that does not allocate, and says
-// whether it would have (rewrite.Heapless).
-type Heapless interface {
+	// Heapless makes nvcc's own build as one that does not allocate, and says whether it would have
+	// (rewrite.Heapless).
 	Heapless(ctx context.Context, k *Kernel) (*Candidate, error)
-}
-
-// A Drafter is a Compiler that makes candidates sooner, by leaving out of the source what the
-// kernel does not need. They are all but always what Compile gives; a search compares before it
-// believes in one.
-type Drafter interface {
-	Draft(ctx context.Context, k *Kernel, r recipe.Recipe) (*Candidate, error)
+	// Spent returns how often a tool has run, and for how long.
+	Spent(tool string) (runs int, took time.Duration)
 }
 
 // A Sink keeps what was decided.

@@ -24,8 +24,6 @@ func Pinnable(k *Kernel, r recipe.Recipe) error {
 		switch t.Lever {
 		case "unroll":
 			why = k.NoUnroll
-		case recipe.Inside:
-			why = k.NoSpec
 		case recipe.Second:
 			if why = k.NoSecond; why == "" && !t.HostOnly() {
 				why = k.NoSpec

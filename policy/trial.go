@@ -36,14 +36,12 @@ type Trial struct {
 	Varied  int               `json:",omitempty"`
 	Error   Error             // the largest one of these launches
 	Normals map[string]string `json:",omitempty"` // Candidate's
-	Draft   bool              `json:",omitempty"` // Candidate's
 
 	// its guards ask for values that this run's launches of the configuration don't all have
 	Stale bool
 
 	// From fresh samples; nil: not compared.
 	Confirmed *Compared
-	Plain     *Compared // of the plain copy, under a guard that never holds
 }
 
 // Compared is the outcome of a comparison on fresh samples.

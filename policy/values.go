@@ -114,7 +114,7 @@ func LookUp(values []Value) func(key string) (string, bool) {
 // Broken tells whether a recipe's guards ask for values that not all launches of this configuration
 // have so far.
 func (k *Kernel) Broken(r recipe.Recipe, l *profile.Launch) bool {
-	return r.HasCopy() && !fulfilled(r, l, Values(k, l))
+	return r.HasSecond() && !fulfilled(r, l, Values(k, l))
 }
 
 // Held tells whether a launch itself fulfils one of a recipe's guards.

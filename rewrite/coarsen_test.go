@@ -35,7 +35,7 @@ func TestCoarsen(t *testing.T) {
 	for _, bad := range []string{"coarsen=2", "coarsen=2x1x1t", "coarsen=s", "coarsen=1x1x1", "coarsen=2x2x1", "coarsen=16x1x1",
 		"coarsen=0x1x1", "coarsen=02x1x1", "coarsen=2x1x1x1", "coarsen@1=2x1x1",
 		"coarsen=2x1x1 spec{#1=1}", "coarsen=2x1x1 spec{host(dynamic)=0}",
-		"coarsen=2x1x1 guard{blockDim.x=64}", "coarsen=2x1x1 spec{host(block)=256x1x1} shape=128x1x1",
+		"coarsen=2x1x1 spec{blockDim.x=64}", "coarsen=2x1x1 spec{host(block)=256x1x1} shape=128x1x1",
 		"spec{#1=1|coarsen=2x1x1} spec{host(block)=256x1x1}"} {
 		if err := Check(mustRecipe(t, bad)); err == nil {
 			t.Errorf("%s is taken", bad)

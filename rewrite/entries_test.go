@@ -77,7 +77,7 @@ func TestThrottle(t *testing.T) {
 	for _, bad := range []string{"throttle=3", "spec{#1=1} throttle=3",
 		"spec{host(dynamic)=0} throttle=0", "spec{host(dynamic)=0} throttle=x",
 		"spec{host(dynamic)=} throttle=1", "spec{#1=1|throttle=3}",
-		"spec{host(dynamic)=0} spec{#1=1} throttle=3", "guard{host(dynamic)=0} throttle=2"} {
+		"spec{host(dynamic)=0} spec{#1=1} throttle=3"} {
 		if err := Check(mustRecipe(t, bad)); err == nil {
 			t.Errorf("%s is taken", bad)
 		}

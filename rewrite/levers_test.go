@@ -115,9 +115,6 @@ func sourceRules(t *testing.T, lever string) (fires, refused bool) {
 	if err != nil || len(files) == 0 {
 		t.Fatal("no rules", err)
 	}
-	if lever == recipe.Inside {
-		lever = recipe.Second // that stage knows one form of copies
-	}
 	for _, path := range files {
 		a, err := txtar.ParseFile(path)
 		if err != nil {

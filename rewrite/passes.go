@@ -37,8 +37,6 @@ var passes = []Pass{
 	// Package source carries these out, where driver runs cicc again.
 	{Lever: "fastmath", Stage: Source, Exact: Approximate,
 		Doc: "sin, cos, exp, log, pow in f32 by the special function units"},
-	{Lever: recipe.Inside, Stage: Source, Exact: Checked,
-		Doc: "a copy of the body for values that launches have, behind a guard inside the kernel"},
 	{Lever: recipe.Second, Stage: Source, Exact: Checked,
 		Doc: "a second entry for values that launches have, chosen by the host; the recipe is for that entry alone"},
 	{Lever: "unroll", Stage: Source, Exact: Checked, Sites: true, Doc: "unroll loops by a factor"},

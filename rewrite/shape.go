@@ -100,7 +100,7 @@ func checkShape(r recipe.Recipe) error {
 		return err
 	}
 	guards, err := r.Guards()
-	if err != nil || len(guards) == 0 || !r.HasSecond() {
+	if err != nil || len(guards) == 0 {
 		return fmt.Errorf(
 			"recipe %q: shape is for a second entry: spec{host(block)=XxYxZ} shape=%dx%dx%d", r, now[0],
 			now[1], now[2])

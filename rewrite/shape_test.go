@@ -34,7 +34,7 @@ func TestShape(t *testing.T) {
 		"spec{host(block)=256x1x1} shape=256x1x1",
 		"spec{blockDim.x=256,host(block)=256x1x1} shape=128x1x1",
 		"spec{gridDim.x=8,host(block)=256x1x1} shape=128x1x1",
-		"spec{host(block)=256x1x1|shape=256x1x1} spec{host(block)=64x1x1}", "guard{#1=1} shape=128x1x1",
+		"spec{host(block)=256x1x1|shape=256x1x1} spec{host(block)=64x1x1}", "spec{#1=1} shape=128x1x1",
 		"spec{host(block)=256x1x1} shape@1=128x1x1"} {
 		if err := Check(mustRecipe(t, bad)); err == nil {
 			t.Errorf("%s is taken", bad)

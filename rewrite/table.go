@@ -66,7 +66,7 @@ func ExactnessOf(r recipe.Recipe) Exactness {
 		if t.HostOnly() {
 			e = ByConstruction
 		}
-		if t.IsCopy() { // what one entry alone is built with
+		if t.IsSecond() { // what one entry alone is built with
 			if g, err := t.Guard(); err != nil {
 				e = Approximate
 			} else {
@@ -157,11 +157,10 @@ func checkPlace(t recipe.Term) error {
 		}
 		if _, err := recipe.Number(n, 1, 1<<20); err != nil || function == "" {
 			return fmt.Errorf(
-				"%s: a loop is named by its number in the kernel (unroll@2) or in a function (unroll@f.1); a line, as in "+
-					"recipes of earlier versions, is another loop's when the text changes: tune once more", t)
+				"%s: a loop is named by its number in the kernel (unroll@2) or in a function (unroll@f.1)", t)
 		}
 	}
-	if !t.IsCopy() {
+	if !t.IsSecond() {
 		return nil
 	}
 	g, err := t.Guard()
@@ -170,9 +169,7 @@ func checkPlace(t recipe.Term) error {
 		return err
 	case g.Named() != "":
 		return fmt.Errorf(
-			"%s: %s is a name; an argument is kept by its number (#0), as recipes of earlier versions do not: tune once more", t, g.Named())
-	case !g.Own.IsDefault() && !t.IsSecond():
-		return fmt.Errorf("%s: only a second entry has a recipe of its own", t)
+			"%s: %s is a name; an argument is kept by its number (#0)", t, g.Named())
 	}
 	return nil
 }

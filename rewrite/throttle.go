@@ -62,7 +62,7 @@ func checkThrottle(r recipe.Recipe) error {
 		return err
 	}
 	guards, err := r.Guards()
-	if err != nil || len(guards) == 0 || !r.HasSecond() {
+	if err != nil || len(guards) == 0 {
 		return fmt.Errorf(
 			"recipe %q: throttle is for a second entry: spec{host(dynamic)=BYTES} throttle=%d", r, n)
 	}

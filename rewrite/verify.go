@@ -3,6 +3,7 @@ package rewrite
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/ptx/ir"
@@ -21,6 +22,9 @@ import (
 //   - a register that the passes brought in is written on every way to each place where it is read;
 //     one that was there and was written somewhere still is
 func verify(before, after *ptx.Func) error {
+	if string(before.Bytes(before.Inside())) == string(after.Bytes(after.Inside())) {
+		return nil
+	}
 	old, err := ir.Of(before)
 	if err != nil {
 		return fmt.Errorf("before the passes: %w", err)
@@ -35,76 +39,57 @@ func verify(before, after *ptx.Func) error {
 		}
 	}
 	stood := make(map[string]bool, len(before.Stmts))
-	for _, s := range before.Stmts {
-		stood[string(before.Text()[s.Start:s.End])] = true
+	for i := range before.Stmts {
+		stood[old.Statement(i)] = true
 	}
 	for i, s := range after.Stmts {
-		if s.Kind == ptx.Inst && !stood[string(after.Text()[s.Start:s.End])] {
+		if s.Kind == ptx.Inst && !stood[now.Statement(i)] {
 			if err := fits(now, i); err != nil {
 				return err
 			}
 		}
 	}
-	was, is := uses(old), uses(now)
-	fresh := func(r ir.Reg) bool { _, had := was[keyOf(now, r)]; return !had }
+	was := earlier(old, now)
 	for r := range ir.Reg(now.Registers()) {
-		key := keyOf(now, r)
-		if is[key] == readBit && was[key]&writeBit != 0 {
+		if o := was(r); o != ir.None && len(now.Defs(r)) == 0 && len(old.Defs(o)) > 0 && now.IsRead(r) {
 			return fmt.Errorf("register %s is read but no longer written", now.Name(r))
 		}
 	}
-	if len(now.Stmts) == 0 {
-		return nil
-	}
 	for _, r := range now.Live(0) {
-		if fresh(r) && unwritten(now, r) {
+		if was(r) == ir.None && unwritten(now, r) {
 			return fmt.Errorf("register %s may be read before it is written", now.Name(r))
 		}
 	}
 	return nil
 }
 
-const (
-	readBit = 1 << iota
-	writeBit
-)
-
-// A registerKey is a register's name. The same name declared in several scopes counts as one, which
-// is enough for the questions above.
-type registerKey struct {
-	name string
-	n    ir.Reg // of a range; -1 for a register of exactly that name
+// earlier returns a function that gives the register which one was before the passes, None where
+// they brought it in. Passes declare theirs behind those that there are.
+func earlier(old, now *ir.Func) func(ir.Reg) ir.Reg {
+	same, rest := 0, map[string]ir.Reg{}
+	for same < min(len(old.Groups), len(now.Groups)) && old.Groups[same] == now.Groups[same] {
+		same++
+	}
+	for r := range ir.Reg(old.Registers()) {
+		if old.Group(r) >= same {
+			rest[plainName(old, r)] = r
+		}
+	}
+	return func(r ir.Reg) ir.Reg {
+		if now.Group(r) < same {
+			return r
+		}
+		if o, ok := rest[plainName(now, r)]; ok {
+			return o
+		}
+		return ir.None
+	}
 }
 
-func keyOf(w *ir.Func, r ir.Reg) registerKey {
-	g := &w.Groups[w.Group(r)]
-	if g.Count == 0 {
-		if cut, n := ptx.SplitNumber([]byte(g.Name)); n >= 0 {
-			return registerKey{g.Name[:cut], ir.Reg(n)} // as if of a range
-		}
-		return registerKey{g.Name, -1}
-	}
-	return registerKey{g.Name, r - g.Base}
-}
-
-// uses says of each register that is declared whether it is read and written.
-func uses(w *ir.Func) map[registerKey]uint8 {
-	out := make(map[registerKey]uint8, w.Registers())
-	for r := range ir.Reg(w.Registers()) {
-		state := out[keyOf(w, r)]
-		if len(w.Defs(r)) > 0 {
-			state |= writeBit
-		}
-		out[keyOf(w, r)] = state
-	}
-	for i := range w.Stmts {
-		for _, a := range w.Accesses(i) {
-			if a.Read {
-				out[keyOf(w, a.Reg)] |= readBit
-			}
-		}
-	}
-	return out
+// plainName is a register's name, whatever scope it is of.
+func plainName(w *ir.Func, r ir.Reg) string {
+	name, _, _ := strings.Cut(w.Name(r), "'")
+	return name
 }
 
 // special tells PTX's own registers by their form, since the list grows with every ISA: they have a

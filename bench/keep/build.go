@@ -116,7 +116,7 @@ func (p *project) variant(ctx context.Context, kernel, text string) (*pair, erro
 		return nil, err
 	}
 	for _, t := range r.Terms {
-		if t.IsCopy() {
+		if t.IsSecond() {
 			if v.guard, err = t.Guard(); err != nil {
 				return nil, err
 			}

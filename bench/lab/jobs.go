@@ -1,10 +1,6 @@
 package lab
 
-import (
-	"sync"
-	"syscall"
-	"time"
-)
+import "sync"
 
 // Each does something for each of a list, so many at a time, and waits for all.
 func Each[T any](jobs int, list []T, do func(T)) {
@@ -18,16 +14,4 @@ func Each[T any](jobs int, list []T, do func(T)) {
 		})
 	}
 	all.Wait()
-}
-
-// Processor is the processor's time of those that are asked about: syscall.RUSAGE_SELF, this
-// process; RUSAGE_CHILDREN, all that it has waited for.
-func Processor(of ...int) (sum time.Duration) {
-	for _, who := range of {
-		var u syscall.Rusage
-		if syscall.Getrusage(who, &u) == nil {
-			sum += time.Duration(u.Utime.Nano() + u.Stime.Nano())
-		}
-	}
-	return sum
 }

@@ -87,10 +87,10 @@ func (j *job) build(ctx context.Context) error {
 	j.result.BuildGnvcc = r.Wall.Seconds()
 	// Each program has a store of its own. What gnvcc tune builds in it once, before it runs anything
 	// (its agent, its replayer: some seconds of the host compiler's), a user has from the first
-	// program on. There is nothing to replay: it fails, and that is all right.
+	// program on. No launch is captured: it fails, and that is all right.
 	first := j.make("after")
 	first.Argv = []string{j.s.gnvcc, "tune"}
-	_, _ = j.do(ctx, "first replay", j.aside(first), j.s.limits.build)
+	_, _ = j.do(ctx, "first tune", j.aside(first), j.s.limits.build)
 	return nil
 }
 

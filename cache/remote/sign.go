@@ -11,6 +11,8 @@ import (
 	"os"
 	"slices"
 	"strings"
+
+	"gnvcc/cache"
 )
 
 // Signatures: ed25519 over the index, which has the hashes of everything else. Keys are the files
@@ -36,20 +38,9 @@ const (
 	maxKeys    = 1 << 20 // bytes
 )
 
-func readKeyFile(path string) ([]byte, error) {
-	info, err := os.Stat(path)
-	if err == nil && (!info.Mode().IsRegular() || info.Size() > maxKeys) {
-		err = errors.New("no file of keys")
-	}
-	if err != nil {
-		return nil, err
-	}
-	return os.ReadFile(path)
-}
-
 // Sign gives the signature of an index by the private key in a file.
 func Sign(index []byte, keyFile string) (string, error) {
-	text, err := readKeyFile(keyFile)
+	text, err := cache.ReadRegular(keyFile, maxKeys)
 	if err != nil {
 		return "", fmt.Errorf("read the key to sign with: %w", err)
 	}
@@ -72,7 +63,7 @@ type Keys []ed25519.PublicKey
 
 // ReadKeys reads them from a file.
 func ReadKeys(path string) (Keys, error) {
-	text, err := readKeyFile(path)
+	text, err := cache.ReadRegular(path, maxKeys)
 	if err != nil {
 		return nil, fmt.Errorf("read the keys of publishers: %w", err)
 	}

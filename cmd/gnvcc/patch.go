@@ -75,7 +75,7 @@ func patchOf(c *tuner.Compiler, known map[string]record.BuiltKernel, d cache.Dec
 	p, written, left := patch(b, s, r)
 	if len(written) > 0 && len(written) < len(r.Terms) {
 		// the diff is for other launches than the recipe, or has a part of it: nobody has tried that
-		err := possible(b, recipe.Recipe{Terms: written}, r.HasCopy())
+		err := possible(b, recipe.Recipe{Terms: written}, r.HasSecond())
 		if err != nil {
 			left = append(left, fmt.Sprintf("%s: %v", recipe.Recipe{Terms: written}, err))
 			p.edits, p.notes = nil, nil
@@ -83,7 +83,7 @@ func patchOf(c *tuner.Compiler, known map[string]record.BuiltKernel, d cache.Dec
 	}
 	var out strings.Builder
 	fmt.Fprintf(&out, "# %s: %s\n", policy.ShortName(d.Kernel), d.Recipe)
-	if r.HasCopy() && len(p.edits) > 0 {
+	if r.HasSecond() && len(p.edits) > 0 {
 		out.WriteString(
 			"# The recipe is for some launches only; this diff changes the kernel for all of them, which was not measured.\n")
 	}

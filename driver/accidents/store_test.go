@@ -336,7 +336,7 @@ func TestPoisonedRecipes(t *testing.T) {
 		cache.Decision{Recipe: "ptxas=;touch " + bait}, cache.Decision{Recipe: "unroll=2;touch " + bait},
 		cache.Decision{Recipe: "unroll=$(touch " + bait + ")"},
 		cache.Decision{Recipe: "spec{n=`touch " + bait + "`}"},
-		cache.Decision{Recipe: "guard{n=1);system(\"touch " + bait + "\"}"},
+		cache.Decision{Recipe: "spec{n=1);system(\"touch " + bait + "\"}"},
 		cache.Decision{Recipe: "ld=L2::256B\n.visible .entry x"}, cache.Decision{Recipe: "\x00"},
 		cache.Decision{Recipe: strings.Repeat("unroll=2 ", 1<<17)},
 		cache.Decision{Recipe: strings.Repeat("{", 1<<20)}, cache.Decision{Recipe: "../../../etc/passwd"},

@@ -101,7 +101,6 @@ type Candidate struct {
 	Manner     manner.Manner // how it is to be launched
 
 	Normals map[string]string // what cicc gave for it (normalOf), for the decision's evidence
-	Draft   bool              // cicc was not given the whole text (Compiler.Draft)
 }
 
 // A keptCandidate is the memo of one.
@@ -111,7 +110,6 @@ type keptCandidate struct {
 	Build      cache.Build
 	MaxThreads int
 	Normals    map[string]string `json:",omitempty"`
-	Draft      bool              `json:",omitempty"`
 }
 
 const memoCandidate cache.Memos[keptOf[keptCandidate]] = "candidate"
@@ -120,27 +118,15 @@ const memoCandidate cache.Memos[keptOf[keptCandidate]] = "candidate"
 // tool refused it. What was made once is found again, refusals too; ctx and Limit end what takes
 // too long, which is tried again another time.
 func (c *Compiler) Compile(ctx context.Context, s *Source, r recipe.Recipe) (*Candidate, error) {
-	return c.made(ctx, s, r, forOne)
-}
-
-// Draft makes a candidate for a search, sooner: its source variant may come from a slice of the
-// text (draft.go). Before it is adopted it has to be compiled by Compile: that may give other code.
-func (c *Compiler) Draft(ctx context.Context, s *Source, r recipe.Recipe) (*Candidate, error) {
-	return c.made(ctx, s, r, forDraft)
-}
-
-func (c *Compiler) made(ctx context.Context, s *Source, r recipe.Recipe, mode purpose) (*Candidate,
-	error) {
 	if rewrite.Launched(r) {
-		return c.launched(ctx, s, r, mode)
+		return c.launched(ctx, s, r)
 	}
-	return c.candidate(ctx, s, r, mode)
+	return c.candidate(ctx, s, r)
 }
 
 // launched makes a candidate that is launched otherwise than the kernel. Where its code does not
 // depend on that it is made once, for all levels and blocks.
-func (c *Compiler) launched(ctx context.Context, s *Source, r recipe.Recipe,
-	mode purpose) (*Candidate, error) {
+func (c *Compiler) launched(ctx context.Context, s *Source, r recipe.Recipe) (*Candidate, error) {
 	if err := rewrite.Check(r); err != nil {
 		return nil, err
 	}
@@ -160,7 +146,7 @@ func (c *Compiler) launched(ctx context.Context, s *Source, r recipe.Recipe,
 	if second.plain() && !rewrite.KnowsBlock(rest) {
 		rest = rest.Without("shape")
 	}
-	cand, err := c.candidate(ctx, s, rest.With(second.term), mode)
+	cand, err := c.candidate(ctx, s, rest.With(second.term))
 	if err != nil {
 		return nil, err
 	}
@@ -185,7 +171,7 @@ func (c *Compiler) sameArithmetic(ctx context.Context, s *Source, e second, cand
 	if !e.comparable() {
 		return nil
 	}
-	own, err := c.candidate(ctx, s, recipe.Recipe{}, forOne)
+	own, err := c.candidate(ctx, s, recipe.Recipe{})
 	if err != nil {
 		return err
 	}
@@ -200,17 +186,8 @@ func (c *Compiler) sameArithmetic(ctx context.Context, s *Source, e second, cand
 	return e.ownArithmetic(was, is, cand.Entry)
 }
 
-// CompilePlain makes a candidate in which the guards inside the kernel never hold: every launch
-// runs the plain copy, as it is compiled beside the specialised ones.
-func (c *Compiler) CompilePlain(ctx context.Context, s *Source,
-	r recipe.Recipe) (*Candidate, error) {
-	return c.candidate(ctx, s, r, forPlainCopy)
-}
-
-func (c *Compiler) candidate(ctx context.Context, s *Source, r recipe.Recipe,
-	mode purpose) (*Candidate, error) {
-	parts := []string{"candidate 2", s.job.Key, s.Kernel, r.String(),
-		strconv.FormatBool(mode == forPlainCopy), cache.OwnKey()}
+func (c *Compiler) candidate(ctx context.Context, s *Source, r recipe.Recipe) (*Candidate, error) {
+	parts := []string{"candidate 3", s.job.Key, s.Kernel, r.String(), cache.OwnKey()}
 	if t := s.translation; t != nil {
 		parts = append(parts, t.Input, t.Module)
 	}
@@ -218,19 +195,9 @@ func (c *Compiler) candidate(ctx context.Context, s *Source, r recipe.Recipe,
 		parts = append(parts, s.Link.Cubin, s.Assembly.Cubin)
 	}
 	key := cache.HashOf(parts...)
-	if mode == forDraft && len(Asked(s.Kernel, r)) == 0 {
-		mode = forOne
-	}
-	if mode == forDraft {
-		if _, ok := memoCandidate.Get(c.store, key); ok {
-			mode = forOne // better than a draft
-		} else {
-			key = cache.HashOf("draft", key)
-		}
-	}
 	k, err := recall(ctx, c.store, &c.flights, memoCandidate, key, func(k keptCandidate) bool {
 		return c.store.HasObject(k.Cubin)
-	}, func() (keptCandidate, error) { return c.make(ctx, s, r, mode) })
+	}, func() (keptCandidate, error) { return c.make(ctx, s, r) })
 	if err != nil {
 		return nil, err
 	}
@@ -239,7 +206,7 @@ func (c *Compiler) candidate(ctx context.Context, s *Source, r recipe.Recipe,
 		return nil, err
 	}
 	return &Candidate{Path: path, Entry: k.Entry, Build: k.Build, MaxThreads: k.MaxThreads,
-		Normals: k.Normals, Draft: k.Draft}, nil
+		Normals: k.Normals}, nil
 }
 
 // deeper says that a linked candidate takes local memory that nvcc's own program does not, with all
@@ -248,7 +215,7 @@ func (c *Compiler) deeper(ctx context.Context, s *Source, now cubin.Kernel) erro
 	if s.Link == nil || now.StackAll <= rewrite.StackLimit {
 		return nil
 	}
-	own, err := c.candidate(ctx, s, recipe.Recipe{}, forOne)
+	own, err := c.candidate(ctx, s, recipe.Recipe{})
 	if err != nil {
 		return fmt.Errorf("compile %s as nvcc does: %w", s.Kernel, err)
 	}
@@ -268,10 +235,9 @@ func (c *Compiler) deeper(ctx context.Context, s *Source, now cubin.Kernel) erro
 }
 
 // make makes a candidate.
-func (c *Compiler) make(ctx context.Context, s *Source, r recipe.Recipe,
-	mode purpose) (keptCandidate, error) {
+func (c *Compiler) make(ctx context.Context, s *Source, r recipe.Recipe) (keptCandidate, error) {
 	var none keptCandidate
-	ctx, b, done, err := c.workbench(ctx, c.Limit, mode)
+	ctx, b, done, err := c.workbench(ctx, c.Limit, forOne)
 	if err != nil {
 		return none, err
 	}
@@ -313,7 +279,6 @@ func (c *Compiler) make(ctx context.Context, s *Source, r recipe.Recipe,
 		}
 	}
 	kept := keptCandidate{Entry: entry, MaxThreads: 1024, Normals: out.normals,
-		Draft: out.draft,
 		Build: cache.Build{Registers: k.Registers, Stack: k.Stack, Shared: k.Shared,
 			Barriers: k.Barriers}}
 	if k.MaxThreads > 0 {

@@ -7,7 +7,7 @@
 //
 // Reading the source: workbench.go (a build with recipes), plan.go and second.go (what recipes come
 // to), variant.go (source variants), refused.go (which are not compiled), joint.go (several in one
-// run of cicc), draft.go (a search's, from a slice of the text), eager.go and shared.go (what second
+// run of cicc), eager.go and shared.go (what second
 // entries must not change), resident.go (launches whose blocks must all be resident), linked.go
 // (register caps with -rdc=true), code.go (a kernel's code, as lock files have it), controls.go;
 // compiler.go and link.go (candidates), once.go (what is made once), count.go (builds that count, or

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"gnvcc/driver/record"
+	"gnvcc/rewrite"
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/recipe"
 	"gnvcc/rewrite/source"
@@ -34,7 +35,7 @@ func (b *Workbench) together(ctx context.Context, t *record.Translation, module 
 	var wanted []request
 	var requests []source.Request
 	for _, name := range slices.Sorted(maps.Keys(recipes)) {
-		for _, v := range askedOf(name, recipes[name], b.mode == forPlainCopy) {
+		for _, v := range askedOf(name, recipes[name]) {
 			r, err := requestOf(t, module, v)
 			if err != nil || b.Normals[name][v.String()] == "" {
 				continue
@@ -47,7 +48,7 @@ func (b *Workbench) together(ctx context.Context, t *record.Translation, module 
 			}
 			wanted = append(wanted, r)
 			requests = append(requests, source.Request{Entry: v.entry, Terms: v.terms,
-				Options: source.Options{Signature: r.signature, Alone: v.alone, NeverHolds: v.never}})
+				Signature: r.signature})
 		}
 	}
 	if len(requests) < 2 {
@@ -69,13 +70,9 @@ func (b *Workbench) together(ctx context.Context, t *record.Translation, module 
 		}
 		for _, i := range j.Requests {
 			v, key := wanted[i].v, wanted[i].variantKey()
-			var m compiledVariant
-			if m.module, err = b.oneSet(unit, module, read, v); err == nil {
-				m.normal = normalOf(m.module, v.entry)
-			}
-			if err != nil || m.normal != b.Normals[v.entry][v.String()] {
-				b.Log.Debug().Str("kernel",
-					v.entry).Err(err).Msg("compiled alone: beside others its code is not what was measured")
+			m := compiledVariant{module: read, normal: normalOf(read, v.entry)}
+			if m.normal != b.Normals[v.entry][v.String()] {
+				b.Log.Debug().Str("kernel", v.entry).Msg("compiled alone: beside others its code is not what was measured")
 				continue
 			}
 			b.remember(string(memoVariant)+" "+key, m)
@@ -90,14 +87,14 @@ func (b *Workbench) together(ctx context.Context, t *record.Translation, module 
 // by (Evidence.Normals).
 func Asked(name string, r recipe.Recipe) []string {
 	var out []string
-	for _, v := range askedOf(name, r, false) {
+	for _, v := range askedOf(name, r) {
 		out = append(out, v.String())
 	}
 	return out
 }
 
-// askedOf are these variants; never: their guards never hold.
-func askedOf(name string, r recipe.Recipe, never bool) []variantOf {
+// askedOf are these variants.
+func askedOf(name string, r recipe.Recipe) []variantOf {
 	seconds, err := secondsOf(name, r)
 	if err != nil {
 		return nil
@@ -108,8 +105,8 @@ func askedOf(name string, r recipe.Recipe, never bool) []variantOf {
 			out = append(out, s.variant())
 		}
 	}
-	if terms := sourceTerms(r); len(seconds) == 0 && len(terms) > 0 {
-		out = append(out, variantOf{entry: name, terms: terms, never: never})
+	if terms := rewrite.At(r, rewrite.Source).Terms; len(seconds) == 0 && len(terms) > 0 {
+		out = append(out, variantOf{entry: name, terms: terms})
 	}
 	return out
 }

@@ -72,22 +72,22 @@ func TestJoint(t *testing.T) {
 			}{
 				{"one text", map[string]string{
 					"_Z5firstPfi": "unroll=8", "_Z6secondPfi": "maxnreg=40 unroll@norm.1=2",
-					"_Z5thirdPfi":       "guard{#1=7} unroll=2",
+					"_Z5thirdPfi":       "spec{#1=7} unroll=2",
 					"_Z6fourthIfEvPT_i": "spec{#1=64}", "_Z6fourthIdEvPT_i": "spec{#1=64}",
-					"_Z5fifthPfi": "guard{#1=64}"}, nil, 2, nil, 0},
+					"_Z5fifthPfi": "spec{#1=64}"}, nil, 2, nil, 0},
 				{"a factor for a loop that another kernel has as it is", map[string]string{
 					"_Z5firstPfi": "unroll=8", "_Z6secondPfi": "spec{#1=7}", "_Z5thirdPfi": "unroll=4"}, nil, 3,
 					nil, 0},
 				{"two sets of values for one body and for one template", map[string]string{
 					"_Z5firstPfi": "spec{#1=3} spec{#1=4}", "_Z6fourthIfEvPT_i": "spec{#1=64}",
-					"_Z6fourthIdEvPT_i": "spec{#1=65}", "_Z5fifthPfi": "guard{#1=64}"}, nil, 3, nil, 0},
+					"_Z6fourthIdEvPT_i": "spec{#1=65}", "_Z5fifthPfi": "spec{#1=64}"}, nil, 3, nil, 0},
 				{"relocatable code for two targets with lines", map[string]string{
-					"_Z5firstPfi": "unroll=8", "_Z6secondPfi": "unroll@norm.1=2", "_Z5fifthPfi": "guard{#1=64}"},
+					"_Z5firstPfi": "unroll=8", "_Z6secondPfi": "unroll@norm.1=2", "_Z5fifthPfi": "spec{#1=64}"},
 					nil, 4,
 					[]string{"-rdc=true", "-lineinfo", "-gencode", "arch=compute_80,code=sm_80", "-gencode",
 						"arch=compute_90,code=sm_90"}, 0},
 				{"other code beside others", map[string]string{"_Z5firstPfi": "unroll=8",
-					"_Z6secondPfi": "unroll@norm.1=2", "_Z5fifthPfi": "guard{#1=64}"},
+					"_Z6secondPfi": "unroll@norm.1=2", "_Z5fifthPfi": "spec{#1=64}"},
 					func(name string, d *cache.Decision) {
 						for text := range d.Evidence.Normals {
 							if name == "_Z5fifthPfi" {
@@ -96,7 +96,7 @@ func TestJoint(t *testing.T) {
 						}
 					}, 3, nil, 1},
 				{"decided by an earlier version", map[string]string{"_Z5firstPfi": "unroll=8",
-					"_Z6secondPfi": "unroll@norm.1=2", "_Z5fifthPfi": "guard{#1=64}"},
+					"_Z6secondPfi": "unroll@norm.1=2", "_Z5fifthPfi": "spec{#1=64}"},
 					func(name string, d *cache.Decision) { d.Evidence.Normals = nil }, 1, nil, 3},
 			} {
 				if version != "13.0" && c.name != "one text" {

@@ -24,8 +24,6 @@ func TestParsedOnce(t *testing.T) {
 		}{
 			{"_Z5fifthPfi", "maxnreg=40 ld=cs", []int64{1, 1}},
 			{"_Z5fifthPfi", "unroll=4", []int64{3, 3}},
-			// that its copies share arrays is an edit
-			{"_Z5fifthPfi", "guard{#1=64} maxnreg=48", []int64{3, 3}},
 			{"_Z5fifthPfi", "spec{#1=64} maxnreg=48", []int64{3, 3}},
 		} {
 			s, err := c.source(list[0], test.kernel)

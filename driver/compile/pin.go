@@ -18,10 +18,9 @@ import (
 // is thrown away; the decision that it gives is for the caller to keep. An error says why a build
 // would not take the recipe.
 //
-// It is a kernel's affair, and a file may have a hundred of them: cicc is given the kernel's slice
-// where that of the untouched text gives the kernel (draft.go), ptxas the kernel alone where what
-// it makes of that depends on nothing else. A build compiles the whole text, and takes nothing else
-// than what was found here.
+// It is a kernel's affair, and a file may have a hundred of them: ptxas is given the kernel alone
+// where what it makes of that depends on nothing else. A build compiles the whole text, and takes
+// nothing else than what was found here.
 func (c *Compiler) Rehearse(ctx context.Context, s *Source,
 	r recipe.Recipe) (cache.Decision, error) {
 	none := cache.Decision{}
@@ -69,7 +68,7 @@ func Assume(ctx context.Context, store *cache.Store, identity,
 		return d, fmt.Errorf("no build recorded a kernel %s", identity)
 	}
 	d.Kernel, d.Target = k.Name, k.Assembly.Target
-	if len(askedOf(k.Name, r, false)) == 0 {
+	if len(askedOf(k.Name, r)) == 0 {
 		return d, nil
 	}
 	scratch, err := scratch.New()
@@ -88,7 +87,7 @@ func Assume(ctx context.Context, store *cache.Store, identity,
 		}
 	}
 	d.Evidence.Normals = map[string]string{}
-	for _, v := range askedOf(k.Name, r, false) {
+	for _, v := range askedOf(k.Name, r) {
 		d.Evidence.Normals[v.String()] = c.normalOf(ctx, s, v)
 	}
 	return d, nil
@@ -106,7 +105,7 @@ func (c *Compiler) normalOf(ctx context.Context, s *Source, v variantOf) string 
 	if err != nil {
 		return none
 	}
-	m, err := b.compileVariant(ctx, r, false)
+	m, err := b.compileVariant(ctx, r)
 	if err != nil {
 		return none
 	}

@@ -23,7 +23,6 @@ import (
 type plan struct {
 	variants []merge.Variant
 	normals  map[string]string        // of the variants (normalOf), by their text
-	draft    bool                     // one of them is a draft
 	passes   map[string]recipe.Recipe // by entry of the merged module
 	options  rewrite.Options          // what passes have to know of second entries
 	seconds  []second
@@ -75,8 +74,8 @@ func (b *Workbench) plan(ctx context.Context, in input,
 // planKernel is for recipes that are for the kernel itself.
 func (b *Workbench) planKernel(ctx context.Context, in input, p *plan, name string,
 	r recipe.Recipe) error {
-	if terms := sourceTerms(r); len(terms) > 0 {
-		v := variantOf{entry: name, terms: terms, never: b.mode == forPlainCopy}
+	if terms := rewrite.At(r, rewrite.Source).Terms; len(terms) > 0 {
+		v := variantOf{entry: name, terms: terms}
 		m, err := b.variant(ctx, in.translation, in.module, v)
 		if err == nil {
 			err = b.asMeasured(v, m)
@@ -89,18 +88,6 @@ func (b *Workbench) planKernel(ctx context.Context, in input, p *plan, name stri
 	}
 	p.passes[name] = rewrite.At(r, rewrite.PTX)
 	return nil
-}
-
-// sourceTerms are a recipe's terms for the source stage, in that stage's words: there a guard is
-// the only form of spec.
-func sourceTerms(r recipe.Recipe) []recipe.Term {
-	terms := append([]recipe.Term(nil), rewrite.At(r, rewrite.Source).Terms...)
-	for i := range terms {
-		if terms[i].Lever == recipe.Inside {
-			terms[i].Lever = recipe.Second
-		}
-	}
-	return terms
 }
 
 // planSeconds is for recipes with second entries.
@@ -159,7 +146,7 @@ func (b *Workbench) planSeconds(ctx context.Context, in input, p *plan, seconds 
 		if err != nil {
 			return err
 		}
-		choice, err := s.choice(k, source.Options{Signature: source.Signature(f), Alone: true})
+		choice, err := s.choice(k, source.Signature(f))
 		if err != nil {
 			return err
 		}
@@ -187,7 +174,7 @@ func (b *Workbench) definition(t *record.Translation, kernel string) *source.Ker
 
 // took notes a variant.
 func (p *plan) took(v variantOf, m compiledVariant) {
-	p.normals[v.String()], p.draft = m.normal, p.draft || m.draft
+	p.normals[v.String()] = m.normal
 }
 
 // add puts a second entry into the plan.

@@ -40,7 +40,7 @@ func (v variantOf) fixed(unit *source.Unit, signature []string) (refuse.Fixed, e
 		if term.Lever != recipe.Second {
 			continue
 		}
-		c, err := k.Conditions(term, source.Options{Signature: signature, Alone: v.alone})
+		c, err := k.Conditions(term, signature)
 		if err != nil {
 			return fixed, err
 		}

@@ -105,7 +105,7 @@ func entryOf(kernel string, r recipe.Recipe) string {
 // plain tells whether the second entry is made of nvcc's own PTX: then neither cicc nor the source
 // is needed.
 func (s second) plain() bool {
-	return s.guard.HostOnly() && len(sourceTerms(s.rest)) == 0
+	return s.guard.HostOnly() && rewrite.At(s.rest, rewrite.Source).IsDefault()
 }
 
 // plainChoice is choice for such an entry.
@@ -120,12 +120,12 @@ func (s second) plainChoice() stub.Choice {
 
 // variant is what cicc has to compile for it.
 func (s second) variant() variantOf {
-	return variantOf{entry: s.kernel, terms: append(sourceTerms(s.rest), s.term), alone: true}
+	return variantOf{entry: s.kernel, terms: append(rewrite.At(s.rest, rewrite.Source).Terms, s.term)}
 }
 
 // choice says to the stub when the second entry is to be launched.
-func (s second) choice(k *source.Kernel, options source.Options) (stub.Choice, error) {
-	c, err := k.Conditions(s.term, options)
+func (s second) choice(k *source.Kernel, signature []string) (stub.Choice, error) {
+	c, err := k.Conditions(s.term, signature)
 	if err != nil {
 		return stub.Choice{}, err
 	}

@@ -136,8 +136,7 @@ type keptCode struct{ Cubin, Messages string }
 
 const memoCode cache.Memos[keptOf[keptCode]] = "code"
 
-// assemble runs ptxas on a text, with a job's options and some more. For the tuner it is kept: who
-// compiles as a build what was a draft has the text of the candidate.
+// assemble runs ptxas on a text, with a job's options and some more. For the tuner it is kept.
 func (b *Workbench) assemble(ctx context.Context, j *job.Job, text []byte,
 	more []string) (content []byte, messages string, err error) {
 	if !b.mode.oneKernel() {

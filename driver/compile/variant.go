@@ -23,24 +23,13 @@ import (
 // same options. Of the PTX that comes out only that kernel is used. A variant is kept by all that
 // it depends on, so that it is compiled once.
 
-// A variantOf asks for one: the kernel, what to do with it, and whether the copy is to stand alone.
+// A variantOf asks for one: the kernel, what to do with it in the source.
 type variantOf struct {
 	entry string
 	terms []recipe.Term
-	alone bool
-	never bool // the guards never hold: for measuring the plain copy
 }
 
-func (v variantOf) String() string {
-	text := recipe.Recipe{Terms: v.terms}.String()
-	if v.alone {
-		text += " alone"
-	}
-	if v.never {
-		text += " never"
-	}
-	return text
-}
+func (v variantOf) String() string { return recipe.Recipe{Terms: v.terms}.String() }
 
 // errNoSource says why a PTX can't have source variants.
 var errNoSource = errors.New(
@@ -50,7 +39,6 @@ var errNoSource = errors.New(
 type compiledVariant struct {
 	module *ptx.Module // for reading only
 	normal string
-	draft  bool // see draft.go
 }
 
 // A keptVariant is the memo of one: the object that holds its PTX.
@@ -58,7 +46,6 @@ type keptVariant struct{ PTX, Normal string }
 
 const (
 	memoVariant cache.Memos[keptOf[keptVariant]] = "variant"
-	memoDraft   cache.Memos[keptOf[keptVariant]] = "draft"
 )
 
 // A request is a variant to be made of a translation's text.
@@ -113,43 +100,22 @@ func normalOf(m *ptx.Module, entry string) string {
 	return h.String()[:32]
 }
 
-// variant gives the PTX of the translation with one kernel changed in the source: in a search a
-// draft of it, where there can be one.
+// variant gives the PTX of the translation with one kernel changed in the source, or why there is
+// none, as it was kept or by cicc.
 func (b *Workbench) variant(ctx context.Context, t *record.Translation, module *ptx.Module,
-	v variantOf) (compiledVariant, error) {
+	v variantOf) (m compiledVariant, err error) {
 	r, err := requestOf(t, module, v)
 	if err != nil {
-		return compiledVariant{}, err
+		return m, err
 	}
-	if _, known := memoVariant.Get(b.Store, r.variantKey()); !known && b.mode.drafts() {
-		m, err := b.made(ctx, r, true)
-		if err == nil || ctx.Err() != nil {
-			return m, err
-		}
-		b.Log.Debug().Err(err).Msg("a candidate is compiled from the whole text")
-	}
-	m, err := b.made(ctx, r, false)
-	if err == nil {
-		b.distrust(r, m)
-	}
-	return m, err
-}
-
-// made gives a variant, or why there is none, as it was kept or by cicc; sliced: a draft of it.
-func (b *Workbench) made(ctx context.Context, r request, sliced bool) (m compiledVariant,
-	err error) {
-	memo, key := memoVariant, r.variantKey()
-	if sliced {
-		memo = memoDraft
-	}
-	memory := string(memo) + " " + key
-	if m, ok := b.variants[memory]; ok { // several attempts at a build ask for it
+	key := r.variantKey()
+	if m, ok := b.variants[key]; ok { // several attempts at a build ask for it
 		return m, nil
 	}
-	kept, err := recall(ctx, b.Store, b.flights, memo, key, func(k keptVariant) bool {
+	kept, err := recall(ctx, b.Store, b.flights, memoVariant, key, func(k keptVariant) bool {
 		return b.Store.HasObject(k.PTX)
 	}, func() (k keptVariant, err error) {
-		if m, err = b.compileVariant(ctx, r, sliced); err != nil {
+		if m, err = b.compileVariant(ctx, r); err != nil {
 			return k, err
 		}
 		k.Normal = m.normal
@@ -168,8 +134,8 @@ func (b *Workbench) made(ctx context.Context, r request, sliced bool) (m compile
 			return m, fmt.Errorf("read the variant's PTX: %w", err)
 		}
 	}
-	m.normal, m.draft = kept.Normal, sliced
-	b.remember(memory, m)
+	m.normal = kept.Normal
+	b.remember(key, m)
 	return m, nil
 }
 
@@ -181,46 +147,28 @@ func (b *Workbench) remember(key string, m compiledVariant) {
 	b.variants[key] = m
 }
 
-// compileVariant makes a variant, from the whole text or from the kernel's slice of it.
-func (b *Workbench) compileVariant(ctx context.Context, r request,
-	sliced bool) (m compiledVariant, err error) {
-	if sliced {
-		if err := b.trusted(ctx, r); err != nil {
-			return m, err
-		}
-	}
+// compileVariant makes a variant.
+func (b *Workbench) compileVariant(ctx context.Context, r request) (m compiledVariant, err error) {
 	unit, err := b.unit(r.t.Input)
 	if err != nil {
 		return m, err
 	}
-	text, err := unit.Rewrite(r.v.entry, r.v.terms, source.Options{Signature: r.signature,
-		Alone: r.v.alone, NeverHolds: r.v.never})
+	text, err := unit.Rewrite(r.v.entry, r.v.terms, r.signature)
 	if err != nil {
 		return m, err
 	}
 	if err := r.v.refused(unit, r.module, r.signature); err != nil {
 		return m, err
 	}
-	read, err := b.ofText(ctx, r, text, sliced)
-	if err != nil {
-		return m, err
-	}
-	if m.module, err = b.oneSet(unit, r.module, read, r.v); err != nil {
+	if m.module, err = b.ofText(ctx, r, text); err != nil {
 		return m, err
 	}
 	m.normal = normalOf(m.module, r.v.entry)
 	return m, nil
 }
 
-// ofText is what cicc makes of a text, or of the kernel's slice of it.
-func (b *Workbench) ofText(ctx context.Context, r request, text []byte,
-	sliced bool) (*ptx.Module, error) {
-	if sliced {
-		var err error
-		if text, err = source.Slice(text, r.v.entry); err != nil {
-			return nil, err
-		}
-	}
+// ofText is what cicc makes of a text.
+func (b *Workbench) ofText(ctx context.Context, r request, text []byte) (*ptx.Module, error) {
 	content, err := b.cicc(ctx, r.t, r.call, text, r.v.entry)
 	if err != nil {
 		return nil, err
@@ -230,19 +178,6 @@ func (b *Workbench) ofText(ctx context.Context, r request, text []byte,
 		return nil, fmt.Errorf("read the variant's PTX: %w", err)
 	}
 	return m, nil
-}
-
-// oneSet makes the copies in a variant's PTX share their static shared arrays.
-func (b *Workbench) oneSet(unit *source.Unit, own, variant *ptx.Module,
-	v variantOf) (*ptx.Module, error) {
-	if v.alone {
-		return variant, nil // one copy
-	}
-	variant, err := unit.MergeShared(v.entry, v.terms, own, variant)
-	if err != nil {
-		return nil, fmt.Errorf("give the copies one set of shared arrays: %w", err)
-	}
-	return variant, nil
 }
 
 // cicc runs the translation's cicc on another text.

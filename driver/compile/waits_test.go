@@ -59,7 +59,6 @@ int main() { local<<<1, 1>>>(0, 0, 0); waits<<<1, 1>>>(0); }
 		{host, [][3]string{
 			{"first", "maxnreg=24 ld=cs st=cs", ""},
 			{"first", "unroll=2", ""},
-			{"first", "guard{#2=8}", ""},
 			{"first", second + "throttle=2", "griddepcontrol"},
 			{"early", "maxnreg=24", "before griddepcontrol.wait"},
 			{"prints", "maxnreg=40 ld=cs", ""},

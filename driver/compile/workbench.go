@@ -69,7 +69,6 @@ type Result struct {
 	messages string           // ptxas' own, about a file of ours
 	ptx      []byte           // what ptxas was given
 	normals  map[string]string
-	draft    bool
 }
 
 // Build makes the cubin of a job with the recipes of some of its kernels. std are the kernels of
@@ -221,7 +220,7 @@ func (b *Workbench) try(ctx context.Context, in input,
 		return nil, bad, err
 	}
 	out = &Result{Content: content, Choices: p.choices, messages: messages, ptx: text,
-		normals: p.normals, draft: p.draft}
+		normals: p.normals}
 	if b.mode.oneKernel() {
 		return out, nil, nil
 	}
@@ -367,15 +366,10 @@ func RecipesText(recipes map[string]recipe.Recipe) string {
 type purpose uint8
 
 const (
-	forBuild     purpose = iota // the whole file; the zero value
-	forOne                      // a file with the one kernel that is asked for
-	forDraft                    // the same, of variants that may be drafts (draft.go)
-	forPlainCopy                // the same, with guards inside the kernel that never hold
-	forPin                      // in the file; kernels without a recipe need not be in it
+	forBuild purpose = iota // the whole file; the zero value
+	forOne                  // a file with the one kernel that is asked for
+	forPin                  // in the file; kernels without a recipe need not be in it
 )
 
 // oneKernel: a file with the one kernel, and what ptxas -v says of it.
 func (m purpose) oneKernel() bool { return m != forBuild && m != forPin }
-
-// drafts: source variants may be drafts.
-func (m purpose) drafts() bool { return m == forDraft || m == forPin }

@@ -82,7 +82,7 @@ func (s *stage) replaces(id string) bool {
 		return false
 	}
 	return slices.ContainsFunc(record.Writes(c), func(path string) bool {
-		content, err := readRegular(path, maxPTX)
+		content, err := cache.ReadRegular(path, maxPTX)
 		return err == nil && bytes.Contains(content, []byte(id))
 	})
 }

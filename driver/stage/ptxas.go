@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"slices"
@@ -42,9 +41,9 @@ func (s *stage) ptxas() error {
 	if err := readsBack(call.Output()); err != nil {
 		return err
 	}
-	text, err := readRegular(call.Input(), maxPTX)
-	if err != nil {
-		return err
+	text, err := cache.ReadRegular(call.Input(), maxPTX)
+	if err != nil { // ptxas has its own words for that, and a pipe can't be read twice
+		return fmt.Errorf("%w: %w", err, toolcmd.ErrAside)
 	}
 	j, err := job.Of(call, s.tool, text)
 	if err != nil {
@@ -138,26 +137,6 @@ func (s *stage) recipesOf(kernels []cache.Kernel) (recipes map[string]recipe.Rec
 		}
 	}
 	return recipes, refused, nil
-}
-
-// readRegular reads a regular file of at most limit bytes: what comes out of a pipe could not be
-// read twice.
-func readRegular(path string, limit int64) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", err, toolcmd.ErrAside) // ptxas has its own words for that
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	switch {
-	case err != nil:
-		return nil, err
-	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%s is not a regular file: %w", path, toolcmd.ErrAside)
-	case info.Size() > limit:
-		return nil, fmt.Errorf("%s has %d bytes: %w", path, info.Size(), toolcmd.ErrAside)
-	}
-	return io.ReadAll(f)
 }
 
 // runDefault runs ptxas as the user asked for, where it is not yet at work, and writes down what

@@ -42,6 +42,9 @@ var hostTable = sync.OnceValue(func() *table {
 		-ftree-vectorize -ftree-slp-vectorize -fomit-frame-pointer -fdata-sections
 		-ffunction-sections -fcommon -fsemantic-interposition -fconcepts
 		-fvisibility-inlines-hidden -fshort-enums -fms-extensions -fgnu-unique -finline-functions
+		-faligned-new -fasynchronous-unwind-tables -fcoroutines -fmath-errno -fmerge-all-constants
+		-fsingle-precision-constant -fsized-deallocation -fstrict-enums -fstrict-overflow
+		-ftree-loop-vectorize -funsafe-math-optimizations -funwind-tables -fdiagnostics-show-option
 		-ftrapv -fsanitize=address -fsanitize=undefined -fdiagnostics-color`)
 	return t
 })

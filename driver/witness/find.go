@@ -50,7 +50,7 @@ var systems = []string{"/proc", "/sys", "/dev", "/run"}
 
 // KindOf looks at how a file begins.
 func KindOf(path string) fatbin.Kind {
-	f, err := open(path)
+	f, _, err := cache.OpenRegular(path)
 	if err != nil {
 		return fatbin.None
 	}

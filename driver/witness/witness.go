@@ -6,10 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
-	"syscall"
 
 	"gnvcc/cache"
 	"gnvcc/driver/record"
@@ -73,25 +71,13 @@ func hides(r io.ReaderAt) bool {
 	})
 }
 
-// open opens a file to read: a pipe has nobody wait.
-func open(path string) (*os.File, error) {
-	return os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-}
-
 // Look gives the code in a file. An error says why the file, or its device code, can't be read.
 func Look(store *cache.Store, ix *record.Index, path string) ([]Code, error) {
-	f, err := open(path)
+	f, info, err := cache.OpenRegular(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is not a regular file", path)
-	}
 	all, n, err := read(store, ix, f, info.Size(), true)
 	switch {
 	case err != nil:

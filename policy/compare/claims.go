@@ -154,7 +154,7 @@ func (k *Kernel) asBuilt(ctx context.Context, store *cache.Store, c *tuner.Compi
 			if r.HasSecond() && !own.Kernel.Held(entry, l) {
 				continue
 			}
-			made, err := c.Compile(ctx, own.Kernel, entry, false)
+			made, err := c.Compile(ctx, own.Kernel, entry)
 			if err != nil {
 				t.Verdict = broken
 				t.Why = "the recipe can't be carried out: " + policy.FirstLine(err)

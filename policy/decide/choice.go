@@ -140,18 +140,14 @@ func (c *Config) excluded(k *policy.Kernel, g recipe.Guard) bool {
 }
 
 // expected is the ratio that can be claimed over all launches of a configuration: those whose
-// values varied are taken to run the plain copy.
+// values varied are taken to run the kernel itself.
 func (c *Config) expected(k *policy.Kernel, tr *policy.Trial) float64 {
 	ratio := tr.Confirmed.Careful()
 	if c.Launch == nil || c.Count == 0 || !k.Broken(tr.Recipe, c.Launch) {
 		return ratio
 	}
-	plain := 1.0
-	if tr.Plain != nil {
-		plain = tr.Plain.Careful()
-	}
 	held := float64(c.Count-min(c.Varied, c.Count)) / float64(c.Count)
-	return held*ratio + (1-held)*plain
+	return held*ratio + 1 - held
 }
 
 // weight is the time of all launches of a configuration with the default, ns: as the program took

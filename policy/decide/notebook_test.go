@@ -26,7 +26,7 @@ func FuzzNotebook(f *testing.F) {
 				t.Fatalf("%q", a.Text)
 			}
 			lever.Of(a.Recipe)
-			a.Recipe.HasCopy()
+			a.Recipe.HasSecond()
 			if i > 0 {
 				policy.Simpler(a.Recipe, n.Trials[i-1].Recipe)
 			}

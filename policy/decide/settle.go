@@ -17,7 +17,7 @@ import (
 // measured (in this run or, by the notebook, in those that the earlier decision rests on), that is
 // Better on one of them at least, Harmful (more than 1 % slower) on none, and refused on none. Of
 // these the one that saves most time. Where guards did not hold for some launches (their arguments
-// varied), those count with the plain copy's time.
+// varied), those count with the kernel's own time.
 
 // A Result is one kernel as a run left it.
 type Result struct {
@@ -99,7 +99,7 @@ func (k *Findings) unheld() string {
 		return ""
 	}
 	r, err := recipe.Parse(k.Past.Recipe)
-	if err != nil || !r.HasCopy() {
+	if err != nil || !r.HasSecond() {
 		return ""
 	}
 	seen := false

@@ -81,7 +81,7 @@ var _ = register(Lever{
 // coarsened is the recipe for one value, and nothing else.
 func coarsened(s *Situation, value string) recipe.Recipe {
 	host := append(ofKind(s.Values, policy.HostValue), gridFor(s, value)...)
-	return Join(spec(recipe.Second, host), Term("coarsen", value))
+	return Join(spec(host), Term("coarsen", value))
 }
 
 // coarseValues are those worth trying on the launch at hand, the most promising first.

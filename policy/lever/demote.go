@@ -85,7 +85,7 @@ func demoteBase(s *Situation) (base recipe.Recipe, threads int, ok bool) {
 		return base, 0, false
 	}
 	if host := ofKind(s.Values, policy.HostValue); s.Kernel.NoSecond == "" && len(host) > 0 {
-		return spec(recipe.Second, host), s.Shape.Threads(), true
+		return spec(host), s.Shape.Threads(), true
 	}
 	return base, 0, false
 }

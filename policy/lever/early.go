@@ -51,7 +51,7 @@ func manyTurns(s *Situation, turns string) recipe.Recipe {
 	r, host := Term("early", turns), ofKind(s.Values, policy.HostValue)
 	switch {
 	case len(host) > 0 && s.Kernel.NoSecond == "":
-		return Join(spec(recipe.Second, host), r)
+		return Join(spec(host), r)
 	case s.kept() == "" && s.Known:
 		return Join(Term("maxnreg", fmt.Sprint(min(255, s.Device.MostRegisters(s.Largest)))), r)
 	}

@@ -116,8 +116,7 @@ func TestIntegersAlone(t *testing.T) {
 		{"#0=0.5", "spec{}", false},
 	} {
 		var got []string
-		for _, r := range specs(&Situation{Kernel: &k, Values: valuesOf(t, policy.Scalar, c.values)},
-			recipe.Second) {
+		for _, r := range specs(&Situation{Kernel: &k, Values: valuesOf(t, policy.Scalar, c.values)}) {
 			got = append(got, r.String())
 		}
 		if slices.Contains(got, c.recipe) != c.want {
@@ -132,7 +131,7 @@ func TestAlignmentAlone(t *testing.T) {
 	var got []string
 	for _, r := range specs(&Situation{Kernel: &k, Values: slices.Concat(
 		valuesOf(t, policy.BlockDim, "blockDim.x=64"),
-		valuesOf(t, policy.Alignment, "align(#0)=16"))}, recipe.Second) {
+		valuesOf(t, policy.Alignment, "align(#0)=16"))}) {
 		got = append(got, r.String())
 	}
 	if !slices.Contains(got, "spec{align(#0)=16}") {
@@ -195,7 +194,7 @@ func TestWordsOfSites(t *testing.T) {
 // TestExactness: a copy for values is checked, and not for those alone who allow other results.
 func TestExactness(t *testing.T) {
 	for name, want := range map[string]rewrite.Exactness{recipe.Second: rewrite.Checked,
-		recipe.Inside: rewrite.Checked, "unroll": rewrite.Checked, "ld": rewrite.ByConstruction,
+		"unroll": rewrite.Checked, "ld": rewrite.ByConstruction,
 		"fastmath": rewrite.Approximate, "no such lever": rewrite.Approximate} {
 		if got := ExactnessOf(name); got != want {
 			t.Errorf("%s: %s, want %s", name, got, want)

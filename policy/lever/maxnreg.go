@@ -96,7 +96,7 @@ func (s *Situation) spilling(r recipe.Recipe, n int) recipe.Recipe {
 		k.NoSecond != "" || len(host) == 0 {
 		return r
 	}
-	return Join(spec(recipe.Second, host), r)
+	return Join(spec(host), r)
 }
 
 // highCaps returns caps too high for the largest block of the default, in a second entry for the
@@ -110,7 +110,7 @@ func highCaps(s *Situation) []recipe.Recipe {
 	if s.Region.Max <= limit {
 		return nil
 	}
-	r := spec(recipe.Second, ofKind(s.Values, policy.BlockDim))
+	r := spec(ofKind(s.Values, policy.BlockDim))
 	return append(caps(s, r, Region{Min: limit + 1, Max: s.Region.Max}), r)
 }
 

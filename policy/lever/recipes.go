@@ -94,8 +94,8 @@ func Needed(r recipe.Recipe, largest int) int {
 	return largest
 }
 
-func spec(lever string, values []policy.Value) recipe.Recipe {
-	return recipe.Recipe{}.With(policy.Guard(values).Term(lever))
+func spec(values []policy.Value) recipe.Recipe {
+	return recipe.Recipe{}.With(policy.Guard(values).Term())
 }
 
 // shapedBlock returns the threads of the largest block that a recipe's entries are launched with,
@@ -159,7 +159,7 @@ func joinSpecs(a, b recipe.Recipe) (recipe.Recipe, bool) {
 		g, err := t.Guard()
 		more, hostErr := host[len(host)-1].Guard()
 		if err == nil && hostErr == nil && !slices.ContainsFunc(g.Conditions, recipe.Condition.Host) {
-			t = g.And(more).Term(t.Lever)
+			t = g.And(more).Term()
 		}
 		out = out.With(t)
 	}

@@ -59,7 +59,7 @@ func shapeTerm(b [3]int) recipe.Recipe {
 
 // shaped is an entry of the kernel in other blocks.
 func (s *Situation) shaped(b [3]int) recipe.Recipe {
-	return Join(spec(recipe.Second, ofKind(s.Values, policy.HostValue)), shapeTerm(b))
+	return Join(spec(ofKind(s.Values, policy.HostValue)), shapeTerm(b))
 }
 
 const mostShapes = 24 // tried on one launch, those nearest in size first
@@ -202,7 +202,7 @@ func withoutBlock(r recipe.Recipe) (recipe.Recipe, bool) {
 		if len(left) == 0 || len(left) == len(g.Conditions) {
 			return r, false
 		}
-		out = out.With(recipe.Guard{Conditions: left, Own: g.Own}.Term(t.Lever))
+		out = out.With(recipe.Guard{Conditions: left, Own: g.Own}.Term())
 	}
 	return out, found
 }

@@ -9,10 +9,8 @@ import (
 	"gnvcc/rewrite/source"
 )
 
-// Specialisation: a copy of the kernel for the values that its launches have. There are two forms.
-// "spec" is a second entry, chosen in the host stub: the kernel itself stays nvcc's own and pays
-// nothing, and the copy has its own register count. "guard" has both copies in one kernel behind a
-// guard; it is for kernels that can't have a second entry, and its plain copy is measured too.
+// Specialisation: a second entry for the values that launches have, chosen in the host stub. The
+// kernel itself stays nvcc's own and pays nothing, and the copy has its own register count.
 //
 // Which values pay is not known beforehand, and fewer conditions are better, as they hold more
 // often. Tried: scalars with the block's size, integers alone of these, scalars, the block,
@@ -27,7 +25,7 @@ var _ = register(Lever{
 		if s.Kernel.NoSpec != "" || s.Kernel.NoSecond != "" {
 			return nil
 		}
-		return specs(s, recipe.Second)
+		return specs(s)
 	},
 	Why: func(s *Situation) string {
 		if s.Kernel.NoSpec != "" {
@@ -39,7 +37,7 @@ var _ = register(Lever{
 		if s.Kernel.NoSpec != "" || s.Kernel.NoSecond != "" {
 			return nil
 		}
-		return specsAround(s, best, recipe.Second)
+		return specsAround(s, best)
 	},
 	Words: copyWords,
 })
@@ -92,31 +90,21 @@ func conditions(k *policy.Kernel, g recipe.Guard) string {
 const fewScalars = 4 // as many are tried singly
 
 // specs returns the guards to try on the default code.
-func specs(s *Situation, lever string) []recipe.Recipe {
-	block, grid := read(s.Kernel, ofKind(s.Values, policy.BlockDim)),
-		read(s.Kernel, ofKind(s.Values, policy.GridDim))
+func specs(s *Situation) []recipe.Recipe {
+	// It is for one block size wherever that can matter: the condition costs nothing, and registers
+	// that the largest block could not have are allowed behind it.
+	block, grid := ofKind(s.Values, policy.BlockDim), read(s.Kernel, ofKind(s.Values, policy.GridDim))
 	scalars, aligned := ofKind(s.Values, policy.Scalar), ofKind(s.Values, policy.Alignment)
 	var out []recipe.Recipe
 	add := func(sets ...[]policy.Value) {
 		all := slices.Concat(sets...)
 		if len(all) > 0 {
-			out = append(out, spec(lever, all))
+			out = append(out, spec(all))
 		}
-	}
-	// A copy that the host chooses is for one block size wherever that can matter: the condition costs
-	// nothing, and registers that the largest block could not have are allowed behind it. A guard
-	// inside has as few conditions as possible.
-	always := []policy.Value(nil)
-	if lever != recipe.Inside {
-		always = ofKind(s.Values, policy.BlockDim)
-		block = always
 	}
 	add(scalars, block)
 	if whole := integers(s.Kernel, scalars); len(whole) > 0 && len(whole) < len(scalars) {
 		add(whole, block)
-	}
-	if lever == recipe.Inside {
-		add(scalars)
 	}
 	add(block)
 	add(scalars, block, grid)
@@ -127,7 +115,7 @@ func specs(s *Situation, lever string) []recipe.Recipe {
 	}
 	if len(scalars) > 1 && len(scalars) <= fewScalars {
 		for _, v := range scalars {
-			add([]policy.Value{v}, always)
+			add([]policy.Value{v}, block)
 		}
 	}
 	return out
@@ -157,12 +145,12 @@ func read(k *policy.Kernel, values []policy.Value) []policy.Value {
 }
 
 // specsAround joins the best guard with the best factor, and leaves conditions out.
-func specsAround(s *Situation, best policy.Trial, lever string) []recipe.Recipe {
+func specsAround(s *Situation, best policy.Trial) []recipe.Recipe {
 	var out []recipe.Recipe
 	if !slices.ContainsFunc(best.Recipe.Terms, func(t recipe.Term) bool {
-		return t.Lever == lever && !t.HostOnly()
+		return t.IsSecond() && !t.HostOnly()
 	}) {
-		for _, r := range specs(s, lever) {
+		for _, r := range specs(s) {
 			if tr := s.Trial(r.String()); tr != nil && tr.Usable() && tr.Ratio < Step {
 				out = append(out, Join(best.Recipe, r))
 			}
@@ -176,7 +164,7 @@ func specsAround(s *Situation, best policy.Trial, lever string) []recipe.Recipe 
 		}
 	}
 	for _, t := range best.Recipe.Terms {
-		if t.Lever != lever || t.HostOnly() {
+		if !t.IsSecond() || t.HostOnly() {
 			continue
 		}
 		g, err := t.Guard()
@@ -184,7 +172,7 @@ func specsAround(s *Situation, best policy.Trial, lever string) []recipe.Recipe 
 			continue
 		}
 		for _, less := range g.LeaveOut() {
-			out = append(out, best.Recipe.Without(lever).With(less.Term(lever)))
+			out = append(out, best.Recipe.Without(recipe.Second).With(less.Term()))
 		}
 	}
 	return out
@@ -199,35 +187,3 @@ func ofKind(values []policy.Value, kind policy.ValueKind) []policy.Value {
 	}
 	return out
 }
-
-// The form of specialisation with both copies in one kernel, for kernels that can't have
-// a second entry.
-
-var _ = register(Lever{
-	Name: recipe.Inside, Idea: "a copy for", Gain: 1.060,
-	Try: func(s *Situation) []recipe.Recipe {
-		if s.Kernel.NoSpec != "" || s.Kernel.NoSecond == "" {
-			return nil
-		}
-		return specs(s, recipe.Inside)
-	},
-	Around: func(s *Situation, best policy.Trial) []recipe.Recipe {
-		if s.Kernel.NoSpec != "" || s.Kernel.NoSecond == "" {
-			return nil
-		}
-		return specsAround(s, best, recipe.Inside)
-	},
-	Why: func(s *Situation) string {
-		if s.Kernel.NoSecond == "" {
-			return "a second entry (spec) takes its place"
-		}
-		return s.Kernel.NoSpec
-	},
-	Words: func(k *policy.Kernel, t recipe.Term) string {
-		g, err := t.Guard()
-		if err != nil {
-			return "a copy inside"
-		}
-		return "a copy inside for launches with " + conditions(k, g)
-	},
-})

@@ -33,7 +33,7 @@ var _ = register(Lever{
 		for _, n := range levelsFrom(s.Device.Occupancy(k.Default.Registers,
 			s.Shape.Sim(k.Default)).Blocks) {
 			if _, ok := s.Device.Throttle(n, k.Default.Shared+s.Shape.Dynamic); ok {
-				out = append(out, Join(spec(recipe.Second, host), Term("throttle", fmt.Sprint(n))))
+				out = append(out, Join(spec(host), Term("throttle", fmt.Sprint(n))))
 			}
 		}
 		return out

@@ -82,15 +82,11 @@ var _ = register(Lever{
 		return out
 	},
 	Words: func(k *policy.Kernel, t recipe.Term) string {
-		turns, _, one := strings.Cut(t.Value, ":")
-		what := "what a block reads"
-		if one {
-			what = "one array that a block reads"
-		}
 		if t.Site == "" {
-			return fmt.Sprintf("%s in %s turns of its loops comes through shared memory", what, turns)
+			return fmt.Sprintf("what a block reads in %s turns of its loops comes through shared memory", t.Value)
 		}
-		return fmt.Sprintf("%s in %s turns of loop %s comes through shared memory", what, turns, t.Site)
+		return fmt.Sprintf("what a block reads in %s turns of loop %s comes through shared memory", t.Value,
+			t.Site)
 	},
 })
 
@@ -101,5 +97,5 @@ func tilings(s *Situation) (base recipe.Recipe, list []tile.Tiling) {
 	if k.Tilings == nil || k.NoSecond != "" || len(host) == 0 || k.Calls {
 		return base, nil
 	}
-	return spec(recipe.Second, host), k.Tilings(s.Shape.Block, s.Shape.Dynamic, tileTurns...)
+	return spec(host), k.Tilings(s.Shape.Block, s.Shape.Dynamic, tileTurns...)
 }

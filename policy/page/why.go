@@ -103,7 +103,7 @@ func residency(d *cache.Decision) string {
 // copies tells of values that the compiler knows.
 func copies(e report.Entry) string {
 	r, err := recipe.Parse(e.Recipe)
-	if err != nil || !r.HasCopy() {
+	if err != nil || !r.HasSecond() {
 		return ""
 	}
 	guards, err := r.Guards()

@@ -26,8 +26,7 @@ type files struct {
 
 func (f files) Kernel(module, kernel string) (*policy.Kernel, error) { return nil, nil }
 
-func (f files) Compile(ctx context.Context, k *policy.Kernel, r recipe.Recipe,
-	plain bool) (*policy.Candidate, error) {
+func (f files) Compile(ctx context.Context, k *policy.Kernel, r recipe.Recipe) (*policy.Candidate, error) {
 	content := f.caps
 	if r.IsDefault() {
 		content = f.own

@@ -26,7 +26,7 @@ type liner interface {
 }
 
 // recorded puts a launch's counts to a candidate.
-func recorded(ctx context.Context, c policy.Compiler, k *policy.Kernel, r recipe.Recipe,
+func recorded(ctx context.Context, c compiler, k *policy.Kernel, r recipe.Recipe,
 	counts *cache.Counts, shape sim.Shape) (*predict.Recorded, error) {
 	liner, ok := c.(liner)
 	if !ok {

@@ -53,10 +53,15 @@ func (k *Kernel) Best() (r predict.Ranked, ok bool) {
 	return predict.Ranked{}, false
 }
 
+// A compiler makes candidates, as policy.Compiler does.
+type compiler interface {
+	Compile(ctx context.Context, k *policy.Kernel, r recipe.Recipe) (*policy.Candidate, error)
+}
+
 // Look predicts one kernel. decided is an earlier decision about it, from which launch shapes and
 // measured times are taken; nil: a shape is assumed, and Picture.Assumed says so. machine is what
 // was measured of a GPU of the kernel's architecture; nil, or one of another architecture: tables.
-func Look(ctx context.Context, c policy.Compiler, k *policy.Kernel, decided *cache.Decision,
+func Look(ctx context.Context, c compiler, k *policy.Kernel, decided *cache.Decision,
 	machine *units.Machine) (*Kernel, error) {
 	device, ok := sim.Lookup(k.CC)
 	if !ok {
@@ -99,7 +104,7 @@ func Look(ctx context.Context, c policy.Compiler, k *policy.Kernel, decided *cac
 // A look is one kernel that is looked at.
 type look struct {
 	ctx        context.Context
-	c          policy.Compiler
+	c          compiler
 	shape      policy.Shape
 	counts     *cache.Counts
 	device     sim.Device
@@ -113,7 +118,7 @@ type look struct {
 // made builds one candidate.
 func (l *look) made(r recipe.Recipe) (run predict.Run, code []byte, err error) {
 	k := l.out.Kernel
-	cand, err := l.c.Compile(l.ctx, k, r, false)
+	cand, err := l.c.Compile(l.ctx, k, r)
 	if err != nil {
 		return run, nil, err
 	}

@@ -77,7 +77,7 @@ func someDecisions() []cache.Decision {
 					Refused: "other bits: 3 words differ, first in allocation 1 at byte 128 of 4096 (word 32): 0x2 instead of 0x1", Because: cache.OtherBits},
 			},
 			Untried: map[string]string{"st": "no plain store to global memory",
-				"guard": "a second entry (spec) takes its place", "smemspill": "nothing is spilled"}}}
+				"smemspill": "nothing is spilled"}}}
 	same := cache.Decision{Identity: "2", Kernel: "plain", Target: "sm_90", Exactness: "construction",
 		Time: at,
 		Evidence: cache.Evidence{Device: "NVIDIA H200", Default: cache.Build{Registers: 32},
@@ -113,7 +113,7 @@ func TestReport(t *testing.T) {
 	}
 	var back []Entry
 	if err := json.Unmarshal(b.Bytes(), &back); err != nil || len(back) != 3 ||
-		len(back[0].Levers) != 8 || back[0].Levers[0].Best != "unroll=8" ||
+		len(back[0].Levers) != 7 || back[0].Levers[0].Best != "unroll=8" ||
 		back[0].Levers[0].SpeedUp != 1.25 ||
 		back[0].Decision.Evidence.Launches[0].Values["n"] != "1024" || back[0].SpeedUp < 1.39 {
 		t.Errorf("JSON: %v\n%s", err, b.Bytes())

@@ -70,7 +70,6 @@ func (s *search) try(doing string, recipes []recipe.Recipe) error {
 	}
 	s.drop()
 	s.save()
-	s.ahead()
 	return err
 }
 
@@ -140,7 +139,6 @@ func (s *search) admit(tr *policy.Trial, c *policy.Candidate, err error) error {
 		return nil
 	}
 	tr.Build, tr.Code, tr.Normals = c.Build, policy.CodeOf(c, s.k.Name), c.Normals
-	tr.Draft = c.Draft
 	if why := decide.Shrinks(&s.k.Kernel, tr.Recipe, c, s.largest, s.l); why != "" {
 		tr.Refused = why
 		return nil
@@ -209,7 +207,7 @@ func (s *search) arm(tr *policy.Trial) (c profile.Candidate, ok bool, err error)
 	if !s.launchable(tr.Recipe) {
 		return 0, false, nil
 	}
-	cand, err := s.again(tr)
+	cand, err := s.compile(tr.Recipe, 0)
 	if errors.Is(err, errBudget) || s.ctx.Err() != nil {
 		return 0, false, nil
 	}
@@ -219,15 +217,6 @@ func (s *search) arm(tr *policy.Trial) (c profile.Candidate, ok bool, err error)
 	}
 	c, ok = s.loaded[tr.Text]
 	return c, ok && tr.Refused == "" && tr.Same == "", nil
-}
-
-// again compiles a trial as it was compiled when it was raced, or for real since then.
-func (s *search) again(tr *policy.Trial) (*policy.Candidate, error) {
-	how := whole
-	if tr.Draft {
-		how = draft
-	}
-	return s.wait(s.t.pool.want(&s.k.Kernel, tr.Recipe, how, 0))
 }
 
 // drop unloads all but the best few candidates.
@@ -250,19 +239,5 @@ func (s *search) save() {
 	s.c.Notebook.Cost = s.cost()
 	if err := decide.Write(s.t.memory, s.c.key, s.c.Notebook); err != nil {
 		s.t.progress.Note("can't keep what was measured: " + policy.FirstLine(err))
-	}
-}
-
-// ahead asks for what it takes to adopt the best so far, of which a draft was raced: at the end of
-// the budget there is no time left for it.
-func (s *search) ahead() {
-	const best = 2
-	for i, tr := range policy.Rank(s.c.Notebook.Trials) {
-		if i == best || tr.Ratio > lever.Step {
-			return
-		}
-		if tr.Draft {
-			s.t.pool.want(&s.k.Kernel, tr.Recipe, whole, 1)
-		}
 	}
 }

@@ -16,7 +16,7 @@ import (
 func TestCompiledAhead(t *testing.T) {
 	for _, jobs := range []int{1, 4} {
 		g := newSim(t, &simKernel{Kernel: sources(policy.Kernel{Loads: 8, Banned: []string{"st"},
-			Stores: 3}), speed: func(recipe.Recipe, policy.Shape, bool) float64 { return 1 }})
+			Stores: 3}), speed: func(recipe.Recipe, policy.Shape) float64 { return 1 }})
 		o := simOptions()
 		o.Jobs = jobs
 		tuner := NewRun(context.Background(), o, g, g, g, nil)

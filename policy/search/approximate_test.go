@@ -28,7 +28,7 @@ func divisions() *simKernel {
 	}
 	return &simKernel{
 		Kernel: policy.Kernel{Loads: 4, Writes: "f32", SFU: map[string]int{"div": 3}},
-		speed:  func(r recipe.Recipe, s policy.Shape, plain bool) float64 { return 1 - share(r)/2 },
+		speed:  func(r recipe.Recipe, s policy.Shape) float64 { return 1 - share(r)/2 },
 		off:    func(r recipe.Recipe) float64 { return 1e-4 * share(r) },
 	}
 }
@@ -145,7 +145,7 @@ func reasons(tried []cache.Trial) string {
 func TestFastMathLever(t *testing.T) {
 	k := divisions()
 	k.Math = map[string]int{"sin": 1, "exp": 2}
-	k.speed = func(r recipe.Recipe, s policy.Shape, plain bool) float64 {
+	k.speed = func(r recipe.Recipe, s policy.Shape) float64 {
 		f := 1.0
 		if strings.HasPrefix(get(r, "approx"), "all.ftz") {
 			f -= 0.1
@@ -159,7 +159,7 @@ func TestFastMathLever(t *testing.T) {
 		return f
 	}
 	k.off = func(r recipe.Recipe) float64 {
-		e := 2 * (1 - k.speed(r, policy.Shape{}, false)) * 1e-4
+		e := 2 * (1 - k.speed(r, policy.Shape{})) * 1e-4
 		return e
 	}
 	for within, want := range map[string]string{"1e-3": "approx=all.ftz fastmath=all.ftz",

@@ -11,8 +11,8 @@ import (
 // TestAsked: a program that asks for a kernel's occupancy is told what it was told before; what
 // leaves the answer as it is, is adopted.
 func TestAsked(t *testing.T) {
-	faster := func(text string) func(recipe.Recipe, policy.Shape, bool) float64 {
-		return func(r recipe.Recipe, s policy.Shape, plain bool) float64 {
+	faster := func(text string) func(recipe.Recipe, policy.Shape) float64 {
+		return func(r recipe.Recipe, s policy.Shape) float64 {
 			if strings.Contains(r.String(), text) {
 				return 0.7
 			}

@@ -13,7 +13,7 @@ import (
 func TestAwaits(t *testing.T) {
 	for awaits, want := range map[string]string{"": "maxnreg=64", "ld.volatile.global.u32": "ld=cs"} {
 		k := &simKernel{Kernel: policy.Kernel{Loads: 4, Awaits: awaits},
-			speed: func(r recipe.Recipe, _ policy.Shape, _ bool) float64 {
+			speed: func(r recipe.Recipe, _ policy.Shape) float64 {
 				switch {
 				case get(r, "maxnreg") == "64" && get(r, "ld") == "":
 					return 0.5

@@ -94,11 +94,7 @@ func (s *search) heapless() error {
 	}
 	alone := "it may allocate memory on the device"
 	if s.k.heapless == nil {
-		maker, ok := s.t.compiler.(policy.Heapless)
-		if !ok {
-			return errStop{alone}
-		}
-		cand, err := maker.Heapless(s.ctx, &s.k.Kernel)
+		cand, err := s.t.compiler.Heapless(s.ctx, &s.k.Kernel)
 		if err != nil {
 			return errStop{alone + ": " + policy.FirstLine(err)}
 		}

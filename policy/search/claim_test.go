@@ -80,11 +80,11 @@ func TestAlong(t *testing.T) {
 func TestMissed(t *testing.T) {
 	k := streaming(0.7) // ld=cs
 	inner := k.speed
-	k.speed = func(r recipe.Recipe, s policy.Shape, plain bool) float64 {
+	k.speed = func(r recipe.Recipe, s policy.Shape) float64 {
 		if get(r, "ld") == "L1::evict_first" {
 			return 0.85
 		}
-		return inner(r, s, plain)
+		return inner(r, s)
 	}
 	k.later = func(r recipe.Recipe) float64 {
 		switch {
@@ -130,7 +130,7 @@ func TestMissed(t *testing.T) {
 func TestBound(t *testing.T) {
 	k := streaming(0)
 	calls := 0
-	k.speed = func(r recipe.Recipe, s policy.Shape, _ bool) float64 {
+	k.speed = func(r recipe.Recipe, s policy.Shape) float64 {
 		if get(r, "ld") != "cs" {
 			return 1
 		}
@@ -186,7 +186,7 @@ func TestSeen(t *testing.T) {
 // too; what lies beyond them stays as it is.
 func TestBetween(t *testing.T) {
 	k := streaming(0)
-	k.speed = func(r recipe.Recipe, s policy.Shape, _ bool) float64 {
+	k.speed = func(r recipe.Recipe, s policy.Shape) float64 {
 		if get(r, "ld") != "cs" {
 			return 1
 		}

@@ -12,7 +12,7 @@ import (
 // coarse is a kernel that is fastest where a block does the work of four neighbours in x.
 func coarse() *simKernel {
 	return &simKernel{Kernel: policy.Kernel{Loads: 3, Coarsenable: [3]bool{true, true, false}},
-		speed: func(r recipe.Recipe, s policy.Shape, plain bool) float64 {
+		speed: func(r recipe.Recipe, s policy.Shape) float64 {
 			switch value, _ := r.Get("coarsen", ""); value {
 			case "4x1x1":
 				return 0.7

@@ -12,8 +12,7 @@ import (
 // TestConfigurations: one recipe for all shapes: what is faster on one and slower on another is not
 // adopted.
 func TestConfigurations(t *testing.T) {
-	k := &simKernel{Kernel: policy.Kernel{Loads: 8}, speed: func(r recipe.Recipe, s policy.Shape,
-		plain bool) float64 {
+	k := &simKernel{Kernel: policy.Kernel{Loads: 8}, speed: func(r recipe.Recipe, s policy.Shape) float64 {
 		large := s.Grid[0] > 100
 		switch get(r, "ld") {
 		case "cs":
@@ -48,8 +47,7 @@ func TestConfigurations(t *testing.T) {
 
 // TestTwoShapes: two sets of values, each with its own second entry, in one recipe.
 func TestTwoShapes(t *testing.T) {
-	k := &simKernel{Kernel: sources(policy.Kernel{}), speed: func(r recipe.Recipe, s policy.Shape,
-		plain bool) float64 {
+	k := &simKernel{Kernel: sources(policy.Kernel{}), speed: func(r recipe.Recipe, s policy.Shape) float64 {
 		if strings.Contains(r.String(), "#1=") {
 			return 0.7
 		}
@@ -78,7 +76,7 @@ func TestTwoShapes(t *testing.T) {
 // that entry, so it needs no measuring there.
 func TestEntriesApart(t *testing.T) {
 	k := &simKernel{Kernel: sources(policy.Kernel{Loads: 4}), speed: func(r recipe.Recipe,
-		s policy.Shape, plain bool) float64 {
+		s policy.Shape) float64 {
 		f := 1.0
 		if strings.Contains(r.String(), "#1=") {
 			f = 0.8
@@ -139,8 +137,7 @@ func mustParse(t *testing.T, text string) recipe.Recipe {
 
 // TestOtherValues: a launch with other values never runs a second entry that was not made for it.
 func TestOtherValues(t *testing.T) {
-	k := &simKernel{Kernel: sources(policy.Kernel{}), speed: func(r recipe.Recipe, s policy.Shape,
-		plain bool) float64 {
+	k := &simKernel{Kernel: sources(policy.Kernel{}), speed: func(r recipe.Recipe, s policy.Shape) float64 {
 		if strings.Contains(r.String(), "#1=1000") {
 			return 0.7
 		}
@@ -171,44 +168,38 @@ func TestOtherValues(t *testing.T) {
 // TestStaleValues: a recipe whose values no launch has any more is said to be of no use in that
 // run.
 func TestStaleValues(t *testing.T) {
-	for _, second := range []bool{true, false} {
-		k := &simKernel{Kernel: sources(policy.Kernel{}), speed: func(r recipe.Recipe, s policy.Shape,
-			plain bool) float64 {
-			for _, term := range r.Terms {
-				if term.Brace && strings.Contains(term.Value, "#1=1024") && !plain {
-					return 0.6
-				}
+	k := &simKernel{Kernel: sources(policy.Kernel{}), speed: func(r recipe.Recipe, s policy.Shape) float64 {
+		for _, term := range r.Terms {
+			if term.Brace && strings.Contains(term.Value, "#1=1024") {
+				return 0.6
 			}
-			return 1
-		}}
-		if !second {
-			k.NoSecond = "it can't"
 		}
-		g := newSim(t, k)
-		launches := func(n int32) app {
-			a := one("_Z1aPfi", shape(1000, 256))
-			for i := range a.launches {
-				a.launches[i].n = n
-			}
-			return a
+		return 1
+	}}
+	g := newSim(t, k)
+	launches := func(n int32) app {
+		a := one("_Z1aPfi", shape(1000, 256))
+		for i := range a.launches {
+			a.launches[i].n = n
 		}
-		results, _ := g.run(simOptions(), launches(1024))
-		if d := results[0].Decision; !strings.Contains(d.Recipe, "#1=1024") ||
-			strings.Contains(d.Evidence.Note, "no launch") || results[0].Unheld != "" {
-			t.Fatalf("decided %q; %q %q", d.Recipe, d.Evidence.Note, results[0].Unheld)
-		}
-		results, _ = g.run(simOptions(), launches(77))
-		if !strings.Contains(results[0].Unheld, "no launch of this run had the values that ") {
-			t.Errorf("second entry %v: the run says %q", second, results[0].Unheld)
-		}
-		if d := results[0].Decision; d != nil && !strings.Contains(d.Evidence.Note,
-			"no launch of this run") {
-			t.Errorf("second entry %v: the report says %q", second, d.Evidence.Note)
-		}
-		results, _ = g.run(simOptions(), launches(1024))
-		if results[0].Unheld != "" {
-			t.Errorf("second entry %v: values that are there again: %q", second, results[0].Unheld)
-		}
+		return a
+	}
+	results, _ := g.run(simOptions(), launches(1024))
+	if d := results[0].Decision; !strings.Contains(d.Recipe, "#1=1024") ||
+		strings.Contains(d.Evidence.Note, "no launch") || results[0].Unheld != "" {
+		t.Fatalf("decided %q; %q %q", d.Recipe, d.Evidence.Note, results[0].Unheld)
+	}
+	results, _ = g.run(simOptions(), launches(77))
+	if !strings.Contains(results[0].Unheld, "no launch of this run had the values that ") {
+		t.Errorf("the run says %q", results[0].Unheld)
+	}
+	if d := results[0].Decision; d != nil && !strings.Contains(d.Evidence.Note,
+		"no launch of this run") {
+		t.Errorf("the report says %q", d.Evidence.Note)
+	}
+	results, _ = g.run(simOptions(), launches(1024))
+	if results[0].Unheld != "" {
+		t.Errorf("values that are there again: %q", results[0].Unheld)
 	}
 }
 
@@ -237,12 +228,8 @@ func TestManyConfigurations(t *testing.T) {
 
 // TestValuesVary: the scalar was the same at first, and then it was not.
 func TestValuesVary(t *testing.T) {
-	k := &simKernel{Kernel: sources(policy.Kernel{}), speed: func(r recipe.Recipe, s policy.Shape,
-		plain bool) float64 {
+	k := &simKernel{Kernel: sources(policy.Kernel{}), speed: func(r recipe.Recipe, s policy.Shape) float64 {
 		f := 1.0
-		if plain {
-			return f
-		}
 		for _, term := range r.Terms {
 			if term.Lever == "spec" && strings.Contains(term.Value, "#1=") {
 				f = 0.7
@@ -267,7 +254,7 @@ func TestValuesVary(t *testing.T) {
 // TestBudget: a search ends with its budget, and the next run goes on where it ended.
 func TestBudget(t *testing.T) {
 	k := &simKernel{Kernel: sources(policy.Kernel{Loads: 8}), compile: 80 * time.Millisecond,
-		speed: func(r recipe.Recipe, s policy.Shape, plain bool) float64 {
+		speed: func(r recipe.Recipe, s policy.Shape) float64 {
 			f := 1.0
 			if get(r, "unroll") == "8" {
 				f = 0.7
@@ -293,7 +280,7 @@ func TestBudget(t *testing.T) {
 	found := func() bool {
 		r, err := recipe.Parse(results[0].Decision.Recipe)
 		// factors for single loops change nothing here, and may stand beside it
-		return err == nil && k.speed(r, policy.Shape{}, false) < best*1.001
+		return err == nil && k.speed(r, policy.Shape{}) < best*1.001
 	}
 	for run := 0; run < 100 && !found(); run++ {
 		results, _ = g.run(o, app{launches: one("_Z1aPfi", shape(1000, 256)).launches[:1]})
@@ -313,7 +300,7 @@ func TestBudget(t *testing.T) {
 // seen, and joined.
 func TestSlowKernel(t *testing.T) {
 	k := &simKernel{Kernel: sources(policy.Kernel{Loads: 40, Stores: 8}), time: 300e6,
-		noise: 0.0005, speed: func(r recipe.Recipe, s policy.Shape, plain bool) float64 {
+		noise: 0.0005, speed: func(r recipe.Recipe, s policy.Shape) float64 {
 			f := 1.0
 			if get(r, "unroll") == "4" {
 				f = 0.8
@@ -369,7 +356,7 @@ func TestStraggler(t *testing.T) {
 		slow: func(r recipe.Recipe) bool {
 			return get(r, "unroll") == "8"
 		},
-		speed: func(r recipe.Recipe, s policy.Shape, plain bool) float64 {
+		speed: func(r recipe.Recipe, s policy.Shape) float64 {
 			f := 1.0
 			if get(r, "unroll") == "4" {
 				f = 0.7
@@ -417,8 +404,7 @@ func TestSecondRun(t *testing.T) {
 // TestEarlierConfigurations: a decision for one input is not overturned by a run with another on
 // which it was not measured.
 func TestEarlierConfigurations(t *testing.T) {
-	k := &simKernel{Kernel: policy.Kernel{Loads: 8}, speed: func(r recipe.Recipe, s policy.Shape,
-		plain bool) float64 {
+	k := &simKernel{Kernel: policy.Kernel{Loads: 8}, speed: func(r recipe.Recipe, s policy.Shape) float64 {
 		switch get(r, "ld") {
 		case "cs":
 			if s.Grid[0] == 1000 {
@@ -460,8 +446,7 @@ func TestApplied(t *testing.T) {
 // TestOneLoop: a factor for all loops is bad where one of them must be left to LLVM; the factor for
 // the other one alone is found, and found again at the next factor.
 func TestOneLoop(t *testing.T) {
-	k := &simKernel{Kernel: sources(policy.Kernel{}), speed: func(r recipe.Recipe, s policy.Shape,
-		plain bool) float64 {
+	k := &simKernel{Kernel: sources(policy.Kernel{}), speed: func(r recipe.Recipe, s policy.Shape) float64 {
 		inner, _ := r.Get("unroll", "2")
 		outer, _ := r.Get("unroll", "1")
 		all := get(r, "unroll")
@@ -483,7 +468,7 @@ func TestOneLoop(t *testing.T) {
 		t.Errorf("decided %q", d.Recipe)
 	}
 	// Where no loop gains, they are asked for once.
-	k.speed = func(r recipe.Recipe, s policy.Shape, plain bool) float64 { return 1 }
+	k.speed = func(r recipe.Recipe, s policy.Shape) float64 { return 1 }
 	g = newSim(t, k)
 	results, _ = g.run(simOptions(), one("_Z1aPfi", shape(1000, 256)))
 	single := 0
@@ -503,7 +488,7 @@ func TestNoise(t *testing.T) {
 	adopted := 0
 	for seed := int64(0); seed < 40; seed++ {
 		k := &simKernel{Kernel: sources(policy.Kernel{Loads: 8, Stores: 2}), noise: 0.15, time: 20e3,
-			speed: func(r recipe.Recipe, s policy.Shape, plain bool) float64 {
+			speed: func(r recipe.Recipe, s policy.Shape) float64 {
 				return 1
 			}}
 		g := newSim(t, k)

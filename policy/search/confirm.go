@@ -1,9 +1,7 @@
 package search
 
 import (
-	"errors"
 	"fmt"
-	"maps"
 	"slices"
 
 	"gnvcc/policy"
@@ -20,17 +18,12 @@ import (
 // Recipes that won on another configuration of the kernel are compared here too, fast or not: the
 // decision needs their figures everywhere.
 func (s *search) confirm() error {
-	// What is missing now (a plain copy, a candidate of an earlier run) is waited for as long
+	// What is missing now (a candidate of an earlier run) is waited for as long
 	// as it could still be compared, or another one in its place; and that takes a moment to begin.
 	s.grant()
 	s.compileBy = s.end.Add(-s.comparison()*9/8 - s.moment)
 	s.c.winner = nil
 	s.t.progress.Trying(&s.k.Kernel, s.c.Shape, "comparing the best again", 0)
-	for i, tr := range policy.Rank(s.c.Notebook.Trials) {
-		if i < 2 && tr.Draft && tr.Ratio <= lever.Step {
-			s.t.pool.want(&s.k.Kernel, tr.Recipe, whole, i) // compiles meanwhile
-		}
-	}
 	winner, err := s.pick(func(*policy.Trial) bool { return true })
 	if err != nil {
 		return err
@@ -52,17 +45,15 @@ func (s *search) confirm() error {
 }
 
 // pick returns the first of the ranked trials that is better on fresh samples, nil if there is
-// none. Three that prove no better end it (each is a ticket in a lottery); three whose plain copy
-// pays end it for specialised ones. One that is not compiled in time is passed
+// none. Three that prove no better end it (each is a ticket in a lottery). One that is not compiled in time is passed
 // over: another may be ready. Where its gain is smaller in another state of the L2 cache, the best
 // without its hints are compared, too. A simpler trial that the race saw within 3 % is compared too
 // and taken if it loses less than 1 %: few samples don't tell more. (Not of a slow kernel, once the
 // budget is used up.)
 func (s *search) pick(of func(*policy.Trial) bool) (*policy.Trial, error) {
 	var winner *policy.Trial
-	lost, plain := 0, 0
+	lost := 0
 	for _, tr := range policy.Rank(s.c.Notebook.Trials) {
-		guarded := lever.Has(tr.Recipe, recipe.Inside)
 		if tr.Ratio > lever.Step {
 			break
 		}
@@ -70,7 +61,7 @@ func (s *search) pick(of func(*policy.Trial) bool) (*policy.Trial, error) {
 			tr.Open = fmt.Sprintf("%d that had looked better proved no better on fresh samples", lost)
 			break
 		}
-		if !of(tr) || guarded && plain == finalists {
+		if !of(tr) {
 			continue
 		}
 		found, err := s.compare(tr)
@@ -83,8 +74,6 @@ func (s *search) pick(of func(*policy.Trial) bool) (*policy.Trial, error) {
 		}
 		if found == worse && tr.Refused == "" {
 			lost++
-		} else if tr.Refused != "" && guarded {
-			plain++
 		}
 	}
 	if winner == nil {
@@ -143,8 +132,7 @@ func (s *search) verify(r recipe.Recipe) error {
 			if err := s.verify(other.Recipe); err != nil {
 				return err
 			}
-			tr.Confirmed, tr.Plain, tr.Checked, tr.Varied = other.Confirmed, other.Plain, other.Checked,
-				other.Varied
+			tr.Confirmed, tr.Checked, tr.Varied = other.Confirmed, other.Checked, other.Varied
 			tr.Refused, tr.Because = other.Refused, other.Because
 		} else if tr.Same == "-" {
 			tr.Confirmed = s.even()
@@ -166,7 +154,6 @@ type finding uint8
 
 const (
 	worse finding = iota // no better, or refused
-	// its plain copy too is no worse than is tolerated, and nothing else speaks against it
 	better
 	later // there was no time to compile or compare it
 )
@@ -178,17 +165,7 @@ func (s *search) compare(tr *policy.Trial) (finding, error) {
 	if !s.affords() {
 		return s.leave(tr, "no time was left to compare it on fresh samples"), nil
 	}
-	guarded := lever.Has(tr.Recipe, recipe.Inside)
-	if guarded {
-		s.t.pool.want(&s.k.Kernel, tr.Recipe, plain, 0) // compiles meanwhile
-	}
-	if tr.Draft {
-		s.t.pool.want(&s.k.Kernel, tr.Recipe, whole, 0)
-	}
 	arm, ok, err := s.arm(tr)
-	if err == nil && ok && tr.Draft {
-		arm, ok, err = s.real(tr, arm)
-	}
 	if err != nil {
 		return worse, err
 	}
@@ -236,10 +213,7 @@ func (s *search) compare(tr *policy.Trial) (finding, error) {
 	if ok, err := s.careful(tr, arm); !ok || err != nil {
 		return worse, err
 	}
-	if !guarded {
-		return better, nil
-	}
-	return s.plainPays(tr)
+	return better, nil
 }
 
 // careful compares in the other state of the L2 cache as well, where the program's is not known:
@@ -264,33 +238,6 @@ func (s *search) careful(tr *policy.Trial, arm profile.Candidate) (bool, error) 
 	return true, nil
 }
 
-// real gives the arm of a trial that was raced as a draft: the draft itself where a build gives
-// that code, else what a build gives, loaded and checked in its place.
-func (s *search) real(tr *policy.Trial, arm profile.Candidate) (profile.Candidate, bool, error) {
-	back := s.meter.in(building)
-	cand, err := s.wait(s.t.pool.want(&s.k.Kernel, tr.Recipe, whole, 0))
-	back()
-	if errors.Is(err, errBudget) || s.ctx.Err() != nil {
-		s.c.Notebook.Done = false
-		return 0, false, nil // not now
-	}
-	tr.Draft = false
-	if err == nil && maps.Equal(cand.Normals, tr.Normals) &&
-		policy.CodeOf(cand, s.k.Name) == tr.Code {
-		return arm, true, nil
-	}
-	_ = s.s.Unload(arm)
-	delete(s.loaded, tr.Text)
-	if s.byCode[tr.Code] == tr {
-		delete(s.byCode, tr.Code)
-	}
-	if err := s.admit(tr, cand, err); err != nil {
-		return 0, false, err
-	}
-	arm, ok := s.loaded[tr.Text]
-	return arm, ok && tr.Refused == "" && tr.Same == "", nil
-}
-
 // sampler makes an arm 0 of a loaded candidate.
 func (s *search) sampler(arm profile.Candidate, how profile.Measurement) stats.Sampler {
 	return func(a, n int) ([]float64, error) {
@@ -299,50 +246,6 @@ func (s *search) sampler(arm profile.Candidate, how profile.Measurement) stats.S
 		}
 		return s.s.Measure(arm, n, how)
 	}
-}
-
-// plainPays measures the plain copy of a specialised kernel, in the same kernel under guards that
-// never hold: launches with other values would run it. Better: it is no more than 2 % slower than
-// the default.
-func (s *search) plainPays(tr *policy.Trial) (finding, error) {
-	cand, err := s.wait(s.t.pool.want(&s.k.Kernel, tr.Recipe, plain, 0))
-	switch {
-	case errors.Is(err, errBudget) || s.ctx.Err() != nil:
-		return s.leave(tr, "its plain copy was not compiled in time"), nil
-	case err != nil:
-		tr.Refused = "its plain copy can't be measured: " + policy.FirstLine(err)
-		return worse, nil
-	}
-	if !s.affords() {
-		return s.leave(tr, "no time was left to measure its plain copy"), nil
-	}
-	arm, _, err := s.s.LoadAs(cand.Path, cand.Entry, cand.Manner)
-	if err != nil {
-		return worse, s.failed(tr, err)
-	}
-	defer func() { _ = s.s.Unload(arm) }()
-	d, err := s.s.Check(arm)
-	if err != nil {
-		return worse, s.failed(tr, err)
-	}
-	if !decide.Within(&s.t.o, &s.k.Kernel, d) {
-		why, kind := s.k.Exceeds(s.t.o.Within, d)
-		tr.Refused, tr.Because = "its plain copy: "+why, kind
-		return worse, nil
-	}
-	rule := s.rule
-	rule.Harm = plainHarm
-	c, err := rule.CompareHarm(s.sampler(arm, profile.Measurement{}), 0, s.plan)
-	if err != nil {
-		return worse, s.failed(tr, err)
-	}
-	tr.Plain = policy.Compare(c, rule.Confidence, s.t.now())
-	if rule.Harmful(c.Ratio) {
-		tr.Refused = fmt.Sprintf(
-			"launches with other values would take %.3f times as long as with nvcc's own code", c.Ratio.Estimate)
-		return worse, nil
-	}
-	return better, nil
 }
 
 // anew compares what won on another captured launch of its configuration: its data, and so what is

@@ -1,34 +1,20 @@
 package search
 
-import (
-	"time"
-
-	"gnvcc/cache"
-)
+import "gnvcc/cache"
 
 // What a search costs: the time that the program stood still for it, the candidates, and the tools'
 // runs. It is kept beside what the search found (the notebook, then the decision), and adds up over
 // the runs that went on with it.
 
-// A spender is a Compiler that counts its tools' runs. Runs that another kernel's candidates cause
-// meanwhile are few: kernels are searched one after the other, and what was not compiled in time
-// goes on beside the next one.
-type spender interface {
-	Spent(tool string) (runs int, took time.Duration)
-}
-
-// spent sums the tools up.
+// spent sums the tools up. Runs that another kernel's candidates cause meanwhile are few: kernels are
+// searched one after the other, and what was not compiled in time goes on beside the next one.
 func (t *Run) spent() cache.Cost {
 	var c cache.Cost
-	s, ok := t.compiler.(spender)
-	if !ok {
-		return c
-	}
 	for _, tool := range []struct {
 		name string
 		runs *int
 	}{{"cicc", &c.Cicc}, {"ptxas", &c.Ptxas}} {
-		runs, took := s.Spent(tool.name)
+		runs, took := t.compiler.Spent(tool.name)
 		*tool.runs = runs
 		c.Compiling += took.Seconds()
 	}

@@ -27,8 +27,7 @@ const (
 
 // counting begins to compile the counting build; what it returns runs that.
 func (s *search) counting() (count func()) {
-	counter, ok := s.t.compiler.(policy.Counter)
-	if !ok || s.c.Notebook.Counts != nil ||
+	if s.c.Notebook.Counts != nil ||
 		stats.Median(s.first) > float64(longestCounted) {
 		return func() {}
 	}
@@ -40,7 +39,7 @@ func (s *search) counting() (count func()) {
 	caches := s.caches()
 	ctx, cancel := context.WithCancel(s.ctx)
 	go func() {
-		cand, counted, err := counter.Counting(ctx, &s.k.Kernel, caches)
+		cand, counted, err := s.t.compiler.Counting(ctx, &s.k.Kernel, caches)
 		if err != nil {
 			cand = nil // a kernel that can't be counted is as good as others
 		}

@@ -31,7 +31,7 @@ func (g *countingSim) Counting(ctx context.Context, k *policy.Kernel,
 	if g.refuse {
 		return nil, counters.Counters{}, errors.New("it can't be counted")
 	}
-	return &policy.Candidate{Path: k.Name + "|false|" + countingPath + "=on"},
+	return &policy.Candidate{Path: k.Name + "|" + countingPath + "=on"},
 		counters.Counters{Blocks: 2, Accesses: make([]counters.Access, 1)}, nil
 }
 

@@ -23,7 +23,7 @@ func TestDemoteWinsOverSpilling(t *testing.T) {
 			}
 			return min(n, 78)
 		},
-		speed: func(r recipe.Recipe, s policy.Shape, plain bool) float64 {
+		speed: func(r recipe.Recipe, s policy.Shape) float64 {
 			switch demoted := get(r, "demote"); {
 			case demoted == "31:static":
 				return 0.7

@@ -49,7 +49,7 @@ func TestEither(t *testing.T) {
 func TestUnhinted(t *testing.T) {
 	k := streaming(0.7)
 	k.Stores = 2
-	k.speed = func(r recipe.Recipe, _ policy.Shape, _ bool) float64 {
+	k.speed = func(r recipe.Recipe, _ policy.Shape) float64 {
 		f := 1.0
 		if get(r, "ld") == "cs" {
 			f *= 0.85

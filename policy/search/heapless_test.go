@@ -22,7 +22,7 @@ func (g *heaplessSim) Heapless(_ context.Context, k *policy.Kernel) (*policy.Can
 	if g.made++; g.refuse {
 		return nil, errors.New("it isn't known")
 	}
-	return &policy.Candidate{Path: k.Name + "|false|heapless=on"}, nil
+	return &policy.Candidate{Path: k.Name + "|heapless=on"}, nil
 }
 
 // TestHeapless: a kernel that may allocate is tuned where no launch looked at does, and else left

@@ -22,14 +22,14 @@ func TestJudgedRun(t *testing.T) {
 		}
 		return off(r)
 	}
-	k.speed = func(r recipe.Recipe, s policy.Shape, plain bool) float64 {
+	k.speed = func(r recipe.Recipe, s policy.Shape) float64 {
 		if get(r, "approx") == "div.full" {
 			return 0.8
 		}
 		if get(r, "ld") == "cs" {
-			return 0.9 * speed(r, s, plain)
+			return 0.9 * speed(r, s)
 		}
-		return speed(r, s, plain)
+		return speed(r, s)
 	}
 	g := newSim(t, k)
 	o := simOptions()

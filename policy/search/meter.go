@@ -15,7 +15,6 @@ const (
 	compiling step = "compiling" // waiting for candidates
 	checking  step = "checking"  // loading candidates and comparing what they leave
 	racing    step = "racing"
-	building  step = "building"  // waiting for what a build gives of a draft
 	comparing step = "comparing" // on fresh samples
 	counting  step = "counting"  // waiting for, and running, what counts
 	varying   step = "varying"   // winners on varied data

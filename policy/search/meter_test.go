@@ -20,13 +20,13 @@ func meters(t *testing.T) {
 		defer m.in(comparing)()
 		nap(2)
 		func() {
-			defer m.in(building)()
+			defer m.in(racing)()
 			nap(6)
 		}()
 		nap(2)
 	}()
 	m.to(thinking)
-	for s, want := range map[step]time.Duration{thinking: 10, comparing: 40, building: 60} {
+	for s, want := range map[step]time.Duration{thinking: 10, comparing: 40, racing: 60} {
 		want *= time.Millisecond
 		if got := m.spent[s]; got != want {
 			t.Errorf("%q took %v, want %v", s, got, want)

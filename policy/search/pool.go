@@ -9,8 +9,6 @@ import (
 	"time"
 
 	"gnvcc/policy"
-	"gnvcc/policy/lever"
-	"gnvcc/rewrite"
 	"gnvcc/rewrite/recipe"
 )
 
@@ -38,22 +36,12 @@ type pool struct {
 type job struct {
 	kernel *policy.Kernel
 	recipe recipe.Recipe
-	kind   kind
 	rank   int // lower first
 	order  int
 	done   chan struct{}
 	cand   *policy.Candidate
 	err    error
 }
-
-// A kind is how a candidate is compiled.
-type kind string
-
-const (
-	draft kind = "draft" // as soon as can be, where the compiler can do that
-	whole kind = "whole" // as a build does
-	plain kind = "plain" // as a build does, and the guards never hold
-)
 
 // finished tells whether a compile is done.
 func (j *job) finished() bool {
@@ -73,7 +61,7 @@ func (j *job) result() (*policy.Candidate, error) {
 	return j.cand, j.err
 }
 
-func (j *job) key() string { return fmt.Sprintf("%s %s %s", j.kernel.Identity, j.kind, j.recipe) }
+func (j *job) key() string { return fmt.Sprintf("%s %s", j.kernel.Identity, j.recipe) }
 
 // newPool starts n workers; Close ends them.
 func newPool(ctx context.Context, c policy.Compiler, n int) *pool {
@@ -90,13 +78,8 @@ func newPool(ctx context.Context, c policy.Compiler, n int) *pool {
 
 // want asks for a candidate; rank 0 is most urgent. Asking again with a lower rank moves it
 // forward.
-func (p *pool) want(k *policy.Kernel, r recipe.Recipe, how kind, rank int) *job {
-	if _, ok := p.compiler.(policy.Drafter); !ok || !lever.HasStage(r, rewrite.Source) {
-		if how == draft { // it is what a build gives
-			how = whole
-		}
-	}
-	j := &job{kernel: k, recipe: r, kind: how, rank: rank, done: make(chan struct{})}
+func (p *pool) want(k *policy.Kernel, r recipe.Recipe, rank int) *job {
+	j := &job{kernel: k, recipe: r, rank: rank, done: make(chan struct{})}
 	key := j.key()
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -191,7 +174,7 @@ func (p *pool) work() {
 		}
 		p.mu.Unlock()
 		if j.err = p.ctx.Err(); j.err == nil {
-			j.cand, j.err = p.compile(j)
+			j.cand, j.err = p.compiler.Compile(p.ctx, j.kernel, j.recipe)
 		}
 		close(j.done)
 		if ahead {
@@ -201,11 +184,4 @@ func (p *pool) work() {
 			p.mu.Unlock()
 		}
 	}
-}
-
-func (p *pool) compile(j *job) (*policy.Candidate, error) {
-	if j.kind == draft {
-		return p.compiler.(policy.Drafter).Draft(p.ctx, j.kernel, j.recipe)
-	}
-	return p.compiler.Compile(p.ctx, j.kernel, j.recipe, j.kind == plain)
 }

@@ -12,14 +12,14 @@ import (
 
 // held is a compiler that does not look up until it is let go, except for one recipe.
 type held struct {
+	policy.Compiler
 	begun, free chan struct{}
 	quick       string
 }
 
 func (h held) Kernel(module, kernel string) (*policy.Kernel, error) { return nil, errBudget }
 
-func (h held) Compile(_ context.Context, _ *policy.Kernel, r recipe.Recipe,
-	_ bool) (*policy.Candidate, error) {
+func (h held) Compile(_ context.Context, _ *policy.Kernel, r recipe.Recipe) (*policy.Candidate, error) {
 	if r.String() != h.quick {
 		h.begun <- struct{}{}
 		<-h.free
@@ -34,14 +34,14 @@ func TestMovedForward(t *testing.T) {
 	defer p.Close()
 	defer close(h.free)
 	k := &policy.Kernel{}
-	p.want(k, lever.Term("maxnreg", "32"), whole, behind)
+	p.want(k, lever.Term("maxnreg", "32"), behind)
 	<-h.begun
-	j := p.want(k, lever.Term("maxnreg", "40"), whole, behind+1)
+	j := p.want(k, lever.Term("maxnreg", "40"), behind+1)
 	time.Sleep(20 * time.Millisecond) // the other worker looks, and stands back
 	if j.finished() {
 		t.Fatal("both workers compile ahead")
 	}
-	if p.want(k, lever.Term("maxnreg", "40"), whole, 0) != j {
+	if p.want(k, lever.Term("maxnreg", "40"), 0) != j {
 		t.Fatal("it is compiled twice")
 	}
 	select {
@@ -58,12 +58,12 @@ func TestIdleBesideAhead(t *testing.T) {
 	defer p.Close()
 	defer close(h.free)
 	k := &policy.Kernel{}
-	p.want(k, lever.Term("maxnreg", "32"), whole, behind)
-	<-p.want(k, lever.Term("maxnreg", "40"), whole, 0).done
+	p.want(k, lever.Term("maxnreg", "32"), behind)
+	<-p.want(k, lever.Term("maxnreg", "40"), 0).done
 	if !p.idle(k) {
 		t.Error("not idle")
 	}
-	p.want(k, lever.Term("maxnreg", "48"), whole, 0)
+	p.want(k, lever.Term("maxnreg", "48"), 0)
 	<-h.begun
 	if p.idle(k) {
 		t.Error("idle while it compiles")
@@ -77,7 +77,7 @@ func TestLeftBehind(t *testing.T) {
 	defer func() { patience = usual }()
 	h := held{begun: make(chan struct{}, 9), free: make(chan struct{})}
 	p := newPool(t.Context(), h, 2)
-	j := p.want(&policy.Kernel{}, lever.Term("maxnreg", "32"), whole, 0)
+	j := p.want(&policy.Kernel{}, lever.Term("maxnreg", "32"), 0)
 	<-h.begun
 	closed := make(chan struct{})
 	go func() {

@@ -22,13 +22,13 @@ import (
 // underCaps compiles one kernel under caps with the real ptxas; "maxnreg=33" is one that can't be
 // compiled.
 type underCaps struct {
+	policy.Compiler
 	ptxas, ptx, dir string
 }
 
 func (c underCaps) Kernel(module, kernel string) (*policy.Kernel, error) { return nil, nil }
 
-func (c underCaps) Compile(ctx context.Context, k *policy.Kernel, r recipe.Recipe,
-	plain bool) (*policy.Candidate, error) {
+func (c underCaps) Compile(ctx context.Context, k *policy.Kernel, r recipe.Recipe) (*policy.Candidate, error) {
 	n, capped := r.Get("maxnreg", "")
 	if !capped {
 		n = "64"
@@ -71,7 +71,7 @@ func TestPredicted(t *testing.T) {
 	if text, err := exec.Command(kit.Nvcc(), "-arch=compute_90", "-ptx", "-o", ptx, source).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
-	p := newPool(t.Context(), underCaps{kit.Ptxas(), ptx, dir}, 2)
+	p := newPool(t.Context(), underCaps{ptxas: kit.Ptxas(), ptx: ptx, dir: dir}, 2)
 	defer p.Close()
 	d, _ := sim.Lookup(90)
 	s := &search{t: &Run{pool: p, now: time.Now}, k: &kernel{}, ctx: t.Context(),

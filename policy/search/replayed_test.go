@@ -70,7 +70,7 @@ func captured() Captured {
 
 // A kernel that register caps make faster, 48 most; what is wrong with 48 is said by trouble.
 func capped(trouble func(r recipe.Recipe, launch int) string) *simKernel {
-	return &simKernel{trouble: trouble, speed: func(r recipe.Recipe, _ policy.Shape, _ bool) float64 {
+	return &simKernel{trouble: trouble, speed: func(r recipe.Recipe, _ policy.Shape) float64 {
 		switch v, _ := r.Get("maxnreg", ""); v {
 		case "48":
 			return 0.7
@@ -204,7 +204,7 @@ func TestFirst(t *testing.T) {
 		return out
 	}
 	for _, faster := range []bool{true, false} {
-		k := &simKernel{speed: func(r recipe.Recipe, _ policy.Shape, _ bool) float64 {
+		k := &simKernel{speed: func(r recipe.Recipe, _ policy.Shape) float64 {
 			if v, _ := r.Get("maxnreg", ""); v == "43" && faster {
 				return 0.7
 			}
@@ -289,7 +289,7 @@ func TestUnsearched(t *testing.T) {
 		{"it allocates", simKernel{Kernel: policy.Kernel{Alone: "it allocates"}}},
 		{"can't be reproduced", simKernel{trouble: refused}},
 	} {
-		c.k.speed = func(recipe.Recipe, policy.Shape, bool) float64 { return 0.5 }
+		c.k.speed = func(recipe.Recipe, policy.Shape) float64 { return 0.5 }
 		g := newSim(t, &c.k)
 		g.bubble(func(*testing.T) {
 			o := simOptions()

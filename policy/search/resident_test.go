@@ -27,7 +27,7 @@ func crowded(warps map[int]float64, blocks map[int]float64) *simKernel {
 	k.code = func(r recipe.Recipe) string {
 		return "code of " + r.Without("shape").Without("throttle").Without("spec").String()
 	}
-	k.speed = func(r recipe.Recipe, s policy.Shape, plain bool) float64 {
+	k.speed = func(r recipe.Recipe, s policy.Shape) float64 {
 		threads := s.Threads()
 		if b := rewrite.Shape(r); b != [3]int{} {
 			threads = b[0] * b[1] * b[2]
@@ -84,11 +84,11 @@ func TestResidentWarps(t *testing.T) {
 		if c.name == "shape and caps" { // 5 blocks of 256, 40 warps; one of 1024
 			c.k.Default.Registers = 48
 			even := c.k.speed
-			c.k.speed = func(r recipe.Recipe, s policy.Shape, plain bool) float64 {
+			c.k.speed = func(r recipe.Recipe, s policy.Shape) float64 {
 				if rewrite.Uses(r, "maxnreg") && c.k.registers(r) <= 32 {
-					return 1.1 * even(r, s, plain) // it spills
+					return 1.1 * even(r, s) // it spills
 				}
-				return even(r, s, plain)
+				return even(r, s)
 			}
 		}
 		g := newSim(t, c.k)
@@ -108,8 +108,8 @@ func TestResidentWarps(t *testing.T) {
 func TestThresholdFollowsWarps(t *testing.T) {
 	k := crowded(map[int]float64{48: 1, 24: 0.7}, map[int]float64{256: 1})
 	plain := k.speed
-	k.speed = func(r recipe.Recipe, s policy.Shape, copy bool) float64 {
-		f := plain(r, s, copy)
+	k.speed = func(r recipe.Recipe, s policy.Shape) float64 {
+		f := plain(r, s)
 		var n int
 		value, ok := r.Get("bypass", "")
 		if _, err := fmt.Sscan(value, &n); !ok || err != nil {

@@ -40,7 +40,7 @@ import (
 //     these becomes the next best recipe if it gains at least 1 %; at most three times.
 //  6. The best three (policy.Rank), one after the other, on fresh samples against the default: the
 //  first that is Better by
-//     the rule of policy/stats, and whose plain copy is no more than 2 % slower than the default,
+//     the rule of policy/stats,
 //     is the winner.
 //
 // A candidate is compiled, checked that it does not shrink the largest block, compared by code with
@@ -48,8 +48,7 @@ import (
 // goes into the notebook, so that a later run begins where this one's budget ended.
 
 const (
-	finalists = 3    // compared on fresh samples
-	plainHarm = 0.02 // slow-down of the plain copy that is tolerated
+	finalists = 3 // compared on fresh samples
 	// launches that a budget must have room for: a comparison on fresh samples takes 20, a search as
 	// many
 	longest = 40
@@ -282,7 +281,7 @@ func (s *search) elsewhere() []recipe.Recipe {
 		for i, t := range r.Terms {
 			if g, err := t.Guard(); err == nil {
 				other := recipe.Recipe{Terms: slices.Clone(r.Terms)}
-				other.Terms[i] = g.For(have).Term(t.Lever)
+				other.Terms[i] = g.For(have).Term()
 				out = append(out, other)
 			}
 		}

@@ -21,7 +21,7 @@ func of(s policy.Shape, n int32) policy.Shape {
 func TestSetsOfValues(t *testing.T) {
 	seconds := map[int32]float64{1: 0.01, 2: 1, 3: 8, 4: 9, 5: 7}
 	k := &simKernel{Kernel: sources(policy.Kernel{Loads: 4}), speed: func(r recipe.Recipe,
-		s policy.Shape, plain bool) float64 {
+		s policy.Shape) float64 {
 		f := 1.0
 		if strings.Contains(r.String(), "#1="+strings.TrimPrefix(s.Set, "n")) {
 			f = 0.5
@@ -70,8 +70,7 @@ func TestSetsOfValues(t *testing.T) {
 // not by how often it was launched.
 func TestSetsWeighPlain(t *testing.T) {
 	for _, light := range []bool{true, false} {
-		k := &simKernel{Kernel: policy.Kernel{Loads: 4}, speed: func(r recipe.Recipe, s policy.Shape,
-			plain bool) float64 {
+		k := &simKernel{Kernel: policy.Kernel{Loads: 4}, speed: func(r recipe.Recipe, s policy.Shape) float64 {
 			switch ld := get(r, "ld"); {
 			case ld == "cs" && s.Set == "n1":
 				return 0.8

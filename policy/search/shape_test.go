@@ -16,7 +16,7 @@ func uneven() *simKernel {
 	return &simKernel{Kernel: policy.Kernel{Loads: 3, Shapeable: true},
 		code: func(r recipe.Recipe) string {
 			return "code of " + r.Without("shape").Without("throttle").Without("spec").String()
-		}, speed: func(r recipe.Recipe, s policy.Shape, plain bool) float64 {
+		}, speed: func(r recipe.Recipe, s policy.Shape) float64 {
 			f := 1.0
 			switch rewrite.Shape(r)[0] {
 			case 0:

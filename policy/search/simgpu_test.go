@@ -20,6 +20,7 @@ import (
 	"gnvcc/policy/stats"
 	"gnvcc/profile"
 	"gnvcc/rewrite"
+	"gnvcc/rewrite/counters"
 	"gnvcc/rewrite/manner"
 	"gnvcc/rewrite/recipe"
 	"gnvcc/rewrite/source"
@@ -33,7 +34,7 @@ import (
 type simKernel struct {
 	policy.Kernel
 	// speed is time over the default's, for a recipe at a shape; plain is asked for the plain copy.
-	speed func(r recipe.Recipe, s policy.Shape, plain bool) float64
+	speed func(r recipe.Recipe, s policy.Shape) float64
 	other func(r recipe.Recipe) float64 // in the other state of the L2 cache; nil: as in this one
 	later func(r recipe.Recipe) float64 // at launches beyond the first; nil: as at that one
 	time  float64                       // of the default, ns
@@ -132,11 +133,10 @@ func (k *simKernel) registers(r recipe.Recipe) int {
 	return k.Default.Registers
 }
 
-func (g *simGPU) Compile(ctx context.Context, kk *policy.Kernel, r recipe.Recipe,
-	plain bool) (*policy.Candidate, error) {
+func (g *simGPU) Compile(ctx context.Context, kk *policy.Kernel, r recipe.Recipe) (*policy.Candidate, error) {
 	k := g.kernels[kk.Name]
 	g.mu.Lock()
-	g.compiled[k.Name+" "+r.String()+fmt.Sprint(plain)]++
+	g.compiled[k.Name+" "+r.String()]++
 	g.mu.Unlock()
 	if k.compile > 0 {
 		d := k.compile
@@ -155,7 +155,7 @@ func (g *simGPU) Compile(ctx context.Context, kk *policy.Kernel, r recipe.Recipe
 	if k.what(r, 0) == "compile" {
 		return nil, errors.New("ptxas fatal: simulated\nsecond line")
 	}
-	c := &policy.Candidate{Path: fmt.Sprintf("%s|%v|%s", k.Name, plain, r),
+	c := &policy.Candidate{Path: fmt.Sprintf("%s|%s", k.Name, r),
 		Build: cache.Build{Registers: k.registers(r)}, MaxThreads: k.MaxThreads}
 	c.Code = c.Path
 	if lever.Has(r, "spec") {
@@ -170,6 +170,17 @@ func (g *simGPU) Compile(ctx context.Context, kk *policy.Kernel, r recipe.Recipe
 	}
 	return c, nil
 }
+
+func (g *simGPU) Counting(context.Context, *policy.Kernel, counters.Caches) (*policy.Candidate,
+	counters.Counters, error) {
+	return nil, counters.Counters{}, errors.New("it can't be counted")
+}
+
+func (g *simGPU) Heapless(context.Context, *policy.Kernel) (*policy.Candidate, error) {
+	return nil, errors.New("it is not made")
+}
+
+func (g *simGPU) Spent(string) (int, time.Duration) { return 0, 0 }
 
 func (k *simKernel) what(r recipe.Recipe, launch int) string {
 	if k.trouble == nil {
@@ -204,7 +215,6 @@ type simSession struct {
 
 type simArm struct {
 	recipe recipe.Recipe
-	plain  bool
 }
 
 func (s *simSession) Golden() (profile.Written, error) {
@@ -218,16 +228,16 @@ func (s *simSession) Load(path, entry string) (profile.Candidate, profile.Attrib
 	if s.dead != nil {
 		return 0, profile.Attributes{}, s.dead
 	}
-	parts := strings.SplitN(path, "|", 3)
-	r, err := recipe.Parse(parts[2])
-	if err != nil || parts[0] != s.k.Name {
+	name, text, _ := strings.Cut(path, "|")
+	r, err := recipe.Parse(text)
+	if err != nil || name != s.k.Name {
 		s.g.t.Errorf("load %q for %s: %v", path, s.k.Name, err)
 	}
 	if s.k.what(r, s.launch) == "load" {
 		return 0, profile.Attributes{}, &profile.CandidateError{Doing: "load", Code: 218,
 			Text: "simulated"}
 	}
-	s.arms = append(s.arms, simArm{r, parts[1] == "true"})
+	s.arms = append(s.arms, simArm{r})
 	at := profile.Attributes{Registers: s.k.registers(r), MaxThreads: min(s.k.MaxThreads,
 		65536/((s.k.registers(r)+7)/8*8)/128*128)}
 	return profile.Candidate(len(s.arms)), at, nil
@@ -267,7 +277,7 @@ func (s *simSession) Measure(c profile.Candidate, n int, o profile.Measurement) 
 	a := s.arm(c)
 	f := 1.0
 	if !a.recipe.IsDefault() && s.k.speed != nil {
-		f = s.k.speed(a.recipe, s.shape, a.plain)
+		f = s.k.speed(a.recipe, s.shape)
 	}
 	if s.k.later != nil && s.launch > 1 {
 		f = s.k.later(a.recipe)
@@ -501,8 +511,7 @@ func simOptions() policy.Options {
 
 // streaming is a kernel that ld=cs brings to this part of its time, and nothing else changes.
 func streaming(part float64) *simKernel {
-	return &simKernel{Kernel: policy.Kernel{Loads: 8}, speed: func(r recipe.Recipe, s policy.Shape,
-		plain bool) float64 {
+	return &simKernel{Kernel: policy.Kernel{Loads: 8}, speed: func(r recipe.Recipe, s policy.Shape) float64 {
 		if get(r, "ld") == "cs" {
 			return part
 		}

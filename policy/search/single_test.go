@@ -36,8 +36,7 @@ func TestEveryLever(t *testing.T) {
 		},
 			map[string]string{"bypass": "not exact by construction"}},
 	} {
-		g := newSim(t, &simKernel{Kernel: c.kernel, speed: func(r recipe.Recipe, s policy.Shape,
-			plain bool) float64 {
+		g := newSim(t, &simKernel{Kernel: c.kernel, speed: func(r recipe.Recipe, s policy.Shape) float64 {
 			return 1
 		}})
 		o := simOptions()
@@ -65,7 +64,7 @@ func TestEveryLever(t *testing.T) {
 func TestForeign(t *testing.T) {
 	g := newSim(t, &simKernel{Kernel: policy.Kernel{Loads: 8, Stores: 2, External: "of another file",
 		Loops: []source.Loop{{Site: "1", Kind: "for"}}},
-		speed: func(r recipe.Recipe, s policy.Shape, plain bool) float64 {
+		speed: func(r recipe.Recipe, s policy.Shape) float64 {
 			switch {
 			case lever.Has(r, "unroll"):
 				return 0.3
@@ -89,7 +88,7 @@ func TestForeign(t *testing.T) {
 // TestBanned: a lever that the user banned is not tried, and the report says why.
 func TestBanned(t *testing.T) {
 	g := newSim(t, &simKernel{Kernel: policy.Kernel{Loads: 8, Banned: []string{"ld"}},
-		speed: func(r recipe.Recipe, s policy.Shape, plain bool) float64 {
+		speed: func(r recipe.Recipe, s policy.Shape) float64 {
 			if lever.Has(r, "ld") {
 				return 0.5
 			}

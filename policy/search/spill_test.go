@@ -12,9 +12,8 @@ import (
 // A compiler that knows of spills only when it compiles: what a build noted does not tell.
 type spilling struct{ *simGPU }
 
-func (s spilling) Compile(ctx context.Context, k *policy.Kernel, r recipe.Recipe,
-	plain bool) (*policy.Candidate, error) {
-	c, err := s.simGPU.Compile(ctx, k, r, plain)
+func (s spilling) Compile(ctx context.Context, k *policy.Kernel, r recipe.Recipe) (*policy.Candidate, error) {
+	c, err := s.simGPU.Compile(ctx, k, r)
 	if c != nil && !lever.Has(r, "smemspill") {
 		c.Build.Spill = 64
 	}
@@ -24,7 +23,7 @@ func (s spilling) Compile(ctx context.Context, k *policy.Kernel, r recipe.Recipe
 // TestSpillsKnown: that the default spills is known from its own compile, so that levers for spills
 // are tried.
 func TestSpillsKnown(t *testing.T) {
-	g := newSim(t, &simKernel{speed: func(r recipe.Recipe, s policy.Shape, plain bool) float64 {
+	g := newSim(t, &simKernel{speed: func(r recipe.Recipe, s policy.Shape) float64 {
 		if lever.Has(r, "smemspill") {
 			return 0.7
 		}

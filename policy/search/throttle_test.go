@@ -15,7 +15,7 @@ import (
 func thrashing() *simKernel {
 	return &simKernel{Kernel: policy.Kernel{Loads: 3}, code: func(r recipe.Recipe) string {
 		return "code of " + r.Without("throttle").Without("spec").String()
-	}, speed: func(r recipe.Recipe, s policy.Shape, plain bool) float64 {
+	}, speed: func(r recipe.Recipe, s policy.Shape) float64 {
 		if n := rewrite.Throttle(r); n > 0 {
 			return []float64{0, 1.5, 0.9, 0.7, 0.8, 0.9, 0.95, 1}[min(n, 7)]
 		}
@@ -79,7 +79,7 @@ func TestThrottleStaysAway(t *testing.T) {
 		}
 	}
 	k := thrashing()
-	k.speed = func(recipe.Recipe, policy.Shape, bool) float64 { return 1 }
+	k.speed = func(recipe.Recipe, policy.Shape) float64 { return 1 }
 	g := newSim(t, k)
 	results, _ := g.run(simOptions(), one("_Z1aPfi", shape(4000, 256)))
 	if d := results[0].Decision; d.Recipe != "" {

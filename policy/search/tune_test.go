@@ -23,8 +23,7 @@ func one(kernel string, s policy.Shape) app {
 
 func TestPicksTheWinner(t *testing.T) {
 	// 48 registers are 0.8, streaming loads 0.9, both together 0.72; everything else is slower.
-	k := &simKernel{Kernel: policy.Kernel{Loads: 12}, speed: func(r recipe.Recipe, s policy.Shape,
-		plain bool) float64 {
+	k := &simKernel{Kernel: policy.Kernel{Loads: 12}, speed: func(r recipe.Recipe, s policy.Shape) float64 {
 		f := 1.02
 		if get(r, "maxnreg") == "48" {
 			f *= 0.8
@@ -60,7 +59,7 @@ func TestPicksTheWinner(t *testing.T) {
 
 func TestNothingBetter(t *testing.T) {
 	k := &simKernel{Kernel: sources(policy.Kernel{Loads: 4, Stores: 2}), speed: func(r recipe.Recipe,
-		s policy.Shape, plain bool) float64 {
+		s policy.Shape) float64 {
 		return 1
 	}}
 	g := newSim(t, k)
@@ -85,13 +84,10 @@ func TestSource(t *testing.T) {
 		}
 		return n
 	}
-	k.speed = func(r recipe.Recipe, s policy.Shape, plain bool) float64 {
+	k.speed = func(r recipe.Recipe, s policy.Shape) float64 {
 		f := 1.0
 		if get(r, "unroll") == "2" {
 			f *= 0.9
-		}
-		if plain {
-			return f * 1.01
 		}
 		for _, term := range r.Terms {
 			if term.Lever == "spec" && strings.Contains(term.Value, "#1=1024") {
@@ -134,31 +130,8 @@ func TestSource(t *testing.T) {
 	}
 }
 
-func TestSlowPlainCopy(t *testing.T) {
-	speed := func(r recipe.Recipe, s policy.Shape, plain bool) float64 {
-		switch {
-		case plain:
-			return 1.05
-		case r.HasCopy():
-			return 0.6
-		case get(r, "ld") == "cs":
-			return 0.9
-		}
-		return 1
-	}
-	k := sources(policy.Kernel{Loads: 4})
-	k.NoSecond = "device code is linked"
-	g := newSim(t, &simKernel{Kernel: k, speed: speed})
-	results, _ := g.run(simOptions(), one("_Z1aPfi", shape(1000, 256)))
-	d := results[0].Decision
-	if r, _ := recipe.Parse(d.Recipe); r.HasCopy() || !lever.Has(r, "ld") {
-		t.Errorf("with the specialised ones refused, ld=cs is the best; decided %q", d.Recipe)
-	}
-}
-
 func TestOtherBits(t *testing.T) {
-	k := &simKernel{Kernel: sources(policy.Kernel{}), speed: func(r recipe.Recipe, s policy.Shape,
-		plain bool) float64 {
+	k := &simKernel{Kernel: sources(policy.Kernel{}), speed: func(r recipe.Recipe, s policy.Shape) float64 {
 		if get(r, "unroll") == "4" {
 			return 0.5
 		}
@@ -195,8 +168,7 @@ func TestOtherBits(t *testing.T) {
 
 // TestOtherBitsLater: bits that differ at a later launch only.
 func TestOtherBitsLater(t *testing.T) {
-	k := &simKernel{Kernel: sources(policy.Kernel{}), speed: func(r recipe.Recipe, s policy.Shape,
-		plain bool) float64 {
+	k := &simKernel{Kernel: sources(policy.Kernel{}), speed: func(r recipe.Recipe, s policy.Shape) float64 {
 		switch get(r, "unroll") {
 		case "4":
 			return 0.5
@@ -225,8 +197,7 @@ func TestOtherBitsLater(t *testing.T) {
 
 func TestFault(t *testing.T) {
 	for _, trouble := range []string{"fault", "hang"} {
-		bad := &simKernel{Kernel: policy.Kernel{Loads: 4}, speed: func(r recipe.Recipe, s policy.Shape,
-			plain bool) float64 {
+		bad := &simKernel{Kernel: policy.Kernel{Loads: 4}, speed: func(r recipe.Recipe, s policy.Shape) float64 {
 			if get(r, "ld") == "cs" {
 				return 0.8
 			}
@@ -253,7 +224,7 @@ func TestFault(t *testing.T) {
 }
 
 func TestLeftAlone(t *testing.T) {
-	usual := func(r recipe.Recipe, s policy.Shape, plain bool) float64 { return 0.5 }
+	usual := func(r recipe.Recipe, s policy.Shape) float64 { return 0.5 }
 	random := &simKernel{speed: usual, random: true}
 	short := &simKernel{speed: usual, time: 500}
 	other := &simKernel{speed: usual}
@@ -303,7 +274,7 @@ func TestLeftAlone(t *testing.T) {
 // launch.
 func TestCapturedLater(t *testing.T) {
 	g := newSim(t, &simKernel{Kernel: policy.Kernel{Loads: 4}, speed: func(r recipe.Recipe,
-		s policy.Shape, plain bool) float64 {
+		s policy.Shape) float64 {
 		return 0.8
 	}})
 	a := app{launches: append([]appLaunch{{kernel: "_Z1aPfi", shape: shape(100, 256),
@@ -329,7 +300,7 @@ func TestLargestBlock(t *testing.T) {
 				fmt.Sscan(v, &n)
 				return n
 			}
-		}, speed: func(r recipe.Recipe, s policy.Shape, plain bool) float64 {
+		}, speed: func(r recipe.Recipe, s policy.Shape) float64 {
 			var n int
 			fmt.Sscan(get(r, "maxnreg"), &n)
 			return 1 - float64(n)/400 // the more the better
@@ -374,12 +345,9 @@ func TestSameCode(t *testing.T) {
 		if v := get(r, "maxnreg"); v != "" {
 			return "capped"
 		}
-		if get(r, "ptxas") != "" {
-			return ""
-		}
 		return "default"
 	}, regs: func(r recipe.Recipe) int { return 40 },
-		speed: func(r recipe.Recipe, s policy.Shape, plain bool) float64 { return 0.9 }}
+		speed: func(r recipe.Recipe, s policy.Shape) float64 { return 0.9 }}
 	g := newSim(t, k)
 	o := simOptions()
 	o.Levers = []string{"maxnreg", "ld"}
@@ -413,7 +381,7 @@ func TestLoadsByArray(t *testing.T) {
 		return true
 	}
 	k := &simKernel{Kernel: policy.Kernel{Loads: 9, Streams: []int{0, 1, 0, 1, 2, 2, -1, 3, 3}},
-		speed: func(r recipe.Recipe, s policy.Shape, plain bool) float64 {
+		speed: func(r recipe.Recipe, s policy.Shape) float64 {
 			time := 1.0
 			if on(r, 1, 3) {
 				time *= 0.9

@@ -15,13 +15,13 @@ func TestUnmeasured(t *testing.T) {
 	launches := func(n int, s policy.Shape, alone string) []appLaunch {
 		return appLaunch{kernel: "_Z1aPfi", shape: s, n: 7, alone: alone}.times(n)
 	}
-	hint := func(r recipe.Recipe, s policy.Shape, plain bool) float64 {
+	hint := func(r recipe.Recipe, s policy.Shape) float64 {
 		if get(r, "ld") == "cs" {
 			return 0.7
 		}
 		return 1
 	}
-	values := func(r recipe.Recipe, s policy.Shape, plain bool) float64 {
+	values := func(r recipe.Recipe, s policy.Shape) float64 {
 		if strings.Contains(r.String(), "blockDim.x=256") {
 			return 0.7
 		}
@@ -53,7 +53,7 @@ func TestUnmeasured(t *testing.T) {
 		return out
 	}
 	for name, c := range map[string]struct {
-		speed func(r recipe.Recipe, s policy.Shape, plain bool) float64
+		speed func(r recipe.Recipe, s policy.Shape) float64
 		lever string
 		o     func(o *policy.Options)
 		more  []appLaunch
@@ -74,20 +74,20 @@ func TestUnmeasured(t *testing.T) {
 		"all are known":   {hint, "ld", nil, launches(20, other, ""), true, ""},
 		"between":         {hint, "ld", few, family(400, 200, 100), true, "measured on some sizes, and is used for 98 between"},
 		"between, of two": {hint, "ld", few, family(400, 200), false, "that were not measured"},
-		"between, but slower on one": {func(r recipe.Recipe, s policy.Shape, plain bool) float64 {
+		"between, but slower on one": {func(r recipe.Recipe, s policy.Shape) float64 {
 			if s.Grid[0] == 200 {
-				return 1 + 0.008*(1-hint(r, s, plain))/0.3
+				return 1 + 0.008*(1-hint(r, s))/0.3
 			}
-			return hint(r, s, plain)
+			return hint(r, s)
 		}, "ld", few, family(400, 200, 100), false, "that were not measured"},
 		"blocks between":           {hint, "ld", few, front(64, 32, 8), true, "is used for 54 between"},
 		"blocks between, of three": {hint, "ld", few, front(64, 8), false, "that were not measured"},
 		"blocks beyond":            {hint, "ld", few, front(62, 50, 40), false, "that were not measured"},
-		"blocks between, slower on one": {func(r recipe.Recipe, s policy.Shape, plain bool) float64 {
+		"blocks between, slower on one": {func(r recipe.Recipe, s policy.Shape) float64 {
 			if s.Grid[0] == 8 {
-				return 1 + 0.008*(1-hint(r, s, plain))/0.3
+				return 1 + 0.008*(1-hint(r, s))/0.3
 			}
-			return hint(r, s, plain)
+			return hint(r, s)
 		}, "ld", few, front(64, 32, 8), false, "that were not measured"},
 		"beyond": {hint, "ld", few, family(150, 120, 100), false, "that were not measured"},
 		"the host's not": {values, "spec", nil, launches(20, with(shape(1000, 256), 8), "it is captured"),

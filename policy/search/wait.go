@@ -15,7 +15,7 @@ import (
 
 // want asks the pool for a candidate.
 func (s *search) want(r recipe.Recipe, rank int) *job {
-	return s.t.pool.want(&s.k.Kernel, r, draft, rank)
+	return s.t.pool.want(&s.k.Kernel, r, rank)
 }
 
 func (s *search) compile(r recipe.Recipe, rank int) (*policy.Candidate, error) {

@@ -93,8 +93,7 @@ func (s *simulation) Kernel(cubin, name string) (*policy.Kernel, error) {
 	return &k, nil
 }
 
-func (s *simulation) Compile(ctx context.Context, k *policy.Kernel, r recipe.Recipe,
-	plain bool) (*policy.Candidate, error) {
+func (s *simulation) Compile(ctx context.Context, k *policy.Kernel, r recipe.Recipe) (*policy.Candidate, error) {
 	takes := s.ptxas
 	if lever.HasStage(r, rewrite.Source) {
 		takes = s.cicc
@@ -106,7 +105,7 @@ func (s *simulation) Compile(ctx context.Context, k *policy.Kernel, r recipe.Rec
 	}
 	c := &policy.Candidate{Path: k.Name + "|" + r.String(), Build: k.Default, MaxThreads: 1024,
 		Manner: rewrite.MannerOf(r)}
-	if c.Code = fmt.Sprint(c.Path, plain); r.HasSecond() {
+	if c.Code = c.Path; r.HasSecond() {
 		c.Entry = k.Name + "__tuned"
 	}
 	return c, nil
@@ -119,6 +118,12 @@ func (s *simulation) Counting(ctx context.Context, k *policy.Kernel,
 	}
 	return nil, counters.Counters{}, errors.New("it is not counted")
 }
+
+func (s *simulation) Heapless(context.Context, *policy.Kernel) (*policy.Candidate, error) {
+	return nil, errors.New("it is not made")
+}
+
+func (s *simulation) Spent(string) (int, time.Duration) { return 0, 0 }
 
 // takes is the part of the default's time that a recipe takes: each value of a lever what is said
 // of the lever; together what they take one by one, and what won what that took.

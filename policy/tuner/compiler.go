@@ -158,25 +158,9 @@ func describe(s *compile.Source) (*policy.Kernel, error) {
 }
 
 // Compile makes a candidate.
-func (c *Compiler) Compile(ctx context.Context, k *policy.Kernel, r recipe.Recipe,
-	plain bool) (*policy.Candidate, error) {
-	if plain {
-		return candidate(ctx, k, r, c.Compiler.CompilePlain)
-	}
-	return candidate(ctx, k, r, c.Compiler.Compile)
-}
-
-// Draft makes a candidate that a search may race.
-func (c *Compiler) Draft(ctx context.Context, k *policy.Kernel,
+func (c *Compiler) Compile(ctx context.Context, k *policy.Kernel,
 	r recipe.Recipe) (*policy.Candidate, error) {
-	return candidate(ctx, k, r, c.Compiler.Draft)
-}
-
-// candidate makes one by a method of driver's, as policy wants it.
-func candidate(ctx context.Context, k *policy.Kernel, r recipe.Recipe,
-	by func(context.Context, *compile.Source, recipe.Recipe) (*compile.Candidate,
-		error)) (*policy.Candidate, error) {
-	made, err := by(ctx, source(k), r)
+	made, err := c.Compiler.Compile(ctx, source(k), r)
 	if err != nil {
 		return nil, err
 	}
@@ -189,8 +173,7 @@ func candidate(ctx context.Context, k *policy.Kernel, r recipe.Recipe,
 		code = "" // measured for itself
 	}
 	return &policy.Candidate{Path: made.Path, Entry: made.Entry, Build: made.Build,
-		MaxThreads: made.MaxThreads, Code: code, Normals: made.Normals, Manner: made.Manner,
-		Draft: made.Draft}, nil
+		MaxThreads: made.MaxThreads, Code: code, Normals: made.Normals, Manner: made.Manner}, nil
 }
 
 // Counting makes nvcc's own build with counters in it.

@@ -241,9 +241,9 @@ func Check(r recipe.Recipe) error {
 	switch {
 	case err != nil:
 		return err
-	case len(guards) == 0 && !r.HasCopy():
+	case len(guards) == 0 && !r.HasSecond():
 		return nil
-	case len(guards) != 1 || !r.HasSecond():
+	case len(guards) != 1:
 		return fmt.Errorf("recipe %q: coarsen is for a second entry: spec{host(block)=XxYxZ} coarsen=%s",
 			r, value)
 	case guards[0].Block() == [3]int{}:

@@ -49,31 +49,6 @@ func (s *Sight) Twice(v *Variable) bool {
 	return within(s.list[from:], v)
 }
 
-// Hidden names a register that hides another one of its name, in a scope around its own; "": none.
-func (f *Func) Hidden() string {
-	var s Sight
-	for i, st := range f.Stmts {
-		switch st.Kind {
-		case Open:
-			s.Open()
-		case Close:
-			s.Close()
-		case Decl:
-			vars, err := f.Declared(i)
-			for k := range vars {
-				v := &vars[k]
-				if err != nil || v.Space != "reg" {
-					continue
-				}
-				if len(s.marks) > 0 && within(s.list[:s.marks[len(s.marks)-1]], v) || s.Declare(v, i) != nil {
-					return v.Name
-				}
-			}
-		}
-	}
-	return ""
-}
-
 // within reports whether a register of a declaration is one of a list's.
 func within(list []seen, v *Variable) bool {
 	cut, number := SplitNumber([]byte(v.Name))

@@ -34,7 +34,7 @@ func (r Recipe) Entries() ([]Recipe, error) {
 			e = e.With(own)
 		}
 		g.Own = Recipe{}
-		out = append(out, e.With(g.Term(t.Lever)))
+		out = append(out, e.With(g.Term()))
 	}
 	return out, nil
 }

@@ -8,11 +8,9 @@ import (
 	"strings"
 )
 
-// Levers whose terms have braces: a copy of the kernel for launches that fulfil conditions.
-const (
-	Second = "spec"  // a second entry beside the kernel, chosen by the host
-	Inside = "guard" // both copies in the kernel, behind a guard
-)
+// Second is the lever whose terms have braces: a second entry next to the kernel, which the host
+// launches where the conditions hold.
+const Second = "spec"
 
 // A Guard is what stands between the braces of such a term: the conditions, all of which must hold,
 // and behind a bar the recipe that a second entry alone is built with.
@@ -392,18 +390,15 @@ func (g Guard) Named() string {
 }
 
 // Term makes a term of it.
-func (g Guard) Term(lever string) Term { return Term{Lever: lever, Value: g.String(), Brace: true} }
-
-// IsCopy tells whether a term asks for a copy for some launches, in either form.
-func (t Term) IsCopy() bool { return t.IsSecond() || t.Lever == Inside }
+func (g Guard) Term() Term { return Term{Lever: Second, Value: g.String(), Brace: true} }
 
 // IsSecond tells whether it asks for a second entry.
 func (t Term) IsSecond() bool { return t.Lever == Second }
 
 // Guard reads the braces of a term that asks for a copy.
 func (t Term) Guard() (Guard, error) {
-	if !t.IsCopy() || !t.Brace || t.Site != "" {
-		return Guard{}, fmt.Errorf("%s: a copy is %s{conditions} or %s{conditions}", t, Second, Inside)
+	if !t.IsSecond() || !t.Brace || t.Site != "" {
+		return Guard{}, fmt.Errorf("%s: a second entry is %s{conditions}", t, Second)
 	}
 	g, err := ParseGuard(t.Value)
 	if err != nil {
@@ -426,7 +421,7 @@ func (t Term) HostOnly() bool {
 func (r Recipe) Guards() ([]Guard, error) {
 	var out []Guard
 	for _, t := range r.Terms {
-		if t.IsCopy() {
+		if t.IsSecond() {
 			g, err := t.Guard()
 			if err != nil {
 				return nil, err
@@ -439,6 +434,3 @@ func (r Recipe) Guards() ([]Guard, error) {
 
 // HasSecond tells whether a recipe is for second entries.
 func (r Recipe) HasSecond() bool { return slices.ContainsFunc(r.Terms, Term.IsSecond) }
-
-// HasCopy tells whether a recipe has copies for some launches, in either form.
-func (r Recipe) HasCopy() bool { return slices.ContainsFunc(r.Terms, Term.IsCopy) }

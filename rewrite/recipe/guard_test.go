@@ -33,7 +33,7 @@ func TestGuardText(t *testing.T) {
 		"align(p)=1", "align(p)=256",
 		"align()=16", "align(p=16", "host(block)=1x1", "host(block)=0x1x1", "host(dynamic)=-1",
 		"host(dynamic)=01", "host(clock)=1",
-		"n=1|", "n=1|maxnreg", "n=1|guard{n=2}", "blockDim.x=32,host(block)=64x1x1",
+		"n=1|", "n=1|maxnreg", "n=1|spec{n=2}", "blockDim.x=32,host(block)=64x1x1",
 		"gridDim.x=32,host(grid)=64x1x1", "|maxnreg=40",
 	} {
 		if g, err := ParseGuard(bad); err == nil && bad != "n=1|" {
@@ -114,7 +114,7 @@ func FuzzText(f *testing.F) {
 	for _, s := range []string{
 		"", "maxnreg=56 ld@3=cs", "spec{#1=1} spec{n=2}",
 		"spec{host(block)=32x1x1,host(dynamic)=0|throttle=3}", "x={", "a=b}c", "spec{|}",
-		"guard{align(#0)=16,blockDim.x=8}", "unroll@f.1=8 unroll@2=full", "spec{#0+8=-3,s.n=1e5|ld=cs}",
+		"spec{align(#0)=16,blockDim.x=8}", "unroll@f.1=8 unroll@2=full", "spec{#0+8=-3,s.n=1e5|ld=cs}",
 		"spec{n=1,n=1}", "spec{blockDim.x=32,host(block)=64x1x1}", "spec{ #1=1 , #2=2 }",
 	} {
 		f.Add(s)

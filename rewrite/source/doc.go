@@ -3,24 +3,22 @@
 // nothing else.
 //
 // It has a reader (Parse) that finds the user's kernels, their parameters, loops and hazards; three
-// levers, unrolling, approximate functions (for those who ask) and guarded specialisation
-// (Unit.Rewrite), the last in two forms: the guard in the kernel, or in the host (Options.Alone,
-// Kernel.Conditions); and MergeShared, which makes the copies of a body share their static shared
-// arrays again. Slice cuts from a text what one kernel does not need, so that candidates
+// levers, unrolling, approximate functions (for those who ask) and specialisation (Unit.Rewrite),
+// for launches that the host chooses by Kernel.Conditions. Slice cuts from a text what one kernel does not need, so that candidates
 // compile sooner. Kernels of several variants are put into one module by rewrite/merge.
 //
 // It is no C++ front end. It understands as much as it needs, and refuses what it is not sure of
 // (refusal), so that the kernel stays as nvcc makes it. What it lets through is always the same
-// program: an unrolling factor is a hint, and a specialised copy stands behind a guard with the
-// plain copy beside it.
+// program: an unrolling factor is a hint, and a specialised kernel is launched only where its
+// conditions hold.
 //
 // The driver may call it (the build) and the tuner through it. It imports gnvcc/rewrite for
-// degrees, gnvcc/rewrite/recipe for terms and gnvcc/rewrite/ptx for signatures and shared arrays,
+// degrees, gnvcc/rewrite/recipe for terms and gnvcc/rewrite/ptx for signatures,
 // nothing else of ours.
 //
 // Reading the source: lex.go and lines.go (bytes to tokens and positions), decl.go and class.go
 // (functions and classes), params.go, body.go, types.go, layout.go (what is inside), kernel.go and
 // reach.go (from a PTX name to a kernel and its loops), values.go (what can be fixed), unroll.go,
 // fastmath.go, spec.go, edit.go, rewrite.go (the text that comes out), joint.go, host.go,
-// shared.go, signature.go; slice.go and pieces.go.
+// signature.go; slice.go and pieces.go.
 package source

@@ -64,7 +64,7 @@ func TestFastMath(t *testing.T) {
 				if got := strings.Join(names, " "); got != c.calls {
 					t.Errorf("%s calls %q, want %q", c.kernel, got, c.calls)
 				}
-				text, err := k.rewrite(termsOf(t, c.recipe), Options{})
+				text, err := k.rewrite(termsOf(t, c.recipe), nil)
 				if c.count < 0 {
 					if err == nil {
 						t.Errorf("%s, %s: not refused", c.kernel, c.recipe)
@@ -106,7 +106,7 @@ func TestFastMath(t *testing.T) {
 					continue
 				}
 				k, _ := u.Kernel(entries[name])
-				text, err := k.rewrite(termsOf(t, "fastmath=all.ftz"), Options{})
+				text, err := k.rewrite(termsOf(t, "fastmath=all.ftz"), nil)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -126,7 +126,7 @@ func TestFastMath(t *testing.T) {
 			// A degree has both forms, with other levers beside it.
 			k, _ := u.Kernel(entries["named"])
 			for _, degree := range []string{":warps<4"} {
-				text, err := k.rewrite(termsOf(t, "fastmath=sin,exp"+degree+" spec{blockDim.x=128}"), Options{})
+				text, err := k.rewrite(termsOf(t, "fastmath=sin,exp"+degree+" spec{blockDim.x=128}"), nil)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -186,7 +186,7 @@ func TestFastMathNames(t *testing.T) {
 		if len(ks) != 1 {
 			t.Fatalf("%q: %d kernels", c.text, len(ks))
 		}
-		out, err := ks[0].rewrite([]recipe.Term{{Lever: "fastmath", Value: "all"}}, Options{})
+		out, err := ks[0].rewrite([]recipe.Term{{Lever: "fastmath", Value: "all"}}, nil)
 		if (err == nil) != c.renamed {
 			t.Errorf("%s%s: %v", c.text, c.call, err)
 		}

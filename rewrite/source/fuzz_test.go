@@ -3,43 +3,8 @@ package source
 import (
 	"testing"
 
-	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/recipe"
 )
-
-// FuzzMergeShared gives it hostile PTX on both sides. What comes out can be parsed, and has the
-// entry.
-func FuzzMergeShared(f *testing.F) {
-	const s = "_ZZ1kPfiE3buf"
-	f.Add(sharedModule(s+" 32"), sharedModule(s+" 32", s+"_0 32"), uint8(1))
-	f.Add(sharedModule(s+" 32", s+"_0 16"), sharedModule(s+" 32", s+"_0 16", s+"_1 32", s+"_2 16"),
-		uint8(1))
-	f.Add(sharedModule(s+" 32"), sharedModule(s+" 32", s+"_0 32", s+"_1 32", s+"_2 32"), uint8(3))
-	u,
-		err := Parse(
-		[]byte(
-			"# 1 \"x.cu\"\n__attribute__((global)) void k(float *a, int n) { { __attribute__((shared)) float buf[8]; buf[0] = n; } { __attribute__((shared)) float buf[4]; a[0] = buf[0] = n; } }\n"))
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.Fuzz(func(t *testing.T, standard, variant []byte, copies uint8) {
-		var terms []recipe.Term
-		for range copies%4 + 1 {
-			terms = append(terms, recipe.Term{Lever: "spec", Value: "n=1", Brace: true})
-		}
-		out, err := mergeShared(u, "_Z1kPfi", terms, standard, variant)
-		if err != nil {
-			return
-		}
-		m, err := ptx.Parse(out)
-		if err != nil {
-			t.Fatalf("%v\n%s", err, out)
-		}
-		if m.Entry("_Z1kPfi") == nil {
-			t.Fatalf("the entry is gone\n%s", out)
-		}
-	})
-}
 
 // FuzzFastMath gives the lever hostile text. What comes out can be read, has as many kernels, and
 // asks for no name that is not in front.
@@ -62,7 +27,7 @@ func FuzzFastMath(f *testing.F) {
 		kernels := u.kernels()
 		for _, k := range kernels {
 			k.MathCalls()
-			out, err := k.rewrite([]recipe.Term{{Lever: "fastmath", Value: value}}, Options{})
+			out, err := k.rewrite([]recipe.Term{{Lever: "fastmath", Value: value}}, nil)
 			if err != nil {
 				continue
 			}

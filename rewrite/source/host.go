@@ -9,8 +9,7 @@ import (
 	"gnvcc/rewrite/recipe"
 )
 
-// Conditions are what a launch must fulfil for a specialised copy that stands alone
-// (Options.Alone).
+// Conditions are what a launch must fulfil for a specialised kernel.
 type Conditions struct {
 	Arguments   []Argument
 	Block, Grid [3]int // 0: any
@@ -27,11 +26,11 @@ type Argument struct {
 }
 
 // Conditions reads a spec term. What Rewrite refuses is refused here, too.
-func (k *Kernel) Conditions(term recipe.Term, opt Options) (Conditions, error) {
-	if _, err := k.copies([]recipe.Term{term}, opt); err != nil {
+func (k *Kernel) Conditions(term recipe.Term, signature []string) (Conditions, error) {
+	if _, err := k.copied([]recipe.Term{term}, signature); err != nil {
 		return Conditions{}, err
 	}
-	values, err := k.Values(opt.Signature)
+	values, err := k.Values(signature)
 	if err != nil {
 		return Conditions{}, err
 	}

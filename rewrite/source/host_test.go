@@ -20,7 +20,7 @@ __attribute__((global)) void k(float *p, S s, float f, bool b, unsigned char u, 
 	if err != nil {
 		t.Fatal(err)
 	}
-	opt := Options{Signature: []string{".u64", ".b8[24]", ".f32", ".u8", ".u8", ".u64"}}
+	opt := []string{".u64", ".b8[24]", ".f32", ".u8", ".u8", ".u64"}
 	got, err := k.Conditions(termsOf(t,
 		"spec{align(p)=32,s.n=-2,s.d=1.5,s.in.h=258,f=-0,b=1,u=200,l=-1,blockDim.y=4,gridDim.x=100000,blockDim.z=2}")[0], opt)
 	if err != nil {
@@ -33,7 +33,7 @@ __attribute__((global)) void k(float *p, S s, float f, bool b, unsigned char u, 
 		t.Errorf("%v, want %s", got, want)
 	}
 	for _, bad := range []string{"n=1", "s.n=1.5", "blockDim.x=0", "align(p)=3", "p=1",
-		"host(block)=32x1", "host(block)=0x1x1", "host(grid)=1x1x1", "host(dynamic)=-1",
+		"host(block)=32x1", "host(block)=0x1x1", "host(dynamic)=-1",
 		"host(dynamic)=0,host(dynamic)=1", "host(block)=32x1x1,blockDim.x=64"} {
 		if _, err := k.Conditions(recipe.Term{Lever: "spec", Value: bad, Brace: true}, opt); err == nil {
 			t.Errorf("%s: no refusal", bad)
@@ -54,7 +54,7 @@ func TestHostConditions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	opt := Options{Signature: []string{".u64", ".u32"}, Alone: true}
+	opt := []string{".u64", ".u32"}
 	for text, want := range map[string]string{
 		"host(block)=64x2x1,host(dynamic)=1024":       "{[] [64 2 1] [0 0 0] true 1024}",
 		"n=3,host(dynamic)=0":                         "{[{1 0 [3 0 0 0] 0}] [0 0 0] [0 0 0] true 0}",
@@ -64,11 +64,6 @@ func TestHostConditions(t *testing.T) {
 		if err != nil || fmt.Sprint(got) != want {
 			t.Errorf("%s: %v %v, want %s", text, got, err, want)
 		}
-	}
-	inside := opt
-	inside.Alone = false
-	if _, err := k.Conditions(termsOf(t, "spec{n=3,host(dynamic)=0}")[0], inside); err == nil {
-		t.Error("a guard inside the kernel looks at what only the host can see")
 	}
 }
 

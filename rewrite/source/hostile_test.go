@@ -38,8 +38,8 @@ func TestHostile(t *testing.T) {
 		}
 		for _, k := range u.kernels() {
 			k.Values(nil)
-			k.rewrite([]recipe.Term{{Lever: "unroll", Value: "2"}}, Options{})
-			k.rewrite([]recipe.Term{{Lever: "spec", Value: "blockDim.x=8", Brace: true}}, Options{})
+			k.rewrite([]recipe.Term{{Lever: "unroll", Value: "2"}}, nil)
+			k.rewrite([]recipe.Term{{Lever: "spec", Value: "blockDim.x=8", Brace: true}}, nil)
 		}
 		took := time.Since(begun)
 		t.Logf("%s: %v", what, took)

@@ -20,9 +20,9 @@ import (
 
 // A Request is one kernel of several.
 type Request struct {
-	Entry   string
-	Terms   []recipe.Term
-	Options Options
+	Entry     string
+	Terms     []recipe.Term
+	Signature []string
 }
 
 // Together spreads requests over as few texts as it can find; each text comes with the indices of
@@ -39,7 +39,7 @@ func (u *Unit) Together(requests []Request) (texts []Joint) {
 		if err != nil {
 			continue
 		}
-		w, err := k.work(r.Terms, r.Options)
+		w, err := k.work(r.Terms, r.Signature)
 		if err != nil {
 			continue
 		}
@@ -57,11 +57,7 @@ func (u *Unit) Together(requests []Request) (texts []Joint) {
 		if disturbs(a, b) || disturbs(b, a) {
 			return true
 		}
-		if a.work.k.f != b.work.k.f {
-			return false
-		}
-		return !slices.Equal(a.work.copies, b.work.copies) || a.work.opt.Alone != b.work.opt.Alone ||
-			a.work.opt.NeverHolds != b.work.opt.NeverHolds
+		return a.work.k.f == b.work.k.f && a.work.copy != b.work.copy
 	}
 	// Those with most conflicts choose first (Welsh and Powell, 1967).
 	degree := map[int]int{}
@@ -92,10 +88,8 @@ next:
 			j.Requests = append(j.Requests, c.index)
 		}
 		slices.Sort(j.Requests)
-		var err error
-		if j.Text, err = u.carryOut(works); err == nil {
-			texts = append(texts, j)
-		}
+		j.Text = u.carryOut(works)
+		texts = append(texts, j)
 	}
 	return texts
 }

@@ -57,7 +57,7 @@ template <class T> __attribute__((global)) void fourth(T *p, int n) { for (int i
 		var requests []Request
 		for _, r := range strings.Split(c.requests, "; ") {
 			entry, text, _ := strings.Cut(r, ": ")
-			requests = append(requests, Request{entry, termsOf(t, text), Options{Signature: signature}})
+			requests = append(requests, Request{entry, termsOf(t, text), signature})
 		}
 		joints := u.Together(requests)
 		var got [][]int
@@ -66,12 +66,12 @@ template <class T> __attribute__((global)) void fourth(T *p, int n) { for (int i
 			if len(j.Requests) == 1 {
 				i := j.Requests[0]
 				if alone, err := u.Rewrite(requests[i].Entry, requests[i].Terms,
-					requests[i].Options); err != nil || string(alone) != string(j.Text) {
+					requests[i].Signature); err != nil || string(alone) != string(j.Text) {
 					t.Errorf("%s: one alone is not what Rewrite gives: %v", c.requests, err)
 				}
 			}
 			for _, i := range j.Requests { // every edit of each is there
-				alone, err := u.Rewrite(requests[i].Entry, requests[i].Terms, requests[i].Options)
+				alone, err := u.Rewrite(requests[i].Entry, requests[i].Terms, requests[i].Signature)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -187,7 +187,7 @@ func TestFuzzLines(t *testing.T) {
 				{{Lever: "unroll", Value: "2"}, {Lever: "spec", Value: "x=1", Brace: true}},
 				{{Lever: "unroll", Value: "4"}}} {
 				k.Entry = "_Z" // its parameters' types are plain
-				out, err := k.rewrite(terms, Options{})
+				out, err := k.rewrite(terms, nil)
 				if err != nil {
 					continue
 				}

@@ -61,7 +61,7 @@ func TestLinesAndColumns(t *testing.T) {
 		if k.NoSpec == "" {
 			terms = append(terms, recipe.Term{Lever: "spec", Value: "blockDim.x=64", Brace: true})
 		}
-		if text, err = k.rewrite(terms, Options{}); err != nil {
+		if text, err = k.rewrite(terms, nil); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -85,7 +85,7 @@ func TestNoMarkers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = u.Rewrite("_Z1kPii", termsOf(t, "unroll=2"), Options{})
+	_, err = u.Rewrite("_Z1kPii", termsOf(t, "unroll=2"), nil)
 	if err == nil || !strings.Contains(err.Error(), "no line markers") {
 		t.Error(err)
 	}
@@ -160,7 +160,7 @@ func FuzzRewrite(f *testing.F) {
 			}
 			for _, terms := range [][]recipe.Term{{{Lever: "unroll", Value: "2"}},
 				{{Lever: "spec", Value: "blockDim.x=8", Brace: true}}} {
-				out, err := k.rewrite(terms, Options{})
+				out, err := k.rewrite(terms, nil)
 				if err != nil {
 					continue
 				}
@@ -174,8 +174,7 @@ func FuzzRewrite(f *testing.F) {
 			return
 		}
 		requests := []Request{{Entry: entry, Terms: r.Terms},
-			{Entry: entry, Terms: []recipe.Term{{Lever: "spec", Value: "blockDim.x=8", Brace: true}},
-				Options: Options{Alone: true}}}
+			{Entry: entry, Terms: []recipe.Term{{Lever: "spec", Value: "blockDim.x=8", Brace: true}}}}
 		for _, f := range u.functions {
 			requests = append(requests, Request{Entry: f.name,
 				Terms: []recipe.Term{{Lever: "unroll", Value: "2"}}})
@@ -192,7 +191,7 @@ func FuzzRewrite(f *testing.F) {
 				t.Fatalf("%v\n%s", err, j.Text)
 			}
 		}
-		out, err := u.Rewrite(entry, r.Terms, Options{})
+		out, err := u.Rewrite(entry, r.Terms, nil)
 		if err != nil {
 			return
 		}

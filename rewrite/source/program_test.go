@@ -58,7 +58,7 @@ func TestPrograms(t *testing.T) {
 func testProgram(t *testing.T, tk toolkit, name string) {
 	p, ii := prepare(t, tk, filepath.Join("testdata", "programs", name+".cu"))
 	u, plain, m := p.plain(t, ii)
-	log, changed, all, never := describe(t, u, m, ii)
+	log, changed, all := describe(t, u, m, ii)
 	golden(t, filepath.Join("testdata", "programs", name+".golden"), []byte(log))
 
 	out, err := p.ptx(t, all)
@@ -68,22 +68,16 @@ func testProgram(t *testing.T, tk toolkit, name string) {
 	if _, err := p.cubin(t, out); err != nil {
 		t.Fatalf("rewritten text: %v", err)
 	}
-	m2, err := ptx.Parse(out)
-	if err != nil {
-		t.Fatal(err)
-	}
-	testNever(t, p, m, never, changed)
-	guarded(t, m, m2, changed)
-	merged(t, p, u, m, plain, out, changed)
+	merged(t, p, m, plain, out, changed)
 	alone(t, p, u, m, name, changed)
 }
 
 // describe tells what is seen of a unit's kernels, and gives each a recipe: entry by entry, the
-// text with all of them, and that in which no guard ever holds.
+// text with all of them.
 func describe(t *testing.T, u *Unit, m *ptx.Module, ii []byte) (text string,
-	changed map[string]string, all, never []byte) {
+	changed map[string]string, all []byte) {
 	var log strings.Builder
-	all, never, changed = ii, ii, map[string]string{}
+	all, changed = ii, map[string]string{}
 	for _, e := range m.Entries() {
 		k, err := u.Kernel(e.Name)
 		if err != nil {
@@ -133,40 +127,17 @@ func describe(t *testing.T, u *Unit, m *ptx.Module, ii []byte) (text string,
 			continue
 		}
 		changed[e.Name] = r
-		all = chain(t, all, e.Name, termsOf(t, r), Options{Signature: sig})
-		never = chain(t, never, e.Name, termsOf(t, r), Options{Signature: sig, NeverHolds: true})
+		all = chain(t, all, e.Name, termsOf(t, r), sig)
 	}
-	return log.String(), changed, all, never
-}
-
-// guarded: every entry is still there, and asks for what its copy was made for.
-func guarded(t *testing.T, m, m2 *ptx.Module, changed map[string]string) {
-	for _, e := range m.Entries() {
-		e2 := m2.Entry(e.Name)
-		if e2 == nil {
-			t.Errorf("%s is gone from the variant", e.Name)
-			continue
-		}
-		r, was := changed[e.Name]
-		// unnamed does nothing: no copies to see
-		if was && strings.Contains(r, "spec{") && !strings.Contains(e.Name, "unnamed") {
-			if n := bytes.Count(e2.Text(), []byte("%ntid.x")); n == 0 {
-				t.Errorf("%s %s: no guard in the PTX", e.Name, r)
-			}
-		}
-	}
+	return log.String(), changed, all
 }
 
 // merged: all variants put into the default module, with the shared memory that they had.
-func merged(t *testing.T, p *program, u *Unit, m *ptx.Module, plain, out []byte,
+func merged(t *testing.T, p *program, m *ptx.Module, plain, out []byte,
 	changed map[string]string) {
 	variants := map[string][]byte{}
-	for entry, r := range changed {
-		v, err := mergeShared(u, entry, termsOf(t, r), plain, out)
-		if err != nil {
-			t.Fatal(err)
-		}
-		variants[entry] = v
+	for entry := range changed {
+		variants[entry] = out
 	}
 	together := assemble(t, plain, variants)
 	if _, err := p.cubin(t, together); err != nil {
@@ -197,7 +168,7 @@ func alone(t *testing.T, p *program, u *Unit, m *ptx.Module, name string,
 		"odd":      "_Z9constantsPii",
 		"policies": "_ZN6policy6KernelINS_4GemmINS_3MmaINS_5ShapeILi16ELi16ELi8EEEffvEENS_8IteratorIS4_fLNS_6LayoutE0EEENS6_IS4_fLS7_1EEENS_6LinearEEEEEvNT_6ParamsE", "legacy": "transpose"}[name]
 	e := m.Entry(entry)
-	one, err := u.Rewrite(entry, termsOf(t, changed[entry]), Options{Signature: Signature(e)})
+	one, err := u.Rewrite(entry, termsOf(t, changed[entry]), Signature(e))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -217,36 +188,18 @@ func alone(t *testing.T, p *program, u *Unit, m *ptx.Module, name string,
 	}
 }
 
-// testNever compiles the texts with guards that never hold, and looks for both copies.
-func testNever(t *testing.T, p *program, m *ptx.Module, text []byte, changed map[string]string) {
-	out, err := p.ptx(t, text)
-	if err != nil {
-		t.Fatalf("text with guards that never hold: %v", err)
-	}
-	m2, err := ptx.Parse(out)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, e := range m.Entries() {
-		if r := changed[e.Name]; strings.Contains(r, "spec{") && !strings.Contains(e.Name, "unnamed") &&
-			!bytes.Contains(m2.Entry(e.Name).Text(), []byte("%nctaid.z")) {
-			t.Errorf("%s %s: no guard that never holds in the PTX", e.Name, r)
-		}
-	}
-}
-
 var unnamedString = regexp.MustCompile(`\$str(\$[0-9]+)?|__unnamed_[0-9]+`)
 
 // labels takes out the numbers that cicc gives to strings throughout a module.
 func labels(text []byte) []byte { return unnamedString.ReplaceAll(text, []byte("$$str")) }
 
-func chain(t *testing.T, text []byte, entry string, terms []recipe.Term, opt Options) []byte {
+func chain(t *testing.T, text []byte, entry string, terms []recipe.Term, signature []string) []byte {
 	t.Helper()
 	u, err := Parse(text)
 	if err != nil {
 		t.Fatalf("a rewritten text is not read: %v", err)
 	}
-	out, err := u.Rewrite(entry, terms, opt)
+	out, err := u.Rewrite(entry, terms, signature)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,50 +9,39 @@ import (
 	"gnvcc/rewrite/recipe"
 )
 
-// Options are what Rewrite has to know besides the terms.
-type Options struct {
-	// Signature holds the PTX types of the entry's parameters, in order (".u32", ".f64", ".b8[24]").
-	// Without it values whose type only PTX knows (enums, fields of structs) cannot be specialised.
-	Signature []string
-	// NeverHolds adds to every guard a condition that no real launch fulfils, and that the compiler
-	// does not know: for measuring what the plain copy costs.
-	NeverHolds bool
-	// Alone leaves the plain copy out: the host has looked at the guard (Conditions) and launches this
-	// kernel only where it holds. One specialised copy, then.
-	Alone bool
-}
-
 // Rewrite returns the text with the terms carried out on the kernel that the PTX entry comes from.
 // In the PTX of the result only that entry is to be used: for a template the other instantiations
 // change too, and so do other kernels that share a device function. A refusal says that the kernel
 // is to be left as it is.
-func (u *Unit) Rewrite(entry string, terms []recipe.Term, opt Options) ([]byte, error) {
+//
+// signature holds the PTX types of the entry's parameters, in order (".u32", ".f64", ".b8[24]").
+// Without it values whose type only PTX knows (enums, fields of structs) cannot be specialised.
+func (u *Unit) Rewrite(entry string, terms []recipe.Term, signature []string) ([]byte, error) {
 	k, err := u.Kernel(entry)
 	if err != nil {
 		return nil, err
 	}
-	return k.rewrite(terms, opt)
+	return k.rewrite(terms, signature)
 }
 
 // rewrite is Unit.Rewrite for a kernel that was found before.
-func (k *Kernel) rewrite(terms []recipe.Term, opt Options) ([]byte, error) {
-	w, err := k.work(terms, opt)
+func (k *Kernel) rewrite(terms []recipe.Term, signature []string) ([]byte, error) {
+	w, err := k.work(terms, signature)
 	if err != nil {
 		return nil, err
 	}
-	return k.u.carryOut([]*work{w})
+	return k.u.carryOut([]*work{w}), nil
 }
 
 // A work is what the terms for one kernel come to.
 type work struct {
-	k      *Kernel
-	edits  []insertion
-	copies []copied
-	opt    Options
+	k     *Kernel
+	edits []insertion
+	copy  copied
 }
 
 // work reads the terms.
-func (k *Kernel) work(terms []recipe.Term, opt Options) (*work, error) {
+func (k *Kernel) work(terms []recipe.Term, signature []string) (*work, error) {
 	var unroll, spec, fast []recipe.Term
 	for _, t := range terms {
 		switch t.Lever {
@@ -66,7 +55,7 @@ func (k *Kernel) work(terms []recipe.Term, opt Options) (*work, error) {
 			return nil, refuse(k.label(), "%s is no lever of the source stage", t)
 		}
 	}
-	w := &work{k: k, opt: opt}
+	w := &work{k: k}
 	var err error
 	if w.edits, err = k.unrollEdits(unroll); err != nil {
 		return nil, err
@@ -76,14 +65,14 @@ func (k *Kernel) work(terms []recipe.Term, opt Options) (*work, error) {
 		return nil, err
 	}
 	w.edits = append(w.edits, renames...)
-	if w.copies, err = k.copies(spec, opt); err != nil {
+	if w.copy, err = k.copied(spec, signature); err != nil {
 		return nil, err
 	}
 	return w, nil
 }
 
 // carryOut gives the text with works that do not conflict.
-func (u *Unit) carryOut(works []*work) ([]byte, error) {
+func (u *Unit) carryOut(works []*work) []byte {
 	var edits []insertion
 	var bodies []*work // whose bodies are copied, one for each body
 	seen := map[insertion]bool{}
@@ -95,13 +84,13 @@ func (u *Unit) carryOut(works []*work) ([]byte, error) {
 				edits = append(edits, e)
 			}
 		}
-		if len(w.copies) > 0 && !done[w.k.f] {
+		if w.copy.guard != "" && !done[w.k.f] {
 			done[w.k.f] = true
 			bodies = append(bodies, w)
 		}
 	}
 	if len(edits)+len(bodies) == 0 {
-		return u.text, nil
+		return u.text
 	}
 	sort.SliceStable(edits, func(i, j int) bool { return edits[i].off < edits[j].off })
 	sort.Slice(bodies, func(i, j int) bool { return bodies[i].k.f.open < bodies[j].k.f.open })
@@ -112,11 +101,9 @@ func (u *Unit) carryOut(works []*work) ([]byte, error) {
 		t := u.tokens
 		open, stop := int(t[w.k.f.open].off), int(t[t[w.k.f.open].match].end)
 		u.render(&out, at, open, edits)
-		if err := w.k.wrap(&out, w.copies, edits, w.opt); err != nil {
-			return nil, err
-		}
+		w.k.wrap(&out, w.copy, edits)
 		at = stop
 	}
 	u.render(&out, at, len(u.text), edits)
-	return out.Bytes(), nil
+	return out.Bytes()
 }

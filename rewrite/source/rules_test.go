@@ -20,10 +20,10 @@ import (
 )
 
 type rule struct {
-	file                    string
-	archive                 *txtar.Archive
-	before, entry, recipe   string
-	never, alone, nocompile bool
+	file                  string
+	archive               *txtar.Archive
+	before, entry, recipe string
+	nocompile             bool
 }
 
 func rules(t testing.TB) []rule {
@@ -40,10 +40,7 @@ func rules(t testing.TB) []rule {
 		}
 		r := rule{file: f, archive: a, before: part(a, "before")}
 		r.entry, r.recipe, _ = strings.Cut(strings.TrimSpace(part(a, "recipe")), " ")
-		opt := part(a, "options")
-		r.never = strings.Contains(opt, "NeverHolds")
-		r.alone = strings.Contains(opt, "Alone")
-		r.nocompile = strings.Contains(opt, "nocompile")
+		r.nocompile = strings.Contains(part(a, "options"), "nocompile")
 		all = append(all, r)
 	}
 	return all
@@ -56,10 +53,6 @@ func part(a *txtar.Archive, name string) string {
 		}
 	}
 	return ""
-}
-
-func (r rule) options(sig []string) Options {
-	return Options{Signature: sig, NeverHolds: r.never, Alone: r.alone}
 }
 
 func TestRules(t *testing.T) {
@@ -76,7 +69,7 @@ func TestRules(t *testing.T) {
 			if s := strings.Fields(part(r.archive, "signature")); len(s) > 0 {
 				sig = s
 			}
-			out, err := u.Rewrite(r.entry, termsOf(t, r.recipe), r.options(sig))
+			out, err := u.Rewrite(r.entry, termsOf(t, r.recipe), sig)
 			name, got := "after", string(out)
 			if err != nil {
 				name, got = "refusal", err.Error()+"\n"
@@ -161,7 +154,7 @@ func TestRulesCompiled(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			one, err := u.Rewrite(r.entry, termsOf(t, r.recipe), r.options(Signature(e)))
+			one, err := u.Rewrite(r.entry, termsOf(t, r.recipe), Signature(e))
 			want := part(r.archive, "after")
 			if err == nil && want != string(one) && want != "" {
 				t.Errorf("%s: with the signature %v the text is another one:\n%s", r.file, Signature(e), one)

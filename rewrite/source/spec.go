@@ -1,19 +1,16 @@
 package source
 
-// Guarded specialisation: a second copy of the body for values that the launches were seen to have.
+// Specialisation: the body for values that launches were seen to have. The host launches such a
+// kernel (a second entry) only where the values are these.
 //
-//	{ BODY }      { if ((unsigned int)n == 1024u && ::blockDim.x == 256u) { int n = 1024; { BODY } } else { BODY } }
+//	{ BODY }      { if ((unsigned int)n == 1024u && ::blockDim.x == 256u) { int n = 1024; { BODY } } else __builtin_unreachable(); }
 //
-// Every launch that has other values takes the plain copy, and a parameter's variable in the
-// specialised copy is one that the body may change as it may change its parameter. Up to three
-// specialised copies; the first guard that holds is taken. Fields of structs, blockDim and gridDim
-// are guarded only: LLVM carries the equality into the branch.
+// A parameter's variable in it is one that the body may change as it may change its parameter.
+// Fields of structs, blockDim and gridDim are compared only: LLVM carries the equality into the
+// branch.
 //
-// Where the host looks at the guard, it compares bytes: sizes, offsets and classes of all values
-// stand in the text, too, so that the compiler refuses it where this reader took a type for another
-// one.
-//
-// Static shared arrays come out once per copy: MergeShared makes them one again.
+// The host compares bytes: sizes, offsets and classes of all values stand in the text, too, so that
+// the compiler refuses it where this reader took a type for another one.
 
 import (
 	"bytes"
@@ -24,52 +21,36 @@ import (
 	"gnvcc/rewrite/recipe"
 )
 
-// Limits: specialised copies of one body, and the text of one body. The prototype's largest useful
-// body had 40 KB.
-const (
-	maxCopies = 3
-	maxBody   = 64 << 10
-)
+// maxBody is the longest body that is specialised, bytes. The prototype's largest useful one had 40
+// KB.
+const maxBody = 64 << 10
 
-// A copy is one specialised copy of the body.
+// A copied is what stands around a specialised body.
 type copied struct {
-	guard   string
+	guard   string // "": the body is not specialised
 	declare string
 	// what must be true of the types, "" for nothing: else the compiler refuses the text
 	judge string
 }
 
-// copies reads the spec terms.
-func (k *Kernel) copies(terms []recipe.Term, opt Options) ([]copied, error) {
+// copied reads the spec terms: one at most.
+func (k *Kernel) copied(terms []recipe.Term, signature []string) (copied, error) {
 	if len(terms) == 0 {
-		return nil, nil
+		return copied{}, nil
 	}
-	if len(terms) > maxCopies {
-		return nil, refuse(k.label(), "%d specialised copies, and %d are the most", len(terms), maxCopies)
+	if len(terms) > 1 {
+		return copied{}, refuse(k.label(), "a second entry is for one set of values")
 	}
-	values, err := k.Values(opt.Signature)
+	values, err := k.Values(signature)
 	if err != nil {
-		return nil, err
+		return copied{}, err
 	}
 	t := k.u.tokens
 	if size := int(t[t[k.f.open].match].end - t[k.f.open].off); size > maxBody {
-		return nil, refuse(k.label(), "its body has %d bytes, and %d are the most that is copied", size,
-			maxBody)
+		return copied{}, refuse(k.label(), "its body has %d bytes, and %d are the most that is copied",
+			size, maxBody)
 	}
-	var out []copied
-	seen := map[string]bool{}
-	for _, term := range terms {
-		c, err := k.copy(term, values, opt.Alone)
-		if err != nil {
-			return nil, err
-		}
-		if seen[c.guard] {
-			return nil, refuse(k.label(), "%s stands twice", term)
-		}
-		seen[c.guard] = true
-		out = append(out, c)
-	}
-	return out, nil
+	return k.copy(terms[0], values)
 }
 
 // find gives the value at a place: by its name, or by argument and offset.
@@ -109,7 +90,7 @@ func (k *Kernel) Resolve(r recipe.Recipe, signature []string) (recipe.Recipe, er
 	}
 	var out recipe.Recipe
 	for _, t := range r.Terms {
-		if t.IsCopy() {
+		if t.IsSecond() {
 			g, err := t.Guard()
 			if err == nil {
 				g, err = g.Places(func(p recipe.Place) (recipe.Place, error) {
@@ -120,15 +101,15 @@ func (k *Kernel) Resolve(r recipe.Recipe, signature []string) (recipe.Recipe, er
 			if err != nil {
 				return r, refuse(k.label(), "%s: %v", t, err)
 			}
-			t = g.Term(t.Lever)
+			t = g.Term()
 		}
 		out = out.With(t)
 	}
 	return out, nil
 }
 
-// copy reads one term; alone: for a copy that the host chooses.
-func (k *Kernel) copy(term recipe.Term, values []Value, alone bool) (copied, error) {
+// copy reads one term.
+func (k *Kernel) copy(term recipe.Term, values []Value) (copied, error) {
 	var c copied
 	var guards, judges []string
 	g, err := term.Guard()
@@ -168,11 +149,6 @@ func (k *Kernel) copy(term recipe.Term, values []Value, alone bool) (copied, err
 			if v.shadow {
 				c.declare += " " + v.declare(x)
 			}
-		default:
-			if !alone {
-				return c, refuse(k.label(), "%s: %s is for the host, and only a second entry is chosen there",
-					term, condition.Key())
-			}
 		}
 	}
 	c.judge = strings.Join(judges, " && ")
@@ -182,68 +158,20 @@ func (k *Kernel) copy(term recipe.Term, values []Value, alone bool) (copied, err
 	return c, nil
 }
 
-// wrap writes the body, from its { to its }, once for each set of values and once more as the plain
-// copy.
-func (k *Kernel) wrap(out *bytes.Buffer, copies []copied, edits []insertion, opt Options) error {
+// wrap writes the body, from its { to its }, for a set of values.
+func (k *Kernel) wrap(out *bytes.Buffer, c copied, edits []insertion) {
 	u := k.u
 	open := int(u.tokens[k.f.open].off)
 	stop := int(u.tokens[u.tokens[k.f.open].match].end)
-	never := ""
-	if opt.Alone && (len(copies) != 1 || opt.NeverHolds) {
-		return refuse(k.label(), "a kernel without a plain copy is for one set of values")
-	}
 	out.WriteString("{ ")
-	for i, c := range copies {
-		if c.judge != "" { // an array of a negative size is an error in every C++
-			fmt.Fprintf(out, "typedef char __gnvcc_judge%d[%s ? 1 : -1]; ", i, c.judge)
-		}
+	if c.judge != "" { // an array of a negative size is an error in every C++
+		fmt.Fprintf(out, "typedef char __gnvcc_judge0[%s ? 1 : -1]; ", c.judge)
 	}
-	if opt.NeverHolds {
-		reg, most, ok := neverRegister(copies)
-		if !ok {
-			return refuse(k.label(),
-				"every dimension of the launch is specialised: no guard is left that never holds")
-		}
-		fmt.Fprintf(out,
-			`unsigned int __gnvcc_never; asm("mov.u32 %%0, %%%%%s;" : "=r"(__gnvcc_never)); `, reg)
-		never = fmt.Sprintf("__gnvcc_never == %du && ", most)
-	}
-	for _, c := range copies {
-		fmt.Fprintf(out, "if (%s%s) {%s", never, c.guard, c.declare)
-		u.restore(out, open)
-		u.render(out, open, stop, edits)
-		out.WriteString(" } else ")
-	}
-	if opt.Alone {
-		out.WriteString("__builtin_unreachable(); }")
-		u.restore(out, stop)
-		return nil
-	}
+	fmt.Fprintf(out, "if (%s) {%s", c.guard, c.declare)
 	u.restore(out, open)
 	u.render(out, open, stop, edits)
-	out.WriteString(" }")
+	out.WriteString(" } else")
+	u.restore(out, stop-1) // line information has the end of the body
+	out.WriteString("__builtin_unreachable(); }")
 	u.restore(out, stop)
-	return nil
-}
-
-// neverRegister picks a special register for a guard that never holds in a real launch: the largest
-// value of a dimension that no guard speaks of. The compiler cannot know it, it comes out of inline
-// assembly; and should a launch have it, the guard's other half still decides, so that the program
-// means the same.
-func neverRegister(copies []copied) (reg string, most uint64, ok bool) {
-	for _, r := range []struct {
-		register, name string
-		most           uint64
-	}{{"nctaid.z", "gridDim.z", 65535}, {"nctaid.y", "gridDim.y", 65535}, {"nctaid.x", "gridDim.x",
-		1<<31 - 1},
-		{"ntid.z", "blockDim.z", 64}, {"ntid.y", "blockDim.y", 1024}} {
-		used := false
-		for _, c := range copies {
-			used = used || strings.Contains(c.guard, "::"+r.name+" ")
-		}
-		if !used {
-			return r.register, r.most, true
-		}
-	}
-	return "", 0, false
 }

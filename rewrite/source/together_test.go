@@ -33,7 +33,7 @@ func testTogether(t *testing.T, tk toolkit, flags []string) {
 	u, plain, m := p.plain(t, ii)
 	variants := map[string][]byte{}
 	for _, e := range m.Entries() {
-		r := "unroll=2 spec{n=3,blockDim.x=64} spec{n=4}"
+		r := "unroll=2 spec{n=3,blockDim.x=64}"
 		switch {
 		case strings.Contains(e.Name, "untouched"):
 			continue
@@ -47,16 +47,13 @@ func testTogether(t *testing.T, tk toolkit, flags []string) {
 			r = "unroll=2"
 		}
 		terms := termsOf(t, r)
-		text, err := u.Rewrite(e.Name, terms, Options{Signature: Signature(e)})
+		text, err := u.Rewrite(e.Name, terms, Signature(e))
 		if err != nil {
 			t.Fatal(err)
 		}
 		v, err := p.ptx(t, text)
 		if err != nil {
 			t.Fatalf("%s: %v", e.Name, err)
-		}
-		if v, err = mergeShared(u, e.Name, terms, plain, v); err != nil {
-			t.Fatal(err)
 		}
 		variants[e.Name] = v
 	}
@@ -88,10 +85,6 @@ func testTogether(t *testing.T, tk toolkit, flags []string) {
 		if before.SharedStatic != after.SharedStatic || before.SharedDynamic != after.SharedDynamic {
 			t.Errorf("%s: %d bytes of shared memory, %d before", e.Name, after.SharedStatic,
 				before.SharedStatic)
-		}
-		if n := strings.Count(string(e2.Text()), "vprintf"); changed &&
-			strings.Contains(e.Name, "third") && n < 2 {
-			t.Errorf("third prints in %d places", n)
 		}
 	}
 	if again := assemble(t, plain, variants); !bytes.Equal(out, again) {

@@ -43,7 +43,6 @@ type slopeOf struct{ row, column int }
 
 // A tileGroup is loads that read one box.
 type tileGroup struct {
-	index   int // among all of the loop's
 	loads   []tiledLoad
 	width   int // bytes of an access
 	address affine
@@ -173,7 +172,6 @@ func (n *tileLoop) groups(list []tileLoad, turns int) (out []*tileGroup, why err
 			why = err
 			continue
 		}
-		g.index = len(kept)
 		kept = append(kept, g)
 	}
 	return kept, why

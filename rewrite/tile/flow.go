@@ -3,6 +3,7 @@ package tile
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/ptx/ir"
@@ -31,15 +32,12 @@ func newTileFlow(f *ptx.Func, block [3]int) (*tileFlow, error) {
 		return nil, err
 	}
 	t := &tileFlow{Func: w, block: block, named: map[string]ir.Reg{}}
-	declared := map[string]bool{}
-	for _, g := range w.Groups {
-		if declared[g.Name] || f.Hidden() != "" {
-			return nil, fmt.Errorf("register %s is declared in several scopes", g.Name)
+	for r := range ir.Reg(w.Registers()) {
+		name, _, _ := strings.Cut(w.Name(r), "'")
+		if _, twice := t.named[name]; twice {
+			return nil, fmt.Errorf("register %s is declared in several scopes", name)
 		}
-		declared[g.Name] = true
-	}
-	for r := range w.Registers() {
-		t.named[w.Name(ir.Reg(r))] = ir.Reg(r)
+		t.named[name] = r
 	}
 	return t, nil
 }

@@ -65,7 +65,7 @@ func tilings(k *pass.Kernel, turns []int) (out []Tiling, err error) {
 	}
 	for i, l := range t.Loops() {
 		for _, n := range turns {
-			x, err := planTile(&tileWriter{t: t}, l, n, -1)
+			x, err := planTile(&tileWriter{t: t}, l, n)
 			if err != nil || x.bytes() > room {
 				continue
 			}

@@ -1,6 +1,7 @@
 package tile
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -24,9 +25,8 @@ import (
 //	@%p1 bra LOOP;
 //
 // tile@N=TURNS is for the kernel's N-th loop in the order of the text, from 0; without a number it
-// is for all loops that can be tiled. TURNS:K copies the K-th box of the loop alone, from 0;
-// without K every box that is read more than once, or whose elements a warp does not read side by
-// side. TURNS is a number from 2 to 256.
+// is for all loops that can be tiled. Copied is every box that is read more than once, or whose
+// elements a warp does not read side by side. TURNS is a number from 2 to 256.
 //
 // Allowed where the block is known (a second entry; .reqntid): what is read is listed to the last
 // element. The loads run once in each turn, with addresses that are linear in the thread's place
@@ -58,9 +58,9 @@ func Apply(k *pass.Kernel, terms []recipe.Term) error {
 		if term.Brace {
 			return errors.New("it takes no braces")
 		}
-		turns, box, err := tileValue(term.Value)
+		turns, err := recipe.Number(term.Value, 2, mostTurns)
 		if err != nil {
-			return err
+			return fmt.Errorf("the number of turns: %w", err)
 		}
 		loops := t.Loops()
 		if term.Site != "" {
@@ -79,7 +79,7 @@ func Apply(k *pass.Kernel, terms []recipe.Term) error {
 			if taken[l.Head] {
 				continue
 			}
-			x, err := planTile(w, l, turns, box)
+			x, err := planTile(w, l, turns)
 			if err != nil {
 				why = err
 				continue
@@ -144,22 +144,8 @@ func flowOf(k *pass.Kernel) (*tileFlow, error) {
 // mostTurns is the largest number of turns of a tile.
 const mostTurns = 256
 
-// tileValue reads TURNS or TURNS:BOX; box is -1 where none is named.
-func tileValue(value string) (turns, box int, err error) {
-	first, second, named := strings.Cut(value, ":")
-	box = -1
-	if turns, err = recipe.Number(first, 2, mostTurns); err == nil && named {
-		box, err = recipe.Number(second, 0, 1<<10)
-	}
-	if err != nil {
-		err = fmt.Errorf("%q: it is a number of turns, perhaps with a box: tile=16 or tile=16:0: %w",
-			value, err)
-	}
-	return turns, box, err
-}
-
 // planTile works out what is to be copied for a loop.
-func planTile(w *tileWriter, l graph.Loop, turns, box int) (*tileText, error) {
+func planTile(w *tileWriter, l graph.Loop, turns int) (*tileText, error) {
 	n, err := newTileLoop(w.t, l)
 	if err != nil {
 		return nil, err
@@ -176,18 +162,9 @@ func planTile(w *tileWriter, l graph.Loop, turns, box int) (*tileText, error) {
 		return nil, err
 	}
 	groups, why := n.groups(list, turns)
-	if box >= 0 {
-		if box >= len(groups) {
-			return nil, fmt.Errorf("there is no box %d: there are %d", box, len(groups))
-		}
-		groups = groups[box : box+1]
-	} else if groups = slices.DeleteFunc(groups, func(g *tileGroup) bool {
-		return !g.worthwhile(w.t.block, turns)
-	}); why == nil {
-		why = errors.New("what it loads is read once, side by side")
-	}
+	groups = slices.DeleteFunc(groups, func(g *tileGroup) bool { return !g.worthwhile(w.t.block, turns) })
 	if len(groups) == 0 {
-		return nil, why
+		return nil, cmp.Or(why, errors.New("what it loads is read once, side by side"))
 	}
 	x := &tileText{tileWriter: w, n: n, turns: turns, groups: groups, test: test, checks: test.checks}
 	at := 0

@@ -70,12 +70,7 @@ func Of(f *ptx.Func) (*Func, error) {
 	if err := w.read(); err != nil {
 		return nil, err
 	}
-	w.defs = make([][]int, len(w.group))
-	for _, a := range w.access {
-		if d := w.defs[a.Reg]; a.Write && (len(d) == 0 || d[len(d)-1] != int(a.Stmt)) {
-			w.defs[a.Reg] = append(d, int(a.Stmt))
-		}
-	}
+	w.define()
 	return w, w.number()
 }
 
@@ -125,6 +120,32 @@ func (w *Func) read() error {
 	return nil
 }
 
+// define lists the statements that write each register, in one piece of memory.
+func (w *Func) define() {
+	count, all := make([]int32, len(w.group)), 0
+	for _, a := range w.access {
+		if a.Write {
+			count[a.Reg]++
+			all++
+		}
+	}
+	w.defs = make([][]int, len(w.group))
+	list := make([]int, all)
+	for _, a := range w.access {
+		if !a.Write {
+			continue
+		}
+		d := w.defs[a.Reg]
+		if d == nil {
+			d, list = list[:0:count[a.Reg]], list[count[a.Reg]:]
+		}
+		if len(d) == 0 || d[len(d)-1] != int(a.Stmt) {
+			d = append(d, int(a.Stmt))
+		}
+		w.defs[a.Reg] = d
+	}
+}
+
 // kindOf is a register's type, "v4.b32" of a vector.
 func kindOf(v *ptx.Variable) string {
 	if v.Vector > 0 {
@@ -132,6 +153,9 @@ func kindOf(v *ptx.Variable) string {
 	}
 	return v.Type
 }
+
+// Statement is a statement's text.
+func (w *Func) Statement(i int) string { return w.text[w.Stmts[i].Start:w.Stmts[i].End] }
 
 // Block is the block that a statement stands in.
 func (w *Func) Block(stmt int) int { return int(w.block[stmt]) }

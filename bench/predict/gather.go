@@ -1,4 +1,4 @@
-package picks
+package main
 
 import (
 	"context"
@@ -11,7 +11,6 @@ import (
 	"strings"
 	"sync"
 
-	"gnvcc/bench/predict/rebuilt"
 	"gnvcc/cache"
 	"gnvcc/driver/compile"
 	"gnvcc/driver/record"
@@ -102,11 +101,11 @@ func (g *gatherer) gather(ctx context.Context, half string) ([]kernel, error) {
 // program builds the trials of one.
 func (g *gatherer) program(ctx context.Context, program, report string,
 	notes io.Writer) ([]kernel, error) {
-	all, err := rebuilt.Report(report)
+	all, err := readReport(report)
 	if err != nil {
 		return nil, err
 	}
-	c, built, remove, err := rebuilt.Open(ctx, filepath.Join(g.stores, program))
+	c, built, remove, err := openRebuilt(ctx, filepath.Join(g.stores, program))
 	if err != nil {
 		return nil, err
 	}
@@ -138,13 +137,13 @@ type builder struct {
 func (b *builder) kernel(ctx context.Context, d cache.Decision) (kernel, error) {
 	ev := d.Evidence
 	k := kernel{name: ptx.ShortName(d.Kernel), device: ev.Device}
-	heaviest, err := rebuilt.Heaviest(d, b.g.least)
+	heaviest, err := heaviestOf(d, b.g.least)
 	if err != nil {
 		return k, err
 	}
 	was, ok := b.built[d.Identity]
 	if !ok {
-		return k, rebuilt.ErrAbsent
+		return k, errAbsent
 	}
 	source, err := b.c.Kernel(was.Assembly.Cubin, was.Name)
 	if err != nil {

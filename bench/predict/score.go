@@ -1,4 +1,4 @@
-package picks
+package main
 
 import (
 	"fmt"

@@ -1,6 +1,4 @@
-// Package rebuilt reads decisions of `gnvcc report --json` from elsewhere, with a store in which gnvcc has
-// built the same code here.
-package rebuilt
+package main
 
 import (
 	"bytes"
@@ -16,8 +14,8 @@ import (
 	"gnvcc/profile/units"
 )
 
-// Report reads what `gnvcc report --json` printed.
-func Report(file string) ([]cache.Decision, error) {
+// readReport reads what `gnvcc report --json` printed.
+func readReport(file string) ([]cache.Decision, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return nil, fmt.Errorf("read the report: %w", err)
@@ -40,9 +38,9 @@ func Report(file string) ([]cache.Decision, error) {
 	return all, nil
 }
 
-// Open opens a store in which gnvcc has built the code of a report again: a compiler on it, and
+// openRebuilt opens a store in which gnvcc has built the code of a report again: a compiler on it, and
 // its kernels by their identities. remove takes away what is compiled.
-func Open(ctx context.Context, dir string) (c *compile.Compiler,
+func openRebuilt(ctx context.Context, dir string) (c *compile.Compiler,
 	built map[string]record.BuiltKernel, remove func(), err error) {
 	if _, err := os.Stat(dir); err != nil {
 		return nil, nil, nil, errors.New("it was not built here")
@@ -62,12 +60,12 @@ func Open(ctx context.Context, dir string) (c *compile.Compiler,
 	return compile.New(store, scratch), record.BuiltBy(store), remove, nil
 }
 
-// ErrAbsent is for a decision on a kernel that is not among them.
-var ErrAbsent = errors.New("no kernel that was built here is the same")
+// errAbsent is for a decision on a kernel that is not among them.
+var errAbsent = errors.New("no kernel that was built here is the same")
 
-// Heaviest is the launch of a decision that takes most time of all, if one takes so many
+// heaviestOf is the launch of a decision that takes most time of all, if one takes so many
 // nanoseconds.
-func Heaviest(d cache.Decision, least float64) (most cache.Launch, err error) {
+func heaviestOf(d cache.Decision, least float64) (most cache.Launch, err error) {
 	most, ok := d.Evidence.Heaviest()
 	switch {
 	case !ok:
@@ -78,8 +76,8 @@ func Heaviest(d cache.Decision, least float64) (most cache.Launch, err error) {
 	return most, err
 }
 
-// Machine reads what profile/units' program printed on a GPU.
-func Machine(file string) (*units.Machine, error) {
+// readMachine reads what profile/units' program printed on a GPU.
+func readMachine(file string) (*units.Machine, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return nil, fmt.Errorf("read what was measured of the machine: %w", err)

@@ -1,4 +1,4 @@
-package picks
+package main
 
 import (
 	"bytes"
@@ -54,7 +54,7 @@ func TestReal(t *testing.T) {
 	kit := kits.Need(t, "13.0")
 	dir := t.TempDir()
 	gnvcc := filepath.Join(dir, "gnvcc")
-	if msg, err := exec.Command("go", "-C", "../../..", "build", "-o", gnvcc,
+	if msg, err := exec.Command("go", "-C", "../..", "build", "-o", gnvcc,
 		"./cmd/gnvcc").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, msg)
 	}
@@ -66,9 +66,9 @@ func TestReal(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		build := exec.Command(gnvcc, "-arch=sm_90", "-std=c++17", "-I../../../examples/common", "-cubin",
+		build := exec.Command(gnvcc, "-arch=sm_90", "-std=c++17", "-I../../examples/common", "-cubin",
 			"-o", filepath.Join(dir, name+".cubin"),
-			filepath.Join("../../../examples", name, name+".cu"))
+			filepath.Join("../../examples", name, name+".cu"))
 		build.Env = append(os.Environ(), "GNVCC_NVCC="+kit.Nvcc(), "GNVCC_STORE="+store)
 		if msg, err := build.CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, msg)
@@ -121,9 +121,9 @@ func madeUp(t *testing.T, dir string) string {
 // What gnvcc predict prints of trials predicted alike is what the rows say, and its picks are what
 // docs/papers.md says of them: no goal of these is to be lost unseen.
 func TestRecorded(t *testing.T) {
-	folder := "../../results/2026-11-22-predict/"
+	folder := "../results/2026-11-22-predict/"
 	both := folder + "hecbench-a.jsonl," + folder + "hecbench-b.jsonl"
-	examples := "../../results/2026-11-23-papers/examples.jsonl"
+	examples := "../results/2026-11-23-papers/examples.jsonl"
 	all, err := read(both+","+examples, true)
 	if err != nil {
 		t.Fatal(err)
