@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
 	"gnvcc/cache"
 	"gnvcc/profile"
 	"gnvcc/rewrite/ptx"
+	"gnvcc/rewrite/ptx/ir"
 )
 
 // How far results may be off, where the user allows that at all.
@@ -133,50 +135,30 @@ func writes(m *ptx.Module, name string) (string, error) {
 			}
 			return "", nil // of another file
 		}
-		var constant map[string]bool
-		for i, s := range f.Stmts {
-			if s.Kind != ptx.Inst {
-				continue
-			}
-			op := f.Opcode(i)
-			switch string(f.Base(i)) {
+		w, err := ir.Of(f)
+		if err != nil {
+			return "", err
+		}
+		for i := range f.Stmts {
+			x := w.Inst(i)
+			switch x.Op {
 			case "st", "atom", "red":
-			case "cp":
-				if bytes.Contains(op, []byte(".global.shared")) {
-					return "", nil
-				}
-				continue
 			case "sust", "sured", "multimem":
 				return "", nil
-			case "wmma":
-				if ptx.HasModifier(op, "store") {
+			default:
+				if x.Op == "cp" && bytes.Contains(f.Opcode(i), []byte(".global.shared")) ||
+					x.Op == "wmma" && x.Has("store") {
 					return "", nil
 				}
 				continue
-			default:
+			}
+			if space := ptx.Space(f.Opcode(i)); space == "local" || space == "shared" || space == "param" {
 				continue
 			}
-			if ptx.HasModifier(op, "local") || ptx.HasModifier(op, "shared") ||
-				ptx.HasModifier(op, "param") ||
-				bytes.Contains(op, []byte(".shared::")) || bytes.Contains(op, []byte(".param::")) {
+			of := x.Type()
+			if x.Op == "st" && len(x.Args) == 2 && of != "f32" && of != "f64" &&
+				(strings.HasSuffix(of, "32") || strings.HasSuffix(of, "64")) && storesNumbers(w, i) {
 				continue
-			}
-			of := string(op[bytes.LastIndexByte(op, '.')+1:])
-			if of != "f32" && of != "f64" && of != "" && string(f.Base(i)) == "st" {
-				if constant == nil {
-					constant = fixed(f)
-				}
-				ops := f.Operands(i, nil)
-				all := len(ops) == 2 && (strings.HasSuffix(of, "32") || strings.HasSuffix(of, "64"))
-				if all {
-					f.Names(ops[1], func(n ptx.Span) bool {
-						all = all && constant[string(f.Bytes(n))]
-						return all
-					})
-				}
-				if all {
-					continue
-				}
 			}
 			if of != "f32" && of != "f64" || kind != "" && kind != of {
 				return "", nil
@@ -187,30 +169,21 @@ func writes(m *ptx.Module, name string) (string, error) {
 	return kind, nil
 }
 
-// fixed are the registers of a function that are written once, by a move of a number.
-func fixed(f *ptx.Func) map[string]bool {
-	written, moved := map[string]int{}, map[string]bool{}
-	for i, s := range f.Stmts {
-		if s.Kind != ptx.Inst {
-			continue
+// storesNumbers reports whether all that a store writes are numbers, or registers that are written
+// once, by a move of a number.
+func storesNumbers(w *ir.Func, i int) bool {
+	value := w.Inst(i).Args[1].At
+	return !slices.ContainsFunc(w.Accesses(i), func(a ir.Access) bool {
+		if a.At.Start < value.Start {
+			return false
 		}
-		f.Effects(i, func(reg ptx.Span, _, write bool) {
-			if write {
-				written[string(f.Bytes(reg))]++
-			}
-		})
-		if ops := f.Operands(i, nil); string(f.Base(i)) == "mov" && len(ops) == 2 && !s.Guarded {
-			if c := f.Bytes(ops[1])[0]; c >= '0' && c <= '9' || c == '-' {
-				moved[string(f.Bytes(ops[0]))] = true
-			}
+		d := w.Sole(a.Reg)
+		if d < 0 || w.Inst(d).Op != "mov" || len(w.Inst(d).Args) != 2 {
+			return true
 		}
-	}
-	for name := range moved {
-		if written[name] != 1 {
-			delete(moved, name)
-		}
-	}
-	return moved
+		c := w.Inst(d).Args[1].Text[0]
+		return (c < '0' || c > '9') && c != '-'
+	})
 }
 
 var errNoBound = errors.New(

@@ -50,7 +50,6 @@ func FuzzParse(f *testing.F) {
 		for _, fn := range m.Funcs {
 			fn.Threads()
 			fn.Pragmas()
-			_, _ = fn.Registers()
 			_, _ = fn.Blocks()
 			fn.First()
 			for i := range fn.Stmts {

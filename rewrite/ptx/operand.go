@@ -2,7 +2,6 @@ package ptx
 
 import (
 	"bytes"
-	"strconv"
 	"strings"
 )
 
@@ -125,17 +124,6 @@ func (f *Func) Address(s Span) (base, offset []byte, ok bool) {
 	return base, rest, true
 }
 
-// Place is Address with the offset as a number; ok is false where it is none.
-func (f *Func) Place(s Span) (base string, offset int, ok bool) {
-	b, text, ok := f.Address(s)
-	if ok && text != nil {
-		var err error
-		offset, err = strconv.Atoi(strings.ReplaceAll(strings.TrimPrefix(string(text), "+"), " ", ""))
-		ok = err == nil
-	}
-	return string(b), offset, ok
-}
-
 // Names calls yield for each name in a span that is neither number nor modifier: registers,
 // variables, labels, special registers (with their dimension: %tid.x). Comments are skipped. It
 // stops when yield returns false.
@@ -208,21 +196,6 @@ func (f *Func) Pragmas() []string {
 		}
 	}
 	return out
-}
-
-// Registers returns what the body declares as registers, in all scopes.
-func (f *Func) Registers() ([]Variable, error) {
-	var out []Variable
-	for i, s := range f.Stmts {
-		if s.Kind == Decl && string(f.Opcode(i)) == ".reg" {
-			vars, err := f.Declared(i)
-			if err != nil {
-				return nil, err
-			}
-			out = append(out, vars...)
-		}
-	}
-	return out, nil
 }
 
 // Threads returns the bound that the source gives for a block's size: the product of .reqntid or

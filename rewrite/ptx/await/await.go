@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"gnvcc/graph"
 	"gnvcc/rewrite/ptx"
 )
 
@@ -45,26 +46,42 @@ func Why(m *ptx.Module, entry string) (string, error) {
 	case t.Cluster || clustered(r.Funcs[0]):
 		return "a cluster of blocks", nil
 	}
-	callees := make(map[string]*callee, len(r.Funcs))
-	for _, f := range r.Funcs {
-		if f.Entry && f != r.Funcs[0] {
+	var called callee
+	after := make([][]int, len(r.Funcs)) // by function: those that it calls
+	var all []int
+	for n, f := range r.Funcs {
+		if n > 0 && f.Entry {
 			continue // launched, not called
 		}
 		if !f.Body && !ptx.OfRuntime(f.Name) {
 			return "a call of " + f.Name + ", whose code is elsewhere", nil
 		}
-		callees[f.Name] = readCallee(m, f)
+		all = append(all, n)
+		for i := range f.Stmts {
+			if string(f.Base(i)) == "call" {
+				for _, g := range calls(m, f, i) {
+					if to := slices.Index(r.Funcs, g); to >= 0 {
+						after[n] = append(after[n], to)
+					}
+				}
+			}
+			if n > 0 {
+				called.add(f, i)
+			}
+		}
+		if !f.Body {
+			called = callee{true, true, true}
+		}
 	}
-	closeCalls(callees)
-	for _, f := range r.Funcs {
-		c := callees[f.Name]
-		if c == nil || !f.Body {
+	if cycles := graph.Cycles(after, all); len(cycles) > 0 && (called.orders || called.asks) {
+		return "a recursive call of " + r.Funcs[cycles[0][0]].Name, nil
+	}
+	for _, n := range all {
+		f := r.Funcs[n]
+		if !f.Body {
 			continue
 		}
-		if c.recursive && (c.orders || c.asks) {
-			return "a recursive call of " + f.Name, nil
-		}
-		at, err := awaits(f, m, callees)
+		at, err := awaits(f, called)
 		if err != nil {
 			return "", fmt.Errorf("%s: %w", f.Name, err)
 		}
@@ -82,65 +99,31 @@ func clustered(f *ptx.Func) bool {
 	})
 }
 
-// A callee is what a loop around a call has to know of the function, and of what that calls.
+// A callee is what the functions that a kernel calls do, any of them.
 type callee struct {
-	calls []string
 	// looks at memory of other blocks by a load that is made anew each time, or by an atomic
 	asks  bool
 	reads bool // loads from global memory, by whatever instruction
 	// has a barrier, fence, sleep or ordered access: what is read around it is read anew
-	orders    bool
-	recursive bool
+	orders bool
 }
 
-func readCallee(m *ptx.Module, f *ptx.Func) *callee {
-	if !f.Body {
-		return &callee{asks: true, reads: true, orders: true}
+func (c *callee) add(f *ptx.Func, i int) {
+	if f.Stmts[i].Kind == ptx.Inst {
+		*c = callee{c.asks || asks(f, i), c.reads || reads(f, i), c.orders || orders(f, i)}
 	}
-	c := &callee{}
-	for i, s := range f.Stmts {
-		if s.Kind != ptx.Inst {
-			continue
-		}
-		c.asks = c.asks || asks(f, i)
-		c.reads = c.reads || reads(f, i)
-		c.orders = c.orders || orders(f, i)
-		if string(f.Base(i)) == "call" {
-			c.calls = append(c.calls, calls(m, f, i)...)
-		}
-	}
-	return c
 }
 
-// closeCalls gives each function what its callees do, and marks those that can come back to
-// themselves.
-func closeCalls(all map[string]*callee) {
-	reach := make(map[string]map[string]bool, len(all))
-	for name := range all {
-		seen := make(map[string]bool)
-		todo := slices.Clone(all[name].calls)
-		for len(todo) > 0 {
-			next := todo[len(todo)-1]
-			todo = todo[:len(todo)-1]
-			if c := all[next]; c != nil && !seen[next] {
-				seen[next] = true
-				todo = append(todo, c.calls...)
-			}
+// calls lists the functions that a call instruction names: one, or the table of a call by pointer.
+func calls(m *ptx.Module, f *ptx.Func, i int) (out []*ptx.Func) {
+	s := f.Stmts[i]
+	f.Names(ptx.Span{Start: s.OpEnd, End: s.End}, func(n ptx.Span) bool {
+		if g := m.Func(string(f.Bytes(n))); g != nil {
+			out = append(out, g)
 		}
-		reach[name] = seen
-	}
-	own := make(map[string]callee, len(all))
-	for name, c := range all {
-		own[name] = *c
-	}
-	for name, c := range all {
-		for other := range reach[name] {
-			c.asks = c.asks || own[other].asks
-			c.reads = c.reads || own[other].reads
-			c.orders = c.orders || own[other].orders
-		}
-		c.recursive = reach[name][name]
-	}
+		return true
+	})
+	return out
 }
 
 // elsewhere reports whether a load or an atomic can look at memory that other blocks write.

@@ -30,8 +30,7 @@ import (
 // A waiter looks at the loops of one function.
 type waiter struct {
 	*ir.Func
-	m       *ptx.Module
-	callees map[string]*callee
+	called callee
 	// registers that may be read before they are written: they have no value that is known
 	unset map[ir.Reg]bool
 	work  int
@@ -43,7 +42,7 @@ const limitWork = 1 << 28
 var errWork = errors.New("ptx: the loops are more than is followed")
 
 // awaits returns the first instruction of a function that a loop waits for, -1 if there is none.
-func awaits(f *ptx.Func, m *ptx.Module, callees map[string]*callee) (int, error) {
+func awaits(f *ptx.Func, called callee) (int, error) {
 	w, err := ir.Of(f)
 	if err != nil {
 		return -1, err
@@ -56,7 +55,7 @@ func awaits(f *ptx.Func, m *ptx.Module, callees map[string]*callee) (int, error)
 	if len(loops) == 0 {
 		return -1, nil
 	}
-	a := &waiter{Func: w, m: m, callees: callees, unset: map[ir.Reg]bool{}}
+	a := &waiter{Func: w, called: called, unset: map[ir.Reg]bool{}}
 	for _, r := range w.Live(0) {
 		a.unset[r] = true
 	}
@@ -114,7 +113,7 @@ func (a *waiter) loop(blocks []int) (int, error) {
 	skip := a.progress(p)
 	if len(skip) == 0 {
 		synced := slices.ContainsFunc(p.body, func(i int) bool {
-			return a.does(i, func(c *callee) bool { return c.orders }, orders)
+			return a.does(i, a.called.orders, orders)
 		})
 		from, err := a.follow(p, func(i int) bool { return anew(i) || a.reloads(p, i, synced) })
 		if err != nil {
@@ -186,20 +185,17 @@ func (a *waiter) everyTurn(p *part, b int, through map[int]bool) bool {
 	return !a.Reaches(a.Blocks[b].Succs, b, func(s int) bool { return s == b || !p.in[s] || through[s] })
 }
 
-// does reports what an instruction does, or for a call one of the functions that it may call.
-func (a *waiter) does(i int, called func(*callee) bool, own func(*ptx.Func, int) bool) bool {
-	if a.Inst(i).Op != "call" {
-		return own(a.Func.Func, i)
+// does reports what an instruction does, or what any function does that a call may lead to.
+func (a *waiter) does(i int, called bool, own func(*ptx.Func, int) bool) bool {
+	if a.Inst(i).Op == "call" {
+		return called
 	}
-	return slices.ContainsFunc(calls(a.m, a.Func.Func, i), func(name string) bool {
-		c := a.callees[name]
-		return c == nil || called(c)
-	})
+	return own(a.Func.Func, i)
 }
 
 // looks reports whether an instruction looks at other blocks' memory anew in each turn.
 func (a *waiter) looks(p *part, i int) bool {
-	return a.does(i, func(c *callee) bool { return c.asks }, asks) && !a.ofBlock(i) && !a.advances(p, i)
+	return a.does(i, a.called.asks, asks) && !a.ofBlock(i) && !a.advances(p, i)
 }
 
 // reloads reports whether an instruction reads other blocks' memory and may do so anew in each
@@ -207,7 +203,7 @@ func (a *waiter) looks(p *part, i int) bool {
 func (a *waiter) reloads(p *part, i int, synced bool) bool {
 	switch x := a.Inst(i); x.Op {
 	case "call":
-		return a.does(i, func(c *callee) bool { return c.reads }, reads)
+		return a.called.reads
 	case "cp": // into shared memory
 		return synced && x.Has("global")
 	case "ld", "ldu", "suld", "tex", "tld4":

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/ptx/ir"
 )
 
@@ -311,17 +310,4 @@ func (a *waiter) newer(p *part, cas, d, depth int) bool {
 	return len(from) > 0 && !slices.ContainsFunc(from, func(f int) bool {
 		return !a.newer(p, cas, f, depth-1) || !a.everyTurn(p, a.Block(cas), map[int]bool{a.Block(f): true})
 	})
-}
-
-// calls lists the functions that a call instruction names: one, or the table of a call by pointer.
-func calls(m *ptx.Module, f *ptx.Func, i int) []string {
-	var out []string
-	s := f.Stmts[i]
-	f.Names(ptx.Span{Start: s.OpEnd, End: s.End}, func(n ptx.Span) bool {
-		if g := m.Func(string(f.Bytes(n))); g != nil {
-			out = append(out, g.Name)
-		}
-		return true
-	})
-	return out
 }
