@@ -31,7 +31,7 @@ func TestCoarsenReal(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, value := range []string{"2x1x1", "4x1x1s"} {
+			for _, value := range []string{"2x1x1"} {
 				recipes, coarse := map[string]recipe.Recipe{}, map[string][3]int{}
 				for _, f := range m.Entries() {
 					recipes[f.Name] = mustRecipe(t, "coarsen="+value)
@@ -54,7 +54,7 @@ func TestCoarsenReal(t *testing.T) {
 			}
 		}
 		t.Log(kit.Version, done)
-		if done["2x1x1"] < 5 || done["4x1x1s"] < 5 {
+		if done["2x1x1"] < 5 {
 			t.Errorf("%s: only %v are carried out", kit.Version, done)
 		}
 	}

@@ -50,7 +50,7 @@ func (s *Situation) beside(axis, n int) bool {
 func gridFor(s *Situation, value string) []policy.Value {
 	size := strings.TrimSuffix(value, "b")
 	axis := slices.IndexFunc(strings.Split(size, "x"), func(n string) bool { return n != "1" })
-	if strings.HasSuffix(value, "s") || axis < 0 {
+	if axis < 0 {
 		return nil
 	}
 	n, err := recipe.Number(strings.Split(size, "x")[axis], 1, coarsen.MaxBeside)

@@ -15,17 +15,15 @@ import (
 // on their way together, and so many fewer blocks begin and end; it costs registers, and the warps
 // that would have hidden latencies. So it is for grids of many small blocks: tried where those that
 // remain still fill the GPU several times. Four blocks in one are tried first, then two, in y
-// before x, as neighbours in y mostly read the same rows; two also where few waves are left; where
-// most blocks of a very large grid could have nothing to do, eight that stand apart. Blocks of a
+// before x, as neighbours in y mostly read the same rows; two also where few waves are left. Blocks of a
 // warp's threads or fewer are put beside each other first (beside.go).
 //
 // Every value is code of its own, for the block and the dynamic shared memory at hand.
 
 const (
-	fewestWaves  = 4   // of resident blocks, as many as must be left
-	lastWaves    = 1.5 // ... for two in one, which are tried last: 1.13 in floydwarshall
-	oddGrid      = 16  // as many times, and more, must a grid have the blocks that don't divide it
-	stridedWaves = 50  // from so many on, blocks that stand apart are tried
+	fewestWaves = 4   // of resident blocks, as many as must be left
+	lastWaves   = 1.5 // ... for two in one, which are tried last: 1.13 in floydwarshall
+	oddGrid     = 16  // as many times, and more, must a grid have the blocks that don't divide it
 	// registers of as many threads as are jammed, above which none is tried: a thread has 255, and
 	// what the turns have in common counts once
 	mostJammed = 320
@@ -63,7 +61,7 @@ var _ = register(Lever{
 	Around: coarsenAround,
 	Words: func(k *policy.Kernel, t recipe.Term) string {
 		n, axis := "", ""
-		for i, d := range strings.Split(strings.TrimRight(t.Value, "sb"), "x") {
+		for i, d := range strings.Split(strings.TrimSuffix(t.Value, "b"), "x") {
 			if d != "1" && i < 3 {
 				n, axis = d, "xyz"[i:i+1]
 			}
@@ -71,8 +69,6 @@ var _ = register(Lever{
 		switch {
 		case strings.HasSuffix(t.Value, "b"):
 			return fmt.Sprintf("%s neighbouring blocks in %s stand beside each other in one", n, axis)
-		case strings.HasSuffix(t.Value, "s"):
-			return fmt.Sprintf("a block does the work of %s that stand apart in %s", n, axis)
 		}
 		return fmt.Sprintf("a block does the work of %s neighbours in %s", n, axis)
 	},
@@ -101,10 +97,6 @@ func coarseValues(s *Situation) []string {
 		if value := coarseValue(axis, 2); s.coarsens(axis, 2, lastWaves) && !slices.Contains(out, value) {
 			out = append(out, value)
 		}
-	}
-	if s.waves() > stridedWaves && s.Shape.Grid[0]%coarsen.Most == 0 &&
-		s.coarsens(0, coarsen.Most, 1) {
-		out = append(out, coarseValue(0, coarsen.Most)+"s")
 	}
 	return out
 }
@@ -142,9 +134,6 @@ func coarsenAround(s *Situation, best policy.Trial) []recipe.Recipe {
 	var values []string
 	if now, ok := best.Recipe.Get("coarsen", ""); ok {
 		suffix := ""
-		if strings.HasSuffix(now, "s") {
-			suffix = "s"
-		}
 		by := coarsen.Of(best.Recipe)
 		axis := slices.IndexFunc(by[:], func(n int) bool { return n > 1 })
 		if axis < 0 {
@@ -156,8 +145,7 @@ func coarsenAround(s *Situation, best policy.Trial) []recipe.Recipe {
 		}
 		for _, n := range []int{by[axis] / 2, by[axis] * 2} {
 			if beside && s.beside(axis, n) ||
-				!beside && n > 1 && n <= coarsen.Most && s.coarsens(axis, n, 1) &&
-					(suffix == "" || s.Shape.Grid[axis]%n == 0) {
+				!beside && n > 1 && n <= coarsen.Most && s.coarsens(axis, n, 1) {
 				values = append(values, coarseValue(axis, n)+suffix)
 			}
 		}

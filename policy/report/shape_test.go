@@ -29,7 +29,7 @@ func TestReshaped(t *testing.T) {
 		// it does not divide them
 		{[3]int{100001, 1, 1}, [3]int{128, 1, 1}, "shape=256x1x1 spec{host(block)=128x1x1}", ""},
 		{[3]int{100000, 1, 1}, [3]int{128, 1, 1}, "maxnreg=40", ""},
-		{[3]int{100, 8, 1}, [3]int{128, 1, 1}, "coarsen=1x4x1s spec{host(block)=128x1x1}",
+		{[3]int{100, 8, 1}, [3]int{128, 1, 1}, "coarsen=1x4x1 spec{host(block)=128x1x1}",
 			"each block does the work of 4: 200 blocks, not 800"},
 		{[3]int{100, 7, 1}, [3]int{128, 1, 1}, "coarsen=1x4x1 spec{host(block)=128x1x1}", ""},
 	} {

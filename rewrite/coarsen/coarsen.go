@@ -33,11 +33,6 @@ import (
 // Behind a b (coarsen=32x1x1b) they stand beside each other, as lanes of one warp
 // (beside.go). That is for blocks of fewer threads than a warp has.
 //
-// Behind an s (coarsen=8x1x1s) the blocks that one does are a grid apart (a grid-stride loop): turn
-// u is that of block ctaid+u*nctaid, with as many blocks in between as are launched, and the turns
-// are done one after the other, in the kernel's own code. That is for grids of which most blocks
-// have nothing to do.
-//
 // A branch that depends on the turn is taken where all turns agree. Where they do not, the thread
 // leaves the jammed code: what each turn needs from there on is put into local memory, and the
 // turns go on one after the other, from that branch on, in a copy of the kernel's own code, to its
@@ -55,8 +50,7 @@ import (
 //
 // Allowed are kernels whose blocks don't wait for each other, with instructions that are known,
 // calls of functions that do nothing but compute (calls.go), and without carries and special
-// registers other than the launch's shape and the lane (Dimensions). Arrays in local memory only
-// with s.
+// registers other than the launch's shape and the lane (Dimensions), nor arrays in local memory.
 //
 // Safe: each turn carries out the statements of the thread that it stands for, in their order,
 // with the same operands; the turns of a thread are interleaved as any threads of different blocks
@@ -90,7 +84,7 @@ func Apply(k *pass.Kernel, terms []recipe.Term) error {
 	}
 	dim := slices.IndexFunc(c.by[:], func(n int) bool { return n > 1 })
 	n := c.by[dim]
-	if c.way == asLanes {
+	if c.beside {
 		block := k.Options.Blocks[k.Name]
 		if block[2] != n {
 			return errors.New("it is for blocks of a known size")
@@ -100,13 +94,9 @@ func Apply(k *pass.Kernel, terms []recipe.Term) error {
 	if outer.size = k.Options.Dynamic[k.Name]; len(outer.names) > 0 && outer.size <= 0 {
 		return errors.New("it uses dynamic shared memory: it is for a second entry, chosen by host(dynamic)")
 	}
-	read, err := readCoarse(k.Func, outer, dim, c.way == gridStride)
+	read, err := readCoarse(k.Func, outer, dim)
 	if err != nil {
 		return err
-	}
-	if c.way == gridStride {
-		read.oneByOne(n)
-		return nil
 	}
 	if read.size > 0 {
 		if err := k.TakesShared(); err != nil {
@@ -139,32 +129,22 @@ func oddGrid(k *pass.Kernel, dim, n int) int {
 // not where they stand beside each other (MaxBeside).
 const Most = 8
 
-// A coarseWay says how a block does the work of several.
-type coarseWay byte
-
-const (
-	jammed     coarseWay = 0
-	gridStride coarseWay = 's'
-	asLanes    coarseWay = 'b'
-)
-
 // A coarseValue is the lever's value.
 type coarseValue struct {
-	by  [3]int
-	way coarseWay
+	by     [3]int
+	beside bool // they stand next to each other, as lanes of a warp
 }
 
 // parseCoarsen reads it.
 func parseCoarsen(value string) (c coarseValue, err error) {
-	size, most := value, Most
-	if cut, ok := strings.CutSuffix(value, "s"); ok {
-		size, c.way = cut, gridStride
-	} else if cut, ok := strings.CutSuffix(value, "b"); ok {
-		size, c.way, most = cut, asLanes, MaxBeside
+	size, ofWarp := strings.CutSuffix(value, "b")
+	most := Most
+	if c.beside = ofWarp; ofWarp {
+		most = MaxBeside
 	}
 	parts := strings.Split(size, "x")
 	if len(parts) != 3 {
-		return c, fmt.Errorf("coarsen=%s: how many blocks one does is XxYxZ, XxYxZs or XxYxZb", value)
+		return c, fmt.Errorf("coarsen=%s: how many blocks one does is XxYxZ or XxYxZb", value)
 	}
 	others := 0
 	for i := range c.by {
@@ -209,9 +189,9 @@ func Manner(r recipe.Recipe) (m manner.Manner) {
 	if !ok {
 		return m
 	}
-	m.Coarse, m.Beside = c.by, c.way == asLanes
+	m.Coarse, m.Beside = c.by, c.beside
 	guards, err := r.Guards()
-	if err != nil || len(guards) != 1 || c.way == gridStride {
+	if err != nil || len(guards) != 1 {
 		return m
 	}
 	grid := guards[0].Grid()
@@ -250,7 +230,7 @@ func Check(r recipe.Recipe) error {
 		return fmt.Errorf(
 			"recipe %q: coarsen needs the condition host(block)=XxYxZ, the blocks that the program launches",
 			r)
-	case c.way == asLanes:
+	case c.beside:
 		block := guards[0].Block()
 		t, n := pass.Threads(block), c.by[0]*c.by[1]*c.by[2]
 		if dynamic, known := guards[0].Dynamic(); block[2] != 1 || t <= 0 || pass.Warp%t != 0 ||

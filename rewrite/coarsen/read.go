@@ -35,10 +35,9 @@ func Dimensions(m *ptx.Module, kernel string) (dims [3]bool, err error) {
 	outer.size = 1 // how much a launch asks for is not known here
 	var first error
 	for d := range dims {
-		_, err := readCoarse(f, outer, d, false)
+		_, err := readCoarse(f, outer, d)
 		if err != nil && !errors.Is(err, errNoNumber) {
 			first = cmp.Or(first, err)
-			_, err = readCoarse(f, outer, d, true)
 		}
 		dims[d] = err == nil
 	}
@@ -96,10 +95,8 @@ func coarseOutside(m *ptx.Module, f *ptx.Func) (out coarseOuter, err error) {
 // A coarseRead is what is known of a kernel that is to be coarsened in one dimension.
 type coarseRead struct {
 	*ir.Func
-	dim int
-	// the turns are done one after the other, in the kernel's own code
-	strided bool
-	groups  []string // by declaration of registers: a name that is its own in the whole body
+	dim    int
+	groups []string // by declaration of registers: a name that is its own in the whole body
 
 	varies []bool      // by register: it depends on the turn
 	many   []bool      // by statement: it stands once for each turn
@@ -122,16 +119,16 @@ const maxRounds = 8
 
 // readCoarse reads a kernel, with ways on which turns may disagree under guards where that is
 // needed.
-func readCoarse(f *ptx.Func, outer coarseOuter, dim int, strided bool) (*coarseRead, error) {
-	c, err := readTurns(f, outer, dim, strided)
+func readCoarse(f *ptx.Func, outer coarseOuter, dim int) (*coarseRead, error) {
+	c, err := readTurns(f, outer, dim)
 	// what is written under a guard may depend on the turn, though it did not before
-	for round := 0; err == nil && !strided && len(c.leaves) > 0 && (c.together != "" || c.size > 0) &&
+	for round := 0; err == nil && len(c.leaves) > 0 && (c.together != "" || c.size > 0) &&
 		round < maxRounds; round++ {
 		g, bad := c.underGuards(round)
 		if bad != nil {
 			return nil, c.stays(bad)
 		}
-		c, err = readTurns(g, outer, dim, strided)
+		c, err = readTurns(g, outer, dim)
 	}
 	if err != nil {
 		return nil, err
@@ -145,7 +142,7 @@ func readCoarse(f *ptx.Func, outer coarseOuter, dim int, strided bool) (*coarseR
 // stays says why not all threads stay in the jammed code, though they have to, nil if they do or
 // need not. way: why a way can't be put under guards.
 func (c *coarseRead) stays(way error) error {
-	if !c.strided && len(c.leaves) == 0 || c.together == "" && c.size == 0 {
+	if len(c.leaves) == 0 || c.together == "" && c.size == 0 {
 		return nil
 	}
 	text := "its threads act together (" + c.together + ")"
@@ -160,12 +157,12 @@ func (c *coarseRead) stays(way error) error {
 }
 
 // readTurns reads what depends on the turn.
-func readTurns(f *ptx.Func, outer coarseOuter, dim int, strided bool) (*coarseRead, error) {
+func readTurns(f *ptx.Func, outer coarseOuter, dim int) (*coarseRead, error) {
 	flow, err := ir.Of(f)
 	if err != nil {
 		return nil, err
 	}
-	c := &coarseRead{Func: flow, dim: dim, strided: strided, shared: map[string]int{}, align: 16,
+	c := &coarseRead{Func: flow, dim: dim, shared: map[string]int{}, align: 16,
 		many: make([]bool, len(f.Stmts)), varies: make([]bool, flow.Registers())}
 	for _, name := range outer.names {
 		c.shared[name], c.size, c.align = 0, outer.size, max(c.align, outer.align)
@@ -211,7 +208,7 @@ func (c *coarseRead) look() error {
 			if labels[name] {
 				return fmt.Errorf("it has two labels called %s", name)
 			}
-			labels[name] = !c.strided
+			labels[name] = true
 		case ptx.Decl:
 			if err := c.declaration(i); err != nil {
 				return err
@@ -222,7 +219,7 @@ func (c *coarseRead) look() error {
 			}
 		case ptx.Inst:
 			count++
-			if why := uncoarse(c.Func, i, c.strided); why != "" {
+			if why := uncoarse(c.Func, i); why != "" {
 				return fmt.Errorf("it has %s (%s)", why, f.Opcode(i))
 			}
 			if acts(c.Inst(i)) && c.together == "" {
@@ -286,9 +283,6 @@ func (c *coarseRead) declaration(i int) error {
 		}
 		return nil
 	case ".local":
-		if c.strided && c.Stmts[i].Depth == 0 {
-			return nil // each turn begins with it anew
-		}
 		return errors.New("it has arrays in local memory")
 	case ".param":
 		if c.within[i] >= 0 {
@@ -418,9 +412,8 @@ func acts(x *ir.Inst) bool {
 	return isBarrier(x) || x.Op == "shfl" || x.Op == "vote" || x.Op == "match" || x.Op == "redux"
 }
 
-// uncoarse says why an instruction can't stand for several turns, "" if it can. strided: they are
-// done one after the other.
-func uncoarse(f *ir.Func, i int, strided bool) string {
+// uncoarse says why an instruction can't stand for several turns, "" if it can.
+func uncoarse(f *ir.Func, i int) string {
 	x := f.Inst(i)
 	for _, word := range x.Words {
 		switch {
@@ -428,7 +421,7 @@ func uncoarse(f *ir.Func, i int, strided bool) string {
 			if sharedPlace(f, i) == nil {
 				return "an uncommon access to shared memory"
 			}
-		case word == "local" && !strided:
+		case word == "local":
 			return "an access to local memory"
 		case word == "b128":
 			return "a register of 128 bits"

@@ -3,15 +3,13 @@ package coarsen
 import (
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 
 	"gnvcc/rewrite/pass"
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/ptx/ir"
 )
 
-// Turns one by one: where they disagree on a branch, and where their blocks are a grid apart.
+// Turns one by one, where they disagree on a branch.
 
 // maxCoarseLocal bounds the local memory in which turns wait, bytes a thread: what ptxas spills has
 // to stand beside it in what every launch may have (stackLimit).
@@ -190,43 +188,3 @@ func (w *coarseWriter) own(i, turn int, label string) {
 
 // ends reports an instruction that ends a thread.
 func ends(x *ir.Inst) bool { return x.Op == "ret" || x.Op == "exit" }
-
-// oneByOne notes the edits of a kernel whose blocks are a grid apart: its code as it is, in a loop
-// over the turns.
-func (c *coarseRead) oneByOne(turns int) {
-	f, axis := c.Func, "xyz"[c.dim:c.dim+1]
-	for i, s := range f.Stmts {
-		if s.Kind != ptx.Inst {
-			continue
-		}
-		if ends(f.Inst(i)) {
-			f.ReplaceSpan(ptx.Span{Start: s.Op, End: s.End}, "bra "+coarseLabel+"_next;")
-			continue
-		}
-		f.Names(ptx.Span{Start: s.OpEnd, End: s.End}, func(n ptx.Span) bool {
-			switch string(f.Bytes(n)) {
-			case "%ctaid." + axis:
-				f.ReplaceSpan(n, coarsePrefix+"b")
-			case "%nctaid." + axis:
-				f.ReplaceSpan(n, coarsePrefix+"n")
-			}
-			return true
-		})
-	}
-	if c.falls() {
-		f.Insert(len(f.Stmts), "bra "+coarseLabel+"_next;")
-	}
-	f.Insert(f.First(), strings.Join(pass.Fill(`
-		.reg .b32 Pb, Ps, Pn;
-		.reg .pred Pp;
-		mov.u32 Pb, %ctaid.AXIS;
-		mov.u32 Ps, %nctaid.AXIS;
-		mul.lo.u32 Pn, Ps, TURNS;
-		bra LABEL_turn;
-		LABEL_next:
-		add.u32 Pb, Pb, Ps;
-		setp.ge.u32 Pp, Pb, Pn;
-		@Pp ret;
-		LABEL_turn:`, "P", coarsePrefix, "AXIS", axis, "TURNS", strconv.Itoa(turns), "LABEL",
-		coarseLabel), "\n\t"))
-}
