@@ -76,6 +76,7 @@ type Kernel struct {
 	Source string                   // the user's file, for reports
 
 	Through map[rewrite.Pointer]rewrite.Numbers // what it reads through its pointer arguments
+	Scalars map[rewrite.Pointer]rewrite.Numbers // what its arguments are themselves
 	// of each of these loads, which array it reads: equal numbers, the same one; -1: not known
 	Streams       []int
 	Loads, Stores int  // accesses to global memory in its PTX that a hint can be given to
