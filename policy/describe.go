@@ -67,7 +67,7 @@ func (k *Kernel) ReadPTX(m *ptx.Module) error {
 	if t.Indirect {
 		k.Writes = "" // what it calls is not known
 	}
-	k.Streams, k.Through = rewrite.Streams(f), rewrite.Reads(f)
+	k.Streams, k.Through, k.Scalars = rewrite.Streams(f), rewrite.Reads(f), rewrite.Scalars(f)
 	k.Tilings = func(block [3]int, dynamic int, turns ...int) []tile.Tiling {
 		return tile.Tilings(m, name, block, dynamic, turns...)
 	}

@@ -2,7 +2,10 @@ package policy
 
 import (
 	"bytes"
+	"errors"
+	"fmt"
 	"slices"
+	"strconv"
 
 	"gnvcc/profile"
 	"gnvcc/rewrite"
@@ -26,11 +29,12 @@ func (v Value) Text() string { return v.Is.Text() }
 type ValueKind int
 
 const (
-	Scalar    ValueKind = iota // an argument, or a field of one
-	BlockDim                   // blockDim.x, .y, .z
-	GridDim                    // gridDim.x, .y, .z
-	Alignment                  // of a pointer argument, bytes
-	HostValue                  // what the host alone looks at: host(block), host(dynamic)
+	Scalar     ValueKind = iota // an argument, or a field of one
+	BlockDim                    // blockDim.x, .y, .z
+	GridDim                     // gridDim.x, .y, .z
+	Alignment                   // of a pointer argument, bytes
+	HostValue                   // what the host alone looks at: host(block), host(dynamic)
+	HostScalar                  // an integer argument, or a field of one, that the host alone looks at
 )
 
 // Values reads the values of a launch that were the same in all launches of its configuration so
@@ -58,7 +62,7 @@ func values(k *Kernel, l *profile.Launch, now bool) []Value {
 	add("", HostValue, recipe.Condition{Kind: recipe.HostBlock, Size: l.Block})
 	add("", HostValue, recipe.Condition{Kind: recipe.HostDynamic, Number: l.Dynamic})
 	for _, v := range k.Values {
-		if v.Why != "" || v.Name == "" || v.Argument >= len(l.Params) {
+		if v.Argument >= len(l.Params) {
 			continue
 		}
 		p := l.Params[v.Argument]
@@ -66,8 +70,11 @@ func values(k *Kernel, l *profile.Launch, now bool) []Value {
 		if end > len(p.Value) {
 			continue
 		}
-		bits := p.Value[v.Offset:end]
+		bits, usable := p.Value[v.Offset:end], v.Why == "" && v.Name != ""
 		if v.Class == source.Pointer {
+			if !usable {
+				continue
+			}
 			// 16 bytes is what the widest load wants.
 			if now && len(bits) == 8 && bits[0]&15 == 0 || !now && p.Align >= 4 && p.Align < 64 {
 				add(v.Name, Alignment, recipe.Condition{Kind: recipe.Alignment, Of: v.Place(), Number: 16})
@@ -77,11 +84,86 @@ func values(k *Kernel, l *profile.Launch, now bool) []Value {
 		if !now && end <= len(p.Same) && bytes.IndexByte(p.Same[v.Offset:end], 0) >= 0 {
 			continue // another launch of this configuration had another value
 		}
-		if text, err := v.Text(bits); err == nil {
+		if v.Class == source.Integer {
+			add(v.Name, HostScalar, hostArgument(v, bits))
+		}
+		if text, err := v.Text(bits); err == nil && usable {
 			add(v.Name, Scalar, recipe.Condition{Kind: recipe.Argument, Of: v.Place(), Value: text})
 		}
 	}
 	return out
+}
+
+func hostArgument(v source.Value, bits []byte) recipe.Condition {
+	n := int64(0)
+	for i := len(bits) - 1; i >= 0; i-- {
+		n = n<<8 | int64(bits[i])
+	}
+	unused := 64 - v.Bits
+	return recipe.Condition{Kind: recipe.HostArgument, Of: v.Place(), Bytes: v.Bits / 8,
+		Value: strconv.FormatInt(n<<unused>>unused, 10)}
+}
+
+// Confined returns a recipe as second entries for launches whose integer arguments, grid, block and
+// dynamic shared memory are those of one launch. An error says why there is none.
+func (k *Kernel) Confined(r recipe.Recipe, l *profile.Launch) (recipe.Recipe, error) {
+	entries, err := r.Entries()
+	switch {
+	case err != nil:
+		return r, err
+	case k.NoSecond != "":
+		return r, errors.New(k.NoSecond)
+	case k.NoSpec != "":
+		return r, errors.New(k.NoSpec)
+	case len(entries) > 1:
+		return r, errors.New("it has several copies")
+	}
+	for _, v := range k.Values {
+		if v.Class == source.Unknown {
+			return r, fmt.Errorf("the type of %s is not known", v.Name)
+		}
+	}
+	var g recipe.Guard
+	if len(entries) == 1 {
+		guards, err := r.Guards()
+		if err != nil {
+			return r, err
+		}
+		g = guards[0]
+	}
+	now := valuesNow(k, l)
+	have := LookUp(now)
+	host := recipe.Guard{Conditions: []recipe.Condition{{Kind: recipe.HostGrid, Size: l.Grid}}}
+	for _, v := range now {
+		given := slices.ContainsFunc(g.Conditions, func(c recipe.Condition) bool {
+			return c.Kind == recipe.Argument && c.Of == v.Is.Of
+		})
+		if v.Kind == HostValue || v.Kind == HostScalar && !given {
+			host.Conditions = append(host.Conditions, v.Is)
+		}
+	}
+	if g = g.And(host); !g.Holds(have) {
+		return r, errors.New("it is for other launches")
+	}
+	out := r.Without(recipe.Second).With(g.Term())
+	return out, rewrite.Check(out)
+}
+
+// IsConfined reports whether all of a recipe's entries are for launches like one launch each
+// (Confined).
+func (k *Kernel) IsConfined(r recipe.Recipe) bool {
+	guards, err := r.Guards()
+	return err == nil && r.HasSecond() && !slices.ContainsFunc(guards, func(g recipe.Guard) bool {
+		has := func(is func(recipe.Condition) bool) bool { return slices.ContainsFunc(g.Conditions, is) }
+		_, sized := g.Dynamic()
+		b, grid := g.Block(), g.Grid()
+		return !sized || min(b[0], b[1], b[2], grid[0], grid[1], grid[2]) == 0 ||
+			slices.ContainsFunc(k.Values, func(v source.Value) bool {
+				return v.Class == source.Integer && !has(func(c recipe.Condition) bool {
+					return (c.Kind == recipe.Argument || c.Kind == recipe.HostArgument) && c.Of == v.Place()
+				})
+			})
+	})
 }
 
 // Guard makes a guard of values.
@@ -161,7 +243,7 @@ func (k *Kernel) ArgumentNames(r recipe.Recipe) map[string]string {
 	for _, g := range guards {
 		for _, c := range g.Conditions {
 			for _, v := range k.Values {
-				if c.Kind <= recipe.Alignment && v.Name != "" && v.Place() == c.Of {
+				if (c.Kind <= recipe.Alignment || c.Kind == recipe.HostArgument) && v.Name != "" && v.Place() == c.Of {
 					if out == nil {
 						out = map[string]string{}
 					}

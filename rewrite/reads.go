@@ -34,12 +34,22 @@ type Pointer struct {
 // that floating-point instructions use, too, are those of math functions. A value that is converted
 // to an integer may be an index: it counts as one, and so does what atomics change.
 func Reads(f *ptx.Func) map[Pointer]Numbers {
+	return gathered(f, (*reader).access)
+}
+
+// Scalars tells by the same rule what a kernel's arguments of 32 and 64 bits are themselves, and
+// such fields of arguments: Floats and Doubles, or not known. One whose address is taken is left out.
+func Scalars(f *ptx.Func) map[Pointer]Numbers {
+	return gathered(f, (*reader).scalar)
+}
+
+func gathered(f *ptx.Func, access func(*reader, int) (Pointer, evidence, bool)) map[Pointer]Numbers {
 	out := map[Pointer]Numbers{}
 	w, err := ir.Of(f)
 	if err != nil {
 		return out
 	}
-	r := reader{Func: w, uses: make([][]int, w.Registers())}
+	r := reader{Func: w, uses: make([][]int, w.Registers()), addressed: map[int]bool{}}
 	for i := range f.Stmts {
 		for _, a := range w.Accesses(i) {
 			if a.Read {
@@ -49,12 +59,14 @@ func Reads(f *ptx.Func) map[Pointer]Numbers {
 	}
 	seen := map[Pointer]evidence{}
 	for i := range f.Stmts {
-		if p, e, ok := r.access(i); ok {
+		if p, e, ok := access(&r, i); ok {
 			seen[p] |= e
 		}
 	}
 	for p, e := range seen {
-		out[p] = e.verdict()
+		if n := e.verdict(); !r.addressed[p.Index] {
+			out[p] = n
+		}
 	}
 	return out
 }
@@ -118,6 +130,34 @@ func (e evidence) verdict() Numbers {
 type reader struct {
 	*ir.Func
 	uses [][]int // by register: the statements that read it
+	// parameters that are read in other ways than scalar sees
+	addressed map[int]bool
+}
+
+// scalar says which argument a statement reads, and what the value is.
+func (r *reader) scalar(i int) (p Pointer, e evidence, ok bool) {
+	x := r.Inst(i)
+	for _, o := range x.Args {
+		p.Index = slices.IndexFunc(r.Params, func(v ptx.Variable) bool { return v.Name == o.Text })
+		if p.Index < 0 {
+			continue
+		}
+		narrow, wide := x.Has("f32", "b32"), x.Has("f64", "b64")
+		if x.Op != "ld" || len(x.Args) != 2 || x.Has("v2", "v4") {
+			r.addressed[p.Index] = true
+			return p, 0, false
+		}
+		if p.Offset = o.Offset; !narrow && !wide {
+			return p, integer, true
+		}
+		if e = typed(x) | r.results(i, map[ir.Reg]bool{}); wide && e&double != 0 {
+			e &^= single // as in access
+		} else if wide && e&single != 0 || narrow && e&double != 0 {
+			e = integer
+		}
+		return p, e, true
+	}
+	return p, 0, false
 }
 
 // access says which pointer a statement reads through, and what the value is.

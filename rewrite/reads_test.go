@@ -54,3 +54,45 @@ func TestReadsReal(t *testing.T) {
 		}
 	}
 }
+
+// TestScalars: arguments that only floating-point instructions use are numbers; one that is converted
+// to an integer, or whose address is taken, is none.
+func TestScalars(t *testing.T) {
+	m, err := ptx.Parse([]byte(`.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 k_0, .param .f32 k_1, .param .f64 k_2, .param .f32 k_3, .param .u32 k_4, .param .align 8 .b8 k_5[16], .param .f32 k_6)
+{
+.reg .b32 %f<9>;
+.reg .b64 %fd<9>;
+.reg .b32 %r<9>;
+.reg .b64 %rd<9>;
+ld.param.u64 %rd1, [k_0];
+ld.param.f32 %f1, [k_1];
+ld.param.b64 %fd1, [k_2];
+ld.param.f32 %f2, [k_3];
+ld.param.u32 %r1, [k_4];
+ld.param.b32 %f3, [k_5+4];
+ld.param.b32 %r2, [k_5+8];
+mov.b64 %rd2, k_6;
+add.f32 %f4, %f1, %f3;
+mul.f64 %fd2, %fd1, %fd1;
+cvt.rzi.s32.f32 %r3, %f2;
+mad.lo.s32 %r4, %r1, %r2, %r3;
+st.global.f32 [%rd1], %f4;
+ret;
+}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := Scalars(m.Entry("k"))
+	for p, n := range got {
+		if n != Floats && n != Doubles {
+			delete(got, p)
+		}
+	}
+	if want := map[Pointer]Numbers{{1, 0}: Floats, {2, 0}: Doubles, {5, 4}: Floats}; !reflect.DeepEqual(got, want) {
+		t.Errorf("%v", got)
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -24,7 +25,7 @@ import (
 )
 
 // Second entries. A recipe with spec{...} terms leaves the kernel itself as nvcc makes it. For each
-// such term a second entry stands beside it, compiled for the values between the braces, and all
+// such term there is a second entry next to it, compiled for the values between the braces, and all
 // other terms of the recipe are for the second entries. The host stub, which nvcc compiles after
 // ptxas has run, launches a second entry where the arguments have those values.
 //
@@ -35,7 +36,7 @@ import (
 
 // A second is one second entry to be made.
 type second struct {
-	kernel string      // the entry beside which it stands
+	kernel string      // the entry that it stands for
 	name   string      // its own
 	term   recipe.Term // the spec term
 	rest   recipe.Recipe
@@ -58,7 +59,7 @@ func secondName(kernel string, t recipe.Term, m manner.Manner) string {
 	return kernel + tunedMark + cache.Hash([]byte(text))[:8]
 }
 
-// kernelOf gives the name of the kernel beside which an entry stands, and whether it is a second
+// kernelOf gives the name of the kernel that an entry stands for, and whether it is a second
 // entry.
 func kernelOf(entry string) (string, bool) {
 	i := strings.LastIndex(entry, tunedMark)
@@ -102,7 +103,7 @@ func entryOf(kernel string, r recipe.Recipe) string {
 	return kernel
 }
 
-// plain tells whether the second entry is made of nvcc's own PTX: then neither cicc nor the source
+// plain reports whether the second entry is made of nvcc's own PTX: then neither cicc nor the source
 // is needed.
 func (s second) plain() bool {
 	return s.guard.HostOnly() && rewrite.At(s.rest, rewrite.Source).IsDefault()
@@ -115,12 +116,31 @@ func (s second) plainChoice() stub.Choice {
 	if bytes, ok := s.guard.Dynamic(); ok {
 		out.Dynamic = &bytes
 	}
+	out.Args = s.integers()
 	return out
 }
 
-// variant is what cicc has to compile for it.
+// integers are the conditions on arguments that the host alone looks at.
+func (s second) integers() (out []stub.Arg) {
+	for _, c := range s.guard.Conditions {
+		if c.Kind == recipe.HostArgument {
+			out = append(out, stub.Arg{Index: c.Of.Index, Offset: c.Of.Offset, Bytes: c.Raw()})
+		}
+	}
+	return out
+}
+
+// variant is what cicc has to compile for it: one for all of its entries that differ in what the
+// host alone looks at.
 func (s second) variant() variantOf {
-	return variantOf{entry: s.kernel, terms: append(rewrite.At(s.rest, rewrite.Source).Terms, s.term)}
+	g, term := s.guard, s.term
+	g.Conditions = slices.DeleteFunc(slices.Clone(g.Conditions), func(c recipe.Condition) bool {
+		return c.Kind == recipe.HostGrid || c.Kind == recipe.HostArgument
+	})
+	if len(g.Conditions) > 0 {
+		term = g.Term()
+	}
+	return variantOf{entry: s.kernel, terms: append(rewrite.At(s.rest, rewrite.Source).Terms, term)}
 }
 
 // choice says to the stub when the second entry is to be launched.
@@ -134,6 +154,7 @@ func (s second) choice(k *source.Kernel, signature []string) (stub.Choice, error
 	if c.HasDynamic {
 		out.Dynamic = &c.Dynamic
 	}
+	out.Args = s.integers()
 	for _, a := range c.Arguments {
 		if a.Align > 0 {
 			out.Align = append(out.Align, stub.Align{Index: a.Index, Bytes: a.Align})
@@ -215,7 +236,7 @@ func (s second) ownArithmetic(was, is []byte, entry string) error {
 	return sass.SameEntries(was, s.kernel, is, entry)
 }
 
-// comparable tells whether a second entry in other blocks is to have the kernel's own
+// comparable reports whether a second entry in other blocks is to have the kernel's own
 // floating-point instructions. Others were compared on launches.
 func (s second) comparable() bool {
 	return s.manner.Block != [3]int{} && s.plain() &&

@@ -6,8 +6,12 @@ import (
 	"slices"
 	"sort"
 
+	"gnvcc/cache"
 	"gnvcc/policy"
+	"gnvcc/policy/check"
 	"gnvcc/policy/stats"
+	"gnvcc/profile"
+	"gnvcc/rewrite"
 	"gnvcc/rewrite/recipe"
 )
 
@@ -24,7 +28,13 @@ type choice struct {
 func (t *Run) eligible(k *Findings) []choice {
 	configs := append(k.measured(), k.earlier(t)...)
 	var out []choice
-	winners := k.Winners()
+	winners := slices.DeleteFunc(k.Winners(), func(r recipe.Recipe) bool {
+		why := k.Unchecked(r)
+		if why != "" {
+			k.withheld = fmt.Sprintf("%s is faster, but %s", r, why)
+		}
+		return why != ""
+	})
 	for _, r := range append(winners, merged(winners)...) {
 		ch := choice{recipe: r}
 		better, whole := false, true
@@ -67,6 +77,29 @@ func (t *Run) eligible(k *Findings) []choice {
 		return policy.Simpler(out[i].recipe, out[j].recipe)
 	})
 	return out
+}
+
+// Unchecked says why a recipe must not serve launches with other integer arguments or sizes than
+// those of a checked one, "" where it may: in these, arithmetic could run that was never compared.
+func (k *Findings) Unchecked(r recipe.Recipe) string {
+	if rewrite.ExactnessOf(r) != rewrite.Checked || k.IsConfined(r) {
+		return ""
+	}
+	var checked []*cache.Counts
+	var launch *profile.Launch
+	for _, c := range k.Configs {
+		if tr := c.figure(&k.Kernel, r); tr != nil && tr.Checked > 0 {
+			checked, launch = append(checked, c.Notebook.Counts), c.Launch
+		}
+	}
+	why := check.CoverageOf(checked).Unchecked()
+	if why == "" || launch == nil {
+		return why
+	}
+	if _, err := k.Confined(r, launch); err != nil {
+		why += fmt.Sprintf(", and no entry can be made for launches like these alone: %v", err)
+	}
+	return why
 }
 
 // Entries beside a kernel, at the most, and single ones that they are chosen from, in the order in

@@ -79,6 +79,8 @@ func conditions(k *policy.Kernel, g recipe.Guard) string {
 			key = "blocks"
 		case recipe.HostGrid:
 			key = "grids"
+		case recipe.HostArgument:
+			key = c.Of.String()
 		case recipe.HostDynamic:
 			key = "bytes of dynamic shared memory"
 		}

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"sort"
+	"strings"
 
 	"gnvcc/cache"
 	"gnvcc/policy"
@@ -271,6 +273,36 @@ func (e Entry) Total() float64 { return e.total }
 // launches".
 func CheckedText(e Entry) string { return checked(e) }
 
+// serves says which launches a recipe is for that is for some grids alone: by their integer
+// arguments, of one entry after the other; "" for others.
+func serves(d *cache.Decision) string {
+	r, err := recipe.Parse(d.Recipe)
+	guards, other := r.Guards()
+	if err != nil || other != nil {
+		return ""
+	}
+	var out []string
+	for _, g := range guards {
+		if g.Grid() == [3]int{} {
+			return ""
+		}
+		var words []string
+		for _, c := range g.Conditions {
+			if c.Kind == recipe.Argument || c.Kind == recipe.HostArgument {
+				name := c.Of.String()
+				words = append(words, cmp.Or(d.Evidence.Names[name], name)+"="+c.Text())
+			}
+		}
+		if len(words) == 0 {
+			words = []string{"the grid and block of a checked one"}
+		}
+		if text := strings.Join(words, ", "); !slices.Contains(out, text) {
+			out = append(out, text)
+		}
+	}
+	return strings.Join(out, " or ")
+}
+
 // checked says how sure it is that the results are the same.
 func checked(e Entry) string {
 	on := policy.Count(e.Checked, "launch")
@@ -287,7 +319,7 @@ func checked(e Entry) string {
 	case e.Decision.Exactness != rewrite.Checked.String():
 		return "within the bound on " + on
 	}
-	if why := check.Sentence(e.Decision.Evidence.Launches, e.Varied); why != "" &&
+	if why := check.Sentence(e.Decision.Evidence.Launches, e.Varied, serves(e.Decision)); why != "" &&
 		e.Decision.Evidence.Locked == nil {
 		on += " (" + why + ")"
 	}

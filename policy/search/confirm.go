@@ -35,6 +35,11 @@ func (s *search) confirm() error {
 	if err := s.alternatives(winner); err != nil {
 		return err
 	}
+	return s.verifyAll()
+}
+
+// verifyAll makes sure of figures of all winners.
+func (s *search) verifyAll() error {
 	for _, r := range s.k.Winners() {
 		if err := s.verify(r); err != nil {
 			return err
@@ -127,13 +132,11 @@ func (s *search) verify(r recipe.Recipe) error {
 		return nil
 	}
 	if tr.Same != "" {
-		// The same code as another's (here, as everywhere): its figures are that one's.
 		if other := s.c.Trial(tr.Same); other != nil {
 			if err := s.verify(other.Recipe); err != nil {
 				return err
 			}
-			tr.Confirmed, tr.Checked, tr.Varied = other.Confirmed, other.Checked, other.Varied
-			tr.Refused, tr.Because = other.Refused, other.Because
+			follow(tr, other)
 		} else if tr.Same == "-" {
 			tr.Confirmed = s.even()
 		}
@@ -141,6 +144,12 @@ func (s *search) verify(r recipe.Recipe) error {
 	}
 	_, err := s.compare(tr)
 	return err
+}
+
+// follow gives a trial the figures of another one with the same code.
+func follow(tr, other *policy.Trial) {
+	tr.Confirmed, tr.Checked, tr.Varied = other.Confirmed, other.Checked, other.Varied
+	tr.Refused, tr.Because = other.Refused, other.Because
 }
 
 // even is the figure of what is the default itself.
@@ -311,14 +320,12 @@ func (s *search) revisit() error {
 		}
 	}
 	s.c.checks++
+	settle := s.verifyAll
 	if failed {
-		return s.confirm()
+		settle = s.confirm
 	}
-	for _, r := range s.k.Winners() {
-		if err := s.verify(r); err != nil {
-			return err
-		}
+	if err := settle(); err != nil {
+		return err
 	}
-	s.save()
-	return nil
+	return s.confine()
 }

@@ -119,11 +119,13 @@ func (s *search) run() error {
 			return err
 		}
 	}
-	if err := s.confirm(); err != nil || s.glanced {
+	if err := s.confirm(); err != nil {
 		return err
 	}
-	count()
-	return nil
+	if !s.glanced || slices.ContainsFunc(s.k.Winners(), s.unchecked) {
+		count()
+	}
+	return s.confine()
 }
 
 // explore runs steps 2 to 5.

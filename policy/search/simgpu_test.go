@@ -51,6 +51,9 @@ type simKernel struct {
 	off     func(r recipe.Recipe) float64 // relative error of its results; the mean is a tenth
 	compile time.Duration
 	slow    func(r recipe.Recipe) bool // compiles for an hour
+	// blocks are how often each of its blocks runs, all of them with floating-point arithmetic; nil:
+	// it has one, and that runs
+	blocks []uint64
 }
 
 // A simGPU is a machine with these kernels; it is the Compiler, the Sink and the Memory.
@@ -169,6 +172,17 @@ func (g *simGPU) Compile(ctx context.Context, kk *policy.Kernel, r recipe.Recipe
 		c.Manner.Reserve = manner.Reserve{On: true, Dynamic: 1000 * n}
 	}
 	return c, nil
+}
+
+func (k *simKernel) counts() *cache.Counts {
+	c := &cache.Counts{Blocks: []uint64{1}, Floating: []int{0}}
+	if k.blocks != nil {
+		c.Blocks, c.Floating = k.blocks, nil
+		for n := range k.blocks {
+			c.Floating = append(c.Floating, n)
+		}
+	}
+	return c
 }
 
 func (g *simGPU) Counting(context.Context, *policy.Kernel, counters.Caches) (*policy.Candidate,
@@ -472,6 +486,11 @@ func (g *simGPU) launches(t *testing.T, c policy.Compiler, o policy.Options,
 		if c := tuner.Config(Captured{p.Cubin, p.Kernel, l.shape, simDevice.Name}); c != nil &&
 			c.Searched() && !tuner.pending(c, p, plans[id]) {
 			continue // nobody would replay it
+		}
+		if _, counts := c.(*countingSim); !counts {
+			if k := tuner.kernel(p); k != nil {
+				tuner.config(k, p).Notebook.Counts = g.kernels[l.kernel].counts()
+			}
 		}
 		begun := tuner.now()
 		g.clock += g.saves

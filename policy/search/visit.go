@@ -184,6 +184,11 @@ func (t *Run) Vary(ctx context.Context, variation int, l *profile.Launch, s prof
 				tr.Varied++
 			}
 		}
+		for _, tr := range c.Notebook.Trials {
+			if other := c.Trial(tr.Same); other != nil && tr.Confirmed != nil {
+				follow(tr, other)
+			}
+		}
 		x.save()
 	}()
 	for _, r := range k.Winners() {

@@ -249,6 +249,12 @@ func (w *ReplaySearch) classify(m *capture.Manifest) {
 	if err != nil {
 		return // the search will say so
 	}
+	m.Scalars = nil
+	for p, n := range k.Scalars {
+		if kind := map[rewrite.Numbers]string{rewrite.Floats: "float", rewrite.Doubles: "double"}[n]; kind != "" {
+			m.Scalars = append(m.Scalars, capture.Scalar{Index: p.Index, Offset: p.Offset, Numbers: kind})
+		}
+	}
 	m.Judge(func(yield func(index, offset int, kind string)) {
 		for p, n := range k.Through {
 			switch n {
@@ -314,8 +320,8 @@ func (w *ReplaySearch) replay(ctx context.Context, m *capture.Manifest, u *repla
 	endless := map[int]bool{} // kinds of data on which the original does not end
 	for runs := 1; ctx.Err() == nil; runs++ {
 		visit.Variations = nil
-		for v := next; v <= check.Kinds*check.Draws && numbers(m); v++ {
-			if !endless[v%check.Kinds] {
+		for v := next; v <= check.Kinds*check.Draws; v++ {
+			if numbers(m, v) && !endless[v%check.Kinds] {
 				visit.Variations = append(visit.Variations, v)
 			}
 		}
@@ -372,9 +378,10 @@ func (w *ReplaySearch) saw(m *capture.Manifest) {
 		Seconds: m.Weight(), Sampled: m.Use.Sampled}})
 }
 
-// numbers tells whether a launch reads anything that can be varied.
-func numbers(m *capture.Manifest) bool {
-	return slices.ContainsFunc(m.Ranges, func(r capture.Range) bool {
+// numbers reports whether a launch reads anything that a variation changes. Arguments change in every
+// second one: second entries that know one are checked in the others.
+func numbers(m *capture.Manifest, variation int) bool {
+	return variation%2 == 0 && len(m.Scalars) > 0 || slices.ContainsFunc(m.Ranges, func(r capture.Range) bool {
 		return r.Numbers == "float" || r.Numbers == "double"
 	})
 }

@@ -39,6 +39,7 @@ type Manifest struct {
 	Prior      []byte     `json:"prior,omitempty"`
 	Attributes [][]byte   `json:"attributes,omitempty"`
 	Ranges     []Range    `json:"ranges,omitempty"`
+	Scalars    []Scalar   `json:"scalars,omitempty"`
 	Arrays     []Array    `json:"arrays,omitempty"`
 	Objects    [][]byte   `json:"objects,omitempty"` // textures and surfaces, as the agent wrote them
 	Variables  []Variable `json:"variables,omitempty"`
@@ -70,6 +71,13 @@ type Range struct {
 	Chunks []Chunk `json:"chunks,omitempty"` // those that are not zero
 	// "float" or "double": what it holds and nothing else (Judge); "zero": nothing but zeros
 	Numbers string `json:"numbers,omitempty"`
+}
+
+// A Scalar is an argument, or a field of one, that is a floating-point number ("float", "double").
+type Scalar struct {
+	Index   int    `json:"index"` // of the argument
+	Offset  int    `json:"offset,omitempty"`
+	Numbers string `json:"numbers"`
 }
 
 // An Array is one that a texture or surface is over.
@@ -218,7 +226,7 @@ func (m *Manifest) pointer(index, offset int) uint64 {
 // through pointers in its arguments ("float", "double", "": neither), false where it can't be told;
 // content decides on ranges that no argument points to.
 func (m *Manifest) Judge(through func(yield func(index, offset int, kind string))) {
-	kinds := map[int]string{}
+	found := map[int]string{}
 	through(func(index, offset int, kind string) {
 		p := m.pointer(index, offset)
 		i := slices.IndexFunc(m.Ranges, func(r Range) bool {
@@ -227,15 +235,18 @@ func (m *Manifest) Judge(through func(yield func(index, offset int, kind string)
 		if i < 0 {
 			return
 		}
-		if old, ok := kinds[i]; ok && old != kind {
+		if old, ok := found[i]; ok && old != kind {
 			kind = "" // two arguments point there
 		}
-		kinds[i] = kind
+		found[i] = kind
 	})
-	for i, kind := range kinds {
+	for i, kind := range found {
 		m.Ranges[i].Numbers = kind
 	}
 }
+
+// kinds are those of recNumbers.
+var kinds = map[string]uint32{"float": 1, "double": 2, overwritten: 3}
 
 // overwritten is what a range holds in which nobody reads: any bytes will do.
 const overwritten = "bytes"
@@ -373,10 +384,16 @@ func (m *Manifest) write(w io.Writer, uuid []byte, get func(Chunk) ([]byte, erro
 				return err
 			}
 		}
-		if n := map[string]uint32{"float": 1, "double": 2, overwritten: 3}[r.Numbers]; n != 0 {
+		if n := kinds[r.Numbers]; n != 0 {
 			if err := writeRecord(w, recNumbers, u64(r.Base), u32(n)); err != nil {
 				return err
 			}
+		}
+	}
+	for _, s := range m.Scalars {
+		if err := writeRecord(w, recScalar, u32(uint32(s.Index)), u32(uint32(s.Offset)),
+			u32(kinds[s.Numbers])); err != nil {
+			return err
 		}
 	}
 	for _, a := range m.Arrays {

@@ -37,6 +37,7 @@ const (
 	// of the last range, for each whole MiB: u8 1: an earlier capture of this process has it, and no
 	// data comes; 16 bytes of hash
 	recBefore
+	recScalar // u32 argument, u32 offset, u32 as in recNumbers; variations put other numbers there
 )
 
 const (

@@ -28,7 +28,11 @@ func TestVary(t *testing.T) {
   for (int i = 0; i < N; i++) { if (isnan(a[i])) { nans++; other += memcmp(&a[i], nan_ok, sizeof(type)) != 0; continue; } \
     if (isinf(a[i])) { infs++; continue; } zeros += a[i] == 0; subs += a[i] != 0 && fabs(a[i]) < tiny; odd += a[i] != 0 && *(uint8_t *)&a[i] & 1; sum += a[i]; } \
   printf("%s %u nan%d inf%d zero%d sub%d turned%d odd%d other%d\n", #type, v, nans > 0, infs > 0, zeros > N / 4, subs > N / 20, sum == (double)N * (N - 1) / 2, odd > N / 8, other); } } while (0)
-int main(void) { unsigned f = 0x7fffffff; unsigned long long d = 0x7ff8000000000000ull; COUNT(float, vary_floats, 1.1754943e-38, &f); COUNT(double, vary_doubles, 2.2250738585072014e-308, &d); return 0; }
+int main(void) { unsigned f = 0x7fffffff; unsigned long long d = 0x7ff8000000000000ull; COUNT(float, vary_floats, 1.1754943e-38, &f); COUNT(double, vary_doubles, 2.2250738585072014e-308, &d);
+  float x = -0.25f, zero = 0; double y = 3e300;
+  for (unsigned v = 1; v <= 2; v++) { vary_scalar((uint8_t *)&x, false, v, 8); vary_scalar((uint8_t *)&y, true, v, 12); vary_scalar((uint8_t *)&zero, false, v, 8);
+    printf("scalars %u kept%d near%d zero%d\n", v, x == -0.25f && y == 3e300, x <= -0.25f && x > -0.5f && y > 1e300 && y < 7e300, zero == 0); }
+  return 0; }
 `
 	if err := os.WriteFile(filepath.Join(dir, "main.c"), []byte(program), 0o600); err != nil {
 		t.Fatal(err)
@@ -41,6 +45,11 @@ int main(void) { unsigned f = 0x7fffffff; unsigned long long d = 0x7ff8000000000
 	out, err = exec.Command(filepath.Join(dir, "vary")).CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
+	}
+	for _, want := range []string{"scalars 1 kept1 near1 zero1\n", "scalars 2 kept0 near1 zero1\n"} {
+		if !strings.Contains(string(out), want) {
+			t.Errorf("want %q in\n%s", want, out)
+		}
 	}
 	for _, kind := range []string{"float", "double"} {
 		for n, want := range map[string]string{

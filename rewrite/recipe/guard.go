@@ -1,6 +1,7 @@
 package recipe
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
@@ -34,13 +35,16 @@ const (
 	HostBlock        // host(block)=256x1x1
 	HostGrid         // host(grid)=80x1x1
 	HostDynamic      // host(dynamic)=0: bytes of dynamic shared memory
+	// host(#1:4)=1024, host(#2+8:8)=3: the integer in so many bytes of an argument
+	HostArgument
 )
 
 // A Condition is one of a guard's.
 type Condition struct {
 	Kind   Kind
-	Of     Place  // Argument, Alignment
-	Value  string // Argument: as its type is written, "1024", "-3", "2.5"
+	Of     Place  // Argument, Alignment, HostArgument
+	Value  string // Argument: as its type is written, "1024", "-3", "2.5"; HostArgument: signed
+	Bytes  int    // HostArgument: 1, 2, 4 or 8
 	Axis   int    // BlockDim, GridDim: 0 to 2
 	Number int    // BlockDim, GridDim, Alignment (bytes), HostDynamic (bytes)
 	Size   [3]int // HostBlock, HostGrid
@@ -185,8 +189,10 @@ func parseCondition(item string) (c Condition, err error) {
 	case key == words[HostDynamic]:
 		c.Kind = HostDynamic
 		c.Number, err = Number(value, 0, maxDynamic)
+	case strings.HasPrefix(key, "host(#"):
+		c, err = parseHostArgument(key, value)
 	case strings.HasPrefix(key, "host("):
-		err = errors.New("the host knows host(block), host(grid) and host(dynamic)")
+		err = errors.New("the host knows host(block), host(grid), host(dynamic) and host(#INDEX:BYTES)")
 	default:
 		c.Kind, c.Value = Argument, value
 		c.Of, err = parsePlace(key)
@@ -195,6 +201,28 @@ func parseCondition(item string) (c Condition, err error) {
 		err = fmt.Errorf("%s: %w", item, err)
 	}
 	return c, err
+}
+
+// parseHostArgument reads host(#1:4)=1024.
+func parseHostArgument(key, value string) (c Condition, err error) {
+	place, size, _ := strings.Cut(strings.TrimSuffix(strings.TrimPrefix(key, "host("), ")"), ":")
+	c = Condition{Kind: HostArgument, Value: value}
+	if c.Of, err = parsePlace(place); err != nil {
+		return c, err
+	}
+	if c.Bytes, err = Number(size, 1, 8); err != nil || c.Bytes&(c.Bytes-1) != 0 || c.Key() != key {
+		return c, errors.New("an integer of the host's is host(#INDEX:BYTES), of 1, 2, 4 or 8 bytes")
+	}
+	if n, err := strconv.ParseInt(value, 10, 8*c.Bytes); err != nil || strconv.FormatInt(n, 10) != value {
+		return c, fmt.Errorf("%q is no signed integer of %d bytes", value, c.Bytes)
+	}
+	return c, nil
+}
+
+// Raw is the value of a HostArgument as it lies in memory.
+func (c Condition) Raw() []byte {
+	n, _ := strconv.ParseInt(c.Value, 10, 64)
+	return binary.LittleEndian.AppendUint64(nil, uint64(n))[:c.Bytes]
 }
 
 func parseSize(text string, most [3]int) (size [3]int, err error) {
@@ -219,6 +247,8 @@ func (c Condition) Key() string {
 		return "align(" + c.Of.String() + ")"
 	case BlockDim, GridDim:
 		return words[c.Kind] + "xyz"[c.Axis:c.Axis+1]
+	case HostArgument:
+		return fmt.Sprintf("host(%s:%d)", c.Of, c.Bytes)
 	}
 	return words[c.Kind]
 }
@@ -226,7 +256,7 @@ func (c Condition) Key() string {
 // Text is the value that it wants.
 func (c Condition) Text() string {
 	switch c.Kind {
-	case Argument:
+	case Argument, HostArgument:
 		return c.Value
 	case HostBlock, HostGrid:
 		return fmt.Sprintf("%dx%dx%d", c.Size[0], c.Size[1], c.Size[2])
@@ -368,7 +398,7 @@ func (g Guard) LeaveOut() []Guard {
 func (g Guard) Places(fn func(Place) (Place, error)) (Guard, error) {
 	out := Guard{Own: g.Own}
 	for _, c := range g.Conditions {
-		if c.Kind == Argument || c.Kind == Alignment {
+		if c.Kind == Argument || c.Kind == Alignment || c.Kind == HostArgument {
 			var err error
 			if c.Of, err = fn(c.Of); err != nil {
 				return g, err

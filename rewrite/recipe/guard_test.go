@@ -19,7 +19,7 @@ func TestGuardText(t *testing.T) {
 	for _, text := range []string{
 		"#1=1024", "#0+8=-3", "n=2.5e-07", "s.rows=7,blockDim.x=256,gridDim.z=65535",
 		"align(#0)=16,align(p)=128",
-		"host(block)=256x1x1,host(grid)=80x2x1,host(dynamic)=0", "#1=1|ld=cs maxnreg=96",
+		"host(block)=256x1x1,host(grid)=80x2x1,host(dynamic)=0", "host(#1:4)=1024,host(#2+8:8)=-3", "#1=1|ld=cs maxnreg=96",
 		"blockDim.x=64,host(block)=64x1x1",
 	} {
 		if g := mustGuard(t, text); g.String() != text {
@@ -33,6 +33,8 @@ func TestGuardText(t *testing.T) {
 		"align(p)=1", "align(p)=256",
 		"align()=16", "align(p=16", "host(block)=1x1", "host(block)=0x1x1", "host(dynamic)=-1",
 		"host(dynamic)=01", "host(clock)=1",
+		"host(#1)=1", "host(#1:3)=1", "host(#1:4)=01", "host(#1:1)=128", "host(#1:4=1", "host(n:4)=1",
+		"host(#1:4)=2.5",
 		"n=1|", "n=1|maxnreg", "n=1|spec{n=2}", "blockDim.x=32,host(block)=64x1x1",
 		"gridDim.x=32,host(grid)=64x1x1", "|maxnreg=40",
 	} {
@@ -55,6 +57,9 @@ func TestGuardAnswers(t *testing.T) {
 	}
 	if g.HostOnly() || !mustGuard(t, "host(block)=1x1x1,host(dynamic)=0").HostOnly() {
 		t.Error("what the host alone looks at")
+	}
+	if raw := mustGuard(t, "host(#2+8:4)=-2").Conditions[0].Raw(); !slices.Equal(raw, []byte{0xfe, 255, 255, 255}) {
+		t.Errorf("-2 in four bytes is %v", raw)
 	}
 	launch := map[string]string{"#1": "1024", "align(#0)": "16", "blockDim.x": "64", "blockDim.y": "2",
 		"blockDim.z": "1", "host(dynamic)": "48"}

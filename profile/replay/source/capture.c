@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 // profile/capture/raw.go has the same numbers.
-enum record { REC_KERNEL = 1, REC_ATTRIBUTE, REC_RANGE, REC_DATA, REC_VARIABLE, REC_AFTER, REC_END, REC_CUBIN, REC_DEVICE, REC_NUMBERS, REC_ARRAY, REC_OBJECT };
+enum record { REC_KERNEL = 1, REC_ATTRIBUTE, REC_RANGE, REC_DATA, REC_VARIABLE, REC_AFTER, REC_END, REC_CUBIN, REC_DEVICE, REC_NUMBERS, REC_ARRAY, REC_OBJECT, REC_SCALAR = 14 };
 static const char magic[16] = "gnvcc capture 1";
 
 struct view {
@@ -232,6 +232,14 @@ void capture_read(struct capture *c, const char *path) {
       if (!r) stop(1, "the capture is damaged: numbers for no range");
       uint32_t is = take32(&v);
       r->numbers = is == DOUBLES || is == BYTES ? (enum numbers)is : FLOATS;
+      break;
+    }
+    case REC_SCALAR: {
+      uint32_t i = take32(&v), at = take32(&v), is = take32(&v), size = is == DOUBLES ? 8 : 4;
+      if (i >= c->parameters || (is != FLOATS && is != DOUBLES) || size > c->size[i] || at > c->size[i] - size)
+        stop(1, "the capture is damaged: a number outside of the arguments");
+      c->scalar = grow(c->scalar, c->scalars, sizeof *c->scalar);
+      c->scalar[c->scalars++] = (struct scalar){c->offset[i] + at, (enum numbers)is};
       break;
     }
     case REC_END: whole = true; break;

@@ -21,6 +21,7 @@
 #include "hash.h"
 #include "prints.h"
 #include "replay.h"
+#include "vary.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -136,6 +137,17 @@ static CUresult launch(const struct capture *c) {
     return cu.LaunchKernelEx(&g, function, params, NULL);
   }
   return cu.LaunchKernel(function, c->grid[0], c->grid[1], c->grid[2], c->block[0], c->block[1], c->block[2], c->dynamic, NULL, params, NULL);
+}
+
+// Other numbers among the arguments.
+static void vary_arguments(struct capture *c, unsigned variation) {
+  static uint8_t *were;
+  if (!were) {
+    if (!(were = malloc((size_t)c->arguments_size + 1))) stop(1, "out of memory");
+    memcpy(were, c->arguments, c->arguments_size);
+  }
+  memcpy(c->arguments, were, c->arguments_size);
+  for (size_t i = 0; i < c->scalars; i++) vary_scalar(c->arguments + c->scalar[i].at, c->scalar[i].is == DOUBLES, variation, c->scalar[i].at);
 }
 
 static double now(void) {
@@ -297,6 +309,7 @@ int main(int argc, char **argv) {
   snprintf(enough, sizeof enough, "%s.enough", argv[2]);
   for (int i = 4; i < argc && access(enough, F_OK) != 0; i++) {
     memory_fill(&c, (unsigned)atoi(argv[i]));
+    vary_arguments(&c, (unsigned)atoi(argv[i]));
     over("vary");
     tell("variation %s", argv[i]);
     need(launch(&c), "launching");

@@ -101,6 +101,10 @@ struct after { // hashes of what the launch left in a range or a variable
   const struct array *array;       // NULL: not one
   const uint8_t *sums;             // 16 bytes a chunk
 };
+struct scalar { // of the arguments
+  uint32_t at;
+  enum numbers is;
+};
 struct span {
   uint64_t from, to;
 };
@@ -122,7 +126,8 @@ struct capture {
   struct after *after;
   struct array *array;
   struct object *object;
-  size_t ranges, datas, variables, afters, arrays, objects;
+  struct scalar *scalar;
+  size_t scalars, ranges, datas, variables, afters, arrays, objects;
   struct span *window, *slab, *host; // addresses to reserve, to map, and to register
   size_t windows, slabs, hosts;
 };

@@ -1,0 +1,55 @@
+package search
+
+import (
+	"time"
+
+	"gnvcc/policy"
+	"gnvcc/rewrite/recipe"
+)
+
+// What did not run was not checked (package check): a winner whose kernel has floating-point
+// arithmetic that no checked launch ran gets a second entry for launches like this one alone.
+
+// confineWait is how long such an entry is waited for beyond the budget, which has nothing else
+// left: mostly one run of ptxas, of cicc as well where the winner is for the kernel itself.
+const confineWait = 5 * time.Second
+
+func (s *search) unchecked(r recipe.Recipe) bool { return s.k.Unchecked(r) != "" }
+
+// confine makes these entries. One with the code of the recipe that won has its figures, another one
+// is checked and compared as ever.
+func (s *search) confine() error {
+	for _, r := range s.k.Winners() {
+		tr := s.c.Trial(r.String())
+		if tr == nil || tr.Refused != "" || tr.Confirmed == nil || !tr.Confirmed.Better(s.rule) ||
+			!s.unchecked(r) {
+			continue
+		}
+		confined, err := s.k.Confined(r, s.l)
+		if err != nil || !s.permitted(confined) {
+			continue // the decision says why
+		}
+		s.compileBy = latest(s.compileBy, s.t.now().Add(confineWait))
+		s.end = latest(s.end, s.compileBy.Add(s.comparison()+s.moment))
+		s.k.Win(confined)
+		if s.c.Trial(confined.String()) == nil {
+			tr := &policy.Trial{Recipe: confined, Text: confined.String()}
+			s.c.Notebook.Trials = append(s.c.Notebook.Trials, tr)
+			if _, _, err := s.arm(tr); err != nil {
+				return err
+			}
+		}
+		if err := s.verify(confined); err != nil {
+			return err
+		}
+	}
+	s.save()
+	return nil
+}
+
+func latest(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
