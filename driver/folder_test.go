@@ -179,3 +179,25 @@ func TestUnread(t *testing.T) {
 		}
 	}
 }
+
+// TestChangedNvcc: where the nvcc of a command was changed since, that is said, and no source.
+func TestChangedNvcc(t *testing.T) {
+	p := drivertest.NewProject(t, "13.0", map[string]string{"k.cu": "#ifndef N\n#define N 1\n#endif\n" +
+		"__global__ void k(float *p, int n) {" + drivertest.Wide + "p[0] = N; }\n"})
+	script := filepath.Join(p.Dir, "nvcc")
+	write := func(more string) {
+		drivertest.Program(t, script, "#!/bin/sh\nexec "+p.Kit+"/bin/nvcc \"$@\""+more+"\n")
+	}
+	write("")
+	p.Env = append(p.Env, "GNVCC_NVCC="+script)
+	p.Gnvcc("-arch=sm_90", "-c", "k.cu")
+	decideAll(t, p.Store.Path(), "maxnreg=40")
+	write(" -DN=2")
+	later := time.Now().Add(time.Second)
+	os.Chtimes(script, later, later)
+	var said bytes.Buffer
+	if _, err := apply.Build(context.Background(), p.Store, apply.Aim{Under: p.Dir}, &said); err != nil ||
+		!strings.Contains(said.String(), script+" was changed after") {
+		t.Errorf("%v\n%s", err, &said)
+	}
+}

@@ -2,16 +2,13 @@ package driver
 
 import (
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 
 	"gnvcc/cache"
 	"gnvcc/driver/environment"
-	"gnvcc/driver/scratch"
 	"gnvcc/driver/toolcmd"
 	"gnvcc/driver/toolkit"
 )
@@ -45,13 +42,8 @@ func mannerOf(nvcc string, store *cache.Store, env *environment.Environment) (ma
 	if m, ok := memoManner.Get(store, key); ok {
 		return m, m.check(nvcc, script)
 	}
-	if !script {
-		m, err = askQuickly(nvcc, env)
-	}
-	if script || err != nil || !m.Takes {
-		if m, err = askManner(nvcc, env); err != nil {
-			return m, err
-		}
+	if m, err = askManner(nvcc, env); err != nil {
+		return m, err
 	}
 	memoManner.Put(store, key, m) // asked again if it can't be kept
 	return m, m.check(nvcc, script)
@@ -74,12 +66,12 @@ func (m manner) check(nvcc string, script bool) error {
 	return fmt.Errorf("%s does not take prefixes as we know it: %w", nvcc, toolcmd.ErrAside)
 }
 
-// askManner asks by a dry run; options are further ones.
-func askManner(nvcc string, env *environment.Environment, options ...string) (manner, error) {
+// askManner asks by a dry run, which takes 22 ms.
+func askManner(nvcc string, env *environment.Environment) (manner, error) {
 	prefixes := slices.Concat(ciccPrefix("cicc"), ptxasPrefix, nvlinkPrefix, cudafePrefix, hostPrefix)
 	dryRun := func(words []string) (string, error) {
-		cmd := exec.Command(nvcc, slices.Concat(options, words,
-			[]string{"--dryrun", "-o", "gnvcc-was-here", "gnvcc-was-here.cu"})...)
+		cmd := exec.Command(nvcc,
+			append(words, "--dryrun", "-o", "gnvcc-was-here", "gnvcc-was-here.cu")...)
 		cmd.Env = env.Without("NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS", environment.Stage)
 		out, err := cmd.CombinedOutput()
 		return string(out), err
@@ -93,28 +85,6 @@ func askManner(nvcc string, env *environment.Environment, options ...string) (ma
 			strings.TrimSpace(plain), toolcmd.ErrAside)
 	}
 	return manner{}, nil
-}
-
-// askQuickly asks with a stand-in for the host compiler. A dry run takes 22 ms, 8 of them for
-// gcc -E, from which nvcc learns which compiler that is; here any will do. Who gets no answer that
-// he knows asks again without the stand-in.
-func askQuickly(nvcc string, env *environment.Environment) (manner, error) {
-	architecture := "__NV_X86_64__"
-	if runtime.GOARCH == "arm64" {
-		architecture = "__NV_AARCH64__"
-	}
-	folder, err := scratch.Unswept(os.TempDir())
-	if err != nil {
-		return manner{}, err
-	}
-	defer folder.Remove()
-	gcc := filepath.Join(folder.Path, "gcc")
-	err = os.WriteFile(gcc, []byte("#!/bin/sh\necho '__NV_CPLUSPLUS 201703L\n__NV_GNUC__ 12\n"+
-		"__NV_GNUC_MINOR__ 2\n__NV_GNUC_PATCHLEVEL__ 0\n__NV_LINUX__\n"+architecture+"'\n"), 0o700)
-	if err != nil {
-		return manner{}, err
-	}
-	return askManner(nvcc, env, "-ccbin", gcc)
 }
 
 // readManner reads nvcc's list of commands.

@@ -1,7 +1,6 @@
 package driver
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -48,35 +47,6 @@ func TestManner(t *testing.T) {
 				t.Errorf("%+v, %v", m, err)
 			}
 		})
-	}
-}
-
-// TestMannerAlone: nvcc is asked without the host compiler, and where there is no place for the
-// stand-in it is asked all the same, and says the same.
-func TestMannerAlone(t *testing.T) {
-	p := drivertest.NewProject(t, "13.0", nil)
-	called := filepath.Join(p.Dir, "called")
-	bin := t.TempDir()
-	drivertest.Program(t, filepath.Join(bin, "gcc"),
-		"#!/bin/sh\necho \"$@\" >>'"+called+"'\nPATH='"+os.Getenv("PATH")+"' exec gcc \"$@\"\n")
-	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
-	env := environment.Read()
-	quick, err := mannerOf(p.Kit+"/bin/nvcc", p.Store, env)
-	if err != nil || !quick.Takes {
-		t.Fatalf("%+v, %v", quick, err)
-	}
-	if text, err := os.ReadFile(called); err == nil {
-		t.Errorf("the host compiler was called: %s", text)
-	}
-
-	p = drivertest.NewProject(t, "13.0", nil) // with another store
-	t.Setenv("TMPDIR", filepath.Join(p.Dir, "none"))
-	slow, err := mannerOf(p.Kit+"/bin/nvcc", p.Store, env)
-	if err != nil || slow != quick {
-		t.Errorf("without a stand-in %+v, %v; with one %+v", slow, err, quick)
-	}
-	if _, err := os.Stat(called); err != nil {
-		t.Errorf("the host compiler was not called where there is no stand-in: %v", err)
 	}
 }
 

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"debug/elf"
 	"encoding/hex"
@@ -80,7 +81,7 @@ func CodeHash(cubin []byte, kernel string) (string, error) {
 func CodeOf(c *Candidate, kernel string) string {
 	if c.Code == "" && c.Path != "" {
 		if b, err := os.ReadFile(c.Path); err == nil {
-			c.Code, _ = CodeHash(b, kernel)
+			c.Code, _ = CodeHash(b, cmp.Or(c.Entry, kernel))
 		}
 	}
 	if c.Code == "" {

@@ -1,7 +1,7 @@
 // Package policy has the nouns of tuning: kernels, launches' values, options, bounds, trials, and
 // the interfaces to those who compile, store and listen. It never touches a GPU, a compiler or the
-// store itself: these come in as interfaces (kernel.go), so that all rooms here are tested on a
-// simulated GPU.
+// store itself: these come in as interfaces (kernel.go), so that all packages here are tested on a
+// simulated GPU (profile/profiletest).
 //
 // The rooms above it, each of which imports only those before it:
 //

@@ -6,10 +6,10 @@ import (
 	"time"
 
 	"gnvcc/cache"
+	"gnvcc/driver/compile"
 	"gnvcc/profile"
 	"gnvcc/rewrite"
 	"gnvcc/rewrite/counters"
-	"gnvcc/rewrite/manner"
 	"gnvcc/rewrite/recipe"
 	"gnvcc/rewrite/source"
 	"gnvcc/rewrite/tile"
@@ -112,7 +112,7 @@ type Kernel struct {
 	Tilings func(block [3]int, dynamic int, turns ...int) []tile.Tiling `json:"-"`
 	Untiled func(block [3]int, dynamic int) error                       `json:"-"`
 
-	Handle any // the Compiler's own
+	Built *compile.Source `json:"-"` // what it was built from
 }
 
 // Shape is what makes two launches of a kernel the same configuration.
@@ -166,26 +166,7 @@ func dims(d [3]int) string {
 }
 
 // A Candidate is a kernel compiled by a recipe.
-type Candidate struct {
-	Path string // a cubin that the driver can load
-	// what to launch in it, "": the kernel's own name (a second entry has another one)
-	Entry      string
-	Build      cache.Build
-	MaxThreads int // largest block by directives, 1024 if none
-	// hash of what the GPU would execute; equal codes need one measurement. "": unknown
-	Code   string
-	Manner manner.Manner // how it is launched
-
-	Normals map[string]string // for the evidence of a decision for it
-}
-
-// Limit is the largest block by directives.
-func (c *Candidate) Limit() int {
-	if c.MaxThreads > 0 {
-		return c.MaxThreads
-	}
-	return sim.BlockThreads
-}
+type Candidate = compile.Candidate
 
 // A Compiler makes candidates. It may be called from several goroutines.
 type Compiler interface {

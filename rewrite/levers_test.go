@@ -182,7 +182,7 @@ func TestByConstruction(t *testing.T) {
 					if refused[name] != nil {
 						continue
 					}
-					if err := sass.SameFloats(was, now, name); err != nil {
+					if err := sass.SameEntries(was, name, now, name); err != nil {
 						t.Errorf("%s, %s: %v", file, r, err)
 					}
 					shown[p.Lever]++

@@ -76,7 +76,7 @@ func params(kit kits.Kit) testscript.Params {
 			// samefloats CUBIN CUBIN KERNEL: the kernel computes with the same floating-point instructions
 			// in both.
 			"samefloats": func(ts *testscript.TestScript, neg bool, args []string) {
-				err := sass.SameFloats([]byte(ts.ReadFile(args[0])), []byte(ts.ReadFile(args[1])), args[2])
+				err := sass.SameEntries([]byte(ts.ReadFile(args[0])), args[2], []byte(ts.ReadFile(args[1])), args[2])
 				if (err != nil) != neg {
 					ts.Fatalf("samefloats: %v", err)
 				}

@@ -8,6 +8,7 @@ import (
 
 	"gnvcc/cache"
 	"gnvcc/driver/environment"
+	"gnvcc/driver/record"
 )
 
 // TestRun: what apply says reaches the stages, and what they leave reaches apply.
@@ -37,7 +38,7 @@ func TestRun(t *testing.T) {
 	r.Input([]byte("# 1 \"k.cu\"\n# 1 \"k.h\" 1\n"))
 	r.PTX([]byte(".version 8.0\n"))
 	for _, key := range []string{"b", "a", "b"} { // the last note of an assembly counts
-		if err := r.Hold(Note{Key: key, MemoKey: key}); err != nil {
+		if err := r.Hold(record.Note{Unit: key}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -49,7 +50,7 @@ func TestRun(t *testing.T) {
 	if err != nil || !Stopped(dir) {
 		t.Fatal(err)
 	}
-	if len(left.Notes) != 2 || left.Notes[0].Key != "a" || len(left.Inputs) != 2 ||
+	if len(left.Notes) != 2 || left.Notes[0].Unit != "a" || len(left.Inputs) != 2 ||
 		!slices.Equal(left.Sources, []string{"k.h"}) {
 		t.Errorf("left: %+v", left)
 	}
@@ -59,7 +60,7 @@ func TestRun(t *testing.T) {
 		len(recipes) != 0 {
 		t.Errorf("without a folder: %v", recipes)
 	}
-	if err := lost.Hold(Note{Key: "a", MemoKey: "a"}); err == nil || !strings.Contains(err.Error(),
+	if err := lost.Hold(record.Note{Unit: "a"}); err == nil || !strings.Contains(err.Error(),
 		"leave a note") {
 		t.Errorf("a note that nobody gets: %v", err)
 	}

@@ -9,7 +9,7 @@ import (
 	"sort"
 	"strings"
 
-	"gnvcc/cache"
+	"gnvcc/driver/record"
 )
 
 // Names of files in the folder.
@@ -29,14 +29,6 @@ type Wanted struct {
 	Modules map[string]string
 }
 
-// A Note is what the ptxas stage would have written down, for when the output is in its place.
-type Note struct {
-	Key      string // of the assembly's record
-	Assembly cache.Assembly
-	MemoKey  string // of record.Noted
-	MemoText string
-}
-
 // Begin says what is wanted of the stages of a run, whose folder must exist and be empty.
 func Begin(dir string, w Wanted) error {
 	text, err := json.Marshal(w)
@@ -54,9 +46,9 @@ func Stopped(dir string) bool {
 
 // Left is what the stages of a run left.
 type Left struct {
-	Notes   []Note   // sorted by their keys
-	Inputs  []string // marks of what was seen, sorted
-	Sources []string // files that the inputs came from, sorted, each once
+	Notes   []record.Note // sorted by their keys
+	Inputs  []string      // marks of what was seen, sorted
+	Sources []string      // files that the inputs came from, sorted, each once
 }
 
 // Read gathers what was left.
@@ -70,7 +62,7 @@ func Read(dir string) (*Left, error) {
 		name := e.Name()
 		switch {
 		case strings.HasPrefix(name, notePrefix):
-			var n Note
+			var n record.Note
 			text, err := os.ReadFile(filepath.Join(dir, name))
 			if err == nil {
 				err = json.Unmarshal(text, &n)
@@ -91,6 +83,6 @@ func Read(dir string) (*Left, error) {
 	}
 	sort.Strings(l.Sources)
 	l.Sources = slices.Compact(l.Sources)
-	sort.Slice(l.Notes, func(i, j int) bool { return l.Notes[i].Key < l.Notes[j].Key })
+	sort.Slice(l.Notes, func(i, j int) bool { return l.Notes[i].Unit < l.Notes[j].Unit })
 	return l, nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"gnvcc/cache"
 	"gnvcc/driver/environment"
+	"gnvcc/driver/record"
 	"gnvcc/driver/toolcmd"
 	"gnvcc/rewrite/recipe"
 )
@@ -69,10 +70,10 @@ func (r *Run) Module(source string) string {
 }
 
 // Hold leaves a note, in place of an earlier one of the same assembly.
-func (r *Run) Hold(n Note) error {
+func (r *Run) Hold(n record.Note) error {
 	text, err := json.Marshal(n)
 	if err == nil {
-		err = os.WriteFile(filepath.Join(r.dir, notePrefix+n.MemoKey+".json"), text, 0o600)
+		err = os.WriteFile(filepath.Join(r.dir, notePrefix+n.Unit+".json"), text, 0o600)
 	}
 	if err != nil {
 		return fmt.Errorf("leave a note for apply: %w", err)

@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"gnvcc/cache"
-	"gnvcc/driver/again"
 	"gnvcc/driver/config"
 	"gnvcc/driver/environment"
 	"gnvcc/driver/record"
@@ -226,7 +225,7 @@ func (r *rerun) modules(store *cache.Store) map[string]string {
 }
 
 // reasonIn says why a change was not made after all, from the notes of the run.
-func reasonIn(notes []again.Note, c change) string {
+func reasonIn(notes []record.Note, c change) string {
 	for _, n := range notes {
 		for _, k := range n.Assembly.Kernels {
 			if k.Name == c.kernel && k.Identity == c.identity && k.Recipe != c.wanted {

@@ -15,7 +15,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"gnvcc/cache"
-	"gnvcc/driver/again"
 	"gnvcc/driver/environment"
 	"gnvcc/driver/record"
 )
@@ -33,7 +32,7 @@ const applyDir = "apply"
 type placing struct {
 	Command string
 	Files   []placedFile
-	Notes   []again.Note
+	Notes   []record.Note
 }
 
 // A placedFile is one of them.
@@ -281,11 +280,8 @@ func (p *placing) remove(store *cache.Store) { os.Remove(p.path(store)) }
 func (p *placing) finish(store *cache.Store) error {
 	for _, n := range p.Notes {
 		n.Assembly.Time = time.Now().UTC()
-		if err := store.Spool(cache.Assemblies, n.Key, n.Assembly); err != nil {
-			return fmt.Errorf("note what was built: %w", err)
-		}
-		if err := record.Noted.Put(store, n.MemoKey, n.MemoText); err != nil {
-			return fmt.Errorf("note what was built: %w", err)
+		if err := n.Keep(store); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"gnvcc/cache"
-	"gnvcc/driver/again"
 	"gnvcc/driver/record"
 )
 
@@ -53,7 +52,7 @@ func TestPlacing(t *testing.T) {
 			key := hash(c.name)
 			p := placing{Command: hash("command"), Files: []placedFile{{path, temp, hash("old"),
 				hash("new")}},
-				Notes: []again.Note{{Key: key, MemoKey: key, Assembly: cache.Assembly{Command: "x",
+				Notes: []record.Note{{Unit: key, Assembly: cache.Assembly{Command: "x",
 					Cubin: key}}}}
 			if err := p.write(store); err != nil {
 				t.Fatal(err)

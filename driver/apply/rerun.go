@@ -19,6 +19,7 @@ import (
 	"gnvcc/driver/again"
 	"gnvcc/driver/config"
 	"gnvcc/driver/environment"
+	"gnvcc/driver/record"
 	"gnvcc/driver/scratch"
 	"gnvcc/driver/toolcmd"
 )
@@ -36,12 +37,12 @@ type beside struct {
 	store *cache.Store
 	env   *environment.Environment
 	self  string
-	dir   string       // scratch
-	said  string       // what the last run printed
-	notes []again.Note // of the run as it is wanted
-	n     int          // runs so far
-	stop  bool         // before the host compiler (try.go)
-	nvcc  string       // with stop: in the place of the recorded one
+	dir   string        // scratch
+	said  string        // what the last run printed
+	notes []record.Note // of the run as it is wanted
+	n     int           // runs so far
+	stop  bool          // before the host compiler (try.go)
+	nvcc  string        // with stop: in the place of the recorded one
 	// ids of modules, by source file, that this run would make otherwise
 	module map[string]string
 	// Hashes of the files as they were looked at, by path: these alone are replaced.

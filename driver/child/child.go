@@ -233,15 +233,4 @@ func Replay(messages []Message) {
 }
 
 // Run runs a child that ends with us.
-func Run(cmd *exec.Cmd) (Ending, error) {
-	runtime.LockOSThread() // Pdeathsig watches the thread that starts the child
-	defer runtime.UnlockOSThread()
-	if cmd.SysProcAttr == nil {
-		cmd.SysProcAttr = &syscall.SysProcAttr{}
-	}
-	cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
-	if err := cmd.Start(); err != nil {
-		return Ending{}, err
-	}
-	return endOf(cmd, cmd.Wait())
-}
+func Run(cmd *exec.Cmd) (Ending, error) { return new(Watch).Run(cmd, true) }

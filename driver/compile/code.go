@@ -85,7 +85,7 @@ func (b *Workbench) locked(j *job.Job, p *plan, whole *ptx.Module,
 
 // asChecked compares the code of entries that passes on PTX have changed, beyond what is exact by
 // construction, with the code whose results were checked (Evidence.Normals): another gnvcc may make
-// something else of the same recipe, which nobody has checked. What it finds goes into the plan's
+// something else of the same recipe, which was not checked. What it finds goes into the plan's
 // own normal forms.
 func (b *Workbench) asChecked(p *plan, whole *ptx.Module) (map[string]error, error) {
 	bad := map[string]error{}

@@ -18,6 +18,7 @@ import (
 	"gnvcc/rewrite/manner"
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/recipe"
+	"gnvcc/sim"
 	"gnvcc/sim/cubin"
 )
 
@@ -101,6 +102,16 @@ type Candidate struct {
 	Manner     manner.Manner // how it is to be launched
 
 	Normals map[string]string // what cicc gave for it (normalOf), for the decision's evidence
+	// hash of what the GPU would execute, where somebody has asked; equal codes need one measurement
+	Code string
+}
+
+// Limit is the largest block by directives.
+func (c *Candidate) Limit() int {
+	if c.MaxThreads > 0 {
+		return c.MaxThreads
+	}
+	return sim.BlockThreads
 }
 
 // A keptCandidate is the memo of one.

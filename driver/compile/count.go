@@ -11,8 +11,9 @@ import (
 	"gnvcc/sim/cubin"
 )
 
-// Builds that nobody applies: one that counts what the kernel does, one that says whether it would allocate, and one that says which line of
-// the PTX each machine instruction comes from.
+// Builds for the tuner alone, which never replace a program's own: one that counts what the kernel
+// does, one that says whether it would allocate, and one that says which line of the PTX each machine
+// instruction comes from.
 
 // Counting makes nvcc's own build of a kernel with counters in it (rewrite.Count), and says what
 // they count. It is made anew each time: a configuration is counted once.

@@ -5,11 +5,13 @@
 // Callers: driver/stage (Workbench), cmd/gnvcc, which gives policy a Compiler; driver/standing asks
 // what a recipe wants of the source (Asked).
 //
-// Reading the source: workbench.go (a build with recipes), plan.go and second.go (what recipes come
-// to), variant.go (source variants), refused.go (which are not compiled), joint.go (several in one
-// run of cicc), eager.go and shared.go (what second
-// entries must not change), resident.go (launches whose blocks must all be resident), linked.go
-// (register caps with -rdc=true), code.go (a kernel's code, as lock files have it), controls.go;
-// compiler.go and link.go (candidates), once.go (what is made once), count.go (builds that count, or
-// have lines), pin.go and near.go.
+// A build with recipes: workbench.go (from recipes to a cubin), plan.go and second.go (what recipes
+// come to), variant.go (kernels rewritten in the source), refused.go (which are not compiled),
+// joint.go (several in one run of cicc), eager.go and shared.go (what second entries must not
+// change), resident.go (launches whose blocks must all be resident), linked.go (register caps with
+// -rdc=true), code.go (whether the code is what was locked, or checked), tool.go (runs of the tools).
+//
+// The tuner's: compiler.go (candidates), source.go (what a loaded kernel was built from), link.go
+// (candidates that are linked on the device), once.go (what is made once), count.go (builds that
+// count, or have lines), pin.go (recipes by hand), near.go (which build a program came from).
 package compile

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 
-	"gnvcc/driver/record"
 	"gnvcc/rewrite"
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/recipe"
@@ -23,12 +22,11 @@ import (
 
 // together makes the variants that recipes ask for and that are not there yet, as far as they can
 // be made in one text, and keeps them. Whatever fails here is left to be made alone.
-func (b *Workbench) together(ctx context.Context, t *record.Translation, module *ptx.Module,
-	recipes map[string]recipe.Recipe) {
-	if t == nil || len(b.Normals) == 0 {
+func (b *Workbench) together(ctx context.Context, in input, recipes map[string]recipe.Recipe) {
+	if in.translation == nil || len(b.Normals) == 0 {
 		return
 	}
-	unit, err := b.unit(t.Input)
+	unit, err := b.unit(in.translation.Input)
 	if err != nil {
 		return
 	}
@@ -36,14 +34,14 @@ func (b *Workbench) together(ctx context.Context, t *record.Translation, module 
 	var requests []source.Request
 	for _, name := range slices.Sorted(maps.Keys(recipes)) {
 		for _, v := range askedOf(name, recipes[name]) {
-			r, err := requestOf(t, module, v)
+			r, err := requestOf(in, v)
 			if err != nil || b.Normals[name][v.String()] == "" {
 				continue
 			}
-			if _, known := memoVariant.Get(b.Store, r.variantKey()); known {
+			if _, known := memoVariant.Get(b.Store, r.key()); known {
 				continue
 			}
-			if v.refused(unit, module, r.signature) != nil {
+			if v.refused(unit, in.module, r.signature) != nil {
 				continue // the reason is given where it is made alone
 			}
 			wanted = append(wanted, r)
@@ -58,7 +56,7 @@ func (b *Workbench) together(ctx context.Context, t *record.Translation, module 
 		if len(j.Requests) < 2 {
 			continue
 		}
-		content, err := b.cicc(ctx, t, wanted[0].call, j.Text, fmt.Sprintf("together%d", n))
+		content, err := b.cicc(ctx, in.translation, wanted[0].call, j.Text, fmt.Sprintf("together%d", n))
 		if err != nil {
 			b.Log.Debug().Err(err).Msg("kernels are not compiled together")
 			continue
@@ -69,13 +67,13 @@ func (b *Workbench) together(ctx context.Context, t *record.Translation, module 
 			continue
 		}
 		for _, i := range j.Requests {
-			v, key := wanted[i].v, wanted[i].variantKey()
+			v, key := wanted[i].v, wanted[i].key()
 			m := compiledVariant{module: read, normal: normalOf(read, v.entry)}
 			if m.normal != b.Normals[v.entry][v.String()] {
 				b.Log.Debug().Str("kernel", v.entry).Msg("compiled alone: beside others its code is not what was measured")
 				continue
 			}
-			b.remember(string(memoVariant)+" "+key, m)
+			b.remember(key, m)
 			if hash, err := b.Store.PutObject(m.module.Bytes()); err == nil {
 				memoVariant.Put(b.Store, key, keptOf[keptVariant]{Value: keptVariant{hash, m.normal}})
 			}

@@ -101,7 +101,7 @@ func (c *Compiler) normalOf(ctx context.Context, s *Source, v variantOf) string 
 		return none
 	}
 	defer done()
-	r, err := requestOf(s.translation, s.Module, v)
+	r, err := requestOf(s.input(), v)
 	if err != nil {
 		return none
 	}

@@ -13,6 +13,7 @@ import (
 	"gnvcc/driver/record"
 	"gnvcc/rewrite"
 	"gnvcc/rewrite/merge"
+	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/recipe"
 	"gnvcc/rewrite/source"
 	"gnvcc/rewrite/stub"
@@ -42,7 +43,7 @@ func (b *Workbench) plan(ctx context.Context, in input,
 		p.options.Registers[k.Name] = k.Registers
 	}
 	bad = map[string]error{}
-	b.together(ctx, in.translation, in.module, recipes)
+	b.together(ctx, in, recipes)
 	for _, name := range slices.Sorted(maps.Keys(recipes)) {
 		r := recipes[name]
 		if err := rewrite.Check(r); err != nil {
@@ -75,16 +76,11 @@ func (b *Workbench) plan(ctx context.Context, in input,
 func (b *Workbench) planKernel(ctx context.Context, in input, p *plan, name string,
 	r recipe.Recipe) error {
 	if terms := rewrite.At(r, rewrite.Source).Terms; len(terms) > 0 {
-		v := variantOf{entry: name, terms: terms}
-		m, err := b.variant(ctx, in.translation, in.module, v)
-		if err == nil {
-			err = b.asMeasured(v, m)
-		}
+		m, err := b.planVariant(ctx, in, p, variantOf{entry: name, terms: terms})
 		if err != nil {
 			return err
 		}
-		p.took(v, m)
-		p.variants = append(p.variants, merge.Variant{Entry: name, Module: m.module})
+		p.variants = append(p.variants, merge.Variant{Entry: name, Module: m})
 	}
 	p.passes[name] = rewrite.At(r, rewrite.PTX)
 	return nil
@@ -135,13 +131,9 @@ func (b *Workbench) planSeconds(ctx context.Context, in input, p *plan, seconds 
 		return err
 	}
 	for _, s := range others {
-		v := s.variant()
-		m, err := b.variant(ctx, in.translation, in.module, v)
+		m, err := b.planVariant(ctx, in, p, s.variant())
 		if err == nil {
-			err = b.asMeasured(v, m)
-		}
-		if err == nil {
-			err = s.otherwise(m.module)
+			err = s.otherwise(m)
 		}
 		if err != nil {
 			return err
@@ -150,8 +142,7 @@ func (b *Workbench) planSeconds(ctx context.Context, in input, p *plan, seconds 
 		if err != nil {
 			return err
 		}
-		p.took(v, m)
-		p.add(merge.Variant{Entry: kernel, Second: s.name, Module: m.module}, s, choice)
+		p.add(merge.Variant{Entry: kernel, Second: s.name, Module: m}, s, choice)
 	}
 	return nil
 }
@@ -172,9 +163,19 @@ func (b *Workbench) definition(t *record.Translation, kernel string) *source.Ker
 	return k
 }
 
-// took notes a variant.
-func (p *plan) took(v variantOf, m compiledVariant) {
+// planVariant gives the PTX of a source variant, and notes what it is in the plan. It must be the
+// code that was measured.
+func (b *Workbench) planVariant(ctx context.Context, in input, p *plan, v variantOf) (*ptx.Module,
+	error) {
+	m, err := b.variant(ctx, in, v)
+	if err == nil {
+		err = b.asMeasured(v, m)
+	}
+	if err != nil {
+		return nil, err
+	}
 	p.normals[v.String()] = m.normal
+	return m.module, nil
 }
 
 // add puts a second entry into the plan.
@@ -220,7 +221,7 @@ func (p *plan) blame(refused map[string]error) map[string]error {
 	return out
 }
 
-// alone tells whether ptxas makes the same of the kernels with recipes where it is given nothing
+// alone reports whether ptxas makes the same of the kernels with recipes where it is given nothing
 // else: what holds for the whole file, or binds its kernels together, is not among the plan.
 func (p *plan) alone(j *job.Job) bool {
 	return p.waits == "" && !j.Call.Reloc

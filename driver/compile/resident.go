@@ -32,7 +32,7 @@ func (b *Workbench) resident(t *record.Translation, was cache.Kernel, now cubin.
 	return asks(unit.Resident())
 }
 
-// asks words it; "": nobody asks.
+// asks is the reason as text, "" where no launch is found.
 func asks(name string) string {
 	if name == "" {
 		return ""

@@ -25,7 +25,7 @@ import (
 )
 
 // Second entries. A recipe with spec{...} terms leaves the kernel itself as nvcc makes it. For each
-// such term a second entry stands beside it, compiled for the values between the braces, and all
+// such term there is a second entry next to it, compiled for the values between the braces, and all
 // other terms of the recipe are for the second entries. The host stub, which nvcc compiles after
 // ptxas has run, launches a second entry where the arguments have those values.
 //
@@ -36,7 +36,7 @@ import (
 
 // A second is one second entry to be made.
 type second struct {
-	kernel string      // the entry beside which it stands
+	kernel string      // the entry that it stands for
 	name   string      // its own
 	term   recipe.Term // the spec term
 	rest   recipe.Recipe
@@ -59,7 +59,7 @@ func secondName(kernel string, t recipe.Term, m manner.Manner) string {
 	return kernel + tunedMark + cache.Hash([]byte(text))[:8]
 }
 
-// kernelOf gives the name of the kernel beside which an entry stands, and whether it is a second
+// kernelOf gives the name of the kernel that an entry stands for, and whether it is a second
 // entry.
 func kernelOf(entry string) (string, bool) {
 	i := strings.LastIndex(entry, tunedMark)
@@ -103,7 +103,7 @@ func entryOf(kernel string, r recipe.Recipe) string {
 	return kernel
 }
 
-// plain tells whether the second entry is made of nvcc's own PTX: then neither cicc nor the source
+// plain reports whether the second entry is made of nvcc's own PTX: then neither cicc nor the source
 // is needed.
 func (s second) plain() bool {
 	return s.guard.HostOnly() && rewrite.At(s.rest, rewrite.Source).IsDefault()
@@ -243,7 +243,7 @@ func (s second) ownArithmetic(was, is []byte, entry string) error {
 	return sass.SameEntries(was, s.kernel, is, entry)
 }
 
-// comparable tells whether a second entry in other blocks is to have the kernel's own
+// comparable reports whether a second entry in other blocks is to have the kernel's own
 // floating-point instructions. Others were compared on launches.
 func (s second) comparable() bool {
 	return s.manner.Block != [3]int{} && s.plain() &&

@@ -83,7 +83,7 @@ type toolError struct {
 	signal          syscall.Signal
 }
 
-// ended tells whether somebody else has ended the tool: the user, or a system without memory.
+// ended reports whether somebody else has ended the tool: the user, or a system without memory.
 func (e *toolError) ended() bool {
 	switch e.signal {
 	case syscall.SIGKILL, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP:
@@ -115,7 +115,7 @@ func (h *head) Write(p []byte) (int, error) {
 
 func (h *head) String() string { return h.text.String() }
 
-// transient tells whether an error is about this machine at this moment (a full disk, a store that
+// transient reports whether an error is about this machine at this moment (a full disk, a store that
 // was trimmed, no time, a tool that somebody killed), not about the recipe: then it is not
 // remembered.
 func transient(err error) bool {
@@ -148,19 +148,16 @@ func (b *Workbench) assemble(ctx context.Context, j *job.Job, text []byte,
 	}
 	key := cache.HashOf("code 2", string(text), id, strings.Join(j.Call.Template(), "\x00"),
 		strings.Join(more, "\x00"))
-	made := []byte(nil)
 	kept, err := recall(ctx, b.Store, b.flights, memoCode, key, func(k keptCode) bool {
-		return b.Store.HasObject(k.Cubin)
+		content, err = b.Store.Object(k.Cubin)
+		return err == nil
 	}, func() (k keptCode, err error) {
-		if made, k.Messages, err = b.assembled(ctx, j, text, more); err == nil {
-			k.Cubin, err = b.Store.PutObject(made)
+		if content, k.Messages, err = b.assembled(ctx, j, text, more); err == nil {
+			k.Cubin, _ = b.Store.PutObject(content) // made again if it can't be kept
 		}
 		return k, err
 	})
-	if err == nil && made == nil {
-		made, err = b.Store.Object(kept.Cubin)
-	}
-	return made, kept.Messages, err
+	return content, kept.Messages, err
 }
 
 // assembled is assemble where nothing is kept.

@@ -44,49 +44,41 @@ type compiledVariant struct {
 // A keptVariant is the memo of one: the object that holds its PTX.
 type keptVariant struct{ PTX, Normal string }
 
-const (
-	memoVariant cache.Memos[keptOf[keptVariant]] = "variant"
-)
+const memoVariant cache.Memos[keptOf[keptVariant]] = "variant"
 
-// A request is a variant to be made of a translation's text.
+// A request is a variant to be made of an input's text.
 type request struct {
-	t         *record.Translation
-	module    *ptx.Module // of the untouched text
+	input
 	call      *toolcmd.Cicc
 	signature []string
 	v         variantOf
 	cicc      string // the tool's id
 }
 
-func requestOf(t *record.Translation, module *ptx.Module, v variantOf) (r request,
-	err error) {
-	r = request{t: t, module: module, v: v}
-	if t == nil {
+func requestOf(in input, v variantOf) (r request, err error) {
+	r = request{input: in, v: v}
+	if in.translation == nil {
 		return r, errNoSource
 	}
-	f := module.Entry(v.entry)
+	f := in.module.Entry(v.entry)
 	if f == nil {
 		return r, fmt.Errorf("no kernel %s in the PTX", v.entry)
 	}
 	r.signature = source.Signature(f)
-	if r.call, err = toolcmd.ReadCicc(t.Args); err != nil {
+	if r.call, err = toolcmd.ReadCicc(in.translation.Args); err != nil {
 		return r, err
 	}
-	if r.cicc, err = cache.FileKey(t.Cicc); err != nil {
+	if r.cicc, err = cache.FileKey(in.translation.Cicc); err != nil {
 		return r, fmt.Errorf("look at cicc: %w", err)
 	}
 	return r, nil
 }
 
-// key is what cicc's answer depends on; what says what else is asked.
-func (r request) key(what ...string) string {
-	return cache.HashOf(append([]string{"cicc 1", r.t.Input, r.cicc,
-		strings.Join(r.call.Template(), "\x00"), r.t.Module, r.v.entry, cache.OwnKey()}, what...)...)
-}
-
-// variantKey is that of the variant itself.
-func (r request) variantKey() string {
-	return r.key("variant", strings.Join(r.signature, ","), r.v.String())
+// key is what the variant depends on.
+func (r request) key() string {
+	return cache.HashOf("variant 3", r.translation.Input, r.cicc,
+		strings.Join(r.call.Template(), "\x00"), r.translation.Module, r.v.entry,
+		strings.Join(r.signature, ","), r.v.String(), cache.OwnKey())
 }
 
 // normalOf is the hash of a kernel's normal form (rewrite/ptx) in a variant's PTX: what a decision
@@ -100,41 +92,36 @@ func normalOf(m *ptx.Module, entry string) string {
 	return h.String()[:32]
 }
 
-// variant gives the PTX of the translation with one kernel changed in the source, or why there is
-// none, as it was kept or by cicc.
-func (b *Workbench) variant(ctx context.Context, t *record.Translation, module *ptx.Module,
-	v variantOf) (m compiledVariant, err error) {
-	r, err := requestOf(t, module, v)
+// variant gives the PTX of an input with one kernel changed in the source, or why there is none, as
+// it was kept or by cicc.
+func (b *Workbench) variant(ctx context.Context, in input, v variantOf) (m compiledVariant,
+	err error) {
+	r, err := requestOf(in, v)
 	if err != nil {
 		return m, err
 	}
-	key := r.variantKey()
+	key := r.key()
 	if m, ok := b.variants[key]; ok { // several attempts at a build ask for it
 		return m, nil
 	}
-	kept, err := recall(ctx, b.Store, b.flights, memoVariant, key, func(k keptVariant) bool {
-		return b.Store.HasObject(k.PTX)
+	_, err = recall(ctx, b.Store, b.flights, memoVariant, key, func(k keptVariant) bool {
+		content, err := b.Store.Object(k.PTX)
+		if err == nil {
+			m.normal = k.Normal
+			m.module, err = ptx.Parse(content)
+		}
+		return err == nil
 	}, func() (k keptVariant, err error) {
 		if m, err = b.compileVariant(ctx, r); err != nil {
 			return k, err
 		}
 		k.Normal = m.normal
-		k.PTX, err = b.Store.PutObject(m.module.Bytes())
-		return k, err
+		k.PTX, _ = b.Store.PutObject(m.module.Bytes()) // made again if it can't be kept
+		return k, nil
 	})
 	if err != nil {
 		return compiledVariant{}, err
 	}
-	if m.module == nil {
-		content, err := b.Store.Object(kept.PTX)
-		if err != nil {
-			return m, err
-		}
-		if m.module, err = ptx.Parse(content); err != nil {
-			return m, fmt.Errorf("read the variant's PTX: %w", err)
-		}
-	}
-	m.normal = kept.Normal
 	b.remember(key, m)
 	return m, nil
 }
@@ -149,7 +136,7 @@ func (b *Workbench) remember(key string, m compiledVariant) {
 
 // compileVariant makes a variant.
 func (b *Workbench) compileVariant(ctx context.Context, r request) (m compiledVariant, err error) {
-	unit, err := b.unit(r.t.Input)
+	unit, err := b.unit(r.translation.Input)
 	if err != nil {
 		return m, err
 	}
@@ -160,23 +147,14 @@ func (b *Workbench) compileVariant(ctx context.Context, r request) (m compiledVa
 	if err := r.v.refused(unit, r.module, r.signature); err != nil {
 		return m, err
 	}
-	if m.module, err = b.ofText(ctx, r, text); err != nil {
+	content, err := b.cicc(ctx, r.translation, r.call, text, r.v.entry)
+	if err != nil {
 		return m, err
 	}
+	if m.module, err = ptx.Parse(content); err != nil {
+		return m, fmt.Errorf("read the variant's PTX: %w", err)
+	}
 	m.normal = normalOf(m.module, r.v.entry)
-	return m, nil
-}
-
-// ofText is what cicc makes of a text.
-func (b *Workbench) ofText(ctx context.Context, r request, text []byte) (*ptx.Module, error) {
-	content, err := b.cicc(ctx, r.t, r.call, text, r.v.entry)
-	if err != nil {
-		return nil, err
-	}
-	m, err := ptx.Parse(content)
-	if err != nil {
-		return nil, fmt.Errorf("read the variant's PTX: %w", err)
-	}
 	return m, nil
 }
 
@@ -259,8 +237,7 @@ func (u *units) get(store *cache.Store, hash string) (*source.Unit, error) {
 	return unit, err
 }
 
-// ErrNotOnRecord says why a recipe for the source is not carried out whose result nobody has looked
-// at. A place or a value in a recipe counts in the source, and identity is that of the PTX: one PTX
+// ErrNotOnRecord says why a recipe for the source is not carried out: its result was not measured. A place or a value in a recipe counts in the source, and identity is that of the PTX: one PTX
 // has many sources.
 var ErrNotOnRecord = errors.New(
 	"the code that was measured is not on record (an earlier gnvcc decided): tune again")

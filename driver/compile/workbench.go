@@ -36,13 +36,13 @@ type Workbench struct {
 	Env    *environment.Environment
 	Log    zerolog.Logger
 	Folder string                                // scratch, the workbench's own
-	Start  func(*exec.Cmd) (child.Ending, error) // runs a child that nobody sees
+	Start  func(*exec.Cmd) (child.Ending, error) // runs a child, unseen by the user
 	Kept   func(name string, content []byte)     // GNVCC_KEEP
 	// what other benches make just now; nil: there are none
 	flights *flights
 	mode    purpose
 	Stub    func() (*HostStub, error) // the build's host stub; nil: there need be none
-	// why launches of its file need many resident blocks (HostResident); "": nobody knows of any
+	// why launches of its file need many resident blocks (HostResident); "": none are known
 	AllResident string
 	// what recipes for the source must give (joint.go); nil: whatever they give
 	Normals map[string]map[string]string
@@ -127,7 +127,7 @@ func Unapplied(r recipe.Recipe, reason error) *cache.Unapplied {
 	return &cache.Unapplied{Recipe: r.String(), Why: reason.Error(), Lasting: Lasting(reason)}
 }
 
-// Lasting tells whether the next build from the same things would fail in the same way.
+// Lasting reports whether the next build from the same things would fail in the same way.
 func Lasting(reason error) bool { return !transient(reason) }
 
 // culprits finds the kernels whose recipes a tool refuses, by giving them to it one at a time.

@@ -101,11 +101,6 @@ const Wide = `
 // Toolkits are the versions that tests run on where they are installed.
 var Toolkits = []string{"11.8", "12.4", "13.0", "13.3", "13.5"}
 
-func ToolkitPath(version string) (string, bool) {
-	k, ok := kits.Find(version)
-	return k.Dir, ok
-}
-
 // Toolkit gives the path of an installed toolkit, or skips the test and says how to get it.
 func Toolkit(t testing.TB, version string) string {
 	t.Helper()
@@ -166,16 +161,6 @@ func Program(t testing.TB, path, text string) string {
 func Run(argv ...string) (string, error) {
 	out, err := exec.Command(argv[0], argv[1:]...).CombinedOutput()
 	return string(out), err
-}
-
-// MustTime is a fixed time.
-func MustTime(t *testing.T) time.Time {
-	t.Helper()
-	at, err := time.Parse(time.RFC3339, "2026-01-02T03:04:05Z")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return at
 }
 
 // Kept puts decisions into a store, one after the other, and publishes them.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -197,6 +198,24 @@ func (ix *Index) OutputsOf(store *cache.Store, cubin string) []string {
 // Noted keeps what the newest record of a command's unit says (a source file for one target), so
 // that the next build of the same writes none.
 const Noted cache.Memos[string] = "noted"
+
+// A Note is what a build writes down of one assembly.
+type Note struct {
+	Assembly   cache.Assembly
+	Unit, Text string // of Noted
+}
+
+// Keep writes it down: the store then says that this is what was built last.
+func (n Note) Keep(store *cache.Store) error {
+	err := store.Spool(cache.Assemblies, AssemblyKey(n.Assembly), n.Assembly)
+	if err == nil {
+		err = Noted.Put(store, n.Unit, n.Text)
+	}
+	if err != nil {
+		return fmt.Errorf("note what was built: %w", err)
+	}
+	return nil
+}
 
 // AssemblyKey is the key of an assembly's record: two commands may give the same cubin (a project
 // built in two folders), and two PTX texts, and all are to be known. Whoever looks for a cubin

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"gnvcc/cache"
-	"gnvcc/driver/again"
 	"gnvcc/driver/child"
 	"gnvcc/driver/compile"
 	"gnvcc/driver/job"
@@ -232,17 +231,11 @@ func (s *stage) note(j *job.Job, content []byte, kernels []cache.Kernel, own str
 	}
 	a := j.Assembly(s.env.Command, s.dir, hash, kernels)
 	a.Code, a.Own, a.Time = job.CodeOf(content), own, time.Now().UTC()
+	n := record.Note{Assembly: a, Unit: unit, Text: noteText(j, hash, kernels)}
 	if s.apply != nil {
-		return s.apply.Hold(again.Note{Key: record.AssemblyKey(a), Assembly: a, MemoKey: unit,
-			MemoText: noteText(j, hash, kernels)})
+		return s.apply.Hold(n)
 	}
-	if err := s.store.Spool(cache.Assemblies, record.AssemblyKey(a), a); err != nil {
-		return fmt.Errorf("spool the assembly: %w", err)
-	}
-	if err := record.Noted.Put(s.store, unit, noteText(j, hash, kernels)); err != nil {
-		return fmt.Errorf("note the assembly: %w", err)
-	}
-	return nil
+	return n.Keep(s.store)
 }
 
 // A keptBuild is the memo of a build with recipes.

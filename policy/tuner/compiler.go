@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
@@ -20,8 +19,7 @@ import (
 	"gnvcc/sim/cubin"
 )
 
-// A Compiler is driver's Compiler as policy wants it: driver knows how a kernel is built, policy
-// what is worth trying, and neither knows the other.
+// A Compiler is driver's Compiler, with what policy has to know of a kernel.
 type Compiler struct {
 	*compile.Compiler
 	scratch *scratch.Folder
@@ -129,14 +127,12 @@ func (c *Compiler) fitting(b []byte, hash, kernel string) (capture.Code, error) 
 	return out, nil
 }
 
-// source is what describe was given.
-func source(k *policy.Kernel) *compile.Source { return k.Handle.(*compile.Source) }
-
+// describe says what policy has to know of a kernel.
 func describe(s *compile.Source) (*policy.Kernel, error) {
 	k := &policy.Kernel{
 		Name: s.Kernel, Identity: s.Identity, Target: s.Target, Ptxas: s.Version,
 		File: s.Assembly.PTX, Siblings: s.Siblings, Applied: s.Applied, Default: s.Default,
-		Reloc: s.Assembly.Reloc, Source: s.File, NoSecond: s.NoSecond, Handle: s,
+		Reloc: s.Assembly.Reloc, Source: s.File, NoSecond: s.NoSecond, Built: s,
 	}
 	k.CC = ptx.Capability(s.Target)
 	if err := k.ReadPTX(s.Module); err != nil {
@@ -160,47 +156,24 @@ func describe(s *compile.Source) (*policy.Kernel, error) {
 // Compile makes a candidate.
 func (c *Compiler) Compile(ctx context.Context, k *policy.Kernel,
 	r recipe.Recipe) (*policy.Candidate, error) {
-	made, err := c.Compiler.Compile(ctx, source(k), r)
-	if err != nil {
-		return nil, err
-	}
-	content, err := os.ReadFile(made.Path)
-	if err != nil {
-		return nil, fmt.Errorf("read a candidate: %w", err)
-	}
-	code, err := policy.CodeHash(content, made.Entry)
-	if err != nil {
-		code = "" // measured for itself
-	}
-	return &policy.Candidate{Path: made.Path, Entry: made.Entry, Build: made.Build,
-		MaxThreads: made.MaxThreads, Code: code, Normals: made.Normals, Manner: made.Manner}, nil
+	return c.Compiler.Compile(ctx, k.Built, r)
 }
 
 // Counting makes nvcc's own build with counters in it.
 func (c *Compiler) Counting(ctx context.Context, k *policy.Kernel,
 	caches counters.Caches) (*policy.Candidate, counters.Counters, error) {
-	made, counters, err := c.Compiler.Counting(ctx, source(k), caches)
-	return own(made), counters, err
+	return c.Compiler.Counting(ctx, k.Built, caches)
 }
 
 // Heapless makes nvcc's own build as one that does not allocate.
 func (c *Compiler) Heapless(ctx context.Context, k *policy.Kernel) (*policy.Candidate, error) {
-	made, err := c.Compiler.Heapless(ctx, source(k))
-	return own(made), err
-}
-
-// own is nvcc's own build of a kernel with something in it, nil for none.
-func own(made *compile.Candidate) *policy.Candidate {
-	if made == nil {
-		return nil
-	}
-	return &policy.Candidate{Path: made.Path, Entry: made.Entry, Build: made.Build}
+	return c.Compiler.Heapless(ctx, k.Built)
 }
 
 // Lines makes a candidate once more, with the lines of its PTX.
 func (c *Compiler) Lines(ctx context.Context, k *policy.Kernel,
 	r recipe.Recipe) (code, text []byte, err error) {
-	return c.Compiler.Lines(ctx, source(k), r)
+	return c.Compiler.Lines(ctx, k.Built, r)
 }
 
 // Counts says how often the tools ran.

@@ -114,20 +114,6 @@ func BuildProgram(ctx context.Context, root, out, name string, source fs.FS) (st
 		link: []string{"-ldl", "-lpthread"}})
 }
 
-// WriteSource writes such a program's files into a folder.
-func WriteSource(dir string, source fs.FS) error {
-	files, err := withHashes(source)
-	if err != nil {
-		return err
-	}
-	for name, text := range files {
-		if err := os.WriteFile(filepath.Join(dir, name), text, 0o644); err != nil {
-			return fmt.Errorf("writing source: %w", err)
-		}
-	}
-	return nil
-}
-
 func withHashes(source fs.FS) (map[string][]byte, error) {
 	files, err := read(source)
 	for _, shared := range []string{"embed.h", "hash.h", "hash.ptx", "prints.h", "room.h"} {

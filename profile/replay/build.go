@@ -10,9 +10,6 @@ import (
 //go:embed source/*.c source/*.h
 var source embed.FS
 
-// Source writes the replayer's source into a folder, whole: it needs a C compiler and cuda.h.
-func Source(dir string) error { return agent.WriteSource(dir, source) }
-
 // Build builds the replayer for a toolkit into the folder out, unless it is there already, and
 // gives its path.
 func Build(ctx context.Context, root, out string) (string, error) {

@@ -45,7 +45,7 @@ func check(t *testing.T, b []byte) {
 		for k := range f.Insts {
 			reads(&f.Insts[k])
 		}
-		_ = SameFloats(b, b, f.Name)
+		_ = sameFloats(b, f.Name, b, f.Name)
 	}
 }
 

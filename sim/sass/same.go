@@ -9,18 +9,15 @@ import (
 	"gnvcc/sim/cubin"
 )
 
-// SameFloats reports whether a kernel computes with the same floating-point instructions in two
-// cubins of one architecture: each operation, with its rounding and all else that bears on the
-// result, as often. Registers, order and what is not floating-point may differ. The error says what
-// does; an error too where one of them can't be decoded.
+// SameEntries reports whether two kernels, of one cubin or of two for one architecture, compute with
+// the same floating-point instructions: each operation, with its rounding and all else that bears on
+// the result, as often. Registers, order and what is not floating-point may differ. The error says
+// what does; an error too where one of them can't be decoded. Where their code is the same word for
+// word, it is not decoded.
 //
 // It looks at the whole section of the kernel, and at all functions of the file that are no kernels
 // where the kernel calls any that stand elsewhere. Equal instructions are necessary for equal bits,
 // not sufficient: which product goes into which sum is not compared here.
-func SameFloats(was, is []byte, kernel string) error { return sameFloats(was, kernel, is, kernel) }
-
-// SameEntries reports in the same way whether two kernels, of one cubin or of two, compute with the
-// same floating-point instructions. Where their code is the same word for word, it is not decoded.
 func SameEntries(was []byte, kernel string, is []byte, entry string) error {
 	a, err := codeOf(was, kernel)
 	if err != nil {

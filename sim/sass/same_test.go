@@ -69,11 +69,11 @@ func TestSameFloats(t *testing.T) {
 		if whole, _ := Find(was, "whole"); whole == nil || len(whole.Floats()) != 0 {
 			t.Errorf("sm_%s: the kernel on integers has %v", arch, whole.Floats())
 		}
-		if err := SameFloats(was, assemble(t, kit, plain, arch, "-maxrregcount=24"), "mix"); err != nil {
+		if err := sameFloats(was, "mix", assemble(t, kit, plain, arch, "-maxrregcount=24"), "mix"); err != nil {
 			t.Errorf("sm_%s: fewer registers: %v", arch, err)
 		}
 		for flag, ptx := range changed {
-			err := SameFloats(was, assemble(t, kit, ptx, arch), "mix")
+			err := sameFloats(was, "mix", assemble(t, kit, ptx, arch), "mix")
 			if err == nil || !strings.Contains(err.Error(), "other floating-point instructions") {
 				t.Errorf("sm_%s: %s passes: %v", arch, flag, err)
 			}
@@ -85,11 +85,11 @@ func TestSameFloats(t *testing.T) {
 			SameEntries(was, "absent", was, "absent") == nil {
 			t.Errorf("sm_%s: two kernels, or none, are called the same", arch)
 		}
-		if err := SameFloats(was, was, "absent"); err == nil {
+		if err := sameFloats(was, "absent", was, "absent"); err == nil {
 			t.Error("a kernel that is not there passes")
 		}
 	}
-	if err := SameFloats(assemble(t, kit, plain, "80"), assemble(t, kit, plain, "90"),
+	if err := sameFloats(assemble(t, kit, plain, "80"), "mix", assemble(t, kit, plain, "90"),
 		"mix"); err == nil {
 		t.Error("two architectures pass")
 	}
