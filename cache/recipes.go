@@ -10,7 +10,7 @@ import (
 )
 
 // The file recipes: what builds with this store depend on, and nothing else. It is for compiler
-// caches in front of gnvcc (gnvcc config --key has its hash) and for build systems that hash it: a
+// caches in front of gnvcc (gnvcc doctor --key has its hash) and for build systems that hash it: a
 // note of a build, a measurement that changed no recipe, or a new publication of the same leaves it
 // as it is, byte for byte.
 

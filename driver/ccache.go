@@ -84,9 +84,9 @@ func noteCcache(store *cache.Store, env *environment.Environment) (below bool) {
 	if err != nil || filepath.Base(exe) != "ccache" {
 		return false
 	}
-	now := "untold"
+	now := "not configured"
 	if asks(exe, env) {
-		now = "told"
+		now = "configured"
 	}
 	if last, _ := memoCcache.Get(store, ccacheKey); last != now {
 		memoCcache.Put(store, ccacheKey, now) // noted by the next build if it can't be kept
@@ -106,13 +106,13 @@ func asks(ccache string, env *environment.Environment) bool {
 		}
 		check = string(out)
 	}
-	return strings.Contains(check, " config --key")
+	return strings.Contains(check, " doctor --key")
 }
 
 // CcacheWarning says what to do where the last build through ccache was one that does not ask us,
 // else "".
 func CcacheWarning(store *cache.Store) string {
-	if last, _ := memoCcache.Get(store, ccacheKey); last != "untold" {
+	if last, _ := memoCcache.Get(store, ccacheKey); last != "not configured" {
 		return ""
 	}
 	return fmt.Sprintf("a ccache in front of gnvcc keeps returning objects with old recipes, or of "+

@@ -114,13 +114,13 @@ func TestDemoTuneOptions(t *testing.T) {
 		options, program, _ := strings.Cut(words, "-- ")
 		want := ""
 		if !strings.HasSuffix(program, "/stencil") {
-			want = "-approximate -within 1e-4 "
+			want = "--exact=approximate --within 1e-4 "
 		}
 		if options != want {
 			t.Errorf("%s is tuned with %q, not %q", program, options, want)
 		}
 	}
-	says(t, out, "potential: gnvcc tune -approximate -within 1e-4", "geometric mean")
+	says(t, out, "potential: gnvcc tune --exact=approximate --within 1e-4", "geometric mean")
 }
 
 func TestDemoWithoutGPU(t *testing.T) {

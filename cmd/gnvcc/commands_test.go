@@ -70,7 +70,7 @@ func TestCommands(t *testing.T) {
 						break
 					}
 				}
-				if err := v.ParseFlags(doubled(v, args)); err != nil && !errors.Is(err, pflag.ErrHelp) {
+				if err := v.ParseFlags(args); err != nil && !errors.Is(err, pflag.ErrHelp) {
 					t.Errorf("%s: %s: %v", name, command, err)
 				}
 			}

@@ -124,8 +124,8 @@ func TestHostile(t *testing.T) {
 	}
 	run("lock", "--take", "report.json")
 	for _, line := range []string{"report --all", "report --all --json",
-		"explain .", "explain wave", "explain nosuchkernel", "status", "doctor --store", "doctor", "doctor --captures",
-		"export", "pin nosuchkernel maxnreg=32", "predict nosuchkernel", "__complete explain w",
+		"explain .", "explain median", "explain nosuchkernel", "status", "doctor --store", "doctor", "doctor --captures",
+		"export", "pin nosuchkernel maxnreg=32", "predict nosuchkernel", "__complete explain m",
 		"report --all --html page.html", "explain . --html why.html"} {
 		run(strings.Fields(line)...)
 	}

@@ -86,7 +86,7 @@ func TestTerminal(t *testing.T) {
 		t.Fatalf("%v\n%s", err, text)
 	}
 	lines := [][]string{{"help"}, {"report", "--all"},
-		{"explain", "wave"}, {"status"}, {"doctor", "--store"}, {"doctor"}, {"apply"},
+		{"explain", "median"}, {"status"}, {"doctor", "--store"}, {"doctor"}, {"apply"},
 		{"doctor", "--captures"}, {"doctor", "--config"}, {"predict", "k"}}
 	for _, v := range root().Commands() {
 		lines = append(lines, []string{v.Name(), "--help"})

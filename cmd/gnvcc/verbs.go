@@ -196,7 +196,7 @@ func execute(name string, args []string) int {
 	if err != nil {
 		return complain(name, err)
 	}
-	c.SetArgs(append([]string{name}, doubled(v, args)...))
+	c.SetArgs(append([]string{name}, args...))
 	err = c.Execute()
 	var code exit
 	switch {
@@ -211,42 +211,6 @@ func execute(name string, args []string) int {
 	}
 	return complain(name, fmt.Errorf("%w\nusage: %s (gnvcc %s --help shows more)", err, v.UseLine(),
 		name))
-}
-
-// doubled gives long options that are written with one dash their second one, as nvcc's own options
-// may be written. It stops where pflag does: at "--", and at the first argument of a verb whose
-// arguments are a command.
-func doubled(c *cobra.Command, args []string) []string {
-	fs := c.Flags()
-	out := slices.Clone(args)
-	for i := 0; i < len(out); i++ {
-		word := out[i]
-		if word == "--" {
-			break
-		}
-		if !strings.HasPrefix(word, "-") {
-			if c.Annotations[takesCommand] != "" {
-				break
-			}
-			continue
-		}
-		name, _, given := strings.Cut(strings.TrimLeft(word, "-"), "=")
-		if name == "help" {
-			out[i] = "--help"
-			continue
-		}
-		f := fs.Lookup(name)
-		if f == nil {
-			continue
-		}
-		if len(name) > 1 && !strings.HasPrefix(word, "--") {
-			out[i] = "-" + word
-		}
-		if !given && f.NoOptDefVal == "" {
-			i++ // its value
-		}
-	}
-	return out
 }
 
 // A plainWord may be a mistyped verb: nvcc takes no input without a suffix.

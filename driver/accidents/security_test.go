@@ -170,7 +170,7 @@ func TestHostileRecords(t *testing.T) {
 // those lines by nvcc, which lets the shell expand them; that is the same without us.) Names from
 // PTX never get there: tools are started with lists of words, in files whose names are ours. Our
 // own three uses of a shell hand words on as arguments ("$@"), or a number; the second half finds a
-// fourth. Beside them stand the commands that a user writes for a shell (gnvcc tune -judge,
+// fourth. Beside them stand the commands that a user writes for a shell (gnvcc tune --judge,
 // -build).
 func TestNamesAndTheShell(t *testing.T) {
 	t.Parallel()

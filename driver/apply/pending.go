@@ -268,7 +268,7 @@ func (r *rerun) line() *toolcmd.Line { return record.Line(r.command) }
 // impossible says why a command can't be run again, "" if it can.
 func (r *rerun) impossible() string {
 	if info, err := os.Stat(r.command.Dir); err != nil || !info.IsDir() {
-		return "its folder " + r.command.Dir + " is gone (gnvcc clean forgets it)"
+		return "its folder " + r.command.Dir + " is gone (gnvcc doctor --clean forgets it)"
 	}
 	l := r.line()
 	if l.Stdin {

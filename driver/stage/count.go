@@ -8,10 +8,10 @@ import (
 	"gnvcc/driver/toolcmd"
 )
 
-// What a stage did is counted for gnvcc stats: one line in the store's file, before the tool's exit
+// What a stage did is counted for gnvcc doctor --store: one line in the store's file, before the tool's exit
 // code is passed on or the process becomes the tool.
 
-// Outcomes, as gnvcc stats names them.
+// Outcomes, as gnvcc doctor --store names them.
 const (
 	outSeen     = "seen before, no recipe: the tool itself"
 	outNoted    = "nvcc's own result, noted"

@@ -37,7 +37,7 @@ type stage struct {
 	watch   *child.Watch
 	log     zerolog.Logger
 	result  *child.Ending                // how the user's own step ended, once it was run
-	outcome string                       // for gnvcc stats, where count can't tell by itself
+	outcome string                       // for gnvcc doctor --store, where count can't tell by itself
 	normals map[string]map[string]string // of the decisions (driver/standing)
 	lock    string                       // the lock file that this build goes by, "" for none
 	// why launches of the file need many resident blocks (compile.HostResident), "": none does

@@ -117,7 +117,7 @@ func tryCcache(s *site) {
 		t.Errorf("apply says nothing of the ccache in front:\n%s", out)
 	}
 
-	s.set("CCACHE_COMPILERTYPE=nvcc", "CCACHE_COMPILERCHECK="+gnvcc+" config --key")
+	s.set("CCACHE_COMPILERTYPE=nvcc", "CCACHE_COMPILERCHECK="+gnvcc+" doctor --key")
 	hits := func() string {
 		out := s.run(ccache, "--print-stats")
 		for _, line := range strings.Split(out, "\n") {

@@ -74,8 +74,8 @@ type Kernel struct {
 	Assumed  string `json:",omitempty"` // of the launches: none was seen
 	Narrower string `json:",omitempty"` // larger blocks, of which none was seen, can't be launched now
 	// time over the earlier build's by sim/predict; 0: it can't be said, Unpredicted may say why
-	Predicted   float64 `json:"foretold,omitempty"`
-	Unpredicted string  `json:"unforetold,omitempty"`
+	Predicted   float64 `json:",omitempty"`
+	Unpredicted string  `json:"notPredicted,omitempty"`
 
 	Verdict  string
 	Why      string    `json:",omitempty"` // in words

@@ -189,7 +189,7 @@ func (w *World) Captured() ([]watch.Captured, error) {
 		if !ok || !known.written.Equal(info.ModTime()) {
 			m, err := w.captures.Load(id)
 			if err != nil {
-				continue // gnvcc captures tells of it
+				continue // gnvcc doctor --captures says so
 			}
 			known = keptLaunch{info.ModTime(), watch.Captured{ID: id, Program: m.Program, Kernel: m.Kernel,
 				CC:     m.Major*10 + m.Minor,

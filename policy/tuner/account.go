@@ -20,7 +20,7 @@ import (
 // An account is kept by a ReplaySearch while it works.
 type account struct {
 	ran   time.Duration // the program, from its start to its end
-	ended time.Time     // when it had; of gnvcc replay, when the search began
+	ended time.Time     // when it had; of a search on captures alone, when the search began
 	kept  time.Time     // when all captures were in the store
 	cost  capture.Cost
 	times capture.Times

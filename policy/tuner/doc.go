@@ -2,7 +2,7 @@
 // of its launches captured, these are replayed and searched on, decisions go to the store, and what was built is built again or put before the user's
 // judge.
 //
-// Run does all of it, for gnvcc tune and gnvcc replay. Who has captures already makes a
+// Run does all of it, for gnvcc tune. Who has captures already makes a
 // ReplaySearch: Jobs says which are worth a search and with which share of the time, Search does
 // them. Decisions, Compiler and Predictor are what verbs need of the same: decisions in the store,
 // kernels that were built, recipes that are predicted. Nothing here reads flags or gives exit

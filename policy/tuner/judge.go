@@ -22,7 +22,7 @@ import (
 	"gnvcc/policy/decide"
 )
 
-// Approximation that a command of the user's allows: gnvcc tune -approximate -judge COMMAND.
+// Approximation that a command of the user's allows: gnvcc tune --exact=approximate --judge COMMAND.
 //
 // The tuning run decides on recipes that give the same bits, and measures some that don't (package
 // policy). Then the program is built with the former, as gnvcc apply does, and run twice: its
@@ -178,7 +178,7 @@ func (j *judge) adopt(open []decide.Result, selection []int, first bool) error {
 	if n > 0 && program != nil && now != nil && program.ModTime().Equal(now.ModTime()) &&
 		program.Size() == now.Size() {
 		return fmt.Errorf(
-			"%s has to be linked again after gnvcc apply: say how with -build 'make' (-build true if a library that it loads is all that is built)", j.argv[0])
+			"%s has to be linked again after gnvcc apply: say how with --build 'make' (--build true if a library that it loads is all that is built)", j.argv[0])
 	}
 	return nil
 }

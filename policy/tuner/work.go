@@ -26,7 +26,7 @@ import (
 
 // A unit of work: the searches and checks of one kernel, as a file, and what came of them, as
 // another. Candidates can't be such units: search and replay talk with each other and adapt. The
-// search is the one of gnvcc replay (ReplaySearch); what differs is that nothing is decided here. The
+// search is the one of gnvcc tune (ReplaySearch); what differs is that nothing is decided here. The
 // worker reads the store that its owner has, writes its decisions down, and whoever gave the order keeps them, so that an order may be
 // done twice, or be lost, and no store has two owners. Only ratios travel: a decision's times are
 // those of the machine that measured it, which has the GPU that the order names.

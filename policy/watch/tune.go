@@ -266,7 +266,7 @@ func (w *Watcher) predict(ctx context.Context, jobs []Job) {
 		w.predicted[j.Kernel.Identity] = text
 		w.mu.Unlock()
 		if text != "" {
-			w.o.Log(Event{What: "foretold", Kernel: j.Kernel.Name, Text: text})
+			w.o.Log(Event{What: "predicted", Kernel: j.Kernel.Name, Text: text})
 			w.stir()
 		}
 	}

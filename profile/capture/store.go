@@ -233,11 +233,11 @@ func (s *Store) hold(m *Manifest) error {
 // Load reads a manifest.
 func (s *Store) Load(id string) (*Manifest, error) {
 	if !ids().MatchString(id) {
-		return nil, fmt.Errorf("no such capture: %q (gnvcc captures lists them)", id)
+		return nil, fmt.Errorf("no such capture: %q (gnvcc doctor --captures lists them)", id)
 	}
 	text, err := os.ReadFile(filepath.Join(s.dir, "launches", id+".json"))
 	if errors.Is(err, os.ErrNotExist) {
-		return nil, fmt.Errorf("no such capture: %q (gnvcc captures lists them)", id)
+		return nil, fmt.Errorf("no such capture: %q (gnvcc doctor --captures lists them)", id)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("reading a capture: %w", err)
@@ -293,45 +293,13 @@ func (s *Store) Write(m *Manifest, w io.Writer) error {
 	return b.Flush()
 }
 
-// Copy puts a capture into another folder of captures, which is made. What is there already stays;
-// content is taken by a second name where that can be had.
-func (s *Store) Copy(m *Manifest, to string) error {
-	other, err := Open(to)
-	if err != nil {
-		return err
-	}
-	for _, c := range m.chunks() {
-		if !hashes().MatchString(c.Hash) {
-			continue
-		}
-		from, path := s.chunkPath(c.Hash), other.chunkPath(c.Hash)
-		if _, err := os.Stat(path); err == nil {
-			continue
-		}
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			return fmt.Errorf("copying a capture: %w", err)
-		}
-		if os.Link(from, path) == nil {
-			continue
-		}
-		b, err := os.ReadFile(from)
-		if err == nil {
-			err = other.write(path, b)
-		}
-		if err != nil {
-			return fmt.Errorf("copying a capture: %w", err)
-		}
-	}
-	return other.keep(m)
-}
-
 // Code gives a capture's cubin.
 func (s *Store) Code(m *Manifest) ([]byte, error) { return s.get(m.Code) }
 
 // Drop removes a capture; its chunks go with the next Trim.
 func (s *Store) Drop(id string) error {
 	if !ids().MatchString(id) {
-		return fmt.Errorf("no such capture: %q (gnvcc captures lists them)", id)
+		return fmt.Errorf("no such capture: %q (gnvcc doctor --captures lists them)", id)
 	}
 	if err := os.Remove(filepath.Join(s.dir, "launches", id+".json")); err != nil {
 		return fmt.Errorf("dropping a capture: %w", err)

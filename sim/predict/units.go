@@ -110,7 +110,7 @@ func (u Units) Measured(device string, latency, rate map[string]float64,
 	u.Occupancy = occupancy
 	u.Device = device
 	u.Source = "measured on " + device +
-		" (gnvcc doctor -measure); rates of other classes from NVIDIA's programming guide"
+		" (gnvcc doctor --measure); rates of other classes from NVIDIA's programming guide"
 	for name, classes := range classOf {
 		for _, c := range classes {
 			if r := rate[name]; r > 0 {
