@@ -39,7 +39,7 @@ func about(c *tuner.Compiler, b record.BuiltKernel) (question, error) {
 	if q.kernel, err = c.Kernel(b.Assembly.Cubin, b.Name); err != nil {
 		return q, err
 	}
-	q.source = q.kernel.Handle.(*compile.Source)
+	q.source = q.kernel.Built
 	q.instructions, q.loops = size(q.source.Module, b.Name)
 	return q, nil
 }
