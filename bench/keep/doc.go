@@ -11,8 +11,9 @@
 // it, and launched with 4,096 threads and more:
 //
 //   - check: three draws of each of ten kinds of floating-point numbers (policy/judge), with the
-//     arguments and integers of one launch, as gnvcc tune varies a captured launch. What a check
-//     with one, two or three draws of each kind would have accepted is recorded.
+//     arguments and integers of one launch, as gnvcc tune varies a captured launch: float arguments
+//     have other mantissas in every second one. What a check with one, two or three draws of each
+//     kind would have accepted is recorded.
 //   - test: thirty more, from other seeds.
 //   - others: twenty more with other integers and scalars, in arguments and in memory, and other
 //     grids, where the recipe serves such launches.

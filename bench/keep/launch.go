@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"math/rand"
 	"slices"
 	"strconv"
@@ -10,6 +11,7 @@ import (
 
 	"gnvcc/policy/judge"
 	"gnvcc/rewrite/recipe"
+	"gnvcc/rewrite/source"
 	"gnvcc/sim/emulate"
 )
 
@@ -118,8 +120,13 @@ func (p *pair) launch(s *shape, seed int64, d draw) (*launch, error) {
 	fixed := map[recipe.Place]string{}
 	key := fmt.Sprint(d)
 	for _, a := range s.values {
-		v := a.values[pick(len(a.values))]
-		fixed[judge.FindPlace(p.values, a.name)] = v
+		v, place := a.values[pick(len(a.values))], judge.FindPlace(p.values, a.name)
+		if !d.others && d.kind%2 == 1 && slices.ContainsFunc(p.values, func(v source.Value) bool {
+			return v.Class == source.Float && v.Place() == place
+		}) {
+			v = mantissa(v, r)
+		}
+		fixed[place] = v
 	}
 	for _, c := range p.guard.Conditions {
 		if c.Kind == recipe.Argument {
@@ -160,6 +167,18 @@ func (p *pair) launch(s *shape, seed int64, d draw) (*launch, error) {
 	}
 	l.key = fmt.Sprint(key, grid, block, l.own.Dynamic, params)
 	return l, nil
+}
+
+// mantissa is a number of the same sign and magnitude with a full mantissa, as gnvcc varies float
+// arguments in every second variation.
+func mantissa(text string, r *rand.Rand) string {
+	f, err := strconv.ParseFloat(text, 64)
+	if err != nil || f == 0 {
+		return text
+	}
+	_, e := math.Frexp(f)
+	f = math.Copysign(math.Ldexp(0.5+r.Float64()/2, e), f)
+	return strconv.FormatFloat(f, 'g', -1, 64)
 }
 
 // sizes says how the variant is launched in the kernel's place.

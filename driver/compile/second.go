@@ -133,10 +133,11 @@ func (s second) integers() (out []stub.Arg) {
 // variant is what cicc has to compile for it: one for all of its entries that differ in what the
 // host alone looks at.
 func (s second) variant() variantOf {
-	g, term := s.guard, s.term
+	g, own := s.guard, s.guard.HostOnly()
 	g.Conditions = slices.DeleteFunc(slices.Clone(g.Conditions), func(c recipe.Condition) bool {
-		return c.Kind == recipe.HostGrid || c.Kind == recipe.HostArgument
+		return c.Host() && (!own || c.Kind == recipe.HostArgument || c.Kind == recipe.HostGrid)
 	})
+	term := s.term
 	if len(g.Conditions) > 0 {
 		term = g.Term()
 	}
@@ -195,6 +196,12 @@ func (s second) launched() [3]int {
 // otherwise says why a kernel can't be launched as a second entry is to be, nil where it can. m is
 // what that is compiled from.
 func (s second) otherwise(m *ptx.Module) error {
+	for _, a := range s.integers() {
+		f := m.Entry(s.kernel)
+		if a.Index >= len(f.Params) || a.Offset+len(a.Bytes) > f.Params[a.Index].Size() {
+			return fmt.Errorf("argument %d has no %d bytes at %d", a.Index, len(a.Bytes), a.Offset)
+		}
+	}
 	if s.blocks > 0 {
 		if err := rewrite.Throttleable(m, s.kernel); err != nil {
 			return fmt.Errorf("throttle=%d: %w", s.blocks, err)
