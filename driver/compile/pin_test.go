@@ -3,8 +3,6 @@ package compile
 import (
 	"context"
 	"maps"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"gnvcc/driver/drivertest"
@@ -12,8 +10,8 @@ import (
 	"gnvcc/sim/cubin"
 )
 
-// TestRehearseAlone: a pin compiles its kernel and not the whole file, and finds what a build of
-// the whole text finds.
+// TestRehearseAlone: a pin gives ptxas its kernel and not all of the file, and finds what a build
+// finds.
 func TestRehearseAlone(t *testing.T) {
 	const text = `
 template <int N> __device__ float weight(float x) { return x * N; }
@@ -39,9 +37,6 @@ int main() { k<<<1, 1>>>(0, 0, 0); other<<<1, 1>>>(0); }
 			d, err := c.Rehearse(context.Background(), s, r)
 			if err != nil {
 				t.Fatal(err)
-			}
-			if left, _ := os.ReadDir(filepath.Join(p.Store.Path(), "memo", string(memoVariant))); len(left) > 0 {
-				t.Error("the whole text was compiled")
 			}
 			_, b, done, err := c.workbench(context.Background(), Limit, forBuild)
 			if err != nil {

@@ -15,7 +15,7 @@ import (
 // the number of resident blocks is part of the program, though nothing in CUDA says so.
 //
 // What is looked for is a loop that goes on, or not, by what a look at global memory returned
-// (awaitloop.go). The answer errs on the side of waiting: look-backs count, which wait for blocks
+// (loop.go). The answer errs on the side of waiting: look-backs count, which wait for blocks
 // that began earlier, a call by pointer, and a function of another unit. What is not seen: a weak
 // load of an address that changes from turn to turn, in a loop without barrier, fence, sleep or
 // call. There the program has no promise that it will ever see another block's store.
