@@ -274,7 +274,7 @@ func TestManaged(t *testing.T) {
 	h := &capturing{}
 	h.verdict.Capture, h.verdict.Limit = filepath.Join(t.TempDir(), "capture"), 1<<30
 	exit, log := newFakeDriver(t).run(t, h, "managed", true)
-	if exit.Code != 7 || len(h.got) != 1 || h.got[0].Why != "" || h.launch[0].NotElsewhere != "" {
+	if exit.Code != 7 || len(h.got) != 1 || h.got[0].Why != "" || h.launch[0].LeaveAlone != "" {
 		t.Errorf("%+v, %s, %+v, %q", exit, log, h.got, h.why)
 	}
 }
