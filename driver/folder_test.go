@@ -120,7 +120,13 @@ func TestNotComparable(t *testing.T) {
 // own, and revert has nothing to say of it.
 func TestLinkCompiles(t *testing.T) {
 	p := drivertest.NewProject(t, "13.0", map[string]string{"k.cu": "__global__ void c(int *p) { *p = 1; }\n" +
-		"__global__ void k(int *p) { c<<<1, 1>>>(p); }\n"})
+		"__global__ void k(int *p) { c<<<1, 1>>>(p); }\n",
+		"w.cu": "__global__ void w(float *p, int n) {" + drivertest.Wide + "}\n"})
+	for _, setting := range p.Env {
+		if name, value, _ := strings.Cut(setting, "="); name == "GNVCC_NVCC" || name == "TMPDIR" {
+			t.Setenv(name, value)
+		}
+	}
 	p.Gnvcc(strings.Fields("-arch=sm_90 -dlto -dc k.cu")...)
 	p.Gnvcc(strings.Fields("-arch=sm_90 -dlto -dlink k.o -lcudadevrt -o d.o")...)
 	var said bytes.Buffer
@@ -136,6 +142,13 @@ func TestLinkCompiles(t *testing.T) {
 		if k.Unknown {
 			t.Errorf("%s is not known", k.Kernel)
 		}
+	}
+	// PTX and LTO code of one cicc: apply keeps both.
+	p.Gnvcc("-gencode", "arch=compute_90,code=[sm_90,lto_90]", "-dc", "w.cu")
+	decideAll(t, p.Store.Path(), "maxnreg=40")
+	said.Reset()
+	if n, err := apply.Build(context.Background(), p.Store, apply.Aim{Under: p.Dir}, &said); n != 1 || err != nil {
+		t.Errorf("%d run again, %v\n%s", n, err, &said)
 	}
 }
 

@@ -156,6 +156,13 @@ func separate(f *ptx.Func) (variables []string, body string, err error) {
 			depth++
 		case ptx.Close:
 			depth--
+		case ptx.Direction: // demote's pragma is the whole function's
+			if text := f.Bytes(ptx.Span{Start: s.Start, End: s.End}); depth == 0 &&
+				bytes.Contains(text, []byte("enable_smem_spilling")) {
+				variables = append(variables, string(text))
+				out.Write(f.Bytes(ptx.Span{Start: at, End: s.Start}))
+				at = s.End
+			}
 		case ptx.Decl:
 			switch kind := string(f.Opcode(i)); {
 			case kind == ".reg", depth > 0 && (kind == ".param" || kind == ".local"):

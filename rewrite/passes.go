@@ -50,7 +50,7 @@ var passes = []Pass{
 	{Lever: "tile", Stage: PTX, Exact: Checked, Sites: true, Block: true, apply: tile.Apply,
 		Doc: "what a block reads in so many turns of a loop is copied to shared memory first"},
 	{Lever: "demote", Stage: PTX, Exact: Checked, Block: true, apply: demote.Apply,
-		Doc: "values kept in shared memory instead of registers, 32-bit words a thread"},
+		Doc: "values kept in shared memory instead of registers, 32-bit words a thread; spill: ptxas spills there"},
 	{Lever: "early", Stage: PTX, Exact: Checked, apply: early.Apply,
 		Doc: "on: loads in front of the stores before them, where these are seen to be of other addresses"},
 	{Lever: "bypass", Stage: PTX, Exact: Checked, apply: bypass.Apply,
@@ -62,8 +62,6 @@ var passes = []Pass{
 		Doc: "spin loops on shared memory test before they swap, or sleep in between"},
 	{Lever: "approx", Stage: PTX, Exact: Approximate, apply: approx,
 		Doc: "divisions, roots and reciprocals by the special function units"},
-	{Lever: "smemspill", Stage: PTX, Exact: ByConstruction, Block: true, apply: smemspill,
-		Doc: "on: registers are spilled to shared memory first"},
 
 	{Lever: "shape", Stage: HostStub, launch: true, Exact: ByConstruction, // with other warps: Checked (ExactnessOf)
 		Doc: "a second entry is launched in blocks of another size, with as many threads in all"},
@@ -92,7 +90,6 @@ var order = []rule{
 	{"coarsen", "bypass", "a load in two guarded halves would stand twice for each turn"},
 	{"coarsen", "inorder", "coarsen reads once for all turns by plain loads alone"},
 	{"coarsen", "approx", doubles},
-	{"coarsen", "smemspill", "the pragma stands in front of everything"},
 	{"ld", "tile", numbered},
 	{"st", "tile", numbered},
 	{"tile", "demote", "beside slots, which are volatile, no tile is made"},
@@ -119,8 +116,6 @@ var order = []rule{
 	{"bypass", "approx", doubles},
 	{"spin", "approx", doubles},
 	{"st", "approx", doubles},
-	{"maxnreg", "smemspill", "a block's size, where smemspill tells it, stands behind the cap"},
-	{"approx", "smemspill", "the pragma stands in front of everything"},
 }
 
 func init() {

@@ -77,7 +77,7 @@ func TestExactnessAndStages(t *testing.T) {
 		source, ptx string
 	}{
 		{"", ByConstruction, "", ""},
-		{"maxnreg=56 ld=cs st=cs smemspill=on", ByConstruction, "", "ld=cs maxnreg=56 smemspill=on st=cs"},
+		{"maxnreg=56 ld=cs st=cs demote=spill", ByConstruction, "", "demote=spill ld=cs maxnreg=56 st=cs"},
 		{"maxnreg=56 bypass=4", Checked, "", "bypass=4 maxnreg=56"},
 		{"unroll=4 unroll@1=2 spec{#1=1} ld@2=cs", Checked, "spec{#1=1} unroll=4 unroll@1=2", "ld@2=cs"},
 		{"maxnreg=56 frobnicate=1", Approximate, "", "maxnreg=56"},

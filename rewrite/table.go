@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"gnvcc/rewrite/coarsen"
+	"gnvcc/rewrite/demote"
 	"gnvcc/rewrite/recipe"
 )
 
@@ -56,6 +57,7 @@ const (
 // ExactnessOf is the weakest promise among the recipe's terms; ByConstruction for nvcc's own
 // compile, Approximate where a lever is not known. A copy of which only the host knows the
 // conditions is nvcc's own compile; one that is launched with other warps is checked (shape.go).
+// Where ptxas spills to shared memory the arithmetic is its own, unlike with demote's other values.
 func ExactnessOf(r recipe.Recipe) Exactness {
 	worst := ByConstruction
 	for _, t := range r.Terms {
@@ -63,7 +65,7 @@ func ExactnessOf(r recipe.Recipe) Exactness {
 		if p := lookup(t.Lever); p != nil {
 			e = p.Exact
 		}
-		if t.HostOnly() {
+		if t.HostOnly() || t.Lever == "demote" && t.Value == demote.Spill {
 			e = ByConstruction
 		}
 		if t.IsSecond() { // what one entry alone is built with

@@ -123,8 +123,8 @@ func (q question) recipes(lever string) []string {
 		return when(k.Early > 0, "early=on")
 	case "inorder":
 		return when(k.Ordered > 1, "inorder=on")
-	case "smemspill":
-		return when(k.Default.Spill > 0, host+" smemspill=on")
+	case "demote":
+		return when(k.Default.Spill > 0, host+" demote=spill")
 	}
 	return nil
 }

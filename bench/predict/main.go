@@ -28,7 +28,7 @@ func run(ctx context.Context, args []string, w io.Writer) error {
 	alone := flags.Bool("alone", false,
 		"only recipes of one lever: what joins several was tried since the parts were fast, which is no news to a predictor")
 	registers := flags.Bool("registers", false,
-		"only recipes for registers: caps, smemspill, demote, and what joins them")
+		"only recipes for registers: caps, demote, and what joins them")
 	from := flags.String("from", "",
 		"in place of -reports: files that -rows wrote, with commas between; needs no toolkit")
 	counted := flags.Bool("counted", false,

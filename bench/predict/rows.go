@@ -64,7 +64,7 @@ func onRegisters(recipe string) bool {
 	terms := strings.Fields(recipe)
 	return len(terms) > 0 && !slices.ContainsFunc(terms, func(term string) bool {
 		lever := term[:max(0, strings.IndexAny(term, "=@{"))]
-		return !slices.Contains([]string{"maxnreg", "smemspill", "demote"}, lever) &&
+		return !slices.Contains([]string{"maxnreg", "demote"}, lever) &&
 			!strings.HasPrefix(term, "spec{host(")
 	})
 }

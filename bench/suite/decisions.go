@@ -49,8 +49,8 @@ func leverOf(r recipe.Recipe) string {
 	for _, t := range r.Terms {
 		switch {
 		case t.HostOnly() || t.Lever == lever || t.Lever == "maxnreg" &&
-			(lever == "demote" || lever == "smemspill"):
-		case lever == "" || lever == "maxnreg" && (t.Lever == "demote" || t.Lever == "smemspill"):
+			lever == "demote":
+		case lever == "" || lever == "maxnreg" && t.Lever == "demote":
 			lever = t.Lever
 		default:
 			return ""

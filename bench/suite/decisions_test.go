@@ -9,7 +9,7 @@ import (
 func TestLeverOf(t *testing.T) {
 	for text, want := range map[string]string{
 		"": "", "ld=cs": "ld", "ld=cs ld@0=none": "ld", "ld=cs st=cs": "", "maxnreg=40": "maxnreg",
-		"demote=8:loops maxnreg=40": "demote", "maxnreg=40 smemspill=on": "smemspill",
+		"demote=8:loops maxnreg=40": "demote", "demote=spill maxnreg=40": "demote",
 		"ld=cs maxnreg=40": "", "spec{host(block)=128x1x1,host(dynamic)=0} throttle=3": "throttle",
 		"demote=8:loops maxnreg=40 spec{host(block)=128x1x1,host(dynamic)=0}": "demote",
 		"shape=64x1x1 spec{host(block)=128x1x1,host(dynamic)=0}":              "shape",

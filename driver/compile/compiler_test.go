@@ -70,7 +70,7 @@ func TestCompiler(t *testing.T) {
 				c.Build.Spill == 0 && c.Build.Shared == 48*4*32
 		},
 		// ptxas is told the block
-		"spec{host(block)=32x1x1,host(dynamic)=0} maxnreg=40 smemspill=on": func(c *Candidate) bool {
+		"spec{host(block)=32x1x1,host(dynamic)=0} demote=spill maxnreg=40": func(c *Candidate) bool {
 			return c.Build.Registers <= 40 && c.MaxThreads == 32 && c.Build.Shared > 0 &&
 				c.Build.Shared < 16<<10
 		},

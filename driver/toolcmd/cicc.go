@@ -39,7 +39,7 @@ var ciccTable = sync.OnceValue(func() *table {
 		--gen_c_file --nvvmir-library -nvvmir-library --frandom-seed -maxreg --maxreg -split-compile
 		--define_macro --diag_suppress --diag_error --diag_warning`)
 	t.exactly(option{value: true, does: ciccWrites}, `
-		--gen_c_file_name --stub_file_name --gen_device_file_name --tile_bc_file_name`)
+		--gen_c_file_name --stub_file_name --gen_device_file_name --tile_bc_file_name -olto`)
 	t.exactly(option{}, genModule)
 	return t
 })
@@ -75,6 +75,10 @@ func (c *Cicc) take(w word) error {
 				return fmt.Errorf("two inputs, %q and %q: %w", c.Args[c.In], w.text, ErrAside)
 			}
 			c.In = w.index
+		default: // an option's value, as a rule
+			if strings.Contains(w.text, "/") {
+				return fmt.Errorf("the file %q is of an option that is not known: %w", w.text, ErrAside)
+			}
 		}
 	case w.does == ciccWrites:
 		c.others = append(c.others, w)

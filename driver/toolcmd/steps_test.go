@@ -1,6 +1,7 @@
 package toolcmd
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
@@ -92,7 +93,12 @@ func TestReadCicc(t *testing.T) {
 	if c, err := ReadCicc(append(good, "--new_list=x")); err != nil || c.Unclear != "--new_list=x" {
 		t.Errorf("%+v %v", c, err)
 	}
-	for _, more := range []string{"b.ii", "-o", "-o b.ptx"} {
+	c, err = ReadCicc(append(good, "-olto", "/x.ltoir")) // a second output, of code=[sm_90,lto_90]
+	if args, _, _ := c.Elsewhere("/d"); err != nil || !slices.Contains(c.Outputs(), "/x.ltoir") ||
+		slices.Contains(args, "/x.ltoir") {
+		t.Errorf("LTO code beside PTX: %q, elsewhere %q, %v", c.Outputs(), args, err)
+	}
+	for _, more := range []string{"b.ii", "-o", "-o b.ptx", "-new /tmp/x"} {
 		if _, err := ReadCicc(append(good, strings.Fields(more)...)); err == nil {
 			t.Errorf("%s read", more)
 		}

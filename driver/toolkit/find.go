@@ -85,6 +85,10 @@ func Find(self string, env *environment.Environment) (Toolkit, error) {
 			return Toolkit{}, fmt.Errorf("GNVCC_NVCC is %q: that is gnvcc itself; set it to the real nvcc",
 				named)
 		}
+		if info, err := os.Stat(path); err == nil && passes(env.Chain, info) {
+			return Toolkit{}, fmt.Errorf("GNVCC_NVCC is %q: that calls gnvcc again; set it to the real nvcc",
+				named)
+		}
 		if !usable(path) {
 			return Toolkit{}, fmt.Errorf(
 				"GNVCC_NVCC is %q: not a program that can be run; set it to the real nvcc", named)

@@ -14,7 +14,7 @@ import (
 // occupancy, or that spill. For each of the next levels of occupancy, as many words as it takes to
 // come down to that level's count, with the cap that belongs to it, as long as the shared memory
 // that this costs does not take the gain away again; by each of the paper's three strategies. Plain
-// caps (maxnreg), which spill to local memory, and smemspill compete with it.
+// caps (maxnreg), which spill to local memory, and ptxas' own spilling to shared memory (spill.go) compete with it.
 //
 // Slots are reserved for the largest block: so this is for a second entry, for blocks of the size
 // at hand, where there can be one.
@@ -31,19 +31,25 @@ const (
 const addressWords = 1
 
 var _ = register(Lever{
-	// not measured on those; smemspill's
+	// ptxas' own, the other values were not measured on those
 	Name: "demote", Idea: "words of each thread kept in shared memory:", Gain: 1.012,
 	Try: func(s *Situation) []recipe.Recipe {
-		base, threads, ok := demoteBase(s)
-		if !ok {
-			return nil
+		out := spillTries(s)
+		if base, threads, ok := demoteBase(s); ok {
+			out = append(out, demotions(s, base, threads, s.Kernel.Default.Registers,
+				s.Kernel.Default.Spill)...)
 		}
-		return demotions(s, base, threads, s.Kernel.Default.Registers, s.Kernel.Default.Spill)
+		return out
 	},
-	With:   []string{"maxnreg"},
-	Why:    whyNotDemoted,
-	Around: demoteAround,
+	With: []string{"maxnreg"},
+	Why:  whyNotDemoted,
+	Around: func(s *Situation, best policy.Trial) []recipe.Recipe {
+		return append(spillAround(s, best), demoteAround(s, best)...)
+	},
 	Words: func(k *policy.Kernel, t recipe.Term) string {
+		if t.Value == demote.Spill {
+			return "registers spilled to shared memory by ptxas"
+		}
 		words, strategy, _ := strings.Cut(t.Value, ":")
 		return fmt.Sprintf("%s words of each thread kept in shared memory (by %s)", words, strategy)
 	},
@@ -170,7 +176,7 @@ func demoteAround(s *Situation, best policy.Trial) []recipe.Recipe {
 			base = recipe.Recipe{}
 		}
 	}
-	base = Join(best.Recipe.Without("smemspill"), base)
+	base = Join(best.Recipe, base)
 	if best.Build.Spill > 0 { // what the cap spills, in shared memory
 		return demotions(s, base, threads, s.Kernel.Default.Registers, best.Build.Spill)
 	}

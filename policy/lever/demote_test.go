@@ -13,7 +13,7 @@ import (
 
 // demoteSituation is a kernel with 78 registers in blocks of 128 threads: 6 blocks are resident, 24
 // of 64 warps.
-func demoteSituation(t *testing.T, lever string, change func(s *Situation)) []string {
+func demoteSituation(t *testing.T, spill bool, change func(s *Situation)) []string {
 	d, _ := sim.Lookup(90)
 	s := &Situation{
 		Kernel: &policy.Kernel{MaxThreads: 1024, Default: cache.Build{Registers: 78}, CC: 90,
@@ -25,7 +25,10 @@ func demoteSituation(t *testing.T, lever string, change func(s *Situation)) []st
 		change(s)
 	}
 	var out []string
-	for _, r := range levers()[lever].Try(s) {
+	for _, r := range levers()["demote"].Try(s) {
+		if value, _ := r.Get("demote", ""); (value == demote.Spill) != spill {
+			continue
+		}
 		if rewrite.Check(r) != nil {
 			panic(r.String())
 		}
@@ -73,7 +76,7 @@ func TestDemoteTries(t *testing.T) {
 		}, "11:loops" + second},
 	} {
 		var got []string
-		all := demoteSituation(t, "demote", x.change)
+		all := demoteSituation(t, false, x.change)
 		for _, r := range all {
 			if value, ok := strings.CutPrefix(r, "demote="); ok && strings.Contains(r, ":loops") {
 				got = append(got, value)
@@ -88,15 +91,15 @@ func TestDemoteTries(t *testing.T) {
 	}
 }
 
-// TestSmemspillTries: ptxas' own spilling competes at the same levels, where ptxas knows the block.
-func TestSmemspillTries(t *testing.T) {
+// TestSpillTries: ptxas' own spilling competes at the same levels, where ptxas knows the block.
+func TestSpillTries(t *testing.T) {
 	const second = " spec{host(block)=128x1x1,host(dynamic)=0}"
 	for _, x := range []struct {
 		name   string
 		change func(s *Situation)
 		want   string
 	}{
-		{"registers limit it", nil, "maxnreg=64 smemspill=on" + second + "; maxnreg=48 smemspill=on" +
+		{"registers limit it", nil, "demote=spill maxnreg=64" + second + "; demote=spill maxnreg=48" +
 			second},
 		{"the source bounds blocks", func(s *Situation) {
 			s.Kernel.MaxThreads, s.Kernel.NoSecond = 128, "no"
@@ -104,11 +107,11 @@ func TestSmemspillTries(t *testing.T) {
 		{"blocks of any size", func(s *Situation) { s.Kernel.NoSecond = "no" }, ""},
 		{"it spills, and the user bounds it", func(s *Situation) {
 			s.Kernel.Default.Spill, s.Kernel.Bounds, s.Options.Keep = 8, "__maxnreg__(78)", true
-		}, "smemspill=on" + second},
+		}, "demote=spill" + second},
 		{"few registers", func(s *Situation) { s.Kernel.Default.Registers = 32 }, ""},
 		{"an older ptxas", func(s *Situation) { s.Kernel.Ptxas = "12.4.131" }, ""},
 	} {
-		if got := strings.Join(demoteSituation(t, "smemspill", x.change), "; "); got != x.want {
+		if got := strings.Join(demoteSituation(t, true, x.change), "; "); got != x.want {
 			t.Errorf("%s: tried %q, not %q", x.name, got, x.want)
 		}
 	}

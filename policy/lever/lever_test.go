@@ -152,8 +152,8 @@ func TestAllowsAll(t *testing.T) {
 		{"demote", "", "demote=8:loops maxnreg=40", true},
 		{"demote", "maxnreg", "demote=8:loops maxnreg=40", false},
 		{"demote", "", "demote=8:loops ld=cs", false},
-		{"smemspill", "", "maxnreg=40 smemspill=on", true},
-		{"smemspill", "", "maxnreg=40", false},
+		{"demote", "", "demote=spill maxnreg=40", true},
+		{"demote", "", "maxnreg=40", false},
 		{"throttle", "", "spec{host(block)=256x1x1,host(dynamic)=0} throttle=2", true},
 		{"throttle", "", "spec{#1=4} throttle=2", false},
 	} {

@@ -197,6 +197,4 @@ func ExactnessOf(name string) rewrite.Exactness {
 }
 
 // ToShared returns the recipes that keep values in shared memory, for a launch.
-func ToShared(s *Situation) []recipe.Recipe {
-	return append(levers()["smemspill"].Try(s), levers()["demote"].Try(s)...)
-}
+func ToShared(s *Situation) []recipe.Recipe { return levers()["demote"].Try(s) }

@@ -54,7 +54,7 @@ func TestBest(t *testing.T) {
 		t.Error("7 % predicted are enough")
 	}
 	// A copy for a block that nobody has seen is ranked, and not taken.
-	copied := "maxnreg=32 smemspill=on spec{host(block)=256x1x1,host(dynamic)=0}"
+	copied := "demote=spill maxnreg=32 spec{host(block)=256x1x1,host(dynamic)=0}"
 	k.Ranked = append([]predict.Ranked{{Recipe: copied, Time: 0.6}}, k.Ranked...)
 	k.Ranked[2].Time = 0.8
 	k.Picture.Assumed = []string{"blocks of 256 threads"}

@@ -77,7 +77,7 @@ func someDecisions() []cache.Decision {
 					Refused: "other bits: 3 words differ, first in allocation 1 at byte 128 of 4096 (word 32): 0x2 instead of 0x1", Because: cache.OtherBits},
 			},
 			Untried: map[string]string{"st": "no plain store to global memory",
-				"smemspill": "nothing is spilled"}}}
+				"demote": "nothing is spilled"}}}
 	same := cache.Decision{Identity: "2", Kernel: "plain", Target: "sm_90", Exactness: "construction",
 		Time: at,
 		Evidence: cache.Evidence{Device: "NVIDIA H200", Default: cache.Build{Registers: 32},

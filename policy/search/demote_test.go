@@ -37,7 +37,7 @@ func TestDemoteWinsOverSpilling(t *testing.T) {
 	}
 	g := newSim(t, k)
 	o := simOptions()
-	o.Levers = []string{"demote", "maxnreg", "smemspill"}
+	o.Levers = []string{"demote", "maxnreg"}
 	results, _ := g.run(o, one("_Z1aPfi", shape(8192, 128)))
 	d := results[0].Decision
 	if d == nil || !strings.HasPrefix(d.Recipe, "demote=31:static ") || !strings.Contains(d.Recipe,

@@ -23,14 +23,12 @@ func TestEveryLever(t *testing.T) {
 	}{
 		"bare": {policy.Kernel{Default: cache.Build{Registers: 32}}, func(o *policy.Options) {},
 			map[string]string{"ld": "no plain load from global memory", "st": "no plain store",
-				"unroll":    "no loop",
-				"smemspill": "nothing is spilled"}},
+				"unroll": "no loop"}},
 		"bounds": {policy.Kernel{Bounds: "__maxnreg__(64)", Loads: 3, Stores: 1, Calls: true},
 			func(o *policy.Options) {
 				o.Without, o.Keep = []string{"st"}, true
 			},
-			map[string]string{"maxnreg": "__maxnreg__(64) is kept", "st": "excluded by this run's options",
-				"smemspill": "it calls functions"}},
+			map[string]string{"maxnreg": "__maxnreg__(64) is kept", "st": "excluded by this run's options"}},
 		"exact": {policy.Kernel{Loads: 3}, func(o *policy.Options) {
 			o.Exact = rewrite.ByConstruction
 		},

@@ -25,6 +25,8 @@ import (
 //	                                 ld.volatile.shared.b32 %gnvcc_d1, [%gnvcc_da+512];
 //	fma.rn.f32 %f9, %f7, %f3, %f4;   fma.rn.f32 %f9, %gnvcc_d1, %f3, %f4;
 //
+// demote=spill leaves it to ptxas (spill.go).
+//
 // Which values: choose.go (STRATEGY is static, loops or conflicts). Where loads and stores
 // stand, and which of them fall away: place.go. WORDS is a number from 1 to 64.
 //
@@ -57,10 +59,13 @@ func Apply(k *pass.Kernel, terms []recipe.Term) error {
 	if err != nil {
 		return err
 	}
+	if value == Spill {
+		return spill(k)
+	}
 	amount, strategy, ok := strings.Cut(value, ":")
 	if !ok || !slices.Contains(Strategies, strategy) {
-		return fmt.Errorf("%q: it is a number of words and a strategy of %v: demote=8:loops", value,
-			Strategies)
+		return fmt.Errorf("%q: it is %s, or a number of words and a strategy of %v: demote=8:loops",
+			value, Spill, Strategies)
 	}
 	words, err := recipe.Number(amount, 1, Most)
 	if err != nil {
@@ -118,6 +123,9 @@ func Apply(k *pass.Kernel, terms []recipe.Term) error {
 // the loops around them, by the instructions that they share with other candidates (RegDem, section
 // 3.4.3).
 var Strategies = []string{"static", "loops", "conflicts"}
+
+// Spill is the value by which ptxas itself spills registers to shared memory.
+const Spill = "spill"
 
 // Most is the largest number of words that demote takes.
 const Most = 64

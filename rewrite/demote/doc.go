@@ -2,5 +2,5 @@
 // rewrite calls Apply; who chooses values asks Room how much there is.
 //
 // In this order: demote.go (the lever, what it writes), choose.go (which values), place.go (where
-// loads and stores stand).
+// loads and stores stand), spill.go (the same, by ptxas).
 package demote

@@ -12,7 +12,7 @@ import (
 // 1 % and more, and how many slower.
 type Chance struct{ Of, Faster, Slower int }
 
-// chances are by predicted time, over the default's, below each bound: caps, smemspill and
+// chances are by predicted time, over the default's, below each bound: caps, ptxas' spills to shared memory and
 // demotion of 141 kernels on an H200 (bench/results/2026-11-23-papers; bench/predict's TestRecorded
 // counts them again). The rows don't say where stacks are more than L1 (Ranked.Stacks): such trials
 // stand by the model's own time.

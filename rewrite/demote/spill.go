@@ -1,4 +1,4 @@
-package rewrite
+package demote
 
 import (
 	"bytes"
@@ -7,10 +7,9 @@ import (
 	"slices"
 
 	"gnvcc/rewrite/pass"
-	"gnvcc/rewrite/recipe"
 )
 
-// smemspill=on lets ptxas spill registers to shared memory before it takes local memory.
+// demote=spill lets ptxas spill registers to shared memory before it takes local memory.
 //
 //	{                               {
 //		.reg .b32 %r<10>;           	.pragma "enable_smem_spilling";
@@ -32,14 +31,7 @@ import (
 // than would be left: so this is for second entries, chosen by how much is asked for.
 //
 // From: ptxas 13.0's own feature; the idea: Sakdhnagool et al., RegDem.
-func smemspill(k *pass.Kernel, terms []recipe.Term) error {
-	value, err := pass.Only(terms)
-	if err != nil {
-		return err
-	}
-	if value != "on" {
-		return errors.New("the only value is on")
-	}
+func spill(k *pass.Kernel) error {
 	if err := k.Machine.Needs("the pragma", 90, 75); err != nil {
 		return err
 	}
