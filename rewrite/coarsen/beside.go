@@ -191,7 +191,7 @@ func (r *besideRead) array(name string) *besideArray {
 	return nil
 }
 
-// places tells of a shared array's name that it stands for a place: in the address of an access to
+// places reports a shared array's name that it stands for a place: in the address of an access to
 // shared memory, or by itself in a move.
 func (r *besideRead) places(i int, n ptx.Span) bool {
 	if x := r.Inst(i); x.Op == "mov" {
