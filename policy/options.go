@@ -32,8 +32,7 @@ type Options struct {
 	Checks int           // later launches on which the winner is checked again
 	Jobs   int           // compiles at a time
 
-	// Crashes of a kernel's candidates after which it is let be. 0, the usual: the first one ends the
-	// program; where launches are replayed, a process of ours.
+	// Crashes of a kernel's candidates, each of which costs a process, after which it is let be
 	Crashes int
 
 	Only    *regexp.Regexp `json:"-"` // kernels to tune, by mangled or short name; nil: all

@@ -23,7 +23,8 @@ const (
 	NoRoom  = "the captures of this run have no more room"
 )
 
-// A Decider takes the decisions for one run of an application. Calls about one process never
+// A Decider takes the decisions for one run of an application: a program that is observed
+// (profile/capture), or a process that replays a launch (profile/replay). Calls about one process never
 // overlap; calls about two processes of the same application may. While a call lasts, the
 // application's thread that launches waits.
 type Decider interface {

@@ -94,7 +94,7 @@ func TestLetGo(t *testing.T) {
 	}
 }
 
-// TestOthersMemory: a search inside the program is refused where others see its memory, or it has
+// TestOthersMemory: a session is refused in a program whose memory others see, or which has
 // memory elsewhere; a capture is not.
 func TestOthersMemory(t *testing.T) {
 	f := newFakeDriver(t)

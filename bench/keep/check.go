@@ -31,8 +31,6 @@ type Record struct {
 	First       *Where   `json:",omitempty"`
 	Launches    int      `json:",omitempty"` // that were compared
 	Skipped     int      `json:",omitempty"` // that the kernel itself can't do
-	Threads     int      `json:",omitempty"` // of the usual launch
-	Steps       [2]int   `json:",omitempty"` // of warps, in the first launch, by both builds
 	Approximate bool     `json:",omitempty"` // special functions, modelled
 	Own         Coverage // of the kernel's code
 	Variant     Coverage
@@ -126,15 +124,13 @@ func (k *kernel) compare(ctx context.Context, p *pair, out *Record) error {
 			return err
 		}
 		if n == 0 {
-			b, g := l.own.Block, l.own.Grid
-			out.Threads = b[0] * b[1] * b[2] * g[0] * g[1] * g[2]
 			own.program, variant.program = l.first.Instructions(), l.second.Instructions()
 			own.ran = make([]bool, len(own.program))
 			if p.manner.Own() && sameCode(own.program, variant.program) {
 				out.What = "identical"
 			}
 		}
-		was, w, err := k.one(ctx, l, variant)
+		was, where, err := k.one(ctx, l, variant)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -146,17 +142,14 @@ func (k *kernel) compare(ctx context.Context, p *pair, out *Record) error {
 			if out.Launches == 0 && out.Skipped == 3 || emulate.Unknown(err) {
 				return why
 			}
-		case w.where != nil:
-			w.where.Stage, w.where.Draw, w.where.Kind = d.stage, count[d.stage]-1, d.kind
-			out.First, out.What = w.where, "differs"
+		case where != nil:
+			where.Stage, where.Draw, where.Kind = d.stage, count[d.stage]-1, d.kind
+			out.First, out.What = where, "differs"
 			out.Launches++
 			return nil
 		default:
 			out.Launches++
 			out.Approximate = out.Approximate || was.result.Approximate
-			if out.Launches == 1 {
-				out.Steps = [2]int{was.result.Steps, w.steps}
-			}
 			if !d.others {
 				own.add(was.ran)
 			}
@@ -184,14 +177,9 @@ func sameCode(a, b []emulate.Instruction) bool {
 	return slices.EqualFunc(a, b, func(x, y emulate.Instruction) bool { return x.Bits == y.Bits })
 }
 
-// An outcome is that of one launch of the variant.
-type outcome struct {
-	steps int
-	where *Where
-}
-
-// one does a launch. An error says why the kernel itself, or the emulator, can't do it.
-func (k *kernel) one(ctx context.Context, l *launch, variant *covered) (*did, outcome, error) {
+// one does a launch, and says where it differs. An error says why the kernel itself, or the emulator,
+// can't do it.
+func (k *kernel) one(ctx context.Context, l *launch, variant *covered) (*did, *Where, error) {
 	l.own.Done, l.instead.Done = ctx.Done(), ctx.Done()
 	was := k.did[l.key]
 	if was == nil {
@@ -203,33 +191,32 @@ func (k *kernel) one(ctx context.Context, l *launch, variant *covered) (*did, ou
 		k.did[l.key] = was
 	}
 	if was.err != nil {
-		return was, outcome{}, was.err
+		return was, nil, was.err
 	}
 	if variant.ran == nil {
 		variant.ran = make([]bool, len(variant.program))
 	}
 	m := l.memory.Clone()
 	l.instead.Ran, l.instead.Limit = variant.ran, 10*was.result.Steps+100_000
-	is, err := l.second.Run(m, l.instead)
+	_, err := l.second.Run(m, l.instead)
 	switch {
 	case emulate.Unknown(err) || ctx.Err() != nil:
-		return was, outcome{}, err
+		return was, nil, err
 	case err != nil:
-		return was, outcome{where: &Where{Fault: true, What: err.Error()}}, nil
+		return was, &Where{Fault: true, What: err.Error()}, nil
 	case digest(m, l.buffers) == was.digest:
-		return was, outcome{steps: is.Steps}, nil
+		return was, nil, nil
 	}
 	want := l.memory.Clone()
 	l.own.Ran = nil
 	if _, err := l.first.Run(want, l.own); err != nil {
-		return was, outcome{}, err
+		return was, nil, err
 	}
 	d := judge.Compare(want, m, l.types, nil, judge.Within{})
 	if d == nil {
-		return was, outcome{}, errors.New("two digests of the same memory")
+		return was, nil, errors.New("two digests of the same memory")
 	}
-	return was, outcome{steps: is.Steps, where: &Where{NaN: d.NaN, What: d.String(),
-		Elements: d.Elements, Relative: d.Relative}}, nil
+	return was, &Where{NaN: d.NaN, What: d.String(), Elements: d.Elements, Relative: d.Relative}, nil
 }
 
 // covered is which instructions of a program ran.

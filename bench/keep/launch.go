@@ -118,7 +118,6 @@ func (p *pair) launch(s *shape, seed int64, d draw) (*launch, error) {
 		return r.Intn(n)
 	}
 	fixed := map[recipe.Place]string{}
-	key := fmt.Sprint(d)
 	for _, a := range s.values {
 		v, place := a.values[pick(len(a.values))], judge.FindPlace(p.values, a.name)
 		if !d.others && d.kind%2 == 1 && slices.ContainsFunc(p.values, func(v source.Value) bool {
@@ -165,20 +164,17 @@ func (p *pair) launch(s *shape, seed int64, d draw) (*launch, error) {
 	if l.second, err = emulate.Load(p.other, p.entry, l.memory); err != nil {
 		return nil, err
 	}
-	l.key = fmt.Sprint(key, grid, block, l.own.Dynamic, params)
+	l.key = fmt.Sprint(d, grid, block, l.own.Dynamic, params)
 	return l, nil
 }
 
-// mantissa is a number of the same sign and magnitude with a full mantissa, as gnvcc varies float
-// arguments in every second variation.
+// mantissa is a number of the same sign and magnitude, as gnvcc varies float arguments.
 func mantissa(text string, r *rand.Rand) string {
 	f, err := strconv.ParseFloat(text, 64)
-	if err != nil || f == 0 {
-		return text
+	if _, e := math.Frexp(f); err == nil && f != 0 {
+		return fmt.Sprint(math.Copysign(math.Ldexp(0.5+r.Float64()/2, e), f))
 	}
-	_, e := math.Frexp(f)
-	f = math.Copysign(math.Ldexp(0.5+r.Float64()/2, e), f)
-	return strconv.FormatFloat(f, 'g', -1, 64)
+	return text
 }
 
 // sizes says how the variant is launched in the kernel's place.

@@ -8,11 +8,8 @@ import (
 	"slices"
 )
 
-// covers tells whether all of the kernel's and of the variant's arithmetic ran in d draws of each
-// kind.
-func (r *Record) covers(d int) bool {
-	return r.Own.Ran[d-1] == r.Own.All && r.Variant.Ran[d-1] == r.Variant.All
-}
+// covers tells whether all of the kernel's arithmetic ran in d draws of each kind.
+func (r *Record) covers(d int) bool { return r.Own.Ran[d-1] == r.Own.All }
 
 // kinds are the lines of the table: which variants count.
 var lines = []struct {

@@ -46,7 +46,7 @@ func (f *fake) session() *profiletest.Session {
 		return profile.Difference{Same: f.differs == nil || !f.differs(f.checks), Words: 3,
 			Where: "allocation 1", Offset: 8, Want: 1, Got: 2, Relative32: 1e-6, Relative64: 1e-15}, f.err
 	}
-	s.Reads = func(profile.Candidate, string) ([]byte, error) { return []byte{f.state}, nil }
+	s.Reads = func(profile.Candidate, string, int) ([]byte, error) { return []byte{f.state}, nil }
 	return s
 }
 

@@ -164,7 +164,7 @@ func (j *Judging) Judge(ctx context.Context, file, of, kernel string) (*Judgemen
 	if err != nil {
 		return nil, err
 	}
-	how := apply.Otherwise{Store: store, Input: of, Other: file, Cubin: j.drafts(command)}
+	how := apply.Otherwise{Store: store, Input: of, Other: file, Cubin: j.oneCubin(command)}
 	if len(j.o.Sanitize) > 0 {
 		how.Flags = []string{"-lineinfo"} // so that it names lines; the machine code is the same
 	}
@@ -265,8 +265,8 @@ func (j *Judging) command(file, of string) (apply.Built, string, error) {
 	return found[0], source, nil
 }
 
-// drafts tells whether a command compiles one file for one target, so that its cubin is all.
-func (j *Judging) drafts(c apply.Built) bool {
+// oneCubin reports whether a command compiles one file for one target, so that its cubin is all.
+func (j *Judging) oneCubin(c apply.Built) bool {
 	return len(c.Units) == 1 && !c.Units[0].Reloc && filepath.Ext(c.Output) == ".o"
 }
 

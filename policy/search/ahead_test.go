@@ -52,7 +52,7 @@ func TestCompiledAhead(t *testing.T) {
 		if jobs == 1 && before > 0 || jobs > 1 && before < 10 {
 			t.Errorf("%d workers compiled %d recipes ahead", jobs, before)
 		}
-		on := &simSession{g: g, k: g.kernels["_Z1aPfi"], shape: at}
+		on := g.session(g.kernels["_Z1aPfi"], at, 0)
 		if err := tuner.Search(context.Background(), l, on, &Plan{}); err != nil {
 			t.Fatal(err)
 		}

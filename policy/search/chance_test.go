@@ -36,7 +36,7 @@ func varied(t *testing.T, k *simKernel) (*cache.Decision, string) {
 	tuner := NewRun(context.Background(), o, g, g, g, said)
 	p, s, _ := g.replays(tuner, 1)
 	for v := 1; v <= 8; v++ {
-		s = &simSession{g: g, k: s.k, shape: s.shape, launch: ours + v}
+		s = g.session(s.k, s.shape, ours+v)
 		if !tuner.Vary(context.Background(), v, p, s, &Plan{}) {
 			break
 		}

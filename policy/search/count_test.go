@@ -9,7 +9,6 @@ import (
 
 	"gnvcc/cache"
 	"gnvcc/policy"
-	"gnvcc/profile"
 	"gnvcc/rewrite/counters"
 	"gnvcc/rewrite/recipe"
 )
@@ -98,5 +97,3 @@ func TestCounted(t *testing.T) {
 		}
 	}
 }
-
-var _ profile.Session = (*simSession)(nil)

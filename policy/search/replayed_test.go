@@ -55,7 +55,7 @@ func (g *simGPU) replaysGrid(tuner *Run, nth, grid int) (p *profile.Launch, s *s
 			{Offset: 8, Size: 4, Value: []byte{5, 0, 0, 0}, Same: []byte{1, 1, 1, 1}}}}
 	p.Unlike, p.Either, p.Repeats = g.unlike, g.either, g.repeats
 	p.Part, p.Capture = g.part, g.capture
-	s = &simSession{g: g, k: k, shape: shape(grid, 256), launch: nth}
+	s = g.session(k, shape(grid, 256), nth)
 	plan := g.plan
 	if plan == nil {
 		plan = &Plan{}
@@ -105,7 +105,7 @@ func TestCrashesWhereReplayed(t *testing.T) {
 		for dead := true; dead && processes < 60; processes++ {
 			var s *simSession
 			p, s, _ = g.replays(tuner, 1)
-			dead = s.dead != nil
+			dead = s.Lost != nil
 		}
 		tuner.Saw([]profile.Seen{{Launch: p}})
 		results, err := tuner.Finish()
@@ -144,7 +144,7 @@ func TestVaried(t *testing.T) {
 			t.Fatalf("nothing won in round %d", rounds)
 		}
 		for v := 1; v <= 3; v++ {
-			s = &simSession{g: g, k: s.k, shape: s.shape, launch: varied + v}
+			s = g.session(s.k, s.shape, varied+v)
 			tuner.Vary(context.Background(), v, p, s, g.plan)
 		}
 		if !tuner.Config(captured()).Anew() || rounds > 3 {

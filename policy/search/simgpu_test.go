@@ -19,6 +19,7 @@ import (
 	"gnvcc/policy/lever"
 	"gnvcc/policy/stats"
 	"gnvcc/profile"
+	"gnvcc/profile/profiletest"
 	"gnvcc/rewrite"
 	"gnvcc/rewrite/counters"
 	"gnvcc/rewrite/manner"
@@ -218,47 +219,33 @@ func (g *simGPU) Past(k *policy.Kernel, device string) *cache.Decision {
 
 // A simSession replays one launch on the simulated GPU.
 type simSession struct {
+	profiletest.Session
 	g      *simGPU
 	k      *simKernel
 	shape  policy.Shape
 	launch int
-	arms   []simArm
-	dead   error
-	again  int // runs of the original that were compared
+	arms   []recipe.Recipe
+	factor float64 // what the runs that are timed now take of the default's time
+	again  int     // runs of the original that were compared
 }
 
-type simArm struct {
-	recipe recipe.Recipe
+func (g *simGPU) session(k *simKernel, shape policy.Shape, launch int) *simSession {
+	s := &simSession{g: g, k: k, shape: shape, launch: launch}
+	s.Wrote = profile.Written{Allocations: 1}
+	s.Loads, s.Runs, s.Time, s.Leaves = s.load, s.run, s.time, s.leaves
+	s.Reads = func(_ profile.Candidate, variable string, size int) ([]byte, error) {
+		if g.read == nil {
+			return nil, errors.New("it has no variables")
+		}
+		return g.read(variable, size)
+	}
+	return s
 }
 
-func (s *simSession) Golden() (profile.Written, error) {
-	return profile.Written{Allocations: 1}, s.dead
-}
-
-func (s *simSession) Load(path, entry string) (profile.Candidate, profile.Attributes, error) {
+func (s *simSession) load(path, entry string, m manner.Manner) (at profile.Attributes, _ error) {
 	if strings.Contains(path, "spec{") != (entry != s.k.Name && entry != "") {
 		s.g.t.Errorf("load %s of %q", entry, path)
 	}
-	if s.dead != nil {
-		return 0, profile.Attributes{}, s.dead
-	}
-	name, text, _ := strings.Cut(path, "|")
-	r, err := recipe.Parse(text)
-	if err != nil || name != s.k.Name {
-		s.g.t.Errorf("load %q for %s: %v", path, s.k.Name, err)
-	}
-	if s.k.what(r, s.launch) == "load" {
-		return 0, profile.Attributes{}, &profile.CandidateError{Doing: "load", Code: 218,
-			Text: "simulated"}
-	}
-	s.arms = append(s.arms, simArm{r})
-	at := profile.Attributes{Registers: s.k.registers(r), MaxThreads: min(s.k.MaxThreads,
-		65536/((s.k.registers(r)+7)/8*8)/128*128)}
-	return profile.Candidate(len(s.arms)), at, nil
-}
-
-func (s *simSession) LoadAs(path, entry string,
-	m manner.Manner) (profile.Candidate, profile.Attributes, error) {
 	for name, is := range map[string]bool{"throttle=": m.Reserve.On, "shape=": m.Block != [3]int{},
 		"coarsen=": m.Coarse != [3]int{}} {
 		if strings.Contains(path, name) != is {
@@ -268,95 +255,83 @@ func (s *simSession) LoadAs(path, entry string,
 	if _, _, ok := m.Launch(s.shape.Grid, s.shape.Block); !ok {
 		s.g.t.Errorf("%s can't launch %s", path, s.shape)
 	}
-	return s.Load(path, entry)
+	name, text, _ := strings.Cut(path, "|")
+	r, err := recipe.Parse(text)
+	if err != nil || name != s.k.Name {
+		s.g.t.Errorf("load %q for %s: %v", path, s.k.Name, err)
+	}
+	if s.k.what(r, s.launch) == "load" {
+		return at, &profile.CandidateError{Doing: "load", Code: 218, Text: "simulated"}
+	}
+	s.arms = append(s.arms, r)
+	return profile.Attributes{Registers: s.k.registers(r), MaxThreads: min(s.k.MaxThreads,
+		65536/((s.k.registers(r)+7)/8*8)/128*128)}, nil
 }
 
-func (s *simSession) Unload(c profile.Candidate) error { return nil }
-
-func (s *simSession) arm(c profile.Candidate) simArm {
+func (s *simSession) arm(c profile.Candidate) recipe.Recipe {
 	if c == profile.Original {
 		r, _ := recipe.Parse(s.k.Applied)
-		return simArm{recipe: r}
+		return r
 	}
 	return s.arms[c-1]
 }
 
-func (s *simSession) Measure(c profile.Candidate, n int, o profile.Measurement) ([]float64, error) {
-	if s.dead != nil {
-		return nil, s.dead
-	}
+func (s *simSession) run(c profile.Candidate, n int, o profile.Measurement) {
 	if s.g.inside { // meanwhile, what takes no time to compile is compiled
 		synctest.Wait()
 	}
-	a := s.arm(c)
-	f := 1.0
-	if !a.recipe.IsDefault() && s.k.speed != nil {
-		f = s.k.speed(a.recipe, s.shape)
+	r := s.arm(c)
+	s.factor = 1.0
+	if !r.IsDefault() && s.k.speed != nil {
+		s.factor = s.k.speed(r, s.shape)
 	}
 	if s.k.later != nil && s.launch > 1 {
-		f = s.k.later(a.recipe)
+		s.factor = s.k.later(r)
 	}
 	if o.Other && s.k.other != nil {
-		f = s.k.other(a.recipe)
+		s.factor = s.k.other(r)
 	}
-	out := make([]float64, n)
-	for i := range out {
-		out[i] = s.k.time * f * math.Exp(s.k.noise*math.Abs(s.g.rng.NormFloat64()))
-		if s.g.clock < s.g.rises {
-			out[i] *= 7. / 6
-		}
-		s.g.clock += out[i]
-	}
-	s.g.measured[a.recipe.String()] += n
+	s.g.measured[r.String()] += n
 	if s.g.takes {
-		time.Sleep(time.Duration(float64(n) * s.k.time * f))
+		time.Sleep(time.Duration(float64(n) * s.k.time * s.factor))
 	}
-	return out, nil
 }
 
-func (s *simSession) Read(c profile.Candidate, variable string, size int) ([]byte, error) {
-	if s.g.read == nil || s.dead != nil {
-		return nil, errors.New("it has no variables")
+func (s *simSession) time(profile.Candidate, profile.Measurement) float64 {
+	ns := s.k.time * s.factor * math.Exp(s.k.noise*math.Abs(s.g.rng.NormFloat64()))
+	if s.g.clock < s.g.rises {
+		ns *= 7. / 6
 	}
-	return s.g.read(variable, size)
+	s.g.clock += ns
+	return ns
 }
 
-func (s *simSession) Check(c profile.Candidate) (profile.Difference, error) {
-	return s.CheckUnder(c, profile.Schedule{})
-}
-
-func (s *simSession) CheckUnder(c profile.Candidate, o profile.Schedule) (profile.Difference,
-	error) {
-	if s.dead != nil {
-		return profile.Difference{}, s.dead
-	}
-	a := s.arm(c)
+func (s *simSession) leaves(c profile.Candidate, o profile.Schedule) (profile.Difference, error) {
+	r := s.arm(c)
 	s.g.clock += s.k.time
-	trouble := s.k.what(a.recipe, s.launch)
+	trouble := s.k.what(r, s.launch)
 	if c == profile.Original {
 		trouble = ""
 		if s.k.hangs && o.Dynamic > 0 {
-			s.dead = profile.ErrHung
-			return profile.Difference{}, s.dead
-		}
-		if s.again++; s.k.chance != nil && s.k.chance(o, s.launch, s.again) {
+			trouble = "hang"
+		} else if s.again++; s.k.chance != nil && s.k.chance(o, s.launch, s.again) {
 			trouble = "bits"
 		}
 	}
 	switch {
 	case trouble == "fault":
 		s.g.faults++
-		s.dead = &profile.Fault{Candidate: c, Code: 700, Text: "an illegal memory access was encountered"}
-		return profile.Difference{}, s.dead
+		s.Lost = &profile.Fault{Candidate: c, Code: 700, Text: "an illegal memory access was encountered"}
+		return profile.Difference{}, s.Lost
 	case trouble == "hang":
-		s.dead = profile.ErrHung
-		return profile.Difference{}, s.dead
+		s.Lost = profile.ErrHung
+		return profile.Difference{}, s.Lost
 	case trouble == "bits", s.k.random:
 		return profile.Difference{Words: 3, Where: "allocation 1", Size: 4096, Offset: 128, Want: 1,
 			Got: 2, Relative32: 1e-6, Relative64: 1e-6}, nil
 	}
 	if s.k.off != nil {
-		if e := s.k.off(a.recipe); e > 0 {
+		if e := s.k.off(r); e > 0 {
 			return profile.Difference{Words: 9, Where: "allocation 1", Size: 4096, Relative32: e,
 				Relative64: e / 1e6, Mean32: e / 10, Mean64: e / 1e7}, nil
 		}
@@ -495,7 +470,7 @@ func (g *simGPU) launches(t *testing.T, c policy.Compiler, o policy.Options,
 		begun := tuner.now()
 		g.clock += g.saves
 		p.Saving = time.Duration(g.saves)
-		s := &simSession{g: g, k: g.kernels[l.kernel], shape: l.shape, launch: n}
+		s := g.session(g.kernels[l.kernel], l.shape, n)
 		err := tuner.Search(ctx, p, s, plans[id])
 		g.stood += tuner.now().Sub(begun)
 		if err != nil {

@@ -201,7 +201,7 @@ func (s *simulation) session(k *simulated) *profiletest.Session {
 		arms = append(arms, r)
 		return profile.Attributes{Registers: 32, MaxThreads: 1024}, err
 	}
-	x.Runs = func(c profile.Candidate, n int) {
+	x.Runs = func(c profile.Candidate, n int, _ profile.Measurement) {
 		synctest.Wait()
 		wait(float64(n) * (k.launch*k.takes(arm(c)) + 50e-6))
 		i = 0

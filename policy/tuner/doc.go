@@ -1,6 +1,6 @@
 // Package tuner is a tuning run from its first to its last step: the program is observed and some
-// of its launches captured, these are replayed and searched on, decisions go to the store, and what was built is built again or put before the user's
-// judge.
+// of its launches captured, these are replayed and searched on, decisions go to the store, and what
+// was built is built again or put before the user's judge.
 //
 // Run does all of it, for gnvcc tune. Who has captures already makes a
 // ReplaySearch: Jobs says which are worth a search and with which share of the time, Search does

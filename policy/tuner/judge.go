@@ -31,7 +31,7 @@ import (
 // judge accepts are found (policy.Choose). What is not accepted is taken back: when tune ends, in
 // whatever way, the store and the program have what was accepted last.
 //
-// The judge is run (words.go) as COMMAND REFERENCE OUTPUT, two files with what the program printed;
+// The judge is run as COMMAND REFERENCE OUTPUT, two files with what the program printed;
 // they are in GNVCC_REFERENCE and GNVCC_OUTPUT, too. Exit code 0 accepts. With --within E it must
 // print a number in its last line, which is compared with E.
 
@@ -164,11 +164,7 @@ func (j *judge) adopt(open []decide.Result, selection []int, first bool) error {
 		return fmt.Errorf("nothing could be built again for the judge\n%s", strings.TrimSpace(said))
 	}
 	if j.build != "" {
-		l, err := newLine(j.build)
-		if err != nil {
-			return err
-		}
-		argv := l.argv()
+		argv := shell(j.build)
 		if out, err := exec.Command(argv[0], argv[1:]...).CombinedOutput(); err != nil {
 			return fmt.Errorf("%s failed: %w\n%s", j.build, err, bytes.TrimSpace(out))
 		}
@@ -296,11 +292,7 @@ func (j *judge) output(ctx context.Context, name string) (int, error) {
 // verdict asks the judge about the two files: 0 or its number, infinite for no.
 func (j *judge) verdict(ctx context.Context) (float64, error) {
 	reference, output := filepath.Join(j.dir, "reference"), filepath.Join(j.dir, "output")
-	l, err := newLine(j.command)
-	if err != nil {
-		return 0, err
-	}
-	argv := l.argv(reference, output)
+	argv := shell(j.command, reference, output)
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Env = append(os.Environ(), "GNVCC_REFERENCE="+reference, "GNVCC_OUTPUT="+output)
 	var errText bytes.Buffer

@@ -13,9 +13,9 @@ type Session struct {
 	Wrote  profile.Written // by the original
 	Loads  func(path, entry string, m manner.Manner) (profile.Attributes, error)
 	Time   func(c profile.Candidate, m profile.Measurement) float64 // ns of a run
-	Runs   func(c profile.Candidate, n int)                         // called before n timed runs
+	Runs   func(c profile.Candidate, n int, m profile.Measurement)  // called before n timed runs
 	Leaves func(c profile.Candidate, o profile.Schedule) (profile.Difference, error)
-	Reads  func(c profile.Candidate, variable string) ([]byte, error)
+	Reads  func(c profile.Candidate, variable string, size int) ([]byte, error)
 	Lost   error // what every call gives, once the process is lost
 
 	loaded int
@@ -50,7 +50,7 @@ func (s *Session) Measure(c profile.Candidate, n int,
 		return nil, s.Lost
 	}
 	if s.Runs != nil {
-		s.Runs(c, n)
+		s.Runs(c, n, m)
 	}
 	out := make([]float64, n)
 	for i := range out {
@@ -73,9 +73,10 @@ func (s *Session) CheckUnder(c profile.Candidate,
 	return s.Leaves(c, o)
 }
 
-func (s *Session) Read(c profile.Candidate, variable string, _ int) ([]byte, error) {
+func (s *Session) Read(c profile.Candidate, variable string,
+	size int) ([]byte, error) {
 	if s.Reads == nil || s.Lost != nil {
 		return nil, fmt.Errorf("it has no variable %s", variable)
 	}
-	return s.Reads(c, variable)
+	return s.Reads(c, variable, size)
 }

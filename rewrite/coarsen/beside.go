@@ -3,7 +3,6 @@ package coarsen
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -162,14 +161,16 @@ func (r *besideRead) instruction(i int) error {
 		}
 	}
 	var err error
-	r.names(i, func(n ptx.Span, name string) {
-		_, isArray := r.array(name)
+	r.Symbols(i, func(n ptx.Span) bool {
+		name := string(r.Bytes(n))
+		isArray := r.array(name) != nil
 		switch {
 		case isArray && !r.places(i, n):
 			err = fmt.Errorf("it takes the address of a shared array in an uncommon way (%s)", f.Opcode(i))
 		case !isArray && name[0] == '%' && (!strings.Contains(name, ".") || !shapeOf(name)):
 			err = fmt.Errorf("it reads %s", name)
 		}
+		return err == nil
 	})
 	return err
 }
@@ -180,24 +181,17 @@ func plainBarrier(x *ir.Inst) bool {
 		x.Is("bar.cta.sync") || x.Is("barrier.sync.aligned") || x.Is("barrier.cta.sync.aligned"))
 }
 
-// names calls yield for each name in an instruction, its guard's aside, that is no register of the
-// body's.
-func (r *besideRead) names(i int, yield func(n ptx.Span, name string)) {
-	r.Symbols(i, func(n ptx.Span) bool {
-		yield(n, string(r.Bytes(n)))
-		return true
-	})
-}
-
-func (r *besideRead) array(name string) (a besideArray, ok bool) {
-	n := slices.IndexFunc(r.arrays, func(a besideArray) bool { return a.name == name })
-	if n < 0 {
-		return a, false
+// array is the shared array of a name, nil where there is none.
+func (r *besideRead) array(name string) *besideArray {
+	for n := range r.arrays {
+		if r.arrays[n].name == name {
+			return &r.arrays[n]
+		}
 	}
-	return r.arrays[n], true
+	return nil
 }
 
-// places tells of a shared array's name that it stands for a place: in the address of an access to
+// places reports a shared array's name that it stands for a place: in the address of an access to
 // shared memory, or by itself in a move.
 func (r *besideRead) places(i int, n ptx.Span) bool {
 	if x := r.Inst(i); x.Op == "mov" {
@@ -268,8 +262,10 @@ func (r *besideRead) rename(i int, axis string) (numbered bool) {
 		f.ReplaceSpan(ptx.Span{Start: s.Op, End: s.End}, "bar.warp.sync "+coarsePrefix+"m;")
 		return false
 	}
-	r.names(i, func(n ptx.Span, name string) {
-		a, isArray := r.array(name)
+	r.Symbols(i, func(n ptx.Span) bool {
+		name := string(r.Bytes(n))
+		a := r.array(name)
+		isArray := a != nil
 		switch {
 		case isArray && x.Op == "mov" && moveBits(x) == 64:
 			s := f.Stmts[i]
@@ -287,6 +283,7 @@ func (r *besideRead) rename(i int, axis string) (numbered bool) {
 		case name == "%nctaid."+axis:
 			f.ReplaceSpan(n, coarsePrefix+"n")
 		}
+		return true
 	})
 	return numbered
 }

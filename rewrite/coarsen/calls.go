@@ -25,7 +25,7 @@ import (
 //
 // Allowed are functions of the same text that give back what follows from their arguments, from
 // memory that is read by weak loads, and from the thread's number and the size of its block. They
-// write nothing but their own frame, know no shared memory, wait for nobody and call such functions
+// write nothing but their own frame, know no shared memory, wait for no one and call such functions
 // alone.
 //
 // Safe: such a function does for a turn what it does for the thread that the turn stands for, and
@@ -86,7 +86,7 @@ func coarseCallee(f *ptx.Func) string {
 	return ""
 }
 
-// coarseCalled tells of an instruction that a called function may have.
+// coarseCalled reports a instruction that a called function may have.
 func coarseCalled(f *ir.Func, i int) bool {
 	x := f.Inst(i)
 	for _, word := range x.Words {
@@ -142,7 +142,7 @@ func (c *coarseRead) callScopes() error {
 	return nil
 }
 
-// aroundCall tells of the instructions that may stand in a call's scope.
+// aroundCall reports the instructions that may stand in a call's scope.
 func aroundCall(x *ir.Inst) bool {
 	return x.Op == "call" || (x.Op == "ld" || x.Op == "st") && x.Has("param") || ir.Computes(x.Op)
 }

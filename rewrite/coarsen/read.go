@@ -246,7 +246,7 @@ func (c *coarseRead) look() error {
 	return nil
 }
 
-// falls tells of a kernel whose text ends behind a label. What cicc knows to be never reached is
+// falls reports a kernel whose text ends behind a label. What cicc knows to be never reached is
 // such a one (a copy for a value, where the launch has another). In the rewritten text something
 // else would follow.
 func (c *coarseRead) falls() bool {
@@ -318,7 +318,7 @@ func (c *coarseRead) names(i int, numbered *bool) error {
 	return err
 }
 
-// places tells of a shared array's name that it stands for a place in shared memory: in an address,
+// places reports a shared array's name that it stands for a place in shared memory: in an address,
 // or by itself in a move.
 func (c *coarseRead) places(i int, n ptx.Span) bool {
 	if x := c.Inst(i); x.Op == "mov" {
@@ -371,7 +371,7 @@ func (c *coarseRead) spread() {
 	}
 }
 
-// begins tells of an instruction that depends on the turn, whatever its registers hold.
+// begins reports a instruction that depends on the turn, whatever its registers hold.
 func (c *coarseRead) begins(i int) bool {
 	number := "%ctaid." + "xyz"[c.dim:c.dim+1]
 	reads := false
@@ -389,7 +389,7 @@ func (c *coarseRead) begins(i int) bool {
 	}
 }
 
-// shapeOf tells whether a special register is the launch's shape, or a thread's place in its warp,
+// shapeOf reports whether a special register is the launch's shape, or a thread's place in its warp,
 // which all turns have in common.
 func shapeOf(name string) bool {
 	base, axis, dotted := strings.Cut(name, ".")

@@ -36,7 +36,7 @@ import (
 // that was worked out for the others. What is not carried out changes nothing, as if it were jumped
 // over, and a predicate that a guarded statement has not set counts for nothing, as what follows
 // from it is ANDed with the guard at hand. In jammed code a branch that stays is taken where it is
-// by all turns, and jumps over what nobody would carry out and no guard behind its label follows
+// by all turns, and jumps over what no turn would carry out and no guard behind its label follows
 // from. No barrier stands in between, so that all threads come to each of the kernel's as often as
 // they did.
 
@@ -124,7 +124,7 @@ func (w *wayWriter) ends(from int) (to int, err error) {
 	return to, nil
 }
 
-// closed tells of a branch that none of the statements which it jumps over leads further than it
+// closed reports a branch that none of the statements which it jumps over leads further than it
 // does, and that no branch before it leads to one of them: it may stay, as a branch over what no
 // turn needs.
 func (w *wayWriter) closed(from int) bool {
@@ -183,8 +183,8 @@ func (w *wayWriter) way(from, to int) error {
 	return nil
 }
 
-// idle tells of a statement that changes nothing for those who do not come to it: it computes what
-// nobody needs behind any label up to the one where all ways have met.
+// idle reports a statement that changes nothing for those who do not come to it: it computes what
+// is needed nowhere behind any label up to the one where all ways have met.
 func (w *wayWriter) idle(i, to int) bool {
 	f := w.f
 	if !ir.Computes(w.was.Inst(i).Op) {
@@ -281,7 +281,7 @@ func (w *wayWriter) guarded(i int, guard string) {
 	f.ReplaceSpan(ptx.Span{Start: s.Start, End: s.Op}, text+"@"+guard+" ")
 }
 
-// guardable tells of an instruction that a guard can stand for a way around it.
+// guardable reports a instruction that a guard can stand for a way around it.
 func guardable(base string) bool {
 	switch base {
 	case "ld", "ldu", "st", "atom", "red", "prefetch", "prefetchu":

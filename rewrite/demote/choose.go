@@ -134,7 +134,7 @@ func pick(flow *ir.Func, all map[ir.Reg]*candidate, peak, words int, near []int3
 	return best
 }
 
-// less tells whether a is to be taken before b.
+// less reports whether a is to be taken before b.
 func less(a, b *candidate, conflicts bool) bool {
 	switch {
 	case a.uniform != b.uniform:
@@ -210,7 +210,7 @@ func fullWords(kind string) int {
 	return -1
 }
 
-// demotable tells of the instructions whose registers may be demoted: those that are done with
+// demotable reports the instructions whose registers may be demoted: those that are done with
 // their operands when the next instruction begins, as PTX sees it.
 func demotable(word string) bool {
 	switch word {

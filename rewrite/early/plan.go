@@ -149,7 +149,7 @@ func endOfCode(f *ptx.Func) (end int, err error) {
 	return end, nil
 }
 
-// inCode tells of statements that are more than a line number.
+// inCode reports statements that are more than a line number.
 func inCode(k ptx.Kind) bool { return k != ptx.Line && k != ptx.Empty }
 
 // planTurns finds what can be done in several turns of a loop that is one block, nil: nothing.
@@ -324,7 +324,7 @@ func (b *earlyBlock) needs(reg ir.Reg, v int, into map[int]bool, depth int) (at 
 	return at, ok
 }
 
-// computes tells of an instruction on integers or predicates whose only result, in a register that
+// computes reports a instruction on integers or predicates whose only result, in a register that
 // the body declares, depends on its operands alone.
 func (b *earlyBlock) computes(i int, reg ir.Reg) bool {
 	x := b.f.Inst(i)
@@ -385,7 +385,7 @@ func (a *earlyAccess) read(f *ir.Func, i int) bool {
 	return true
 }
 
-// passedEarly tells of instructions that a load may be moved across, and that may be done in one of
+// passedEarly reports instructions that a load may be moved across, and that may be done in one of
 // two places: arithmetic, plain accesses to memory. Stores to global memory have to have an address
 // that can be compared.
 func passedEarly(f *ir.Func, i int) bool {

@@ -76,7 +76,7 @@ func (k *kernelView) within(from, to int, has []bool) int {
 	return slices.Min(all)
 }
 
-// nothingBut tells whether a block only ends the function.
+// nothingBut reports whether a block only ends the function.
 func (k *kernelView) nothingBut(block int) bool {
 	for i := k.Blocks[block].First; i < k.Blocks[block].Last; i++ {
 		if op := k.Inst(i).Op; op != "" {

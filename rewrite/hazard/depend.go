@@ -129,7 +129,7 @@ func (k *kernelView) evaluate(o ir.Operand, t thread, depth int) (n int64, ok bo
 	return k.Inst(i).Compute(in...)
 }
 
-// differs tells whether a predicate is true for some threads of the block and false for others, in
+// differs reports whether a predicate is true for some threads of the block and false for others, in
 // each of the shapes.
 func (k *kernelView) differs(predicate ir.Reg) bool {
 	shapes := k.shapes

@@ -100,14 +100,14 @@ func (k *kernelView) attempt(i int) bool {
 	return slices.ContainsFunc(k.spins, func(s ir.Spin) bool { return s.Atom == i })
 }
 
-// data tells whether a store is to memory that others see.
+// data reports whether a store is to memory that others see.
 func (k *kernelView) data(i int) bool {
 	op := k.Opcode(i)
 	space := ptx.Space(op)
 	return space != "local" && space != "param" && !ptx.HasModifier(op, "async")
 }
 
-// ordered tells whether an instruction is a release by itself.
+// ordered reports whether an instruction is a release by itself.
 func ordered(op []byte) bool {
 	return ptx.HasModifier(op, "release") || ptx.HasModifier(op, "acq_rel")
 }
@@ -129,7 +129,7 @@ func (k *kernelView) meeting(s ir.Spin) int {
 	return -1
 }
 
-// singled tells whether a statement is run by a few threads only that a comparison for equality
+// singled reports whether a statement is run by a few threads only that a comparison for equality
 // picks out by their index: `if (threadIdx.x % 32 == 0)`.
 func (k *kernelView) singled(stmt int) bool {
 	block := k.Block(stmt)
@@ -220,7 +220,7 @@ func (k *kernelView) order() {
 	}
 }
 
-// sorted tells whether something in the kernel may have put the two addresses in order: a minimum,
+// sorted reports whether something in the kernel may have put the two addresses in order: a minimum,
 // a maximum or a choice among what they are computed from, or a comparison of one with the other.
 func (k *kernelView) sorted(a, b ir.Spin) bool {
 	of, and := map[ir.Reg]bool{}, map[ir.Reg]bool{}

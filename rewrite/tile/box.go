@@ -128,7 +128,7 @@ func (n *tileLoop) writes() string {
 	return ""
 }
 
-// tileable tells of a plain load from global memory, and its width in bytes.
+// tileable reports a plain load from global memory, and its width in bytes.
 func tileable(x *ir.Inst) (width int, nc, ok bool) {
 	if len(x.Words) < 2 || x.Words[0] != "global" || len(x.Args) != 2 {
 		return 0, false, false

@@ -50,7 +50,7 @@ func (t *tileFlow) bits(name string) int {
 	return 0
 }
 
-// kept tells whether a register has the same value at a block's beginning as behind a statement
+// kept reports whether a register has the same value at a block's beginning as behind a statement
 // from which that is come to: nothing writes it on any way in between.
 func (t *tileFlow) kept(reg ir.Reg, behind, head int) bool {
 	home := func(b int) bool { return b == t.Block(behind) }

@@ -29,7 +29,7 @@ var (
 // limitTerms bounds what is worked out: addresses have some six terms.
 const limitTerms = 24
 
-// uniform tells whether all threads have the same value at the same time, in every turn.
+// uniform reports whether all threads have the same value at the same time, in every turn.
 func uniform(p affine) bool { return len(p.Without(notUniform...)) == len(p) }
 
 // A tileLoop is one loop of a kernel in the form that tiles are for: the text of its blocks is one
@@ -146,7 +146,7 @@ func (t *tileFlow) stays(i int) string {
 	return ""
 }
 
-// always tells whether a statement runs exactly once in every turn.
+// always reports whether a statement runs exactly once in every turn.
 func (n *tileLoop) always(i int) bool {
 	b := n.t.Block(i)
 	return n.in[b] && n.t.Dominates(b, n.t.Block(n.latch)) && !n.t.Stmts[i].Guarded
@@ -280,7 +280,7 @@ func (n *tileLoop) atHead(reg ir.Reg, d int, outside []int) (affine, error) {
 	return affine{name: 1}.Plus(turns, 1), nil
 }
 
-// entered tells whether one statement outside a loop gives a register what it holds when the loop
+// entered reports whether one statement outside a loop gives a register what it holds when the loop
 // is entered, each time.
 func (n *tileLoop) entered(outside []int) bool {
 	t := n.t

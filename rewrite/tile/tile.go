@@ -150,7 +150,7 @@ func planTile(w *tileWriter, l graph.Loop, turns int) (*tileText, error) {
 	if err != nil {
 		return nil, err
 	}
-	if op := w.t.tells(l.Head); op != "" {
+	if op := w.t.mayWait(l.Head); op != "" {
 		return nil, fmt.Errorf("a thread may wait for another one in front of it (%s)", op)
 	}
 	list, why := n.loads()
@@ -189,7 +189,7 @@ func planTile(w *tileWriter, l graph.Loop, turns int) (*tileText, error) {
 	return x, nil
 }
 
-// worthwhile tells of boxes that are read more than once, or not side by side.
+// worthwhile reports boxes that are read more than once, or not side by side.
 func (g *tileGroup) worthwhile(block [3]int, turns int) bool {
 	return 2*g.accesses(block, turns) >= 3*g.elements() || g.sectors(block) > float64(g.width)
 }
@@ -275,7 +275,7 @@ func tileRoom(own int) int {
 }
 
 // ask writes, in front of each branch by which threads may leave, the question whether one does.
-// Where one has left before, nobody asks.
+// Where one has left before, nothing is asked.
 func (w *tileWriter) ask(f *ptx.Func, texts []*tileText, asked []int) {
 	slices.Sort(asked)
 	for number, stmt := range asked {

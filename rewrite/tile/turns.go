@@ -133,7 +133,7 @@ func (c *tileTest) enough(x *tileText) string {
 }
 
 // followed says why a kernel can't be tiled because of one of its instructions, nil if there is
-// none: barriers for a part of a block, and what nobody here knows.
+// none: barriers for a part of a block, and what is not known here.
 func followed(f *ir.Func) error {
 	for i, s := range f.Stmts {
 		x := f.Inst(i)
@@ -160,10 +160,10 @@ func followed(f *ir.Func) error {
 	return nil
 }
 
-// tells names an instruction by which a thread may wait for another one and from which a way leads
+// mayWait names an instruction by which a thread may wait for another one and from which a way leads
 // to a loop, "" if there is none. Who waits for a lock must not find its holder at a barrier of
 // ours; behind the loop no thread waits at one.
-func (t *tileFlow) tells(head int) string {
+func (t *tileFlow) mayWait(head int) string {
 	for i := range t.Stmts {
 		op := t.Opcode(i)
 		switch t.Inst(i).Op {

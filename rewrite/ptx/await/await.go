@@ -15,12 +15,12 @@ import (
 // the number of resident blocks is part of the program, though nothing in CUDA says so.
 //
 // What is looked for is a loop that goes on, or not, by what a look at global memory returned
-// (awaitloop.go). The answer errs on the side of waiting: look-backs count, which wait for blocks
+// (loop.go). The answer errs on the side of waiting: look-backs count, which wait for blocks
 // that began earlier, a call by pointer, and a function of another unit. What is not seen: a weak
 // load of an address that changes from turn to turn, in a loop without barrier, fence, sleep or
 // call. There the program has no promise that it will ever see another block's store.
 //
-// Retries wait for nobody, on any architecture: an attempt to swap fails only because that of
+// Retries wait for no other block, on any architecture: an attempt to swap fails only because that of
 // another thread, be it of the same warp, has succeeded, and whose attempt has succeeded leaves the
 // loop. Locks do wait: their holder must go on. From sm_70 on every resident thread does, one of
 // the same warp too (independent thread scheduling); before, a lane that spins may keep the lane
@@ -92,7 +92,7 @@ func Why(m *ptx.Module, entry string) (string, error) {
 	return "", nil
 }
 
-// clustered tells whether the source asks for clusters of blocks.
+// clustered reports whether the source asks for clusters of blocks.
 func clustered(f *ptx.Func) bool {
 	return slices.ContainsFunc(f.Directives, func(d ptx.Directive) bool {
 		return strings.Contains(d.Name, "cluster")

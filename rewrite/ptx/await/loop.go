@@ -268,7 +268,7 @@ func (a *waiter) invariant(p *part, r ir.Reg, depth int) bool {
 // guards reports whether an access is that of a statement's guard.
 func (a *waiter) guards(x ir.Access) bool { return x.At.Start < a.Stmts[x.Stmt].Op }
 
-// follow returns the registers whose values follow, in this part, from the looks that seed tells,
+// follow returns the registers whose values follow, in this part, from the looks that seed picks,
 // each with its look. A block hands on to itself what one of its threads has seen through shared
 // and local memory, and through arguments and results of calls.
 func (a *waiter) follow(p *part, seed func(int) bool) (map[ir.Reg]int, error) {

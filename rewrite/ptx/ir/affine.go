@@ -173,7 +173,7 @@ func (x *Inst) integral() bool {
 	return !x.Has("sat", "satfinite", "cc") && (x.Op != "mul" && x.Op != "mad" || wide || x.Words[0] == "lo")
 }
 
-// multiple tells whether it is a multiple of the least power of two from least on.
+// multiple reports whether it is a multiple of the least power of two from least on.
 func (a Affine) multiple(least int64) bool {
 	unit := int64(1)
 	for unit < least {

@@ -175,7 +175,7 @@ func (w *Walker) quiet(i int, state uint8) (uint8, bool) {
 	return state, !visible(w.Inst(i).Op)
 }
 
-// visible tells of the instructions that end a way: others can see what they did, or they wait for
+// visible reports the instructions that end a way: others can see what they did, or they wait for
 // others.
 func visible(word string) bool {
 	switch word {

@@ -1,8 +1,8 @@
 package ir
 
 import (
+	"fmt"
 	"maps"
-	"strconv"
 
 	"gnvcc/rewrite/ptx"
 )
@@ -64,7 +64,7 @@ func (w *Walker) walk(atom int, v value, see seeing, visit func(block int),
 		}
 		p := queue[len(queue)-1]
 		queue = queue[:len(queue)-1]
-		key := p.key()
+		key := fmt.Sprint(p) // maps in order
 		if seen[key] {
 			continue
 		}
@@ -76,17 +76,6 @@ func (w *Walker) walk(atom int, v value, see seeing, visit func(block int),
 		queue = append(queue, next...)
 	}
 	return true
-}
-
-func (p place) key() string {
-	sum := uint64(0) // of a hash per entry, so that the order does not matter
-	for r, v := range p.known {
-		h := (uint64(14695981039346656037) ^ uint64(r)) * 1099511628211
-		h = (h ^ uint64(v.kind)) * 1099511628211
-		h = (h ^ uint64(v.n)) * 1099511628211
-		sum += h
-	}
-	return strconv.Itoa(p.stmt) + " " + strconv.Itoa(int(p.state)) + " " + strconv.FormatUint(sum, 16)
 }
 
 // runs is whether an instruction's guard lets it run.
