@@ -2,6 +2,7 @@ package policy
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -107,32 +108,15 @@ func hostArgument(v source.Value, bits []byte) recipe.Condition {
 // Confined returns a recipe as second entries for launches whose integer arguments, grid, block and
 // dynamic shared memory are those of one launch. An error says why there is none.
 func (k *Kernel) Confined(r recipe.Recipe, l *profile.Launch) (recipe.Recipe, error) {
-	entries, err := r.Entries()
-	switch {
-	case err != nil:
-		return r, err
-	case k.NoSecond != "":
-		return r, errors.New(k.NoSecond)
-	case k.NoSpec != "":
-		return r, errors.New(k.NoSpec)
-	case len(entries) > 1:
-		return r, errors.New("it has several copies")
+	guards, err := r.Guards()
+	if why := cmp.Or(k.NoSecond, k.unseen()); err != nil || why != "" {
+		return r, cmp.Or(err, errors.New(why))
 	}
-	for _, v := range k.Values {
-		if v.Class == source.Unknown {
-			return r, fmt.Errorf("the type of %s is not known", v.Name)
-		}
+	if len(guards) > 1 {
+		return r, errors.New("it has several entries")
 	}
-	var g recipe.Guard
-	if len(entries) == 1 {
-		guards, err := r.Guards()
-		if err != nil {
-			return r, err
-		}
-		g = guards[0]
-	}
+	g := append(guards, recipe.Guard{})[0]
 	now := valuesNow(k, l)
-	have := LookUp(now)
 	host := recipe.Guard{Conditions: []recipe.Condition{{Kind: recipe.HostGrid, Size: l.Grid}}}
 	for _, v := range now {
 		given := slices.ContainsFunc(g.Conditions, func(c recipe.Condition) bool {
@@ -142,18 +126,28 @@ func (k *Kernel) Confined(r recipe.Recipe, l *profile.Launch) (recipe.Recipe, er
 			host.Conditions = append(host.Conditions, v.Is)
 		}
 	}
-	if g = g.And(host); !g.Holds(have) {
+	if g = g.And(host); !g.Holds(LookUp(now)) {
 		return r, errors.New("it is for other launches")
 	}
 	out := r.Without(recipe.Second).With(g.Term())
 	return out, rewrite.Check(out)
 }
 
+// unseen says why not all integer arguments of the kernel can be told, "" if they can.
+func (k *Kernel) unseen() string {
+	for _, v := range k.Values {
+		if v.Class == source.Unknown && k.NoSpec == "" {
+			return fmt.Sprintf("the type of %s is not known", v.Name)
+		}
+	}
+	return k.NoSpec
+}
+
 // IsConfined reports whether all of a recipe's entries are for launches like one launch each
 // (Confined).
 func (k *Kernel) IsConfined(r recipe.Recipe) bool {
 	guards, err := r.Guards()
-	return err == nil && r.HasSecond() && !slices.ContainsFunc(guards, func(g recipe.Guard) bool {
+	return err == nil && r.HasSecond() && k.unseen() == "" && !slices.ContainsFunc(guards, func(g recipe.Guard) bool {
 		has := func(is func(recipe.Condition) bool) bool { return slices.ContainsFunc(g.Conditions, is) }
 		_, sized := g.Dynamic()
 		b, grid := g.Block(), g.Grid()

@@ -5,9 +5,9 @@
 // own (gnvcc tune, gnvcc report, ...).
 //
 // Reading the source: main.go (which role), verbs.go (all verbs, and what they have in common),
-// kernels.go (what KERNEL means), terminal.go, json.go (how verbs print), signals.go; then a file
-// a verb (tune.go, watch.go, profile.go, predict.go, stats.go, config.go, doctor.go, compare.go,
-// judge.go, bench.go, export.go, import.go, lock.go, push.go, pull.go, forget.go, work.go,
-// help.go), in which its nearest relatives stand, too: unpin, ban and unban in pin.go, apply,
-// revert, status and clean in built.go, replay in captures.go, explain in report.go and patch.go.
+// help.go, kernels.go (what KERNEL means), terminal.go, json.go (how verbs print), signals.go; then
+// tune.go (with captures.go, profile.go for --observe, work.go for --order), watch.go, predict.go,
+// built.go (apply, revert, status), report.go and patch.go (report, explain), doctor.go (with
+// config.go, stats.go), compare.go, judge.go, export.go, lock.go, push.go, pull.go, pin.go (with
+// forget.go).
 package main

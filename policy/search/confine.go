@@ -29,8 +29,12 @@ func (s *search) confine() error {
 		if err != nil || !s.permitted(confined) {
 			continue // the decision says why
 		}
-		s.compileBy = latest(s.compileBy, s.t.now().Add(confineWait))
-		s.end = latest(s.end, s.compileBy.Add(s.comparison()+s.moment))
+		if by := s.t.now().Add(confineWait); by.After(s.compileBy) {
+			s.compileBy = by
+		}
+		if end := s.compileBy.Add(s.comparison() + s.moment); end.After(s.end) {
+			s.end = end
+		}
 		s.k.Win(confined)
 		if s.c.Trial(confined.String()) == nil {
 			tr := &policy.Trial{Recipe: confined, Text: confined.String()}
@@ -45,11 +49,4 @@ func (s *search) confine() error {
 	}
 	s.save()
 	return nil
-}
-
-func latest(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
 }
