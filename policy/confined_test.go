@@ -3,7 +3,9 @@ package policy
 import (
 	"testing"
 
+	"gnvcc/policy/check"
 	"gnvcc/profile"
+	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/recipe"
 	"gnvcc/rewrite/source"
 )
@@ -34,5 +36,56 @@ func TestConfinedRecipe(t *testing.T) {
 	k.Values[3].Class = source.Unknown
 	if _, err := k.Confined(recipe.Recipe{}, l); err == nil || k.IsConfined(got) {
 		t.Error("an argument of an unknown type is taken for no integer")
+	}
+}
+
+// TestConfinedByDecision: a floating-point argument that decides what runs is named, too; where an
+// address does there is no such recipe.
+func TestConfinedByDecision(t *testing.T) {
+	decided := func(condition string) check.Arguments {
+		m, err := ptx.Parse([]byte(`.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 k_0, .param .f32 k_1)
+{
+	.reg .b64 %rd<4>; .reg .f32 %f<4>; .reg .pred %p<3>;
+	ld.param.u64 %rd1, [k_0];
+	ld.param.f32 %f1, [k_1];
+	ld.global.f32 %f2, [%rd1];
+	` + condition + `
+	@%p1 ret;
+	fma.rn.f32 %f2, %f1, %f2, %f2;
+	st.global.f32 [%rd1], %f2;
+	ret;
+}
+`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return check.ArgumentsOf(m.Entry("k"))
+	}
+	k := &Kernel{Values: []source.Value{{Name: "p", Bits: 64, Class: source.Pointer},
+		{Name: "a", Type: "float", Argument: 1, Bits: 32, Class: source.Float}}}
+	l := &profile.Launch{Grid: [3]int{8, 1, 1}, Block: [3]int{32, 1, 1}, Params: []profile.Param{
+		{Value: make([]byte, 8)}, {Value: []byte{0, 0, 0x80, 0x3f}}}}
+	r, _ := recipe.Parse("unroll=2")
+	host := "spec{host(grid)=8x1x1,host(block)=32x1x1,host(dynamic)=0"
+	for condition, want := range map[string]string{
+		"setp.gt.f32 %p1, %f2, 0f00000000;":                 host + "} unroll=2",
+		"setp.gt.f32 %p1, %f2, %f1;":                        host + "} unroll=2", // memory decides with it
+		"setp.eq.f32 %p1, %f1, 0f00000000;":                 host + ",host(#1:4)=1065353216} unroll=2",
+		"setp.eq.s64 %p1, %rd1, 0;":                         "",
+		"and.b64 %rd2, %rd1, 15; setp.eq.s64 %p1, %rd2, 0;": "",
+	} {
+		k.Decided = check.Arguments{}
+		loose, _ := k.Confined(r, l)
+		k.Decided = decided(condition)
+		got, err := k.Confined(r, l)
+		if want == "" && err == nil || want != "" && (err != nil || got.String() != want) {
+			t.Errorf("%s: %s, %v", condition, got, err)
+		}
+		if k.IsConfined(loose) != (want == loose.String()) {
+			t.Errorf("%s: is %s for launches like one alone: %v", condition, loose, k.IsConfined(loose))
+		}
 	}
 }

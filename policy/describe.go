@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"gnvcc/policy/check"
 	"gnvcc/rewrite"
 	"gnvcc/rewrite/coarsen"
 	"gnvcc/rewrite/early"
@@ -68,6 +69,7 @@ func (k *Kernel) ReadPTX(m *ptx.Module) error {
 		k.Writes = "" // what it calls is not known
 	}
 	k.Streams, k.Through, k.Scalars = rewrite.Streams(f), rewrite.Reads(f), rewrite.Scalars(f)
+	k.Decided = check.ArgumentsOf(f)
 	k.Tilings = func(block [3]int, dynamic int, turns ...int) []tile.Tiling {
 		return tile.Tilings(m, name, block, dynamic, turns...)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"gnvcc/cache"
 	"gnvcc/driver/compile"
+	"gnvcc/policy/check"
 	"gnvcc/profile"
 	"gnvcc/rewrite"
 	"gnvcc/rewrite/counters"
@@ -77,6 +78,7 @@ type Kernel struct {
 
 	Through map[rewrite.Pointer]rewrite.Numbers // what it reads through its pointer arguments
 	Scalars map[rewrite.Pointer]rewrite.Numbers // what its arguments are themselves
+	Decided check.Arguments                     // what they decide
 	// of each of these loads, which array it reads: equal numbers, the same one; -1: not known
 	Streams       []int
 	Loads, Stores int  // accesses to global memory in its PTX that a hint can be given to

@@ -35,7 +35,7 @@ const (
 	GridDim                     // gridDim.x, .y, .z
 	Alignment                   // of a pointer argument, bytes
 	HostValue                   // what the host alone looks at: host(block), host(dynamic)
-	HostScalar                  // an integer argument, or a field of one, that the host alone looks at
+	HostScalar                  // an argument, or a field of one, that the host alone looks at (sameAlone)
 )
 
 // Values reads the values of a launch that were the same in all launches of its configuration so
@@ -85,7 +85,7 @@ func values(k *Kernel, l *profile.Launch, now bool) []Value {
 		if !now && end <= len(p.Same) && bytes.IndexByte(p.Same[v.Offset:end], 0) >= 0 {
 			continue // another launch of this configuration had another value
 		}
-		if v.Class == source.Integer {
+		if k.sameAlone(v) {
 			add(v.Name, HostScalar, hostArgument(v, bits))
 		}
 		if text, err := v.Text(bits); err == nil && usable {
@@ -105,8 +105,19 @@ func hostArgument(v source.Value, bits []byte) recipe.Condition {
 		Value: strconv.FormatInt(n<<unused>>unused, 10)}
 }
 
+// sameAlone reports whether launches like one alone (Confined) have the same value: integers, and
+// floating-point numbers that decide what runs.
+func (k *Kernel) sameAlone(v source.Value) bool {
+	return v.Class == source.Integer || v.Class == source.Float && k.decides(v)
+}
+
+func (k *Kernel) decides(v source.Value) bool {
+	return k.Decided.Decides(v.Argument, v.Offset, v.Bits/8)
+}
+
 // Confined returns a recipe as second entries for launches whose integer arguments, grid, block and
-// dynamic shared memory are those of one launch. An error says why there is none.
+// dynamic shared memory are those of one launch, and floating-point arguments that decide what
+// runs. An error says why there is none.
 func (k *Kernel) Confined(r recipe.Recipe, l *profile.Launch) (recipe.Recipe, error) {
 	guards, err := r.Guards()
 	if why := cmp.Or(k.NoSecond, k.unseen()); err != nil || why != "" {
@@ -133,11 +144,14 @@ func (k *Kernel) Confined(r recipe.Recipe, l *profile.Launch) (recipe.Recipe, er
 	return out, rewrite.Check(out)
 }
 
-// unseen says why not all integer arguments of the kernel can be told, "" if they can.
+// unseen says why it can't be told of a launch what its arguments decide, "" if it can.
 func (k *Kernel) unseen() string {
 	for _, v := range k.Values {
 		if v.Class == source.Unknown && k.NoSpec == "" {
 			return fmt.Sprintf("the type of %s is not known", v.Name)
+		}
+		if v.Class == source.Pointer && k.decides(v) {
+			return fmt.Sprintf("what runs depends on the address %s (null, or how it is aligned)", v.Name)
 		}
 	}
 	return k.NoSpec
@@ -153,7 +167,7 @@ func (k *Kernel) IsConfined(r recipe.Recipe) bool {
 		b, grid := g.Block(), g.Grid()
 		return !sized || min(b[0], b[1], b[2], grid[0], grid[1], grid[2]) == 0 ||
 			slices.ContainsFunc(k.Values, func(v source.Value) bool {
-				return v.Class == source.Integer && !has(func(c recipe.Condition) bool {
+				return k.sameAlone(v) && !has(func(c recipe.Condition) bool {
 					return (c.Kind == recipe.Argument || c.Kind == recipe.HostArgument) && c.Of == v.Place()
 				})
 			})

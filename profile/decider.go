@@ -33,7 +33,7 @@ type Decider interface {
 
 	// Launch is asked at the first launch of a configuration (kernel, grid, block, dynamic shared
 	// memory) in a process, and again at the launch that the last verdict named. Where l.LeaveAlone is
-	// set, Verdict.Tune is ignored.
+	// set, Verdict.Tune and Capture are ignored.
 	Launch(l *Launch) Verdict
 
 	// Tune is called after a verdict with Tune set, with the device idle, the application's other
@@ -157,14 +157,9 @@ type Launch struct {
 	// attributes): what is built for it is the kernel itself, never a second entry
 	Past bool `json:",omitempty"`
 
-	// LeaveAlone says why this launch can't be repeated ("" when it can): capture into a graph,
-	// managed memory, printf in the kernel, ...
+	// LeaveAlone says why this launch can't be repeated in a replay ("" when it can): capture into a
+	// graph, a kernel that launches others, ...
 	LeaveAlone string
-
-	// NotElsewhere says why it can't be repeated in another process either ("" when it can). Some of
-	// LeaveAlone's reasons do not count there: memory that other processes see, say, unless the launch
-	// reaches it.
-	NotElsewhere string
 
 	// Allocates says that the kernel may take memory from the device's heap, "" if it can't: a launch
 	// that takes some can't be repeated in a replay either, which only a run of it tells

@@ -25,7 +25,6 @@ func TestNoDevice(t *testing.T) {
 		}
 		w.u32(0)
 		w.str("")
-		w.u8(1)
 		w.u64(0)
 		w.u64(0)
 		w.bytes(nil)
@@ -38,8 +37,8 @@ func TestNoDevice(t *testing.T) {
 	}
 	for ordinal, want := range map[uint32]bool{0: false, 32: true} {
 		l := launch(ordinal)
-		if left := l.NotElsewhere == noDevice && l.LeaveAlone == noDevice; left != want {
-			t.Errorf("device %d: %q, %q", ordinal, l.LeaveAlone, l.NotElsewhere)
+		if left := l.LeaveAlone == noDevice; left != want {
+			t.Errorf("device %d: %q", ordinal, l.LeaveAlone)
 		}
 	}
 }

@@ -94,24 +94,6 @@ func TestLetGo(t *testing.T) {
 	}
 }
 
-// TestOthersMemory: a session is refused in a program whose memory others see, or which has
-// memory elsewhere; a capture is not.
-func TestOthersMemory(t *testing.T) {
-	f := newFakeDriver(t)
-	for what, want := range map[string]string{"launch": "", "exports": "given memory out",
-		"two contexts": "another CUDA context", "free fails": "another CUDA context", "frees": ""} {
-		h := &scripted{}
-		exit, log := f.run(t, h, what, false)
-		if exit.Code != 7 || len(h.launch) == 0 {
-			t.Fatalf("%s: %+v, %q", what, exit, log)
-		}
-		if l := h.launch[0]; (want == "") != (l.LeaveAlone == "") || !strings.Contains(l.LeaveAlone,
-			want) || l.NotElsewhere != "" {
-			t.Errorf("%s: %q, elsewhere %q", what, l.LeaveAlone, l.NotElsewhere)
-		}
-	}
-}
-
 // TestFreeFails: memory whose free has failed lives on, and is saved with all other.
 func TestFreeFails(t *testing.T) {
 	f := newFakeDriver(t)

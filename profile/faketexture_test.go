@@ -146,12 +146,4 @@ func TestSurfaces(t *testing.T) {
 			t.Errorf("%+v, %q, %q", exit, log, h.events)
 		}
 	}
-	h := &scripted{tune: func(*Launch, Session) Verdict {
-		t.Error("a session where there are surfaces")
-		return Verdict{}
-	}}
-	f.run(t, h, "surfaces here", false)
-	if len(h.launch) != 1 || !strings.Contains(h.launch[0].LeaveAlone, "surface objects") {
-		t.Errorf("%q", h.events)
-	}
 }

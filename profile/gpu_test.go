@@ -420,10 +420,9 @@ func TestGPU(t *testing.T) {
 		}
 	})
 	for what, reasons := range map[string]map[string]string{
-		"alone":   {"loud": "printf", "inplace": "captured"},
-		"managed": {"generic": "managed"},
-		"full":    {"inplace": "neither on the device nor on the host"},
-		"waits":   {"inplace": "busy with work that waits"},
+		"alone": {"loud": "printf", "inplace": "captured"},
+		"full":  {"inplace": "neither on the device nor on the host"},
+		"waits": {"inplace": "busy with work that waits"},
 	} {
 		t.Run(what, func(t *testing.T) {
 			h := newTester(t, b)

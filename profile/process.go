@@ -200,10 +200,6 @@ func (p *process) launch(in *reader) (*Launch, error) {
 		l.LaunchAttributes = append(l.LaunchAttributes, attributeName(in.u32()))
 	}
 	l.LeaveAlone = in.str()
-	l.NotElsewhere = l.LeaveAlone
-	if in.u8() != 0 {
-		l.NotElsewhere = ""
-	}
 	l.Allocations, l.Bytes = int(in.u64()), int64(in.u64())
 	if prior := in.bytes(); len(prior) > 0 {
 		l.Prior = slices.Clone(prior)
@@ -252,7 +248,6 @@ func (p *process) repeatable(l *Launch, m *module) {
 		why, l.Allocates = m.contents.unrepeatable(l.Kernel)
 	}
 	l.LeaveAlone = cmp.Or(l.LeaveAlone, why)
-	l.NotElsewhere = cmp.Or(l.NotElsewhere, why)
 }
 
 func attributes(in *reader) (a Attributes) {
@@ -354,10 +349,7 @@ func (s *Seen) sets(in *reader) error {
 // decide asks the host, and holds the session that it may want.
 func (p *process) decide(ctx context.Context, l *Launch) error {
 	v := p.run.decider.Launch(l)
-	if l.LeaveAlone != "" {
-		v.Tune = false
-	}
-	if l.NotElsewhere != "" || v.Tune {
+	if v.Tune = v.Tune && l.LeaveAlone == ""; v.Tune || l.LeaveAlone != "" {
 		v.Capture = ""
 	}
 	if err := p.verdict(l, v); err != nil || !v.Tune && v.Capture == "" {

@@ -142,7 +142,7 @@ func (f fake) launch(id int, count uint64, why string) {
 	same := bytes.Repeat([]byte{1}, 12)
 	same[8] = 0
 	f.send(fLaunch, id, 0, 1, "k", 8, 1, 1, 128, 1, 1, 64, 32, 1024, 0, 16, 1024, 90, 90, 49152, count,
-		2, 0, 8, 8, 4, args, same, uint8AndMore{12, 64}, []byte{}, 1, 8, why, uint8AndMore{1}, uint64(3),
+		2, 0, 8, 8, 4, args, same, uint8AndMore{12, 64}, []byte{}, 1, 8, why, uint64(3),
 		uint64(4096), []byte{}, uint8(id-1))
 }
 
@@ -244,7 +244,7 @@ var scripts = map[string]func(){
 		f := dial()
 		f.hello()
 		f.send(fLaunch, 1, 0, 0, "k", 1, 1, 1, 1, 1, 1, 0, 1, 1, 1, 1, 1, 1, 1, 1, uint64(1), 1, 100, 8,
-			[]byte{1}, []byte{1}, uint8(0), []byte{}, 0, "", uint8(0), uint64(0), uint64(0), []byte{},
+			[]byte{1}, []byte{1}, uint8(0), []byte{}, 0, "", uint64(0), uint64(0), []byte{},
 			uint8(0))
 		f.gone()
 	},

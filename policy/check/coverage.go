@@ -19,16 +19,29 @@ const (
 )
 
 // Floating lists the basic blocks in which a kernel computes in floating point, by their numbers
-// among its counters.
+// among its counters, and those in which it stores anything: what is not stored is not compared.
+// Of a kernel that computes nothing there are none.
 func Floating(c counters.Counters) (blocks []int) {
+	some := false
 	c.Every(func(n int, b counters.Block) {
+		counts := false
 		for i := b.Block.First; i < b.Block.Last; i++ {
-			if b.Stmts[i].Kind == ptx.Inst && computes(b.Opcode(i), string(b.Base(i))) {
-				blocks = append(blocks, n)
-				return
+			if b.Stmts[i].Kind != ptx.Inst {
+				continue
 			}
+			op, base := b.Opcode(i), string(b.Base(i))
+			computes := computes(op, base)
+			some = some || computes
+			counts = counts || computes || base == "atom" || base == "red" ||
+				base == "st" && ptx.Space(op) != "param" && ptx.Space(op) != "local"
+		}
+		if counts {
+			blocks = append(blocks, n)
 		}
 	})
+	if !some {
+		return nil
+	}
 	return blocks
 }
 
@@ -49,7 +62,7 @@ func computes(op []byte, base string) bool {
 // A Coverage says what of a kernel ran in the launches that were checked.
 type Coverage struct {
 	Counted  bool // of at least one launch it is known
-	Floating int  // basic blocks with floating-point arithmetic
+	Floating int  // basic blocks with floating-point arithmetic, or stores (Floating)
 	NotRun   int  // those of them that no counted launch ran
 }
 
@@ -81,7 +94,7 @@ func (c Coverage) Unchecked() string {
 	case !c.Counted:
 		return "code coverage was not measured"
 	case c.NotRun > 0:
-		return fmt.Sprintf("%d of %d basic blocks with floating-point arithmetic did not run in the checked launches",
+		return fmt.Sprintf("%d of %d basic blocks with floating-point arithmetic or stores did not run in the checked launches",
 			c.NotRun, c.Floating)
 	}
 	return ""
@@ -101,10 +114,14 @@ func Sentence(launches []cache.Launch, varied int, serves string) string {
 			counts = append(counts, l.Counts)
 		}
 	}
-	if why := CoverageOf(counts).Unchecked(); why != "" {
-		if serves != "" {
-			why += ": used only for launches with " + serves
+	why := CoverageOf(counts).Unchecked()
+	if serves != "" {
+		if why != "" {
+			why += ": "
 		}
+		why += "used only for launches with " + serves
+	}
+	if why != "" {
 		text = append(text, why)
 	}
 	return strings.Join(text, "; ")

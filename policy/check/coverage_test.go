@@ -9,7 +9,7 @@ import (
 	"gnvcc/rewrite/ptx"
 )
 
-// TestFloating: blocks count that compute, and not those that only move numbers.
+// TestFloating: blocks count that compute or store; none where nothing computes.
 func TestFloating(t *testing.T) {
 	m, err := ptx.Parse([]byte(`.version 8.0
 .target sm_90
@@ -41,7 +41,7 @@ $L2:
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := Floating(c); !slices.Equal(got, []int{1, 3}) {
+	if got := Floating(c); !slices.Equal(got, []int{1, 2, 3}) {
 		t.Errorf("blocks %v", got)
 	}
 }
@@ -57,14 +57,14 @@ func TestSentence(t *testing.T) {
 		varied   int
 		want     string
 	}{
-		{[]cache.Launch{ran(1, 5, 0, 1)}, 3, ""},
-		{[]cache.Launch{ran(1, 5, 9, 0), ran(2, 0, 0, 1)}, 3, ""},
+		{[]cache.Launch{ran(1, 5, 0, 1)}, 3, "used only for launches with n=3"},
+		{[]cache.Launch{ran(1, 5, 9, 0), ran(2, 0, 0, 1)}, 3, "used only for launches with n=3"},
 		{[]cache.Launch{ran(1, 5, 9, 0), ran(0, 0, 0, 1)}, 3,
-			"1 of 2 basic blocks with floating-point arithmetic did not run in the checked launches: " +
+			"1 of 2 basic blocks with floating-point arithmetic or stores did not run in the checked launches: " +
 				"used only for launches with n=3"},
 		{[]cache.Launch{{Checked: 1}}, 3, "code coverage was not measured: used only for launches with n=3"},
 		{[]cache.Launch{ran(1, 0, 9, 0)}, 0, "input data could not be varied; " +
-			"2 of 2 basic blocks with floating-point arithmetic did not run in the checked launches: " +
+			"2 of 2 basic blocks with floating-point arithmetic or stores did not run in the checked launches: " +
 			"used only for launches with n=3"},
 	} {
 		if got := Sentence(c.launches, c.varied, "n=3"); got != c.want {

@@ -14,15 +14,19 @@
 //     NaN. There is one draw of each kind, and a second one (Draws) as long as all of them take no
 //     more than a fifth of the configuration's time. One differing byte refuses the recipe. Only
 //     memory that the kernel reads as float or double alone is varied, and arguments that it uses so:
-//     these in every second variation, where they keep sign and magnitude. Where there is neither,
+//     these in every second variation, where they keep sign and magnitude; one that is 0, and hides
+//     what it is multiplied with, is another number in one kind. Where there is neither,
 //     the report says so.
 //  3. Coverage. What did not run in a checked launch was not checked. A build that counts (package
-//     rewrite/counters) tells which basic blocks with floating-point arithmetic no warp ran. Where
-//     all ran, the recipe serves all launches. Where some did not, as a loop's remainder or a slow
-//     path, or where nothing was counted, it becomes a second entry for launches whose integer
+//     rewrite/counters) tells which basic blocks with floating-point arithmetic, or stores, no warp
+//     ran. Where all ran, the recipe serves all launches. Where some did not, as a loop's remainder
+//     or a slow path, where nothing was counted, or where arguments alone select which of the
+//     computed numbers is used (Arguments), it becomes a second entry for launches whose integer
 //     arguments (and integer fields of struct arguments), grid, block and dynamic shared memory are
-//     those of a checked launch, so that the same blocks run; all others run nvcc's own code.
-//     A kernel that can have no second entry keeps nvcc's own code, and the report says why.
+//     those of a checked launch, and whose floating-point arguments are, where they decide what
+//     runs, so that the same blocks run; all others run nvcc's own code. A kernel that can have no
+//     second entry, or in which an address decides (null, aligned or not), keeps nvcc's own code,
+//     and the report says why.
 //  4. Constants that the compiler computed (powf of two known arguments, say) need no rule of their
 //     own. They are the same number in every launch of the code, so that one launch checks them for
 //     all. A second entry is launched only for the values that it was compiled for.

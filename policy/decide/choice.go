@@ -93,6 +93,9 @@ func (k *Findings) Unchecked(r recipe.Recipe) string {
 		}
 	}
 	why := check.CoverageOf(checked).Unchecked()
+	if why == "" && k.Decided.Selects {
+		why = "its arguments select which of the numbers computed are used"
+	}
 	if why == "" || launch == nil {
 		return why
 	}

@@ -171,8 +171,8 @@ func (c *Collector) Launch(l *profile.Launch) profile.Verdict {
 			c.Rank))
 		return later(l)
 	}
-	if l.NotElsewhere != "" {
-		s.refuse(l.NotElsewhere)
+	if l.LeaveAlone != "" {
+		s.refuse(l.LeaveAlone)
 		return later(l)
 	}
 	k := c.kernel(l)

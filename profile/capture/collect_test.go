@@ -154,7 +154,7 @@ func TestGivenUp(t *testing.T) {
 	}
 	c, cubin = collector(t)
 	l := launchOf(t, cubin, 1, 1)
-	l.NotElsewhere = "it prints"
+	l.LeaveAlone = "it prints"
 	if v := c.play(t, l, nil); v.Capture != "" || c.order[0].why != "it prints" {
 		t.Errorf("%+v", v)
 	}

@@ -30,7 +30,7 @@ func TestVary(t *testing.T) {
   printf("%s %u nan%d inf%d zero%d sub%d turned%d odd%d other%d\n", #type, v, nans > 0, infs > 0, zeros > N / 4, subs > N / 20, sum == (double)N * (N - 1) / 2, odd > N / 8, other); } } while (0)
 int main(void) { unsigned f = 0x7fffffff; unsigned long long d = 0x7ff8000000000000ull; COUNT(float, vary_floats, 1.1754943e-38, &f); COUNT(double, vary_doubles, 2.2250738585072014e-308, &d);
   float x = -0.25f, zero = 0; double y = 3e300;
-  for (unsigned v = 1; v <= 2; v++) { vary_scalar((uint8_t *)&x, false, v, 8); vary_scalar((uint8_t *)&y, true, v, 12); vary_scalar((uint8_t *)&zero, false, v, 8);
+  for (unsigned v = 1; v <= 3; v++) { vary_scalar((uint8_t *)&x, false, v, 8); vary_scalar((uint8_t *)&y, true, v, 12); vary_scalar((uint8_t *)&zero, false, v, 8);
     printf("scalars %u kept%d near%d zero%d\n", v, x == -0.25f && y == 3e300, x <= -0.25f && x > -0.5f && y > 1e300 && y < 7e300, zero == 0); }
   return 0; }
 `
@@ -46,7 +46,8 @@ int main(void) { unsigned f = 0x7fffffff; unsigned long long d = 0x7ff8000000000
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	for _, want := range []string{"scalars 1 kept1 near1 zero1\n", "scalars 2 kept0 near1 zero1\n"} {
+	for _, want := range []string{"scalars 1 kept1 near1 zero1\n", "scalars 2 kept0 near1 zero1\n",
+		"scalars 3 kept0 near1 zero0\n"} {
 		if !strings.Contains(string(out), want) {
 			t.Errorf("want %q in\n%s", want, out)
 		}

@@ -109,7 +109,7 @@ void gate_open(void) {
 enum action {
   NOTHING, GATE, WAIT, LAUNCH, LAUNCH_EX, COOPERATIVE, GRAPH, GRAPH_CHANGE, ALLOC, ALLOC_ASYNC, ALLOC_PITCH, ALLOC_MANAGED, ALLOC_SHARED,
   HOST_ALLOC, HOST_REGISTER, MAP, UNMAP, FREE, LOAD, LIBRARY, LIBRARY_MANAGED, KERNEL_FUNCTION, CAPTURE_BEGIN, CAPTURE_END,
-  ARRAY_NEW, ARRAY_NEW_3D, ARRAY_END, TEXTURE, TEXTURE_END, SURFACE, SURFACE_END, PEER, PEER_END, CACHE_CONFIG, ASK, EXPORT,
+  ARRAY_NEW, ARRAY_NEW_3D, ARRAY_END, TEXTURE, TEXTURE_END, SURFACE, SURFACE_END, CACHE_CONFIG, ASK,
 };
 static const struct {
   const char *name;
@@ -168,11 +168,6 @@ static const struct {
     {"cuTexObjectDestroy", TEXTURE_END},
     {"cuSurfObjectCreate", SURFACE},
     {"cuSurfObjectDestroy", SURFACE_END},
-    {"cuCtxEnablePeerAccess", PEER},
-    {"cuIpcGetMemHandle", EXPORT},
-    {"cuMemExportToShareableHandle", EXPORT},
-    {"cuMemPoolExport*", EXPORT},
-    {"cuCtxDisablePeerAccess", PEER_END},
     {"cuFuncSetCacheConfig", CACHE_CONFIG},
     {"cuKernelSetCacheConfig", CACHE_CONFIG},
     {"cuMemcpy*", GATE},
@@ -333,7 +328,6 @@ static void on_enter(enum action a, const CUpti_CallbackData *c, bool own) {
   case ARRAY_END: array_removed(((const cuArrayDestroy_params *)c->functionParams)->hArray); break;
   case TEXTURE_END: object_removed(((const cuTexObjectDestroy_params *)c->functionParams)->texObject, false); break;
   case SURFACE_END: object_removed(((const cuSurfObjectDestroy_params *)c->functionParams)->surfObject, true); break;
-  case PEER_END: atomic_fetch_sub(&peers, 1); break;
   default: break;
   }
 }
@@ -411,8 +405,6 @@ static void on_success(enum action a, const CUpti_CallbackData *c) {
     object_added(*p->pSurfObject, true, c->context, p->pResDesc, NULL, NULL);
     break;
   }
-  case PEER: atomic_fetch_add(&peers, 1); break;
-  case EXPORT: atomic_store(&exported, true); break;
   case CACHE_CONFIG: { // cuKernelSetCacheConfig begins with the same fields
     const cuFuncSetCacheConfig_params *p = params;
     kernel_cache(p->hfunc, (uint32_t)p->config);

@@ -33,7 +33,7 @@
 #include <stdint.h>
 
 // The protocol's version; profile/frame.go has the same number, and the same frame types.
-#define PROTOCOL 16
+#define PROTOCOL 17
 
 enum frame {
   // agent -> gnvcc
@@ -154,15 +154,12 @@ void alloc_taken(bool freed);
 void allocs_drop(CUcontext context);
 struct alloc *allocs_copy(size_t *n); // an array, allocated, sorted by address
 struct total {
-  uint64_t n, bytes, managed, shared;
-  bool others; // some belong to another context than the one that was asked about
+  uint64_t n, bytes;
 };
-struct total allocs_total(CUcontext context);
+struct total allocs_total(void);
 bool alloc_holds(uint64_t p); // one of them has this address, or ends there; slow
 uint64_t allocs_peak(void);   // the most bytes of the device's memory that there were at a time
 const char *kind_name(enum kind kind);
-extern atomic_bool exported; // memory was given out to other processes or interfaces
-extern atomic_int peers;     // contexts that may reach another GPU's memory
 
 // ---- texture.c
 
@@ -190,7 +187,6 @@ void object_added(uint64_t handle, bool surface, CUcontext context, const CUDA_R
 void object_removed(uint64_t handle, bool surface);
 struct object *objects_copy(CUcontext context, size_t *n); // an array, allocated, sorted by handle
 void textures_drop(CUcontext context);
-extern atomic_int surfaces; // live surface objects
 
 // ---- launch.c
 
@@ -363,7 +359,6 @@ bool compare_all(struct store *s, bool golden, struct found *found);
 
 // ---- prints.c
 void prints_open(void);
-bool in_replay(void);             // this process is a replay's
 bool prints_clear(void);          // drops what kernels have printed
 void prints_trim(void);           // drops it where it is much
 bool prints_sum(uint64_t sum[2]); // a sum over the lines since then; zeros but in a replay

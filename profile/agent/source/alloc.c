@@ -8,8 +8,6 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct alloc *buckets[BUCKETS];
 static uint64_t count; // live ones
 static uint64_t device_bytes, device_peak; // of what takes the device's memory
-atomic_int peers;
-atomic_bool exported;
 
 // Allocations are aligned to 256 bytes at least, most to 512.
 static unsigned hash(uint64_t base) { return (unsigned)((base >> 8 ^ base >> 21) % BUCKETS); }
@@ -122,16 +120,13 @@ struct alloc *allocs_copy(size_t *n) {
   return out;
 }
 
-struct total allocs_total(CUcontext context) {
+struct total allocs_total(void) {
   struct total t = {0};
   pthread_mutex_lock(&lock);
   for (int i = 0; i < BUCKETS; i++)
     for (struct alloc *a = buckets[i]; a; a = a->next) {
       t.n++;
       t.bytes += a->size;
-      t.managed += a->kind == MANAGED;
-      t.shared += a->kind == SHARED;
-      t.others |= a->kind != MAPPED && a->context && a->context != context;
     }
   pthread_mutex_unlock(&lock);
   return t;

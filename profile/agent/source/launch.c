@@ -353,8 +353,8 @@ static uint32_t host_pointer(const struct shape *s, CUdevice device) {
   return 0;
 }
 
-// Why this launch can't be repeated, "" if it can. True: not here, but in another process it can.
-static bool leave_alone(const struct launch *l, const struct shape *s, CUdevice device, const struct total *all, char *text, size_t n) {
+// Why this launch can't be repeated in a process of its own, "" if it can.
+static void leave_alone(const struct launch *l, const struct shape *s, CUdevice device, char *text, size_t n) {
   *text = 0;
   uint32_t p;
   if (atomic_load(&context_lost)) snprintf(text, n, "the CUDA context is lost since a candidate crashed");
@@ -362,20 +362,8 @@ static bool leave_alone(const struct launch *l, const struct shape *s, CUdevice 
   else if (l->flags & L_EVENT) snprintf(text, n, "the launch records an event of the program");
   else if (l->flags & L_UNKNOWN) snprintf(text, n, "the launch has attributes that are not known here");
   else if (atomic_load(&captures) > 0) snprintf(text, n, "a stream is being captured into a graph");
-  if (*text) return false;
-  if (walking) snprintf(text, n, "the launch is a graph's kernel node"); // a session could not put back what is not launched yet
-  else if (l->flags & L_PROGRAMMATIC) snprintf(text, n, "programmatic dependent launch"); // elsewhere without: all before it has ended
-  else if (all->managed) snprintf(text, n, "the process uses managed memory"); // elsewhere it is the device's, at the same addresses
-  else if (all->others) snprintf(text, n, "the process has memory in another CUDA context, too");
-  else if (atomic_load(&exported)) snprintf(text, n, "the process has given memory out to another process, or to an interface");
-  else if (all->shared) snprintf(text, n, "the process shares memory with another process, or with a graphics or an external interface");
-  else if (atomic_load(&surfaces) > 0 && !in_replay()) snprintf(text, n, "the process has surface objects, and writes to arrays are not saved");
-  else if (atomic_load(&peers) > 0) snprintf(text, n, "the GPU can reach another GPU's memory");
-  else if ((p = host_pointer(s, device))) {
+  else if (!walking && !(l->flags & L_PROGRAMMATIC) && (p = host_pointer(s, device)))
     snprintf(text, n, "parameter %u points to host memory that CUDA did not allocate", p - 1);
-    return false;
-  }
-  return true;
 }
 
 struct verdict {
@@ -502,9 +490,9 @@ static void ask(struct shape *s, const struct launch *l, uint32_t *values) {
   CUdevice device = 0;
   bool device_known = cu.CtxGetDevice(&device) == CUDA_SUCCESS;
   struct module *module = k->module && !module_gone(k->module) ? k->module : NULL;
-  struct total all = allocs_total(l->context);
+  struct total all = allocs_total();
   char why[160];
-  bool elsewhere = leave_alone(l, s, device, &all, why, sizeof why);
+  leave_alone(l, s, device, why, sizeof why);
   bool ok = device_send(device) && (!module || module_send(module));
   if (!device_known) snprintf(why, sizeof why, "the driver does not report the current device");
   int most = 0; // dynamic shared memory that the application allowed
@@ -538,7 +526,6 @@ static void ask(struct shape *s, const struct launch *l, uint32_t *values) {
   put_u32(&b, attributes);
   for (unsigned i = 0; i < attributes; i++) put_u32(&b, (uint32_t)l->config->attrs[i].id);
   put_str(&b, why);
-  put_u8(&b, elsewhere);
   put_u64(&b, all.n);
   put_u64(&b, all.bytes);
   put_bytes(&b, s->prior, s->behind ? k->bytes : 0);

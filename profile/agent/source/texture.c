@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-atomic_int surfaces;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct array *arrays;
 static struct object *objects;
@@ -34,7 +33,6 @@ void array_added(CUarray handle, const CUDA_ARRAY3D_DESCRIPTOR *d, CUcontext con
 
 void object_added(uint64_t handle, bool surface, CUcontext context, const CUDA_RESOURCE_DESC *of, const CUDA_TEXTURE_DESC *how, const CUDA_RESOURCE_VIEW_DESC *view) {
   struct object *o = calloc(1, sizeof *o);
-  if (surface) atomic_fetch_add(&surfaces, 1);
   if (!o) return;
   *o = (struct object){.handle = handle, .surface = surface, .viewed = view != NULL, .context = context, .of = *of};
   if (how) o->how = *how;
@@ -64,7 +62,6 @@ void array_removed(CUarray handle) {
 }
 
 void object_removed(uint64_t handle, bool surface) {
-  if (surface) atomic_fetch_sub(&surfaces, 1);
   DROP(objects, x->handle == handle && x->surface == surface);
 }
 

@@ -89,13 +89,14 @@ void vary_bytes(uint8_t *p, uint64_t n, unsigned variation, uint64_t seed) {
   }
 }
 
-// Its own sign and magnitude with a full mantissa: what is no number, or zero, stays.
+// Its own sign and magnitude with a full mantissa: what is no number stays. Zero, which hides what it is multiplied with, becomes a number with WIDE alone.
 void vary_scalar(uint8_t *p, bool wide, unsigned variation, uint64_t seed) {
   const struct format *f = wide ? &f64 : &f32;
   uint64_t state = seed * 0x9e3779b97f4a7c15ull ^ variation, v = 0, all = ((uint64_t)1 << f->mantissa) - 1;
   memcpy(&v, p, wide ? 8 : 4);
   uint64_t e = v >> f->mantissa & f->top;
-  if (variation % 2 != 0 || e == 0 || e == f->top) return;
+  if (v << (wide ? 1 : 33) == 0 && (variation - 1) % KINDS == WIDE) v = f->bias << f->mantissa;
+  else if (variation % 2 != 0 || e == 0 || e == f->top) return;
   v = (v & ~all) | (mix(&state) & all);
   memcpy(p, &v, wide ? 8 : 4);
 }
