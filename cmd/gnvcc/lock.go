@@ -107,7 +107,7 @@ for all builds, beside what was measured here. A build takes one only for the ve
 file only where it gives the code that was exported. Reports say where a recipe comes from.`, arguments(0, 2))
 	off := c.Flags().Bool("off", false, "go by the store again")
 	taken := c.Flags().Bool("take", false, "take the file's recipes into the store")
-	over := c.Flags().Bool("over", false, "with --take: the file's recipes in the place of what was measured here")
+	over := c.Flags().Bool("over", false, "with --take: the file's recipes replace those measured here")
 	oneOf(c, "off", "take")
 	return tries(c, 1, func(args []string) error {
 		switch {

@@ -37,7 +37,7 @@ Levers that are not to be used stay so, and captured launches stay. --forget --a
 	dry := fs.BoolP("dry-run", "n", false, "only show what would happen")
 	all := fs.Bool("all", false, "all kernels that KERNEL means, where there are several")
 	without := fs.StringSlice("without", nil, "never use these levers (comma-separated `list`)")
-	none := fs.Bool("none", false, "take back what was decided by hand")
+	none := fs.Bool("none", false, "remove decisions made by hand")
 	drop := fs.Bool("forget", false, "forget what was decided and tried, too")
 	oneOf(c, "without", "none", "forget")
 	completesKernels(c)
@@ -113,7 +113,7 @@ func pin(ctx context.Context, name, text string, all, dry bool) error {
 	}
 	if len(pinned) > 0 && rewrite.ExactnessOf(r) == rewrite.Approximate {
 		fmt.Fprintf(stderr,
-			"gnvcc: %s gives other results than nvcc's own code, by how much nobody has measured (gnvcc tune --exact=approximate does); gnvcc pin %s --none takes it back\n",
+			"gnvcc: %s gives results that differ from nvcc's by an unmeasured amount (gnvcc tune --exact=approximate measures it); gnvcc pin %s --none undoes this\n",
 			r, name)
 	}
 	if dry || len(pinned) == 0 {

@@ -180,9 +180,9 @@ func (t *tuneOptions) run(args []string) (err error) {
 	case len(args) == 0 && loose && !t.Look:
 		return errors.New("--exact=approximate and --within need the program: gnvcc tune [options] -- ./app arguments")
 	case len(args) > 0 && t.captures != "":
-		return errors.New("--captures are searched on without a program")
+		return errors.New("--captures takes no program")
 	case t.Look && (t.Apply || t.on != "" || t.captures != "" || o.Judged):
-		return errors.New("--observe searches nothing: not with --apply, --on, --captures or --judge")
+		return errors.New("--observe does no search: it can't be combined with --apply, --on, --captures or --judge")
 	}
 	for _, text := range []string{t.Judge, t.Link} {
 		if text == "" {
@@ -360,7 +360,7 @@ func summary(w io.Writer, results []decide.Result, counts string, took time.Dura
 	case len(results) == 0:
 		fmt.Fprintln(w, "gnvcc: the program launched no kernel, or uses no GPU: nothing was measured")
 	default:
-		fmt.Fprintf(w, "gnvcc: %s: %d can be faster, %d best as nvcc builds them, %d left alone (%.1f s; %s). gnvcc report shows more\n",
+		fmt.Fprintf(w, "gnvcc: %s: %d faster with a recipe, %d best as nvcc builds them, %d left alone (%.1f s; %s). gnvcc report has details\n",
 			policy.Count(len(results), "kernel"), better, same, alone, took.Seconds(), counts)
 	}
 }
@@ -403,7 +403,7 @@ func becomes(program []string, own, other int, quiet bool) error {
 		return exit(127)
 	}
 	if !quiet {
-		fmt.Fprintf(stderr, "gnvcc: rank %d runs as it is: rank %d is looked at (--rank)\n", own, other)
+		fmt.Fprintf(stderr, "gnvcc: rank %d runs without gnvcc: only rank %d is tuned (--rank)\n", own, other)
 	}
 	return syscall.Exec(path, program, os.Environ())
 }

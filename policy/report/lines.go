@@ -89,7 +89,7 @@ func (p *Lines) Tuned(k *policy.Kernel, s policy.Shape, o policy.Outcome) {
 	case o.Alone != "":
 		text += "left alone: " + o.Alone
 	case o.Recipe == "":
-		text += fmt.Sprintf("%s, nothing better among %d candidates", Duration(o.Before.Median), o.Tried)
+		text += fmt.Sprintf("%s, none of %d candidates is faster", Duration(o.Before.Median), o.Tried)
 	default:
 		p.kernels[k.Identity+s.String()] = o.Ratio.Estimate
 		text += fmt.Sprintf("%s -> %s, %.2fx (%s)", Duration(o.Before.Median),
@@ -99,7 +99,7 @@ func (p *Lines) Tuned(k *policy.Kernel, s policy.Shape, o policy.Outcome) {
 		text += "; " + o.Open
 	}
 	if o.Other > 0 {
-		text += fmt.Sprintf(", %d refused for other bits", o.Other)
+		text += fmt.Sprintf(", %d refused for different bits", o.Other)
 	}
 	if k.Identity+s.String() == p.at {
 		text += fmt.Sprintf(" [%.1f s]", p.now().Sub(p.begun).Seconds())
@@ -120,7 +120,7 @@ func (p *Lines) Lost(k *policy.Kernel, s policy.Shape, err error) {
 	defer p.mu.Unlock()
 	p.line(
 		fmt.Sprintf(
-			"gnvcc: %s at %s: %v; nothing adopted. Run again: this candidate will not be tried any more",
+			"gnvcc: %s at %s: %v; nothing adopted. Run gnvcc tune again: it skips this candidate",
 			k.Label(), s, err))
 }
 

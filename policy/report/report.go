@@ -294,7 +294,7 @@ func serves(d *cache.Decision) string {
 			}
 		}
 		if len(words) == 0 {
-			words = []string{"the grid and block of a checked one"}
+			words = []string{"the grid and block of a checked launch"}
 		}
 		if text := strings.Join(words, ", "); !slices.Contains(out, text) {
 			out = append(out, text)

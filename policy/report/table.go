@@ -128,7 +128,7 @@ func (p *printer) best(list []Entry, several map[string]bool) {
 		return
 	}
 	p.line("")
-	p.line("Best as nvcc builds them:")
+	p.line("No faster recipe than nvcc's default:")
 	rest, time := 0, 0.0
 	for i, e := range list {
 		if i >= listed {
@@ -207,7 +207,7 @@ func (p *printer) elsewhere(entries []Entry) {
 		if !begun {
 			begun = true
 			p.line("")
-			p.line("From stores of others:")
+			p.line("From shared stores:")
 		}
 		p.filled("  ", e.Kernel+": "+e.Decision.From)
 	}
@@ -252,7 +252,7 @@ func attempts(e Entry) string {
 	}
 	text := policy.Count(n, "candidate")
 	if other > 0 {
-		text += fmt.Sprintf(", %d of them gave other bits", other)
+		text += fmt.Sprintf(", %d with different bits", other)
 	}
 	return text
 }

@@ -356,7 +356,7 @@ func (w *ReplaySearch) replay(ctx context.Context, m *capture.Manifest, u *repla
 		case runs == mostRuns:
 			return false
 		default:
-			w.Say("%s: a search process ended (%s); another one continues", policy.ShortName(m.Kernel),
+			w.Say("%s: the replay process ended (%s); a new one continues", policy.ShortName(m.Kernel),
 				out.Reason)
 		}
 	}
