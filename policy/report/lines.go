@@ -124,10 +124,8 @@ func (p *Lines) Alone(k *policy.Kernel, s policy.Shape, reason string) {
 func (p *Lines) Lost(k *policy.Kernel, s policy.Shape, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.line(
-		fmt.Sprintf(
-			"gnvcc: %s at %s: %v; nothing adopted. Run gnvcc tune again: it skips this candidate",
-			k.Label(), s, err))
+	p.line(fmt.Sprintf("gnvcc: %s at %s: %v; nothing adopted. Run gnvcc tune again: it skips this candidate",
+		k.Label(), s, err))
 }
 
 // Note prints something else.
