@@ -45,7 +45,7 @@ func Explain(w io.Writer, e Entry) {
 				p.line("  shape       %s", why)
 			}
 		}
-		p.line("  results     %s", checked(e))
+		p.line("  results     %s", CheckedText(e))
 		if e.Untaken != "" {
 			p.line("  not built   %s", e.Untaken)
 		}

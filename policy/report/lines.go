@@ -15,6 +15,8 @@ import (
 // Lines is the Progress of the command. The program's own output stays apart: Lines writes to the
 // terminal or stderr.
 type Lines struct {
+	Verbose bool // name every kernel that is left alone, not the first for each reason
+
 	w     io.Writer
 	tty   bool
 	width int
@@ -111,6 +113,10 @@ func (p *Lines) Tuned(k *policy.Kernel, s policy.Shape, o policy.Outcome) {
 func (p *Lines) Alone(k *policy.Kernel, s policy.Shape, reason string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.last[reason] != "" && !p.Verbose {
+		return // a library has forty kernels of one reason: Outcome sums them up
+	}
+	p.last[reason] = "left alone"
 	p.line(fmt.Sprintf("gnvcc: %s left alone: %s", k.Label(), reason))
 }
 
@@ -118,10 +124,8 @@ func (p *Lines) Alone(k *policy.Kernel, s policy.Shape, reason string) {
 func (p *Lines) Lost(k *policy.Kernel, s policy.Shape, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.line(
-		fmt.Sprintf(
-			"gnvcc: %s at %s: %v; nothing adopted. Run gnvcc tune again: it skips this candidate",
-			k.Label(), s, err))
+	p.line(fmt.Sprintf("gnvcc: %s at %s: %v; nothing adopted. Run gnvcc tune again: it skips this candidate",
+		k.Label(), s, err))
 }
 
 // Note prints something else.

@@ -185,6 +185,7 @@ func TestProgress(t *testing.T) {
 		p.Trying(k, half, "register caps and hints", 24)
 		p.Tuned(k, half, policy.Outcome{Before: cache.Time{Median: 5e4}, Tried: 24})
 		p.Alone(k, s, "captured into a graph")
+		p.Alone(&policy.Kernel{Short: "another"}, s, "captured into a graph")
 		p.Lost(k, s, errors.New("a candidate crashed on the device"))
 		p.Note("something else")
 		p.Trying(k, s,

@@ -164,13 +164,13 @@ func (p *printer) single(w io.Writer, e Entry) {
 	for _, s := range e.Levers {
 		switch {
 		case s.Refusal != "": // with the first differing allocation and element, where bits differ
-			p.wrapped("    refused: ", strings.Fields(s.Refusal), " ")
+			p.wrapped("    refused: ", s.Refusal)
 		case s.Measured == 0:
 			without[s.Why] = append(without[s.Why], s.Lever)
 		}
 	}
 	for _, why := range slices.Sorted(maps.Keys(without)) {
-		p.wrapped("    not measured: ", strings.Fields(strings.Join(without[why], ", ")+": "+why), " ")
+		p.wrapped("    not measured: ", strings.Join(without[why], ", ")+": "+why)
 	}
 }
 

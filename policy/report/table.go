@@ -86,7 +86,7 @@ func (p *printer) faster(list []Entry, several map[string]bool, before float64) 
 
 // measuredText is how a recipe was measured and checked.
 func measuredText(e Entry) string {
-	text := checked(e)
+	text := CheckedText(e)
 	if e.Time[0] > 0 {
 		one := func(i int) string {
 			return fmt.Sprintf("%s %s%.1f%%", Duration(e.Time[i]), PlusMinus, 100*e.Spread[i])

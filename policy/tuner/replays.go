@@ -336,7 +336,7 @@ func (w *ReplaySearch) replay(ctx context.Context, m *capture.Manifest, u *repla
 		w.account.owns(m, out.Own)
 		if err != nil {
 			if !errors.Is(err, replay.ErrRefused) {
-				err = fmt.Errorf("replaying %s: %w", m.Kernel, err)
+				err = fmt.Errorf("the replay failed: %w", err)
 			}
 			w.Say("%s: %v", policy.ShortName(m.Kernel), err)
 			w.account.replayed(m, out.Same, "", err)
