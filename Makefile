@@ -2,6 +2,7 @@
 # make test      everything that can be tested here; a CUDA toolkit is installed first where there is none of ours
 # make demo      the examples, built with nvcc and with gnvcc; tuned and compared where there is a GPU
 # make lint      gofmt, go vet, go mod tidy, staticcheck (where it is installed)
+# make fmt       gofmt -w
 # make bench     Go benchmarks
 # make install   both to $(PREFIX)/bin, its completions below $(PREFIX)/share, a unit for systemctl --user; make uninstall takes them away
 # make dist      dist/: tarballs, Python wheels, .deb and .rpm for amd64 and arm64, and their checksums
@@ -50,6 +51,9 @@ lint: go
 	$(GO) mod tidy -diff && (cd bench && $(GO) mod tidy -diff)
 	@if command -v staticcheck >/dev/null; then staticcheck ./... && (cd bench && staticcheck ./...); \
 	else echo "staticcheck is not installed: skipped (go install honnef.co/go/tools/cmd/staticcheck@latest)"; fi
+
+fmt: go
+	gofmt -w $$(git ls-files '*.go')
 
 bench: go toolkits
 	$(GO) test -run '^$$' -bench . ./...
@@ -109,4 +113,4 @@ clean:
 	rm -rf bin dist
 
 FORCE:
-.PHONY: build go toolkits test lint bench demo install pages uninstall dist notice clean FORCE
+.PHONY: build go toolkits test lint fmt bench demo install pages uninstall dist notice clean FORCE

@@ -50,7 +50,7 @@ func Others() (dirs []string, err error) {
 		case dir == "":
 		case !filepath.IsAbs(dir):
 			err = errors.Join(err, fmt.Errorf(
-				"find the stores of others: %q in GNVCC_STORE: give it an absolute path", dir))
+				"find the shared stores: %q in GNVCC_STORE: give it an absolute path", dir))
 		case filepath.Clean(dir) != own && !slices.Contains(dirs, filepath.Clean(dir)):
 			dirs = append(dirs, filepath.Clean(dir))
 		}

@@ -184,13 +184,13 @@ func (o *Owner) rebuild(ctx context.Context, old databaseState, snapErr error) e
 	}
 	switch {
 	case kept != "":
-		o.note = append(o.note, fmt.Sprintf("%s: neither it nor the published snapshot is whole (%v): "+
+		o.note = append(o.note, fmt.Sprintf("%s: neither it nor the published snapshot is intact (%v): "+
 			"kept as %s, a new one was made with the %d records that could be read", path, snapErr,
 			filepath.Base(kept), taken))
 	case snapErr != nil && !errors.Is(snapErr, fs.ErrNotExist):
 		o.note = append(o.note, fmt.Sprintf("%v; %d records could be read", snapErr, taken))
 	case old.sealed:
-		o.note = append(o.note, path+": older than the published snapshot, from which it was made anew")
+		o.note = append(o.note, path+": older than the published snapshot, from which it was rebuilt")
 	}
 	return nil
 }

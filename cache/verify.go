@@ -241,7 +241,7 @@ func (c *checkup) database(alive bool, snap *survey) {
 	case err != nil:
 		c.fail(failed("check the database", path, err))
 	case !state.sealed:
-		c.say(Note, "the next owner (gnvcc tune) makes it anew from the snapshot and the spool",
+		c.say(Note, "the next owner (gnvcc tune) rebuilds it from the snapshot and the spool",
 			"database: its owner was killed, or the file was changed since")
 	case snap != nil && snap.ID == state.id && snap.Tx > state.tx:
 		c.say(Problem, "the next owner (gnvcc tune) starts from the snapshot",

@@ -34,7 +34,7 @@ func Face(args []string) int {
 	env := environment.Read()
 	if env.Depth >= maxDepth {
 		return complain(
-			"%d gnvcc stand above each other: what is taken for nvcc calls gnvcc again; set GNVCC_NVCC to the real nvcc", env.Depth)
+			"gnvcc calls itself %d times over: what it takes for nvcc is gnvcc; set GNVCC_NVCC to the real nvcc", env.Depth)
 	}
 	kit, err := toolkit.Find(self, env)
 	if err != nil {

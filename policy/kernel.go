@@ -60,7 +60,7 @@ type Kernel struct {
 	Awaits string
 	// why launches of its file may need as many resident blocks as before, though none waits
 	Together string
-	// why no levers but register caps and cache hints are allowed, "" if others are: it calls another
+	// why no levers but register caps and hints are allowed, "" if others are: it calls another
 	// object's functions
 	External   string
 	Allocates  bool   // it may take memory from the device's heap

@@ -16,7 +16,7 @@ type Piece struct {
 }
 
 // OfGraphs stands in a kernel's place for graphs whose kernels are not seen one by one.
-const OfGraphs = "kernels of graphs"
+const OfGraphs = "kernels in CUDA graphs"
 
 // ByTime joins what is one kernel's and has one reason, and sorts by time.
 func ByTime(parts []Piece) []Piece {

@@ -109,12 +109,12 @@ func (k *Kernel) Exceeds(b Bound, d profile.Difference) (string, cache.Refusal) 
 	e := k.ErrorOf(d)
 	switch {
 	case b == Bound{}:
-		return "other bits: " + d.String(), cache.OtherBits
+		return "different bits: " + d.String(), cache.OtherBits
 	case k.Writes == "":
-		return "other bits: " + d.String() +
+		return "different bits: " + d.String() +
 			"; what it writes is not all f32 or all f64, so that no relative error is known", cache.OtherBits
 	case e.Max >= UnknownError:
-		return "other bits: a number became a NaN or an infinity, or the other way round; " + d.String(),
+		return "different bits: a number became a NaN or an infinity, or vice versa; " + d.String(),
 			cache.OtherBits
 	}
 	return fmt.Sprintf("its error is %.3g (mean %.3g), the bound %s", e.Max, e.Mean, b), ""

@@ -20,7 +20,7 @@ const TooLarge = "the launch reaches more memory than a capture may have"
 // TooSlow and NoRoom are others, which end when more time or another run is given.
 const (
 	TooSlow = "reading the memory that the launch reaches takes longer than a capture may hold the program up"
-	NoRoom  = "the captures of this run have no more room"
+	NoRoom  = "the size limit for captures is reached"
 )
 
 // A Decider takes the decisions for one run of an application: a program that is observed

@@ -211,7 +211,7 @@ func (p *process) launch(in *reader) (*Launch, error) {
 	for i := range l.Params {
 		q := &l.Params[i]
 		if q.Offset < 0 || q.Size < 0 || q.Offset+q.Size > len(values) || len(same) != len(values) {
-			return nil, fmt.Errorf("the agent tells of a parameter outside of the %d bytes that there are",
+			return nil, fmt.Errorf("the agent reports a parameter outside of the %d bytes that there are",
 				len(values))
 		}
 		q.Value = slices.Clone(values[q.Offset : q.Offset+q.Size])
@@ -292,7 +292,7 @@ func (p *process) counts(in *reader) error {
 		count, varied := int(in.u64()), int(in.u64())
 		watched, beside, same := in.f64(), in.f64(), in.bytes()
 		if s == nil { // launched and not yet asked about
-			return fmt.Errorf("the agent counts a launch that it did not tell of")
+			return fmt.Errorf("the agent counts a launch that it did not report")
 		}
 		s.Launch.Count, s.Varied, s.Watched, s.Beside = count, varied, watched, beside
 		for i := range s.Launch.Params {
@@ -326,7 +326,7 @@ func (s *Seen) sets(in *reader) error {
 		x := Set{Values: slices.Clone(in.bytes()), Count: int(in.u64())}
 		took, sampled := in.f64(), int(in.u64())
 		if len(x.Values) != len(s.Sets.Mask) {
-			return errors.New("the agent tells of values that are not a launch's")
+			return errors.New("the agent reports values that are not a launch's")
 		}
 		if x.Sampled = sampled; sampled > 0 {
 			x.Seconds = took / float64(sampled) * float64(x.Count)
@@ -394,7 +394,7 @@ func (p *process) decide(ctx context.Context, l *Launch) error {
 	}
 	if !s.OnDevice && s.Saved > 0 {
 		p.note(
-			fmt.Sprintf("%s: no room on the device for a copy of %d MB: kept on the host, which is slow",
+			fmt.Sprintf("%s: no device memory for a copy of %d MB: kept on the host, which is slow",
 				l.Kernel, s.Saved>>20))
 	}
 	l.Saving = seconds(s.Seconds)

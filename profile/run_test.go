@@ -509,7 +509,7 @@ func TestBadAgents(t *testing.T) {
 		"short":         "shorter than its fields",
 		"long":          "too many",
 		"unasked":       "not asked for",
-		"unknown count": "did not tell of",
+		"unknown count": "did not report",
 		"outside":       "outside of the 1 bytes",
 	} {
 		t.Run(script, func(t *testing.T) {

@@ -86,7 +86,7 @@ func hint(m pass.Machine, base, value string) error {
 	l2 := func(s string) bool { return s == "L2::64B" || s == "L2::128B" || s == "L2::256B" }
 	switch {
 	case both && (l2(first) || !l2(second)):
-		return fmt.Errorf("%q: an L2 size may stand behind one other hint, nothing else", value)
+		return fmt.Errorf("%q: an L2 size may follow one other hint, nothing else", value)
 	case base == "st" && (both || l2(first)):
 		return fmt.Errorf("%q: stores bring nothing into L2 beforehand", value)
 	}

@@ -63,7 +63,7 @@ func (l Launches) Shrinks(was, now Code) error {
 	case l.Waits != "" && (more || now.Shared > was.Shared):
 		return fmt.Errorf(
 			"its blocks may wait for each other (%s): with %d registers and %d bytes of shared memory (%d and %d by nvcc) "+
-				"fewer of them could be resident than a launch counts on", l.Waits, now.Registers, now.Shared,
+				"fewer of them could be resident than the launch relies on", l.Waits, now.Registers, now.Shared,
 			was.Registers, was.Shared)
 	case now.Threads > 0 && now.Threads < l.Largest:
 		return fmt.Errorf("it would launch with blocks of %d threads at most, and %d can be launched now",

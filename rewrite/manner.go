@@ -35,7 +35,7 @@ func Coarsens(m *ptx.Module, kernel string, how manner.Manner, block [3]int) err
 	}
 	for i, n := range how.Coarse {
 		if n > 1 && !dims[i] {
-			return fmt.Errorf("it does not look at its block's number in %c", "xyz"[i])
+			return fmt.Errorf("it does not read blockIdx.%c", "xyz"[i])
 		}
 	}
 	return nil

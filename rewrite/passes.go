@@ -46,27 +46,27 @@ var passes = []Pass{
 	{Lever: "st", Stage: PTX, Exact: ByConstruction, Sites: true, apply: cacheStores,
 		Doc: "cache policy of stores to global memory"},
 	{Lever: "coarsen", Stage: PTX, launch: true, Exact: Checked, apply: coarsen.Apply,
-		Doc: "each block of a second entry does the work of so many neighbouring blocks, whose threads are jammed"},
+		Doc: "each block of a second entry does the work of several neighbouring blocks (thread coarsening)"},
 	{Lever: "tile", Stage: PTX, Exact: Checked, Sites: true, Block: true, apply: tile.Apply,
-		Doc: "what a block reads in so many turns of a loop is copied to shared memory first"},
+		Doc: "what a block loads in several iterations of a loop is copied to shared memory first"},
 	{Lever: "demote", Stage: PTX, Exact: Checked, Block: true, apply: demote.Apply,
-		Doc: "values kept in shared memory instead of registers, 32-bit words a thread; spill: ptxas spills there"},
+		Doc: "values kept in shared memory instead of registers, in 32-bit words per thread; spill: ptxas spills to shared memory"},
 	{Lever: "early", Stage: PTX, Exact: Checked, apply: early.Apply,
-		Doc: "on: loads in front of the stores before them, where these are seen to be of other addresses"},
+		Doc: "on: loads moved ahead of stores to provably different addresses"},
 	{Lever: "bypass", Stage: PTX, Exact: Checked, apply: bypass.Apply,
-		Doc: "warps from this number on load past the L1 cache; L2:K: what they load is evicted first from L2"},
+		Doc: "warps from this number on bypass the L1 cache; L2:K: what they load is evicted first from L2"},
 	{Lever: "inorder", Stage: PTX, Exact: Checked, apply: inorder,
-		Doc: "on: ptxas leaves loads from global memory in the order of the text"},
+		Doc: "on: ptxas keeps loads from global memory in program order"},
 	{Lever: "maxnreg", Stage: PTX, Exact: ByConstruction, apply: maxnreg, Doc: "registers per thread"},
 	{Lever: "spin", Stage: PTX, Exact: Checked, apply: spin,
-		Doc: "spin loops on shared memory test before they swap, or sleep in between"},
+		Doc: "spin loops on shared memory test before the compare-and-swap, or sleep between tries"},
 	{Lever: "approx", Stage: PTX, Exact: Approximate, apply: approx,
 		Doc: "divisions, roots and reciprocals by the special function units"},
 
 	{Lever: "shape", Stage: HostStub, launch: true, Exact: ByConstruction, // with other warps: Checked (ExactnessOf)
-		Doc: "a second entry is launched in blocks of another size, with as many threads in all"},
+		Doc: "a second entry is launched with another block size and the same total number of threads"},
 	{Lever: "throttle", Stage: HostStub, launch: true, Exact: ByConstruction,
-		Doc: "at most so many blocks of a second entry on a multiprocessor, by shared memory that the host reserves"},
+		Doc: "limit of resident blocks of a second entry per multiprocessor, by shared memory that the host reserves"},
 }
 
 // A rule says that one lever's pass must run before another's.
@@ -131,7 +131,7 @@ func checkPasses(list []Pass, rules []rule) error {
 	at := make(map[string]int)
 	for i, p := range list {
 		if _, twice := at[p.Lever]; twice {
-			return fmt.Errorf("%s stands twice", p.Lever)
+			return fmt.Errorf("%s is given twice", p.Lever)
 		}
 		if (p.Stage == PTX) != (p.apply != nil) {
 			return fmt.Errorf("%s has a pass where it should have none, or none where it should", p.Lever)

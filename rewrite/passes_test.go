@@ -26,7 +26,7 @@ func TestCheckPasses(t *testing.T) {
 		{[]Pass{a, b}, []rule{{"a", "b", ""}}, "why"},
 		{[]Pass{a, b}, []rule{{"a", "c", "x"}}, "not two passes of one stage"},
 		{[]Pass{a, {Lever: "f", Stage: HostStub}}, []rule{{"a", "f", "x"}}, "not two passes of one stage"},
-		{[]Pass{a, a}, nil, "a stands twice"},
+		{[]Pass{a, a}, nil, "a is given twice"},
 		{[]Pass{{Lever: "a", Stage: PTX}}, nil, "none where it should"},
 		{[]Pass{{Lever: "a", Stage: HostStub, apply: spin}}, nil, "where it should have none"},
 		{[]Pass{a, {Lever: "s", Stage: Source}}, nil, "acts later"},
@@ -106,7 +106,7 @@ func of(r recipe.Recipe, lever string) recipe.Recipe {
 
 // never are pairs of which no kernel takes both.
 var never = map[[2]string]string{
-	{"coarsen", "spin"}: "which way a spin lock's threads go depends on the block",
+	{"coarsen", "spin"}: "the control flow of a spin lock's threads depends on the block index",
 }
 
 // TestOrder puts every two levers on every kernel of the goldens that takes each of them. In the

@@ -165,7 +165,7 @@ func TestVerify(t *testing.T) {
 		{"range declared twice", head + ".reg .b64 %r<9>;\n" + body + "ret;\n}\n", "declared twice"},
 		{"declared inside and outside of a range", head + ".reg .b32 %r2;\n" + body + "ret;\n}\n", "declared twice"},
 		{"a label gone", head + strings.Replace(body, "L:\n", "", 1) + "ret;\n}\n", "no label L"},
-		{"a label twice", head + body + "L: ret;\n}\n", "stands twice"},
+		{"a label twice", head + body + "L: ret;\n}\n", "is given twice"},
 		{"a branch into a scope", head + body + "{ M: mov.u32 %r1, 1; }\nbra M;\nret;\n}\n", "no label M"},
 		{"widths that fit", head + ".reg .b64 %y;\nmov.u32 %r2, 0;\ncvt.u64.u32 %y, %r2;\nshl.b64 %y, %y, 3;\nadd.s64 %y, %y, 8;\nld.shared.u8 %r2, [%y];\nst.shared.v2.b32 [%y], {%r2, %r2};\n@%p1 mov.b64 {%r2, %r3}, %y;\n" + body + "ret;\n}\n", ""},
 		{"too narrow", head + ".reg .b64 %y;\nmov.u64 %y, 0;\nmov.u32 %r2, %y;\n" + body + "ret;\n}\n", "%y has 64 bits where 32 are wanted"},

@@ -134,7 +134,7 @@ func Shapeable(m *ptx.Module, kernel string) error {
 	for _, d := range f.Directives {
 		switch {
 		case d.Name == ".reqntid", strings.Contains(d.Name, "cluster"), strings.Contains(d.Name, "nctapercluster"):
-			return fmt.Errorf("the source asks for %s %s, which is about blocks as they are", d.Name, d.Args)
+			return fmt.Errorf("the source asks for %s %s, which refers to the original blocks", d.Name, d.Args)
 		}
 	}
 	waits, err := await.Why(m, kernel)

@@ -84,7 +84,7 @@ func Throttleable(m *ptx.Module, kernel string) error {
 	}
 	if waits != "" {
 		return fmt.Errorf(
-			"its blocks may wait for each other (%s), which takes all of them to be resident", waits)
+			"its blocks may wait for each other (%s), which needs all of them resident", waits)
 	}
 	r, err := m.Reach(kernel)
 	if err != nil {

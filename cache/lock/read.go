@@ -32,7 +32,7 @@ func (f *fields) fail(format string, args ...any) {
 func (f *fields) name(name string) bool {
 	rest, ok := strings.CutPrefix(f.text, name+"=")
 	if f.err != nil || !ok {
-		f.fail("%s= is wanted where %.40q stands", name, f.text)
+		f.fail("expected %s= at %.40q", name, f.text)
 		return false
 	}
 	f.text = rest
@@ -46,7 +46,7 @@ func (f *fields) space(name string) {
 	}
 	rest, ok := strings.CutPrefix(f.text, " ")
 	if !ok || rest == "" {
-		f.fail("one space is wanted behind %s, where %.40q stands", name, f.text)
+		f.fail("expected one space after %s, at %.40q", name, f.text)
 	}
 	f.text = rest
 }
@@ -150,7 +150,7 @@ func (l *Line) check() error {
 		return fmt.Errorf("ptxas=%.40s is no version like 13.0.88", l.Ptxas)
 	case l.Exact == "approximate":
 		return errors.New(
-			"exact=approximate: approximations belong to who asked for them, and have no line")
+			"exact=approximate: approximate recipes are per user, and never in a lock file")
 	case !slices.Contains(levels, l.Exact):
 		return fmt.Errorf("exact=%.40s is none of %s", l.Exact, strings.Join(levels, ", "))
 	case !hash(l.Identity, 64):

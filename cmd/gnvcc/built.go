@@ -57,9 +57,9 @@ written since, and a source that was edited, are left alone and named. Your next
 
 // revertVerb gives everything that was built with recipes nvcc's own code.
 func revertVerb() *cobra.Command {
-	return buildAgain("revert", "give what was built with recipes nvcc's own code again",
+	return buildAgain("revert", "rebuild without recipes: nvcc's own code",
 		apply.Aim{Default: true},
-		`Gives what was built with recipes nvcc's own code again, as gnvcc apply would with no recipe known: what lies in and below
+		`Rebuilds without recipes what was built with them, as gnvcc apply would with an empty store: in and below
 a folder, the present one if none is named. The recipes stay in the store, and the next build or apply uses them
 again: GNVCC_OFF=1 or nvcc itself does not, and gnvcc pin --without keeps a lever from a kernel for good. In the end it looks at the
 code in all objects, archives and cubins in the folder, and lists where recipes, or code

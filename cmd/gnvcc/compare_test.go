@@ -256,7 +256,7 @@ func TestCompareBad(t *testing.T) {
 		}
 		os.Remove(gone)
 		out, code := u.gnvcc("compare", "--static", "--toolkit", half)
-		u.ends(out, code, 2, "is not whole", filepath.Base(part)+": not found")
+		u.ends(out, code, 2, "is incomplete", filepath.Base(part)+": not found")
 	}
 	u.write("src/k.cu", "__global__ void sums(float *p { }\n")
 	out, code := u.gnvcc("compare", "--flags", "-O1")
@@ -342,7 +342,7 @@ func TestCompareReplay(t *testing.T) {
 	u.takes(sumsName, 1, false)
 	u.takes(sumsName, 1.3, true, "-fmad=false")
 	out, code := u.gnvcc("compare", "--flags", "-fmad=false", "--budget", "0")
-	u.ends(out, code, 1, "1 slower", "1 the same code", "1024 x 256: 1.3", ", slower", "other bits: 2 words differ",
+	u.ends(out, code, 1, "1 slower", "1 the same code", "1024 x 256: 1.3", ", slower", "different bits: 2 words differ",
 		"relative error up to 1e-07")
 	if strings.Contains(out, "restored") {
 		t.Errorf("a search without a budget:\n%s", out)
@@ -419,7 +419,7 @@ func TestClaims(t *testing.T) {
 		}
 	}
 	out, code = u.gnvcc("compare", "--lock", "gnvcc.lock")
-	u.ends(out, code, 1, "broken", "the recipe leaves other bits")
+	u.ends(out, code, 1, "broken", "the recipe's results differ")
 	u.must(u.gnvcc("doctor", "--drop", "all"))
 	out, code = u.gnvcc("compare", "--lock", "gnvcc.lock")
 	u.ends(out, code, 2, "no launches are captured of what was built here")

@@ -49,7 +49,7 @@ func doctorVerb() *cobra.Command {
 	cleans := fs.String("clean", "", "remove what killed processes left behind, and records of builds that are gone; all: every build, and what can be made again. Recipes stay; files already built stay, too, but gnvcc revert no longer knows them")
 	fs.Lookup("clean").NoOptDefVal = "left"
 	settings := fs.Bool("config", false, "which settings hold, and where they are from; exit code 1: there is a mistake in a file")
-	key := fs.Bool("key", false, "a hash of what builds here depend on beside command and sources: toolkit, recipes, lock file, GPU; for ccache (CCACHE_COMPILERCHECK='gnvcc doctor --key')")
+	key := fs.Bool("key", false, "a hash of what builds here depend on besides command and sources: toolkit, recipes, lock file, GPU; for ccache (CCACHE_COMPILERCHECK='gnvcc doctor --key')")
 	measure := fs.Bool("measure", false,
 		"measure this GPU: rate, error and code of every function that can be approximated, latencies, and rates of memory (takes some seconds)")
 	oneOf(c, "store", "captures", "drop", "clean", "config", "key", "measure")
@@ -247,7 +247,7 @@ func sayShared(say sayer) {
 	}
 	others, err := behind.Others()
 	if err != nil {
-		say(cache.Note, "what is damaged there is left out", "stores of others: %v", err)
+		say(cache.Note, "what is damaged there is left out", "shared stores: %v", err)
 	}
 	for _, dir := range behind.Dirs() {
 		n := 0
@@ -256,7 +256,7 @@ func sayShared(say sayer) {
 				n++
 			}
 		}
-		say(cache.Fine, "", "store of others: %s, %d decisions that count here", dir, n)
+		say(cache.Fine, "", "shared store: %s, %d decisions that count here", dir, n)
 	}
 }
 

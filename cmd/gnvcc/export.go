@@ -207,7 +207,7 @@ func lineFor(ctx context.Context, c *tuner.Compiler, b record.BuiltKernel, d cac
 		return l, err
 	}
 	if rewrite.ExactnessOf(r) == rewrite.Approximate {
-		return l, errors.New("it approximates: such a recipe belongs to who asked for it")
+		return l, errors.New("it approximates: approximate recipes are per user, and not exported")
 	}
 	if level, err := rewrite.ParseExactness(l.Exact); err != nil || level < rewrite.ExactnessOf(r) {
 		l.Exact = rewrite.ExactnessOf(r).String() // by hand, or by an earlier version

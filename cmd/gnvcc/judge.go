@@ -21,7 +21,7 @@ import (
 )
 
 const judgeAbout = `Judges an edited kernel: FILE.cu is compiled by the recorded command (of the file itself, or of --of SOURCE), in a scratch folder, and its
-kernels are run on the captured launches beside the originals: the same bytes or not, on captured and on varied data, and how fast. Nothing of
+kernels are run on the captured launches, next to the originals: the same bytes or not, on captured and on varied data, and how fast. Nothing of
 yours is written. Without a GPU, or with --emulate, both run in the emulator (sm_90 alone), on small captured launches and on launches made up;
 then the speed is a prediction. Exit code 0: equal and faster, 1: not, 2: it can't be judged.
 

@@ -118,7 +118,7 @@ func TestJudgeVerb(t *testing.T) {
 	}{
 		{"barrier.cu", "__syncthreads();", "", nil, 1, []string{"turn: NOT EQUAL: #0[", "run in the emulator"}},
 		{"comment.cu", "__shared__", "/* tile */ __shared__", nil, 1, []string{"no kernel differs"}},
-		{"faster.cu", second, "", nil, 0, []string{"slow: the same bytes on", "nobody has measured"}},
+		{"faster.cu", second, "", nil, 0, []string{"slow: the same bytes on", "(not measured)"}},
 		{"only.cu", "__syncthreads();", "", []string{"--kernel", "slow"}, 1,
 			[]string{"slow: the same machine code"}},
 		{"shared.cu", "s[64];", "s[64]; if (n == -5) { __shared__ int more[99]; more[n & 63] = 1; p[0] = more[n & 31]; }",
@@ -356,7 +356,7 @@ func TestJudgeSanitizes(t *testing.T) {
 		return got, out
 	}
 	if got, out := judgeIt("--sanitize"); !got.Equal ||
-		!strings.Contains(out, "compute-sanitizer is neither beside") {
+		!strings.Contains(out, "compute-sanitizer is neither next to") {
 		t.Errorf("without it: %s", out)
 	}
 	w.must(os.Mkdir(bin, 0o700))

@@ -103,11 +103,11 @@ an error). GNVCC_LOCK=FILE says the same for a build, and goes before this; a lo
 Of a kernel's lines a build takes the one for GNVCC_DEVICE, else the newest.
 
 With --take the recipes of FILE, or of what gnvcc report --json printed on the machine that measured them, come into your store,
-for all builds, beside what was measured here. A build takes one only for the very code that it was measured on; one of a lock
+for all builds, next to what was measured here. A build takes one only for the very code that it was measured on; one of a lock
 file only where it gives the code that was exported. Reports say where a recipe comes from.`, arguments(0, 2))
 	off := c.Flags().Bool("off", false, "go by the store again")
 	taken := c.Flags().Bool("take", false, "take the file's recipes into the store")
-	over := c.Flags().Bool("over", false, "with --take: the file's recipes in the place of what was measured here")
+	over := c.Flags().Bool("over", false, "with --take: the file's recipes replace those measured here")
 	oneOf(c, "off", "take")
 	return tries(c, 1, func(args []string) error {
 		switch {

@@ -25,19 +25,19 @@ import (
 func pinVerb() *cobra.Command {
 	c := newVerb("pin [-n] [--all] KERNEL RECIPE | KERNEL --without LEVERS | KERNEL --none | KERNEL --forget",
 		"decide by hand: a recipe, levers never to use; forget what was decided",
-		`Builds a kernel with a recipe of your own from the next build or apply on. The file is compiled with it once, and what a
-build would refuse is refused here. Nobody measures it, and no launch is compared: gnvcc report says so.
+		`The next build or apply uses your recipe for a kernel. The file is compiled with it once, and what a
+build would refuse is refused here. It is not measured, and no launch is compared: gnvcc report says so.
 
-With --without a kernel is never built with these levers, and gnvcc tune does not try them on it: all kernels of that name, in
-other files and after edits too; by an identity that kernel alone. --none takes a pinned recipe and --without's levers back.
-With --forget goes what was decided and tried, on every GPU and for every build, and a pinned recipe: the next tune begins anew.
-Levers that are not to be used stay so, and captured launches stay. --forget --all without KERNEL forgets everything.
+With --without these levers are never used or tried for a kernel: all kernels of that name, also in other files and after
+edits; with an identity, that kernel alone. --none removes a pinned recipe and --without's levers.
+--forget removes what was decided and tried, on every GPU and for every build, and a pinned recipe: the next tune starts afresh.
+--without's levers and captured launches stay. --forget --all without KERNEL forgets everything.
 `+kernelUsage, arguments(0, 2))
 	fs := c.Flags()
 	dry := fs.BoolP("dry-run", "n", false, "only show what would happen")
 	all := fs.Bool("all", false, "all kernels that KERNEL means, where there are several")
 	without := fs.StringSlice("without", nil, "never use these levers (comma-separated `list`)")
-	none := fs.Bool("none", false, "take back what was decided by hand")
+	none := fs.Bool("none", false, "remove decisions made by hand")
 	drop := fs.Bool("forget", false, "forget what was decided and tried, too")
 	oneOf(c, "without", "none", "forget")
 	completesKernels(c)
@@ -113,7 +113,7 @@ func pin(ctx context.Context, name, text string, all, dry bool) error {
 	}
 	if len(pinned) > 0 && rewrite.ExactnessOf(r) == rewrite.Approximate {
 		fmt.Fprintf(stderr,
-			"gnvcc: %s gives other results than nvcc's own code, by how much nobody has measured (gnvcc tune --exact=approximate does); gnvcc pin %s --none takes it back\n",
+			"gnvcc: %s gives results that differ from nvcc's by an unmeasured amount (gnvcc tune --exact=approximate measures it); gnvcc pin %s --none undoes this\n",
 			r, name)
 	}
 	if dry || len(pinned) == 0 {

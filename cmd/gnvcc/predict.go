@@ -148,7 +148,7 @@ func (p *prediction) adopt(ctx context.Context, list []record.BuiltKernel) error
 	})
 	if err == nil && len(adopted) > 0 {
 		fmt.Fprintln(console,
-			"nobody has run these: builds with GNVCC_PREDICT=1 take them, until gnvcc tune has measured the kernel")
+			"these were not measured: builds with GNVCC_PREDICT=1 use them until gnvcc tune has measured the kernel")
 	}
 	return err
 }

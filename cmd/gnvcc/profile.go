@@ -58,7 +58,7 @@ func printProfile(w io.Writer, p *capture.Profile) error {
 	}
 	fmt.Fprintln(w)
 	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(t, "share\ttime\tlaunches\ta launch\ttimed\tother arguments\tbeside others\tkernel\tgrid x block")
+	fmt.Fprintln(t, "share\ttime\tlaunches\ta launch\ttimed\targument sets\tconcurrent\tkernel\tgrid x block")
 	row := func(x profile.Set, more string) {
 		fmt.Fprintf(t, "%.1f %%\t%.3g s\t%d\t%.3g us\t%d\t%s\n", 100*x.Seconds/max(p.Seconds, 1e-12), x.Seconds, x.Count,
 			1e6*x.Seconds/float64(max(x.Count, 1)), x.Sampled, more)

@@ -33,7 +33,7 @@ func TestPrintProfile(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"3.0 MiB", "90.0 %", "60.0 %  6 s", "with #1=128\n", "with #1=64\n",
-		"25 %", "with other values", "0.1 s  100", "2 s 4 5e+05 us kernels of graphs: it is wide"} {
+		"25 %", "with other values", "0.1 s  100", "2 s 4 5e+05 us kernels in CUDA graphs: it is wide"} {
 		if !strings.Contains(strings.ReplaceAll(b.String(), " \n", "\n"), want) &&
 			!strings.Contains(strings.Join(strings.Fields(b.String()), " "),
 				strings.Join(strings.Fields(want), " ")) {

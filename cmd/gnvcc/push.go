@@ -390,7 +390,7 @@ func newCarrier(reference string) (*carrier, error) {
 	}
 	if info, err := os.Stat(program); err != nil || info.IsDir() {
 		if program, err = exec.LookPath(carrierName); err != nil {
-			return nil, fmt.Errorf("the program %s, which speaks with registries, is neither beside gnvcc nor in PATH: make build makes it, make install installs it",
+			return nil, fmt.Errorf("the program %s, which gnvcc needs for registries, is neither next to gnvcc nor in PATH: make build makes it, make install installs it",
 				carrierName)
 		}
 	}

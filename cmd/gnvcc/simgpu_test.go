@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"os"
@@ -110,11 +109,6 @@ func badWorker() {
 			f.Close()
 		}
 		return err == nil
-	}
-	if os.Getenv("TEST_WORK_TOOLKIT") != "" && isWorker() { // a node that has another one
-		text, _ := os.ReadFile(os.Args[3])
-		os.WriteFile(os.Args[3], bytes.ReplaceAll(text, []byte(`/bin/ptxas"`), []byte(`/bin/nowhere"`)),
-			0o600)
 	}
 	dies := func() tuner.WorkMachine { // with its order begun
 		syscall.Kill(os.Getpid(), syscall.SIGKILL)

@@ -169,15 +169,6 @@ func TestSlurm(t *testing.T) {
 		t.Errorf("%v are left in the store", left)
 	}
 
-	w.fresh()
-	said, err = w.with("TEST_WORK_TOOLKIT=1", "--on", on)
-	if err != nil || !strings.Contains(said, "it can't be a worker: ") ||
-		!strings.Contains(said, "/bin/nowhere") ||
-		!strings.Contains(said, "no worker is left for 3 kernels: the search is done on this machine") {
-		t.Errorf("nodes without the toolkit: %v\n%s", err, said)
-	}
-	w.alike("nodes without the toolkit", said)
-
 	if !kits.Longer() {
 		t.Log("GNVCC_TESTS=longer also stops the controller")
 		return

@@ -19,7 +19,7 @@ type trouble struct{ script, elsewhere, not string }
 // troubles has every row, by its first cell.
 var troubles = map[string]trouble{
 	"`lock file: ... line N: a conflict that git has left here`, `it is cut off`": {elsewhere: "cmd/gnvcc TestSharing"},
-	"`the lock file has other code for it`":                                       {elsewhere: "cmd/gnvcc TestSharing"},
+	"`the lock file records different code`":                                      {elsewhere: "cmd/gnvcc TestSharing"},
 	"status, apply or revert: `code of KERNEL that this store does not know`":     {elsewhere: "cmd/gnvcc TestVerbs"},
 	"a lock file is not looked at": {script: `
 cp k.cu gnvcc.lock
@@ -29,7 +29,7 @@ env GNVCC_LOCK=$HERE/nosuch.lock
 ! gnvcc doctor
 stdout 'lock file: .*nosuch.lock: no such file'
 `},
-	"`the store of others ... is left out`": {elsewhere: "cmd/gnvcc TestSharing"},
+	"`the shared store ... is left out`": {elsewhere: "cmd/gnvcc TestSharing"},
 	"`no nvcc was found`": {script: `
 [exists:/usr/local/cuda/bin/nvcc] skip 'there is an nvcc in /usr/local/cuda'
 env GNVCC_NVCC=

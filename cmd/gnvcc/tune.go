@@ -28,17 +28,16 @@ import (
 	"gnvcc/rewrite"
 )
 
-const tuneAbout = `Runs a program that was built with gnvcc, and finds out from its own launches which kernels can be faster, and how. Some
-launches are captured: the memory that they reach is read, and nothing is written, so that output, results and exit code
-are the program's own. When it has ended, gnvcc replays these launches in processes of its own, and searches there. The
-recipes found are kept; gnvcc apply (or --apply) builds with them.
+const tuneAbout = `Runs a program that was built with gnvcc, and searches for faster builds of the kernels that it launches. Some launches
+are captured: their memory is read and nothing is written, so output, results and exit code stay the program's own. When
+the program has ended, gnvcc replays these launches in processes of its own and measures candidates on them. The recipes
+found are kept in the store; gnvcc apply (or --apply) builds with them.
 
-Without PROGRAM: searches again on the launches that are captured (gnvcc doctor --captures lists them).
+Without PROGRAM: searches again on the captured launches (gnvcc doctor --captures lists them).
 
-With --observe nothing is searched: what the program does on the GPU is shown, and launches are captured. Counts, configurations
-and times of launches, the sets of argument values that have weight, how far other streams' kernels run at the same time, and the
-most memory, over all runs observed. Some launches are timed: the first four with the same values, then one of 64, and now
-and then 32 in a row. Without PROGRAM: what is known of the one observed last.`
+With --observe launches are captured and nothing is searched; printed are, over all runs observed, counts, sizes and times of
+launches, frequent argument values, how much kernels of other streams run at the same time, and peak memory. Timed are the
+first four launches with the same values, then one in 64, and sometimes 32 in a row. Without PROGRAM: the program observed last.`
 
 // seconds is a time that may be given as a number of seconds: 60, or 1m30s.
 type seconds time.Duration
@@ -111,8 +110,11 @@ type tuneOptions struct {
 	budget                                    seconds
 	observe                                   observing
 	most                                      size
-	quiet                                     bool
+	talk                                      talk
 }
+
+// talk is how much a run prints.
+type talk struct{ quiet, verbose bool }
 
 // tuneVerb runs an application under the agent and keeps what was decided.
 func tuneVerb() *cobra.Command {
@@ -123,17 +125,17 @@ func tuneVerb() *cobra.Command {
 	c := newVerb("tune [OPTIONS] [[--] PROGRAM [ARGUMENTS]]", "run a program and find recipes for its kernels; --apply builds with them", tuneAbout, arguments(0, -1))
 	fs := c.Flags()
 	commandBehind(c)
-	fs.BoolVar(&t.Apply, "apply", false, "rebuild what can be faster, as gnvcc apply does")
+	fs.BoolVar(&t.Apply, "apply", false, "rebuild with the recipes found, as gnvcc apply does")
 	fs.StringVar(&t.exact, "exact", "checked", "what may be adopted: `level` construction (the arithmetic is untouched), checked (compared on launches) or approximate (special function units in place of accurate divisions, roots, sin, exp, ...; needs --within or --judge)")
 	fs.Var(within{&o.Within}, "within", "allow results to differ by this `error`, also without --exact=approximate: 1e-3 bounds the relative error of every value that a launch writes, mean:1e-5 their mean (default: the same bits)")
 	fs.StringVar(&t.Judge, "judge", "", "with --exact=approximate: a `command` that gets two files, the program's output without and with approximation, and accepts with exit code 0 (with --within E: prints a number, at most E); the program is rebuilt in place and run for each question")
 	fs.StringVar(&t.Link, "build", "", "with --judge: a `command` that links the program after gnvcc apply, such as make")
 	fs.BoolVar(&o.Keep, "keep-directives", false, "keep __launch_bounds__' second value, __maxnreg__, -maxrregcount and unroll pragmas, also where something else is faster")
-	fs.Var(&t.budget, "budget", "search for at most this `time` (60, or 1m30s), shared out by the kernels' shares of the GPU time and what a first look at them shows (default 1m0s)")
-	fs.Var(&t.observe, "observe", "search nothing; with a `time` (=60, or =1m30s) the program is looked at so long only, and runs on by itself")
+	fs.Var(&t.budget, "budget", "search for at most this `time` (60, or 1m30s), divided by the kernels' shares of the GPU time and their first results (default 1m0s)")
+	fs.Var(&t.observe, "observe", "search nothing; with a `time` (=60, or =1m30s) the program is observed that long, and then continues by itself")
 	fs.Lookup("observe").NoOptDefVal = "0"
-	fs.Var(&t.most, "capture-limit", "most `memory` that a captured launch may have, as 512M or 8G, what is zero not counted; a run's captures may have four times as much (default half of the free memory; never more than a quarter of the store's free disk)")
-	fs.StringVar(&t.rank, "rank", "0", "of a parallel program (MPI, srun, torchrun), capture the process of this rank `n`, or of all: the others are counted, or run as they are where gnvcc tune is what is started in parallel")
+	fs.Var(&t.most, "capture-limit", "most `memory` of a captured launch, as 512M or 8G, zeros not counted; a run's captures may have four times as much (default half of the free memory; never more than a quarter of the store's free disk)")
+	fs.StringVar(&t.rank, "rank", "0", "of a parallel program (MPI, srun, torchrun), capture the process of this rank `n`, or of all: the others are counted, or run unobserved where gnvcc tune itself is started in parallel")
 	fs.IntVar(&o.Jobs, "jobs", o.Jobs, "compile `n` candidates at a time")
 	fs.StringVar(&t.kernels, "kernels", "", "tune only these kernels: a `KERNEL` as gnvcc explain takes it")
 	_ = c.RegisterFlagCompletionFunc("kernels", func(*cobra.Command, []string,
@@ -143,8 +145,9 @@ func tuneVerb() *cobra.Command {
 	fs.StringSliceVar(&o.Levers, "levers", nil, "try only these levers (comma-separated `list`); -LEVER: all but it")
 	fs.StringVar(&t.captures, "captures", "", "without PROGRAM: "+capturesUsage)
 	fs.StringVar(&t.on, "on", "", onUsage)
-	fs.StringVar(&t.order, "order", "", "as a worker of --on: do what this `file` orders, and write what came of it to the one file that is named in PROGRAM's place; nothing is decided in a store")
-	fs.BoolVar(&t.quiet, "quiet", false, "print errors only")
+	fs.StringVar(&t.order, "order", "", "as a worker of --on: do what this `file` orders and write the results to the file named in PROGRAM's place; the store is not changed")
+	fs.BoolVar(&t.talk.quiet, "quiet", false, "print errors only")
+	fs.BoolVarP(&t.talk.verbose, "verbose", "v", false, "name every kernel that is left alone")
 	for _, name := range []string{"budget", "within", "capture-limit", "observe"} {
 		fs.Lookup(name).DefValue = "" // their texts say it
 	}
@@ -180,9 +183,9 @@ func (t *tuneOptions) run(args []string) (err error) {
 	case len(args) == 0 && loose && !t.Look:
 		return errors.New("--exact=approximate and --within need the program: gnvcc tune [options] -- ./app arguments")
 	case len(args) > 0 && t.captures != "":
-		return errors.New("--captures are searched on without a program")
+		return errors.New("--captures takes no program")
 	case t.Look && (t.Apply || t.on != "" || t.captures != "" || o.Judged):
-		return errors.New("--observe searches nothing: not with --apply, --on, --captures or --judge")
+		return errors.New("--observe does no search: it can't be combined with --apply, --on, --captures or --judge")
 	}
 	for _, text := range []string{t.Judge, t.Link} {
 		if text == "" {
@@ -238,7 +241,7 @@ func (t *tuneOptions) again() error {
 			return exit(1)
 		}
 	}
-	return tuneNow(t.Request, t.quiet)
+	return tuneNow(t.Request, t.talk)
 }
 
 // onlyKernels is what a word means for a program that is still to be run: of the kernels that were
@@ -269,7 +272,7 @@ func isTerminal(f *os.File) bool {
 }
 
 // tuneNow searches, where options and machine allow it.
-func tuneNow(asked tuner.Request, quiet bool) error {
+func tuneNow(asked tuner.Request, talk talk) error {
 	if err := asked.Options.Validate(lever.Names()); err != nil {
 		return err
 	}
@@ -281,11 +284,11 @@ func tuneNow(asked tuner.Request, quiet bool) error {
 	}
 	signals := newRelay()
 	defer signals.Close()
-	end, err := tuneRun(signals, asked, quiet)
+	end, err := tuneRun(signals, asked, talk)
 	return exit(conclude(signals, end, err))
 }
 
-func tuneRun(signals *relay, asked tuner.Request, quiet bool) (end profile.Exit, err error) {
+func tuneRun(signals *relay, asked tuner.Request, talk talk) (end profile.Exit, err error) {
 	end.Code = 1
 	if asked.Store, err = openStore(); err != nil {
 		return end, err
@@ -295,13 +298,14 @@ func tuneRun(signals *relay, asked tuner.Request, quiet bool) (end profile.Exit,
 		return end, err
 	}
 	asked.Signals, asked.GPU, asked.During, asked.Stderr = signals, gpu, during, stderr
-	if !quiet {
+	if !talk.quiet {
 		lines := report.NewLines(os.Stderr, isTerminal(os.Stderr))
 		defer lines.Close()
 		lines.SetWidth(terminalWidth(os.Stderr))
+		lines.Verbose = talk.verbose
 		asked.Listen, asked.At = lines, lines.At
 	}
-	asked.Found = func(f tuner.Found) { found(f, quiet) }
+	asked.Found = func(f tuner.Found) { found(f, talk.quiet) }
 	if asked.Look {
 		asked.Found = func(f tuner.Found) { err = observed(asked.Store, f) }
 	}
@@ -360,7 +364,7 @@ func summary(w io.Writer, results []decide.Result, counts string, took time.Dura
 	case len(results) == 0:
 		fmt.Fprintln(w, "gnvcc: the program launched no kernel, or uses no GPU: nothing was measured")
 	default:
-		fmt.Fprintf(w, "gnvcc: %s: %d can be faster, %d best as nvcc builds them, %d left alone (%.1f s; %s). gnvcc report shows more\n",
+		fmt.Fprintf(w, "gnvcc: %s: %d faster with a recipe, %d best as nvcc builds them, %d left alone (%.1f s; %s). gnvcc report has details\n",
 			policy.Count(len(results), "kernel"), better, same, alone, took.Seconds(), counts)
 	}
 }
@@ -378,9 +382,9 @@ func (t *tuneOptions) onOneRank() (err error) {
 		return fmt.Errorf("--rank %d: the program has ranks 0 to %d", t.Rank, ranks-1)
 	}
 	if parallel && own != t.Rank && t.Rank != profile.AllRanks {
-		return becomes(t.Program, own, t.Rank, t.quiet)
+		return becomes(t.Program, own, t.Rank, t.talk.quiet)
 	}
-	return tuneNow(t.Request, t.quiet)
+	return tuneNow(t.Request, t.talk)
 }
 
 // parseRank reads --rank.
@@ -403,7 +407,7 @@ func becomes(program []string, own, other int, quiet bool) error {
 		return exit(127)
 	}
 	if !quiet {
-		fmt.Fprintf(stderr, "gnvcc: rank %d runs as it is: rank %d is looked at (--rank)\n", own, other)
+		fmt.Fprintf(stderr, "gnvcc: rank %d runs without gnvcc: only rank %d is tuned (--rank)\n", own, other)
 	}
 	return syscall.Exec(path, program, os.Environ())
 }

@@ -220,7 +220,7 @@ var plainWord = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile
 // way: a first word that is no file, and no question that it answers without looking at files.
 func hint(args []string) {
 	if len(args) == 0 { // nvcc: no input files
-		fmt.Fprintln(stderr, "gnvcc: gnvcc help lists what gnvcc does beside nvcc")
+		fmt.Fprintln(stderr, "gnvcc: gnvcc help lists the commands of gnvcc")
 		return
 	}
 	word := args[0]

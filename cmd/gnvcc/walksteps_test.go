@@ -224,7 +224,7 @@ func (w *walk) stepLock() {
 	}
 	w.moved++
 	path := filepath.Join(w.root, "..", fmt.Sprintf("lock%d", w.moved))
-	s := w.verbs([]string{"export", "-o", path}, []string{"lock", "--for", full, path})
+	s := w.verbs([]string{"export", "-o", path}, []string{"lock", path, full})
 	if s[0].Code == 0 && s[1].Code == 0 {
 		w.locks[folder] = w.lines(path)
 		w.note("%s: %v", folder, w.locks[folder])

@@ -335,7 +335,7 @@ func TestWatchRun(t *testing.T) {
 	ran := filepath.Join(w.tmp, "ran")
 	program := filepath.Join(w.Dir, "run me.sh")
 	w.must(os.WriteFile(program, []byte("#!/bin/sh\necho \"$@\" >>'"+ran+"'\n"), 0o755))
-	w.Watch = []string{"--run", `"` + program + `" 'one word' two`, "--quiet"}
+	w.Watch = []string{"--run", `"` + program + `" 'one word' two`}
 	w.Env = append(w.Env, "TEST_NO_GPU=yes")
 	w.must(w.Start())
 	w.must(w.Replace("many.cu", "float sum = 4.0f;", "float sum = 4.5f;"))

@@ -87,7 +87,7 @@ func (f foundFile) output() Output {
 	case f.err != nil:
 		o.Why = f.err.Error()
 	case f.made():
-		o.Why = "made of other files"
+		o.Why = "built from other files"
 	}
 	o.Kernels = kernelsOf(f.codes)
 	sortKernels(o.Kernels)

@@ -21,7 +21,7 @@ func TestReasonLasts(t *testing.T) {
 	d.Evidence.Normals = map[string]string{"unroll=2": "aaaa"}
 	a := cache.Assembly{Target: "sm_90", Args: []string{"-arch=sm_90", "k.ptx", "-o", "k.cubin"},
 		Kernels: []cache.Kernel{{Name: "k", Identity: d.Identity, Unapplied: &cache.Unapplied{
-			Recipe: "unroll=2", Why: "gives other code here", Lasting: true,
+			Recipe: "unroll=2", Why: "compiles to different code here", Lasting: true,
 			Normals: standing.HashOf(d.Evidence.Normals)}}}}
 	changes := func() (n int, refused error) {
 		t.Helper()

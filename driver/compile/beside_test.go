@@ -39,9 +39,9 @@ int main() { k<<<1, 1>>>(0, 0, 0); wide<<<1, 1>>>(0, 0, 0); waits<<<1, 1>>>(0); 
 			none := strings.ReplaceAll(waits, "while (!*flag)", "*flag = 1")
 			for _, c := range []struct{ arch, last, kernel, recipe, refused string }{
 				{"sm_80", waits, "_Z1kPfPKfi", "spec{#2=4}", ""},
-				{"sm_100", waits, "_Z1kPfPKfi", "spec{#2=4}", "may wait for others"},
+				{"sm_100", waits, "_Z1kPfPKfi", "spec{#2=4}", "may wait for other blocks"},
 				{"sm_100", waits, "_Z1kPfPKfi", "spec{host(block)=64x1x1,host(dynamic)=0} throttle=2",
-					"may wait for others"},
+					"may wait for other blocks"},
 				{"sm_80", waits, "_Z1kPfPKfi", "maxnreg=64", ""},
 				{"sm_80", waits, "_Z4widePfPKfi", "maxnreg=40", "local memory"},
 				{"sm_80", waits, "_Z4widePfPKfi", "maxnreg=168", ""},

@@ -95,7 +95,7 @@ int main() { plane<<<1, 1>>>(0, 0, 0, 0); }
 			}
 			for text, want := range map[string]string{
 				"coarsen=2x1x1":                       "second entry",
-				"coarsen=1x1x2" + host:                "block's number in z",
+				"coarsen=1x1x2" + host:                "does not read blockIdx.z",
 				"coarsen=2x1x1 shape=64x4x1" + host:   "shape",
 				"coarsen=2x2x1" + host:                "one of the three",
 				"coarsen=2x1x1 spec{host(dynamic)=0}": "host(block)",

@@ -34,7 +34,7 @@ const codeForm = "code 1"
 
 // errOtherCode says why a locked recipe is not carried out.
 var errOtherCode = errors.New(
-	"the lock file has other code for it: the recipe gives something else here than where it was exported (another gnvcc, another source of the same kernel, a line changed by hand); tune or export again")
+	"the lock file records different code: the recipe compiles differently here than where it was exported (another gnvcc, another source of the same kernel, a line changed by hand); tune or export again")
 
 // codeOf hashes a kernel's code in the module that ptxas is given. entries are the kernel's own and
 // its second ones.
@@ -107,7 +107,7 @@ func (b *Workbench) asChecked(p *plan, whole *ptx.Module) (map[string]error, err
 		code := cache.Hash(bytes.ReplaceAll(text, []byte(entry), []byte(kernel)))[:32]
 		p.normals[what] = code
 		if want := b.Normals[kernel][what]; want != "" && want != code {
-			bad[kernel] = fmt.Errorf("%s gives other code here (%.8s) than was checked (%.8s): tune again",
+			bad[kernel] = fmt.Errorf("%s compiles to different code here (%.8s) than was checked (%.8s): tune again",
 				r, code, want)
 		}
 	}

@@ -46,9 +46,9 @@ func notEager(j *job.Job) string {
 	_, err := fmt.Sscanf(strings.TrimPrefix(j.Call.Target, "sm_"), "%d", &sm)
 	switch {
 	case err != nil || sm > 90:
-		return "code for " + j.Call.Target + " can't be told to load second entries with the file"
+		return "code for " + j.Call.Target + " can't load second entries together with the file"
 	case j.Call.Reloc:
-		return "code that is still to be linked (-rdc=true) can't be told to load them with the file"
+		return "code that is still to be linked (-rdc=true) can't load them together with the file"
 	}
 	return ""
 }

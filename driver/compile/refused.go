@@ -23,8 +23,8 @@ func (v variantOf) refused(unit *source.Unit, module *ptx.Module, signature []st
 		return err
 	}
 	if refuse.Rereads(module, v.entry) {
-		return errors.New("it loads through the read-only cache what it stores itself: a variant may " +
-			"find another number")
+		return errors.New("it reads through the read-only cache what it also writes: a variant may " +
+			"read another value")
 	}
 	return refuse.Misfolded(module, v.entry)
 }

@@ -181,7 +181,7 @@ func (s second) throttled(cc, shared int) (manner.Manner, error) {
 	r, ok := d.Throttle(s.blocks, shared+dynamic)
 	if !ok {
 		return m, fmt.Errorf(
-			"throttle=%d: blocks with %d bytes of shared memory can't be kept to so many on sm_%d", s.blocks,
+			"throttle=%d: blocks with %d bytes of shared memory can't be limited to that number on sm_%d", s.blocks,
 			shared+dynamic, cc)
 	}
 	m.Reserve = manner.Reserve{On: r.On, Dynamic: r.Dynamic, Carveout: r.Carveout, Binary: cc}
@@ -279,8 +279,8 @@ func mayWait(j *job.Job, m *ptx.Module) string {
 			waits = "its code can't be followed"
 		}
 		if waits != "" {
-			why = fmt.Sprintf("beside %s of the same file, which may wait for others (%s), a launch that "+
-				"loads a second entry could wait for ever", f.Name, waits)
+			why = fmt.Sprintf("%s in the same file may wait for other blocks (%s): a launch that "+
+				"loads a second entry could deadlock", f.Name, waits)
 			break
 		}
 	}
@@ -333,7 +333,7 @@ func keepsWait(m *ptx.Module, kernel string, content []byte, entry string) error
 	}
 	functions, err := sass.Read(content)
 	if err != nil {
-		return fmt.Errorf("look for what stands in front of griddepcontrol.wait: %w", err)
+		return fmt.Errorf("find the accesses before griddepcontrol.wait: %w", err)
 	}
 	for _, f := range functions {
 		if f.Name != entry {
@@ -341,7 +341,7 @@ func keepsWait(m *ptx.Module, kernel string, content []byte, entry string) error
 		}
 		if n, waits := f.BeforeWait(); waits && n > 0 {
 			return fmt.Errorf(
-				"%d of its accesses to memory can come before griddepcontrol.wait: whether they did before isn't known",
+				"%d of its accesses to memory can come before griddepcontrol.wait: whether they do in nvcc's code is not known",
 				n)
 		}
 	}

@@ -50,7 +50,7 @@ func sharedHost(t *record.Translation, m *ptx.Module, kernel string,
 		return ""
 	}
 	return "other files may have a kernel of its name under the same host function, each with variables " +
-		"of its own (" + variable + "): a second entry could be launched beside another file's kernel"
+		"of its own (" + variable + "): a second entry could be launched in place of another file's kernel"
 }
 
 // ownVariable is the name of a variable of the file that a kernel reaches, "" where there is none.

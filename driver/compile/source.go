@@ -48,7 +48,7 @@ type Source struct {
 func (s *Source) input() input { return input{s.job, s.translation, s.Module, s.std} }
 
 // errSecond is wrapped where a kernel is itself what a recipe made.
-var errSecond = errors.New("it is a second entry made by gnvcc; its plain kernel is tuned instead")
+var errSecond = errors.New("it is a second entry made by gnvcc; the kernel itself is tuned instead")
 
 // Know makes Kernel find what was built in a command that was tried, of which the store has no
 // record.
@@ -57,8 +57,8 @@ func (c *Compiler) Know(u record.Unit) { c.tried.Store(u.Cubin, u.Assembly) }
 // Kernel finds what the kernel of a loaded module was built from. cubinHash is that of the module's
 // cubin.
 func (c *Compiler) Kernel(cubinHash, kernel string) (*Source, error) {
-	if plain, ok := kernelOf(kernel); ok {
-		return nil, fmt.Errorf("%s: the tuned copy of %s: %w", kernel, plain, errSecond)
+	if _, ok := kernelOf(kernel); ok {
+		return nil, errSecond
 	}
 	if a, ok := c.tried.Load(cubinHash); ok {
 		s, err := c.source(a.(cache.Assembly), kernel)
@@ -76,12 +76,10 @@ func (c *Compiler) Kernel(cubinHash, kernel string) (*Source, error) {
 	if !ok {
 		l, ok := ix.Link(cubinHash)
 		if !ok {
-			return nil,
-				fmt.Errorf(
-					"the module of %s was not built by gnvcc, or by an nvcc step that gnvcc does not know (a library, -dlto, or compiled by the driver from PTX?)", kernel)
+			return nil, errors.New("its module was not built by gnvcc: a library's, compiled by the driver from PTX, or linked with -dlto")
 		}
 		if l.Inputs == nil {
-			return nil, fmt.Errorf("the device link of %s has no inputs on record", kernel)
+			return nil, errors.New("its device link has no inputs on record")
 		}
 		var err error
 		if a, err = c.definer(ix, l, kernel); err != nil {
@@ -126,32 +124,32 @@ func (c *Compiler) source(a cache.Assembly, kernel string) (*Source, error) {
 		}
 	}
 	if s.Identity == "" {
-		return nil, fmt.Errorf("%s: its identity was not known when it was built", kernel)
+		return nil, errors.New("its identity was not known when it was built")
 	}
 	call, err := toolcmd.ReadPtxas(a.Args)
 	if err != nil {
-		return nil, fmt.Errorf("%s: the recorded ptxas command: %w", kernel, err)
+		return nil, fmt.Errorf("the recorded ptxas command: %w", err)
 	}
 	if call.Debug {
-		return nil, fmt.Errorf("%s: built for debugging (-G)", kernel)
+		return nil, errors.New("it is built for debugging (-G)")
 	}
 	text, err := c.store.Object(a.PTX)
 	if err != nil {
-		return nil, fmt.Errorf("%s: its PTX is no longer in the store (build it again): %w", kernel, err)
+		return nil, fmt.Errorf("its PTX is no longer in the store (build it again): %w", err)
 	}
 	if s.job, err = job.New(c.store, call, a.Ptxas, text); err != nil {
 		return nil, err
 	}
 	if s.job.Version != a.Version {
-		return nil, fmt.Errorf("%s: it was built by ptxas %s, and %s is now %s (build it again)", kernel,
-			a.Version, a.Ptxas, s.job.Version)
+		return nil, fmt.Errorf("it was built by ptxas %s, and %s is now %s (build it again)", a.Version,
+			a.Ptxas, s.job.Version)
 	}
 	s.Flags = call.Flags
 	if s.Module, err = s.job.Read(); err != nil {
-		return nil, fmt.Errorf("%s: %w", kernel, err)
+		return nil, fmt.Errorf("read its PTX: %w", err)
 	}
 	if s.Entry = s.Module.Entry(kernel); s.Entry == nil {
-		return nil, fmt.Errorf("%s is not in the PTX that its module was built from", kernel)
+		return nil, errors.New("it is not in the PTX that its module was built from")
 	}
 	s.MaxThreads = 1024
 	if n, _ := s.Entry.Threads(); n > 0 {

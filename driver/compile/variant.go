@@ -256,7 +256,7 @@ func (b *Workbench) asMeasured(v variantOf, m compiledVariant) error {
 		return ErrNotOnRecord
 	case m.normal != want:
 		return fmt.Errorf(
-			"%s gives other code here (%.8s) than was measured (%.8s): it is another source of the same kernel", v, m.normal, want)
+			"%s compiles to different code here (%.8s) than was measured (%.8s): it is another source of the same kernel", v, m.normal, want)
 	}
 	return nil
 }

@@ -36,7 +36,7 @@ type Known struct {
 	// Problem says why the lock file can't be read: then nothing is known, and every kernel is nvcc's
 	// own.
 	Problem error
-	Missing []error // stores of others that can't be read, with the reasons
+	Missing []error // shared stores that can't be read, with the reasons
 }
 
 // KnownAt opens what a build in dir looks recipes up in; env is the build's. It always gives
@@ -134,7 +134,7 @@ func (kn *Known) openOthers(store *cache.Store) {
 		}
 		sn, err := open(dir)
 		if err != nil {
-			kn.Missing = append(kn.Missing, fmt.Errorf("the store of others %s is left out: %w", dir, err))
+			kn.Missing = append(kn.Missing, fmt.Errorf("the shared store %s is left out: %w", dir, err))
 			continue
 		}
 		kn.others, kn.dirs = append(kn.others, sn), append(kn.dirs, dir)

@@ -156,7 +156,7 @@ func ParseLock(text []byte) ([]lock.Line, error) {
 		}
 		if rewrite.ExactnessOf(r) == rewrite.Approximate {
 			return fmt.Errorf(
-				"recipe=%q approximates: such a recipe belongs to who asked for it, and has no line", l.Recipe)
+				"recipe=%q approximates: approximate recipes are per user, and never in a lock file", l.Recipe)
 		}
 		return nil
 	})

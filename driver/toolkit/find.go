@@ -51,12 +51,12 @@ func (t Toolkit) Tool(name string) (string, error) {
 	if path := LookPath(name, os.Getenv("PATH")); path != "" {
 		return path, nil
 	}
-	return "", fmt.Errorf("%s is neither beside %s nor in PATH", name, t.Nvcc)
+	return "", fmt.Errorf("%s is neither next to %s nor in PATH", name, t.Nvcc)
 }
 
 // errNotFound is what Find says when there is no nvcc.
 var errNotFound = errors.New(
-	"no nvcc was found (looked at GNVCC_NVCC, CUDA_HOME, CUDA_PATH, PATH, Python packages beside gnvcc, /usr/local/cuda and ~/.local/share/gnvcc/toolkits); set GNVCC_NVCC to the real one, or install one with install/toolkit")
+	"no nvcc was found (looked at GNVCC_NVCC, CUDA_HOME, CUDA_PATH, PATH, Python packages next to gnvcc, /usr/local/cuda and ~/.local/share/gnvcc/toolkits); set GNVCC_NVCC to the real one, or install one with install/toolkit")
 
 // defaultToolkit is where NVIDIA's installer puts the toolkit.
 const defaultToolkit = "/usr/local/cuda"

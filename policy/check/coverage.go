@@ -92,9 +92,9 @@ func CoverageOf(launches []*cache.Counts) (c Coverage) {
 func (c Coverage) Unchecked() string {
 	switch {
 	case !c.Counted:
-		return "which of its blocks ran was not counted"
+		return "code coverage was not measured"
 	case c.NotRun > 0:
-		return fmt.Sprintf("%d of %d blocks with floating-point arithmetic or stores did not run in the checked launches",
+		return fmt.Sprintf("%d of %d basic blocks with floating-point arithmetic or stores did not run in the checked launches",
 			c.NotRun, c.Floating)
 	}
 	return ""
@@ -106,7 +106,7 @@ func (c Coverage) Unchecked() string {
 func Sentence(launches []cache.Launch, varied int, serves string) string {
 	var text []string
 	if varied == 0 {
-		text = append(text, "its data could not be varied")
+		text = append(text, "input data could not be varied")
 	}
 	var counts []*cache.Counts
 	for _, l := range launches {
@@ -119,7 +119,7 @@ func Sentence(launches []cache.Launch, varied int, serves string) string {
 		if why != "" {
 			why += ": "
 		}
-		why += "it serves launches with " + serves + " alone"
+		why += "used only for launches with " + serves
 	}
 	if why != "" {
 		text = append(text, why)

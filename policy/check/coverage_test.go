@@ -57,15 +57,15 @@ func TestSentence(t *testing.T) {
 		varied   int
 		want     string
 	}{
-		{[]cache.Launch{ran(1, 5, 0, 1)}, 3, "it serves launches with n=3 alone"},
-		{[]cache.Launch{ran(1, 5, 9, 0), ran(2, 0, 0, 1)}, 3, "it serves launches with n=3 alone"},
+		{[]cache.Launch{ran(1, 5, 0, 1)}, 3, "used only for launches with n=3"},
+		{[]cache.Launch{ran(1, 5, 9, 0), ran(2, 0, 0, 1)}, 3, "used only for launches with n=3"},
 		{[]cache.Launch{ran(1, 5, 9, 0), ran(0, 0, 0, 1)}, 3,
-			"1 of 2 blocks with floating-point arithmetic or stores did not run in the checked launches: " +
-				"it serves launches with n=3 alone"},
-		{[]cache.Launch{{Checked: 1}}, 3, "which of its blocks ran was not counted: it serves launches with n=3 alone"},
-		{[]cache.Launch{ran(1, 0, 9, 0)}, 0, "its data could not be varied; " +
-			"2 of 2 blocks with floating-point arithmetic or stores did not run in the checked launches: " +
-			"it serves launches with n=3 alone"},
+			"1 of 2 basic blocks with floating-point arithmetic or stores did not run in the checked launches: " +
+				"used only for launches with n=3"},
+		{[]cache.Launch{{Checked: 1}}, 3, "code coverage was not measured: used only for launches with n=3"},
+		{[]cache.Launch{ran(1, 0, 9, 0)}, 0, "input data could not be varied; " +
+			"2 of 2 basic blocks with floating-point arithmetic or stores did not run in the checked launches: " +
+			"used only for launches with n=3"},
 	} {
 		if got := Sentence(c.launches, c.varied, "n=3"); got != c.want {
 			t.Errorf("%q, want %q", got, c.want)

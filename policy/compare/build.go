@@ -285,7 +285,7 @@ func (x one) build(ctx context.Context, ways [2]*builder) ([]*Kernel, *Failure, 
 				return nil, nil, fmt.Errorf("nvcc does not take %q: %s", word, policy.FirstLine(err))
 			}
 			if what := half().FindString(err.Error()); what != "" {
-				return nil, nil, fmt.Errorf("the toolkit, or its host compiler, is not whole: %s", what)
+				return nil, nil, fmt.Errorf("the toolkit, or its host compiler, is incomplete: %s", what)
 			}
 			f := &Failure{Command: x.Name, Before: i == 0, Why: policy.FirstLine(err)}
 			for _, u := range x.Units {

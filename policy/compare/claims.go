@@ -181,7 +181,7 @@ func (t *Timed) measure(ctx context.Context, b *Bench, k *Kernel, id string,
 	}
 	t.Time, t.Ratio, t.Low, t.High = got.now, got.Ratio, got.Low, got.High
 	if got.Bits == otherBits && t.Recipe != "" {
-		t.Verdict, t.Why = broken, "the recipe leaves other bits: "+got.Where
+		t.Verdict, t.Why = broken, "the recipe leaves different bits: "+got.Where
 	}
 	return nil
 }

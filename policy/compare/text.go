@@ -174,9 +174,9 @@ func (k *Kernel) notes() (out []string) {
 		out = append(out, text)
 		switch {
 		case m.Bits == otherBits && m.Error > 0:
-			out = append(out, fmt.Sprintf("    other bits: %s; relative error up to %.3g", m.Where, m.Error))
+			out = append(out, fmt.Sprintf("    different bits: %s; relative error up to %.3g", m.Where, m.Error))
 		case m.Bits == otherBits:
-			out = append(out, "    other bits: "+m.Where)
+			out = append(out, "    different bits: "+m.Where)
 		case m.Bits == unsteady:
 			out = append(out, "    its results differ from run to run in the earlier build, too")
 		}

@@ -39,7 +39,7 @@ func (k *Findings) answers(r recipe.Recipe, configs []*Config) string {
 		if is := tr.Build; asked && (is.Registers != was.Registers || is.Shared != was.Shared ||
 			is.Stack != was.Stack || is.Barriers != was.Barriers) {
 			return fmt.Sprintf(
-				"the program asks the driver for the kernel's registers or occupancy, and may launch other blocks where the answer is another (%d registers, not %d)", is.Registers, was.Registers)
+				"the program asks the driver for the kernel's registers or occupancy, and may launch different blocks if the answer changes (%d registers, not %d)", is.Registers, was.Registers)
 		}
 	}
 	return ""

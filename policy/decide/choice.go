@@ -100,7 +100,7 @@ func (k *Findings) Unchecked(r recipe.Recipe) string {
 		return why
 	}
 	if _, err := k.Confined(r, launch); err != nil {
-		why += fmt.Sprintf(", and no entry can be made for launches like these alone: %v", err)
+		why += fmt.Sprintf(", and no second entry can be made for such launches only: %v", err)
 	}
 	return why
 }

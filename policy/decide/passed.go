@@ -35,7 +35,7 @@ func (k *Findings) passed(all []*Config, chosen recipe.Recipe) string {
 	if best.Open == "" {
 		return ""
 	}
-	return fmt.Sprintf("%s took %.2f of the time where it was tried, but %s", best.Text, least, best.Open)
+	return fmt.Sprintf("%s took %.2fx the default's time when tried, but %s", best.Text, least, best.Open)
 }
 
 // over is the part of the default's time that a recipe takes over all configurations; where it was

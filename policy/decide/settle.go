@@ -118,6 +118,6 @@ func (k *Findings) unheld() string {
 		return ""
 	}
 	return fmt.Sprintf(
-		"no launch of this run had the values that %s was made for: all took the plain kernel",
+		"no launch of this run met the conditions of %s: all ran the default kernel",
 		k.Past.Recipe)
 }

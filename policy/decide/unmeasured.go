@@ -72,7 +72,7 @@ func (k *Findings) blind(r recipe.Recipe, configs []*Config) string {
 	}
 	why := worst.Alone
 	if why == "" {
-		why = "it was not reached"
+		why = "not reached within the budget"
 	}
 	return fmt.Sprintf("about %.0f %% of its time is in launches that were not measured (%s: %s)",
 		100*unseen/(seen+unseen), worst.Shape, why)
@@ -230,7 +230,7 @@ func (k *Findings) among(r recipe.Recipe, configs []*Config) string {
 	if n == 0 {
 		return ""
 	}
-	return fmt.Sprintf("it was measured on some sizes, and is used for %d between them, too", n)
+	return fmt.Sprintf("measured at some sizes, and also used for %d sizes in between", n)
 }
 
 // avoids tells whether the host keeps a configuration's launches from all that a recipe makes.

@@ -81,7 +81,7 @@ func (r *Replayed) judge(s profile.Session, timed bool) {
 	}
 	defer func() { _ = s.Unload(c) }()
 	if d, err := s.Check(profile.Original); err == nil && !d.Same {
-		r.refuse(Refused, "the original itself leaves other bits when it is run again: "+d.String())
+		r.refuse(Refused, "two runs of the original differ: "+d.String())
 		return
 	}
 	before, err := r.kept(s, c)

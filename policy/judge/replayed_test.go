@@ -75,7 +75,7 @@ func TestReplayed(t *testing.T) {
 			Faults, "illegal address"},
 		{"the process is lost", "", fake{err: errors.New("gone")}, Within{}, Refused, "gone"},
 		{"an original that is not steady", "", fake{original: true}, Within{}, Refused,
-			"the original itself"},
+			"two runs of the original"},
 	} {
 		r := &Replayed{Within: c.within, Numbers: c.numbers, Timed: true,
 			Variables: []cubin.Global{{Name: "done", Size: 1}}}

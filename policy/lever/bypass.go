@@ -18,7 +18,7 @@ import (
 // the warps.
 
 var _ = register(Lever{
-	Name: "bypass", Idea: "past L1 but for warps below", Gain: 1.016,
+	Name: "bypass", Idea: "loads bypass L1 except in warps below", Gain: 1.016,
 	Try: func(s *Situation) []recipe.Recipe {
 		warps := (s.Shape.Threads() + 31) / 32
 		if s.Kernel.Loads == 0 {
@@ -47,9 +47,9 @@ var _ = register(Lever{
 	},
 	Words: func(k *policy.Kernel, t recipe.Term) string {
 		if n, ok := strings.CutPrefix(t.Value, "L2:"); ok {
-			return fmt.Sprintf("first out of L2 but for warps below %s", n)
+			return fmt.Sprintf("loads evicted first from L2 except in warps below %s", n)
 		}
-		return fmt.Sprintf("past L1 but for warps below %s", t.Value)
+		return fmt.Sprintf("loads bypass L1 except in warps below %s", t.Value)
 	},
 })
 

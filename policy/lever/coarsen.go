@@ -33,7 +33,7 @@ var _ = register(Lever{
 	// bench/results/2026-11-22-coarsen: alone 1.39 and 1.54 in all-pairs-distance, 1.05 in iso2dfd,
 	// 1.03 in lombscargle, 1.13 in floydwarshall; what it is worth over many programs is not known,
 	// the place is a guess
-	Name: "coarsen", Idea: "blocks whose work one block does:", Gain: 1.02,
+	Name: "coarsen", Idea: "blocks merged into one:", Gain: 1.02,
 	Try: func(s *Situation) []recipe.Recipe {
 		var out []recipe.Recipe
 		for _, value := range coarseValues(s) {
@@ -50,13 +50,13 @@ var _ = register(Lever{
 		case k.NoCoarsen != "":
 			return k.NoCoarsen
 		case k.Coarsenable == [3]bool{}:
-			return "its PTX was not looked at"
+			return "its PTX was not analysed"
 		case !s.Known:
-			return "how many blocks are resident is not known"
+			return "its occupancy is not known"
 		case s.Kernel.Default.Registers*2 > mostJammed:
-			return fmt.Sprintf("two of its threads would need %d registers", 2*k.Default.Registers)
+			return fmt.Sprintf("two threads' work would need %d registers", 2*k.Default.Registers)
 		}
-		return "its grid is too small, or odd"
+		return "its grid is too small, or not divisible"
 	},
 	Around: coarsenAround,
 	Words: func(k *policy.Kernel, t recipe.Term) string {
@@ -68,9 +68,9 @@ var _ = register(Lever{
 		}
 		switch {
 		case strings.HasSuffix(t.Value, "b"):
-			return fmt.Sprintf("%s neighbouring blocks in %s stand beside each other in one", n, axis)
+			return fmt.Sprintf("%s neighbouring blocks in %s side by side in one", n, axis)
 		}
-		return fmt.Sprintf("a block does the work of %s neighbours in %s", n, axis)
+		return fmt.Sprintf("each block does the work of %s neighbouring blocks in %s", n, axis)
 	},
 })
 

@@ -156,15 +156,15 @@ func TestCoarsenAround(t *testing.T) {
 	}
 	words := Words(s.Kernel, recipeOf(t, "coarsen=1x4x1 spec{"+host+"}"))
 	for value, want := range map[string]string{
-		"16x1x1b": "16 neighbouring blocks in x stand beside each other in one",
-		"1x32x1b": "32 neighbouring blocks in y stand beside each other in one",
+		"16x1x1b": "16 neighbouring blocks in x side by side in one",
+		"1x32x1b": "32 neighbouring blocks in y side by side in one",
 	} {
 		r := recipeOf(t, "coarsen="+value+" spec{host(block)=8x1x1,host(dynamic)=0}")
 		if got := Words(s.Kernel, r); !strings.Contains(got, want) {
 			t.Errorf("%s: %s", value, got)
 		}
 	}
-	if !strings.Contains(words, "a block does the work of 4 neighbours in y") {
+	if !strings.Contains(words, "each block does the work of 4 neighbouring blocks in y") {
 		t.Error(words)
 	}
 	if !slices.ContainsFunc(All(), func(l *Lever) bool { return l.Name == "coarsen" }) {

@@ -70,7 +70,7 @@ func whyNotDemoted(s *Situation) string {
 	case !s.Known:
 		return "the GPU is not in the table of architectures"
 	case k.Functions:
-		return "it calls functions, whose registers are not seen in the PTX"
+		return "it calls functions whose registers the PTX doesn't show"
 	case k.NoSecond != "":
 		return "it is for second entries, chosen by their dynamic shared memory: " + k.NoSecond
 	case k.Default.Spill > 0:
@@ -80,7 +80,7 @@ func whyNotDemoted(s *Situation) string {
 	case s.kept() != "":
 		return "the source limits its registers, which is kept: " + s.kept()
 	}
-	return "the shared memory that it takes would cost the warps that it brings"
+	return "the shared memory it needs would cost as much occupancy as it gains"
 }
 
 // demoteBase is what demotion is added to: a second entry for blocks of this size and as much

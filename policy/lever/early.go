@@ -16,7 +16,7 @@ import (
 // (bench/results/2026-11-22-early). knn is slower under it.
 
 var _ = register(Lever{
-	Name: "early", Idea: "loads in front of stores to other addresses:", Gain: 1.02,
+	Name: "early", Idea: "loads moved ahead of stores to other addresses:", Gain: 1.02,
 	Try: func(s *Situation) []recipe.Recipe {
 		var out []recipe.Recipe
 		if s.Kernel.Early > 0 {
@@ -34,14 +34,14 @@ var _ = register(Lever{
 		return nil
 	},
 	Words: func(k *policy.Kernel, t recipe.Term) string {
-		words := "loads in front of stores to other addresses"
+		words := "loads moved ahead of stores to other addresses"
 		if t.Value != "on" {
-			words += ", of " + t.Value + " turns at once"
+			words += ", " + t.Value + " iterations at once"
 		}
 		return words
 	},
 	Why: func(s *Situation) string {
-		return "no plain load behind a store, with addresses that are known before"
+		return "no plain load after a store with its address known earlier"
 	},
 })
 

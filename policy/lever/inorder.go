@@ -14,13 +14,13 @@ import (
 // blocks, alone 0.63.
 
 var _ = register(Lever{
-	Name: "inorder", Idea: "loads in the order of the text:", Gain: 1.01,
+	Name: "inorder", Idea: "loads kept in program order:", Gain: 1.01,
 	Try: func(s *Situation) []recipe.Recipe {
 		if s.Kernel.Ordered < 2 || s.Kernel.Stores == 0 {
 			return nil
 		}
 		return []recipe.Recipe{Term("inorder", "on")}
 	},
-	Words: func(k *policy.Kernel, t recipe.Term) string { return "loads in the order of the text" },
-	Why:   func(s *Situation) string { return "no two plain loads from global memory beside a store" },
+	Words: func(k *policy.Kernel, t recipe.Term) string { return "loads kept in program order" },
+	Why:   func(s *Situation) string { return "no two plain loads from global memory next to a store" },
 })

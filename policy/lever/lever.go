@@ -21,7 +21,7 @@ import (
 type Lever struct {
 	Name string // as its terms are called in recipes: a lever of rewrite's table
 	Idea string // what it does, in a few words, for reports
-	// what it gained alone on the 84 programs of DESIGN.md, geometric mean; orders the search, nothing
+	// what it gained alone on 84 programs, geometric mean; orders the search, nothing
 	// else
 	Gain float64
 

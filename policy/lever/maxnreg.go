@@ -22,7 +22,7 @@ import (
 const LowestCap = sim.Floor
 
 var _ = register(Lever{
-	Name: "maxnreg", Idea: "at most that many registers:", Gain: 1.040,
+	Name: "maxnreg", Idea: "register cap:", Gain: 1.040,
 	Try: func(s *Situation) []recipe.Recipe {
 		return append(caps(s, recipe.Recipe{}, s.Region), highCaps(s)...)
 	},
@@ -30,7 +30,7 @@ var _ = register(Lever{
 		if s.kept() != "" {
 			return "the source's " + s.kept() + " is kept"
 		}
-		return "no other count for these launches"
+		return "no other register count to try for these launches"
 	},
 	Around: capsAround,
 	Words: func(k *policy.Kernel, t recipe.Term) string {

@@ -43,9 +43,9 @@ var _ = register(Lever{
 		case k.NoSecond != "":
 			return "it needs a second entry: " + k.NoSecond
 		case !k.Shapeable:
-			return "its PTX was not looked at"
+			return "its PTX was not analysed"
 		}
-		return "no other block divides its threads"
+		return "no other block size divides its threads"
 	},
 	Around: shapesAround,
 	Words: func(k *policy.Kernel, t recipe.Term) string {

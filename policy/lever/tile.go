@@ -29,7 +29,7 @@ const mostTiled = 3
 
 var _ = register(Lever{
 	// not measured on DESIGN.md's programs
-	Name: "tile", Idea: "turns of a loop whose loads come through shared memory:", Gain: 1,
+	Name: "tile", Idea: "loop iterations whose loads go through shared memory:", Gain: 1,
 	Try: func(s *Situation) []recipe.Recipe {
 		base, list := tilings(s)
 		var out []recipe.Recipe
@@ -83,9 +83,9 @@ var _ = register(Lever{
 	},
 	Words: func(k *policy.Kernel, t recipe.Term) string {
 		if t.Site == "" {
-			return fmt.Sprintf("what a block reads in %s turns of its loops comes through shared memory", t.Value)
+			return fmt.Sprintf("loads of %s iterations of its loops go through shared memory", t.Value)
 		}
-		return fmt.Sprintf("what a block reads in %s turns of loop %s comes through shared memory", t.Value,
+		return fmt.Sprintf("loads of %s iterations of loop %s go through shared memory", t.Value,
 			t.Site)
 	},
 })

@@ -26,7 +26,7 @@ var _ = register(Lever{
 		if s.Kernel.NoUnroll != "" {
 			return s.Kernel.NoUnroll
 		}
-		return "no loop without a pragma of the source's"
+		return "no loop without a #pragma unroll of its own"
 	},
 	// What helped, further; then per loop: innermost ones first, each with the factors that the whole
 	// does not have. At most three loops a round: a round is repeated while it gains. With the default

@@ -120,7 +120,7 @@ func timesPicture(p *predict.Picture) (picture, bool) {
 	dots("won", "measured", 5, func(t predict.TimePoint) float64 { return t.Measured })
 	caption :=
 		"Time by registers a thread, of builds under a cap: predicted by our model (blue) and by RegDem's predictor (hollow)" +
-			", dashed upright lines: critical points. What was measured stands in green; where there is none, nothing was."
+			", dashed upright lines: critical points. Measurements are green; where there is none, nothing was measured."
 	return s.picture(caption, caption), true
 }
 

@@ -30,7 +30,7 @@ func recorded(ctx context.Context, c compiler, k *policy.Kernel, r recipe.Recipe
 	counts *cache.Counts, shape sim.Shape) (*predict.Recorded, error) {
 	liner, ok := c.(liner)
 	if !ok {
-		return nil, errors.New("nobody says from which lines its instructions come")
+		return nil, errors.New("its instructions have no line information")
 	}
 	code, text, err := liner.Lines(ctx, k, r)
 	if err != nil {

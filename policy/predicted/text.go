@@ -52,7 +52,7 @@ func (k *Kernel) Note(r predict.Ranked) string {
 func Basis(p *predict.Picture) string {
 	if e := &p.Default; e.Counted {
 		return fmt.Sprintf(
-			"by what was counted of a launch: %.1f sectors a warp, of which L1 has %.0f %% and L2 %.0f %%",
+			"from the counters of one launch: %.1f sectors a warp, of which L1 has %.0f %% and L2 %.0f %%",
 			e.Sectors, 100*(1-e.L2/max(e.Sectors, 1e-9)), 100*(e.L2-e.Memory)/max(e.Sectors, 1e-9))
 	}
 	return "taking all accesses as coalesced and served by no cache, loops as run ten times: " +
@@ -94,7 +94,7 @@ func (k *Kernel) Print(w io.Writer) error {
 			"  of %.0f warps %.1f wait for memory; bound by %s, at %.2f instructions a cycle, %s\n",
 			p.Graph.Model.Warps, e.Balance.Waiting, e.Balance.Bound, e.Balance.Rate, Basis(p))
 		if k.Uncounted != nil {
-			fmt.Fprintf(w, "  what was counted is not used: %v\n", k.Uncounted)
+			fmt.Fprintf(w, "  the counters are not used: %v\n", k.Uncounted)
 		}
 		for _, x := range Changes(p) {
 			if f, ok := x.Model.What(x.Change); ok {

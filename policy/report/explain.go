@@ -33,19 +33,19 @@ func Explain(w io.Writer, e Entry) {
 	p.line("  decided     %s, by gnvcc %s", d.Time.Format("2006-01-02 15:04"), cmp.Or(d.Evidence.Version,
 		"of an unknown version"))
 	if d.From != "" {
-		p.line("  from        the store of others %s", d.From)
+		p.line("  from        the shared store %s", d.From)
 	}
 	if e.Recipe == "" {
 		p.line("  recipe      none: as nvcc builds it")
 	} else {
 		p.line("  recipe      %s", e.Recipe)
-		p.line("  in words    %s", e.Words)
+		p.line("  meaning     %s", e.Words)
 		if r, err := recipe.Parse(e.Recipe); err == nil {
 			if why := reshaped(d, r); why != "" {
 				p.line("  shape       %s", why)
 			}
 		}
-		p.line("  results     %s", checked(e))
+		p.line("  results     %s", CheckedText(e))
 		if e.Untaken != "" {
 			p.line("  not built   %s", e.Untaken)
 		}
@@ -62,15 +62,15 @@ func Explain(w io.Writer, e Entry) {
 	if len(d.Evidence.Outvoted) > 0 {
 		p.line("  overrides   %s", outvoted(e))
 	}
-	p.line("  build       %s", build(d.Evidence.Default))
+	p.line("  default     %s", build(d.Evidence.Default))
 	if e.Recipe != "" {
-		p.line("  becomes     %s", build(d.Evidence.Chosen))
+		p.line("  tuned       %s", build(d.Evidence.Chosen))
 	}
 	if len(d.Evidence.Launches) > 0 {
 		p.line("")
 		t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
 		fmt.Fprintln(t,
-			"  grid x block\tlaunches\tbefore\tafter\tspeed-up\tchecked\tthe same in all launches")
+			"  grid x block\tlaunches\tbefore\tafter\tspeed-up\tchecked\tconstant arguments")
 		for _, l := range d.Evidence.Launches {
 			up := "-"
 			if l.After.Median > 0 {

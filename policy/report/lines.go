@@ -15,6 +15,8 @@ import (
 // Lines is the Progress of the command. The program's own output stays apart: Lines writes to the
 // terminal or stderr.
 type Lines struct {
+	Verbose bool // name every kernel that is left alone, not the first for each reason
+
 	w     io.Writer
 	tty   bool
 	width int
@@ -89,7 +91,7 @@ func (p *Lines) Tuned(k *policy.Kernel, s policy.Shape, o policy.Outcome) {
 	case o.Alone != "":
 		text += "left alone: " + o.Alone
 	case o.Recipe == "":
-		text += fmt.Sprintf("%s, nothing better among %d candidates", Duration(o.Before.Median), o.Tried)
+		text += fmt.Sprintf("%s, none of %d candidates is faster", Duration(o.Before.Median), o.Tried)
 	default:
 		p.kernels[k.Identity+s.String()] = o.Ratio.Estimate
 		text += fmt.Sprintf("%s -> %s, %.2fx (%s)", Duration(o.Before.Median),
@@ -99,7 +101,7 @@ func (p *Lines) Tuned(k *policy.Kernel, s policy.Shape, o policy.Outcome) {
 		text += "; " + o.Open
 	}
 	if o.Other > 0 {
-		text += fmt.Sprintf(", %d refused for other bits", o.Other)
+		text += fmt.Sprintf(", %d refused for different bits", o.Other)
 	}
 	if k.Identity+s.String() == p.at {
 		text += fmt.Sprintf(" [%.1f s]", p.now().Sub(p.begun).Seconds())
@@ -111,6 +113,10 @@ func (p *Lines) Tuned(k *policy.Kernel, s policy.Shape, o policy.Outcome) {
 func (p *Lines) Alone(k *policy.Kernel, s policy.Shape, reason string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.last[reason] != "" && !p.Verbose {
+		return // a library has forty kernels of one reason: Outcome sums them up
+	}
+	p.last[reason] = "left alone"
 	p.line(fmt.Sprintf("gnvcc: %s left alone: %s", k.Label(), reason))
 }
 
@@ -118,10 +124,8 @@ func (p *Lines) Alone(k *policy.Kernel, s policy.Shape, reason string) {
 func (p *Lines) Lost(k *policy.Kernel, s policy.Shape, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.line(
-		fmt.Sprintf(
-			"gnvcc: %s at %s: %v; nothing adopted. Run again: this candidate will not be tried any more",
-			k.Label(), s, err))
+	p.line(fmt.Sprintf("gnvcc: %s at %s: %v; nothing adopted. Run gnvcc tune again: it skips this candidate",
+		k.Label(), s, err))
 }
 
 // Note prints something else.

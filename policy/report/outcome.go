@@ -36,15 +36,15 @@ func Outcome(parts []policy.Piece) string {
 		return ""
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "of %s on the GPU, %s was looked at", Duration(all*1e9), part(looked, all))
+	fmt.Fprintf(&b, "GPU time: %s, of which %s was searched", Duration(all*1e9), part(looked, all))
 	if cut > 0.0005*all {
-		fmt.Fprintf(&b, " (%s not to the end: a longer --budget, or another run, goes on)", part(cut, all))
+		fmt.Fprintf(&b, " (%s not completely: a longer --budget or another run continues)", part(cut, all))
 	}
 	switch gained := all - after; {
 	case gained < 0.0005*all:
-		b.WriteString("; nothing was found that makes it shorter")
+		b.WriteString("; no faster recipe was found")
 	default:
-		fmt.Fprintf(&b, "; what was found makes it %s, %.1f %% less", Duration(after*1e9),
+		fmt.Fprintf(&b, "; recipes reduce it to %s, %.1f %% less", Duration(after*1e9),
 			100*gained/all)
 	}
 	if text := leftAlone(parts, all); text != "" {

@@ -269,10 +269,6 @@ var PlusMinus = "±"
 // Total is the default's time of all launches seen, ns.
 func (e Entry) Total() float64 { return e.total }
 
-// CheckedText says how sure it is that the results are the same, for pages: "same bits on 5
-// launches".
-func CheckedText(e Entry) string { return checked(e) }
-
 // serves says which launches a recipe is for that is for some grids alone: by their integer
 // arguments, of one entry after the other; "" for others.
 func serves(d *cache.Decision) string {
@@ -294,7 +290,7 @@ func serves(d *cache.Decision) string {
 			}
 		}
 		if len(words) == 0 {
-			words = []string{"the grid and block of a checked one"}
+			words = []string{"the grid and block of a checked launch"}
 		}
 		if text := strings.Join(words, ", "); !slices.Contains(out, text) {
 			out = append(out, text)
@@ -303,8 +299,8 @@ func serves(d *cache.Decision) string {
 	return strings.Join(out, " or ")
 }
 
-// checked says how sure it is that the results are the same.
-func checked(e Entry) string {
+// CheckedText says on what the results were compared: "same bits on 5 launches".
+func CheckedText(e Entry) string {
 	on := policy.Count(e.Checked, "launch")
 	if e.Varied > 0 {
 		on += fmt.Sprintf(" and %d with varied data", e.Varied)

@@ -74,7 +74,7 @@ func someDecisions() []cache.Decision {
 				{Recipe: "early=on", Build: cache.Build{Registers: 40},
 					Refused: "the same code as the default", Because: cache.SameCode},
 				{Recipe: "unroll=4", Build: cache.Build{Registers: 48},
-					Refused: "other bits: 3 words differ, first in allocation 1 at byte 128 of 4096 (word 32): 0x2 instead of 0x1", Because: cache.OtherBits},
+					Refused: "different bits: 3 words differ, first in allocation 1 at byte 128 of 4096 (word 32): 0x2 instead of 0x1", Because: cache.OtherBits},
 			},
 			Untried: map[string]string{"st": "no plain store to global memory",
 				"demote": "nothing is spilled"}}}
@@ -82,10 +82,10 @@ func someDecisions() []cache.Decision {
 		Time: at,
 		Evidence: cache.Evidence{Device: "NVIDIA H200", Default: cache.Build{Registers: 32},
 			Chosen: cache.Build{Registers: 32},
-			Note:   "maxnreg=48 took 0.90 of the time where it was tried, but no time was left to compare it",
+			Note:   "maxnreg=48 took 0.90x the default's time when tried, but the budget ended before it was compared",
 			Launches: []cache.Launch{{Grid: [3]int{100, 1, 1}, Block: [3]int{128, 1, 1}, Count: 10,
 				Before: us(50), After: us(50)}},
-			Tried: []cache.Trial{{Recipe: "unroll=4", Refused: "other bits: 1 words differ",
+			Tried: []cache.Trial{{Recipe: "unroll=4", Refused: "different bits: 1 words differ",
 				Because: cache.OtherBits}}}}
 	alone := cache.Decision{Identity: "3", Kernel: "_Z6randomPf", Target: "sm_90",
 		Exactness: "construction", Time: at,
@@ -177,14 +177,15 @@ func TestProgress(t *testing.T) {
 		k := &policy.Kernel{Name: "_Z1kPf", Short: "k", Identity: "1"}
 		s := policy.Shape{Grid: [3]int{100, 1, 1}, Block: [3]int{256, 1, 1}}
 		half := policy.Shape{Grid: [3]int{50, 1, 1}, Block: [3]int{256, 1, 1}}
-		p.Trying(k, s, "caps and hints", 24)
-		p.Trying(k, s, "comparing the best again", 0)
+		p.Trying(k, s, "register caps and hints", 24)
+		p.Trying(k, s, "confirming the best", 0)
 		p.Tuned(k, s, policy.Outcome{Recipe: "maxnreg=48", Ratio: stats.Interval{Estimate: 0.8, N: 9},
 			Before: cache.Time{Median: 1e5}, Tried: 24, Other: 2})
 		p.At(2, 7, time.Unix(34, 0))
-		p.Trying(k, half, "caps and hints", 24)
+		p.Trying(k, half, "register caps and hints", 24)
 		p.Tuned(k, half, policy.Outcome{Before: cache.Time{Median: 5e4}, Tried: 24})
 		p.Alone(k, s, "captured into a graph")
+		p.Alone(&policy.Kernel{Short: "another"}, s, "captured into a graph")
 		p.Lost(k, s, errors.New("a candidate crashed on the device"))
 		p.Note("something else")
 		p.Trying(k, s,

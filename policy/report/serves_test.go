@@ -11,7 +11,7 @@ func TestServes(t *testing.T) {
 	for recipe, want := range map[string]string{
 		"unroll=4":               "",
 		"spec{#1=64} unroll=4":   "",
-		"spec{host(grid)=8x1x1}": "the grid and block of a checked one",
+		"spec{host(grid)=8x1x1}": "the grid and block of a checked launch",
 		"spec{#1=64,host(grid)=8x1x1,host(#2+8:8)=-3} unroll=4":                        "n=64, #2+8=-3",
 		"spec{host(grid)=8x1x1,host(#1:4)=64} spec{host(grid)=9x1x1,host(#1:4)=64}":    "n=64",
 		"spec{host(grid)=8x1x1,host(#1:4)=64} spec{host(grid)=8x1x1,host(#1:4)=65}":    "n=64 or n=65",

@@ -70,13 +70,13 @@ func reshaped(d *cache.Decision, r recipe.Recipe) string {
 			"%s: the fullest multiprocessor has %.2f times as many threads as the average, not %.2f", text,
 			fullest(d.Target, now), fullest(d.Target, was))
 	case before > 0 && (after > before*1.01 || after < before*0.99):
-		return fmt.Sprintf("%s: %.0f %% of the warps that there is room for are resident, not %.0f %%",
+		return fmt.Sprintf("%s: occupancy %.0f %%, not %.0f %%",
 			text, 100*after, 100*before)
 	case blocksIn(now) > blocksIn(was):
-		return fmt.Sprintf("%s: %d blocks, not %d: smaller ones begin and end one by one", text,
+		return fmt.Sprintf("%s: %d blocks, not %d: smaller ones finish more evenly", text,
 			blocksIn(now), blocksIn(was))
 	}
-	return fmt.Sprintf("%s: %d blocks to begin, not %d", text, blocksIn(now), blocksIn(was))
+	return fmt.Sprintf("%s: %d blocks to start, not %d", text, blocksIn(now), blocksIn(was))
 }
 
 // fullest is how many more threads the multiprocessor that gets most blocks has to do than all of

@@ -19,11 +19,11 @@ func TestReshaped(t *testing.T) {
 		{[3]int{160, 1, 1}, [3]int{1024, 1, 1}, "shape=640x1x1 spec{host(block)=1024x1x1}",
 			"blocks of 640: the fullest multiprocessor has 1.03 times as many threads as the average, not 1.65"},
 		{[3]int{100000, 1, 1}, [3]int{32, 1, 1}, "shape=64x1x1 spec{host(block)=32x1x1}",
-			"blocks of 64: 100 % of the warps that there is room for are resident, not 50 %"},
+			"blocks of 64: occupancy 100 %, not 50 %"},
 		{[3]int{100000, 1, 1}, [3]int{256, 1, 1}, "shape=128x1x1 spec{host(block)=256x1x1}",
-			"blocks of 128: 200000 blocks, not 100000: smaller ones begin and end one by one"},
+			"blocks of 128: 200000 blocks, not 100000: smaller ones finish more evenly"},
 		{[3]int{100000, 1, 1}, [3]int{128, 1, 1}, "shape=256x1x1 spec{host(block)=128x1x1}",
-			"blocks of 256: 50000 blocks to begin, not 100000"},
+			"blocks of 256: 50000 blocks to start, not 100000"},
 		// other launches
 		{[3]int{100000, 1, 1}, [3]int{128, 1, 1}, "shape=256x1x1 spec{host(block)=64x1x1}", ""},
 		// it does not divide them

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"sort"
 	"strings"
@@ -122,7 +123,7 @@ func (s *Single) why(untried string) string {
 	case s.Refused > 0:
 		return "refused: " + s.Refusal
 	case s.Same > 0:
-		return "the code stays the same"
+		return "same machine code as the default"
 	case s.Tried > 0:
 		return "values not measured"
 	case untried != "":
@@ -159,13 +160,17 @@ func (p *printer) single(w io.Writer, e Entry) {
 	if err := t.Flush(); err != nil && p.err == nil {
 		p.err = err
 	}
+	without := map[string][]string{} // by reason
 	for _, s := range e.Levers {
 		switch {
 		case s.Refusal != "": // with the first differing allocation and element, where bits differ
-			p.wrapped("    refused: ", strings.Fields(s.Refusal), " ")
+			p.wrapped("    refused: ", s.Refusal)
 		case s.Measured == 0:
-			p.wrapped("    none: "+s.Lever+": ", strings.Fields(s.Why), " ")
+			without[s.Why] = append(without[s.Why], s.Lever)
 		}
+	}
+	for _, why := range slices.Sorted(maps.Keys(without)) {
+		p.wrapped("    not measured: ", strings.Join(without[why], ", ")+": "+why)
 	}
 }
 
@@ -176,10 +181,10 @@ func (s *Single) counts() string {
 		text += fmt.Sprintf(", %d refused", s.Refused)
 	}
 	if s.OtherBits > 0 {
-		text += fmt.Sprintf(" (%d: other bits)", s.OtherBits)
+		text += fmt.Sprintf(" (%d: different bits)", s.OtherBits)
 	}
 	if s.Same > 0 {
-		text += fmt.Sprintf(", %d no other code", s.Same)
+		text += fmt.Sprintf(", %d same code", s.Same)
 	}
 	return text
 }

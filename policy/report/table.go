@@ -86,7 +86,7 @@ func (p *printer) faster(list []Entry, several map[string]bool, before float64) 
 
 // measuredText is how a recipe was measured and checked.
 func measuredText(e Entry) string {
-	text := checked(e)
+	text := CheckedText(e)
 	if e.Time[0] > 0 {
 		one := func(i int) string {
 			return fmt.Sprintf("%s %s%.1f%%", Duration(e.Time[i]), PlusMinus, 100*e.Spread[i])
@@ -128,7 +128,7 @@ func (p *printer) best(list []Entry, several map[string]bool) {
 		return
 	}
 	p.line("")
-	p.line("Best as nvcc builds them:")
+	p.line("No faster recipe than nvcc's default:")
 	rest, time := 0, 0.0
 	for i, e := range list {
 		if i >= listed {
@@ -207,7 +207,7 @@ func (p *printer) elsewhere(entries []Entry) {
 		if !begun {
 			begun = true
 			p.line("")
-			p.line("From stores of others:")
+			p.line("From shared stores:")
 		}
 		p.filled("  ", e.Kernel+": "+e.Decision.From)
 	}
@@ -252,7 +252,7 @@ func attempts(e Entry) string {
 	}
 	text := policy.Count(n, "candidate")
 	if other > 0 {
-		text += fmt.Sprintf(", %d of them gave other bits", other)
+		text += fmt.Sprintf(", %d with different bits", other)
 	}
 	return text
 }

@@ -49,20 +49,13 @@ func registers(b cache.Build) string {
 	return fmt.Sprintf("%d registers", b.Registers)
 }
 
-// wrapped prints words in lines of 80 columns, where they fit; lines after the first are set in.
-func (p *printer) wrapped(start string, words []string, between string) {
-	if len(words) == 0 {
-		return
-	}
-	indent := strings.Repeat(" ", min(12, len(start)))
+// wrapped prints a text behind a start, in lines of 80 columns; lines after the first are set in.
+func (p *printer) wrapped(start, text string) {
 	line, empty := start, true
-	for i, word := range words {
-		if i < len(words)-1 {
-			word += strings.TrimRight(between, " ")
-		}
+	for _, word := range strings.Fields(text) {
 		if !empty && len([]rune(line))+1+len([]rune(word)) > columns {
 			p.line("%s", line)
-			line, empty = indent, true
+			line, empty = strings.Repeat(" ", min(12, len(start))), true
 		}
 		if !empty {
 			line += " "

@@ -609,7 +609,7 @@ func (k *JudgedKernel) Sentence() string {
 	switch {
 	case k.Ratio <= 0:
 	case k.Predicted:
-		text += fmt.Sprintf("; predicted to be %.2f times as fast, which nobody has measured", 1/k.Ratio)
+		text += fmt.Sprintf("; predicted to be %.2f times as fast (not measured)", 1/k.Ratio)
 	default:
 		text += fmt.Sprintf("; %.3f times as fast (%.3f to %.3f)", 1/k.Ratio, 1/k.High, 1/k.Low)
 	}

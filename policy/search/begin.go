@@ -116,7 +116,7 @@ func (s *search) heapless() error {
 	case slices.Contains(said, 1):
 		return errStop{"it allocates memory on the device"}
 	case !d.Same:
-		return errStop{alone + ": without that it leaves other bits"}
+		return errStop{alone + ": without that, its results differ"}
 	}
 	return nil
 }

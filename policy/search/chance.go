@@ -62,9 +62,9 @@ func (s *search) disagrees(under []profile.Schedule) (how string, err error) {
 		case err != nil || decide.Within(&s.t.o, &s.k.Kernel, d):
 			continue // it says nothing
 		case o.Dynamic > 0:
-			return fmt.Sprintf("with fewer blocks resident the original leaves other bits, too (%s)", d), nil
+			return fmt.Sprintf("with fewer resident blocks the original's results differ, too (%s)", d), nil
 		}
-		return fmt.Sprintf("the original agrees with itself by chance: run %d left other bits (%s)", i+3,
+		return fmt.Sprintf("the original agrees with itself by chance: run %d gave different bits (%s)", i+3,
 			d), nil
 	}
 	return "", nil

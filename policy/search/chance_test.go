@@ -65,7 +65,7 @@ func TestByChance(t *testing.T) {
 		says   string
 	}{
 		"a deterministic kernel":            {says: "is refused"},
-		"with fewer blocks":                 {chance: throttled, kept: true, says: "fewer blocks resident"},
+		"with fewer blocks":                 {chance: throttled, kept: true, says: "fewer resident blocks"},
 		"with few data in the L2 cache":     {chance: func(o profile.Schedule, launch, _ int) bool { return o.Cold && launch > ours }, kept: true, says: "by chance"},
 		"in its fourth run":                 {chance: func(_ profile.Schedule, launch, n int) bool { return launch > ours && n == 4 }, kept: true, says: "by chance"},
 		"its blocks may wait":               {chance: throttled, change: func(k *simKernel) { k.NoThrottle = "they may wait" }, says: "is refused"},

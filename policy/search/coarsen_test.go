@@ -43,7 +43,7 @@ func TestCoarsenIsFound(t *testing.T) {
 	}
 	var text strings.Builder
 	report.Explain(&text, report.NewEntry(*d))
-	for _, want := range []string{"a block does the work of 4 neighbours in x",
+	for _, want := range []string{"each block does the work of 4 neighbouring blocks in x",
 		"shape       each block does the work of 4: 5000 blocks, not 20000"} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("explain does not say %q:\n%s", want, text.String())

@@ -159,7 +159,7 @@ func (c *Config) outcome() policy.Outcome {
 		o.Ratio.Estimate = c.winner.Confirmed.Careful()
 	}
 	if best := policy.Rank(c.Notebook.Trials); len(best) > 0 && best[0].Open != "" {
-		o.Open = fmt.Sprintf("%s took %.2f of the time, but %s", best[0].Text, best[0].Ratio,
+		o.Open = fmt.Sprintf("%s took %.2fx the default's time, but %s", best[0].Text, best[0].Ratio,
 			best[0].Open)
 	}
 	return o

@@ -190,7 +190,7 @@ func TestStaleValues(t *testing.T) {
 		t.Fatalf("decided %q; %q %q", d.Recipe, d.Evidence.Note, results[0].Unheld)
 	}
 	results, _ = g.run(simOptions(), launches(77))
-	if !strings.Contains(results[0].Unheld, "no launch of this run had the values that ") {
+	if !strings.Contains(results[0].Unheld, "no launch of this run met the conditions of ") {
 		t.Errorf("the run says %q", results[0].Unheld)
 	}
 	if d := results[0].Decision; d != nil && !strings.Contains(d.Evidence.Note,

@@ -27,8 +27,8 @@ func TestConfined(t *testing.T) {
 		"uncovered": {blocks: []uint64{9, 0}, want: []string{"unroll=4", "host(#1:4)=1}", "host(#1:4)=2}",
 			"host(grid)=1000x1x1", "host(block)=256x1x1", "host(dynamic)=0"}, not: []string{"#1:4)=3"}},
 		"no entry": {blocks: []uint64{9, 0}, none: "-rdc=true: no",
-			note: "1 of 2 blocks with floating-point arithmetic or stores did not run in the checked launches, and no " +
-				"entry can be made for launches like these alone: -rdc=true: no"},
+			note: "1 of 2 basic blocks with floating-point arithmetic or stores did not run in the checked launches, and no " +
+				"second entry can be made for such launches only: -rdc=true: no"},
 	} {
 		k := &simKernel{Kernel: sources(policy.Kernel{NoSecond: c.none, Decided: check.Arguments{Selects: c.picks}}), blocks: c.blocks,
 			speed: func(r recipe.Recipe, s policy.Shape) float64 {

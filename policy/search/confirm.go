@@ -23,7 +23,7 @@ func (s *search) confirm() error {
 	s.grant()
 	s.compileBy = s.end.Add(-s.comparison()*9/8 - s.moment)
 	s.c.winner = nil
-	s.t.progress.Trying(&s.k.Kernel, s.c.Shape, "comparing the best again", 0)
+	s.t.progress.Trying(&s.k.Kernel, s.c.Shape, "confirming the best", 0)
 	winner, err := s.pick(func(*policy.Trial) bool { return true })
 	if err != nil {
 		return err
@@ -63,7 +63,7 @@ func (s *search) pick(of func(*policy.Trial) bool) (*policy.Trial, error) {
 			break
 		}
 		if lost == finalists {
-			tr.Open = fmt.Sprintf("%d that had looked better proved no better on fresh samples", lost)
+			tr.Open = fmt.Sprintf("%d candidates that looked faster were not on fresh samples", lost)
 			break
 		}
 		if !of(tr) {
@@ -172,7 +172,7 @@ func (s *search) compare(tr *policy.Trial) (finding, error) {
 	defer s.meter.in(comparing)()
 	tr.Open = ""
 	if !s.affords() {
-		return s.leave(tr, "no time was left to compare it on fresh samples"), nil
+		return s.leave(tr, "the budget ended before it was compared on fresh samples"), nil
 	}
 	arm, ok, err := s.arm(tr)
 	if err != nil {
@@ -182,7 +182,7 @@ func (s *search) compare(tr *policy.Trial) (finding, error) {
 		if tr.Refused != "" || tr.Same != "" || !s.launchable(tr.Recipe) {
 			return worse, nil
 		}
-		return s.leave(tr, "it was not compiled as a build compiles it in time"), nil
+		return s.leave(tr, "its final compile did not finish within the budget"), nil
 	}
 	c, err := s.rule.Compare(s.sampler(arm, profile.Measurement{}), 0, s.plan)
 	if err != nil {

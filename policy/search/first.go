@@ -38,7 +38,7 @@ func (s *search) briefly() (on bool, err error) {
 				turn = append(turn, list[0])
 			}
 		}
-		err = s.try("a first look", append(s.elsewhere(), turn...))
+		err = s.try("first candidates", append(s.elsewhere(), turn...))
 	}
 	if err != nil {
 		return false, err

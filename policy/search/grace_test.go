@@ -31,7 +31,7 @@ func TestOpen(t *testing.T) {
 	if s.leave(tr, "no time was left") != later {
 		t.Error("it is no candidate for a later run")
 	}
-	if got := s.c.outcome().Open; !strings.Contains(got, "unroll=4 took 0.54 of the time, but no time") {
+	if got := s.c.outcome().Open; !strings.Contains(got, "unroll=4 took 0.54x the default's time, but no time") {
 		t.Errorf("said: %q", got)
 	}
 }

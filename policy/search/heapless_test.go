@@ -36,7 +36,7 @@ func TestHeapless(t *testing.T) {
 		"no such":      {plain: true, want: "it may allocate memory on the device"},
 		"not made":     {refuse: true, want: "isn't known"},
 		"allocates":    {takes: true, want: "it allocates memory on the device"},
-		"by its bits":  {trouble: "bits", want: "other bits"},
+		"by its bits":  {trouble: "bits", want: "its results differ"},
 		"by its fault": {trouble: "fault", want: "it may allocate memory on the device"},
 		"not loaded":   {trouble: "load", want: "it may allocate memory on the device"},
 	} {

@@ -109,8 +109,8 @@ func (t *Run) kernel(l *profile.Launch) *kernel {
 	}
 	switch {
 	case err != nil:
-		k = &kernel{Findings: decide.Findings{Kernel: policy.Kernel{Name: l.Kernel}, Device: device,
-			Alone: policy.FirstLine(err)}}
+		k = &kernel{Findings: decide.Findings{Kernel: policy.Kernel{Name: l.Kernel,
+			Short: policy.ShortName(l.Kernel)}, Device: device, Alone: policy.FirstLine(err)}}
 		k.Default.Registers = l.Registers
 	case t.kernels[known.Identity+device] != nil: // the same kernel in another module
 		k = t.kernels[known.Identity+device]

@@ -173,7 +173,7 @@ func (s *search) singly() error {
 			return err
 		}
 	} else {
-		if err := s.try("caps and hints", append(won, cheap...)); err != nil {
+		if err := s.try("register caps and hints", append(won, cheap...)); err != nil {
 			return err
 		}
 		if err := s.try("source variants", dear); err != nil {
@@ -187,7 +187,7 @@ func (s *search) singly() error {
 func (s *search) sources() error {
 	for round := 0; round < 3 && !s.over(); round++ {
 		best := s.best(isSource)
-		doing := "source variants together"
+		doing := "combining source variants"
 		if best == nil || best.Ratio > lever.Step {
 			if round > 0 {
 				break
@@ -219,7 +219,7 @@ func (s *search) winners() error {
 		if copied := s.copied(best); round == 0 && copied != nil {
 			next = append(next, s.around(copied, rewrite.PTX)...)
 		}
-		if err := s.try("winners together", next); err != nil {
+		if err := s.try("combining winners", next); err != nil {
 			return err
 		}
 		if now := s.best(nil); now == nil || now.Ratio > before*lever.Step {
@@ -244,7 +244,7 @@ func (s *search) sparing(values []recipe.Recipe) error {
 	end := s.t.now().Add(s.deadline.Sub(s.t.now()) / 2)
 	for len(values) > 0 && s.t.now().Before(end) && !s.over() {
 		n := min(few, len(values))
-		if err := s.try("the most promising first", values[:n]); err != nil {
+		if err := s.try("most promising candidates", values[:n]); err != nil {
 			return err
 		}
 		values = values[n:]

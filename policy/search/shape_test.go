@@ -53,7 +53,7 @@ func TestShapeIsFound(t *testing.T) {
 	}
 	var text strings.Builder
 	report.Explain(&text, report.NewEntry(*d))
-	for _, want := range []string{"in words    blocks of 128 threads",
+	for _, want := range []string{"meaning     blocks of 128 threads",
 		"shape       blocks of 128: 8000 blocks, not 4000"} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("explain does not say %q:\n%s", want, text.String())

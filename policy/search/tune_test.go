@@ -154,12 +154,12 @@ func TestOtherBits(t *testing.T) {
 	found := false
 	for _, tr := range d.Evidence.Tried {
 		if tr.Recipe == "unroll=4" {
-			found = strings.Contains(tr.Refused, "other bits") && strings.Contains(tr.Refused,
+			found = strings.Contains(tr.Refused, "different bits") && strings.Contains(tr.Refused,
 				"allocation 1") && tr.Ratio == 0
 		}
 	}
 	if !found {
-		t.Errorf("no refusal for other bits in %+v", d.Evidence.Tried)
+		t.Errorf("no refusal for different bits in %+v", d.Evidence.Tried)
 	}
 	if g.measured["unroll=4"] != 0 {
 		t.Errorf("a candidate with other bits was measured")

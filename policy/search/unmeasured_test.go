@@ -72,7 +72,7 @@ func TestUnmeasured(t *testing.T) {
 			"it is captured"},
 		"the host's":      {values, "spec", nil, launches(20, other, "it is captured"), true, ""},
 		"all are known":   {hint, "ld", nil, launches(20, other, ""), true, ""},
-		"between":         {hint, "ld", few, family(400, 200, 100), true, "measured on some sizes, and is used for 98 between"},
+		"between":         {hint, "ld", few, family(400, 200, 100), true, "measured at some sizes, and also used for 98 sizes in between"},
 		"between, of two": {hint, "ld", few, family(400, 200), false, "that were not measured"},
 		"between, but slower on one": {func(r recipe.Recipe, s policy.Shape) float64 {
 			if s.Grid[0] == 200 {
@@ -80,7 +80,7 @@ func TestUnmeasured(t *testing.T) {
 			}
 			return hint(r, s)
 		}, "ld", few, family(400, 200, 100), false, "that were not measured"},
-		"blocks between":           {hint, "ld", few, front(64, 32, 8), true, "is used for 54 between"},
+		"blocks between":           {hint, "ld", few, front(64, 32, 8), true, "also used for 54 sizes in between"},
 		"blocks between, of three": {hint, "ld", few, front(64, 8), false, "that were not measured"},
 		"blocks beyond":            {hint, "ld", few, front(62, 50, 40), false, "that were not measured"},
 		"blocks between, slower on one": {func(r recipe.Recipe, s policy.Shape) float64 {

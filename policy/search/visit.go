@@ -215,7 +215,7 @@ func (t *Run) Vary(ctx context.Context, variation int, l *profile.Launch, s prof
 			}
 			if how != "" {
 				*tr, counts = was, false
-				t.progress.Note(fmt.Sprintf("%s: varied data %d does not count: %s", k.Label(), variation,
+				t.progress.Note(fmt.Sprintf("%s: varied data %d is skipped: %s", k.Label(), variation,
 					how))
 				return true
 			}

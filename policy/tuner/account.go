@@ -51,7 +51,7 @@ type row struct {
 const (
 	tooSmall   = "it takes less than 1 % of the time"
 	unheeded   = "the budget ended before it was replayed"
-	standsFor  = "another launch stands for it"
+	standsFor  = "represented by another launch"
 	otherSizes = "launches of this size were not measured"
 )
 
@@ -106,7 +106,7 @@ func (a *account) settle(results []decide.Result) {
 		for i := range a.rows {
 			if x := &a.rows[i]; x.about(&r) && x.Why == "" {
 				if cut = cut || x.Cut; r.Lost != "" {
-					x.Why = "it stays as it is, since its search was lost: " + r.Lost
+					x.Why = "unchanged, since its search failed: " + r.Lost
 				}
 			}
 		}
@@ -238,6 +238,6 @@ func held(c capture.Cost) string {
 	if c.Held < 100*time.Millisecond {
 		return ""
 	}
-	return fmt.Sprintf("; captures (%.2g GB) held the program up for %.1f s", float64(c.Bytes)/1e9,
+	return fmt.Sprintf("; capturing (%.2g GB) delayed the program by %.1f s", float64(c.Bytes)/1e9,
 		c.Held.Seconds())
 }

@@ -103,7 +103,7 @@ func TestAccount(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 	}
-	if s := held(a.cost); s != "; captures (1.1 GB) held the program up for 1.5 s" {
+	if s := held(a.cost); s != "; capturing (1.1 GB) delayed the program by 1.5 s" {
 		t.Error(s)
 	}
 	if s := held(capture.Cost{Bytes: 1 << 20, Held: time.Millisecond}); s != "" {

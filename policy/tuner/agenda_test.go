@@ -500,7 +500,7 @@ func TestFrontAsItIs(t *testing.T) {
 	// between 12 and 160: the others are 11 of 159 sizes
 	if want := 1 - 11*0.0055/1.3045; math.Abs(looked/all-want) > 1e-3 || got.speedup != 1 ||
 		!strings.Contains(text, otherSizes) {
-		t.Errorf("%.1f %% was looked at, want %.1f: %s\n%s", 100*looked/all, 100*want, text,
+		t.Errorf("%.1f %% was searched, want %.1f: %s\n%s", 100*looked/all, 100*want, text,
 			strings.Join(got.said, "\n"))
 	}
 	t.Logf("simulated: %s", text)
@@ -537,7 +537,7 @@ func TestLost(t *testing.T) {
 		o.Levers, o.Crashes = []string{"ld"}, 0
 	})
 	if text := report.Outcome(got.pieces); got.results["crashes"].Lost == "" ||
-		!strings.Contains(text, "25 % was looked at") || !strings.Contains(text, "its search was lost: ") {
+		!strings.Contains(text, "25 % was searched") || !strings.Contains(text, "its search failed: ") {
 		t.Error(text)
 	}
 }

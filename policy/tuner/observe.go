@@ -129,7 +129,7 @@ func (w *ReplaySearch) observed(r *run, wanted func(*profile.Launch) error) (pro
 		Folder: w.memory.For, For: r.Observe, Rank: r.Rank, Wanted: wanted,
 		Gone: func(captured int) {
 			w.Say(
-				"observed for %v: %d launches are captured; the program runs on by itself (gnvcc tune searches on them)", r.Observe, captured)
+				"observed for %v: %d launches are captured; the program continues unobserved (gnvcc tune searches on them)", r.Observe, captured)
 		}}.Observe()
 	a := &w.account
 	a.ran, a.ended, a.kept, a.cost, a.times = run.Took, run.Ended, run.Kept, run.Cost, run.Times
@@ -162,7 +162,7 @@ func (w *ReplaySearch) searchSeen(r *run, run Observed) (profile.Exit, error) {
 			return manyMissing
 		}
 		return fmt.Sprintf(
-			"no launch of it was captured, though it takes %.0f %% of the time: a second run is needed",
+			"no launch was captured, although it takes %.0f %% of the time: run gnvcc tune again",
 			100*share)
 	}
 	for _, s := range run.Seen {
@@ -206,7 +206,7 @@ func (w *ReplaySearch) searchSeen(r *run, run Observed) (profile.Exit, error) {
 
 // manyMissing is why a kernel of very many has no capture: each takes next to nothing, and all of
 // them together most of the time.
-const manyMissing = "of so many kernels not each was captured: a second run captures the heaviest"
+const manyMissing = "too many kernels to capture each: a second run captures the heaviest"
 
 // floorOf is the share of a run's time below which nothing is looked at.
 func floorOf(seen []capture.Seen, total float64) float64 {
@@ -222,7 +222,7 @@ func (w *ReplaySearch) again(ctx context.Context, o policy.Options,
 	captures func() ([]*capture.Manifest, int)) error {
 	all, skipped := captures()
 	if skipped > 0 {
-		w.Say("%d captures can't be used here, and are left out", skipped)
+		w.Say("%d captures can't be used on this machine and are skipped", skipped)
 	}
 	var list []*capture.Manifest
 	var total float64
@@ -315,7 +315,7 @@ func inGraphs(unseen []capture.Graphs) string {
 	if sum <= 0 {
 		return ""
 	}
-	return fmt.Sprintf(", and graphs whose kernels were not launched one by one %.3g s more", sum)
+	return fmt.Sprintf(", and CUDA graphs, whose kernels can't be timed one by one, %.3g s more", sum)
 }
 
 // SocketScratch makes a folder for the program's run whose path is short enough for a socket in it.

@@ -336,7 +336,7 @@ func (w *ReplaySearch) replay(ctx context.Context, m *capture.Manifest, u *repla
 		w.account.owns(m, out.Own)
 		if err != nil {
 			if !errors.Is(err, replay.ErrRefused) {
-				err = fmt.Errorf("replaying %s: %w", m.Kernel, err)
+				err = fmt.Errorf("the replay failed: %w", err)
 			}
 			w.Say("%s: %v", policy.ShortName(m.Kernel), err)
 			w.account.replayed(m, out.Same, "", err)
@@ -356,7 +356,7 @@ func (w *ReplaySearch) replay(ctx context.Context, m *capture.Manifest, u *repla
 		case runs == mostRuns:
 			return false
 		default:
-			w.Say("%s: a search process ended (%s); another one continues", policy.ShortName(m.Kernel),
+			w.Say("%s: the replay process ended (%s); a new one continues", policy.ShortName(m.Kernel),
 				out.Reason)
 		}
 	}

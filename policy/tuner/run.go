@@ -87,7 +87,7 @@ func Run(asked Request) (exit profile.Exit, err error) {
 		finish = r.build(results)
 	}
 	if s := r.Signals.CutShort(); s != 0 {
-		r.note("interrupted: what was found is kept; gnvcc tune goes on with the launches that are captured")
+		r.note("interrupted: results so far are kept; gnvcc tune without a program continues with the captured launches")
 		if exit = endedBy(s); errors.Is(finish, context.Canceled) {
 			finish = nil
 		}
@@ -161,7 +161,7 @@ func (r *run) search() (run *search.Run, exit profile.Exit, err error) {
 		list = func() ([]*capture.Manifest, int) {
 			list, left, why := f.List(r.Signals.Rest(), "")
 			if why != nil {
-				r.note("a capture is left out: %v", why)
+				r.note("a capture is skipped: %v", why)
 			}
 			return list, left
 		}
@@ -203,7 +203,7 @@ func (r *run) build(results []decide.Result) error {
 	case !judged && !r.Apply:
 		return nil
 	case r.Signals.Asked() != 0:
-		return errors.New("interrupted: what was found is kept, nothing was built")
+		return errors.New("interrupted: results so far are kept, nothing was built")
 	case judged:
 		return newJudge(ctx, r).run(ctx, results)
 	}

@@ -128,7 +128,7 @@ __global__ void endless(float *p, int n) {` + drivertest.Wide + `p[n] += 3;}
 			t.Errorf("it stands in the store as %+v", r.Decision.Evidence)
 		}
 	}
-	if text := report.Outcome(found.Pieces); !strings.HasPrefix(text, "of 8.00 s on the GPU, 50 % was looked at") ||
+	if text := report.Outcome(found.Pieces); !strings.HasPrefix(text, "GPU time: 8.00 s, of which 50 % was searched") ||
 		!strings.Contains(text, "Left alone: 50 %, endless ("+why) {
 		t.Error(text)
 	}

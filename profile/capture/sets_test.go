@@ -161,7 +161,7 @@ func TestEarlierRuns(t *testing.T) {
 	if len(first.taken) != 1 {
 		t.Fatalf("captured %v", first.taken)
 	}
-	if x := run.Seen[0]; len(x.Captures) != 0 || !strings.Contains(x.Why, "a second run is needed") {
+	if x := run.Seen[0]; len(x.Captures) != 0 || !strings.Contains(x.Why, "run gnvcc tune again") {
 		t.Errorf("%+v", x)
 	}
 	p, err := first.c.store.Observed("/bin/app", run)

@@ -65,7 +65,7 @@ func CheckFolder(dir string, captures int) error {
 		return err
 	}
 	if _, list := s.Files(); len(list) != captures || captures == 0 {
-		return fmt.Errorf("%d of its %d captures are whole", len(list), captures)
+		return fmt.Errorf("%d of its %d captures are intact", len(list), captures)
 	}
 	return nil
 }

@@ -70,7 +70,7 @@ func Beside(m *ptx.Module, kernel string, block [3]int) error {
 	for _, d := range f.Directives {
 		switch d.Name {
 		case ".reqntid", ".maxntid", ".minnctapersm", ".maxnctapersm":
-			return fmt.Errorf("the source asks for %s %s, which is about blocks as they are", d.Name, d.Args)
+			return fmt.Errorf("the source asks for %s %s, which refers to the original blocks", d.Name, d.Args)
 		}
 	}
 	_, err := readBeside(f)
@@ -128,7 +128,7 @@ func (r *besideRead) declaration(i int) error {
 		}
 		if len(vars) != 1 || vars[0].Size() <= 0 || vars[0].Size() > pass.SharedLimit ||
 			r.Stmts[i].Depth > 0 || i > r.First() {
-			return errors.New("it has an uncommon shared array")
+			return errors.New("it has an unsupported shared array")
 		}
 		align := max(vars[0].Alignment(), 16)
 		r.arrays = append(r.arrays, besideArray{name: vars[0].Name, stmt: i, size: vars[0].Size(),
@@ -152,7 +152,7 @@ func (r *besideRead) instruction(i int) error {
 		"tex", "tld4", "suld", "sust", "sured", "membar", "fence", "addc", "subc", "madc":
 	case "bar", "barrier":
 		if !plainBarrier(x) {
-			return fmt.Errorf("it has an uncommon barrier (%s)", f.Opcode(i))
+			return fmt.Errorf("it has an unsupported barrier (%s)", f.Opcode(i))
 		}
 		r.barriers = true
 	default:
@@ -166,7 +166,7 @@ func (r *besideRead) instruction(i int) error {
 		isArray := r.array(name) != nil
 		switch {
 		case isArray && !r.places(i, n):
-			err = fmt.Errorf("it takes the address of a shared array in an uncommon way (%s)", f.Opcode(i))
+			err = fmt.Errorf("it takes the address of a shared array in an unsupported way (%s)", f.Opcode(i))
 		case !isArray && name[0] == '%' && (!strings.Contains(name, ".") || !shapeOf(name)):
 			err = fmt.Errorf("it reads %s", name)
 		}
@@ -218,7 +218,7 @@ func beside(k *pass.Kernel, dim, n int, block [3]int, grid int) error {
 		return err
 	}
 	if t := pass.Threads(block); t*n > MostBeside {
-		return fmt.Errorf("%d blocks of %d threads: %d threads are the most that stand in one", n, t,
+		return fmt.Errorf("%d blocks of %d threads: %d threads are the most that fit in one", n, t,
 			MostBeside)
 	}
 	if dynamic, known := k.Options.Dynamic[k.Name]; !known || dynamic != 0 {

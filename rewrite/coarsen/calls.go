@@ -37,7 +37,7 @@ func coarseCalls(reach *ptx.Reach) error {
 	for n, f := range reach.Funcs {
 		for i, s := range f.Stmts {
 			if s.Kind == ptx.Inst && string(f.Base(i)) == "call" && (f.CallsByPointer(i) || s.Guarded) {
-				return fmt.Errorf("it calls a function in an uncommon way (%s)", f.Name)
+				return fmt.Errorf("it calls a function in an unsupported way (%s)", f.Name)
 			}
 		}
 		if n == 0 {
@@ -128,7 +128,7 @@ func (c *coarseRead) callScopes() error {
 			switch kind := f.Stmts[k].Kind; {
 			case kind == ptx.Label || kind == ptx.Direction,
 				kind == ptx.Inst && !aroundCall(f.Inst(k)):
-				return fmt.Errorf("it has an uncommon call (%s)", f.Opcode(k))
+				return fmt.Errorf("it has an unsupported call (%s)", f.Opcode(k))
 			}
 			c.within[k] = i
 		}
@@ -136,7 +136,7 @@ func (c *coarseRead) callScopes() error {
 	}
 	for i := range f.Stmts {
 		if f.Inst(i).Op == "call" && c.within[i] < 0 {
-			return fmt.Errorf("it has an uncommon call (%s)", f.Opcode(i))
+			return fmt.Errorf("it has an unsupported call (%s)", f.Opcode(i))
 		}
 	}
 	return nil

@@ -47,7 +47,7 @@ func Dimensions(m *ptx.Module, kernel string) (dims [3]bool, err error) {
 	return dims, nil
 }
 
-var errNoNumber = errors.New("it does not look at its block's number")
+var errNoNumber = errors.New("it does not read its block index")
 
 // A coarseOuter is the dynamic shared memory that a kernel uses: arrays without a size, which all
 // begin at one place.
@@ -61,12 +61,12 @@ type coarseOuter struct {
 func coarseOutside(m *ptx.Module, f *ptx.Func) (out coarseOuter, err error) {
 	for _, d := range f.Directives {
 		if strings.Contains(d.Name, "cluster") {
-			return out, fmt.Errorf("the source asks for %s, which is about blocks as they are", d.Name)
+			return out, fmt.Errorf("the source asks for %s, which refers to the original blocks", d.Name)
 		}
 	}
 	switch {
 	case slices.Contains(m.Target, "debug"):
-		return out, errors.New("it is compiled for a debugger, which knows its registers by name")
+		return out, errors.New("it is compiled for debugging, where registers are visible by name")
 	case m.AddressSize != 64:
 		return out, errors.New("its addresses have 32 bits")
 	}
@@ -145,11 +145,11 @@ func (c *coarseRead) stays(way error) error {
 	if len(c.leaves) == 0 || c.together == "" && c.size == 0 {
 		return nil
 	}
-	text := "its threads act together (" + c.together + ")"
+	text := "its threads cooperate (" + c.together + ")"
 	if c.together == "" {
 		text = "it uses shared memory"
 	}
-	text += ", and which way they go depends on the block"
+	text += ", and its control flow depends on the block index"
 	if way == nil {
 		return errors.New(text)
 	}
@@ -171,7 +171,7 @@ func readTurns(f *ptx.Func, outer coarseOuter, dim int) (*coarseRead, error) {
 		switch pass.BitsOf(g.Type) {
 		case pass.PredBits, 16, 32, 64:
 		default:
-			return nil, fmt.Errorf("it has registers of an uncommon kind (%s)", g.Name)
+			return nil, fmt.Errorf("it has registers of an unsupported kind (%s)", g.Name)
 		}
 		if g.Inner { // the same names may stand in other scopes
 			g.Name = fmt.Sprintf("%si%d_%s", coarsePrefix, n, strings.TrimLeft(g.Name, "%"))
@@ -191,7 +191,7 @@ func readTurns(f *ptx.Func, outer coarseOuter, dim int) (*coarseRead, error) {
 		case x.Op == "bra" || ends(x):
 			c.leaves = append(c.leaves, i)
 		case isBarrier(x) && !x.Has("red"):
-			return nil, fmt.Errorf("which threads come to a barrier depends on the block (%s)", f.Opcode(i))
+			return nil, fmt.Errorf("which threads reach a barrier depends on the block index (%s)", f.Opcode(i))
 		}
 	}
 	return c, nil
@@ -276,7 +276,7 @@ func (c *coarseRead) declaration(i int) error {
 			c.align = max(c.align, at)
 			c.size = (c.size + at - 1) / at * at
 			if v.Size() <= 0 || c.Stmts[i].Depth > 0 {
-				return fmt.Errorf("it has an uncommon shared array (%s)", v.Name)
+				return fmt.Errorf("it has an unsupported shared array (%s)", v.Name)
 			}
 			c.shared[v.Name] = c.size
 			c.size += v.Size()
@@ -306,7 +306,7 @@ func (c *coarseRead) names(i int, numbered *bool) error {
 		_, isShared := c.shared[name]
 		switch {
 		case isShared && !c.places(i, n):
-			err = fmt.Errorf("it takes the address of a shared array in an uncommon way (%s)", f.Opcode(i))
+			err = fmt.Errorf("it takes the address of a shared array in an unsupported way (%s)", f.Opcode(i))
 		case name[0] != '%':
 		case !shapeOf(name):
 			err = fmt.Errorf("it reads %s", name)
@@ -419,7 +419,7 @@ func uncoarse(f *ir.Func, i int) string {
 		switch {
 		case strings.HasPrefix(word, "shared"):
 			if sharedPlace(f, i) == nil {
-				return "an uncommon access to shared memory"
+				return "an unsupported access to shared memory"
 			}
 		case word == "local":
 			return "an access to local memory"

@@ -60,17 +60,17 @@ func (k *kernelView) lock(s ir.Spin) {
 	if behind && sm > 0 && sm < 70 && !own && !alone {
 		k.tell(s.Atom, Lockstep,
 			fmt.Sprintf(
-				"lanes of a warp spin on a lock, and the one that has it must wait behind the loop for the others before it can give it free: sm_%d hangs", sm),
+				"lanes of a warp spin on a lock, and the one that has it must wait behind the loop for the others before it can release it: sm_%d hangs", sm),
 			"put the critical section and the release inside the loop (done = false; while (!done) if (atomicCAS(...) == 0) { ...; release; done = true; }), let one lane per warp take the lock, or build for sm_70 or later")
 	}
 	if barrier >= 0 && !own && !alone {
 		k.tell(barrier, Held, "a thread that has the lock taken"+at(k.line(s.Atom))+
-			" waits at a barrier of the whole block for threads that wait for that lock",
-			"give the lock free before __syncthreads(), or let one thread of the block take it")
+			" waits at a block-wide barrier for threads that wait for that lock",
+			"release the lock before __syncthreads(), or let one thread of the block take it")
 	}
 	if unfenced >= 0 {
-		k.tell(unfenced, Fence, "what was written under the lock taken"+at(k.line(s.Atom))+
-			" may be seen after the lock is free: nothing orders the two",
+		k.tell(unfenced, Fence, "data written under the lock taken"+at(k.line(s.Atom))+
+			" may become visible after the release: nothing orders the two",
 			"put __threadfence_block() in front of the release (and behind the acquire), or use cuda::atomic_ref with release and acquire")
 	}
 }

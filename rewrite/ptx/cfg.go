@@ -60,7 +60,7 @@ func (f *Func) Blocks() ([]Block, error) {
 		}
 		k := key{scope[i], string(f.Opcode(i))}
 		if _, ok := labels[k]; ok {
-			return nil, fmt.Errorf("ptx: %s: label %s stands twice", f.Name, k.name)
+			return nil, fmt.Errorf("ptx: %s: label %s is given twice", f.Name, k.name)
 		}
 		labels[k] = i
 	}

@@ -124,7 +124,7 @@ func ParseGuard(text string) (Guard, error) {
 			return Guard{}, err
 		}
 		if slices.ContainsFunc(g.Conditions, func(o Condition) bool { return o.Key() == c.Key() }) {
-			return Guard{}, fmt.Errorf("%s stands twice", c.Key())
+			return Guard{}, fmt.Errorf("%s is given twice", c.Key())
 		}
 		g.Conditions = append(g.Conditions, c)
 	}

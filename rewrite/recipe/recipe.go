@@ -70,7 +70,7 @@ func Parse(text string) (Recipe, error) {
 	for i := 1; i < len(r.Terms); i++ {
 		if r.Terms[i].Lever == r.Terms[i-1].Lever && r.Terms[i].Site == r.Terms[i-1].Site &&
 			!r.Terms[i].Brace {
-			return Recipe{}, fmt.Errorf("recipe %q: %s stands twice", text, r.Terms[i].name())
+			return Recipe{}, fmt.Errorf("recipe %q: %s is given twice", text, r.Terms[i].name())
 		}
 	}
 	return r, nil

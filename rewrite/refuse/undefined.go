@@ -44,7 +44,7 @@ func Misfolded(m *ptx.Module, entry string) error {
 			switch string(f.Opcode(i)) {
 			case "bfe.s32", "bfi.b32", "slct.s32.s32":
 				if c.mayFail(i) {
-					return fmt.Errorf("ptxas up to 13.3 computes another number than the GPU for %s where it "+
+					return fmt.Errorf("ptxas up to 13.3 folds %s to another number than the GPU computes where it "+
 						"knows the operands", c.text(i))
 				}
 			}
@@ -100,7 +100,7 @@ func computationOf(m *ptx.Module, entry string, fixed Fixed) (c computation, err
 		c.reach, err = c.Reaching()
 	}
 	if err != nil {
-		return c, fmt.Errorf("follow the integers of %s: %w", entry, err)
+		return c, fmt.Errorf("analyse the integers of %s: %w", entry, err)
 	}
 	return c, nil
 }
@@ -135,26 +135,26 @@ func (c computation) fails(i int, value values) error {
 	switch x.Op {
 	case "shl", "shr":
 		if uint32(by) >= uint32(width) {
-			return fmt.Errorf("%s would shift by %d, of which the GPU gives a number and the compiler none",
+			return fmt.Errorf("%s would shift by %d: defined on the GPU, undefined for the compiler",
 				c.text(i), uint32(by))
 		}
 		return nil
 	case "bfe", "bfi":
 		at, certain := value(ops[len(ops)-2])
 		if end := int(uint8(at)) + int(uint8(by)); certain && end > width {
-			return fmt.Errorf("%s would have a field of bits that ends at %d, which the GPU cuts off "+
-				"and the compiler does not", c.text(i), end)
+			return fmt.Errorf("%s would use a bit field that ends at %d: the GPU clamps it, "+
+				"the compiler does not", c.text(i), end)
 		}
 		return nil
 	case "slct":
 		if int32(by) == math.MinInt32 {
-			return fmt.Errorf("%s would choose by %d, of which the compiler does not see the sign",
+			return fmt.Errorf("%s would select by %d, whose sign the compiler ignores",
 				c.text(i), by)
 		}
 		return nil
 	}
 	if ir.Cut(by, width) == 0 {
-		return fmt.Errorf("%s would divide by 0, of which the GPU gives a number and the compiler none",
+		return fmt.Errorf("%s would divide by 0: defined on the GPU, undefined for the compiler",
 			c.text(i))
 	}
 	least := int64(math.MinInt64) >> (64 - width)

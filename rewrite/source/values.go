@@ -66,7 +66,7 @@ func (k *Kernel) Values(signature []string) ([]Value, error) {
 		case p.Name == "":
 			v.Why = "it has no name"
 		case count[p.Name] > 1:
-			v.Why = "its name stands twice"
+			v.Why = "its name is used twice"
 		}
 		text, mangled, ptx, size := u.fromText(p.Type), scalar{}, scalar{}, 0
 		if p.Pointer {

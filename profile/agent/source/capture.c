@@ -102,7 +102,7 @@ static bool late(struct capture *c) {
 }
 
 static bool write_all(struct capture *c, const void *p, size_t n) {
-  if (c->written + n > c->may.file) return give_up(c, "the captures of this run have no more room");
+  if (c->written + n > c->may.file) return give_up(c, "the size limit for captures is reached");
   if (c->written + n > c->longest) return give_up(c, "the program may not write files as large as the capture (RLIMIT_FSIZE)");
   for (const uint8_t *b = p; n > 0;) {
     ssize_t k = descriptor_ours(&c->file) ? write(c->file.fd, b, n) : 0;
