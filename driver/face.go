@@ -145,13 +145,13 @@ func aside(l *toolcmd.Line) string {
 	case l.Query:
 		return "a query"
 	case l.Shows:
-		return "-v or --fdevice-time-trace would show our steps"
+		return "-v or --fdevice-time-trace would show gnvcc's steps"
 	case l.Prefix:
 		return "the command has prefixes of its own"
 	case l.Options != "":
 		return "option file: " + l.Options
 	case !l.Steps:
-		return "no step of ours"
+		return "no step that gnvcc takes part in"
 	}
 	return ""
 }

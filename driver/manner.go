@@ -63,7 +63,7 @@ func (m manner) check(nvcc string, script bool) error {
 		return fmt.Errorf("the script %s does not hand its arguments to an nvcc as they are; "+
 			"write \"$@\" in it, with these quotes and without eval: %w", nvcc, toolcmd.ErrAside)
 	}
-	return fmt.Errorf("%s does not take prefixes as we know it: %w", nvcc, toolcmd.ErrAside)
+	return fmt.Errorf("%s handles prefixes in an unknown way: %w", nvcc, toolcmd.ErrAside)
 }
 
 // askManner asks by a dry run, which takes 22 ms.

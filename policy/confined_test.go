@@ -89,3 +89,47 @@ func TestConfinedByDecision(t *testing.T) {
 		}
 	}
 }
+
+// TestConfinedHidden: what the source does not name, an array's element, a private field, is compared
+// by its bytes; where an argument's address is taken there is no such recipe.
+func TestConfinedHidden(t *testing.T) {
+	for read, want := range map[string]string{
+		"ld.param.u32 %r1, [k_1];":                       "",
+		"ld.param.u32 %r1, [k_1+4];":                     ",host(#1+4:4)=-2",
+		"ld.param.v2.u32 {%r1, %r2}, [k_1];":             ",host(#1:8)=-8589934585",
+		"ld.param.s8 %r1, [k_1+9];":                      ",host(#1+9:1)=9",
+		"mov.b64 %rd2, k_1; ld.param.u32 %r1, [%rd2+4];": "no",
+	} {
+		m, err := ptx.Parse([]byte(`.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 k_0, .param .align 4 .b8 k_1[12])
+{
+	.reg .b64 %rd<4>; .reg .b32 %r<4>;
+	ld.param.u64 %rd1, [k_0];
+	` + read + `
+	st.global.u32 [%rd1], %r1;
+	ret;
+}
+`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		k := &Kernel{Decided: check.ArgumentsOf(m.Entry("k")), Values: []source.Value{
+			{Name: "p", Bits: 64, Class: source.Pointer},
+			{Name: "s.n", Type: "int", Argument: 1, Bits: 32, Class: source.Integer}}}
+		before := *k
+		k.addHidden()
+		l := &profile.Launch{Grid: [3]int{8, 1, 1}, Block: [3]int{32, 1, 1}, Params: []profile.Param{
+			{Value: make([]byte, 8)}, {Value: []byte{7, 0, 0, 0, 0xfe, 0xff, 0xff, 0xff, 0, 9, 0, 0}}}}
+		r, _ := recipe.Parse("unroll=2")
+		got, err := k.Confined(r, l)
+		host := "spec{host(grid)=8x1x1,host(block)=32x1x1,host(dynamic)=0,host(#1:4)=7"
+		if want == "no" && err == nil || want != "no" && (err != nil || got.String() != host+want+"} unroll=2") {
+			t.Errorf("%s: %s, %v", read, got, err)
+		}
+		if loose, _ := before.Confined(r, l); k.IsConfined(loose) != (want == "") || err == nil && !k.IsConfined(got) {
+			t.Errorf("%s: it is not told what is for launches like one alone", read)
+		}
+	}
+}

@@ -180,6 +180,7 @@ func (k *Kernel) ReadSource(u *source.Unit, signature []string) {
 		if k.Values, err = found.Values(signature); err != nil {
 			k.NoSpec = FirstLine(err)
 		}
+		k.addHidden()
 	}
 	if k.NoSpec != "" {
 		k.Values = source.Scalars(signature)

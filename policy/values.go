@@ -95,6 +95,25 @@ func values(k *Kernel, l *profile.Launch, now bool) []Value {
 	return out
 }
 
+// addHidden adds what the kernel reads of its arguments and the source does not name: integers, as
+// far as is known, that the host alone can look at.
+func (k *Kernel) addHidden() {
+	named := k.Values
+	k.Decided.Hidden(func(index, byte int) bool {
+		return slices.ContainsFunc(named, func(v source.Value) bool {
+			return v.Argument == index && v.Offset <= byte && byte < v.Offset+v.Bits/8 && v.Class != source.Struct
+		})
+	}, func(index, offset, bytes int) {
+		v := source.Value{Argument: index, Offset: offset, Bits: 8 * bytes, Class: source.Integer, Why: "it has no name"}
+		if bytes == 0 {
+			v.Class, v.Name = source.Unknown, fmt.Sprintf("#%d", index)
+		}
+		if !slices.Contains(k.Values, v) {
+			k.Values = append(k.Values, v)
+		}
+	})
+}
+
 func hostArgument(v source.Value, bits []byte) recipe.Condition {
 	n := int64(0)
 	for i := len(bits) - 1; i >= 0; i-- {
@@ -131,7 +150,7 @@ func (k *Kernel) Confined(r recipe.Recipe, l *profile.Launch) (recipe.Recipe, er
 	host := recipe.Guard{Conditions: []recipe.Condition{{Kind: recipe.HostGrid, Size: l.Grid}}}
 	for _, v := range now {
 		given := slices.ContainsFunc(g.Conditions, func(c recipe.Condition) bool {
-			return c.Kind == recipe.Argument && c.Of == v.Is.Of
+			return c.Kind == recipe.Argument && c.Of == v.Is.Of && v.Name != v.Is.Key()
 		})
 		if v.Kind == HostValue || v.Kind == HostScalar && !given {
 			host.Conditions = append(host.Conditions, v.Is)
@@ -168,7 +187,8 @@ func (k *Kernel) IsConfined(r recipe.Recipe) bool {
 		return !sized || min(b[0], b[1], b[2], grid[0], grid[1], grid[2]) == 0 ||
 			slices.ContainsFunc(k.Values, func(v source.Value) bool {
 				return k.sameAlone(v) && !has(func(c recipe.Condition) bool {
-					return (c.Kind == recipe.Argument || c.Kind == recipe.HostArgument) && c.Of == v.Place()
+					return c.Of == v.Place() && (c.Kind == recipe.Argument && v.Why == "" ||
+						c.Kind == recipe.HostArgument && 8*c.Bytes == v.Bits)
 				})
 			})
 	})

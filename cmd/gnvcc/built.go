@@ -88,7 +88,7 @@ func buildNow(ctx context.Context, store *cache.Store, verb string, args []strin
 	_, err = apply.Build(ctx, store, aim, stdout())
 	if file := lockHere(store, aim.Under); file != "" && verb == "apply" {
 		fmt.Fprintf(stderr,
-			"gnvcc apply: builds here go by %s alone: what was tuned since counts for them when it is exported (gnvcc export -o %s)\n", file, file)
+			"gnvcc apply: builds here use %s alone: export what was tuned since (gnvcc export -o %s)\n", file, file)
 	}
 	if warning := driver.CcacheWarning(store); warning != "" {
 		fmt.Fprintf(stderr, "gnvcc %s: %s\n", verb, warning)

@@ -156,7 +156,7 @@ func sayToolkit(say sayer) {
 	self, _ := os.Executable()
 	env := environment.Read()
 	for _, why := range toolkit.Ignored(env) {
-		say(cache.Note, "builds pass it by, as nvcc does", "%s", why)
+		say(cache.Note, "builds ignore it, as nvcc does", "%s", why)
 	}
 	toolkit, err := toolkit.Find(self, env)
 	if err != nil {
@@ -230,13 +230,13 @@ func sayShared(say sayer) {
 	switch {
 	case kn.Problem != nil:
 		say(cache.Problem,
-			"until it can be read every kernel of builds here is nvcc's own (gnvcc lock --off, or GNVCC_LOCK=0, goes by the store)", "lock file: %v", kn.Problem)
+			"until it can be read every kernel of builds here is nvcc's own (gnvcc lock --off, or GNVCC_LOCK=0, uses the store)", "lock file: %v", kn.Problem)
 	case kn.Lock != "":
 		lines := 0
 		if _, all, err := readLock(kn.Lock); err == nil {
 			lines = len(all)
 		}
-		say(cache.Fine, "", "lock file: %s, %s; builds here go by it alone", kn.Lock, policy.Count(lines, "line"))
+		say(cache.Fine, "", "lock file: %s, %s; builds here use it alone", kn.Lock, policy.Count(lines, "line"))
 	}
 	sayRemotes(say, store)
 	sn, _ := store.Snapshot()
@@ -247,7 +247,7 @@ func sayShared(say sayer) {
 	}
 	others, err := behind.Others()
 	if err != nil {
-		say(cache.Note, "what is damaged there is left out", "shared stores: %v", err)
+		say(cache.Note, "damaged records are skipped", "shared stores: %v", err)
 	}
 	for _, dir := range behind.Dirs() {
 		n := 0

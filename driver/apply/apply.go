@@ -123,7 +123,7 @@ func (a Aim) last(ctx context.Context, store *cache.Store, out io.Writer, runs i
 		case len(all) == 0:
 			fmt.Fprintln(out, "gnvcc:", a.unknown())
 		case len(left) > 0:
-			fmt.Fprintln(out, "gnvcc: nothing else is to be built again")
+			fmt.Fprintln(out, "gnvcc: nothing else to rebuild")
 		default:
 			fmt.Fprintln(out, "gnvcc: everything that was built with gnvcc has its recipes")
 		}
@@ -140,7 +140,7 @@ func (a Aim) last(ctx context.Context, store *cache.Store, out io.Writer, runs i
 		fmt.Fprintln(out, "gnvcc: left alone:", text)
 	}
 	for _, text := range stale {
-		fmt.Fprintln(out, "gnvcc: not yet made again:", text)
+		fmt.Fprintln(out, "gnvcc: not rebuilt yet:", text)
 	}
 	switch {
 	case len(left)+len(still) > 0:

@@ -314,7 +314,7 @@ func recoverApply(store *cache.Store) (notes []string) {
 				notes = append(notes, err.Error())
 				continue
 			}
-			notes = append(notes, "an apply that was killed is finished: "+p.Files[0].Path)
+			notes = append(notes, "finished an apply that was killed: "+p.Files[0].Path)
 		}
 		p.remove(store)
 	}

@@ -201,7 +201,7 @@ type Fatbin struct {
 	After  string
 }
 
-var errFatbin = errors.New("the device code is not written as we know it")
+var errFatbin = errors.New("the device code has an unknown format")
 
 // CutFatbin takes the device code out of preprocessed host code.
 func CutFatbin(text string) (*Fatbin, error) {

@@ -2,6 +2,7 @@ package check
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"gnvcc/rewrite/ptx"
@@ -14,7 +15,8 @@ type Arguments struct {
 	// from (`flag ? s : q`). In a launch that chooses the other one, it is not compared.
 	Selects  bool
 	deciding []argument
-	unread   bool // it is not known: they may all decide
+	read     []argument // all that is read
+	unread   bool       // it is not known: they may all decide
 }
 
 // An argument is one, or a part of one.
@@ -26,6 +28,29 @@ func (a Arguments) Decides(index, offset, bytes int) bool {
 	return a.unread || slices.ContainsFunc(a.deciding, func(d argument) bool {
 		return d.index == index && d.offset < offset+bytes && offset < d.offset+d.bytes
 	})
+}
+
+// Hidden calls yield for each part of an argument that the kernel reads and of which known does not
+// tell what it is: an array's element, a private field. bytes is 0 where it is not known which part.
+func (a Arguments) Hidden(known func(index, byte int) bool, yield func(index, offset, bytes int)) {
+	if a.unread {
+		yield(0, 0, 0)
+	}
+	for _, p := range a.read {
+		step := min(p.bytes, 8)
+		if p.index >= 0 && (p.bytes > 64 || step == 0 || step&(step-1) != 0) {
+			yield(p.index, p.offset, 0)
+			continue
+		}
+		for from := p.offset; p.index >= 0 && from < p.offset+p.bytes; from += step {
+			for n := range step {
+				if !known(p.index, from+n) {
+					yield(p.index, from, step)
+					break
+				}
+			}
+		}
+	}
 }
 
 // sources is what a value depends on: which arguments, by their numbers, and what else.
@@ -70,6 +95,7 @@ func ArgumentsOf(f *ptx.Func) (a Arguments) {
 		return s
 	}
 	ir.Forward(w, known, sources.join, value)
+	a.read = all
 	for i := range w.Stmts {
 		x := w.Inst(i)
 		if len(x.Args) == 0 || x.Op == "isspacep" {
@@ -100,10 +126,10 @@ func part(w *ir.Func, i, n int) argument {
 	if o == nil || x.Op != "ld" {
 		return argument{n, 0, 1 << 30}
 	}
-	bits := 0
-	for _, r := range w.Accesses(i) {
-		if r.Write {
-			bits += w.Bits(r.Reg)
+	bits, _ := strconv.Atoi(strings.TrimLeft(x.Type(), "bfsu"))
+	for n, v := range []string{"v2", "v4"} {
+		if x.Has(v) {
+			bits *= 2 << n
 		}
 	}
 	return argument{n, o.Offset, bits / 8}

@@ -22,7 +22,7 @@
 //     ran. Where all ran, the recipe serves all launches. Where some did not, as a loop's remainder
 //     or a slow path, where nothing was counted, or where arguments alone select which of the
 //     computed numbers is used (Arguments), it becomes a second entry for launches whose integer
-//     arguments (and integer fields of struct arguments), grid, block and dynamic shared memory are
+//     arguments (and fields, and what the source does not name), grid, block and dynamic shared memory are
 //     those of a checked launch, and whose floating-point arguments are, where they decide what
 //     runs, so that the same blocks run; all others run nvcc's own code. A kernel that can have no
 //     second entry, or in which an address decides (null, aligned or not), keeps nvcc's own code,

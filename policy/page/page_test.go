@@ -160,7 +160,7 @@ func TestWhyUnmeasured(t *testing.T) {
 	all, _ := d.Evidence.Whole()
 	d.Evidence.Rest.Others = 3 * all
 	if text := Why(report.NewEntry(d)); !strings.Contains(text,
-		"candidates; launches with 75 % of its time were not measured.") {
+		"default; launches with 75 % of its time were not measured.") {
 		t.Error(text)
 	}
 }

@@ -148,8 +148,8 @@ func xPicture(p *predict.Picture) (picture, bool) {
 			html.EscapeString(fmt.Sprint(e.Bound)))
 	}
 	caption :=
-		"X-graph: sectors that memory delivers while so many warps wait (blue), and that the others ask for (yellow); it " +
-			"settles where they meet; " + predicted.Basis(p) + "."
+		"X-graph: sectors that memory delivers by the number of waiting warps (blue), and that the others request (yellow); the balance " +
+			"is where they meet; " + predicted.Basis(p) + "."
 	if b := p.Default.Balance; b.Rate > 0 {
 		caption += fmt.Sprintf(" Here: %.1f of %.0f warps wait, %.2f instructions a cycle, bound by %s.",
 			b.Waiting, g.Model.Warps, b.Rate, b.Bound)

@@ -28,7 +28,7 @@ func Why(e report.Entry) string {
 	case len(ev.Launches) == 0:
 		return "Left alone: " + cmp.Or(ev.Note, "no launch was measured") + "."
 	case e.Recipe == "":
-		return fmt.Sprintf("Best as nvcc builds it, among %d candidates%s.", len(ev.Tried),
+		return fmt.Sprintf("None of %d candidates is faster than nvcc's default%s.", len(ev.Tried),
 			report.Unmeasured(ev))
 	}
 	var parts []string

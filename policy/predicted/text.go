@@ -82,11 +82,11 @@ func (k *Kernel) Print(w io.Writer) error {
 	for _, l := range p.Levels {
 		points = append(points, fmt.Sprintf("%d (%d warps)", l.Max, l.Occupancy.Warps))
 	}
-	fmt.Fprintf(w, "  ptxas can be made to use %d to %d registers; most for each occupancy: %s\n", p.Region.Min,
+	fmt.Fprintf(w, "  registers that ptxas can use: %d to %d; most for each occupancy: %s\n", p.Region.Min,
 		p.Region.Max, strings.Join(points, ", "))
 	if l := p.Hottest; l.Offset >= 0 {
 		fmt.Fprintf(w,
-			"  hottest loop, at %#x: %d instructions, %.0f cycles a round for one warp alone, %.0f of them waiting; %.0f%% of its time\n",
+			"  hottest loop, at %#x: %d instructions, %.0f cycles an iteration for one warp alone, %.0f of them waiting; %.0f%% of its time\n",
 			l.Offset, l.Insts, l.Cycles, l.Wait, 100*l.Share)
 	}
 	if e.Balance.Rate > 0 {
@@ -103,7 +103,7 @@ func (k *Kernel) Print(w io.Writer) error {
 		}
 	}
 	if len(k.Ranked) == 0 {
-		_, err := fmt.Fprintf(w, "  no recipe for registers gives another build\n")
+		_, err := fmt.Fprintf(w, "  no recipe for registers changes the code\n")
 		return err
 	}
 	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
@@ -121,7 +121,7 @@ func (k *Kernel) Print(w io.Writer) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintln(w, "  faster, slower: by 1 % and more, of trials on an H200 that were predicted alike\n"+
+	_, err := fmt.Fprintln(w, "  faster, slower: share of trials on an H200 with such a prediction that were so by 1 % or more\n"+
 		"  gnvcc tune measures; builds take predictions only after gnvcc predict --adopt, with GNVCC_PREDICT=1")
 	return err
 }

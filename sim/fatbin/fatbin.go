@@ -29,7 +29,7 @@ const (
 )
 
 // errForm is wrapped where a fat binary is not as we know it.
-var errForm = errors.New("not a fat binary as we know it")
+var errForm = errors.New("unknown format of a fat binary")
 
 // entries gives the cubins of fat binaries that stand one behind the other, as a linker leaves them
 // in a section: with zeroes between.
