@@ -64,7 +64,8 @@ func onRegisters(recipe string) bool {
 	terms := strings.Fields(recipe)
 	return len(terms) > 0 && !slices.ContainsFunc(terms, func(term string) bool {
 		lever := term[:max(0, strings.IndexAny(term, "=@{"))]
-		return !slices.Contains([]string{"maxnreg", "demote"}, lever) &&
+		// recorded rows have demote=spill under the name that it had then, smemspill
+		return !slices.Contains([]string{"maxnreg", "demote", "smemspill"}, lever) &&
 			!strings.HasPrefix(term, "spec{host(")
 	})
 }

@@ -152,7 +152,10 @@ func TestClaimed(t *testing.T) {
 func TestWaiting(t *testing.T) {
 	kits.Long(t, "TestClaimed waits for another suite")
 	dir, args := shared(t, "better\n", "-run-limit", "3s", "-tune-limit", "3s")
-	held, err := lock(filepath.Join(dir, "lock"))
+	if err := os.MkdirAll(filepath.Join(dir, "work"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	held, err := lock(filepath.Join(dir, "work/gpu"))
 	if err != nil || held == nil {
 		t.Fatal(held, err)
 	}

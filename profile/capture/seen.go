@@ -150,7 +150,7 @@ func (s *shape) divide() []Seen {
 		if x.Use.Sets == 0 {
 			if x.Why = s.why; x.Why == "" {
 				x.Why = fmt.Sprintf(
-					"no launch with these values was captured, which take %.0f %% of the configuration's time: a second run is needed", 100*x.Share)
+					"no launch with these values was captured, which take %.0f %% of the configuration's time: run gnvcc tune again", 100*x.Share)
 			}
 		}
 		rest.Count, rest.Seconds, rest.Sampled = rest.Count-set.Count, rest.Seconds-set.Seconds,
