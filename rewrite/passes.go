@@ -110,6 +110,7 @@ var order = []rule{
 	{"demote", "bypass", "a load in two guarded halves would be two definitions, each of which keeps the old value"},
 	{"demote", "spin", chosen},
 	{"demote", "approx", doubles},
+	{"demote", "maxnreg", "where demote=spill names a block's size, it stands in front of the cap"},
 	{"ld", "bypass", "a load that was given a policy of its own keeps it; bypass takes the others"},
 	{"ld", "approx", doubles},
 	{"bypass", "spin", oneText},
