@@ -15,11 +15,12 @@ import (
 // A Kernel is a kernel's definition in the user's files, perhaps seen as one of its instantiations
 // (Unit.Kernel).
 type Kernel struct {
-	Name   string // qualified: outer::tk
-	Entry  string // the PTX name that was asked for, "" from Unit.Kernels
-	File   string
-	Line   int
-	Params []Param
+	Name     string // qualified: outer::tk
+	Entry    string // the PTX name that was asked for, "" from Unit.Kernels
+	File     string
+	Line     int
+	Template bool
+	Params   []Param
 	// its own, then those of the user's device functions that it reaches, by first call
 	Loops    []Loop
 	NoUnroll string // why nothing is unrolled in it, "" if it may be
@@ -382,8 +383,8 @@ func (u *Unit) kernel(f *function, args []demangle.AST, mentions ...string) *Ker
 			path[i] = "(anonymous namespace)"
 		}
 	}
-	k := &Kernel{Name: strings.Join(append(path, f.name), "::"), Line: p.line, u: u,
-		f: f, args: args}
+	k := &Kernel{Name: strings.Join(append(path, f.name), "::"), Line: p.line, Template: f.template ||
+		f.explicit, u: u, f: f, args: args}
 	if p.file >= 0 {
 		k.File = u.files[p.file].name
 	} else {
