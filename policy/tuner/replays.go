@@ -254,18 +254,15 @@ func (w *ReplaySearch) classify(m *capture.Manifest) {
 	}
 	m.Scalars = nil
 	for p, n := range k.Scalars {
-		if kind := map[rewrite.Numbers]string{rewrite.Floats: "float", rewrite.Doubles: "double"}[n]; kind != "" {
-			m.Scalars = append(m.Scalars, capture.Scalar{Index: p.Index, Offset: p.Offset, Numbers: kind})
+		if n.Floating() {
+			m.Scalars = append(m.Scalars, capture.Scalar{Index: p.Index, Offset: p.Offset, Numbers: string(n)})
 		}
 	}
 	m.Judge(func(yield func(index, offset int, kind string)) {
 		for p, n := range k.Through {
-			switch n {
-			case rewrite.Floats:
-				yield(p.Index, p.Offset, "float")
-			case rewrite.Doubles:
-				yield(p.Index, p.Offset, "double")
-			case rewrite.Integers:
+			if n.Floating() {
+				yield(p.Index, p.Offset, string(n))
+			} else if n == rewrite.Integers {
 				yield(p.Index, p.Offset, "")
 			}
 		}
@@ -388,6 +385,6 @@ func (w *ReplaySearch) saw(m *capture.Manifest) {
 // second one: second entries that know one are checked in the others.
 func numbers(m *capture.Manifest, variation int) bool {
 	return variation%2 == 0 && len(m.Scalars) > 0 || slices.ContainsFunc(m.Ranges, func(r capture.Range) bool {
-		return r.Numbers == "float" || r.Numbers == "double"
+		return r.Floating()
 	})
 }
