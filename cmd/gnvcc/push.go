@@ -134,16 +134,20 @@ func (p *pushing) run(ctx context.Context, word string) error {
 	if _, err := c.run(ctx, "push", folder, digest, was.digest); err != nil {
 		return err
 	}
+	p.tell(x, word, what, changed, len(all)-own)
+	return nil
+}
+
+func (p *pushing) tell(x *remote.Index, word, what string, changed, added int) {
 	fmt.Fprintf(console, "%s: %s pushed, %d of %d shards are new", word, what, changed, remote.Shards)
-	if len(all) > own {
-		fmt.Fprintf(console, "; %d of them were there", len(all)-own)
+	if added > 0 {
+		fmt.Fprintf(console, "; %d of them were there", added)
 	}
 	fmt.Fprintln(console)
 	if p.captures {
 		fmt.Fprintf(console, "they hold memory of your programs, which whoever may read that repository reads; used until %s\n",
 			x.Expires.Local().Format("2006-01-02 15:04"))
 	}
-	return nil
 }
 
 // A tagged is what a tag has before a push.
