@@ -68,6 +68,9 @@ func table(results []Result, threshold time.Duration, kernels bool) string {
 	}
 	b.WriteString(ownTable(done))
 	b.WriteString(means(done, len(failed), threshold))
+	if lines := replayLines(replayTimes(done)); kernels && lines != "" {
+		b.WriteString("\nreplay's time of nvcc's code over the program's, kernel by kernel:\n" + lines)
+	}
 	return b.String()
 }
 
