@@ -287,7 +287,7 @@ func (c *Compiler) make(ctx context.Context, s *Source, r recipe.Recipe) (none C
 		}
 	}
 	made.Normals = out.normals
-	made.Build.Spill = cubin.Spills(out.messages)[entry].Stores
+	made.Build.Spill = cubin.Spills(out.messages)[entry]
 	if made.Cubin, err = c.store.PutObject(content); err != nil {
 		return none, fmt.Errorf("keep the candidate: %w", err)
 	}

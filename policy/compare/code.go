@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"gnvcc/policy"
+	"gnvcc/policy/predicted"
 	"gnvcc/profile/units"
 	"gnvcc/rewrite/ptx"
 	"gnvcc/sim"
@@ -26,14 +27,12 @@ type Code struct {
 	MaxThreads   int // the largest block by directives; 1024 without
 }
 
-// look reads what both builds' code says of a kernel; machine is what was measured of this
+// look compares what both builds' code says of a kernel; machine is what was measured of this
 // machine's GPU, nil where nothing was.
 func (k *Kernel) look(machine *units.Machine) {
-	k.Before = k.before.code()
 	if k.Gone {
 		return
 	}
-	k.After = k.after.code()
 	was, err1 := policy.CodeHash(k.before.content, k.before.kernel.Name)
 	is, err2 := policy.CodeHash(k.after.content, k.after.kernel.Name)
 	k.Same = err1 == nil && err2 == nil && was == is && k.Before == k.After
@@ -113,15 +112,9 @@ func (k *Kernel) predict(machine *units.Machine) {
 	if k.before.unit.Target != k.after.unit.Target || len(k.Launches) == 0 {
 		return
 	}
-	cc := ptx.Capability(k.Target)
-	device, ok := sim.Lookup(cc)
-	rates, err := predict.ForArchitecture(cc)
-	if !ok || err != nil {
+	device, rates, err := predicted.Rates(ptx.Capability(k.Target), machine)
+	if err != nil {
 		return
-	}
-	if machine != nil && machine.CC == cc {
-		rates = rates.Measured(machine.Device, machine.Latency, machine.Rate, machine.Occupancy)
-		device.SMs = machine.SMs
 	}
 	l := k.Launches[0]
 	shape := sim.Shape{Threads: l.Shape().Threads(), Shared: l.Dynamic, Blocks: l.Shape().Blocks()}

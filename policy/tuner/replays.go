@@ -135,7 +135,10 @@ func (w *ReplaySearch) pass(ctx context.Context, list []Job) {
 		w.search(ctx, a, now, f)
 		f.close()
 		a.learn(now)
-		w.account.took(now.Capture, there.Sub(asked), time.Since(there), now.cut && now.leads())
+		r := w.account.row(now.Capture)
+		r.Unpacking += there.Sub(asked).Seconds()
+		r.Replaying += time.Since(there).Seconds()
+		r.Cut = now.cut && now.leads()
 		now.visits++
 		a.spread(now)
 	}
@@ -181,7 +184,7 @@ func (w *ReplaySearch) settled(j Job, now *capture.Manifest) bool {
 		return false
 	}
 	return j.Leader != nil ||
-		j.Before != nil && w.counted && (j.Before == now || w.account.same(j.Before))
+		j.Before != nil && w.counted && (j.Before == now || w.account.row(j.Before).Same)
 }
 
 // roomy is how much memory a launch may reach while another process gets a context beside it,
@@ -328,9 +331,12 @@ func (w *ReplaySearch) replay(ctx context.Context, m *capture.Manifest, u *repla
 		o.Standby, w.standby = w.standby, nil
 		out, err := w.gpu().Replay(ctx, o, u, visit)
 		w.saw(m)
-		w.account.spent(m, out.Spent, p.Spent)
-		p.Spent = nil
-		w.account.owns(m, out.Own)
+		r := w.account.row(m)
+		r.spend("", out.Spent)
+		r.spend("search: ", p.Spent)
+		// launches that waited for others, or do more than the captured one, get shorter by this part
+		// of what is gained alone
+		r.Own, p.Spent = cmp.Or(out.Own, r.Own), nil
 		if err != nil {
 			if !errors.Is(err, replay.ErrRefused) {
 				err = fmt.Errorf("the replay failed: %w", err)
