@@ -50,6 +50,7 @@ type simKernel struct {
 	chance  func(o profile.Schedule, launch, n int) bool
 	hangs   bool                          // if throttled
 	off     func(r recipe.Recipe) float64 // relative error of its results; the mean is a tenth
+	spills  int                           // bytes, as its compile says, unless that is mended
 	compile time.Duration
 	slow    func(r recipe.Recipe) bool // compiles for an hour
 	// blocks are how often each of its blocks runs, all of them with floating-point arithmetic; nil:
@@ -161,6 +162,9 @@ func (g *simGPU) Compile(ctx context.Context, kk *policy.Kernel, r recipe.Recipe
 	}
 	c := &policy.Candidate{Path: fmt.Sprintf("%s|%s", k.Name, r),
 		Build: cache.Build{Registers: k.registers(r)}, MaxThreads: k.MaxThreads}
+	if get(r, "demote") != "spill" {
+		c.Build.Spill = k.spills
+	}
 	c.Code = c.Path
 	if lever.Has(r, "spec") {
 		c.Entry = k.Name + "__tuned"
