@@ -92,7 +92,7 @@ func Claimed(ctx context.Context, a Ask, bench func() (*Bench, error), lines []l
 				Block: m.Block, Dynamic: m.Dynamic, Set: m.Use.Set, seconds: m.Weight()}
 			if out.Device != "" && out.Device != m.Device {
 				return nil, fmt.Errorf(
-					"launches are captured on %s and on %s: this is for one GPU (gnvcc doctor --drop)",
+					"launches are captured on %s and on %s: this is for one GPU (gnvcc doctor --clean=captures removes all)",
 					out.Device, m.Device)
 			}
 			out.Device = m.Device

@@ -318,10 +318,11 @@ func (w *World) Run(ctx context.Context, kernels []string) error {
 	for _, k := range kernels {
 		names = append(names, regexp.QuoteMeta(k))
 	}
-	args := []string{"tune", "--quiet", "--jobs", fmt.Sprint(Jobs()), "--kernels",
+	args := []string{"tune", "--quiet", "--kernels",
 		"^(" + strings.Join(names, "|") + ")$", "--"}
 	cmd := exec.CommandContext(ctx, self, append(args, w.o.Run...)...)
 	cmd.Args[0] = "gnvcc"
+	cmd.Env = append(os.Environ(), fmt.Sprintf("GOMAXPROCS=%d", Jobs()))
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = 10 * time.Second
 	out, err := cmd.CombinedOutput()
