@@ -15,7 +15,7 @@ import (
 // search then asks for, nothing is compiled twice, and what may not be tried is not compiled.
 func TestCompiledAhead(t *testing.T) {
 	for _, jobs := range []int{1, 4} {
-		g := newSim(t, &simKernel{Kernel: sources(policy.Kernel{Loads: 8, Banned: []string{"st"},
+		g := newSim(t, &simKernel{Kernel: sources(policy.Kernel{Loads: 8, Banned: []string{"hint"},
 			Stores: 3}), speed: func(recipe.Recipe, policy.Shape) float64 { return 1 }})
 		o := simOptions()
 		o.Jobs = jobs

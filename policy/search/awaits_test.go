@@ -11,13 +11,13 @@ import (
 // TestAwaits: where blocks may wait for each other, a recipe that takes more registers could leave
 // a block out for which the others wait for ever, on a launch that nobody has tried.
 func TestAwaits(t *testing.T) {
-	for awaits, want := range map[string]string{"": "maxnreg=64", "ld.volatile.global.u32": "ld=cs"} {
+	for awaits, want := range map[string]string{"": "maxnreg=64", "ld.volatile.global.u32": "hint@ld=cs"} {
 		k := &simKernel{Kernel: policy.Kernel{Loads: 4, Awaits: awaits},
 			speed: func(r recipe.Recipe, _ policy.Shape) float64 {
 				switch {
-				case get(r, "maxnreg") == "64" && get(r, "ld") == "":
+				case get(r, "maxnreg") == "64" && get(r, "hint@ld") == "":
 					return 0.5
-				case get(r, "ld") == "cs":
+				case get(r, "hint@ld") == "cs":
 					return 0.8
 				}
 				return 1

@@ -16,10 +16,10 @@ import (
 // What is claimed of a recipe: no more than holds on every launch that it was compared on, and no
 // more than the samples bear.
 
-// gains lets launches behind the first take this part of their time with ld=cs.
+// gains lets launches behind the first take this part of their time with hint@ld=cs.
 func (k *simKernel) gains(part float64) {
 	k.later = func(r recipe.Recipe) float64 {
-		if get(r, "ld") == "cs" {
+		if get(r, "hint@ld") == "cs" {
 			return part
 		}
 		return 1
@@ -29,7 +29,7 @@ func (k *simKernel) gains(part float64) {
 // loads is a tuner that tries hints of loads alone.
 func (g *simGPU) loads() *Run {
 	o := simOptions()
-	o.Levers = []string{"ld"}
+	o.Levers = []string{"hint"}
 	return NewRun(context.Background(), o, g, g, g, nil)
 }
 
@@ -43,7 +43,7 @@ func TestLaterLaunch(t *testing.T) {
 		k.gains(c.later)
 		g := newSim(t, k)
 		o := simOptions()
-		o.Levers = []string{"ld"}
+		o.Levers = []string{"hint"}
 		results, _ := g.run(o, one("_Z1aPfi", shape(1000, 256)))
 		d := results[0].Decision
 		l := d.Evidence.Launches[0]
@@ -51,7 +51,7 @@ func TestLaterLaunch(t *testing.T) {
 			t.Errorf("later launches take %.2f: claimed %.3f of %q", c.later, got, d.Recipe)
 		}
 		for _, tr := range d.Evidence.Tried {
-			if c.later > 1 && tr.Recipe == "ld=cs" && !strings.Contains(tr.Refused, "slower on 1000 x 256") {
+			if c.later > 1 && tr.Recipe == "hint@ld=cs" && !strings.Contains(tr.Refused, "slower on 1000 x 256") {
 				t.Errorf("refused: %q", tr.Refused)
 			}
 		}
@@ -78,19 +78,19 @@ func TestAlong(t *testing.T) {
 
 // TestMissed: what wins on a later launch is compared on the earlier ones, too.
 func TestMissed(t *testing.T) {
-	k := streaming(0.7) // ld=cs
+	k := streaming(0.7) // hint@ld=cs
 	inner := k.speed
 	k.speed = func(r recipe.Recipe, s policy.Shape) float64 {
-		if get(r, "ld") == "L1::evict_first" {
+		if get(r, "hint@ld") == "L1::evict_first" {
 			return 0.85
 		}
 		return inner(r, s)
 	}
 	k.later = func(r recipe.Recipe) float64 {
 		switch {
-		case get(r, "ld") == "cs":
+		case get(r, "hint@ld") == "cs":
 			return 1.05
-		case get(r, "ld") == "L1::evict_first":
+		case get(r, "hint@ld") == "L1::evict_first":
 			return 0.75
 		}
 		return 1
@@ -131,7 +131,7 @@ func TestBound(t *testing.T) {
 	k := streaming(0)
 	calls := 0
 	k.speed = func(r recipe.Recipe, s policy.Shape) float64 {
-		if get(r, "ld") != "cs" {
+		if get(r, "hint@ld") != "cs" {
 			return 1
 		}
 		if calls++; calls%3 == 0 {
@@ -141,7 +141,7 @@ func TestBound(t *testing.T) {
 	}
 	g := newSim(t, k)
 	o := simOptions()
-	o.Levers = []string{"ld"}
+	o.Levers = []string{"hint"}
 	l := g.decision(o, 10*time.Second).Evidence.Launches[0]
 	if got := l.After.Median / l.Before.Median; math.Abs(got-0.8) > 0.02 {
 		t.Errorf("claimed %.3f", got)
@@ -156,7 +156,7 @@ func TestWorth(t *testing.T) {
 		k.gains(later)
 		g := newSim(t, k)
 		o := simOptions()
-		o.Levers = []string{"ld"}
+		o.Levers = []string{"hint"}
 		results, _ := g.run(o, one("_Z1aPfi", shape(1000, 256)))
 		if d := results[0].Decision; (d.Recipe != "") != adopted {
 			t.Errorf("%.2f on a later launch: decided %q", later, d.Recipe)
@@ -174,7 +174,7 @@ func TestSeen(t *testing.T) {
 		k.time, k.noise = c.time, 0.001
 		g := newSim(t, k)
 		o := simOptions()
-		o.Levers, o.Short = []string{"ld"}, 0
+		o.Levers, o.Short = []string{"hint"}, 0
 		results, _ := g.run(o, one("_Z1aPfi", shape(1000, 256)))
 		if d := results[0].Decision; (d.Recipe != "") != c.adopted {
 			t.Errorf("a kernel of %.0f ns: decided %q", c.time, d.Recipe)
@@ -187,14 +187,14 @@ func TestSeen(t *testing.T) {
 func TestBetween(t *testing.T) {
 	k := streaming(0)
 	k.speed = func(r recipe.Recipe, s policy.Shape) float64 {
-		if get(r, "ld") != "cs" {
+		if get(r, "hint@ld") != "cs" {
 			return 1
 		}
 		return map[int]float64{1000: 0.7, 500: 0.8, 100: 0.9}[s.Grid[0]]
 	}
 	g := newSim(t, k)
 	o := simOptions()
-	o.Levers, o.Full, o.Verify = []string{"ld"}, 1, 2
+	o.Levers, o.Full, o.Verify = []string{"hint"}, 1, 2
 	var a app
 	for _, n := range []int{1000, 500, 100, 300, 300, 300, 2000} {
 		l := appLaunch{kernel: "_Z1aPfi", shape: shape(n, 256)}

@@ -14,7 +14,7 @@ import (
 func TestConfigurations(t *testing.T) {
 	k := &simKernel{Kernel: policy.Kernel{Loads: 8}, speed: func(r recipe.Recipe, s policy.Shape) float64 {
 		large := s.Grid[0] > 100
-		switch get(r, "ld") {
+		switch get(r, "hint@ld") {
 		case "cs":
 			if large {
 				return 0.6
@@ -27,7 +27,7 @@ func TestConfigurations(t *testing.T) {
 	}}
 	g := newSim(t, k)
 	o := simOptions()
-	o.Levers = []string{"ld"}
+	o.Levers = []string{"hint"}
 	a := app{}
 	for i := 0; i < 20; i++ {
 		a.launches = append(a.launches, appLaunch{kernel: "_Z1aPfi", shape: shape(1000, 256)},
@@ -35,12 +35,12 @@ func TestConfigurations(t *testing.T) {
 	}
 	results, _ := g.run(o, a)
 	d := results[0].Decision
-	if d.Recipe != "ld=L2::256B" || len(d.Evidence.Launches) != 2 {
+	if d.Recipe != "hint@ld=L2::256B" || len(d.Evidence.Launches) != 2 {
 		t.Errorf("decided %q on %d configurations", d.Recipe, len(d.Evidence.Launches))
 	}
 	for _, tr := range d.Evidence.Tried {
-		if tr.Recipe == "ld=cs" && !strings.Contains(tr.Refused, "slower on 50 x 256") {
-			t.Errorf("ld=cs refused: %q", tr.Refused)
+		if tr.Recipe == "hint@ld=cs" && !strings.Contains(tr.Refused, "slower on 50 x 256") {
+			t.Errorf("hint@ld=cs refused: %q", tr.Refused)
 		}
 	}
 }
@@ -82,9 +82,9 @@ func TestEntriesApart(t *testing.T) {
 			f = 0.8
 		}
 		switch large := s.Grid[0] > 100; {
-		case large && get(r, "ld") == "L2::256B":
+		case large && get(r, "hint@ld") == "L2::256B":
 			f *= 0.8
-		case !large && get(r, "ld") == "L2::256B":
+		case !large && get(r, "hint@ld") == "L2::256B":
 			f *= 1.3
 		case !large && get(r, "unroll") == "8":
 			f *= 0.8
@@ -221,7 +221,7 @@ func TestManyConfigurations(t *testing.T) {
 		t.Errorf("decided %q on %d configurations, %d left alone", d.Recipe,
 			len(d.Evidence.Launches), len(results[0].Alone))
 	}
-	if n := g.measured["ld=L2::128B"]; n > 200 {
+	if n := g.measured["hint@ld=L2::128B"]; n > 200 {
 		t.Errorf("a loser was measured %d times: beyond the limit only winners should be", n)
 	}
 }
@@ -259,7 +259,7 @@ func TestBudget(t *testing.T) {
 			if get(r, "unroll") == "8" {
 				f = 0.7
 			}
-			if get(r, "ld") == "cs" {
+			if get(r, "hint@ld") == "cs" {
 				f *= 0.9
 			}
 			return f
@@ -393,7 +393,7 @@ func TestSecondRun(t *testing.T) {
 	g.run(simOptions(), one("_Z1aPfi", shape(1000, 256)))
 	g.measured, g.compiled = map[string]int{}, map[string]int{}
 	results, _ := g.run(simOptions(), one("_Z1aPfi", shape(1000, 256)))
-	if d := results[0].Decision; d.Recipe != "ld=cs" {
+	if d := results[0].Decision; d.Recipe != "hint@ld=cs" {
 		t.Errorf("decided %q", d.Recipe)
 	}
 	if len(g.measured) != 2 || len(g.compiled) != 2 {
@@ -405,7 +405,7 @@ func TestSecondRun(t *testing.T) {
 // which it was not measured.
 func TestEarlierConfigurations(t *testing.T) {
 	k := &simKernel{Kernel: policy.Kernel{Loads: 8}, speed: func(r recipe.Recipe, s policy.Shape) float64 {
-		switch get(r, "ld") {
+		switch get(r, "hint@ld") {
 		case "cs":
 			if s.Grid[0] == 1000 {
 				return 0.8
@@ -421,10 +421,10 @@ func TestEarlierConfigurations(t *testing.T) {
 	}}
 	g := newSim(t, k)
 	o := simOptions()
-	o.Levers = []string{"ld"}
+	o.Levers = []string{"hint"}
 	g.run(o, one("_Z1aPfi", shape(1000, 256)))
 	results, _ := g.run(o, one("_Z1aPfi", shape(77, 256)))
-	if d := results[0].Decision; d.Recipe != "ld=cs" || len(d.Evidence.Launches) != 2 {
+	if d := results[0].Decision; d.Recipe != "hint@ld=cs" || len(d.Evidence.Launches) != 2 {
 		t.Errorf("decided %q on %d configurations", d.Recipe, len(d.Evidence.Launches))
 	}
 }
@@ -434,10 +434,10 @@ func TestApplied(t *testing.T) {
 	k := streaming(0.8)
 	g := newSim(t, k)
 	g.run(simOptions(), one("_Z1aPfi", shape(1000, 256)))
-	k.Applied = "ld=cs"
+	k.Applied = "hint@ld=cs"
 	results, _ := g.run(simOptions(), one("_Z1aPfi", shape(1000, 256)))
 	d := results[0].Decision
-	if d.Recipe != "ld=cs" ||
+	if d.Recipe != "hint@ld=cs" ||
 		d.Evidence.Launches[0].After.Median > 0.83*d.Evidence.Launches[0].Before.Median {
 		t.Errorf("decided %q, %+v", d.Recipe, d.Evidence.Launches)
 	}

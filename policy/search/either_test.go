@@ -26,7 +26,7 @@ func TestEither(t *testing.T) {
 	} {
 		k := streaming(0.7)
 		k.other = func(r recipe.Recipe) float64 {
-			if get(r, "ld") == "cs" {
+			if get(r, "hint@ld") == "cs" {
 				return c.other
 			}
 			return 1
@@ -34,10 +34,10 @@ func TestEither(t *testing.T) {
 		g := newSim(t, k)
 		g.either, g.repeats = c.either, c.repeats
 		o := simOptions()
-		o.Levers = []string{"ld"}
+		o.Levers = []string{"hint"}
 		d := g.decision(o, 10*time.Second)
 		l := d.Evidence.Launches[0]
-		if got := l.After.Median / l.Before.Median; (d.Recipe == "ld=cs") != c.adopted ||
+		if got := l.After.Median / l.Before.Median; (d.Recipe == "hint@ld=cs") != c.adopted ||
 			math.Abs(got-c.claimed) > 0.01 {
 			t.Errorf("%+v: decided %q, claimed %.3f", c, d.Recipe, got)
 		}
@@ -51,20 +51,20 @@ func TestUnhinted(t *testing.T) {
 	k.Stores = 2
 	k.speed = func(r recipe.Recipe, _ policy.Shape) float64 {
 		f := 1.0
-		if get(r, "ld") == "cs" {
+		if get(r, "hint@ld") == "cs" {
 			f *= 0.85
 		}
-		if get(r, "st") == "cs" {
+		if get(r, "hint@st") == "cs" {
 			f *= 0.9
 		}
 		return f
 	}
 	k.other = func(r recipe.Recipe) float64 {
 		f := 1.0
-		if get(r, "ld") == "cs" {
+		if get(r, "hint@ld") == "cs" {
 			f *= 0.85
 		}
-		if get(r, "st") == "cs" {
+		if get(r, "hint@st") == "cs" {
 			f *= 1.05
 		}
 		return f
@@ -72,10 +72,10 @@ func TestUnhinted(t *testing.T) {
 	g := newSim(t, k)
 	g.either = true
 	o := simOptions()
-	o.Levers = []string{"ld", "st"}
+	o.Levers = []string{"hint"}
 	decision := g.decision(o, 10*time.Second)
 	l := decision.Evidence.Launches[0]
-	if got := decision.Recipe; got != "ld=cs" ||
+	if got := decision.Recipe; got != "hint@ld=cs" ||
 		math.Abs(l.After.Median/l.Before.Median-0.85) > 0.01 {
 		t.Errorf("decided %q, claimed %.3f", got, l.After.Median/l.Before.Median)
 	}

@@ -26,7 +26,7 @@ func TestJudgedRun(t *testing.T) {
 		if get(r, "approx") == "div.full" {
 			return 0.8
 		}
-		if get(r, "ld") == "cs" {
+		if get(r, "hint@ld") == "cs" {
 			return 0.9 * speed(r, s)
 		}
 		return speed(r, s)
@@ -36,8 +36,8 @@ func TestJudgedRun(t *testing.T) {
 	o.Exact, o.Judged = rewrite.Approximate, true
 	results, _ := g.run(o, one("_Z1aPfi", shape(1000, 256)))
 	r := results[0]
-	if r.Decision == nil || r.Decision.Recipe != "ld=cs" || r.Decision.Exactness == "approximate" ||
-		g.decisions["id-_Z1aPfi"].Recipe != "ld=cs" {
+	if r.Decision == nil || r.Decision.Recipe != "hint@ld=cs" || r.Decision.Exactness == "approximate" ||
+		g.decisions["id-_Z1aPfi"].Recipe != "hint@ld=cs" {
 		t.Errorf("decided %+v", r.Decision)
 	}
 	// What the values are need not be known for a judge.
@@ -59,7 +59,7 @@ func TestJudgedRun(t *testing.T) {
 	if !slices.Contains(degrees, "approx=div.full") {
 		t.Errorf("to choose from: %v, not the other form", degrees)
 	}
-	if len(degrees) < 4 || degrees[len(degrees)-1] != "approx=all ld=cs" ||
+	if len(degrees) < 4 || degrees[len(degrees)-1] != "approx=all hint@ld=cs" ||
 		!strings.Contains(degrees[1], ":warps<2") || r.Saves <= 0 {
 		t.Errorf("to choose from: %v, saving %g", degrees, r.Saves)
 	}

@@ -181,7 +181,7 @@ func TestUnlike(t *testing.T) {
 	}{{0, 0.955, true}, {0.3, 0.955, false}, {0.3, 0.9, true}} {
 		g := newSim(t, streaming(c.speed))
 		o := simOptions()
-		o.Levers = []string{"ld"}
+		o.Levers = []string{"hint"}
 		g.unlike = c.unlike
 		if got := g.decision(o, 0).Recipe; (got != "") != c.adopted {
 			t.Errorf("%+v: decided %q", c, got)
@@ -210,14 +210,14 @@ func TestFirst(t *testing.T) {
 			}
 			return 1.05
 		}}
-		k.First = of("maxnreg=43", "ld=L2::256B")
+		k.First = of("maxnreg=43", "hint@ld=L2::256B")
 		g := newSim(t, k)
 		o := simOptions()
 		o.Levers = []string{"maxnreg"}
 		if got := g.decision(o, 0).Recipe; (got == "maxnreg=43") != faster || !faster && got != "" {
 			t.Errorf("faster: %v; decided: %q", faster, got)
 		}
-		if g.measured["maxnreg=43"] == 0 || g.measured["ld=L2::256B"] != 0 {
+		if g.measured["maxnreg=43"] == 0 || g.measured["hint@ld=L2::256B"] != 0 {
 			t.Errorf("measured: %v", g.measured)
 		}
 	}
@@ -268,7 +268,7 @@ func TestWarmUp(t *testing.T) {
 		g := newSim(t, k)
 		g.rises = 55e6
 		o := simOptions()
-		o.Levers = []string{"ld"}
+		o.Levers = []string{"hint"}
 		l := g.decision(o, 10*time.Second).Evidence.Launches[0]
 		if math.Abs(l.Before.Median/k.time-1) > 0.01 {
 			t.Errorf("a kernel of %g ms takes %g ms", ms, l.Before.Median/1e6)

@@ -26,7 +26,7 @@ func TestSetsOfValues(t *testing.T) {
 		if strings.Contains(r.String(), "#1="+strings.TrimPrefix(s.Set, "n")) {
 			f = 0.5
 		}
-		if get(r, "ld") == "L2::256B" { // the cheapest set alone gains by it
+		if get(r, "hint@ld") == "L2::256B" { // the cheapest set alone gains by it
 			if f *= 1.2; s.Set == "n1" {
 				f *= 0.4
 			}
@@ -71,7 +71,7 @@ func TestSetsOfValues(t *testing.T) {
 func TestSetsWeighPlain(t *testing.T) {
 	for _, light := range []bool{true, false} {
 		k := &simKernel{Kernel: policy.Kernel{Loads: 4}, speed: func(r recipe.Recipe, s policy.Shape) float64 {
-			switch ld := get(r, "ld"); {
+			switch ld := get(r, "hint@ld"); {
 			case ld == "cs" && s.Set == "n1":
 				return 0.8
 			case ld == "cs":
@@ -86,9 +86,9 @@ func TestSetsWeighPlain(t *testing.T) {
 		g := newSim(t, k)
 		a := app{}
 		takes := map[int32]float64{1: 1, 2: 0.1}
-		want := "ld=cs"
+		want := "hint@ld=cs"
 		if light {
-			takes, want = map[int32]float64{1: 0.1, 2: 1}, "ld=L2::256B"
+			takes, want = map[int32]float64{1: 0.1, 2: 1}, "hint@ld=L2::256B"
 		}
 		for range 30 {
 			for n, s := range takes {
@@ -97,7 +97,7 @@ func TestSetsWeighPlain(t *testing.T) {
 			}
 		}
 		o := simOptions()
-		o.Levers = []string{"ld"}
+		o.Levers = []string{"hint"}
 		if results, _ := g.run(o, a); results[0].Decision.Recipe != want {
 			t.Errorf("%q, want %q", results[0].Decision.Recipe, want)
 		}
@@ -108,14 +108,14 @@ func TestSetsWeighPlain(t *testing.T) {
 func TestDividedAnew(t *testing.T) {
 	g := newSim(t, streaming(0.8))
 	o := simOptions()
-	o.Levers = []string{"ld"}
+	o.Levers = []string{"hint"}
 	one := appLaunch{kernel: "_Z1aPfi", shape: shape(1000, 256), n: 1}
 	g.run(o, app{launches: one.times(30)})
 	one.shape = of(one.shape, 1)
 	two := one
 	two.shape, two.n = of(shape(1000, 256), 2), 2
 	results, _ := g.run(o, app{launches: append(one.times(30), two.times(30)...)})
-	if d := results[0].Decision; d.Recipe != "ld=cs" || len(d.Evidence.Launches) != 2 {
+	if d := results[0].Decision; d.Recipe != "hint@ld=cs" || len(d.Evidence.Launches) != 2 {
 		t.Errorf("%q on %+v", d.Recipe, d.Evidence.Launches)
 	}
 }

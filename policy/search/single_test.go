@@ -22,13 +22,13 @@ func TestEveryLever(t *testing.T) {
 		want    map[string]string // lever -> a part of its reason
 	}{
 		"bare": {policy.Kernel{Default: cache.Build{Registers: 32}}, func(o *policy.Options) {},
-			map[string]string{"ld": "no plain load from global memory", "st": "no plain store",
+			map[string]string{"hint": "no plain access to global memory",
 				"unroll": "no loop"}},
 		"bounds": {policy.Kernel{Bounds: "__maxnreg__(64)", Loads: 3, Stores: 1, Calls: true},
 			func(o *policy.Options) {
-				o.Without, o.Keep = []string{"st"}, true
+				o.Without, o.Keep = []string{"hint"}, true
 			},
-			map[string]string{"maxnreg": "__maxnreg__(64) is kept", "st": "excluded by this run's options"}},
+			map[string]string{"maxnreg": "__maxnreg__(64) is kept", "hint": "excluded by this run's options"}},
 		"exact": {policy.Kernel{Loads: 3}, func(o *policy.Options) {
 			o.Exact = rewrite.ByConstruction
 		},
@@ -66,7 +66,7 @@ func TestForeign(t *testing.T) {
 			switch {
 			case lever.Has(r, "unroll"):
 				return 0.3
-			case lever.Has(r, "ld"):
+			case lever.Has(r, "hint"):
 				return 0.5
 			}
 			return 1
@@ -85,17 +85,17 @@ func TestForeign(t *testing.T) {
 
 // TestBanned: a lever that the user banned is not tried, and the report says why.
 func TestBanned(t *testing.T) {
-	g := newSim(t, &simKernel{Kernel: policy.Kernel{Loads: 8, Banned: []string{"ld"}},
+	g := newSim(t, &simKernel{Kernel: policy.Kernel{Loads: 8, Banned: []string{"hint"}},
 		speed: func(r recipe.Recipe, s policy.Shape) float64 {
-			if lever.Has(r, "ld") {
+			if lever.Has(r, "hint") {
 				return 0.5
 			}
 			return 1
 		}})
 	results, _ := g.run(simOptions(), one("_Z1aPfi", shape(1000, 256)))
 	d := results[0].Decision
-	if d.Recipe != "" || !strings.Contains(d.Evidence.Untried["ld"], "banned") {
-		t.Errorf("decided %q; ld: %q", d.Recipe, d.Evidence.Untried["ld"])
+	if d.Recipe != "" || !strings.Contains(d.Evidence.Untried["hint"], "banned") {
+		t.Errorf("decided %q; hint: %q", d.Recipe, d.Evidence.Untried["hint"])
 	}
 	for _, tr := range d.Evidence.Tried {
 		if strings.Contains(tr.Recipe, "ld=") {

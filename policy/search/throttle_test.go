@@ -31,7 +31,7 @@ func TestThrottleIsFoundAndKeptToItsLaunches(t *testing.T) {
 	a := one("_Z1aPfi", small)
 	a.launches = append(a.launches, appLaunch{kernel: "_Z1aPfi", shape: other, n: 1024}.times(1)...)
 	o := simOptions()
-	o.Levers = []string{"throttle", "ld"} // not spec: the copy belongs to throttle
+	o.Levers = []string{"throttle", "hint"} // not spec: the copy belongs to throttle
 	o.Exact = rewrite.ByConstruction
 	o.Full = 1
 	results, _ := g.run(o, a)

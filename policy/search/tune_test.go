@@ -12,8 +12,10 @@ import (
 )
 
 // get is a recipe's value for the whole kernel, "" if none.
-func get(r recipe.Recipe, lever string) string {
-	v, _ := r.Get(lever, "")
+// get returns the value of a term, "maxnreg" or "hint@ld".
+func get(r recipe.Recipe, term string) string {
+	lever, site, _ := strings.Cut(term, "@")
+	v, _ := r.Get(lever, site)
 	return v
 }
 
@@ -30,7 +32,7 @@ func TestPicksTheWinner(t *testing.T) {
 		} else if get(r, "maxnreg") != "" {
 			f *= 1.1
 		}
-		if get(r, "ld") == "cs" {
+		if get(r, "hint@ld") == "cs" {
 			f *= 0.9
 		}
 		return f
@@ -38,7 +40,7 @@ func TestPicksTheWinner(t *testing.T) {
 	g := newSim(t, k)
 	results, _ := g.run(simOptions(), one("_Z1aPfi", shape(1000, 256)))
 	d := results[0].Decision
-	if d == nil || d.Recipe != "ld=cs maxnreg=48" {
+	if d == nil || d.Recipe != "hint@ld=cs maxnreg=48" {
 		t.Fatalf("decided %+v", d)
 	}
 	if d.Exactness != "construction" || d.Evidence.Chosen.Registers != 48 ||
@@ -198,12 +200,12 @@ func TestOtherBitsLater(t *testing.T) {
 func TestFault(t *testing.T) {
 	for _, trouble := range []string{"fault", "hang"} {
 		bad := &simKernel{Kernel: policy.Kernel{Loads: 4}, speed: func(r recipe.Recipe, s policy.Shape) float64 {
-			if get(r, "ld") == "cs" {
+			if get(r, "hint@ld") == "cs" {
 				return 0.8
 			}
 			return 1
 		}, trouble: func(r recipe.Recipe, launch int) string {
-			if get(r, "ld") == "L2::128B" {
+			if get(r, "hint@ld") == "L2::128B" {
 				return trouble
 			}
 			return ""
@@ -214,7 +216,7 @@ func TestFault(t *testing.T) {
 			t.Errorf("%s: after a lost process: %+v", trouble, results[0])
 		}
 		results, _ = g.run(simOptions(), one("_Z1aPfi", shape(1000, 256)))
-		if d := results[0].Decision; d == nil || d.Recipe != "ld=cs" {
+		if d := results[0].Decision; d == nil || d.Recipe != "hint@ld=cs" {
 			t.Fatalf("%s: the second run decides %+v, lost %q", trouble, d, results[0].Lost)
 		}
 		if g.faults > 1 {
@@ -256,7 +258,7 @@ func TestLeftAlone(t *testing.T) {
 		}
 	}
 	_ = tuner
-	if n := g.measured["ld=cs"]; n != 0 {
+	if n := g.measured["hint@ld=cs"]; n != 0 {
 		t.Error("something that is left alone was tuned")
 	}
 	// A tolerance lets the nondeterministic one be tuned.
@@ -350,7 +352,7 @@ func TestSameCode(t *testing.T) {
 		speed: func(r recipe.Recipe, s policy.Shape) float64 { return 0.9 }}
 	g := newSim(t, k)
 	o := simOptions()
-	o.Levers = []string{"maxnreg", "ld"}
+	o.Levers = []string{"maxnreg", "hint"}
 	results, _ := g.run(o, one("_Z1aPfi", shape(1000, 256)))
 	caps := 0
 	for r, n := range g.measured {
@@ -374,7 +376,7 @@ func TestSameCode(t *testing.T) {
 func TestLoadsByArray(t *testing.T) {
 	on := func(r recipe.Recipe, sites ...int) bool {
 		for _, i := range sites {
-			if v, _ := r.Get("ld", fmt.Sprint(i)); v != "L1::no_allocate" {
+			if v, _ := r.Get("hint", fmt.Sprint("ld", i)); v != "L1::no_allocate" {
 				return false
 			}
 		}
@@ -389,14 +391,14 @@ func TestLoadsByArray(t *testing.T) {
 			if on(r, 7, 8) {
 				time *= 0.95
 			}
-			if on(r, 0) || on(r, 4) || get(r, "ld") != "" {
+			if on(r, 0) || on(r, 4) || get(r, "hint@ld") != "" {
 				time *= 1.3
 			}
 			return time
 		}}
 	g := newSim(t, k)
 	results, _ := g.run(simOptions(), one("_Z1aPfi", shape(1000, 256)))
-	want := "ld@1=L1::no_allocate ld@3=L1::no_allocate ld@7=L1::no_allocate ld@8=L1::no_allocate"
+	want := "hint@ld1=L1::no_allocate hint@ld3=L1::no_allocate hint@ld7=L1::no_allocate hint@ld8=L1::no_allocate"
 	if d := results[0].Decision; d.Recipe != want {
 		t.Errorf("decided %q, want %q", d.Recipe, want)
 	}
