@@ -84,7 +84,7 @@ func TestLevers(t *testing.T) {
 		"shape":    {Tried: 3, Measured: 3, Alone: 0.7, Without: 0.8},
 		"maxnreg":  {Tried: 3, Measured: 2, Refused: 1, Alone: 0.9, Without: 0.7},
 		"throttle": {Tried: 1, Measured: 1, Alone: 0.8, Without: 0.6},
-		"hint":       {Tried: 1, Measured: 1, Alone: 0.99, Without: 0.6},
+		"hint":     {Tried: 1, Measured: 1, Alone: 0.99, Without: 0.6},
 		"unroll":   {Tried: 1, Refused: 1, Bits: 1, Without: 0.6},
 		"spec":     {},
 	} {

@@ -31,7 +31,7 @@ func TestCompiledAhead(t *testing.T) {
 			g.mu.Lock()
 			defer g.mu.Unlock()
 			for r, times := range g.compiled {
-				if times > 1 || strings.Contains(r, "st=") {
+				if times > 1 || strings.Contains(r, "hint") {
 					twice = r
 				}
 			}

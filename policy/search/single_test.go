@@ -73,7 +73,7 @@ func TestForeign(t *testing.T) {
 		}})
 	results, _ := g.run(simOptions(), one("_Z1aPfi", shape(1000, 256)))
 	d := results[0].Decision
-	if !strings.HasPrefix(d.Recipe, "ld=") || d.Evidence.Untried["unroll"] != "of another file" {
+	if !strings.HasPrefix(d.Recipe, "hint@ld=") || d.Evidence.Untried["unroll"] != "of another file" {
 		t.Errorf("decided %q; untried: %v", d.Recipe, d.Evidence.Untried)
 	}
 	for _, tr := range d.Evidence.Tried {
