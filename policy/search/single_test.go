@@ -66,7 +66,7 @@ func TestForeign(t *testing.T) {
 			switch {
 			case lever.Has(r, "unroll"):
 				return 0.3
-			case lever.Has(r, "hint"):
+			case lever.Has(r, "hint@ld"):
 				return 0.5
 			}
 			return 1
@@ -87,7 +87,7 @@ func TestForeign(t *testing.T) {
 func TestBanned(t *testing.T) {
 	g := newSim(t, &simKernel{Kernel: policy.Kernel{Loads: 8, Banned: []string{"hint"}},
 		speed: func(r recipe.Recipe, s policy.Shape) float64 {
-			if lever.Has(r, "hint") {
+			if lever.Has(r, "hint@ld") {
 				return 0.5
 			}
 			return 1
