@@ -18,6 +18,30 @@ const approximate = "approximate"
 // too.
 func (d *Decision) Approximate() bool { return d.Exactness == approximate }
 
+// Measured reports whether a decision is more than a word on why the kernel was left alone.
+func (d *Decision) Measured() bool {
+	return d.Recipe != "" || len(d.Evidence.Launches) > 0 || d.Evidence.Locked != nil
+}
+
+// Brief reads as much of a decision as builds look at. Of its evidence, which is most of it and
+// takes 0.1 ms to read, that is the GPU, the normal forms, and whether there is any.
+func Brief(raw []byte) (Decision, error) {
+	var read struct {
+		Decision
+		Evidence struct {
+			Device   string
+			Launches []struct{}
+			Normals  map[string]string
+			Locked   *Locked
+		}
+	}
+	err := json.Unmarshal(raw, &read)
+	e := read.Evidence
+	read.Decision.Evidence = Evidence{Device: e.Device, Launches: make([]Launch, len(e.Launches)),
+		Normals: e.Normals, Locked: e.Locked}
+	return read.Decision, err
+}
+
 // Key is under what a decision is kept: the kernel's identity, behind it what it was measured on,
 // behind that who asked for it. A decision without either is kept under the identity alone.
 func (d *Decision) Key() string {

@@ -281,7 +281,7 @@ func (f *flat) survey(fn func(bucket, key string, stamp int64, raw []byte) error
 		return s, err
 	}
 	if sum.Sum32() != f.head.Sum {
-		s.problem("wrong checksum")
+		s.wrong("wrong checksum")
 	}
 	f = f.inOrder()
 	var last string
@@ -289,24 +289,24 @@ func (f *flat) survey(fn func(bucket, key string, stamp int64, raw []byte) error
 	for i := range f.head.Records {
 		from, to, err := f.span(i)
 		if err == nil && from != end {
-			s.problem("record %d begins at byte %d, the one before ends at %d", i, from, end)
+			s.wrong("record %d begins at byte %d, the one before ends at %d", i, from, end)
 		}
 		end = to
 		name, stamp, body, err := f.record(i)
 		if err != nil {
-			s.problem("%w", err)
+			s.wrong("%w", err)
 			continue
 		}
 		if name <= last {
-			s.problem("record %d stands out of order", i)
+			s.wrong("record %d stands out of order", i)
 		}
 		if entry, err := f.entries(i, 1); err == nil && !bytes.Equal(entry[8:], nameStart(name)) {
-			s.problem("record %d has another name in the table", i)
+			s.wrong("record %d has another name in the table", i)
 		}
 		last = name
 		bucket, key, _ := strings.Cut(name, "\x00")
 		if err := checkRecord(bucket, key); err != nil {
-			s.problem("record %d: %w", i, err)
+			s.wrong("record %d: %w", i, err)
 			continue
 		}
 		s.Records[bucket]++
@@ -318,7 +318,7 @@ func (f *flat) survey(fn func(bucket, key string, stamp int64, raw []byte) error
 		}
 	}
 	if end != f.head.Table {
-		s.problem("the last record ends at byte %d, the table begins at %d", end, f.head.Table)
+		s.wrong("the last record ends at byte %d, the table begins at %d", end, f.head.Table)
 	}
 	return s, nil
 }

@@ -105,8 +105,8 @@ func snapshotOf(tx *bbolt.Tx, id, path string) (b []byte, recipes string, err er
 		return nil, "", err
 	}
 	found, err := made.survey(nil)
-	if err == nil && len(found.Problems) > 0 {
-		err = corrupt(doing, path, "%w", found.Problems[0])
+	if err == nil && found.problem != nil {
+		err = corrupt(doing, path, "%w", found.problem)
 	}
 	return b, recipes, err
 }

@@ -33,14 +33,8 @@ type decided struct {
 	text   string
 }
 
-// takenFrom is what a build looks at in a decision's evidence.
-type takenFrom struct {
-	Device   string
-	Launches []struct{}
-	Normals  map[string]string
-}
-
-func (e *takenFrom) text() json.RawMessage {
+// evidenceText is what a build looks at in a decision's evidence.
+func evidenceText(e *Evidence) json.RawMessage {
 	text, _ := json.Marshal([]any{e.Device, len(e.Launches) > 0, e.Normals})
 	return text
 }
@@ -52,17 +46,13 @@ func (l *recipeList) add(bucket, key string, raw []byte) {
 		return
 	}
 	var fields map[string]json.RawMessage
-	var read struct {
-		Recipe   string
-		Time     time.Time
-		Evidence takenFrom
-	}
-	if json.Unmarshal(raw, &fields) != nil || json.Unmarshal(raw, &read) != nil {
+	read, err := Brief(raw)
+	if json.Unmarshal(raw, &fields) != nil || err != nil {
 		l.line(bucket, key, raw)
 		return
 	}
 	if _, ok := fields["Evidence"]; ok {
-		fields["Evidence"] = read.Evidence.text()
+		fields["Evidence"] = evidenceText(&read.Evidence)
 	}
 	delete(fields, "Time")
 	delete(fields, "Kernel")
@@ -76,10 +66,9 @@ func (l *recipeList) add(bucket, key string, raw []byte) {
 
 // decision is add for one that was read already.
 func (l *recipeList) decision(key string, d *Decision) {
-	e := takenFrom{d.Evidence.Device, make([]struct{}, len(d.Evidence.Launches)), d.Evidence.Normals}
 	short := *d
 	short.Time, short.Kernel, short.Evidence = time.Time{}, "", Evidence{}
-	text, _ := json.Marshal([]any{short, e.text()})
+	text, _ := json.Marshal([]any{short, evidenceText(&d.Evidence)})
 	l.decided(decided{key, d.Time, d.Recipe != "", string(text)})
 }
 

@@ -148,10 +148,8 @@ type Evidence struct {
 	Chosen   Build
 	Launches []Launch
 	// of launches beside these; nil: there are none, or their time is not known
-	Rest  *Rest `json:",omitempty"`
-	Tried []Trial
-	// where it was approximated: of the configuration that took most time
-	Curve   []Degree          `json:",omitempty"`
+	Rest    *Rest `json:",omitempty"`
+	Tried   []Trial
 	Untried map[string]string `json:",omitempty"` // lever -> why nothing of it was tried
 	Note    string            // why the kernel was left alone, or what the user should know
 
@@ -243,16 +241,6 @@ type Cost struct {
 type Time struct {
 	Median, Low, High float64
 	N                 int
-}
-
-// A Degree is one point of a curve: how many warps approximate, for which time and error.
-type Degree struct {
-	Recipe string  // what the warps do
-	Warps  int     // so many of them, from the first
-	Of     int     // of so many
-	Ratio  float64 // time over the default's, from a few launches
-	Max    float64 // relative error of the worst value, and the mean; 1e9: infinite, or not known
-	Mean   float64
 }
 
 // A Trial is one candidate that was tried.

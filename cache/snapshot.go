@@ -173,26 +173,23 @@ func surveySnapshot(path string, fn func(bucket, key string, stamp int64, raw []
 		return nil, unreadable(doing, path, err)
 	}
 	s, err := flat.survey(fn)
-	if err == nil && len(s.Problems) > 0 {
-		err = corrupt(doing, path, "%w", s.Problems[0])
+	if err == nil && s.problem != nil {
+		err = corrupt(doing, path, "%w", s.problem)
 	}
 	return s, err
 }
 
-// maxProblems bounds what is reported of one file.
-const maxProblems = 20
-
 // A survey is what the check of a whole file found.
 type survey struct {
-	ID       string         // of the database: snapshots have their original's
-	Tx       uint64         // transactions since it was made
-	Recipes  string         // of a snapshot: hash of the file recipes that belongs to it
-	Records  map[string]int // sound ones by bucket
-	Problems []error        // the first ones
+	ID      string         // of the database: snapshots have their original's
+	Tx      uint64         // transactions since it was made
+	Recipes string         // of a snapshot: hash of the file recipes that belongs to it
+	Records map[string]int // sound ones by bucket
+	problem error          // the first one
 }
 
-func (s *survey) problem(format string, args ...any) {
-	if len(s.Problems) < maxProblems {
-		s.Problems = append(s.Problems, fmt.Errorf(format, args...))
+func (s *survey) wrong(format string, args ...any) {
+	if s.problem == nil {
+		s.problem = fmt.Errorf(format, args...)
 	}
 }

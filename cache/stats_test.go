@@ -67,11 +67,3 @@ func TestStatsLong(t *testing.T) {
 		t.Errorf("%d of %d", count, n)
 	}
 }
-
-func BenchmarkCount(b *testing.B) {
-	s := newStore(b)
-	ok(b, s.Writable())
-	for range b.N {
-		s.Count(Event{"ptxas", "seen", ""})
-	}
-}

@@ -58,24 +58,19 @@ type Sizes struct {
 	Cap                    int64
 }
 
-// Sizes adds the store's files up.
-func (s *Store) Sizes() (Sizes, error) {
-	var out Sizes
-	var err error
-	if out.Cap, err = Cap(); err != nil {
-		return out, err
+// Sizes adds the store's files up, those that can be looked at.
+func (s *Store) Sizes() (out Sizes, err error) {
+	out.Cap, err = Cap()
+	add := func(sub string, count *int, size *int64) {
+		dir := filepath.Join(s.dir, sub)
+		err = errors.Join(err, failed("read the store", dir, eachFile(dir, func(_ string, info fs.FileInfo) {
+			*count++
+			*size += info.Size()
+		})))
 	}
-	for _, part := range []struct {
-		sub   string
-		size  *int64
-		count *int
-	}{{objectName, &out.Objects, &out.ObjectCount}, {memoName, &out.Memos, &out.MemoCount}} {
-		top := filepath.Join(s.dir, part.sub)
-		if *part.count, *part.size, err = folderSize(top); err != nil {
-			return out, failed("read the store", top, err)
-		}
-	}
-	return out, nil
+	add(objectName, &out.ObjectCount, &out.Objects)
+	add(memoName, &out.MemoCount, &out.Memos)
+	return out, err
 }
 
 // eachFile calls fn for the regular files below dir that can be looked at. The error is the first
@@ -94,15 +89,6 @@ func eachFile(dir string, fn func(path string, info fs.FileInfo)) (first error) 
 		return nil
 	})
 	return first
-}
-
-// folderSize adds up the regular files below dir, those that can be looked at.
-func folderSize(dir string) (count int, size int64, err error) {
-	err = eachFile(dir, func(_ string, info fs.FileInfo) {
-		count++
-		size += info.Size()
-	})
-	return count, size, err
 }
 
 type agedFile struct {

@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -9,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -39,7 +39,7 @@ const manySpooled = 20_000
 
 // A checkup collects findings.
 type checkup struct {
-	dir      string
+	s        *Store
 	findings []Finding
 }
 
@@ -61,50 +61,51 @@ func (c *checkup) fail(err error) {
 // database and the snapshot as a whole, and only the names and sizes of the rest (CheckContents
 // reads that too).
 func Check(dir string) []Finding {
-	c := &checkup{dir: dir}
+	c := &checkup{s: &Store{dir: dir}}
 	if !c.folder() {
 		return c.findings
 	}
 	alive := c.owner()
-	snap := c.snapshot()
-	c.database(alive, snap)
+	c.database(alive, c.snapshot())
 	c.spool()
-	c.limit(c.files(objectName, "objects") + c.files(memoName, "memos"))
-	c.broken()
+	c.sizes()
+	broken, _ := filepath.Glob(filepath.Join(dir, "*"+brokenMark+"*"))
+	for _, path := range broken {
+		c.say(Note, "delete it when it is no longer of interest", "%s: a damaged database that was replaced, %s",
+			path, sizeText(path))
+	}
 	return c.findings
 }
 
-// folder says whether there is something to look at.
+// folder reports whether there is something to look at.
 func (c *checkup) folder() bool {
-	s, err := Open(c.dir)
-	if err != nil {
+	dir := c.s.dir
+	if s, err := Open(dir); err != nil {
 		c.fail(err)
 		return false
-	}
-	if _, err := os.Stat(s.dir); err != nil {
-		if err := makeable(s.dir); err != nil {
+	} else if _, err := os.Stat(s.dir); err != nil {
+		if err := makeable(dir); err != nil {
 			c.fail(err)
-			return false
+		} else {
+			c.say(Note, "", "%s: no store yet, the first build makes it", dir)
 		}
-		c.say(Note, "", "%s: no store yet, the first build makes it", s.dir)
 		return false
 	}
-	if kind := NetworkFS(s.dir); kind != "" {
+	if kind := NetworkFS(dir); kind != "" {
 		c.say(Problem, "set GNVCC_STORE to a folder on a local disk",
-			"%s: on a network file system (%s): builds read what is there, nothing can be added", s.dir,
-			kind)
+			"%s: on a network file system (%s): builds read what is there, nothing can be added", dir, kind)
 	}
-	if err := syscall.Access(s.dir, 2 /* W_OK */); err != nil {
-		c.fail(failed("write to the store", s.dir, err))
+	if err := syscall.Access(dir, 2 /* W_OK */); err != nil {
+		c.fail(failed("write to the store", dir, err))
 	}
 	var st syscall.Statfs_t
-	if err := syscall.Statfs(s.dir, &st); err == nil {
+	if err := syscall.Statfs(dir, &st); err == nil {
 		free := int64(st.Bavail) * st.Bsize
 		level, advice := Fine, ""
 		if free < 100<<20 {
 			level, advice = Problem, "free some space, or set GNVCC_STORE to a folder elsewhere"
 		}
-		c.say(level, advice, "%s: %s free", s.dir, BytesText(free))
+		c.say(level, advice, "%s: %s free", dir, BytesText(free))
 	}
 	return true
 }
@@ -132,66 +133,31 @@ func makeable(dir string) error {
 	}
 }
 
-// owner says whether somebody is the owner. Trying the lock would keep a real owner out for that
-// moment: /proc/locks tells without.
+// owner reports whether somebody is the owner. Trying the lock would keep a real owner out for that
+// moment: the text in the file names a process, which is the owner if it has the file open.
 func (c *checkup) owner() (alive bool) {
-	path := filepath.Join(c.dir, lockName)
-	info, err := os.Stat(path)
-	if err != nil {
-		c.say(Fine, "", "no owner yet")
-		return false
+	path := filepath.Join(c.s.dir, lockName)
+	text, _ := readLimited(path, 1024)
+	var pid int
+	if fmt.Sscanf(string(text), "process %d", &pid); hasOpen(pid, path) {
+		c.say(Fine, "", "process %d is the owner", pid)
+		return true
 	}
-	pid := lockHolder(info)
-	if pid == 0 {
-		// On some file systems (overlayfs) the device and inode there are not those of stat. The text in
-		// the file names a process; it is the owner if it has the file open.
-		text, _ := readLimited(path, 1024)
-		var said int
-		if fmt.Sscanf(string(text), "process %d", &said); hasOpen(said, path) {
-			pid = said
-		}
-	}
-	if pid == 0 {
-		c.say(Fine, "", "no owner at the moment")
-		return false
-	}
-	c.say(Fine, "", "process %d is the owner", pid)
-	return true
-}
-
-// lockHolder finds the process that holds a flock on the file, 0 for none.
-// proc_locks(5): "1: FLOCK  ADVISORY  WRITE 1234 fd:01:5678 0 EOF", the device in hexadecimal.
-func lockHolder(info fs.FileInfo) (pid int) {
-	st, ok := info.Sys().(*syscall.Stat_t)
-	text, err := os.ReadFile("/proc/locks")
-	if err != nil || !ok {
-		return 0
-	}
-	major, minor := device(uint64(st.Dev))
-	want := fmt.Sprintf("%02x:%02x:%d", major, minor, st.Ino)
-	for line := range strings.Lines(string(text)) {
-		f := strings.Fields(line)
-		if len(f) >= 6 && f[1] == "FLOCK" && f[5] == want {
-			pid, _ = strconv.Atoi(f[4])
-			return pid
-		}
-	}
-	return 0
-}
-
-// hasOpen says whether the process has the file open.
-func hasOpen(pid int, path string) bool {
-	links, _ := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid))
-	for _, l := range links {
-		if to, err := os.Readlink(l); err == nil && to == path {
-			return true
-		}
-	}
+	c.say(Fine, "", "no owner at the moment")
 	return false
 }
 
+// hasOpen reports whether the process has the file open.
+func hasOpen(pid int, path string) bool {
+	links, _ := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid))
+	return slices.ContainsFunc(links, func(l string) bool {
+		to, err := os.Readlink(l)
+		return err == nil && to == path
+	})
+}
+
 func (c *checkup) snapshot() *survey {
-	path := filepath.Join(c.dir, snapName)
+	path := filepath.Join(c.s.dir, snapName)
 	found, err := surveySnapshot(path, nil)
 	if errors.Is(err, fs.ErrNotExist) {
 		c.say(Note, "", "no decisions have been published: builds compile as nvcc does")
@@ -199,47 +165,32 @@ func (c *checkup) snapshot() *survey {
 	}
 	if err != nil {
 		c.fail(err)
-		c.more(found)
 		return nil
 	}
-	info, err := os.Stat(path)
-	if err == nil {
+	var records []string
+	for _, bucket := range slices.Sorted(maps.Keys(found.Records)) {
+		records = append(records, counted(found.Records[bucket], bucket))
+	}
+	if info, err := os.Stat(path); err == nil {
 		c.say(Fine, "", "published %s ago, %s: %s", AgeText(info.ModTime()), BytesText(info.Size()),
-			recordsText(found.Records))
+			cmp.Or(strings.Join(records, ", "), "no records"))
 	}
 	return found
 }
 
-func (c *checkup) more(found *survey) {
-	if found == nil {
-		return
-	}
-	for _, p := range found.Problems[min(1, len(found.Problems)):] {
-		c.say(Note, "", "also: %v", p)
-	}
-}
-
 func (c *checkup) database(alive bool, snap *survey) {
-	path := filepath.Join(c.dir, dbName)
-	if alive {
-		// It changes while we read.
-		if info, err := os.Stat(path); err == nil {
-			c.say(Fine, "", "database: %s, in use by the owner and not looked into", BytesText(info.Size()))
-		}
+	path := filepath.Join(c.s.dir, dbName)
+	if alive { // it changes while we read
+		c.say(Fine, "", "database: %s, in use by the owner and not looked into", sizeText(path))
 		return
 	}
-	info, err := os.Stat(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		if snap != nil {
-			c.say(Note, "", "no database: the next owner makes one from what was published")
-		}
-		return
-	}
-	s := &Store{dir: c.dir}
-	state, err := s.database()
+	state, err := c.s.database()
 	switch {
 	case err != nil:
 		c.fail(failed("check the database", path, err))
+	case !state.exists && snap != nil:
+		c.say(Note, "", "no database: the next owner makes one from what was published")
+	case !state.exists:
 	case !state.sealed:
 		c.say(Note, "the next owner (gnvcc tune) rebuilds it from the snapshot and the spool",
 			"database: its owner was killed, or the file was changed since")
@@ -247,168 +198,136 @@ func (c *checkup) database(alive bool, snap *survey) {
 		c.say(Problem, "the next owner (gnvcc tune) starts from the snapshot",
 			"database: older than what was published from it")
 	case snap == nil || snap.ID != state.id || snap.Tx != state.tx:
-		c.say(Note, "the next owner (gnvcc tune) publishes", "database: %s, not what is published",
-			BytesText(info.Size()))
+		c.say(Note, "the next owner (gnvcc tune) publishes", "database: %s, not what is published", sizeText(path))
 	default:
-		c.say(Fine, "", "database: %s, all of it published", BytesText(info.Size()))
+		c.say(Fine, "", "database: %s, all of it published", sizeText(path))
 	}
 }
 
 func (c *checkup) spool() {
-	entries, err := os.ReadDir(filepath.Join(c.dir, spoolName))
-	if err != nil {
-		if !errors.Is(err, fs.ErrNotExist) {
-			c.fail(failed("read the spool", filepath.Join(c.dir, spoolName), err))
+	dir := filepath.Join(c.s.dir, spoolName)
+	files := map[string]int{} // by extension
+	var size int64
+	oldest := time.Now()
+	err := eachFile(dir, func(path string, info fs.FileInfo) {
+		if strings.HasPrefix(info.Name(), tempMark) {
+			return
 		}
+		ext := filepath.Ext(path)
+		if ext != spoolExt && ext != badExt {
+			ext = ""
+		}
+		if files[ext]++; ext == spoolExt {
+			size += info.Size()
+			oldest = time.UnixMicro(min(oldest.UnixMicro(), info.ModTime().UnixMicro()))
+		}
+	})
+	if err != nil {
+		c.fail(failed("read the spool", dir, err))
 		return
 	}
-	var waiting, bad, others int
-	var size int64
-	var oldest time.Time
-	for _, e := range entries {
-		info, err := e.Info()
-		if err != nil || strings.HasPrefix(e.Name(), tempMark) {
-			continue
-		}
-		switch filepath.Ext(e.Name()) {
-		case spoolExt:
-			waiting++
-			size += info.Size()
-			if oldest.IsZero() || info.ModTime().Before(oldest) {
-				oldest = info.ModTime()
-			}
-		case badExt:
-			bad++
-		default:
-			others++
-		}
-	}
-	switch {
+	switch waiting := files[spoolExt]; {
+	case waiting == 0:
+		c.say(Fine, "", "spool: empty")
 	case waiting > manySpooled:
 		c.say(Problem, "gnvcc tune merges them", "spool: %s (%s) waiting, the oldest for %s",
-			records(waiting), BytesText(size), AgeText(oldest))
-	case waiting > 0:
-		c.say(Fine, "", "spool: %s (%s) waiting for an owner, the oldest for %s",
-			records(waiting), BytesText(size), AgeText(oldest))
+			counted(waiting, "record"), BytesText(size), AgeText(oldest))
 	default:
-		c.say(Fine, "", "spool: empty")
+		c.say(Fine, "", "spool: %s (%s) waiting for an owner, the oldest for %s",
+			counted(waiting, "record"), BytesText(size), AgeText(oldest))
 	}
-	if bad > 0 {
+	if n := files[badExt]; n > 0 {
 		c.say(Note, "they may be deleted, and are after a month",
-			"spool: %d files that were no records were set aside (%s)", bad, badExt)
+			"spool: %d files that were no records were set aside (%s)", n, badExt)
 	}
-	if others > 0 {
-		c.say(Note, "", "spool: %d files that gnvcc did not make", others)
+	if n := files[""]; n > 0 {
+		c.say(Note, "", "spool: %d files that gnvcc did not make", n)
 	}
 }
 
-// records counts some.
-func records(n int) string {
-	if n == 1 {
-		return "1 record"
+// sizes says how large objects and memos are and may become, and when they were last trimmed.
+func (c *checkup) sizes() {
+	sizes, err := c.s.Sizes()
+	if most, wrong := Cap(); wrong != nil {
+		c.say(Problem, "", "%v; it is %s as long as it says so", wrong, BytesText(most))
+	} else if err != nil {
+		c.fail(err)
 	}
-	return fmt.Sprintf("%d records", n)
-}
-
-func (c *checkup) files(sub, name string) int64 {
-	count, size, err := folderSize(filepath.Join(c.dir, sub))
-	if err != nil {
-		c.fail(failed("read the "+name, filepath.Join(c.dir, sub), err))
-	}
-	c.say(Fine, "", "%s: %d, %s", name, count, BytesText(size))
-	return size
-}
-
-// limit says how large the store may become, and when it was last made smaller.
-func (c *checkup) limit(size int64) {
-	most, err := Cap()
-	if err != nil {
-		c.say(Problem, "", "%v; it is %s as long as it says so", err, BytesText(most))
-	}
+	c.say(Fine, "", "objects: %d, %s", sizes.ObjectCount, BytesText(sizes.Objects))
+	c.say(Fine, "", "memos: %d, %s", sizes.MemoCount, BytesText(sizes.Memos))
 	text := "no limit (GNVCC_MAXSIZE=0)"
-	if most < math.MaxInt64 {
-		text = fmt.Sprintf("%s of at most %s (GNVCC_MAXSIZE)", BytesText(size), BytesText(most))
+	if sizes.Cap < math.MaxInt64 {
+		text = fmt.Sprintf("%s of at most %s (GNVCC_MAXSIZE)", BytesText(sizes.Objects+sizes.Memos),
+			BytesText(sizes.Cap))
 	}
 	trimmed := "never trimmed"
-	if info, err := os.Stat(filepath.Join(c.dir, trimName)); err == nil {
+	if info, err := os.Stat(filepath.Join(c.s.dir, trimName)); err == nil {
 		trimmed = "trimmed " + AgeText(info.ModTime()) + " ago"
 	}
 	c.say(Fine, "", "objects and memos: %s, %s; builds trim it once a day", text, trimmed)
 }
 
-func (c *checkup) broken() {
-	files, _ := filepath.Glob(filepath.Join(c.dir, "*"+brokenMark+"*"))
-	for _, f := range files {
-		if info, err := os.Stat(f); err == nil {
-			c.say(Note, "delete it when it is no longer of interest",
-				"%s: a damaged database that was replaced, %s", f, BytesText(info.Size()))
-		}
-	}
-}
+// maxProblems bounds how many damaged files are named.
+const maxProblems = 20
 
 // CheckContents reads every object, memo and spool file of the store in dir and compares it with
 // its hash or checksum. It changes nothing. For large stores it takes about a second per gigabyte.
 func CheckContents(dir string) []Finding {
-	c := &checkup{dir: dir}
 	s, err := Open(dir)
+	c := &checkup{s: s}
 	if err != nil {
 		c.fail(err)
 		return c.findings
 	}
 	read, bad := 0, 0
-	wrong := func(path, format string, args ...any) {
-		if bad++; bad <= maxProblems {
-			c.say(Problem, "delete it: it is made again when needed", "%s: %s", path,
-				fmt.Sprintf(format, args...))
-		}
-	}
-	walk := func(sub string, look func(path string, rel []string, b []byte)) {
-		top := filepath.Join(dir, sub)
-		eachFile(top, func(path string, info fs.FileInfo) {
+	walk := func(sub string, check func(path, name string, b []byte) error) {
+		eachFile(filepath.Join(dir, sub), func(path string, info fs.FileInfo) {
 			if strings.HasPrefix(info.Name(), tempMark) {
 				return
 			}
 			b, err := readLimited(path, maxObject)
-			switch {
-			case errors.Is(err, fs.ErrNotExist): // trimmed or merged meanwhile
-			case err != nil:
-				wrong(path, "%v", bare(err))
-			default:
+			if errors.Is(err, fs.ErrNotExist) {
+				return // trimmed or merged meanwhile
+			}
+			if err == nil {
 				read++
-				look(path, strings.Split(strings.TrimPrefix(path, top+"/"), "/"), b)
+				err = check(path, info.Name(), b)
+			}
+			if err == nil {
+				return
+			}
+			if bad++; bad <= maxProblems {
+				c.say(Problem, "delete it: it is made again when needed", "%s: %v", path, bare(err))
 			}
 		})
 	}
-	walk(objectName, func(path string, rel []string, b []byte) {
+	walk(objectName, func(path, name string, b []byte) error {
+		name = strings.TrimSuffix(name, packedExt)
+		if s.ObjectPath(name) != strings.TrimSuffix(path, packedExt) {
+			return errors.New("no object's name")
+		}
 		b, err := unpack(path, b)
-		ext := filepath.Ext(path)
-		if !slices.Contains(objectExts[:], ext) {
-			ext = ""
+		if err == nil && Hash(b) != name {
+			err = errors.New("the content has another hash")
 		}
-		name := strings.TrimSuffix(rel[len(rel)-1], ext)
-		path = strings.TrimSuffix(path, ext)
-		switch {
-		case s.ObjectPath(name) != path:
-			wrong(path, "no object's name")
-		case err != nil:
-			wrong(path, "%v", err)
-		case Hash(b) != name:
-			wrong(path, "the content has another hash")
-		}
+		return err
 	})
-	walk(memoName, func(path string, rel []string, b []byte) {
-		if len(rel) != 3 || s.memoPath(rel[0], rel[2]) != path {
-			wrong(path, "no memo's name")
-		} else if _, _, err := unseal(where(rel[0], rel[2]), b); err != nil {
-			wrong(path, "%v", err)
+	walk(memoName, func(path, name string, b []byte) error {
+		kind := filepath.Base(filepath.Dir(filepath.Dir(path)))
+		if s.memoPath(kind, name) != path {
+			return errors.New("no memo's name")
 		}
+		_, _, err := unseal(where(kind, name), b)
+		return err
 	})
-	walk(spoolName, func(path string, rel []string, b []byte) {
-		if filepath.Ext(path) == spoolExt {
-			if _, err := decodeSpooled(rel[len(rel)-1], b); err != nil && !errors.Is(err, errNewer) {
-				wrong(path, "%v", err)
-			}
+	walk(spoolName, func(path, name string, b []byte) error {
+		if filepath.Ext(path) != spoolExt {
+			return nil
 		}
+		if _, err := decodeSpooled(name, b); !errors.Is(err, errNewer) {
+			return err
+		}
+		return nil
 	})
 	level := Fine
 	if bad > 0 {
@@ -418,38 +337,36 @@ func CheckContents(dir string) []Finding {
 	return c.findings
 }
 
-// recordsText is "3 decisions, 12 assemblies" and so on.
-func recordsText(records map[string]int) string {
-	plural := map[string]string{Decisions: "decisions", Assemblies: "assemblies",
-		Translations: "translations", Links: "links"}
-	text := []string{}
-	for _, bucket := range slices.Sorted(maps.Keys(records)) {
-		name := plural[bucket]
-		if name == "" {
-			name = strconv.Quote(bucket)
-		}
-		if records[bucket] == 1 && plural[bucket] != "" {
-			name = bucket
-		}
-		text = append(text, fmt.Sprintf("%d %s", records[bucket], name))
+// counted is "1 assembly" or "3 assemblies".
+func counted(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
 	}
-	if len(text) == 0 {
-		return "no records"
+	if stem, ok := strings.CutSuffix(what, "y"); ok {
+		return fmt.Sprintf("%d %sies", n, stem)
 	}
-	return strings.Join(text, ", ")
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// sizeText is the size of a file.
+func sizeText(path string) string {
+	info, err := os.Stat(path)
+	if err != nil {
+		return "no file"
+	}
+	return BytesText(info.Size())
 }
 
 // BytesText is a size as people read it.
 func BytesText(n int64) string {
-	switch {
-	case n < 1<<10:
+	if n < 1<<10 {
 		return fmt.Sprintf("%d bytes", n)
-	case n < 1<<20:
-		return fmt.Sprintf("%.1f KiB", float64(n)/(1<<10))
-	case n < 1<<30:
-		return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
 	}
-	return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30))
+	size, units := float64(n)/(1<<10), []string{"KiB", "MiB", "GiB"}
+	for size >= 1<<10 && len(units) > 1 {
+		size, units = size/(1<<10), units[1:]
+	}
+	return fmt.Sprintf("%.1f %s", size, units[0])
 }
 
 // AgeText is how long ago something was, as people say it.

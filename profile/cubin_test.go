@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"gnvcc/install/kits"
 )
 
 const cubinSource = `
@@ -53,7 +55,7 @@ func cubinOf(t *testing.T, root, source string, args ...string) *contents {
 }
 
 func TestCubin(t *testing.T) {
-	root := toolkit(t)
+	root := kits.Any(t).Dir
 	for _, c := range []struct {
 		name string
 		args []string

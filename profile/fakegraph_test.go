@@ -1,52 +1,31 @@
 package profile
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 )
 
-// seeing is a host that captures each launch that it is asked about, each into a file of its own.
-type seeing struct {
-	capturing
-	dir   string
-	files []string
-}
+// Graphs, on the fake driver.
 
-func (h *seeing) Launch(l *Launch) Verdict {
-	h.scripted.Launch(l)
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	path := filepath.Join(h.dir, fmt.Sprint(len(h.files)))
-	h.files = append(h.files, path)
-	return Verdict{Capture: path, Limit: 1 << 30, Again: 1}
-}
-
-func (h *seeing) Captured(l *Launch, c Captured) Verdict {
-	h.capturing.Captured(l, c)
-	return Verdict{Again: 1}
+// seeing captures each launch that it is asked about, and asks again at the next one.
+func seeing(t *testing.T) *host {
+	return &host{dir: t.TempDir(), again: func(*Launch) int { return 1 }}
 }
 
 // firstBytes are the first two bytes of the memory in each capture of the range that comes first.
-func (h *seeing) firstBytes(t *testing.T) (out []string) {
+func (h *host) firstBytes(t *testing.T) (out []string) {
 	t.Helper()
-	for _, path := range h.files {
-		b, err := os.ReadFile(path)
-		if err != nil {
+	for _, path := range h.paths {
+		if _, err := os.Stat(path); err != nil {
 			continue
 		}
-		for len(b) >= 16 {
-			n := binary.LittleEndian.Uint64(b[8:])
-			if binary.LittleEndian.Uint32(b) == 4 {
-				out = append(out, fmt.Sprint(b[16+8:16+10]))
-				break
-			}
-			b = b[16+n:]
+		list := records(t, path)
+		if i := slices.IndexFunc(list, func(r record) bool { return r.kind == recData }); i >= 0 {
+			out = append(out, fmt.Sprint(list[i].body[8:10]))
 		}
 	}
 	return out
@@ -56,15 +35,10 @@ func (h *seeing) firstBytes(t *testing.T) (out []string) {
 // and are timed and captured where the graph is launched node by node: each capture holds what the
 // nodes before it left. Each node runs once a launch, and afterwards none is switched off.
 func TestGraphNodes(t *testing.T) {
-	f := newFakeDriver(t)
-	h := &seeing{dir: t.TempDir()}
-	exit, log := f.run(t, h, "nodes", true)
-	if exit.Code != 7 || len(h.sums) != 1 {
-		t.Fatalf("%+v, %s, %q, %q", exit, log, h.events, h.why)
-	}
-	count, sampled := 0, 0
+	h := seeing(t)
+	log := newFakeDriver(t).run(t, h, "nodes", true)
+	count, sampled := h.launches()
 	for _, k := range h.sums[0].Kernels {
-		count, sampled = count+k.Launch.Count, sampled+k.Sampled
 		if !k.Launch.Past {
 			t.Errorf("a launch of a graph is taken for one of a host stub: %+v", k.Launch)
 		}
@@ -110,8 +84,8 @@ func TestGraphsLeft(t *testing.T) {
 		{"nodes without a graph", "", "has destroyed the graph"},
 		{"nodes alone", "", ""},
 	} {
-		h := &seeing{dir: t.TempDir()}
-		exit, log := f.run(t, h, c.what, true, c.set)
+		h := seeing(t)
+		exit, log := f.try(t, h, c.what, true, c.set)
 		said := strings.Join(h.events, "\n") + strings.Join(h.why, "\n") + log
 		walked := strings.Count(strings.Join(h.events, "\n"), " \n") // launches without a reason against them
 		if c.what == "nodes that stay" && (walked == 0 || walked > 9) {
@@ -124,9 +98,9 @@ func TestGraphsLeft(t *testing.T) {
 		}
 	}
 	// nothing is looked at where nobody observes
-	h := &quiet{}
-	if exit, log := f.run(t, h, "nodes", false); exit.Code != 7 || h.sums[0].Graphs != 9 {
-		t.Errorf("%+v, %s, %+v", exit, log, h.sums)
+	h := &host{}
+	if f.run(t, h, "nodes", false); h.sums[0].Graphs != 9 {
+		t.Errorf("%+v", h.sums)
 	}
 }
 
@@ -136,24 +110,12 @@ func TestGraphsLeft(t *testing.T) {
 func TestGraphTokens(t *testing.T) {
 	f := newFakeDriver(t)
 	for what, nodes := range map[string]int{"tokens": 1, "tokens grow": 8} {
-		h := &seeing{dir: t.TempDir()}
-		exit, log := f.run(t, h, what, true)
-		if exit.Code != 7 || len(h.sums) != 1 {
-			t.Fatalf("%s: %+v, %s, %q, %q", what, exit, log, h.events, h.why)
-		}
-		count, asked := 0, 0
-		for _, k := range h.sums[0].Kernels {
-			count += k.Launch.Count
-		}
-		if count != 8*3 {
+		h := seeing(t)
+		log := f.run(t, h, what, true)
+		if count, _ := h.launches(); count != 8*3 {
 			t.Errorf("%s: %d launches of 8 times 3 kernels; %q, %s", what, count, h.events, log)
 		}
-		for _, e := range h.events {
-			if strings.Contains(e, "the launch is captured into a graph") {
-				asked++
-			}
-		}
-		if asked != nodes {
+		if asked := strings.Count(strings.Join(h.events, "\n"), "the launch is captured into a graph"); asked != nodes {
 			t.Errorf("%s: asked %d times about what becomes a node: %q", what, asked, h.events)
 		}
 	}
@@ -164,16 +126,9 @@ func TestGraphTokens(t *testing.T) {
 func TestGraphsCounted(t *testing.T) {
 	f := newFakeDriver(t)
 	for what, want := range map[string]int{"switches": 24*3 - 12, "twins": 24 * 3} {
-		h := &seeing{dir: t.TempDir()}
-		exit, log := f.run(t, h, what, true)
-		if exit.Code != 7 || len(h.sums) != 1 {
-			t.Fatalf("%s: %+v, %s, %q", what, exit, log, h.events)
-		}
-		count := 0
-		for _, k := range h.sums[0].Kernels {
-			count += k.Launch.Count
-		}
-		if count != want || h.sums[0].Graphs != 0 {
+		h := seeing(t)
+		log := f.run(t, h, what, true)
+		if count, _ := h.launches(); count != want || h.sums[0].Graphs != 0 {
 			t.Errorf("%s: %d launches, want %d; %d graphs; %s", what, count, want, h.sums[0].Graphs, log)
 		}
 	}
@@ -184,10 +139,9 @@ func TestGraphsCounted(t *testing.T) {
 func TestBothWays(t *testing.T) {
 	f := newFakeDriver(t)
 	for what, want := range map[string]bool{"both ways": true, "both ways once": false} {
-		h := &quiet{}
-		exit, log := f.run(t, h, what, true)
-		if exit.Code != 7 || len(h.sums) != 1 || len(h.sums[0].Kernels) != 1 {
-			t.Fatalf("%s: %+v, %s, %+v", what, exit, log, h.sums)
+		h := &host{}
+		if f.run(t, h, what, true); len(h.sums[0].Kernels) != 1 {
+			t.Fatalf("%s: %+v", what, h.sums)
 		}
 		if l := h.sums[0].Kernels[0].Launch; l.Past != want {
 			t.Errorf("%s: %d launches, past the host stub: %v", what, l.Count, l.Past)
@@ -200,15 +154,10 @@ func TestBothWays(t *testing.T) {
 func TestGraphsAlone(t *testing.T) {
 	f := newFakeDriver(t)
 	for _, set := range []string{"WIDE=1", "ROW=1"} {
-		h := &quiet{}
-		exit, log := f.run(t, h, "graphs alone", true, set)
-		if exit.Code != 7 || len(h.sums) != 1 {
-			t.Fatalf("%s: %+v, %s", set, exit, log)
-		}
-		count, timed := 0, 0
-		for _, k := range h.sums[0].Kernels {
-			count += k.Launch.Count
-		}
+		h := &host{}
+		log := f.run(t, h, "graphs alone", true, set)
+		count, _ := h.launches()
+		timed := 0
 		for _, u := range h.sums[0].Unseen {
 			timed += u.Launches
 		}
@@ -230,11 +179,8 @@ func TestGraphTimes(t *testing.T) {
 		{"FAIL=cuGraphLaunch", "", 0}, // each walk of it was one
 		{"BUSY=60000", "its nodes were not launched one by one", 9},
 	} {
-		h := &quiet{}
-		exit, log := f.run(t, h, "nodes", true, c.set)
-		if exit.Code != 7 || len(h.sums) != 1 {
-			t.Fatalf("%s: %+v, %s", c.set, exit, log)
-		}
+		h := &host{}
+		f.run(t, h, "nodes", true, c.set)
 		launches, seconds := 0, 0.0
 		for _, u := range h.sums[0].Unseen {
 			launches, seconds = launches+u.Launches, seconds+u.Seconds
@@ -252,40 +198,17 @@ func TestGraphTimes(t *testing.T) {
 // TestGridTooLarge: a cooperative launch that the driver refuses is the program's own error: its
 // capture is given up, with the reason, and the next launch is captured.
 func TestGridTooLarge(t *testing.T) {
-	h := &seeing{dir: t.TempDir()}
-	exit, log := newFakeDriver(t).run(t, h, "too large", true)
-	if exit.Code != 7 || len(h.got) != 2 {
-		t.Fatalf("%+v, %s, %+v, %q", exit, log, h.got, h.why)
+	h := seeing(t)
+	newFakeDriver(t).run(t, h, "too large", true)
+	if len(h.got) != 2 || h.got[0].Why != "the launch failed" || h.got[1].Why != "" {
+		t.Fatalf("%+v, %q", h.got, h.why)
 	}
-	if h.got[0].Why != "the launch failed" || h.got[1].Why != "" {
-		t.Errorf("%+v", h.got)
-	}
-	if _, err := os.Stat(h.files[0]); !errors.Is(err, os.ErrNotExist) {
+	if _, err := os.Stat(h.paths[0]); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the capture of a launch that failed is left: %v", err)
 	}
 	for _, k := range h.sums[0].Kernels {
 		if timed := k.Launch.Grid[0] == 132; (k.Sampled > 0) != timed {
 			t.Errorf("%v: %d times", k.Launch.Grid, k.Sampled)
 		}
-	}
-}
-
-// TestManaged: managed memory is captured as memory like any other.
-func TestManaged(t *testing.T) {
-	h := &capturing{}
-	h.verdict.Capture, h.verdict.Limit = filepath.Join(t.TempDir(), "capture"), 1<<30
-	exit, log := newFakeDriver(t).run(t, h, "managed", true)
-	if exit.Code != 7 || len(h.got) != 1 || h.got[0].Why != "" || h.launch[0].LeaveAlone != "" {
-		t.Errorf("%+v, %s, %+v, %q", exit, log, h.got, h.why)
-	}
-}
-
-// TestManagedLarge: more managed memory than a capture may have is not read, whatever is in it.
-func TestManagedLarge(t *testing.T) {
-	h := &capturing{}
-	h.verdict.Capture, h.verdict.Limit = filepath.Join(t.TempDir(), "capture"), 1<<18
-	exit, log := newFakeDriver(t).run(t, h, "managed", true)
-	if exit.Code != 7 || len(h.why) != 1 || h.why[0] != TooLarge {
-		t.Errorf("%+v, %s, %+v, %q", exit, log, h.got, h.why)
 	}
 }

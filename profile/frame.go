@@ -14,7 +14,7 @@ import (
 
 // protocol is the version that agent and gnvcc must share; agent/agent.h has the same number. They
 // come from one binary, so that a difference means an agent built by another gnvcc.
-const protocol = 17
+const protocol = 18
 
 type frameType uint16
 
@@ -36,13 +36,14 @@ const (
 )
 
 const (
-	fVerdict frameType = 64 + iota
+	fGo frameType = 64 + iota
+	fSession
+	fCapture
 	fLoad
 	fUnload
 	fRun
 	fGolden
 	fCheck
-	fDone
 	fRead
 )
 

@@ -6,7 +6,6 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"encoding/binary"
 	"io"
 	"net"
 	"os"
@@ -40,10 +39,8 @@ func FuzzFrames(f *testing.F) {
 	})
 }
 
-// tunes asks for everything that a session has.
-type tunes struct{ scripted }
-
-func (h *tunes) Tune(_ context.Context, l *Launch, s Session) Verdict {
+// everything asks for all that a session has.
+func everything(_ *Launch, s Session) {
 	s.Golden()
 	c, _, err := s.Load("/a/candidate", "")
 	if err == nil {
@@ -51,7 +48,6 @@ func (h *tunes) Tune(_ context.Context, l *Launch, s Session) Verdict {
 		s.Check(c)
 		s.Unload(c)
 	}
-	return Verdict{Again: 1}
 }
 
 // conversation writes frames, "type length body" each, as an agent sends them.
@@ -93,12 +89,12 @@ func FuzzConversation(f *testing.F) {
 	launch.bytes([]byte{1, 1, 1, 1})
 	launch.u8(2)
 	launch.u32(0)
+	launch.u32(0)
 	launch.str("")
-	launch.u64(1)
 	launch.u64(64)
 	launch.u32(0)
-	ready := append(binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(nil, 1), 64),
-		make([]byte, 9)...)
+	launch.u8(0)
+	ready := make([]byte, 16)
 	golden := make([]byte, 4+8+8+4)
 	f.Add(conversation(fDevice, device.b, fModule, cubin.b, fLaunch, launch.b, fReady, ready, fOK,
 		golden, fOK, make([]byte, 4+7*4), fOK, make([]byte, 24),
@@ -131,7 +127,8 @@ func FuzzConversation(f *testing.F) {
 			io.Copy(io.Discard, ends[1])
 		}()
 		// pid 0: nobody to kill where the agent says that a kernel hangs.
-		p := &process{run: &run{dir: dir, decider: &tunes{}, options: Options{Limit: time.Second,
+		h := &host{tune: everything}
+		p := &process{run: &run{dir: dir, host: h.host(), options: Options{Limit: time.Second, Replay: true,
 			Log: func(string, ...any) {}}}, conn: ends[0], in: bufio.NewReader(ends[0]), info: &Process{},
 			devices: map[int]*Device{}, modules: map[uint32]*module{}, shapes: map[uint32]*Seen{}}
 		p.events(context.Background())

@@ -84,7 +84,9 @@ func (r *run) serve(ctx context.Context, c *net.UnixConn) {
 	}
 	p.info.Program, _ = os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
 	p.info.Rank, p.info.Trouble = rankOf(pid), trouble
-	r.decider.Start(p.info)
+	if r.host.Start != nil {
+		r.host.Start(p.info)
+	}
 	if trouble == "" {
 		err = p.events(ctx)
 		gone := r.isGone()
@@ -96,7 +98,9 @@ func (r *run) serve(ctx context.Context, c *net.UnixConn) {
 	for _, s := range p.order {
 		p.summary.Kernels = append(p.summary.Kernels, *s)
 	}
-	r.decider.End(p.info, p.summary)
+	if r.host.End != nil {
+		r.host.End(p.info, p.summary)
+	}
 }
 
 // events serves what the agent tells until the process ends.
@@ -200,7 +204,7 @@ func (p *process) launch(in *reader) (*Launch, error) {
 		l.LaunchAttributes = append(l.LaunchAttributes, attributeName(in.u32()))
 	}
 	l.LeaveAlone = in.str()
-	l.Allocations, l.Bytes = int(in.u64()), int64(in.u64())
+	l.Bytes = int64(in.u64())
 	if prior := in.bytes(); len(prior) > 0 {
 		l.Prior = slices.Clone(prior)
 	}
@@ -346,109 +350,109 @@ func (s *Seen) sets(in *reader) error {
 	return nil
 }
 
-// decide asks the host, and holds the session that it may want.
-func (p *process) decide(ctx context.Context, l *Launch) error {
-	v := p.run.decider.Launch(l)
-	if v.Tune = v.Tune && l.LeaveAlone == ""; v.Tune || l.LeaveAlone != "" {
-		v.Capture = ""
-	}
-	if err := p.verdict(l, v); err != nil || !v.Tune && v.Capture == "" {
-		return err
-	}
-	t, in, err := p.answer(answerLimit)
-	if err != nil {
-		return err
-	}
-	switch t {
-	case fCaptured:
-		c := Captured{Why: in.str(), Bytes: int64(in.u64()), Before: seconds(in.f64()),
-			After: seconds(in.f64())}
-		if err := in.end(); err != nil {
-			return err
-		}
-		v = Verdict{}
-		if h, ok := p.run.decider.(Capturer); ok {
-			v = h.Captured(l, c)
-			v.Tune, v.Capture = false, ""
-		}
-		return p.verdict(l, v)
-	case fRefused:
-		why := in.str()
-		if err := in.end(); err != nil {
-			return err
-		}
-		v = p.run.decider.LeftAlone(l, why)
-		v.Tune, v.Capture = false, ""
-		return p.verdict(l, v)
-	case fReady:
-		if !v.Tune {
-			return errors.New("the agent holds a session that was not asked for")
-		}
-	default:
-		return fmt.Errorf("the agent answered a verdict with a frame of type %d", t)
-	}
-	s := &session{p: p, l: l, long: v.Long}
-	s.Regions, s.Saved, s.OnDevice, s.Seconds = int(in.u64()), int64(in.u64()), in.u8() != 0, in.f64()
-	if err := in.end(); err != nil {
-		return err
-	}
-	if !s.OnDevice && s.Saved > 0 {
-		p.note(
-			fmt.Sprintf("%s: no device memory for a copy of %d MB: kept on the host, which is slow",
-				l.Kernel, s.Saved>>20))
-	}
-	l.Saving = seconds(s.Seconds)
-	v = p.run.decider.Tune(ctx, l, s)
-	if p.dead != nil {
-		var fault *Fault
-		if errors.As(p.dead, &fault) { // the application goes on, to its own error
-			p.dead = nil
-			return nil
-		}
-		return p.dead
-	}
-	w := writer{}
-	w.u64(uint64(max(v.Again, 0)))
-	_, err = p.command(fDone, w.b, answerLimit)
-	var failed *CandidateError
-	if errors.As(err, &failed) { // to go on would be to compute with other data
-		p.run.kill(p.pid, fmt.Sprintf("%s failed after a session (%s): its results can't be trusted",
-			failed.Doing, failed.Text))
-	}
-	return err
+// held is a launch that waits for the host's decision.
+type held struct {
+	p    *process
+	l    *Launch
+	lost error // the connection's, or of what the agent says
+	goes bool  // the agent waits for nothing any more
 }
 
-func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
-
-func (p *process) verdict(l *Launch, v Verdict) error {
+// decide has the host decide about a launch.
+func (p *process) decide(ctx context.Context, l *Launch) error {
+	h := &held{p: p, l: l}
+	again := p.run.host.Launch(ctx, l, Held{h.capture, h.session})
+	if h.lost != nil || h.goes {
+		return h.lost
+	}
 	w := writer{}
-	switch {
-	case v.Tune:
-		w.u8(1)
-	case v.Capture != "":
-		w.u8(2)
-	default:
-		w.u8(0)
+	w.u64(uint64(max(again, 0)))
+	return writeFrame(p.conn, fGo, w.b)
+}
+
+// order tells the agent what to do with the launch, and gives its answer.
+func (h *held) order(t, want frameType, more writer) (*reader, error) {
+	if h.lost != nil {
+		return nil, ErrGone
 	}
-	w.u64(uint64(max(v.Again, 0)))
-	var list []variable
-	if (v.Tune || v.Capture != "") && l.module != nil && l.module.contents != nil {
-		list = l.module.contents.variables
+	if h.l.LeaveAlone != "" {
+		return nil, errors.New(h.l.LeaveAlone)
 	}
-	w.u32(uint32(len(list)))
-	for _, x := range list {
+	w := writer{}
+	w.u32(uint32(len(h.l.module.contents.variables)))
+	for _, x := range h.l.module.contents.variables {
 		w.str(x.name)
 		w.bool(x.constant)
 	}
-	if v.Capture != "" {
-		w.str(v.Capture)
-		w.u64(uint64(max(v.Limit, 0)))
-		w.u64(uint64(cmp.Or(max(v.Room, 0), math.MaxInt64)))
-		w.u64(math.Float64bits(cmp.Or(v.Stand, usualStand).Seconds()))
-		w.bool(l.module != nil && l.module.contents != nil && l.module.contents.usesTextures(l.Kernel))
+	w.bool(h.l.module.contents.usesTextures(h.l.Kernel))
+	var got frameType
+	var in *reader
+	err := writeFrame(h.p.conn, t, append(w.b, more.b...))
+	if err == nil {
+		got, in, err = h.p.answer(answerLimit)
 	}
-	return writeFrame(p.conn, fVerdict, w.b)
+	switch {
+	case err != nil:
+	case got == want:
+		return in, nil
+	case got == fRefused:
+		why := in.str()
+		if err = in.end(); err == nil {
+			return nil, errors.New(why)
+		}
+	default:
+		err = fmt.Errorf("the agent answered an order with a frame of type %d", got)
+	}
+	h.lost = err
+	return nil, ErrGone
 }
+
+func (h *held) capture(o Order) (c Captured, err error) {
+	w := writer{}
+	w.str(o.Path)
+	w.u64(uint64(max(o.Limit, 0)))
+	w.u64(uint64(cmp.Or(max(o.Room, 0), math.MaxInt64)))
+	w.u64(math.Float64bits(cmp.Or(o.Stand, usualStand).Seconds()))
+	in, err := h.order(fCapture, fCaptured, w)
+	if err != nil {
+		return c, err
+	}
+	c = Captured{Why: in.str(), Bytes: int64(in.u64()), Before: seconds(in.f64()),
+		After: seconds(in.f64())}
+	if h.lost = in.end(); h.lost != nil {
+		return c, ErrGone
+	}
+	return c, nil
+}
+
+func (h *held) session(long time.Duration, use func(Session)) error {
+	p := h.p
+	if !p.run.options.Replay {
+		return errors.New("sessions are for replays alone")
+	}
+	in, err := h.order(fSession, fReady, writer{})
+	if err != nil {
+		return err
+	}
+	onHost := in.u64()
+	h.l.Saving = seconds(in.f64())
+	if h.lost = in.end(); h.lost != nil {
+		return ErrGone
+	}
+	if onHost > 0 {
+		p.note(fmt.Sprintf("%s: no device memory for a copy of %d MB: kept on the host, which is slow",
+			h.l.Kernel, onHost>>20))
+	}
+	use(&session{p: p, l: h.l, limit: cmp.Or(long, p.run.options.Limit)})
+	var fault *Fault
+	if h.goes = errors.As(p.dead, &fault); h.goes { // the process goes on, to its own error
+		p.dead = nil
+	}
+	h.lost = p.dead
+	return nil
+}
+
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
 // answer reads the next frame that is no note, within a time.
 func (p *process) answer(limit time.Duration) (frameType, *reader, error) {

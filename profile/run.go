@@ -38,11 +38,12 @@ type Options struct {
 	For  time.Duration
 	Gone func()
 
-	// longest time for one run of the kernel in a session (default 60 s)
-	Limit time.Duration
-	Log   func(format string, args ...any) // trouble with the agent, and what it notes; nil: dropped
-	// Dies: the application is a part of ours, and is killed when we are
-	Dies bool
+	Log func(format string, args ...any) // trouble with the agent, and what it notes; nil: dropped
+
+	// Replay: the application is a replayer, a process of our own, in which sessions may be held, and
+	// which is killed when we are
+	Replay bool
+	Limit  time.Duration // longest time for one run of the kernel in a session (default 60 s)
 }
 
 // An Exit is how the application ended.
@@ -68,7 +69,7 @@ const linger = 2 * time.Second
 // and stderr are ours. An error means that it could not be run as asked; whatever the agent has to
 // complain about goes to the log, and the application runs on untouched. When ctx ends, the
 // application gets a SIGTERM; it takes the time that it needs.
-func Run(ctx context.Context, o Options, h Decider) (Exit, error) {
+func Run(ctx context.Context, o Options, h Host) (Exit, error) {
 	if len(o.Argv) == 0 {
 		return Exit{}, errors.New("no program to run")
 	}
@@ -93,7 +94,7 @@ func Run(ctx context.Context, o Options, h Decider) (Exit, error) {
 	if o.Limit <= 0 {
 		o.Limit = time.Minute
 	}
-	r := &run{options: o, decider: h, dir: dir, conns: map[*net.UnixConn]bool{}}
+	r := &run{options: o, host: h, dir: dir, conns: map[*net.UnixConn]bool{}}
 	if r.options.Log == nil {
 		r.options.Log = func(string, ...any) {}
 	}
@@ -106,7 +107,7 @@ func Run(ctx context.Context, o Options, h Decider) (Exit, error) {
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	cmd.ExtraFiles = o.Files
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
-	if o.Dies {
+	if o.Replay {
 		runtime.LockOSThread() // Pdeathsig watches the thread that starts the application
 		defer runtime.UnlockOSThread()
 		cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
@@ -194,7 +195,7 @@ func FitsSocket(dir string) bool { return len(dir)+len("/agent") < maxSocketPath
 // run is the state of one Run.
 type run struct {
 	options  Options
-	decider  Decider
+	host     Host
 	dir      string
 	sessions sync.WaitGroup
 

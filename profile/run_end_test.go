@@ -21,8 +21,8 @@ func TestAcceptRest(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		h := &scripted{}
-		r := &run{options: Options{Log: func(string, ...any) {}}, decider: h, dir: t.TempDir(),
+		h := &host{}
+		r := &run{options: Options{Log: func(string, ...any) {}}, host: h.host(), dir: t.TempDir(),
 			conns: map[*net.UnixConn]bool{}}
 		const programs = 3
 		for range programs { // they say who they are, and are gone
@@ -67,7 +67,7 @@ func TestTooManyProcesses(t *testing.T) {
 	}
 	var log strings.Builder
 	r := &run{options: Options{Log: func(text string, args ...any) { log.WriteString(text) }},
-		decider: &scripted{}, dir: t.TempDir(), conns: map[*net.UnixConn]bool{}}
+		host: (&host{}).host(), dir: t.TempDir(), conns: map[*net.UnixConn]bool{}}
 	var asks []*net.UnixConn
 	for range processes { // each waits for an answer
 		c, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: path, Net: "unix"})

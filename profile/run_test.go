@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 		os.Exit(0)
 	}
 	status := m.Run()
-	if dir := shared.driver.dir; dir != "" {
+	if dir := fakes.driver.dir; dir != "" {
 		os.RemoveAll(dir)
 	}
 	os.Exit(status)
@@ -142,8 +142,8 @@ func (f fake) launch(id int, count uint64, why string) {
 	same := bytes.Repeat([]byte{1}, 12)
 	same[8] = 0
 	f.send(fLaunch, id, 0, 1, "k", 8, 1, 1, 128, 1, 1, 64, 32, 1024, 0, 16, 1024, 90, 90, 49152, count,
-		2, 0, 8, 8, 4, args, same, uint8AndMore{12, 64}, []byte{}, 1, 8, why, uint64(3),
-		uint64(4096), []byte{}, uint8(id-1))
+		2, 0, 8, 8, 4, args, same, uint8AndMore{12, 64}, []byte{}, 1, 8, why, uint64(4096), []byte{},
+		uint8(id-1))
 }
 
 type uint8AndMore []uint8
@@ -162,10 +162,10 @@ var scripts = map[string]func(){
 		f.device()
 		f.send(fModule, 1, smallELF())
 		f.launch(1, 1, "")
-		v := f.expect(fVerdict)
-		check(v.u8() == 1 && v.u64() == 0 && v.u32() == 2 && v.str() == "v" && v.u8() == 0 &&
-			v.str() == "c" && v.u8() == 1, "variables")
-		f.send(fReady, uint64(4), uint64(8192), uint8(0), 0.5)
+		v := f.expect(fSession)
+		check(v.u32() == 2 && v.str() == "v" && v.u8() == 0 && v.str() == "c" && v.u8() == 1 &&
+			v.u8() == 0 && v.end() == nil, "variables")
+		f.send(fReady, uint64(8192), 0.5)
 		f.expect(fGolden)
 		f.send(fNote, "in between")
 		f.send(fOK, 2, uint64(1<<20), 12345.0, 2, uint64(0x1000), uint64(4096), uint64(0x9000),
@@ -191,12 +191,11 @@ var scripts = map[string]func(){
 		f.send(fError, 209, "loading a candidate", "no binary for gpu")
 		check(f.expect(fUnload).u32() == 1, "unload")
 		f.send(fOK)
-		check(f.expect(fDone).u64() == 5, "again")
-		f.send(fOK)
+		check(f.expect(fGo).u64() == 5, "again")
 		f.launch(1, 6, "")
-		f.expect(fVerdict)
+		f.expect(fSession)
 		f.send(fRefused, "the device is busy")
-		f.expect(fVerdict)
+		check(f.expect(fGo).u64() == 5, "again")
 		f.send(fSummary, uint8(1), uint64(2), 1, "wide", uint64(2), 0.25, uint64(4096), 1, 1, uint64(10),
 			uint64(4), 2.0, 0.5, bytes.Repeat([]byte{1}, 12), uint8AndMore{9, 2},
 			[]byte{}, 1, []byte{}, uint64(10), 0.5, uint64(2), uint8(1), uint64(9), uint64(3))
@@ -207,14 +206,16 @@ var scripts = map[string]func(){
 	"alone": func() {
 		f := dial()
 		f.hello()
+		f.launch(4, 1, "") // on a device that was not reported, such as the 33rd
+		f.expect(fGo)
 		f.device()
 		f.launch(1, 1, "") // of a module that was not reported
-		check(f.expect(fVerdict).u8() == 0, "verdict")
+		f.expect(fGo)
 		f.send(fModule, 1, []byte("no ELF"))
 		f.launch(2, 1, "")
-		check(f.expect(fVerdict).u8() == 0, "verdict")
+		f.expect(fGo)
 		f.launch(3, 1, "managed memory")
-		check(f.expect(fVerdict).u8() == 0, "verdict")
+		f.expect(fGo)
 	},
 	"nothing": func() { fmt.Println("no GPU in it") },
 
@@ -244,8 +245,7 @@ var scripts = map[string]func(){
 		f := dial()
 		f.hello()
 		f.send(fLaunch, 1, 0, 0, "k", 1, 1, 1, 1, 1, 1, 0, 1, 1, 1, 1, 1, 1, 1, 1, uint64(1), 1, 100, 8,
-			[]byte{1}, []byte{1}, uint8(0), []byte{}, 0, "", uint64(0), uint64(0), []byte{},
-			uint8(0))
+			[]byte{1}, []byte{1}, uint8(0), []byte{}, 0, "", uint64(0), []byte{}, uint8(0))
 		f.gone()
 	},
 	"leaves": func() { f := tuned(); f.expect(fGolden); f.c.Close() },
@@ -255,8 +255,8 @@ var scripts = map[string]func(){
 		f.send(fOK, 1, uint64(1), 1.0, 0)
 		f.expect(fCheck)
 		f.send(fFault, 700, "launching", "an illegal memory access was encountered")
-		f.launch(2, 1, "the CUDA context is lost") // the application goes on
-		f.expect(fVerdict)
+		f.launch(2, 1, "the launch failed") // the application goes on
+		f.expect(fGo)
 		f.send(fBye)
 	},
 	"hung":   func() { f := tuned(); f.expect(fGolden); f.send(fHung); time.Sleep(time.Hour) },
@@ -270,8 +270,7 @@ var scripts = map[string]func(){
 			defer p.Wait()
 		}
 		f := tuned()
-		f.expect(fDone)
-		f.send(fOK)
+		f.expect(fGo)
 		f.send(fBye)
 	},
 	"sleeps": func() {
@@ -300,55 +299,9 @@ func tuned() fake {
 	f.device()
 	f.send(fModule, 1, smallELF())
 	f.launch(1, 1, "")
-	f.expect(fVerdict)
-	f.send(fReady, uint64(4), uint64(8192), uint8(1), 0.5)
+	f.expect(fSession)
+	f.send(fReady, uint64(0), 0.5)
 	return f
-}
-
-// scripted is a Decider with functions for what a case wants.
-type scripted struct {
-	mu     sync.Mutex
-	events []string
-	tune   func(*Launch, Session) Verdict
-	launch []*Launch
-	sums   []Summary
-	starts []*Process
-}
-
-func (h *scripted) add(format string, args ...any) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.events = append(h.events, fmt.Sprintf(format, args...))
-}
-func (h *scripted) Start(p *Process) {
-	h.add("start")
-	h.mu.Lock()
-	h.starts = append(h.starts, p)
-	h.mu.Unlock()
-}
-func (h *scripted) Launch(l *Launch) Verdict {
-	h.add("launch %d %s", l.Count, l.LeaveAlone)
-	h.mu.Lock()
-	h.launch = append(h.launch, l)
-	h.mu.Unlock()
-	return Verdict{Tune: true}
-}
-func (h *scripted) Tune(_ context.Context, l *Launch, s Session) Verdict {
-	h.add("tune")
-	if h.tune == nil {
-		return Verdict{}
-	}
-	return h.tune(l, s)
-}
-func (h *scripted) LeftAlone(l *Launch, reason string) Verdict {
-	h.add("left alone: %s", reason)
-	return Verdict{}
-}
-func (h *scripted) End(p *Process, s Summary) {
-	h.add("end")
-	h.mu.Lock()
-	h.sums = append(h.sums, s)
-	h.mu.Unlock()
 }
 
 type result struct {
@@ -358,7 +311,7 @@ type result struct {
 	out  string
 }
 
-func play(t *testing.T, script string, h *scripted, o Options) result {
+func play(t *testing.T, script string, h *host, o Options) result {
 	t.Helper()
 	agent := filepath.Join(t.TempDir(), "agent.so")
 	if err := os.WriteFile(agent, nil, 0o600); err != nil {
@@ -386,16 +339,17 @@ func play(t *testing.T, script string, h *scripted, o Options) result {
 	}
 	stdout := os.Stdout
 	os.Stdout = out
-	exit, err := Run(ctx, o, h)
+	o.Replay = h.tune != nil
+	exit, err := Run(ctx, o, h.host())
 	os.Stdout = stdout
 	text, _ := os.ReadFile(out.Name())
 	return result{exit, err, log.String(), string(text)}
 }
 
 func TestWhole(t *testing.T) {
-	h := &scripted{}
 	var cubin string
-	h.tune = func(l *Launch, s Session) Verdict {
+	h := &host{again: func(*Launch) int { return 5 }}
+	h.tune = func(l *Launch, s Session) {
 		cubin = l.CubinPath
 		if data, err := os.ReadFile(cubin); err != nil || !bytes.Equal(data, smallELF()) {
 			t.Errorf("the cubin's file: %v", err)
@@ -437,7 +391,6 @@ func TestWhole(t *testing.T) {
 		if err := s.Unload(c); err != nil {
 			t.Error(err)
 		}
-		return Verdict{Again: 5}
 	}
 	r := play(t, "whole", h, Options{Limit: 5 * time.Second})
 	if r.err != nil || r.exit.Code != 3 || r.exit.Signal != 0 || r.exit.Killed != "" ||
@@ -452,7 +405,7 @@ func TestWhole(t *testing.T) {
 	l := h.launch[0]
 	if l.Kernel != "k" || l.Grid != [3]int{8, 1, 1} || l.Block != [3]int{128, 1, 1} ||
 		l.Dynamic != 64 || l.Registers != 32 || l.Shared != 1024 ||
-		l.MaxThreads != 1024 || l.MaxDynamic != 49152 || l.Allocations != 3 || l.Bytes != 4096 ||
+		l.MaxThreads != 1024 || l.MaxDynamic != 49152 || l.Bytes != 4096 ||
 		!reflect.DeepEqual(l.LaunchAttributes, []string{"priority"}) {
 		t.Errorf("%+v", l)
 	}
@@ -485,10 +438,10 @@ func TestWhole(t *testing.T) {
 }
 
 func TestLeftAlone(t *testing.T) {
-	h := &scripted{}
+	h := &host{tune: func(*Launch, Session) { t.Error("a session of a launch that can't be repeated") }}
 	r := play(t, "alone", h, Options{})
-	want := []string{"start", "launch 1 its cubin is not known", "launch 1 reading a cubin: ",
-		"launch 1 managed memory", "end"}
+	want := []string{"start", "launch 1 " + noDevice, "left alone: " + noDevice, "launch 1 its cubin is not known", "left alone: its cubin", "launch 1 reading a cubin: ",
+		"left alone: reading", "launch 1 managed memory", "left alone: managed", "end"}
 	if r.err != nil || r.exit.Code != 0 || len(h.events) != len(want) {
 		t.Fatalf("%+v, %q", r, h.events)
 	}
@@ -513,7 +466,7 @@ func TestBadAgents(t *testing.T) {
 		"outside":       "outside of the 1 bytes",
 	} {
 		t.Run(script, func(t *testing.T) {
-			r := play(t, script, &scripted{}, Options{})
+			r := play(t, script, &host{}, Options{})
 			if r.err != nil || r.exit.Code != 0 || !strings.Contains(r.log, want) ||
 				(want == "" && r.log != "") {
 				t.Errorf("%+v", r)
@@ -521,7 +474,7 @@ func TestBadAgents(t *testing.T) {
 		})
 	}
 	t.Run("trouble", func(t *testing.T) {
-		h := &scripted{}
+		h := &host{}
 		r := play(t, "trouble", h, Options{})
 		if r.exit.Code != 0 || !reflect.DeepEqual(h.events, []string{"start", "end"}) ||
 			h.starts[0].Trouble != "no CUPTI here" || h.sums[0].Whole {
@@ -547,12 +500,11 @@ func TestEndsOfSessions(t *testing.T) {
 	} {
 		t.Run(script, func(t *testing.T) {
 			var got error
-			h := &scripted{tune: func(l *Launch, s Session) Verdict {
+			h := &host{tune: func(l *Launch, s Session) {
 				_, got = s.Check(Original)
 				if _, err := s.Measure(Original, 1, Measurement{}); !reflect.DeepEqual(err, got) {
 					t.Errorf("afterwards: %v", err)
 				}
-				return Verdict{}
 			}}
 			r := play(t, script, h, Options{Limit: 200 * time.Millisecond})
 			if !reflect.DeepEqual(got, want.err) || r.exit.Code != want.code ||
@@ -567,7 +519,7 @@ func TestEndsOfSessions(t *testing.T) {
 }
 
 func TestTwoProcesses(t *testing.T) {
-	h := &scripted{}
+	h := &host{tune: func(*Launch, Session) {}}
 	r := play(t, "two", h, Options{})
 	n := strings.Count(strings.Join(h.events, " "), "tune")
 	if r.err != nil || r.exit.Code != 0 || n != 2 || len(h.sums) != 2 ||
@@ -577,7 +529,7 @@ func TestTwoProcesses(t *testing.T) {
 }
 
 func TestSignals(t *testing.T) {
-	r := play(t, "killed", &scripted{}, Options{})
+	r := play(t, "killed", &host{}, Options{})
 	if r.exit.Signal != syscall.SIGKILL || r.exit.Code != 137 || r.exit.Killed != "" {
 		t.Errorf("%+v", r)
 	}
@@ -585,10 +537,9 @@ func TestSignals(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	agent := filepath.Join(t.TempDir(), "agent.so")
 	os.WriteFile(agent, nil, 0o600)
-	h := &scripted{}
 	time.AfterFunc(500*time.Millisecond, cancel)
 	exit, err := Run(ctx, Options{Argv: []string{os.Args[0]}, Agent: agent, Env: append(os.Environ(),
-		scriptEnv+"=sleeps")}, h)
+		scriptEnv+"=sleeps")}, Host{})
 	if err != nil || exit.Code != 4 {
 		t.Errorf("%+v, %v", exit, err)
 	}
@@ -603,12 +554,12 @@ func TestRefusals(t *testing.T) {
 		{Options{Argv: []string{os.Args[0]}, Agent: "/nonexistent/agent.so"}, "finding the agent"},
 		{Options{Env: []string{injection + "=/opt/nsys.so"}}, "another tool"},
 	} {
-		if r := play(t, "nothing", &scripted{}, c.o); r.err == nil || !strings.Contains(r.err.Error(),
+		if r := play(t, "nothing", &host{}, c.o); r.err == nil || !strings.Contains(r.err.Error(),
 			c.want) {
 			t.Errorf("%+v", r)
 		}
 	}
-	if _, err := Run(context.Background(), Options{}, &scripted{}); err == nil {
+	if _, err := Run(context.Background(), Options{}, Host{}); err == nil {
 		t.Error("nothing was run")
 	}
 }
@@ -657,9 +608,9 @@ func TestPeer(t *testing.T) {
 		if err != nil {
 			t.Fatalf("user %d did not connect: %v: %s", uid, err, said.String())
 		}
-		h := &scripted{}
+		h := &host{}
 		var log bytes.Buffer
-		r := &run{decider: h, dir: dir, conns: map[*net.UnixConn]bool{},
+		r := &run{host: h.host(), dir: dir, conns: map[*net.UnixConn]bool{},
 			options: Options{Log: func(format string, args ...any) {
 				fmt.Fprintf(&log, format+"\n", args...)
 			}}}
@@ -670,5 +621,17 @@ func TestPeer(t *testing.T) {
 			"turned away") == welcome {
 			t.Errorf("user %d: taken %v, log %q", uid, got, log.String())
 		}
+	}
+}
+
+func TestDifferenceText(t *testing.T) {
+	d := Difference{Words: 1, Where: "allocation 1", Offset: 128, Size: 4096, Got: 2, Want: 1}
+	const first = " first in allocation 1 at byte 128 of 4096 (word 32): 0x2 instead of 0x1"
+	if got, want := d.String(), "1 word differs,"+first; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	d.Words = 3
+	if got, want := d.String(), "3 words differ,"+first; got != want {
+		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -16,12 +16,7 @@ type session struct {
 	p      *process
 	l      *Launch // that is repeated
 	golden bool
-	long   time.Duration // for one run of the kernel; 0: the run's limit
-
-	Regions  int     // ranges of memory that were saved
-	Saved    int64   // bytes
-	OnDevice bool    // the copy is on the device, not on the host
-	Seconds  float64 // that saving took
+	limit  time.Duration // for one run of the kernel
 }
 
 // command sends one command and waits for its answer. What ends the session ends it for good.
@@ -82,19 +77,12 @@ func (s *session) fault(err error, c Candidate) error {
 	return err
 }
 
-func (s *session) limit() time.Duration {
-	if s.long > 0 {
-		return s.long
-	}
-	return s.p.run.options.Limit
-}
-
 func milliseconds(d time.Duration) uint32 { return uint32(min(d.Milliseconds(), 1<<31)) }
 
 func (s *session) Golden() (Written, error) {
 	w := writer{}
-	w.u32(milliseconds(s.limit()))
-	in, err := s.p.command(fGolden, w.b, s.limit()+answerLimit)
+	w.u32(milliseconds(s.limit))
+	in, err := s.p.command(fGolden, w.b, s.limit+answerLimit)
 	if err != nil {
 		return Written{}, s.fault(err, Original)
 	}
@@ -177,10 +165,10 @@ func (s *session) Measure(c Candidate, n int, o Measurement) ([]float64, error) 
 	w.u32(uint32(c))
 	w.u32(uint32(n))
 	w.u8(o.before())
-	w.u32(milliseconds(s.limit()))
+	w.u32(milliseconds(s.limit))
 	w.bytes(o.Prior)
 	w.u32(uint32(max(o.Row, 1)))
-	in, err := s.p.command(fRun, w.b, time.Duration(n+1)*s.limit()+answerLimit)
+	in, err := s.p.command(fRun, w.b, time.Duration(n+1)*s.limit+answerLimit)
 	if err != nil {
 		return nil, s.fault(err, c)
 	}
@@ -219,10 +207,10 @@ func (s *session) CheckUnder(c Candidate, o Schedule) (Difference, error) {
 	}
 	w := writer{}
 	w.u32(uint32(c))
-	w.u32(milliseconds(s.limit()))
+	w.u32(milliseconds(s.limit))
 	w.bool(o.Cold)
 	w.u32(uint32(o.Dynamic))
-	in, err := s.p.command(fCheck, w.b, s.limit()+answerLimit)
+	in, err := s.p.command(fCheck, w.b, s.limit+answerLimit)
 	if err != nil {
 		return Difference{}, s.fault(err, c)
 	}

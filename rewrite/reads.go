@@ -1,21 +1,27 @@
 package rewrite
 
 import (
+	"cmp"
 	"slices"
 
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/ptx/ir"
 )
 
-// Numbers tells what a kernel reads through a pointer argument.
-type Numbers int
+// Numbers tells what a kernel reads through a pointer argument. Captures hold these words.
+type Numbers string
 
 const (
-	notKnown Numbers = iota // it only copies, or reads both widths
-	Floats                  // 32-bit floating point, and nothing else
-	Doubles                 // 64-bit
-	Integers                // also, or only, what is no floating-point number
+	notKnown  Numbers = ""         // it only copies, or reads several formats
+	Floats    Numbers = "float"    // and nothing else
+	Doubles   Numbers = "double"   //
+	Halves    Numbers = "half"     // single or in pairs
+	Bfloat16s Numbers = "bfloat16" //
+	Integers  Numbers = "integer"  // also, or only, what is no floating-point number
 )
+
+// Floating reports whether all of it is floating point of one format.
+func (n Numbers) Floating() bool { return n != notKnown && n != Integers }
 
 // A Pointer is an argument, or a field of one, that holds an address.
 type Pointer struct {
@@ -110,6 +116,8 @@ type evidence uint8
 const (
 	single  evidence = 1 << iota // an instruction on 32-bit floating point
 	double                       // on 64-bit
+	half                         // on f16, or two of them
+	brain                        // on bf16
 	bits                         // a bit operation, addition or comparison of integers
 	integer                      // what no floating-point number is used for
 )
@@ -118,12 +126,8 @@ func (e evidence) verdict() Numbers {
 	switch {
 	case e&integer != 0 || e == bits:
 		return Integers
-	case e&(single|double) == single:
-		return Floats
-	case e&(single|double) == double:
-		return Doubles
 	}
-	return notKnown
+	return map[evidence]Numbers{single: Floats, double: Doubles, half: Halves, brain: Bfloat16s}[e&^bits]
 }
 
 // A reader looks at one kernel's accesses.
@@ -185,6 +189,9 @@ func (r *reader) access(i int) (p Pointer, e evidence, ok bool) {
 	if e&double != 0 && x.Has("f64", "b64", "u64") {
 		e &^= single // math functions look at a double's upper half
 	}
+	if e&single != 0 && x.Has("b16", "u16") {
+		e ^= single | brain // 16 bits that are a float's upper half
+	}
 	return p, e, true
 }
 
@@ -198,15 +205,16 @@ func (r *reader) results(i int, on map[ir.Reg]bool) (e evidence) {
 	return e
 }
 
+// formats are the types of instructions on floating-point numbers.
+var formats = map[string]evidence{"f32": single, "tf32": single, "f64": double, "f16": half, "f16x2": half,
+	"bf16": brain, "bf16x2": brain}
+
 // typed is what an instruction's own type says.
-func typed(x *ir.Inst) evidence {
-	switch {
-	case x.Has("f32"):
-		return single
-	case x.Has("f64"):
-		return double
+func typed(x *ir.Inst) (e evidence) {
+	for _, word := range x.Words {
+		e |= formats[word]
 	}
-	return 0
+	return e
 }
 
 // used gathers what the uses of a register's value say.
@@ -245,8 +253,14 @@ func (r *reader) use(i int, reg ir.Reg, on map[ir.Reg]bool) (e evidence) {
 		return r.results(i, on)
 	case x.Op == "cvt":
 		return converted(x)
-	case x.Has("f16", "f16x2", "bf16", "bf16x2"):
-		return integer // packed: not words
+	case x.Op == "mma" && len(x.Words) > 4: // its last types are those of d, a, b, c
+		for _, a := range r.Accesses(i) {
+			k := slices.IndexFunc(x.Args, func(o ir.Operand) bool { return o.At.Start <= a.At.Start && a.At.End <= o.At.End })
+			if a.Reg == reg && a.Read && k >= 0 && k < 4 {
+				e |= cmp.Or(formats[x.Words[len(x.Words)-4+k]], integer)
+			}
+		}
+		return e
 	case typed(x) != 0:
 		return typed(x)
 	case plain[x.Op]:
@@ -257,12 +271,8 @@ func (r *reader) use(i int, reg ir.Reg, on map[ir.Reg]bool) (e evidence) {
 
 // converted is what a conversion says of its source, whose type stands last.
 func converted(x *ir.Inst) evidence {
-	from, to := x.Type(), ""
-	if len(x.Words) > 1 {
-		to = x.Words[len(x.Words)-2]
+	if n := len(x.Words); n > 1 && formats[x.Words[n-1]] != 0 && x.Words[n-2][0] != 's' && x.Words[n-2][0] != 'u' {
+		return formats[x.Words[n-1]]
 	}
-	if from != "f32" && from != "f64" || to == "" || to[0] == 's' || to[0] == 'u' {
-		return integer
-	}
-	return typed(&ir.Inst{Words: x.Words[len(x.Words)-1:]})
+	return integer
 }

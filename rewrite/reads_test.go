@@ -18,7 +18,8 @@ func TestReadsReal(t *testing.T) {
 			{6, 0}: Doubles},
 		"math":    {{1, 0}: Floats, {2, 0}: Floats, {3, 0}: Doubles},
 		"vectors": {{1, 0}: Floats, {2, 0}: Doubles, {3, 0}: Integers},
-		"others":  {{1, 0}: Floats, {3, 0}: Integers, {4, 0}: Integers, {5, 0}: Integers},
+		"others":  {{1, 0}: Floats, {3, 0}: Integers, {4, 0}: Integers, {5, 0}: Halves},
+		"halves":  {{1, 0}: Halves, {2, 0}: Bfloat16s, {3, 0}: Halves, {4, 0}: Integers},
 		"tile":    {{1, 0}: Floats},
 	}
 	for _, kit := range ptxtest.Toolkits(t) {
@@ -37,7 +38,7 @@ func TestReadsReal(t *testing.T) {
 						continue // bits taken for a number: either is right
 					}
 					if got[p] != n {
-						t.Errorf("%s: %s: %v is %d, want %d", kit.Version, name, p, got[p], n)
+						t.Errorf("%s: %s: %v is %q, want %q", kit.Version, name, p, got[p], n)
 					}
 				}
 				if read, written, whole := Touched(f); name == "tile" && (!whole || !reflect.DeepEqual(written,

@@ -245,7 +245,7 @@ func sayShared(say sayer) {
 	for _, reason := range behind.Missing {
 		say(cache.Note, "builds go on without it", "%v", reason)
 	}
-	others, err := behind.Others()
+	others, err := behind.All()
 	if err != nil {
 		say(cache.Note, "damaged records are skipped", "shared stores: %v", err)
 	}

@@ -27,7 +27,7 @@ func printed() map[string]any {
 	d := cache.Decision{Identity: "i", Kernel: "_Z1kPf", Target: "sm_90", Recipe: "maxnreg=64",
 		Time: time.Unix(0, 0), For: []string{"/a/"}, Evidence: cache.Evidence{
 			Untried: map[string]string{"unroll": "no loop"}, Names: map[string]string{"#1": "n"},
-			Locked: &cache.Locked{Gain: 1.2}, Rest: &cache.Rest{}, Curve: []cache.Degree{{}},
+			Locked: &cache.Locked{Gain: 1.2}, Rest: &cache.Rest{},
 			Launches: []cache.Launch{{Values: map[string]string{"n": "1"}, Cost: &cache.Cost{},
 				Counts: &cache.Counts{}}},
 			Tried: []cache.Trial{{Recipe: "maxnreg=64", Ratio: 0.5}}}}

@@ -205,40 +205,7 @@ func decided(store *cache.Store) ([]cache.Decision, func(cache.Decision) error, 
 	for _, reason := range kn.Missing {
 		fmt.Fprintln(stderr, "gnvcc:", reason)
 	}
-	var all []cache.Decision
-	pinned := map[string]bool{}
-	err = each(sn, cache.Pins, func(d cache.Decision) {
-		pinned[d.Identity] = true
-		all = append(all, d)
-	})
-	if err != nil {
-		return nil, nil, err
-	}
-	measured, err := sn.AllDecisions()
-	if err != nil {
-		return nil, nil, err
-	}
-	known := maps.Clone(pinned)
-	for _, d := range measured {
-		known[d.Identity] = true
-		if !pinned[d.Identity] {
-			all = append(all, d)
-		}
-	}
-	others, problem := kn.Others()
-	err = errors.Join(err, problem)
-	for _, d := range others {
-		if !pinned[d.Identity] {
-			all = append(all, d)
-			known[d.Identity] = true
-		}
-	}
-	err = errors.Join(err, each(sn, cache.Predictions, func(d cache.Decision) {
-		if !known[d.Identity] {
-			d.Predicted = true
-			all = append(all, d)
-		}
-	}))
+	all, err := kn.All()
 	sort.SliceStable(all, func(i, j int) bool { return all[i].Kernel < all[j].Kernel })
 	why := map[string]error{} // the snapshot is closed before it is asked
 	for _, d := range all {

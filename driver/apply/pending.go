@@ -27,10 +27,9 @@ type rerun struct {
 	hash    string
 	command cache.Command
 	held
-	changes []change          // sorted by kernel
-	wanted  map[string]string // recipes by identity, of all kernels of the units
-	refused map[string]error  // why what was decided is not wanted, by identity
-	from    map[string]string // where what counts is from (Known.from), by identity
+	changes []change                   // sorted by kernel
+	wanted  map[string]string          // recipes by identity, of all kernels of the units
+	stands  map[string]standing.Wanted // what they were taken from, by identity
 }
 
 // A change is a kernel that is wanted otherwise than it was built.
@@ -90,8 +89,8 @@ func (l *looking) recorded(aim Aim) ([]*rerun, error) {
 	same := map[string][]*rerun{} // commands that write the same
 	files := map[string]bool{}
 	for hash, all := range commands(l.ix) {
-		r := &rerun{hash: hash, wanted: map[string]string{}, refused: map[string]error{},
-			from: map[string]string{}, held: held{all: all}}
+		r := &rerun{hash: hash, wanted: map[string]string{},
+			stands: map[string]standing.Wanted{}, held: held{all: all}}
 		if r.command, err = record.LoadCommand(store, hash); err != nil {
 			r.command = cache.Command{}
 			if aim.Under == "" {
@@ -170,27 +169,21 @@ func (r *rerun) changesOf(store *cache.Store, known *standing.Several, a cache.A
 	}
 	by := standing.AskerOf(store, a.Command, env)
 	kn := known.At(a.Dir, env)
-	recipes, refused, normals := standing.Recipes(kn, a.Kernels, by)
 	for _, k := range a.Kernels {
-		r.from[k.Identity] = kn.From(k.Identity, by)
-		if refused[k.Name] != nil && !own {
-			r.refused[k.Identity] = refused[k.Name]
-		}
-		want := recipes[k.Name].String()
+		w := kn.Want(k, by)
+		want := w.Recipe.String()
 		switch {
 		case own:
-			want = ""
+			want, w.Refused = "", nil
 		case kn.Problem != nil:
 			// A lock file that can't be read just now (a conflict, a folder that is not mounted) takes no
 			// recipe out of what is built. The next build is nvcc's own, and says so.
-			r.refused[k.Identity] = kn.Problem
-			want = k.Recipe
+			want, w.Refused = k.Recipe, kn.Problem
 		}
-		if want == k.Recipe || want != "" && lasts(k.Unapplied, want, standing.HashOf(normals[k.Name])) {
-			r.wanted[k.Identity] = want // a reason is found again, unless other code has been measured since
-			continue
+		r.wanted[k.Identity], r.stands[k.Identity] = want, w
+		if want == k.Recipe || want != "" && lasts(k.Unapplied, want, standing.HashOf(w.Evidence.Normals)) {
+			continue // a reason is found again, unless other code has been measured since
 		}
-		r.wanted[k.Identity] = want
 		changes = append(changes, change{k.Name, a.Target, k.Recipe, want, k.Identity,
 			record.SourceOf(store, a)})
 	}

@@ -160,6 +160,7 @@ func (b *beside) differs(ctx context.Context, was *result, f written) (why strin
 			return "a source of " + f.to + " has changed since it was built; the next build makes it"
 		}
 	}
+	time.Sleep(time.Second) // __TIME__ and the stamps of --coverage change once a second
 	if again, err := b.run(ctx, b.rerun.built()); err == nil {
 		for _, g := range again.files {
 			one, err1 := os.ReadFile(f.from)

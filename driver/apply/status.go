@@ -15,7 +15,6 @@ import (
 	"gnvcc/driver/record"
 	"gnvcc/driver/scratch"
 	"gnvcc/driver/stage"
-	"gnvcc/driver/standing"
 	"gnvcc/driver/witness"
 )
 
@@ -64,13 +63,9 @@ func Status(ctx context.Context, store *cache.Store,
 	if err != nil {
 		return nil, nil, err
 	}
-	sn, err := store.Snapshot()
-	if err == nil {
-		defer sn.Close()
-	}
 	for _, r := range all {
 		if r.command.Dir != "" { // else nothing is known of where it lies
-			out = append(out, r.output(sn))
+			out = append(out, r.output())
 		}
 	}
 	others, err := l.found(ctx, under, all)
@@ -90,7 +85,7 @@ func Status(ctx context.Context, store *cache.Store,
 }
 
 // output tells of a command.
-func (r *rerun) output(sn *cache.Snapshot) Output {
+func (r *rerun) output() Output {
 	l := r.line()
 	o := Output{Output: l.Place(), Dir: r.command.Dir, Args: r.command.Args, Inputs: l.Inputs,
 		State: "as wanted"}
@@ -109,16 +104,13 @@ func (r *rerun) output(sn *cache.Snapshot) Output {
 	}
 	for _, a := range r.assemblies() {
 		for _, k := range a.Kernels {
+			w := r.stands[k.Identity]
 			b := Kernel{Kernel: k.Name, Target: a.Target, Recipe: k.Recipe, Wanted: r.wanted[k.Identity],
-				From: r.from[k.Identity], Reason: k.Unapplied.String()}
-			if err := r.refused[k.Identity]; err != nil {
-				b.Refused, b.Reason = err.Error(), "" // that of an earlier build
-			}
-			if sn != nil && b.Wanted != "" && b.From == "" {
-				var d cache.Decision
-				ok, err := sn.Get(cache.Pins, k.Identity, &d)
-				b.Pinned = ok && err == nil && d.Recipe == b.Wanted
-				b.Predicted = !b.Pinned && standing.Predicted(sn, k.Identity)
+				From: w.From, Reason: k.Unapplied.String()}
+			if w.Refused != nil {
+				b.Refused, b.Reason = w.Refused.Error(), "" // that of an earlier build
+			} else if b.Wanted != "" {
+				b.Pinned, b.Predicted = w.Pinned, w.Predicted
 			}
 			o.Kernels = append(o.Kernels, b)
 		}

@@ -295,9 +295,7 @@ func (c *Compiler) make(ctx context.Context, s *Source, r recipe.Recipe) (keptCa
 	if k.MaxThreads > 0 {
 		kept.MaxThreads = k.MaxThreads
 	}
-	if u, ok := cubin.Spills(out.messages)[entry]; ok {
-		kept.Build.Spill = u.Stores
-	}
+	kept.Build.Spill = cubin.Spills(out.messages)[entry]
 	if kept.Cubin, err = c.store.PutObject(content); err != nil {
 		return none, fmt.Errorf("keep the candidate: %w", err)
 	}

@@ -49,7 +49,7 @@ func (c *Compiler) Rehearse(ctx context.Context, s *Source,
 		Pinned: true, Time: time.Now().UTC()}
 	d.Evidence = cache.Evidence{Default: s.Default, Normals: out.normals,
 		Chosen: cache.Build{Registers: k.Registers, Stack: k.Stack, Shared: k.Shared,
-			Barriers: k.Barriers, Spill: cubin.Spills(out.messages)[entry].Stores}}
+			Barriers: k.Barriers, Spill: cubin.Spills(out.messages)[entry]}}
 	return d, nil
 }
 

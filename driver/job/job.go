@@ -145,10 +145,10 @@ func Spills(kernels []cache.Kernel, messages []child.Message) {
 	for _, m := range messages {
 		all.WriteString(m.Text)
 	}
-	usage := cubin.Spills(all.String())
+	spills := cubin.Spills(all.String())
 	for i := range kernels {
-		if u, ok := usage[kernels[i].Name]; ok {
-			kernels[i].Spill = u.Stores
+		if n, ok := spills[kernels[i].Name]; ok {
+			kernels[i].Spill = n
 		}
 	}
 }

@@ -2,9 +2,9 @@
 // store stands, whether the user has banned a lever of it, and whether the code that was measured
 // is on record. What is looked into is one's own store, those of others behind it, or a lock file.
 //
-// Callers: driver/stage and driver/apply (Recipes); cmd/gnvcc for bans, lock files, and for why a
-// recipe is not taken (Known.Untaken).
+// Callers: driver/stage and driver/apply (Known.Want, Recipes); policy/tuner, for what a search begins
+// with (Of); cmd/gnvcc for bans, lock files, and for why a recipe is not taken (Known.Untaken).
 //
-// Reading the source: wanted.go, standing.go, asker.go, banned.go; known.go (where recipes are
-// looked up), lockfile.go.
+// Reading the source: standing.go (Of: which of several decisions stands), wanted.go (what stands in a
+// store, as a recipe), banned.go; known.go (where recipes are looked up), lockfile.go.
 package standing

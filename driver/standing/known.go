@@ -1,6 +1,7 @@
 package standing
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -159,50 +160,53 @@ func (kn *Known) Close() {
 // Dirs are the folders of the stores of others that could be opened.
 func (kn *Known) Dirs() []string { return kn.dirs }
 
-// from says where a decision is from: "" is one's own store.
-func (kn *Known) from(d decision) string {
-	switch {
-	case kn.Lock != "":
-		return kn.Lock
-	case d.from > 0:
-		return kn.dirs[d.from-1]
+// from is cache.Decision.From for what a snapshot has.
+func (kn *Known) from(snapshot int) string {
+	if snapshot > 0 {
+		return kn.dirs[snapshot-1]
 	}
-	return ""
+	return kn.Lock
 }
 
-// where is that as a text behind a reason.
-func (kn *Known) where(d decision) string {
-	if from := kn.from(d); from != "" {
-		return " (from " + from + ")"
+// All lists what counts here for some build, for people: pins; of kernels without one, the user's
+// own decisions, and those of shared stores on kernels and GPUs that no store before has measured;
+// predictions of kernels on which nothing was decided. Beside an error there is what could be read.
+func (kn *Known) All() (all []cache.Decision, problems error) {
+	pinned, known, measured := map[string]bool{}, map[string]bool{}, map[string]bool{}
+	each := func(bucket string, fn func(d cache.Decision)) {
+		problems = errors.Join(problems, kn.own.Each(bucket, "", func(key string, raw []byte) error {
+			var d cache.Decision
+			if err := json.Unmarshal(raw, &d); err != nil {
+				return fmt.Errorf("%s %s can't be read: %w", bucket, key, err)
+			}
+			fn(d)
+			return nil
+		}))
 	}
-	return ""
-}
-
-// Others lists the decisions of the stores behind one's own that count there: those on kernels and
-// GPUs that no store before has measured. For people; builds look up one kernel at a time.
-func (kn *Known) Others() ([]cache.Decision, error) {
-	seen := map[string]bool{} // keys, measured
-	note := func(d cache.Decision) bool {
-		old := seen[d.Key()]
-		seen[d.Key()] = true
-		return !old
-	}
-	var out []cache.Decision
-	var problems error
+	each(cache.Pins, func(d cache.Decision) {
+		pinned[d.Identity], known[d.Identity] = true, true
+		all = append(all, d)
+	})
 	for i, sn := range kn.snapshots() {
-		all, err := sn.AllDecisions()
-		if i > 0 {
-			problems = errors.Join(problems, err)
-		}
-		for _, d := range all {
-			measured := d.Recipe != "" || len(d.Evidence.Launches) > 0 || d.Evidence.Locked != nil
-			if measured && note(d) && i > 0 && !d.Approximate() {
-				d.From = kn.dirs[i-1]
-				out = append(out, d)
+		list, err := sn.AllDecisions()
+		problems = errors.Join(problems, err)
+		for _, d := range list {
+			if i > 0 && (!d.Measured() || measured[d.Key()] || d.Approximate()) {
+				continue
+			}
+			measured[d.Key()] = measured[d.Key()] || d.Measured()
+			if d.From = kn.from(i); !pinned[d.Identity] {
+				known[d.Identity] = true
+				all = append(all, d)
 			}
 		}
 	}
-	return out, problems
+	each(cache.Predictions, func(d cache.Decision) {
+		if d.Predicted = true; !known[d.Identity] {
+			all = append(all, d)
+		}
+	})
+	return all, problems
 }
 
 // lockFor says which lock file a build in dir goes by, "" for none.
@@ -287,13 +291,4 @@ func (ks *Several) Close() {
 	for _, kn := range ks.by {
 		kn.Close()
 	}
-}
-
-// From says where the decision is from that stands for a kernel: "" is one's own store, or nowhere.
-func (kn *Known) From(identity string, by asker) string {
-	d, ok := standing(kn, identity, by)
-	if !ok {
-		return ""
-	}
-	return kn.from(d)
 }

@@ -48,8 +48,7 @@ func lookedUp(t testing.TB, store *cache.Store, path string) string {
 	if kn.Problem != nil {
 		return "problem: " + kn.Problem.Error()
 	}
-	d, _ := standing(kn, identityAt(0), asker{})
-	return d.Recipe
+	return kn.Want(cache.Kernel{Identity: identityAt(0)}, Asker{}).Recipe.String()
 }
 
 func lockStore(t testing.TB) (*cache.Store, string) {
@@ -267,14 +266,14 @@ func TestOthersPins(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer kn.Close()
-	all, err := kn.Others()
+	all, err := kn.All()
 	if len(all) != 1 || all[0].Recipe != "maxnreg=40" || err != nil {
 		t.Errorf("%+v, %v", all, err)
 	}
-	by := asker{device: "H200", files: func() []string { return []string{"/a/k.o"} }}
-	if d, ok := standing(kn, good.Identity, by); !ok || d.Recipe != "maxnreg=40" ||
-		kn.from(d) != theirs.Path() {
-		t.Errorf("%+v from %q", d, kn.from(d))
+	by := Asker{Device: "H200", Files: func() []string { return []string{"/a/k.o"} }}
+	if w := kn.Want(cache.Kernel{Identity: good.Identity}, by); w.Recipe.String() != "maxnreg=40" ||
+		w.From != theirs.Path() {
+		t.Errorf("%+v", w)
 	}
 	if _, err := os.Stat(filepath.Join(own.Path(), "decisions.db")); err == nil {
 		t.Error("a look-up has made a database")
@@ -295,7 +294,7 @@ func BenchmarkLock(b *testing.B) {
 			b.Fatal(err, kn.Problem)
 		}
 		for i := range kernels {
-			if d, ok := standing(kn, identityAt(i*997%lines), asker{}); !ok || d.Recipe == "" {
+			if kn.Want(cache.Kernel{Identity: identityAt(i * 997 % lines)}, Asker{}).Recipe.IsDefault() {
 				b.Fatal("not found")
 			}
 		}

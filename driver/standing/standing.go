@@ -1,167 +1,122 @@
 package standing
 
 import (
-	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
-	"time"
+	"sync"
 
 	"gnvcc/cache"
+	"gnvcc/driver/environment"
+	"gnvcc/driver/record"
 	"gnvcc/rewrite"
 	"gnvcc/rewrite/recipe"
 )
 
-// Which of the decisions on a kernel stands for a build. What the user pinned goes before all else.
-// Approximate ones count for the builds alone that asked for them. Of what is left, those count
-// that were measured on one GPU:
+// An Asker is a build that looks recipes up.
+type Asker struct {
+	// what it writes, symbolic links followed; asked for only where it matters. A cache in front of a
+	// build gives what was built for one file to another one: below it there is none
+	Files     func() []string
+	Device    string          // GNVCC_DEVICE, "" if it is not set
+	Here      func() []string // the GPUs of this machine; nil: there are none, or they don't matter
+	Predicted bool            // GNVCC_PREDICT: recipes that were predicted may be taken
+}
+
+// AskerOf is the asker for a recorded command; env is the build's.
+func AskerOf(store *cache.Store, command string, env *environment.Environment) Asker {
+	return Asker{Device: env.Device, Predicted: env.Predict, Here: gpus, Files: sync.OnceValue(func() []string {
+		c, err := record.LoadCommand(store, command)
+		if err != nil || env.Shared {
+			return nil
+		}
+		return record.Writes(c)
+	})}
+}
+
+// Of returns the decision that stands for a build, of those on one kernel. Pinned marks the user's
+// pin, Predicted a prediction, From those of a lock file or of another's store; the user's own come
+// first, then those of each shared store.
 //
-//  1. GNVCC_DEVICE, a part of its name ("H100"); where nothing was measured on such a one, the
+// A pin goes before all else. An approximate decision belongs to the files that the tuned program
+// was built from: it counts where one of these is built again, and nowhere else. Of what is left,
+// those count that were measured on one GPU:
+//
+//  1. Asker.Device, a part of its name ("H100"); where nothing was measured on such a one, the
 //     kernel is nvcc's own
-//  2. a GPU of this machine (not with a lock file)
+//  2. a GPU of this machine
 //  3. the one that was measured on last
 //
-// Of these in turn an approximate one comes first, and then the newest. What only says that a
-// kernel was left alone counts where there is nothing else.
-//
-// What was predicted from machine code (gnvcc predict --adopt) counts last of all: for builds that
-// ask for it (GNVCC_PREDICT), and only where nothing at all was decided on the kernel, on whatever
-// GPU and for whomever.
-
-// A decision is as much of cache.Decision as builds look at: the evidence, which is most of it, is
-// not for them.
-type decision struct {
-	Recipe, Exactness string
-	Time              time.Time
-	For               []string
-	Evidence          struct {
-		Device   string
-		Launches []struct{}
-		Normals  map[string]string
-		Locked   *struct{}
-	}
-	approximate bool
-	from        int // which of a Known's snapshots, 0: its first
-}
-
-// standing gives the decision on a kernel that stands for a build.
-func standing(kn *Known, identity string, by asker) (decision, bool) {
-	if kn == nil {
-		return decision{}, false
-	}
-	var pinned decision
-	if ok, err := kn.own.Get(cache.Pins, identity, &pinned); identity != "" && err == nil && ok {
-		return pinned, true
-	}
-	var all []decision
-	known := false
-	for from, sn := range kn.snapshots() {
-		// Whoever reads a lock file or another's store did not ask for their approximations.
-		others := from > 0 || kn.Lock != ""
-		err := sn.EachDecision(identity, func(raw []byte) error {
-			known = true
-			d := decision{from: from}
-			if json.Unmarshal(raw, &d) != nil {
-				return nil
+// Of these in turn an approximate one comes first, then one by measuring, then the user's own, and
+// then the newest. A prediction counts for builds that ask for it, where nothing at all was decided
+// on the kernel, on whatever GPU and for whomever. Nobody has run it: a recipe that is not exact by
+// construction is none.
+func Of(all []cache.Decision, by Asker) (best cache.Decision, ok bool) {
+	var list []cache.Decision
+	for _, d := range all {
+		switch {
+		case d.Pinned:
+			return d, true
+		case d.Predicted:
+			if exact, ok := exactness(d); len(all) == 1 && by.Predicted && ok && d.Recipe != "" &&
+				exact == rewrite.ByConstruction {
+				return d, true
 			}
-			d.approximate = d.Exactness == rewrite.Approximate.String()
-			if r, err := recipe.Parse(d.Recipe); err == nil &&
-				rewrite.ExactnessOf(r) == rewrite.Approximate {
-				d.approximate = true // whatever was written beside it
-				if others && rewrite.Check(r) != nil {
-					d.approximate = false // of another gnvcc: no build takes it, and says so
-				}
-			}
-			if !d.approximate || d.Recipe != "" && !others && by.covered(d.For) {
-				all = append(all, d)
-			}
-			return nil
-		})
-		if err != nil && from == 0 {
-			if kn.mend() {
-				return standing(kn, identity, by)
-			}
-			return decision{}, false
+		case !approximate(d) || d.Recipe != "" && d.From == "" && by.Files != nil && Meet(d.For, by.Files()):
+			list = append(list, d)
 		}
 	}
-	if !known {
-		return predicted(kn, identity, by)
-	}
-	all = by.onOne(all, kn.Lock != "")
-	best := -1
-	for i, d := range all {
-		if best < 0 || d.before(all[best]) {
-			best = i
+	for _, d := range by.onOne(list) {
+		a, b := approximate(d), approximate(best)
+		if !ok || a && !b || a == b && newer(d, best) {
+			best, ok = d, true
 		}
 	}
-	if best < 0 {
-		return decision{}, false
-	}
-	return all[best], true
+	return best, ok
 }
 
-// predicted gives the prediction for a kernel, to builds that ask for it. Nobody has run it: a
-// recipe that is not exact by construction is none, whatever was written beside it.
-func predicted(kn *Known, identity string, by asker) (d decision, found bool) {
-	if !by.predicted || identity == "" {
-		return decision{}, false
-	}
-	if ok, err := kn.own.Get(cache.Predictions, identity, &d); err != nil || !ok {
-		return decision{}, false
-	}
+func exactness(d cache.Decision) (rewrite.Exactness, bool) {
 	r, err := recipe.Parse(d.Recipe)
-	if err != nil || r.IsDefault() || rewrite.ExactnessOf(r) != rewrite.ByConstruction {
-		return decision{}, false
+	return rewrite.ExactnessOf(r), err == nil
+}
+
+// approximate reports whether a decision is for the builds alone that it names, whatever was written
+// beside its recipe. One of another's that no build here takes is refused by its recipe instead.
+func approximate(d cache.Decision) bool {
+	if exact, ok := exactness(d); !ok || exact != rewrite.Approximate {
+		return d.Approximate()
 	}
-	return d, true
+	r, _ := recipe.Parse(d.Recipe)
+	return d.From == "" || rewrite.Check(r) == nil
 }
 
-// Predicted tells whether a prediction stands for a kernel, for builds that ask for it: nothing was
-// decided.
-func Predicted(sn *cache.Snapshot, identity string) bool {
-	_, ok := predicted(&Known{own: sn}, identity, asker{predicted: true})
-	err := sn.EachDecision(identity, func([]byte) error { ok = false; return nil })
-	return ok && err == nil
-}
-
-// before tells whether a decision counts more than another on the same GPU.
-func (d decision) before(other decision) bool {
-	if d.approximate != other.approximate {
-		return d.approximate
-	}
-	return d.newer(other)
-}
-
-// newer tells whether a decision is the later word: one by measuring goes before one that says why
-// nothing was measured, and one's own before those of others.
-func (d decision) newer(other decision) bool {
-	if a, b := d.measured(), other.measured(); a != b {
+// newer reports whether d is a later word than an earlier decision of the list.
+func newer(d, earlier cache.Decision) bool {
+	if a, b := d.Measured(), earlier.Measured(); a != b {
 		return a
 	}
-	if d.from != other.from {
-		return d.from < other.from
-	}
-	return d.Time.After(other.Time)
+	return d.From == earlier.From && d.Time.After(earlier.Time)
 }
 
-func (d decision) measured() bool {
-	return d.Recipe != "" || len(d.Evidence.Launches) > 0 || d.Evidence.Locked != nil
+// Meet reports whether two lists of what programs are built into (cache.Decision.For) have a file
+// in common; a folder ends in a slash.
+func Meet(a, b []string) bool {
+	covers := func(x, y string) bool { return x == y || strings.HasSuffix(x, "/") && strings.HasPrefix(y, x) }
+	return slices.ContainsFunc(a, func(x string) bool {
+		return slices.ContainsFunc(b, func(y string) bool { return covers(x, y) || covers(y, x) })
+	})
 }
 
-// onOne leaves the decisions for one GPU. One that names none may be for any. With a lock file it
-// does not matter which GPU is here, so that all machines build the same.
-func (a asker) onOne(all []decision, locked bool) []decision {
-	on := func(match func(device string) bool) []decision {
-		var out []decision
-		for _, d := range all {
-			if d.Evidence.Device == "" || match(d.Evidence.Device) {
-				out = append(out, d)
-			}
-		}
-		return out
+// onOne leaves the decisions for one GPU. One that names none may be for any.
+func (a Asker) onOne(all []cache.Decision) []cache.Decision {
+	on := func(match func(device string) bool) []cache.Decision {
+		return slices.DeleteFunc(all, func(d cache.Decision) bool {
+			return d.Evidence.Device != "" && !match(d.Evidence.Device)
+		})
 	}
-	if a.device != "" {
-		want := strings.ToLower(a.device)
+	if a.Device != "" {
+		want := strings.ToLower(a.Device)
 		return on(func(device string) bool { return strings.Contains(strings.ToLower(device), want) })
 	}
 	devices := map[string]bool{}
@@ -171,14 +126,16 @@ func (a asker) onOne(all []decision, locked bool) []decision {
 	if len(devices) < 2 {
 		return all
 	}
-	for _, here := range gpus() {
-		if devices[here] && !locked {
-			return on(func(device string) bool { return device == here })
+	if a.Here != nil {
+		for _, here := range a.Here() {
+			if devices[here] {
+				return on(func(device string) bool { return device == here })
+			}
 		}
 	}
 	newest := all[0]
 	for _, d := range all[1:] {
-		if d.newer(newest) {
+		if newer(d, newest) {
 			newest = d
 		}
 	}
@@ -202,11 +159,8 @@ func gpus() []string {
 	files, _ := filepath.Glob(filepath.Join(gpuFolder, "*", "information"))
 	var out []string
 	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			continue
-		}
-		for _, line := range strings.Split(string(text), "\n") {
+		text, _ := os.ReadFile(file)
+		for line := range strings.Lines(string(text)) {
 			if name, ok := strings.CutPrefix(line, "Model:"); ok {
 				out = append(out, strings.TrimSpace(name))
 			}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"gnvcc/policy"
+	"gnvcc/policy/predicted"
 	"gnvcc/profile/units"
 	"gnvcc/rewrite/ptx"
 	"gnvcc/sim"
@@ -113,15 +114,9 @@ func (k *Kernel) predict(machine *units.Machine) {
 	if k.before.unit.Target != k.after.unit.Target || len(k.Launches) == 0 {
 		return
 	}
-	cc := ptx.Capability(k.Target)
-	device, ok := sim.Lookup(cc)
-	rates, err := predict.ForArchitecture(cc)
-	if !ok || err != nil {
+	device, rates, err := predicted.Rates(ptx.Capability(k.Target), machine)
+	if err != nil {
 		return
-	}
-	if machine != nil && machine.CC == cc {
-		rates = rates.Measured(machine.Device, machine.Latency, machine.Rate, machine.Occupancy)
-		device.SMs = machine.SMs
 	}
 	l := k.Launches[0]
 	shape := sim.Shape{Threads: l.Shape().Threads(), Shared: l.Dynamic, Blocks: l.Shape().Blocks()}

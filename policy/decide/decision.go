@@ -77,7 +77,6 @@ func (t *Run) decide(k *Findings, choices []choice) *cache.Decision {
 	}
 	d.Evidence.Rest = k.rest(chosen, all)
 	d.Evidence.Tried = tried(all, d.Recipe)
-	d.Evidence.Curve = curveOf(all)
 	for _, c := range configs {
 		for lever, why := range c.Untried {
 			if d.Evidence.Untried == nil {
@@ -230,17 +229,5 @@ func tried(configs []*Config, chosen string) []cache.Trial {
 		}
 		return a < b
 	})
-	return out
-}
-
-// curveOf is the curve of the configuration that takes most time, of those that have one.
-func curveOf(configs []*Config) []cache.Degree {
-	var out []cache.Degree
-	most := -1.0
-	for _, c := range configs {
-		if w := c.weight(); len(c.Notebook.Curve) > 0 && w > most {
-			out, most = c.Notebook.Curve, w
-		}
-	}
 	return out
 }

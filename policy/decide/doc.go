@@ -8,5 +8,5 @@
 // Files: findings.go what a run found, notebook.go how that outlives the run, admit.go what may be
 // measured and what is taken in a winner's place, settle.go the kernels of a run, choice.go
 // eligible recipes, decision.go what is written down,
-// unmeasured.go launches that nobody measured, judge.go and degree.go approximation within a bound.
+// unmeasured.go launches that nobody measured, judge.go approximation that a judge allows.
 package decide

@@ -2,6 +2,7 @@ package decide
 
 import (
 	"fmt"
+	"slices"
 
 	"gnvcc/policy"
 	"gnvcc/rewrite"
@@ -23,13 +24,7 @@ import (
 // is none at all.
 func Choose(sizes []int, bound float64, try func(selection []int) (float64, error)) ([]int, error) {
 	chosen := make([]int, len(sizes))
-	several := 0
-	for _, n := range sizes {
-		if n > 0 {
-			several++
-		}
-	}
-	if several == 0 {
+	if !slices.ContainsFunc(sizes, func(n int) bool { return n > 0 }) {
 		return chosen, nil
 	}
 	judged := map[string]float64{}
@@ -44,24 +39,23 @@ func Choose(sizes []int, bound float64, try func(selection []int) (float64, erro
 		}
 		return e, err
 	}
-	all := append([]int(nil), sizes...)
+	all := slices.Clone(sizes)
 	if e, err := ask(all); err != nil || e <= bound {
 		return all, err
 	}
 	for i, n := range sizes {
-		if n == 0 {
-			continue
-		}
-		c := NewCurve(func(d int) (float64, error) {
-			s := append([]int(nil), chosen...)
+		for d := n; d > 0; d-- {
+			s := slices.Clone(chosen)
 			s[i] = d
-			return ask(s)
-		})
-		d, err := c.Largest(n, bound)
-		if err != nil {
-			return nil, err
+			e, err := ask(s)
+			if err != nil {
+				return nil, err
+			}
+			if e <= bound {
+				chosen = s
+				break
+			}
 		}
-		chosen[i] = d
 	}
 	return chosen, nil
 }
@@ -91,9 +85,7 @@ func (t *Run) judged(r *Result, k *Findings, choices []choice) {
 			}
 		}
 	}
-	for i, j := 0, len(r.Approximate)-1; i < j; i, j = i+1, j-1 {
-		r.Approximate[i], r.Approximate[j] = r.Approximate[j], r.Approximate[i]
-	}
+	slices.Reverse(r.Approximate)
 }
 
 // Approximates tells whether a recipe has a lever that does.

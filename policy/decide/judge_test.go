@@ -20,7 +20,6 @@ func TestChoose(t *testing.T) {
 		{"one kernel, in part", []int{8}, func(s []int) float64 {
 			return float64(s[0]) * 2
 		}, []int{5}, 4},
-		{"many degrees", []int{64}, func(s []int) float64 { return float64(s[0]) }, []int{10}, 6},
 		{"the first spoils it", []int{2, 2}, func(s []int) float64 {
 			return float64(100*s[0] + s[1])
 		}, []int{0, 2}, 4},

@@ -18,9 +18,7 @@ type Notebook struct {
 	Trials   []*policy.Trial
 	Done     bool // the search had ended by itself, not by its budget
 	Cost     cache.Cost
-
-	Curve  []cache.Degree `json:",omitempty"`
-	Counts *cache.Counts  `json:",omitempty"` // of one launch of it
+	Counts   *cache.Counts `json:",omitempty"` // of one launch of it
 }
 
 // Key names it. What was found with leave to approximate is kept apart from what was found without

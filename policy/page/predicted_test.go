@@ -32,7 +32,7 @@ func TestPredicted(t *testing.T) {
 		Limits: []predict.Limit{{Resource: "registers", Blocks: 3, Binds: true}},
 		Levels: []sim.Level{{Max: 32}, {Max: 500}},
 		Times: []predict.TimePoint{{Registers: 24, Predicted: 0.8, Paper: 1.1, Measured: 0.9},
-			{Registers: 32, Predicted: 1, Paper: 1, Default: true}},
+			{Registers: 32, Predicted: 1, Paper: 1}},
 		Graph:   predict.NewGraph(m),
 		Cached:  m,
 		Hottest: predict.Loop{Offset: 64, Cycles: 100, Issue: 40, Wait: 60, Insts: 9, Share: 0.5},

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -120,14 +121,14 @@ func TestBadInput(t *testing.T) {
 	// What was measured of another architecture is not for this one.
 	m := &units.Machine{Device: "Quadro", SMs: 40, CC: 75, Latency: map[string]float64{"global": 1e6},
 		Rate: map[string]float64{"sectors": 1e-6}}
-	seen, err := look(k, good, good, m)
-	if err != nil || strings.Contains(seen.Picture.Units.Source, "Quadro") ||
-		seen.Picture.Units.Global == 1e6 || seen.Picture.Device.SMs == 40 {
-		t.Errorf("%+v, %v", seen.Picture.Units, err)
-	}
-	m.CC = 90
-	if seen, err = look(k, good, good, m); err != nil || !strings.Contains(seen.Picture.Units.Source,
-		"measured on Quadro") || seen.Picture.Device.SMs != 40 {
-		t.Errorf("%+v, %v", seen.Picture.Units, err)
+	for _, cc := range []int{75, 90} {
+		m.CC = cc
+		seen, err := look(k, good, good, m)
+		device, rates, _ := Rates(90, m)
+		measured := strings.Contains(rates.Source, "measured on Quadro") && device.SMs == 40
+		if err != nil || !reflect.DeepEqual(seen.Picture.Units, rates) || measured != (cc == 90) ||
+			(rates.Global == 1e6) != (cc == 90) {
+			t.Errorf("measured on sm_%d: %+v, %v", cc, seen.Picture.Units, err)
+		}
 	}
 }

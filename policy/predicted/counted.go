@@ -123,9 +123,6 @@ func perWarp(c *cache.Counts, warps float64) *predict.Recorded {
 	if len(c.Written) == len(c.Sectors) {
 		out.Written = each(c.Written)
 	}
-	if c.Work > 0 {
-		out.Share = float64(c.Busiest) / float64(c.Work)
-	}
 	return out
 }
 

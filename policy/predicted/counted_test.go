@@ -101,9 +101,6 @@ extern "C" __global__ void k(const float *__restrict__ a, float *b, int n) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := run.Covered(); !(got > 0.999) {
-			t.Errorf("%s: %.3f of what was counted is in the code", kit.Version, got)
-		}
 		if !e.Counted || guessed.Counted || e.Insts < 3*trips || e.Insts > 12*trips ||
 			guessed.Insts > 1000 {
 			t.Errorf("%s: %.0f instructions of %d rounds, %.0f guessed", kit.Version, e.Insts, trips,
@@ -111,10 +108,6 @@ extern "C" __global__ void k(const float *__restrict__ a, float *b, int n) {
 		}
 		if math.Abs(e.Sectors-(trips+1)) > 1e-6 || e.L2 > e.Sectors/9 || e.Memory > e.L2/9 {
 			t.Errorf("%s: %g sectors, %g of L2, %g of memory", kit.Version, e.Sectors, e.L2, e.Memory)
-		}
-		through, err := run.Throughput()
-		if err != nil || !(through.Rate > 0) || through.Rate > 4 || through.Cycles < e.Insts/4 {
-			t.Errorf("%s: %+v, %v", kit.Version, through, err)
 		}
 		ranked(t, run)
 		// Counts of other code, or of a launch whose size is not known, are for nobody.

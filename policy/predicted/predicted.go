@@ -63,17 +63,9 @@ type compiler interface {
 // was measured of a GPU of the kernel's architecture; nil, or one of another architecture: tables.
 func Look(ctx context.Context, c compiler, k *policy.Kernel, decided *cache.Decision,
 	machine *units.Machine) (*Kernel, error) {
-	device, ok := sim.Lookup(k.CC)
-	if !ok {
-		return nil, fmt.Errorf("predict %s: %s is not in the table of architectures", k.Short, k.Target)
-	}
-	rates, err := predict.ForArchitecture(k.CC)
+	device, rates, err := Rates(k.CC, machine)
 	if err != nil {
 		return nil, fmt.Errorf("predict %s: %w", k.Short, err)
-	}
-	if machine != nil && machine.CC == k.CC {
-		rates = rates.Measured(machine.Device, machine.Latency, machine.Rate, machine.Occupancy)
-		device.SMs = machine.SMs
 	}
 	shape, counts, assumed := shapeOf(k, decided)
 	l := look{ctx: ctx, c: c, shape: shape, counts: counts, device: device, rates: rates,
@@ -99,6 +91,21 @@ func Look(ctx context.Context, c compiler, k *policy.Kernel, decided *cache.Deci
 		return nil, err
 	}
 	return l.out, nil
+}
+
+// Rates are the limits and speeds of an architecture: those that were measured of a GPU of it, else
+// those of NVIDIA's tables.
+func Rates(cc int, machine *units.Machine) (sim.Device, predict.Units, error) {
+	device, ok := sim.Lookup(cc)
+	if !ok {
+		return device, predict.Units{}, fmt.Errorf("sm_%d is not in the table of architectures", cc)
+	}
+	rates, err := predict.ForArchitecture(cc)
+	if err == nil && machine != nil && machine.CC == cc {
+		rates = rates.Measured(machine.Device, machine.Latency, machine.Rate, machine.Occupancy)
+		device.SMs = machine.SMs
+	}
+	return device, rates, err
 }
 
 // A look is one kernel that is looked at.
@@ -183,7 +190,7 @@ func (l *look) caps(base predict.Run) {
 // graphs.
 func (k *Kernel) rank(base predict.Run, runs []predict.Run, candidates []predict.Candidate,
 	times map[int]float64, assumed []string) (err error) {
-	if k.Picture, err = predict.NewPicture(k.Kernel.Name, base, runs, times, assumed); err != nil {
+	if k.Picture, err = predict.NewPicture(base, runs, times, assumed); err != nil {
 		return err
 	}
 	base.Recorded = nil
@@ -193,7 +200,7 @@ func (k *Kernel) rank(base predict.Run, runs []predict.Run, candidates []predict
 	for i := range candidates {
 		candidates[i].Run.Recorded = nil
 	}
-	guessed, err := predict.NewPicture(k.Kernel.Name, base, runs, times, assumed)
+	guessed, err := predict.NewPicture(base, runs, times, assumed)
 	if err != nil {
 		return err
 	}

@@ -93,7 +93,6 @@ func Explain(w io.Writer, e Entry) {
 	}
 	p.single(w, e)
 	p.tried(e)
-	p.curve(e)
 }
 
 // levels draws the occupancy levels at the launch that takes most time, as the recipe has it done.

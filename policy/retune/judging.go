@@ -19,6 +19,7 @@ import (
 	"gnvcc/driver/toolkit"
 	"gnvcc/policy"
 	"gnvcc/policy/judge"
+	"gnvcc/policy/predicted"
 	"gnvcc/policy/selection"
 	"gnvcc/policy/stats"
 	"gnvcc/policy/tuner"
@@ -459,10 +460,8 @@ func (k *JudgedKernel) note() {
 
 // predict compares machine code: that is no measurement.
 func (j *Judging) predict(k *JudgedKernel, o *original, code judge.Code) {
-	cc := 90
-	device, ok := sim.Lookup(cc)
-	rates, err := predict.ForArchitecture(cc)
-	if !ok || err != nil {
+	device, rates, err := predicted.Rates(90, nil)
+	if err != nil {
 		return
 	}
 	shape := judge.UsualShape()

@@ -3,7 +3,6 @@ package search
 import (
 	"fmt"
 	"slices"
-	"time"
 
 	"gnvcc/cache"
 	"gnvcc/policy"
@@ -107,35 +106,6 @@ func (c *Config) Anew() bool {
 	}
 	c.Phase = decide.Unsearched
 	return true
-}
-
-const (
-	maxResumed = 3 // each may take a budget
-	// the part of a budget that is kept for later visits, on which what won is checked again
-	looks = 8
-)
-
-// pending reports whether a searched configuration has something to be looked at at this launch.
-func (t *Run) pending(c *Config, l *profile.Launch, p *Plan) bool {
-	const look = 10 // launches that it takes to check a winner
-	k, o := c.k, &t.o
-	switch {
-	case p.used+time.Duration(look*c.Before.Median) >= p.Budget:
-		return false
-	case p.Resume && c.cut,
-		c.winner != nil && c.retuned < 2 && k.Broken(c.winner.Recipe, l) && p.searchable(),
-		c.Phase == decide.Resumable && c.resumed < maxResumed && t.pool.idle(&k.Kernel) &&
-			p.searchable(),
-		c.missed(l.Capture) && c.checks < 2*o.Checks:
-		return true
-	}
-	for _, r := range k.Winners() {
-		tr := c.Trial(r.String())
-		if tr == nil || tr.Refused == "" && (tr.Confirmed == nil || c.checks < o.Checks) {
-			return true
-		}
-	}
-	return false
 }
 
 // outcome sums up what tuning a configuration gave.

@@ -18,8 +18,8 @@ import (
 // Recipes that won on another configuration of the kernel are compared here too, fast or not: the
 // decision needs their figures everywhere.
 func (s *search) confirm() error {
-	// What is missing now (a candidate of an earlier run) is waited for as long
-	// as it could still be compared, or another one in its place; and that takes a moment to begin.
+	// What is missing now (a candidate of an earlier run) is waited for as long as it could still be
+	// compared, or another one in its place; and that takes a moment to begin.
 	s.grant()
 	s.compileBy = s.end.Add(-s.comparison()*9/8 - s.moment)
 	s.c.winner = nil
@@ -36,6 +36,14 @@ func (s *search) confirm() error {
 		return err
 	}
 	return s.verifyAll()
+}
+
+// grant gives the comparisons at a search's end the time that the run can spare for them, beyond
+// what is left of the budget.
+func (s *search) grant() {
+	if end := s.t.now().Add(s.p.Grace); s.p.Grace > 0 && end.After(s.end) {
+		s.end = end
+	}
 }
 
 // verifyAll makes sure of figures of all winners.
@@ -167,6 +175,14 @@ const (
 	later // there was no time to compile or compare it
 )
 
+// leave says of a trial why it was left without a comparison on fresh samples, though it looked
+// better. A later run goes on here.
+func (s *search) leave(tr *policy.Trial, why string) finding {
+	tr.Open = why
+	s.c.Notebook.Done = false
+	return later
+}
+
 // compare compares a trial with the default on fresh samples.
 func (s *search) compare(tr *policy.Trial) (finding, error) {
 	defer s.meter.in(comparing)()
@@ -184,7 +200,7 @@ func (s *search) compare(tr *policy.Trial) (finding, error) {
 		}
 		return s.leave(tr, "its final compile did not finish within the budget"), nil
 	}
-	c, err := s.rule.Compare(s.sampler(arm, profile.Measurement{}), 0, s.plan)
+	c, err := s.fresh(arm)
 	if err != nil {
 		return worse, s.failed(tr, err)
 	}
@@ -202,21 +218,11 @@ func (s *search) compare(tr *policy.Trial) (finding, error) {
 		defer func() {
 			f := tr.Confirmed
 			f.Parts = parts
-			f.Stands(policy.Part{Of: s.l.Capture, Share: s.l.Part, Ratio: max(f.Ratio.Estimate, f.Bound,
-				f.Other)})
+			s.stands(f, max(f.Ratio.Estimate, f.Bound, f.Other))
 		}()
 	}
 	s.c.fresh[tr.Text] = true
 	if !tr.Confirmed.Better(s.rule) {
-		// It may be this kernel's best on other configurations: then it matters whether it is slower
-		// here, with certainty.
-		if s.rule.Harmful(c.Ratio) {
-			if c, err = s.rule.CompareHarm(s.sampler(arm, profile.Measurement{}), 0, s.plan); err != nil {
-				return worse, s.failed(tr, err)
-			}
-			tr.Confirmed = policy.Compare(c, s.rule.Confidence, s.t.now())
-			tr.Confirmed.Later = earlier
-		}
 		return worse, nil
 	}
 	if ok, err := s.careful(tr, arm); !ok || err != nil {
@@ -247,6 +253,23 @@ func (s *search) careful(tr *policy.Trial, arm profile.Candidate) (bool, error) 
 	return true, nil
 }
 
+// fresh compares a loaded candidate with the default on fresh samples. Where it seems slower it is
+// asked with certainty: it may be this kernel's best on other configurations.
+func (s *search) fresh(arm profile.Candidate) (stats.Comparison, error) {
+	sample := s.sampler(arm, profile.Measurement{})
+	c, err := s.rule.Compare(sample, 0, s.plan)
+	if err == nil && s.rule.Harmful(c.Ratio) {
+		c, err = s.rule.CompareHarm(sample, 0, s.plan)
+	}
+	return c, err
+}
+
+// stands enters what can be claimed of the part of the configuration's time that this launch stands
+// for.
+func (s *search) stands(f *policy.Compared, ratio float64) {
+	f.Stands(policy.Part{Of: s.l.Capture, Share: s.l.Part, Ratio: ratio})
+}
+
 // sampler makes an arm 0 of a loaded candidate.
 func (s *search) sampler(arm profile.Candidate, how profile.Measurement) stats.Sampler {
 	return func(a, n int) ([]float64, error) {
@@ -264,18 +287,14 @@ func (s *search) anew(tr *policy.Trial, arm profile.Candidate) error {
 		s.rule.Harmful(tr.Confirmed.Ratio) {
 		return nil
 	}
-	c, err := s.rule.Compare(s.sampler(arm, profile.Measurement{}), 0, s.plan)
-	if err == nil && s.rule.Harmful(c.Ratio) {
-		c, err = s.rule.CompareHarm(s.sampler(arm, profile.Measurement{}), 0, s.plan)
-	}
+	c, err := s.fresh(arm)
 	if err != nil {
 		return s.failed(tr, err)
 	}
 	if s.rule.Harmful(c.Ratio) {
 		tr.Refused = fmt.Sprintf("%.1f %% slower on %s", 100*(c.Ratio.Estimate-1), s.c.Shape)
 	} else if s.looked(tr); s.l.Part > 0 {
-		tr.Confirmed.Stands(policy.Part{Of: s.l.Capture, Share: s.l.Part,
-			Ratio: max(c.Bound(), c.Ratio.Estimate)})
+		s.stands(tr.Confirmed, max(c.Bound(), c.Ratio.Estimate))
 	} else {
 		tr.Confirmed.Later = max(tr.Confirmed.Later, c.Bound())
 	}

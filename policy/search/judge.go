@@ -4,12 +4,11 @@ import (
 	"gnvcc/policy"
 	"gnvcc/policy/decide"
 	"gnvcc/policy/lever"
-	"gnvcc/rewrite"
 	"gnvcc/rewrite/recipe"
 )
 
 // alternatives makes sure that what a judge may fall back on is compared as well: the best recipe
-// with the same bits, and some degrees.
+// with the same bits, and the best with other functions.
 func (s *search) alternatives(winner *policy.Trial) error {
 	if !s.t.o.Judged || winner == nil || !decide.Approximates(winner.Recipe) &&
 		winner.Error == (policy.Error{}) {
@@ -32,15 +31,6 @@ func (s *search) alternatives(winner *policy.Trial) error {
 			s.k.Win(tr.Recipe)
 		}
 	}
-	if !decide.Approximates(winner.Recipe) || rewrite.DegreeOf(winner.Recipe) != (rewrite.Degree{}) {
-		return nil
-	}
-	warps := (s.c.Shape.Threads() + 31) / 32
-	for i := 1; i < curveSteps; i++ {
-		if d := warps * i / curveSteps; d > 0 {
-			s.k.Win(rewrite.WithDegree(winner.Recipe, rewrite.Degree{Warps: d}))
-		}
-	}
 	return nil
 }
 
@@ -52,5 +42,5 @@ func functions(r recipe.Recipe) string {
 			out = out.With(t)
 		}
 	}
-	return rewrite.WithDegree(out, rewrite.Degree{}).String()
+	return out.String()
 }

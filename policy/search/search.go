@@ -142,7 +142,7 @@ func (s *search) explore() error {
 	return s.winners()
 }
 
-// singly is step 2: every lever by itself, and degrees of those that approximate.
+// singly is step 2: every lever by itself.
 func (s *search) singly() error {
 	s.sit.Region = s.region(recipe.Recipe{}, s.k.Default.Registers)
 	var cheap, dear []recipe.Recipe
@@ -180,7 +180,7 @@ func (s *search) singly() error {
 			return err
 		}
 	}
-	return s.degrees()
+	return nil
 }
 
 // sources is step 3.

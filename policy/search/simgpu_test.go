@@ -459,7 +459,7 @@ func (g *simGPU) launches(t *testing.T, c policy.Compiler, o policy.Options,
 			continue
 		}
 		if c := tuner.Config(Captured{p.Cubin, p.Kernel, l.shape, simDevice.Name}); c != nil &&
-			c.Searched() && !tuner.pending(c, p, plans[id]) {
+			c.Searched() && tuner.task(c, p, plans[id]) == nothing {
 			continue // nobody would replay it
 		}
 		if _, counts := c.(*countingSim); !counts {

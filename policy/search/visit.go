@@ -39,6 +39,53 @@ func (p *Plan) left() time.Duration { return p.Budget - p.Budget/looks - p.used 
 // searchable reports whether that is enough to begin one.
 func (p *Plan) searchable() bool { return p.left() > p.Budget/(2*looks) }
 
+const (
+	maxResumed = 3 // each may take a budget
+	maxRetuned = 2
+	// the part of a budget that is kept for later visits, on which what won is checked again
+	looks = 8
+	look  = 10 // launches that it takes to check a winner
+)
+
+// A task is what a visit does.
+type task uint8
+
+const (
+	nothing      task = iota
+	searchFirst       // it was not searched yet
+	searchOn          // on with a search that time had ended
+	searchAnew        // the values that the winner was made for are not those of all launches
+	searchMore        // the budget had ended before all was compiled: now it is
+	checkWinners      // what won is checked and compared
+)
+
+// task says what there is to be done at a launch of a configuration.
+func (t *Run) task(c *Config, l *profile.Launch, p *Plan) task {
+	switch k := c.k; {
+	case !c.live() || !c.Open():
+		return nothing
+	case !c.Searched():
+		return searchFirst
+	case p.used+time.Duration(look*c.Before.Median) >= p.Budget:
+		return nothing
+	case p.Resume && c.cut:
+		return searchOn
+	case c.winner != nil && c.retuned < maxRetuned && k.Broken(c.winner.Recipe, l) && p.searchable():
+		return searchAnew
+	case c.Phase == decide.Resumable && c.resumed < maxResumed && t.pool.idle(&k.Kernel) && p.searchable():
+		return searchMore
+	case c.missed(l.Capture) && c.checks < 2*t.o.Checks:
+		return checkWinners
+	}
+	for _, r := range c.k.Winners() {
+		tr := c.Trial(r.String())
+		if tr == nil || tr.Refused == "" && (tr.Confirmed == nil || c.checks < t.o.Checks) {
+			return checkWinners
+		}
+	}
+	return nothing
+}
+
 // Search visits a launch: it searches for recipes where that was not done yet, else it checks what
 // won. An error means that the process is lost by a candidate, and that another one may go on.
 func (t *Run) Search(ctx context.Context, l *profile.Launch, s profile.Session, p *Plan) error {
@@ -48,10 +95,11 @@ func (t *Run) Search(ctx context.Context, l *profile.Launch, s profile.Session, 
 		return nil
 	}
 	c := t.config(k, l)
-	switch {
-	case !c.live() || !c.Open(), c.Searched() && !t.pending(c, l, p):
+	task := t.task(c, l, p)
+	switch task {
+	case nothing:
 		return nil
-	case !c.Searched():
+	case searchFirst:
 		full := k.Searched()
 		if verified := full - t.o.Full; full >= t.o.Full && (len(k.Winners()) == 0 ||
 			verified >= t.o.Verify) {
@@ -71,8 +119,7 @@ func (t *Run) Search(ctx context.Context, l *profile.Launch, s profile.Session, 
 		left = p.Budget - p.used
 	}
 	x := t.search(ctx, c, l, s, p, begun.Add(left))
-	first := !c.Searched()
-	err := x.visit()
+	err := x.visit(task)
 	c.Notebook.Cost = x.cost()
 	x.meter.addTo(p)
 	var stop errStop
@@ -83,7 +130,7 @@ func (t *Run) Search(ctx context.Context, l *profile.Launch, s profile.Session, 
 			c.Close()
 		}
 	case err != nil && k.crashes < t.o.Crashes:
-		if k.crashes++; first {
+		if k.crashes++; task == searchFirst {
 			c.Phase = decide.Unsearched
 		}
 		return err
@@ -96,35 +143,28 @@ func (t *Run) Search(ctx context.Context, l *profile.Launch, s profile.Session, 
 	return nil
 }
 
-// visit does what the configuration's phase asks for.
-func (s *search) visit() error {
-	c, p := s.c, s.p
-	resume := p.Resume && c.Searched() && c.cut
-	p.Resume = p.Resume && !resume
-	switch {
-	case !c.Searched():
+// visit does a task.
+func (s *search) visit(task task) error {
+	c := s.c
+	switch task {
+	case searchFirst:
 		c.Phase = decide.Searched
-		if s.k.Searched() > s.t.o.Full || p.Check {
+		if s.k.Searched() > s.t.o.Full || s.p.Check {
 			return s.revisit() // only what won elsewhere
 		}
 		c.Own = true
-		return s.run()
-	case resume:
-		return s.run()
-	case c.winner != nil && s.k.Broken(c.winner.Recipe, s.l) && p.searchable():
-		// The values that the winner was made for are not those of all launches: search again without
-		// them.
+	case searchOn:
+		s.p.Resume = false
+	case searchAnew:
 		c.retuned++
 		c.Notebook.Done = false
-		return s.run()
-	case c.Phase == decide.Resumable && c.resumed < maxResumed && s.t.pool.idle(&s.k.Kernel) &&
-		p.searchable():
-		// The budget had ended before all was compiled: now it is.
+	case searchMore:
 		c.resumed++
 		c.Phase = decide.Searched
-		return s.run()
+	default:
+		return s.revisit()
 	}
-	return s.revisit()
+	return s.run()
 }
 
 // search prepares a search that ends by a time.

@@ -130,93 +130,63 @@ func (a *account) captured(list []*capture.Manifest) {
 	}
 }
 
+// row is a capture's; of one that was not entered, a row of its own that no account has.
+func (a *account) row(m *capture.Manifest) *row {
+	if i, ok := a.at[m.ID]; ok {
+		return &a.rows[i]
+	}
+	return &row{}
+}
+
 // wanted says of captures that they are to be replayed.
 func (a *account) wanted(list []Job) {
 	for _, j := range list {
-		if i, ok := a.at[j.Capture.ID]; ok {
-			a.rows[i].Why = unheeded
-		}
+		a.row(j.Capture).Why = unheeded
 	}
 }
 
 // stands lets a capture stand for another one, too, which is not replayed: of the same
 // configuration, or else only where that lies between others (settle).
 func (a *account) stands(m, other *capture.Manifest) {
-	i, known := a.at[m.ID]
-	k, there := a.at[other.ID]
+	x, y := a.row(m), a.row(other)
 	switch {
-	case !known || !there || i == k:
+	case x.Capture == "" || x == y:
 	case configuration(m) != configuration(other):
-		a.rows[k].Why = otherSizes
+		y.Why = otherSizes
 	default:
-		a.rows[i].Seconds += a.rows[k].Seconds
-		a.rows[k].Seconds, a.rows[k].Why = 0, standsFor
+		x.Seconds += y.Seconds
+		y.Seconds, y.Why = 0, standsFor
 	}
 }
 
 // brought enters how a capture went elsewhere.
 func (a *account) brought(j Job, r row) {
-	i, ok := a.at[j.Capture.ID]
-	switch {
-	case !ok:
-	case r.Why == standsFor:
+	if r.Why == standsFor {
 		a.stands(j.Before, j.Capture)
-	default:
-		r.Seconds, r.at = a.rows[i].Seconds, a.rows[i].at
-		a.rows[i] = r
+		return
 	}
-}
-
-// owns enters which part of a capture's time a recipe's gain is of, 0: all of it. Launches that
-// waited for others, or do more than the captured one, get no shorter by it but for that part.
-func (a *account) owns(m *capture.Manifest, part float64) {
-	if i, ok := a.at[m.ID]; ok && part > 0 {
-		a.rows[i].Own = part
-	}
+	x := a.row(j.Capture)
+	r.Seconds, r.at = x.Seconds, x.at
+	*x = r
 }
 
 // replayed enters how the first replay of a capture went: why there was no search on it, "" if
 // there was; where other bits were left, err.
 func (a *account) replayed(m *capture.Manifest, same bool, alone string, err error) {
-	i, ok := a.at[m.ID]
-	if !ok || a.rows[i].Same {
-		return
-	}
-	a.rows[i].Same, a.rows[i].Why = same, alone
-	if !same {
-		a.rows[i].Why = fmt.Sprint(err)
+	if r := a.row(m); !r.Same {
+		if r.Same, r.Why = same, alone; !same {
+			r.Why = fmt.Sprint(err)
+		}
 	}
 }
 
-// same tells whether a capture was replayed with the bits that the program had.
-func (a *account) same(m *capture.Manifest) bool {
-	i, ok := a.at[m.ID]
-	return ok && a.rows[i].Same
-}
-
-// took enters how long a capture was waited for, and replayed, and whether its search was cut off.
-func (a *account) took(m *capture.Manifest, unpacking, replaying time.Duration, cut bool) {
-	if i, ok := a.at[m.ID]; ok {
-		r := &a.rows[i]
-		r.Unpacking, r.Replaying = r.Unpacking+unpacking.Seconds(), r.Replaying+replaying.Seconds()
-		r.Cut = cut
-	}
-}
-
-// spent adds up what a replay's steps took, and those of the search in it.
-func (a *account) spent(m *capture.Manifest, steps, search map[string]float64) {
-	i, ok := a.at[m.ID]
-	if !ok {
-		return
-	}
-	if a.rows[i].Spent == nil {
-		a.rows[i].Spent = map[string]float64{}
+// spend adds up seconds by step, of a replay or (prefix) of the search in it.
+func (r *row) spend(prefix string, steps map[string]float64) {
+	if r.Spent == nil {
+		r.Spent = map[string]float64{}
 	}
 	for step, s := range steps {
-		a.rows[i].Spent[step] += s
-	}
-	for step, s := range search {
-		a.rows[i].Spent["search: "+step] += s
+		r.Spent[prefix+step] += s
 	}
 }
 

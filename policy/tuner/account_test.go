@@ -120,8 +120,7 @@ func TestOwns(t *testing.T) {
 	}
 	var a account
 	a.captured(list)
-	a.owns(list[0], 0.25)
-	a.owns(list[1], 0)
+	a.row(list[0]).Own = 0.25
 	a.brought(Job{Capture: list[2]}, row{Kernel: "k", Capture: "c", Same: true,
 		Seconds: 1, Own: 0.125})
 	result := func(name string) decide.Result {

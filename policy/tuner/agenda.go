@@ -143,7 +143,7 @@ func (a *agenda) best(of func(*item) bool) (best *item, most float64) {
 // worth is the part of the run's time that a replay may well take off; ok: there is one to be done.
 func (a *agenda) worth(x *item) (worth float64, ok bool) {
 	c := a.w.config(x.Capture)
-	switch again := a.w.account.same(x.Capture); {
+	switch again := a.w.account.row(x.Capture).Same; {
 	case x.visits > 1 || x.visits == 1 && !again:
 		return 0, false
 	case x.visits == 1 && c.Awaited():

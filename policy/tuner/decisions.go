@@ -8,10 +8,10 @@ import (
 	"maps"
 	"os"
 	"slices"
-	"strings"
 	"time"
 
 	"gnvcc/cache"
+	"gnvcc/driver/standing"
 	"gnvcc/policy"
 )
 
@@ -71,7 +71,7 @@ func (b *Decisions) Decide(d cache.Decision) error {
 	if !d.Approximate() && len(d.Evidence.Launches) > 0 {
 		for _, old := range b.Known(d.Identity) {
 			if old.Approximate() && old.Recipe != "" && old.Evidence.Device == d.Evidence.Device &&
-				forOne(old.For, d.For) {
+				standing.Meet(old.For, d.For) {
 				old.Recipe, old.Time = "", d.Time
 				if err := b.keep(old); err != nil {
 					return err
@@ -120,38 +120,16 @@ func (b *Decisions) At(d cache.Decision) (cache.Decision, bool) {
 	return cache.Decision{}, false
 }
 
-// forOne tells whether two lists of builds (cache.Decision.For) have one in common.
-func forOne(a, b []string) bool {
-	covers := func(x, y string) bool {
-		return x == y || strings.HasSuffix(x, "/") && strings.HasPrefix(y, x)
-	}
-	return slices.ContainsFunc(a, func(x string) bool {
-		return slices.ContainsFunc(b, func(y string) bool { return covers(x, y) || covers(y, x) })
-	})
-}
-
 // Past gives the decision that stands for a kernel's builds: where approximation is asked for, an
 // approximate one of theirs, if there is one; on this GPU, if there is one; the newest of these.
 // nil for none.
 func (b *Decisions) Past(k *policy.Kernel, device string) *cache.Decision {
-	var best *cache.Decision
-	rank := func(d *cache.Decision) int {
-		n := 0
-		if d.Evidence.Device == device {
-			n += 2
-		}
-		if d.Approximate() {
-			n++
-		}
-		return n
+	by := standing.Asker{Here: func() []string { return []string{device} }}
+	if b.approximate {
+		by.Files = func() []string { return k.For }
 	}
-	for _, d := range b.Known(k.Identity) {
-		if d.Approximate() && (!b.approximate || d.Recipe == "" || !forOne(d.For, k.For)) {
-			continue
-		}
-		if best == nil || rank(&d) > rank(best) || rank(&d) == rank(best) && d.Time.After(best.Time) {
-			best = &d
-		}
+	if d, ok := standing.Of(b.Known(k.Identity), by); ok {
+		return &d
 	}
-	return best
+	return nil
 }

@@ -102,7 +102,7 @@ func (o Observation) Observe() (Observed, error) {
 		}
 	}
 	begun := time.Now()
-	exit, err := profile.Run(context.Background(), run, c)
+	exit, err := profile.Run(context.Background(), run, c.Host())
 	out := Observed{Exit: exit, Ended: time.Now()}
 	out.Took = out.Ended.Sub(begun)
 	out.Run = finish()

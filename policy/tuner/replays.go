@@ -135,7 +135,10 @@ func (w *ReplaySearch) pass(ctx context.Context, list []Job) {
 		w.search(ctx, a, now, f)
 		f.close()
 		a.learn(now)
-		w.account.took(now.Capture, there.Sub(asked), time.Since(there), now.cut && now.leads())
+		r := w.account.row(now.Capture)
+		r.Unpacking += there.Sub(asked).Seconds()
+		r.Replaying += time.Since(there).Seconds()
+		r.Cut = now.cut && now.leads()
 		now.visits++
 		a.spread(now)
 	}
@@ -181,7 +184,7 @@ func (w *ReplaySearch) settled(j Job, now *capture.Manifest) bool {
 		return false
 	}
 	return j.Leader != nil ||
-		j.Before != nil && w.counted && (j.Before == now || w.account.same(j.Before))
+		j.Before != nil && w.counted && (j.Before == now || w.account.row(j.Before).Same)
 }
 
 // roomy is how much memory a launch may reach while another process gets a context beside it,
@@ -251,18 +254,15 @@ func (w *ReplaySearch) classify(m *capture.Manifest) {
 	}
 	m.Scalars = nil
 	for p, n := range k.Scalars {
-		if kind := map[rewrite.Numbers]string{rewrite.Floats: "float", rewrite.Doubles: "double"}[n]; kind != "" {
-			m.Scalars = append(m.Scalars, capture.Scalar{Index: p.Index, Offset: p.Offset, Numbers: kind})
+		if n.Floating() {
+			m.Scalars = append(m.Scalars, capture.Scalar{Index: p.Index, Offset: p.Offset, Numbers: string(n)})
 		}
 	}
 	m.Judge(func(yield func(index, offset int, kind string)) {
 		for p, n := range k.Through {
-			switch n {
-			case rewrite.Floats:
-				yield(p.Index, p.Offset, "float")
-			case rewrite.Doubles:
-				yield(p.Index, p.Offset, "double")
-			case rewrite.Integers:
+			if n.Floating() {
+				yield(p.Index, p.Offset, string(n))
+			} else if n == rewrite.Integers {
 				yield(p.Index, p.Offset, "")
 			}
 		}
@@ -331,9 +331,12 @@ func (w *ReplaySearch) replay(ctx context.Context, m *capture.Manifest, u *repla
 		o.Standby, w.standby = w.standby, nil
 		out, err := w.gpu().Replay(ctx, o, u, visit)
 		w.saw(m)
-		w.account.spent(m, out.Spent, p.Spent)
-		p.Spent = nil
-		w.account.owns(m, out.Own)
+		r := w.account.row(m)
+		r.spend("", out.Spent)
+		r.spend("search: ", p.Spent)
+		// launches that waited for others, or do more than the captured one, get shorter by this part
+		// of what is gained alone
+		r.Own, p.Spent = cmp.Or(out.Own, r.Own), nil
 		if err != nil {
 			if !errors.Is(err, replay.ErrRefused) {
 				err = fmt.Errorf("the replay failed: %w", err)
@@ -382,6 +385,6 @@ func (w *ReplaySearch) saw(m *capture.Manifest) {
 // second one: second entries that know one are checked in the others.
 func numbers(m *capture.Manifest, variation int) bool {
 	return variation%2 == 0 && len(m.Scalars) > 0 || slices.ContainsFunc(m.Ranges, func(r capture.Range) bool {
-		return r.Numbers == "float" || r.Numbers == "double"
+		return r.Floating()
 	})
 }

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -18,9 +17,7 @@ import (
 	"gnvcc/driver/toolkit"
 	"gnvcc/policy"
 	"gnvcc/policy/search"
-	"gnvcc/profile/agent"
 	"gnvcc/profile/capture"
-	"gnvcc/profile/replay"
 	"gnvcc/rewrite/recipe"
 )
 
@@ -68,7 +65,6 @@ type Done struct {
 	Host      string
 	Device    string // "" where it is not known
 	Driver    string
-	Trouble   string // why nothing was searched
 	Decisions []cache.Decision
 	Alone     []string       // why it was left alone
 	Between   []policy.Shape `json:",omitempty"` // sizes for which others stand
@@ -95,8 +91,7 @@ type Worker struct {
 // ErrUnfit is wrapped where a worker is not one for an order, whatever other workers are.
 var ErrUnfit = errors.New("it can't be a worker")
 
-// Do does an order. The error is about this worker; that a kernel can't be searched is Done's
-// Trouble.
+// Do does an order. The error is about this worker.
 func (w Worker) Do(ctx context.Context, text []byte) (*Done, error) {
 	var o order
 	if err := json.Unmarshal(text, &o); err != nil {
@@ -144,14 +139,13 @@ func (w Worker) search(ctx context.Context, o *order, captures *capture.Store, j
 	case kernel.Identity != o.Identity:
 		return fmt.Errorf("%s: the kernel is another one here", done.Host)
 	}
-	built := filepath.Join(w.Store.Path(), "agent")
-	library, err := agent.Build(ctx, w.Tools.Dir(), built)
+	library, err := BuildAgent(ctx, w.Store, w.Tools.Dir())
 	if err != nil {
-		return fmt.Errorf("%s can't build the agent: %w", done.Host, err)
+		return fmt.Errorf("%s: %w", done.Host, err)
 	}
-	replayer, err := replay.Build(ctx, w.Tools.Dir(), built)
+	replayer, err := BuildReplayer(ctx, w.Store, w.Tools.Dir())
 	if err != nil {
-		return fmt.Errorf("%s can't build the program that replays launches: %w", done.Host, err)
+		return fmt.Errorf("%s: %w", done.Host, err)
 	}
 	folder, err := SocketScratch()
 	if err != nil {

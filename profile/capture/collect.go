@@ -3,6 +3,7 @@ package capture
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -13,8 +14,7 @@ import (
 	"gnvcc/profile"
 )
 
-// A Collector is the host of a run that is observed and captured: no session is ever held, and
-// memory only read. It serves one run.
+// A Collector is the host of a run that is observed and captured. It serves one run.
 type Collector struct {
 	// Rank is that of the processes in which launches are captured, of a program that is a parallel
 	// one; profile.AllRanks: in all. It is set before the run.
@@ -35,9 +35,9 @@ type Collector struct {
 	judging  sync.Mutex // one kernel at a time
 	families map[string]*family
 	order    []*shape
-	next     map[*profile.Process]*taken // asked for and not ended, one of each process
-	taken    int64                       // bytes
-	stood    time.Duration               // that the program stood still for captures
+	underWay map[*taken]bool // one of each process at the most
+	bytes    int64           // that were captured
+	stood    time.Duration   // that the program stood still for captures
 	begun    time.Time
 	times    Times
 	known    map[string]weight // of earlier runs, by configuration
@@ -89,14 +89,13 @@ func (c *Collector) kernel(l *profile.Launch) *ofKernel {
 type taken struct {
 	shape  *shape
 	asked  time.Time
-	room   int64         // bytes that it is expected to take, at the most
-	stand  time.Duration // that it may take
+	room   int64 // bytes that it is expected to take, at the most
+	order  profile.Order
 	m      *Manifest
 	values []byte  // of its launch, as sets have them
 	nth    int     // launch of its configuration
 	of     int     // and of its set
 	took   float64 // seconds of such launches, then or soon after; 0: not known
-	path   string
 }
 
 // NewCollector makes a collector; dir is a folder for files that are on their way into the store.
@@ -105,7 +104,7 @@ func NewCollector(s *Store, l Limits, dir string, wanted func(*profile.Launch) e
 	known *Profile) *Collector {
 	c := &Collector{store: s, limits: l, wanted: wanted, dir: dir, now: time.Now,
 		begins: map[string]bool{}, shapes: map[string]*shape{}, kernels: map[string]*ofKernel{},
-		families: map[string]*family{}, next: map[*profile.Process]*taken{}, have: kept{}}
+		families: map[string]*family{}, underWay: map[*taken]bool{}, have: kept{}}
 	c.begun = c.now()
 	c.knows(known)
 	return c
@@ -126,7 +125,10 @@ func (c *Collector) knows(p *Profile) {
 	c.floor = min(cmp.Or(c.floor, runShare), Floor(shares))
 }
 
-var _ profile.Capturer = (*Collector)(nil)
+// Host is what a run of the program is given.
+func (c *Collector) Host() profile.Host {
+	return profile.Host{Start: c.start, Launch: c.launch, End: c.end}
+}
 
 func (c *Collector) shape(l *profile.Launch) *shape {
 	key := fmt.Sprint(l.Cubin, l.Kernel, l.Grid, l.Block, l.Dynamic, l.Model())
@@ -139,8 +141,8 @@ func (c *Collector) shape(l *profile.Launch) *shape {
 	return s
 }
 
-// Start is profile's.
-func (c *Collector) Start(p *profile.Process) {
+// start is called with each process of the run.
+func (c *Collector) start(p *profile.Process) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if p.Program != "" && !c.begins[p.Program] {
@@ -152,8 +154,18 @@ func (c *Collector) Start(p *profile.Process) {
 	c.times.Driver = cmp.Or(c.times.Driver, c.now().Sub(c.begun))
 }
 
-// Launch is profile's: whether to capture this launch.
-func (c *Collector) Launch(l *profile.Launch) profile.Verdict {
+// launch captures the launch where that is due.
+func (c *Collector) launch(_ context.Context, l *profile.Launch, h profile.Held) (again int) {
+	x, again := c.begin(l)
+	if x == nil {
+		return again
+	}
+	got, err := h.Capture(x.order)
+	return c.taken(l, x, got, err)
+}
+
+// begin decides whether to capture a launch; nil: not now.
+func (c *Collector) begin(l *profile.Launch) (x *taken, again int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s := c.shape(l)
@@ -161,7 +173,7 @@ func (c *Collector) Launch(l *profile.Launch) profile.Verdict {
 	c.times.Launch = cmp.Or(c.times.Launch, c.now().Sub(c.begun))
 	if err := c.unwanted(l, patience); err != nil {
 		s.why = err.Error()
-		return profile.Verdict{}
+		return nil, 0
 	}
 	if l.SoFar != nil {
 		s.seconds = l.SoFar.Seconds
@@ -169,56 +181,51 @@ func (c *Collector) Launch(l *profile.Launch) profile.Verdict {
 	if r := l.Process.Rank; r != c.Rank && c.Rank != profile.AllRanks {
 		s.refuse(fmt.Sprintf("rank %d launches it, and rank %d, which is captured, did not (--rank)", r,
 			c.Rank))
-		return later(l)
+		return nil, later(l)
 	}
 	if l.LeaveAlone != "" {
 		s.refuse(l.LeaveAlone)
-		return later(l)
+		return nil, later(l)
 	}
 	k := c.kernel(l)
 	if len(s.captures) >= mostCaptures || s.tries >= mostTries || k.tries >= mostRefused || c.stopped {
 		s.refuse(k.why)
-		return profile.Verdict{}
+		return nil, 0
 	}
 	if !c.due(s, k, l) {
-		return later(l)
+		return nil, later(l)
 	}
-	left := c.limits.Run - c.taken
-	for _, x := range c.next { // other processes'
+	left := c.limits.Run - c.bytes
+	for x := range c.underWay { // other processes'
 		if left -= x.room; x.shape == s || left <= 0 {
-			return later(l)
+			return nil, later(l)
 		}
 	}
 	wait := min(standOnce, stand+time.Duration(standOf*float64(c.now().Sub(c.begun)))-c.stood)
 	if wait < leastStand {
 		s.refuse(fmt.Sprintf("captures have held the program up for %v already", c.stood.Round(time.Second)))
-		return later(l)
+		return nil, later(l)
 	}
 	if left <= 0 {
 		s.refuse(fmt.Sprintf("the captures of this run have %d MiB already, as many as they may "+
-			"(--capture-limit, or half of what the store's disk has free)", c.taken>>20))
-		return profile.Verdict{}
+			"(--capture-limit, or half of what the store's disk has free)", c.bytes>>20))
+		return nil, 0
 	}
 	if f := c.family(l); s.tries+len(s.captures) == 0 {
 		f.sizes = append(f.sizes, sizeOf(l.Grid, l.Block))
 	}
 	n, _ := setOf(l)
-	x := &taken{shape: s, asked: c.now(), room: min(left, c.limits.Launch, max(l.Bytes, 1)),
-		stand: wait, of: n, took: s.course(l).took, values: l.Values, nth: l.Count}
+	x = &taken{shape: s, room: min(left, c.limits.Launch, max(l.Bytes, 1)), of: n,
+		took: s.course(l).took, values: l.Values, nth: l.Count}
 	dir := c.dir
 	if c.Fast != nil {
 		dir = cmp.Or(c.Fast(x.room), dir)
 	}
-	x.path = filepath.Join(dir, fmt.Sprintf("%d-%d-%d", l.Process.PID, len(c.order), x.asked.UnixNano()))
-	c.next[l.Process] = x
-	return profile.Verdict{Capture: x.path, Limit: c.limits.Launch, Room: left, Stand: wait}
-}
-
-// ended gives what was asked of a process, which is over; nil: nothing was.
-func (c *Collector) ended(p *profile.Process) *taken {
-	x := c.next[p]
-	delete(c.next, p)
-	return x
+	now := c.now()
+	path := filepath.Join(dir, fmt.Sprintf("%d-%d-%d", l.Process.PID, len(c.order), now.UnixNano()))
+	x.asked, x.order = now, profile.Order{Path: path, Limit: c.limits.Launch, Room: left, Stand: wait}
+	c.underWay[x] = true
+	return x, 0
 }
 
 // refuse notes why there is no capture, unless there is one.
@@ -228,77 +235,73 @@ func (s *shape) refuse(why string) {
 	}
 }
 
-// later asks again when there were twice as many launches with these values.
-func later(l *profile.Launch) profile.Verdict {
+// later is when there were twice as many launches with these values.
+func later(l *profile.Launch) (again int) {
 	n, _ := setOf(l)
-	return profile.Verdict{Again: max(1, n)}
+	return max(1, n)
 }
 
-// Tune is profile's; a collector never asks for a session.
-func (c *Collector) Tune(context.Context, *profile.Launch, profile.Session) profile.Verdict {
-	return profile.Verdict{}
-}
-
-// LeftAlone is profile's: the launch could not be captured now.
-func (c *Collector) LeftAlone(l *profile.Launch, reason string) profile.Verdict {
+// taken enters how a capture ended.
+func (c *Collector) taken(l *profile.Launch, x *taken, got profile.Captured, err error) (again int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	s, k := c.shape(l), c.kernel(l)
-	s.tries++
-	k.tries++
-	x := c.ended(l.Process)
-	if x != nil {
+	delete(c.underWay, x)
+	s, k := x.shape, c.kernel(l)
+	if err != nil {
 		c.stood += max(0, c.now().Sub(x.asked)) // what was read until then
 	}
 	switch {
-	case reason == profile.TooLarge:
-		reason = fmt.Sprintf("%s: %d MiB (--capture-limit, or what memory and disk bear)", reason,
-			c.limits.Launch>>20)
-		s.tries = mostTries // it will not be less the next time
-	case reason == profile.NoRoom:
-		reason = fmt.Sprintf("%s: %d MiB of %d (--capture-limit)", reason, c.taken>>20, c.limits.Run>>20)
-		s.tries = mostTries
-	case reason == profile.TooSlow && x != nil && x.stand == standOnce: // nor faster
-		s.tries = mostTries
-	}
-	k.why = reason
-	s.refuse(reason)
-	return later(l)
-}
-
-// Captured is profile's: the agent has written the file.
-func (c *Collector) Captured(l *profile.Launch, got profile.Captured) profile.Verdict {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	s := c.shape(l)
-	next := c.ended(l.Process)
-	if next == nil {
-		return profile.Verdict{}
+	case errors.Is(err, profile.ErrGone): // killed, or let go, in the midst of it
+		os.Remove(x.order.Path)
+		s.refuse("the process ended, or was let go, while it was captured")
+		return 0
+	case err != nil:
+		s.tries++
+		k.tries++
+		k.why = c.reason(x, err)
+		s.refuse(k.why)
+		return later(l)
 	}
 	c.stood += got.Before + got.After
 	// while the launch ran, or behind it: not again, it may wait for this very thread
 	if got.Why != "" {
-		c.kernel(l).tries++
+		k.tries++
 		s.tries = mostTries
 		s.refuse(got.Why)
-		return profile.Verdict{}
+		return 0
 	}
-	c.kernel(l).captures++
-	c.taken += got.Bytes
-	m := &Manifest{Made: c.now(), Program: l.Process.Program, Driver: l.Process.Driver,
+	k.captures++
+	c.bytes += got.Bytes
+	x.m = &Manifest{Made: c.now(), Program: l.Process.Program, Driver: l.Process.Driver,
 		Device: l.Device.Name, UUID: l.Device.UUID,
 		Major: l.Device.Major, Minor: l.Device.Minor, Kernel: l.Kernel, Cubin: l.Cubin, Grid: l.Grid,
 		Block: l.Block, Dynamic: l.Dynamic,
-		Nth: next.nth, Prior: l.Prior, Stood: (got.Before + got.After).Seconds()}
-	next.m = m
-	s.captures = append(s.captures, next)
+		Nth: x.nth, Prior: l.Prior, Stood: (got.Before + got.After).Seconds()}
+	s.captures = append(s.captures, x)
 	s.why = ""
 	c.pack.Add(1)
 	code, err := os.ReadFile(l.CubinPath) // now: it goes with the run
 	before := c.last
 	c.last = make(chan struct{})
-	go c.keep(s, next, code, err, before, c.last)
+	go c.keep(s, x, code, err, before, c.last)
 	return later(l)
+}
+
+// reason is why the agent did not capture a launch. What would be no other the next time is not
+// tried again.
+func (c *Collector) reason(x *taken, err error) string {
+	reason := err.Error()
+	switch {
+	case reason == profile.TooLarge:
+		reason = fmt.Sprintf("%s: %d MiB (--capture-limit, or what memory and disk bear)", reason,
+			c.limits.Launch>>20)
+	case reason == profile.NoRoom:
+		reason = fmt.Sprintf("%s: %d MiB of %d (--capture-limit)", reason, c.bytes>>20, c.limits.Run>>20)
+	case reason != profile.TooSlow || x.order.Stand != standOnce:
+		return reason
+	}
+	x.shape.tries = mostTries
+	return reason
 }
 
 // keep packs a file into the store, while the program runs on; before is closed when those that it
@@ -309,11 +312,11 @@ func (c *Collector) keep(s *shape, x *taken, code []byte, err error, before, don
 	if before != nil {
 		<-before
 	}
-	defer os.Remove(x.path)
+	defer os.Remove(x.order.Path)
 	var packed *Manifest
 	if err == nil {
 		var f *os.File
-		if f, err = os.Open(x.path); err == nil {
+		if f, err = os.Open(x.order.Path); err == nil {
 			packed, err = c.store.pack(f, code, *x.m, c.have)
 			f.Close()
 		}
@@ -328,16 +331,11 @@ func (c *Collector) keep(s *shape, x *taken, code []byte, err error, before, don
 	s.refuse(fmt.Sprintf("can't keep the capture: %v", err))
 }
 
-// End is profile's: counts and times of a process.
-func (c *Collector) End(p *profile.Process, sum profile.Summary) {
+// end enters counts and times of a process.
+func (c *Collector) end(p *profile.Process, sum profile.Summary) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.times.End = c.now().Sub(c.begun)
-	if x := c.ended(p); x != nil { // killed, or let go, in the midst of a capture
-		os.Remove(x.path)
-		c.stood += max(0, c.now().Sub(x.asked))
-		x.shape.refuse("the process ended, or was let go, while it was captured")
-	}
 	if p.Trouble != "" {
 		c.notes = append(c.notes, p.Trouble)
 	}

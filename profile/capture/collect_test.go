@@ -38,26 +38,27 @@ func collector(t *testing.T) (*Collector, string) {
 	return NewCollector(s, Usual, t.TempDir(), nil, nil), cubin
 }
 
-// agent plays the agent: it writes what a verdict asks for.
-func (c *Collector) play(t *testing.T, l *profile.Launch, content []byte) profile.Verdict {
+// play plays the agent: it writes what is asked for.
+func (c *Collector) play(t *testing.T, l *profile.Launch, content []byte) (again int) {
 	t.Helper()
-	v := c.Launch(l)
-	if v.Capture == "" {
-		return v
-	}
-	if v.Tune {
-		t.Error("a session is asked for")
-	}
-	if err := os.WriteFile(v.Capture, content, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return c.Captured(l, profile.Captured{Bytes: int64(len(content))})
+	return c.launch(t.Context(), l, profile.Held{Capture: func(o profile.Order) (profile.Captured, error) {
+		if err := os.WriteFile(o.Path, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return profile.Captured{Bytes: int64(len(content))}, nil
+	}})
+}
+
+// asks tells whether a launch is to be captured.
+func (c *Collector) asks(l *profile.Launch) bool {
+	x, _ := c.begin(l)
+	return x != nil
 }
 
 // The first launches with other values, as long as that is cheap; pointers are no values.
 func TestCollects(t *testing.T) {
 	c, cubin := collector(t)
-	c.Start(&profile.Process{})
+	c.start(&profile.Process{})
 	var asked []int
 	values := map[int]byte{1: 5, 2: 5, 4: 6, 8: 7, 16: 8, 32: 9, 64: 10}
 	for _, nth := range []int{1, 2, 4, 8, 16, 32, 64} {
@@ -73,7 +74,7 @@ func TestCollects(t *testing.T) {
 		t.Errorf("captured at launches %v", asked)
 	}
 	last := launchOf(t, cubin, 64, 5)
-	c.End(last.Process, profile.Summary{Whole: true, Kernels: []profile.Seen{{Launch: last, Varied: 60,
+	c.end(last.Process, profile.Summary{Whole: true, Kernels: []profile.Seen{{Launch: last, Varied: 60,
 		Seconds: 3, Sampled: 5}}})
 	run := c.Finish()
 	if at := run.Times; at.Driver <= 0 || at.Launch < at.Driver || at.End <= at.Launch {
@@ -103,16 +104,16 @@ func TestCollects(t *testing.T) {
 func TestNodes(t *testing.T) {
 	for _, turn := range []bool{false, true} {
 		c, cubin := collector(t)
-		c.Start(&profile.Process{})
+		c.start(&profile.Process{})
 		launched, node := launchOf(t, cubin, 8, 5), launchOf(t, cubin, 0, 5)
 		list := []profile.Seen{{Launch: launched, Seconds: 4, Sampled: 2, Rows: 7}, {Launch: node}}
 		if turn {
 			slices.Reverse(list)
 		}
 		wide := profile.Unseen{Why: "wide", Launches: 2, Seconds: 1}
-		c.End(launched.Process, profile.Summary{Whole: true, Kernels: list,
+		c.end(launched.Process, profile.Summary{Whole: true, Kernels: list,
 			Unseen: []profile.Unseen{wide, {Why: "other"}}})
-		c.End(launched.Process, profile.Summary{Whole: true, Unseen: []profile.Unseen{wide}})
+		c.end(launched.Process, profile.Summary{Whole: true, Unseen: []profile.Unseen{wide}})
 		run := c.Finish()
 		if once := (Use{Count: 100}).join(Use{Count: 3, passed: 3}); once.Past || once.Count != 103 ||
 			!(Use{Count: 9, passed: 9}).join(Use{Count: 90}).Past {
@@ -143,9 +144,9 @@ func TestGivenUp(t *testing.T) {
 	tries := 0
 	for nth := 1; nth < 100; nth++ {
 		l := launchOf(t, cubin, nth, 1)
-		if v := c.Launch(l); v.Capture != "" {
+		if x, _ := c.begin(l); x != nil {
 			tries++
-			c.LeftAlone(l, "the device is busy")
+			c.taken(l, x, profile.Captured{}, errors.New("the device is busy"))
 		}
 	}
 	seen := c.Finish().Seen
@@ -155,8 +156,8 @@ func TestGivenUp(t *testing.T) {
 	c, cubin = collector(t)
 	l := launchOf(t, cubin, 1, 1)
 	l.LeaveAlone = "it prints"
-	if v := c.play(t, l, nil); v.Capture != "" || c.order[0].why != "it prints" {
-		t.Errorf("%+v", v)
+	if c.asks(l) || c.order[0].why != "it prints" {
+		t.Error(c.order[0].why)
 	}
 	c, cubin = collector(t)
 	c.play(t, launchOf(t, cubin, 1, 1), raw()[:100])
@@ -167,7 +168,7 @@ func TestGivenUp(t *testing.T) {
 	c, cubin = collector(t)
 	c.limits.Run = 10
 	c.play(t, launchOf(t, cubin, 1, 1), raw())
-	if v := c.Launch(launchOf(t, cubin, 2, 2)); v.Capture != "" {
+	if c.asks(launchOf(t, cubin, 2, 2)) {
 		t.Error("beyond the run's limit")
 	}
 	c.Finish()
@@ -218,10 +219,10 @@ func TestSlowJudgement(t *testing.T) {
 	}
 	answer <- errors.New("of no use")
 	<-c.kernel(l).done
-	if v := c.Launch(launchOf(t, cubin, 2, 2)); v.Capture != "" || v.Again != 0 {
-		t.Errorf("asked again, or captured: %+v", v)
+	if x, again := c.begin(launchOf(t, cubin, 2, 2)); x != nil || again != 0 {
+		t.Errorf("asked again (%d), or captured", again)
 	}
-	c.End(l.Process, profile.Summary{Whole: true, Kernels: []profile.Seen{{Launch: l, Seconds: 1,
+	c.end(l.Process, profile.Summary{Whole: true, Kernels: []profile.Seen{{Launch: l, Seconds: 1,
 		Sampled: 1}}})
 	seen := c.Finish().Seen
 	if list, _ := c.store.List(); len(list) > 0 || len(seen) != 1 || len(seen[0].Captures) > 0 ||
@@ -245,21 +246,23 @@ func TestProcessesAtOnce(t *testing.T) {
 		return l
 	}
 	a, b, other := launch(0, 8), launch(1, 8), launch(2, 9)
-	va, vb, vo := c.Launch(a), c.Launch(b), c.Launch(other)
-	if va.Capture == "" || vb.Capture != "" || vb.Again == 0 || vo.Capture == "" {
-		t.Fatalf("%+v, %+v, %+v", va, vb, vo)
+	xa, _ := c.begin(a)
+	xb, again := c.begin(b)
+	xo, _ := c.begin(other)
+	if xa == nil || xb != nil || again == 0 || xo == nil {
+		t.Fatalf("%+v, %+v, %+v", xa, xb, xo)
 	}
-	for _, v := range []profile.Verdict{va, vo} {
-		if err := os.WriteFile(v.Capture, raw(), 0o600); err != nil {
+	for _, x := range []*taken{xa, xo} {
+		if err := os.WriteFile(x.order.Path, raw(), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 	now = now.Add(10 * time.Second)
-	c.End(other.Process, profile.Summary{}) // kill -9
-	if _, err := os.Stat(vo.Capture); err == nil {
+	c.taken(other, xo, profile.Captured{}, profile.ErrGone) // kill -9
+	if _, err := os.Stat(xo.order.Path); err == nil {
 		t.Error("a killed process' file stays")
 	}
-	c.Captured(a, profile.Captured{Bytes: 1, Before: time.Second, After: time.Second})
+	c.taken(a, xa, profile.Captured{Bytes: 1, Before: time.Second, After: time.Second}, nil)
 	if c.stood != 12*time.Second {
 		t.Errorf("stood still for %v", c.stood)
 	}
@@ -268,33 +271,35 @@ func TestProcessesAtOnce(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	late := launch(3, 10)
-	if v := c.Launch(late); v.Capture == "" {
-		t.Fatalf("%+v: %s", v, c.shape(late).why)
+	x, _ := c.begin(late)
+	if x == nil {
+		t.Fatal(c.shape(late).why)
 	}
-	c.Captured(late, profile.Captured{Why: "CPU threads write", Before: time.Second, After: 20 * time.Second})
+	c.taken(late, x, profile.Captured{Why: "CPU threads write", Before: time.Second,
+		After: 20 * time.Second}, nil)
 	if c.stood != 33*time.Second || c.kernel(late).tries != 1 {
 		t.Errorf("stood still for %v, %d tries", c.stood, c.kernel(late).tries)
 	}
 	// What takes longer than a capture may ever take is not tried again.
 	slow := launch(4, 11)
-	if v := c.Launch(slow); v.Capture == "" || v.Stand != 32*time.Second && v.Stand != standOnce {
-		t.Fatalf("%+v: %s", v, c.shape(slow).why)
+	if x, _ = c.begin(slow); x == nil || x.order.Stand != standOnce {
+		t.Fatalf("%+v: %s", x, c.shape(slow).why)
 	}
 	now = now.Add(standOnce)
-	c.LeftAlone(slow, profile.TooSlow)
+	c.taken(slow, x, profile.Captured{}, errors.New(profile.TooSlow))
 	if s := c.shape(slow); s.tries != mostTries {
 		t.Errorf("%d tries", s.tries)
 	}
-	if left, _ := os.ReadDir(c.dir); len(left) > 0 || len(c.next) > 0 {
-		t.Errorf("left behind: %v, %v", left, c.next)
+	if left, _ := os.ReadDir(c.dir); len(left) > 0 || len(c.underWay) > 0 {
+		t.Errorf("left behind: %v, %v", left, c.underWay)
 	}
 	// Together they may take what one may.
-	c.limits.Run = c.taken + 1<<20
+	c.limits.Run = c.bytes + 1<<20
 	now = now.Add(time.Hour)
-	if v := c.Launch(launch(5, 12)); v.Capture == "" {
-		t.Fatalf("%+v", v)
+	if !c.asks(launch(5, 12)) {
+		t.Fatal("not captured")
 	}
-	if v := c.Launch(launch(6, 13)); v.Capture != "" || v.Again == 0 {
-		t.Errorf("two at once with room for one: %+v", v)
+	if x, again := c.begin(launch(6, 13)); x != nil || again == 0 {
+		t.Errorf("two at once with room for one: %+v, %d", x, again)
 	}
 }

@@ -73,16 +73,12 @@ func (p *slow) launch(kernel string, blocks, threads int, value uint32, step boo
 	so.Sets.List = slices.Clone(so.Sets.List)
 	so.Sets.List[x.Sets.Find(l.Values)].Seconds -= seconds
 	l.SoFar = &so
-	v := p.c.Launch(l)
-	if v.Capture != "" {
-		if err := os.WriteFile(v.Capture, raw(), 0o600); err != nil {
-			p.t.Fatal(err)
-		}
+	again := p.c.launch(p.t.Context(), l, profile.Held{Capture: func(o profile.Order) (profile.Captured, error) {
 		p.now = p.now.Add(p.hold)
-		v = p.c.Captured(l, profile.Captured{Bytes: 1, Before: p.hold})
-	}
-	s.again[string(set.Values)] = set.Count + v.Again
-	s.quiet = v.Again == 0
+		return profile.Captured{Bytes: 1, Before: p.hold}, os.WriteFile(o.Path, raw(), 0o600)
+	}})
+	s.again[string(set.Values)] = set.Count + again
+	s.quiet = again == 0
 }
 
 // end gives what was seen, and which part of the time has a capture.
@@ -91,7 +87,7 @@ func (p *slow) end() (run Run, captured float64) {
 	for _, s := range p.order {
 		sum.Kernels = append(sum.Kernels, s.seen)
 	}
-	p.c.End(p.order[0].seen.Launch.Process, sum)
+	p.c.end(p.order[0].seen.Launch.Process, sum)
 	run = p.c.Finish()
 	all := 0.0
 	for _, s := range run.Seen {

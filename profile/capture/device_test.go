@@ -30,7 +30,7 @@ func TestDevices(t *testing.T) {
 			Sampled: 1})
 	}
 	seconds["NVIDIA H100"] *= 2 // there are two of them
-	c.End(of("NVIDIA H100").Process, summary)
+	c.end(of("NVIDIA H100").Process, summary)
 	run := c.Finish()
 	if len(run.Seen) != 2 {
 		t.Fatalf("%d configurations: %+v", len(run.Seen), run.Seen)

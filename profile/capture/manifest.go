@@ -69,9 +69,12 @@ type Range struct {
 	Size   int64   `json:"size"`
 	Host   bool    `json:"host,omitempty"`
 	Chunks []Chunk `json:"chunks,omitempty"` // those that are not zero
-	// "float" or "double": what it holds and nothing else (Judge); "zero": nothing but zeros
+	// "float", "double", "half" or "bfloat16": what it holds and nothing else (Judge); "zero": nothing but zeros
 	Numbers string `json:"numbers,omitempty"`
 }
+
+// Floating reports whether it holds floating-point numbers of one format alone.
+func (r Range) Floating() bool { return kinds[r.Numbers] != 0 && r.Numbers != overwritten }
 
 // A Scalar is an argument, or a field of one, that is a floating-point number ("float", "double").
 type Scalar struct {
@@ -223,7 +226,7 @@ func (m *Manifest) pointer(index, offset int) uint64 {
 }
 
 // Judge settles which ranges hold floating-point numbers alone. through tells what the kernel reads
-// through pointers in its arguments ("float", "double", "": neither), false where it can't be told;
+// through pointers in its arguments ("float", ...; "": something else), false where it can't be told;
 // content decides on ranges that no argument points to.
 func (m *Manifest) Judge(through func(yield func(index, offset int, kind string))) {
 	found := map[int]string{}
@@ -246,7 +249,7 @@ func (m *Manifest) Judge(through func(yield func(index, offset int, kind string)
 }
 
 // kinds are those of recNumbers.
-var kinds = map[string]uint32{"float": 1, "double": 2, overwritten: 3}
+var kinds = map[string]uint32{"float": 1, "double": 2, overwritten: 3, "half": 4, "bfloat16": 5}
 
 // overwritten is what a range holds in which nobody reads: any bytes will do.
 const overwritten = "bytes"

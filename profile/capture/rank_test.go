@@ -18,13 +18,13 @@ func TestRanks(t *testing.T) {
 		return l
 	}
 	for rank := 3; rank >= 0; rank-- {
-		if v := c.Launch(of("k", rank)); (v.Capture != "") != (rank == 0) || v.Capture == "" && v.Again == 0 {
-			t.Errorf("rank %d: %+v", rank, v)
+		if x, again := c.begin(of("k", rank)); (x != nil) != (rank == 0) || x == nil && again == 0 {
+			t.Errorf("rank %d: %+v, %d", rank, x, again)
 		}
 	}
-	c.Launch(of("theirs", 2))
+	c.asks(of("theirs", 2))
 	for rank := range 4 {
-		c.End(&profile.Process{PID: 7 + rank, Rank: rank}, profile.Summary{Whole: true,
+		c.end(&profile.Process{PID: 7 + rank, Rank: rank}, profile.Summary{Whole: true,
 			Kernels: []profile.Seen{{Launch: of("k", rank), Seconds: 1, Sampled: 1}}})
 	}
 	for _, s := range c.Finish().Seen {
@@ -42,7 +42,7 @@ func TestRanks(t *testing.T) {
 	for _, which := range []int{2, profile.AllRanks} {
 		c, cubin = collector(t)
 		c.Rank = which
-		if c.Launch(of("theirs", 2)).Capture == "" {
+		if !c.asks(of("theirs", 2)) {
 			t.Errorf("with --rank %d, rank 2 is not captured", which)
 		}
 		c.Finish()
@@ -60,9 +60,9 @@ func TestPrograms(t *testing.T) {
 	}
 	for kernel, program := range map[string]string{"a": "/bin/heavy", "b": "/bin/light (deleted)", "c": ""} {
 		l := of(kernel, program)
-		c.Launch(l)
+		c.asks(l)
 		for range 4 { // ranks
-			c.End(l.Process, profile.Summary{Whole: true, Kernels: []profile.Seen{{Launch: l,
+			c.end(l.Process, profile.Summary{Whole: true, Kernels: []profile.Seen{{Launch: l,
 				Seconds: float64('d' - kernel[0])}}})
 		}
 	}
@@ -77,7 +77,7 @@ func TestPrograms(t *testing.T) {
 		}
 	}
 	again := NewCollector(c.store, Usual, t.TempDir(), nil, nil)
-	again.Start(&profile.Process{PID: 9, Program: "/bin/light"})
+	again.start(&profile.Process{PID: 9, Program: "/bin/light"})
 	if len(again.known) != 1 {
 		t.Errorf("%d configurations are known", len(again.known))
 	}
@@ -100,7 +100,7 @@ func TestRankArguments(t *testing.T) {
 			c.play(t, l, raw())
 		}
 		mask := []byte{1, 1, 1, 1, 1, 1, 1, 1, 255, 255, 255, 255}
-		c.End(l.Process, profile.Summary{Whole: true, Kernels: []profile.Seen{{Launch: l, Seconds: 1,
+		c.end(l.Process, profile.Summary{Whole: true, Kernels: []profile.Seen{{Launch: l, Seconds: 1,
 			Sampled: 1, Sets: profile.Sets{Mask: mask,
 				List: []profile.Set{{Values: l.Values, Count: 1, Seconds: 1, Sampled: 1}}}}}})
 	}

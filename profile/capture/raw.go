@@ -29,7 +29,7 @@ const (
 	recEnd
 	recCubin   // content
 	recDevice  // str name, 16 bytes UUID
-	recNumbers // u64 range's base, u32 1: floats, 2: doubles, 3: bytes; variations put others there
+	recNumbers // u64 range's base, u32 as in kinds; variations put others there
 	recArray   // u64 number, below any address, u64 bytes, CUDA_ARRAY3D_DESCRIPTOR
 	// of a texture or surface: u64 handle, u32 surface, u32 with a view, u64 its array's number or 0,
 	// CUDA_RESOURCE_DESC and CUDA_TEXTURE_DESC with a length in front, CUDA_RESOURCE_VIEW_DESC

@@ -85,7 +85,7 @@ func (c *Collector) Finish() Run {
 	c.pack.Wait()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	out := Run{Peak: c.peak, Cost: Cost{Bytes: c.taken, Held: c.stood}, Times: c.times}
+	out := Run{Peak: c.peak, Cost: Cost{Bytes: c.bytes, Held: c.stood}, Times: c.times}
 	c.drop()
 	c.sum()
 	total := c.total()

@@ -2,6 +2,7 @@ package capture
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -63,17 +64,17 @@ func (p *program) launch(n uint32, seconds float64) {
 	}
 	shape := p.c.shape(l)
 	before := len(shape.captures)
-	v := p.c.play(p.t, l, raw())
+	again := p.c.play(p.t, l, raw())
 	if len(shape.captures) > before {
 		p.taken, p.nth = append(p.taken, n), append(p.nth, l.Count)
 	}
-	if p.again[string(x.Values)] = x.Count + v.Again; v.Again == 0 {
+	if p.again[string(x.Values)] = x.Count + again; again == 0 {
 		p.quiet = true
 	}
 }
 
 func (p *program) end() Run {
-	p.c.End(p.seen.Launch.Process, profile.Summary{Whole: true, Kernels: []profile.Seen{p.seen}})
+	p.c.end(p.seen.Launch.Process, profile.Summary{Whole: true, Kernels: []profile.Seen{p.seen}})
 	return p.c.Finish()
 }
 
@@ -211,7 +212,7 @@ func TestDearCaptures(t *testing.T) {
 		heavy.SoFar = &profile.Seen{Seconds: x.seconds, Sets: profile.Sets{
 			List: []profile.Set{{Count: 2, Seconds: x.seconds}}}}
 		heavy.Block[0] = 256
-		if got := c.Launch(heavy).Capture != ""; got != x.want {
+		if got := c.asks(heavy); got != x.want {
 			t.Errorf("%+v: captured %v", x, got)
 		}
 	}
@@ -229,10 +230,10 @@ func TestRefusedShapes(t *testing.T) {
 		for nth := range 200 {
 			l := launchOf(t, cubin, 1, 1)
 			l.Grid[0] = 500 - nth
-			if v := c.Launch(l); v.Capture != "" {
+			if x, _ := c.begin(l); x != nil {
 				tries++
 				now = now.Add(took)
-				c.LeftAlone(l, profile.TooLarge)
+				c.taken(l, x, profile.Captured{}, errors.New(profile.TooLarge))
 			}
 		}
 		if tries == 0 || tries > firstSizes || took > time.Second && tries > 2 {

@@ -24,11 +24,11 @@ func TestTogether(t *testing.T) {
 				c.play(t, plain, raw())
 				summary := profile.Summary{Whole: true}
 				for _, l := range list {
-					c.Launch(l)
+					c.asks(l)
 					summary.Kernels = append(summary.Kernels, profile.Seen{Launch: l, Sampled: l.Count,
 						Seconds: float64(l.Count)})
 				}
-				c.End(plain.Process, summary)
+				c.end(plain.Process, summary)
 				seen := c.Finish().Seen
 				if len(seen) != 1 || !seen[0].Profile().Launch.Together() {
 					t.Errorf("%+v", seen)

@@ -87,7 +87,7 @@ func (m *Manifest) Numeric(base uint64, size int64) bool {
 	found := false
 	for _, r := range m.Ranges {
 		if r.Base < base+uint64(size) && base < r.Base+uint64(r.Size) {
-			if r.Numbers != "float" && r.Numbers != "double" {
+			if !r.Floating() {
 				return false
 			}
 			found = true

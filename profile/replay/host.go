@@ -3,6 +3,7 @@ package replay
 import (
 	"cmp"
 	"context"
+	"errors"
 	"os"
 	"sync/atomic"
 
@@ -49,69 +50,38 @@ func (w *host) trouble(format string, args ...any) {
 	}
 }
 
-func (w *host) Start(*profile.Process)                {}
-func (w *host) End(*profile.Process, profile.Summary) {}
-
-// Launch is asked at each launch of the process.
-func (w *host) Launch(l *profile.Launch) profile.Verdict {
+// launch is called at each launch of the process.
+func (w *host) launch(ctx context.Context, l *profile.Launch, h profile.Held) (again int) {
 	<-w.ready
 	if l.Kernel != w.m.Kernel || l.Cubin != w.m.Cubin {
-		return profile.Verdict{}
+		return 0
 	}
-	if w.n++; !w.heap {
+	w.m.Use.Apply(l)
+	l.Part, l.Capture = w.m.Part, w.m.ID
+	if !w.heap {
 		l.LeaveAlone = cmp.Or(l.LeaveAlone, l.Allocates)
 	}
-	switch {
-	case w.n == 1:
+	more := true // is to follow
+	switch variation := w.n - 1 - w.launches; {
+	case w.n == 0: // the replayer's own check
 		if w.running != nil {
 			w.running()
 		}
-		return profile.Verdict{Again: 1}
-	case w.n > 1+w.launches:
-		return profile.Verdict{Tune: w.visit.Vary != nil, Long: varied, Again: 1}
-	case l.LeaveAlone != "":
-		return w.LeftAlone(l, l.LeaveAlone)
-	}
-	return profile.Verdict{Tune: true, Again: 1}
-}
-
-// Tune holds the session.
-func (w *host) Tune(ctx context.Context, l *profile.Launch,
-	s profile.Session) profile.Verdict {
-	if i := w.n - 2 - w.launches; i < 0 {
-		w.apply(l)
-		w.searched(w.visit.Search(ctx, l, w.timed(l, s)))
-	} else if i < len(w.visit.Variations) {
-		w.m.Use.Apply(l)
-		if !w.visit.Vary(ctx, w.visit.Variations[i], l, s) {
-			w.stop()
+	case variation < 0:
+		more = false
+		if err := h.Session(0, func(s profile.Session) {
+			more = w.visit.Search(ctx, l, w.timed(l, s))
+		}); err != nil && !errors.Is(err, profile.ErrGone) {
+			w.visit.Alone(l, err.Error())
 		}
+		w.varying.Store(true)
+	case variation < len(w.visit.Variations):
+		_ = h.Session(varied, func(s profile.Session) { // without one it is not checked
+			more = w.visit.Vary(ctx, w.visit.Variations[variation], l, s)
+		})
 	}
-	return profile.Verdict{Again: 1}
-}
-
-// LeftAlone is told why a launch can't be repeated.
-func (w *host) LeftAlone(l *profile.Launch, reason string) profile.Verdict {
-	if w.n == 1+w.launches {
-		w.apply(l)
-		w.visit.Alone(l, reason)
-		w.searched(false)
+	if w.n++; !more { // if this fails it costs time only
+		_ = os.WriteFile(w.enough, nil, 0o600)
 	}
-	return profile.Verdict{Again: 1}
+	return 1
 }
-
-// apply enters what is known of the captured launch.
-func (w *host) apply(l *profile.Launch) {
-	w.m.Use.Apply(l)
-	l.Part, l.Capture = w.m.Part, w.m.ID
-}
-
-// searched ends the search; what follows is varied.
-func (w *host) searched(vary bool) {
-	if w.varying.Store(true); !vary {
-		w.stop()
-	}
-}
-
-// stop keeps the replayer from another variation. If that fails it costs time only.
-func (w *host) stop() { _ = os.WriteFile(w.enough, nil, 0o600) }

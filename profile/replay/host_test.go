@@ -44,62 +44,51 @@ func launchOf(kernel string) *profile.Launch {
 		Params: []profile.Param{{Size: 4, Value: make([]byte, 4), Same: []byte{1, 1, 1, 1}}}}
 }
 
-// The first launch is the replayer's check; the next one is searched with the program's own counts;
-// those after it are varied.
-func TestHost(t *testing.T) {
-	var events []string
-	v := nothing(4, 7)
-	v.Search = func(_ context.Context, l *profile.Launch, _ profile.Session) bool {
-		events = append(events, fmt.Sprintf("launch %d, same %v", l.Count, l.Params[0].Same))
-		return true
-	}
-	v.Vary = func(_ context.Context, n int, _ *profile.Launch, _ profile.Session) bool {
-		events = append(events, fmt.Sprint("vary ", n))
-		return true
-	}
-	w := hosting(v)
-	w.running = func() { events = append(events, "running") }
-	if v := w.Launch(launchOf("gnvcc_hash")); v != (profile.Verdict{}) {
-		t.Errorf("the tools' own launch: %+v", v)
-	}
-	if v := w.Launch(launchOf("k")); v.Tune || v.Again != 1 {
-		t.Errorf("the check: %+v", v)
-	}
-	for i := range 3 {
-		l := launchOf("k")
-		v := w.Launch(l)
-		if !v.Tune || v.Again != 1 || v.Capture != "" {
-			t.Fatalf("launch %d: %+v", i, v)
-		}
-		w.Tune(context.Background(), l, &times{warm: 1, cold: 1})
-	}
-	if want := []string{"running", "launch 45, same [0 1 1 1]", "vary 4",
-		"vary 7"}; !slices.Equal(events, want) {
-		t.Errorf("%q", events)
-	}
+// sessions holds a session where one is asked for, and notes how long a run may take.
+func sessions(held *[]time.Duration) profile.Held {
+	return profile.Held{Session: func(long time.Duration, use func(profile.Session)) error {
+		*held = append(*held, long)
+		use(&times{warm: 1, cold: 1})
+		return nil
+	}}
 }
 
-// Where nothing won, or nothing is left to check, the replayer is told to begin no other variation.
-func TestEnough(t *testing.T) {
-	for _, worth := range []bool{true, false} {
-		enough := filepath.Join(t.TempDir(), "enough")
-		ended := func() bool { _, err := os.Stat(enough); return err == nil }
-		v := nothing(1, 2)
-		v.Search = func(context.Context, *profile.Launch, profile.Session) bool { return worth }
-		v.Vary = func(context.Context, int, *profile.Launch, profile.Session) bool { return false }
+// The first launch is the replayer's check; the next one is searched with the program's own counts;
+// those after it are varied, as long as something won and somebody wants more; then the replayer is
+// told to begin no other variation.
+func TestHost(t *testing.T) {
+	for worth, want := range map[bool]string{
+		true:  "[running launch 45, same [0 1 1 1] vary 4 vary 7 enough]",
+		false: "[running launch 45, same [0 1 1 1] enough]"} {
+		var events []string
+		add := func(format string, args ...any) { events = append(events, fmt.Sprintf(format, args...)) }
+		v := nothing(4, 7)
+		v.Search = func(_ context.Context, l *profile.Launch, _ profile.Session) bool {
+			add("launch %d, same %v", l.Count, l.Params[0].Same)
+			return worth
+		}
+		v.Vary = func(_ context.Context, n int, _ *profile.Launch, _ profile.Session) bool {
+			add("vary %d", n)
+			return n == 4
+		}
 		w := hosting(v)
-		w.enough = enough
-		for i := range 3 {
-			l := launchOf("k")
-			if v := w.Launch(l); v.Tune {
-				w.Tune(context.Background(), l, &times{warm: 1, cold: 1})
-				if i == 2 && v.Long != varied {
-					t.Errorf("a run on varied data may take %v", v.Long)
-				}
+		w.running = func() { add("running") }
+		w.enough = filepath.Join(t.TempDir(), "enough")
+		var held []time.Duration
+		if again := w.launch(t.Context(), launchOf("gnvcc_hash"), sessions(&held)); again != 0 {
+			t.Errorf("asked again about the tools' own launch: %d", again)
+		}
+		for i := range 4 {
+			if again := w.launch(t.Context(), launchOf("k"), sessions(&held)); again != 1 {
+				t.Errorf("launch %d: again %d", i, again)
 			}
-			if want := i == 1 && !worth || i == 2; ended() != want {
-				t.Errorf("worth %v, launch %d: ended %v", worth, i, ended())
+			if _, err := os.Stat(w.enough); err == nil {
+				add("enough")
+				break
 			}
+		}
+		if fmt.Sprint(events) != want || held[0] != 0 || worth && held[1] != varied {
+			t.Errorf("%q, sessions of %v", events, held)
 		}
 	}
 }
@@ -361,7 +350,13 @@ func TestAllocates(t *testing.T) {
 		for range 2 {
 			l := launchOf("k")
 			l.Allocates = why
-			w.Launch(l)
+			w.launch(t.Context(), l, profile.Held{Session: func(_ time.Duration, use func(profile.Session)) error {
+				if l.LeaveAlone != "" {
+					return errors.New(l.LeaveAlone)
+				}
+				use(&times{})
+				return nil
+			}})
 		}
 		if got != want {
 			t.Errorf("%v: %q", heap, got)

@@ -37,7 +37,7 @@ type Options struct {
 // process gives how profile runs a replayer whose own folder is dir.
 func (o Options) process(dir string, argv ...string) profile.Options {
 	p := profile.Options{Argv: append([]string{o.Program}, argv...), Agent: o.Agent, Limit: o.Limit,
-		Dies: true}
+		Replay: true}
 	if profile.FitsSocket(dir) {
 		p.Scratch = dir
 	}
@@ -154,7 +154,7 @@ func Run(ctx context.Context, o Options, u *Unpacked, v Visit) (Outcome, error) 
 	set(w, status+".enough")
 	p := o.process(dir, append([]string{u.file(), status}, args...)...)
 	p.Log = w.trouble
-	exit, err := profile.Run(ctx, p, w)
+	exit, err := profile.Run(ctx, p, profile.Host{Launch: w.launch})
 	if err != nil {
 		return Outcome{}, err
 	}

@@ -42,7 +42,7 @@ func Prepare(ctx context.Context, o Options, uuid string) *Standby {
 		defer theirs.Close()
 		p := o.process(dir, "--wait", "3", s.status(), uuid)
 		p.Files, p.Log = []*os.File{theirs}, s.host.trouble
-		s.exit, _ = profile.Run(ctx, p, s.host) // without a word in the status it was never there
+		s.exit, _ = profile.Run(ctx, p, profile.Host{Launch: s.host.launch}) // without a word in the status it was never there
 	}()
 	return s
 }

@@ -28,7 +28,14 @@ func TestVary(t *testing.T) {
   for (int i = 0; i < N; i++) { if (isnan(a[i])) { nans++; other += memcmp(&a[i], nan_ok, sizeof(type)) != 0; continue; } \
     if (isinf(a[i])) { infs++; continue; } zeros += a[i] == 0; subs += a[i] != 0 && fabs(a[i]) < tiny; odd += a[i] != 0 && *(uint8_t *)&a[i] & 1; sum += a[i]; } \
   printf("%s %u nan%d inf%d zero%d sub%d turned%d odd%d other%d\n", #type, v, nans > 0, infs > 0, zeros > N / 4, subs > N / 20, sum == (double)N * (N - 1) / 2, odd > N / 8, other); } } while (0)
-int main(void) { unsigned f = 0x7fffffff; unsigned long long d = 0x7ff8000000000000ull; COUNT(float, vary_floats, 1.1754943e-38, &f); COUNT(double, vary_doubles, 2.2250738585072014e-308, &d);
+#define COUNT16(name, vary, bits, top) for (unsigned v = 1; v <= 11; v++) { static uint16_t a[N]; \
+  int nans = 0, other = 0, infs = 0, zeros = 0, subs = 0, odd = 0; uint64_t sum = 0; \
+  for (int i = 0; i < N; i++) sum -= a[i] = (uint16_t)(0x2000 + i % 0x2000); \
+  vary((uint8_t *)a, N, v, 4096); \
+  for (int i = 0; i < N; i++) { int e = a[i] >> bits & top, m = a[i] & ((1 << bits) - 1); \
+    nans += e == top && m; other += e == top && m && a[i] != 0x7fff; infs += e == top && !m; zeros += !e && !m; subs += !e && m; odd += m & 1; sum += a[i]; } \
+  printf("%s %u nan%d inf%d zero%d sub%d turned%d odd%d other%d\n", name, v, nans > 0, infs > 0, zeros > N / 4, subs > N / 20, sum == 0, odd > N / 8, other > 0); }
+int main(void) { COUNT16("half", vary_halves, 10, 31) COUNT16("bfloat16", vary_bfloat16s, 7, 255) unsigned f = 0x7fffffff; unsigned long long d = 0x7ff8000000000000ull; COUNT(float, vary_floats, 1.1754943e-38, &f); COUNT(double, vary_doubles, 2.2250738585072014e-308, &d);
   float x = -0.25f, zero = 0; double y = 3e300;
   for (unsigned v = 1; v <= 3; v++) { vary_scalar((uint8_t *)&x, false, v, 8); vary_scalar((uint8_t *)&y, true, v, 12); vary_scalar((uint8_t *)&zero, false, v, 8);
     printf("scalars %u kept%d near%d zero%d\n", v, x == -0.25f && y == 3e300, x <= -0.25f && x > -0.5f && y > 1e300 && y < 7e300, zero == 0); }
@@ -52,7 +59,7 @@ int main(void) { unsigned f = 0x7fffffff; unsigned long long d = 0x7ff8000000000
 			t.Errorf("want %q in\n%s", want, out)
 		}
 	}
-	for _, kind := range []string{"float", "double"} {
+	for _, kind := range []string{"float", "double", "half", "bfloat16"} {
 		for n, want := range map[string]string{
 			"1": "nan0 inf0 zero0 sub0 turned0 odd1 other0", "2": "nan0 inf0 zero0 sub0 turned1 odd0 other0",
 			"3": "nan0 inf0 zero0 sub0 turned0 odd1 other0",
@@ -62,6 +69,9 @@ int main(void) { unsigned f = 0x7fffffff; unsigned long long d = 0x7ff8000000000
 			"9": "nan0 inf1 zero0 sub0 turned0 odd1 other0", "10": "nan1 inf0 zero0 sub0 turned0 odd1 other0",
 			"11": "nan0 inf0 zero0 sub0 turned0 odd1 other0",
 		} {
+			if n == "2" && (kind == "half" || kind == "bfloat16") {
+				want = "nan0 inf0 zero0 sub0 turned1 odd1 other0"
+			}
 			if line := kind + " " + n + " " + want; !strings.Contains(string(out), line+"\n") {
 				t.Errorf("want %q in\n%s", line, out)
 			}

@@ -306,8 +306,9 @@ func addressTaken(funcs []*ptx.Func, name string) bool {
 				continue
 			}
 			found := false
-			words(text[s.Start:s.End], func(from, to int) {
-				found = found || string(text[int(s.Start)+from:int(s.Start)+to]) == name
+			f.Names(ptx.Span{Start: s.Start, End: s.End}, func(n ptx.Span) bool {
+				found = string(text[n.Start:n.End]) == name
+				return !found
 			})
 			if found {
 				return true
@@ -360,9 +361,10 @@ func header(f *ptx.Func) []byte {
 
 func mentions(f *ptx.Func, names map[string]string) bool {
 	found := false
-	words(f.Text(), func(from, to int) {
-		_, ok := names[string(f.Text()[from:to])]
-		found = found || ok
+	text := f.Text()
+	ptx.Names(text, ptx.Span{End: uint32(len(text))}, func(n ptx.Span) bool {
+		_, found = names[string(text[n.Start:n.End])]
+		return !found
 	})
 	return found
 }
@@ -373,59 +375,18 @@ func rename(text []byte, names map[string]string) []byte {
 		return text
 	}
 	var out []byte
-	last := 0
-	words(text, func(from, to int) {
-		if name, ok := names[string(text[from:to])]; ok {
-			out = append(out, text[last:from]...)
-			out = append(out, name...)
-			last = to
+	last := uint32(0)
+	ptx.Names(text, ptx.Span{End: uint32(len(text))}, func(n ptx.Span) bool {
+		if name, ok := names[string(text[n.Start:n.End])]; ok {
+			out = append(append(out, text[last:n.Start]...), name...)
+			last = n.End
 		}
+		return true
 	})
 	if last == 0 {
 		return text
 	}
 	return append(out, text[last:]...)
-}
-
-// words yields the names of a PTX text outside comments and strings.
-func words(text []byte, yield func(from, to int)) {
-	for i := 0; i < len(text); {
-		c := text[i]
-		switch {
-		case c == '/' && i+1 < len(text) && text[i+1] == '/':
-			if n := bytes.IndexByte(text[i:], '\n'); n >= 0 {
-				i += n
-			} else {
-				i = len(text)
-			}
-		case c == '/' && i+1 < len(text) && text[i+1] == '*':
-			if n := bytes.Index(text[i+2:], []byte("*/")); n >= 0 {
-				i += n + 4
-			} else {
-				i = len(text)
-			}
-		case c == '"':
-			i++
-			for i < len(text) && text[i] != '"' {
-				i++
-			}
-			i++
-		case letter(c) || c == '.' || c >= '0' && c <= '9':
-			from := i
-			for i < len(text) && (letter(text[i]) || text[i] >= '0' && text[i] <= '9' || i == from) {
-				i++
-			}
-			if letter(c) {
-				yield(from, i)
-			}
-		default:
-			i++
-		}
-	}
-}
-
-func letter(c byte) bool {
-	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_' || c == '$' || c == '%'
 }
 
 // sameText compares but for white space and comments.

@@ -13,7 +13,7 @@
 //
 // Reading the source: lex.go (bytes to words), parse.go (words to statements), module.go (the
 // values), variable.go (declarations), operand.go, access.go and effect.go (inside a statement),
-// sight.go (which register a name means), edit.go and splice.go (changes), span.go, cfg.go
+// sight.go (which register a name means), edit.go (changes), cfg.go
 // (control flow), reach.go, traits.go and identity.go (what a kernel is), name.go and shortname.go
 // (compiler-made names), target.go. What a body computes is read by ptx/ir, waiting for
 // other blocks by ptx/await.

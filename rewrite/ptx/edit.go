@@ -144,27 +144,13 @@ func (f *Func) Commit() error {
 		last = e.end
 	}
 	out = append(out, f.text[last:]...)
-	stmts, open := f.splice(edits, out)
-	switch {
-	case stmts == nil:
-		return f.SetText(out)
-	case edits[0].start <= f.open:
-		return f.setText(&parser{b: out, known: stmts, opens: open})
-	}
-	f.changed = f.changed || !bytes.Equal(out, f.text)
-	f.text, f.Stmts, f.close = out, stmts, uint32(len(out)-1) // the head is as it was
-	return nil
+	return f.SetText(out)
 }
 
 // SetText replaces the function as a whole by a text that must hold exactly one function of the
 // same name and kind. The text must not change afterwards.
 func (f *Func) SetText(text []byte) error {
-	return f.setText(&parser{b: text, stmts: make([]Stmt, 0, len(f.Stmts)+64)})
-}
-
-// setText reads the new text with a parser that may know the statements already.
-func (f *Func) setText(p *parser) error {
-	p.m = &Module{src: p.b}
+	p := &parser{b: text, m: &Module{src: text}, stmts: make([]Stmt, 0, len(f.Stmts)+64)}
 	if err := p.module(); err != nil {
 		return fmt.Errorf("ptx: %s as rewritten: %w", f.Name, err)
 	}

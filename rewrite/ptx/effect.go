@@ -23,64 +23,19 @@ func (f *Func) Effects(i int, yield func(name Span, read, write bool)) {
 		return
 	}
 	writes := f.written(i, base)
-	both := base == "wgmma" // adds to its destination
-	limit := -1             // operands behind this one are labels
-	if base == "brx" {
-		limit = 0
-	}
-	b, end := f.text, int(s.End)-1
-	operand, depth, fresh := 0, 0, true
-	for at := int(s.OpEnd); at < end; {
-		c := b[at]
-		switch {
-		case class[c]&clSpace != 0:
-			at++
-			continue
-		case class[c]&clFirst != 0:
-			n := name(b, at)
-			if c == '%' {
-				n = word(b, n)
-			}
-			if limit < 0 || operand <= limit {
-				write := operand < writes
-				yield(Span{uint32(at), uint32(n)}, !write || both, write)
-			}
-			at = n
-		case class[c]&clDigit != 0 || c == '.':
-			at = max(word(b, at), at+1)
-		case c == ',':
-			if depth == 0 {
-				operand++
-				fresh = true
-				at++
-				continue
-			}
-			at++
-		case c == '[' || c == '{' || c == '(':
-			if c == '[' && fresh && operand == 0 { // an address is no destination
-				writes = 0
-			}
-			depth++
-			at++
-		case c == ']' || c == '}' || c == ')':
-			depth--
-			at++
-		case c == '/':
-			if n := skip(b, at); n > at {
-				at = n
-				continue
-			}
-			at++
-		case c == '"':
-			n := quoted(b, at)
-			if n < 0 {
-				return
-			}
-			at = n
-		default:
-			at++
+	var list [8]Span
+	for n, o := range f.Operands(i, list[:0]) {
+		if n == 0 && f.text[o.Start] == '[' { // an address is no destination
+			writes = 0
 		}
-		fresh = false
+		if n > 0 && base == "brx" { // labels
+			return
+		}
+		f.Names(o, func(name Span) bool {
+			write := n < writes
+			yield(name, !write || base == "wgmma", write) // wgmma adds to its destination
+			return true
+		})
 	}
 }
 

@@ -122,44 +122,50 @@ func quoted(b []byte, i int) int {
 
 // semicolon returns the offset behind the ';' that ends the statement around i. Braces within must
 // balance, so that a lost ';' is an error at once and does not swallow the next statement's scope.
-func semicolon(b []byte, i int) (int, error) {
+func semicolon(b []byte, i int) (int, error) { return ending(b, i, ';') }
+
+// block returns the offset behind the '}' that closes the '{' at i; strings and comments inside are
+// skipped.
+func block(b []byte, i int) (int, error) { return ending(b, i, '}') }
+
+func ending(b []byte, i int, stop byte) (int, error) {
 	start, depth := i, 0
 	for i < len(b) {
 		c := b[i]
+		i++
 		if class[c]&clStop == 0 {
-			i++
 			continue
 		}
 		switch c {
 		case ';':
-			if depth != 0 {
-				return 0, fail(b, i, "';' inside braces")
+			if c == stop && depth != 0 {
+				return 0, fail(b, i-1, "';' inside braces")
+			} else if c == stop {
+				return i, nil
 			}
-			return i + 1, nil
 		case '{':
 			depth++
-			i++
 		case '}':
 			if depth--; depth < 0 {
-				return 0, fail(b, i, "'}' where a ';' should end the statement of line %d",
+				return 0, fail(b, i-1, "'}' where a ';' should end the statement of line %d",
 					1+bytes.Count(b[:start], []byte("\n")))
+			} else if c == stop && depth == 0 {
+				return i, nil
 			}
-			i++
 		case '"':
-			n := quoted(b, i)
+			n := quoted(b, i-1)
 			if n < 0 {
-				return 0, fail(b, i, "a string without its end")
+				return 0, fail(b, i-1, "a string without its end")
 			}
 			i = n
 		default: // '/'
-			if n := skip(b, i); n > i {
-				i = n
-			} else {
-				i++
-			}
+			i = max(skip(b, i-1), i)
 		}
 	}
-	return 0, fail(b, start, "the file ends inside a statement")
+	if stop == ';' {
+		return 0, fail(b, start, "the file ends inside a statement")
+	}
+	return 0, fail(b, start, "'{' without its '}'")
 }
 
 // line returns the offset of the line end (or the end of the text) that ends a .loc or .file,
@@ -178,43 +184,4 @@ func line(b []byte, i int) (int, error) {
 		i--
 	}
 	return i, nil
-}
-
-// block returns the offset behind the '}' that closes the '{' at i; strings and comments inside are
-// skipped.
-func block(b []byte, i int) (int, error) {
-	start, depth := i, 0
-	for i < len(b) {
-		c := b[i]
-		if class[c]&clStop == 0 {
-			i++
-			continue
-		}
-		switch c {
-		case '{':
-			depth++
-			i++
-		case '}':
-			depth--
-			i++
-			if depth == 0 {
-				return i, nil
-			}
-		case '"':
-			n := quoted(b, i)
-			if n < 0 {
-				return 0, fail(b, i, "a string without its end")
-			}
-			i = n
-		case '/':
-			if n := skip(b, i); n > i {
-				i = n
-			} else {
-				i++
-			}
-		default:
-			i++
-		}
-	}
-	return 0, fail(b, start, "'{' without its '}'")
 }

@@ -52,6 +52,9 @@ type Func struct {
 // committed edits included.
 func (f *Func) Text() []byte { return f.text }
 
+// At is where the function stands in the module's text as it was parsed; edits do not move it.
+func (f *Func) At() Span { return f.at }
+
 // A Directive is one performance directive of an entry, such as `.maxntid 256, 1, 1`.
 type Directive struct {
 	Name string // with its dot

@@ -127,8 +127,11 @@ func (f *Func) Address(s Span) (base, offset []byte, ok bool) {
 // Names calls yield for each name in a span that is neither number nor modifier: registers,
 // variables, labels, special registers (with their dimension: %tid.x). Comments are skipped. It
 // stops when yield returns false.
-func (f *Func) Names(s Span, yield func(Span) bool) {
-	b, end := f.text, int(s.End)
+func (f *Func) Names(s Span, yield func(Span) bool) { Names(f.text, s, yield) }
+
+// Names is Func.Names for any text.
+func Names(b []byte, s Span, yield func(Span) bool) {
+	end := int(s.End)
 	for i := int(s.Start); i < end; {
 		c := b[i]
 		switch {
@@ -137,10 +140,7 @@ func (f *Func) Names(s Span, yield func(Span) bool) {
 			if c == '%' {
 				n = word(b, n)
 			}
-			if n > end {
-				return
-			}
-			if !yield(Span{uint32(i), uint32(n)}) {
+			if n > end || !yield(Span{uint32(i), uint32(n)}) {
 				return
 			}
 			i = n

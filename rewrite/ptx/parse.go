@@ -3,6 +3,7 @@ package ptx
 import (
 	"bytes"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -35,10 +36,6 @@ type parser struct {
 	b     []byte
 	m     *Module
 	stmts []Stmt // scratch, reused from function to function
-	// set: the statements of the only function, found already, if its text and body begin as is
-	// expected
-	known []Stmt
-	opens int // where its body's '{' is expected
 }
 
 func (p *parser) module() error {
@@ -215,13 +212,10 @@ func (p *parser) function(f *Func, start, i int) (int, error) {
 	case i < len(b) && b[i] == '{':
 		f.Body = true
 		f.open = uint32(i - start)
-		if p.known != nil && start == 0 && i == p.opens {
-			i, f.Stmts = len(b), p.known
-		} else if i, err = p.body(start, i+1); err != nil {
+		if i, err = p.body(start, i+1); err != nil {
 			return 0, err
-		} else {
-			f.Stmts = append(make([]Stmt, 0, len(p.stmts)), p.stmts...)
 		}
+		f.Stmts = slices.Clone(p.stmts)
 		f.close = uint32(i - start - 1)
 	default:
 		return 0, fail(b, i, "%s where the body of %s should stand", show(b, i), f.Name)

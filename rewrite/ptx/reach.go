@@ -44,8 +44,7 @@ func (m *Module) Reach(entry string) (*Reach, error) {
 		}
 		g := r.Globals[gi]
 		gi++
-		whole := Func{text: m.src}
-		whole.Names(g.Init, func(s Span) bool {
+		Names(m.src, g.Init, func(s Span) bool {
 			mention(m.src[s.Start:s.End])
 			return true
 		})

@@ -24,7 +24,6 @@ type function struct {
 	explicit bool // template <>: a specialisation
 	member   bool // stands in a class
 	constant bool // constexpr or consteval
-	try      bool // its body is a function-try-block
 }
 
 // A space is a namespace or class that declarations stand in.
@@ -353,8 +352,6 @@ func (r *reader) specifier(i, stop int, f *function) int {
 		f.device = true
 	case "constexpr", "consteval":
 		f.constant = true
-	case "try":
-		f.try = true
 	case "requires":
 		f.odd = "a requires clause"
 	}

@@ -2,10 +2,10 @@
 // unit (cicc's input, x.cpp1.ii) so that LLVM compiles one kernel in another way, and changes
 // nothing else.
 //
-// It has a reader (Parse) that finds the user's kernels, their parameters, loops and hazards; three
+// It has a reader (Parse) that finds the user's kernels, their parameters and loops; three
 // levers, unrolling, approximate functions (for those who ask) and specialisation (Unit.Rewrite),
-// for launches that the host chooses by Kernel.Conditions. Slice cuts from a text what one kernel does not need, so that candidates
-// compile sooner. Kernels of several variants are put into one module by rewrite/merge.
+// for launches that the host chooses by Kernel.Conditions. Kernels of several variants are put into
+// one module by rewrite/merge.
 //
 // It is no C++ front end. It understands as much as it needs, and refuses what it is not sure of
 // (refusal), so that the kernel stays as nvcc makes it. What it lets through is always the same
@@ -20,5 +20,5 @@
 // (functions and classes), params.go, body.go, types.go, layout.go (what is inside), kernel.go and
 // reach.go (from a PTX name to a kernel and its loops), values.go (what can be fixed), unroll.go,
 // fastmath.go, spec.go, edit.go, rewrite.go (the text that comes out), joint.go, host.go,
-// signature.go; slice.go and pieces.go.
+// signature.go.
 package source

@@ -4,6 +4,7 @@ package source
 // could be meant, none is.
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,12 +26,11 @@ type Kernel struct {
 	NoUnroll string // why nothing is unrolled in it, "" if it may be
 	NoSpec   string // why it is not specialised, "" if it may be
 
-	u      *Unit
-	f      *function
-	survey survey
-	reach  []*function    // itself, and the user's device functions that it reaches
-	args   []demangle.AST // the entry's arguments, packs expanded; nil if the name does not tell
-	known  bool           // args is what the name says
+	u     *Unit
+	f     *function
+	reach []*function    // itself, and the user's device functions that it reaches
+	args  []demangle.AST // the entry's arguments, packs expanded; nil if the name does not tell
+	known bool           // args is what the name says
 }
 
 // A Loop is a loop that a recipe can name.
@@ -42,14 +42,11 @@ type Loop struct {
 	Function string // the function that it stands in
 	File     string
 	Line     int
-	Depth    int  // 0: in no other loop of its function
 	Inner    bool // holds no other loop
 	Trip     int  // iterations, where literals in its head say so; 0 unknown
 	Pragma   bool // the source has an unroll pragma for it
-	Body     int  // bytes of text
 
 	l loop
-	f *function
 }
 
 // maxName bounds the names that are taken apart, bytes: that is recursive, and a stack that
@@ -396,18 +393,22 @@ func (u *Unit) kernel(f *function, args []demangle.AST, mentions ...string) *Ker
 	if f.odd != "" {
 		k.NoUnroll = f.odd
 	}
-	k.survey = u.survey(f)
 	var odd string
 	k.Params, odd = u.parameters(f)
-	k.NoSpec = k.NoUnroll
-	for _, why := range []string{odd, k.survey.copy} {
-		if k.NoSpec == "" {
-			k.NoSpec = why
-		}
-	}
+	k.NoSpec = cmp.Or(k.NoUnroll, odd, u.foreign(f))
 	k.reach = u.reachedFunctions(f, mentions)
 	k.Loops = u.loopsOf(k.reach)
 	return k
+}
+
+// foreign says where header text stands in a body, "" where none does.
+func (u *Unit) foreign(f *function) string {
+	for i := f.open; i < int(u.tokens[f.open].match); i++ {
+		if u.tokens[i].kind == skipped {
+			return "header text inside the body at " + u.place(int(u.tokens[i].off))
+		}
+	}
+	return ""
 }
 
 // Says tells whether a word (static, inline) stands in front of a kernel's parameters, where it is

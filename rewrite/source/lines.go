@@ -48,7 +48,7 @@ func (u *Unit) directive(pos int) (int, error) {
 		return next, nil
 	}
 	u.markers = append(u.markers, m)
-	if !u.files[m.file].header || u.headers {
+	if !u.files[m.file].header {
 		return next, nil
 	}
 	start := next

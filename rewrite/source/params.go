@@ -7,14 +7,12 @@ import "strings"
 
 // A Param is a kernel's parameter as the source has it.
 type Param struct {
-	Name     string // "" if it has none
-	Type     string // tokens, squeezed; "const float*__restrict__"
-	Position int    // from 0, as written (a pack counts once)
-	Pack     bool   // Ts... ts
-	Pointer  bool   // a pointer, array or function
-	Const    bool   // the parameter itself is const
-	Grid     bool   // __grid_constant__
-	Odd      string // why nothing may be said about it, "" if it is understood
+	Name    string // "" if it has none
+	Type    string // tokens, squeezed; "const float*__restrict__"
+	Pack    bool   // Ts... ts
+	Pointer bool   // a pointer, array or function
+	Grid    bool   // __grid_constant__
+	Odd     string // why nothing may be said about it, "" if it is understood
 }
 
 // typeWord tells of words that cannot be a parameter's name.
@@ -40,7 +38,7 @@ func (u *Unit) parameters(f *function) ([]Param, string) {
 	r := reader{u: u, t: t}
 	var list []Param
 	for i := from; i <= stop; {
-		p := Param{Position: len(list)}
+		p := Param{}
 		start := i
 		assign := -1
 	scan:
@@ -146,13 +144,6 @@ func (u *Unit) parameter(p *Param, i, stop int) {
 		kept = kept[:n]
 	}
 	p.Type = r.spelled(kept, stop)
-	// const of the parameter itself: behind the last *, or anywhere where there is none.
-	for n := len(kept) - 1; n >= 0; n-- {
-		if t[kept[n]].kind == '*' {
-			break
-		}
-		p.Const = p.Const || u.is(kept[n], "const") || u.is(kept[n], "__const")
-	}
 	for _, k := range kept {
 		if u.is(k, "volatile") || u.is(k, "__volatile__") {
 			p.Odd = "volatile"

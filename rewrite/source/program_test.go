@@ -86,8 +86,8 @@ func describe(t *testing.T, u *Unit, m *ptx.Module, ii []byte) (text string,
 		}
 		fmt.Fprintf(&log, "%s: %s:%d %s\n", shortName(e.Name), k.File, k.Line, k.Name)
 		for _, l := range k.Loops {
-			fmt.Fprintf(&log, "  loop %s %s in %s depth %d trip %d pragma %v inner %v\n", l.Site, l.Kind,
-				l.Function, l.Depth, l.Trip, l.Pragma, l.Inner)
+			fmt.Fprintf(&log, "  loop %s %s in %s trip %d pragma %v inner %v\n", l.Site, l.Kind,
+				l.Function, l.Trip, l.Pragma, l.Inner)
 		}
 		sig := Signature(e)
 		values, err := k.Values(sig)

@@ -16,9 +16,8 @@ func (u *Unit) findLoops() {
 		for _, f := range u.functions {
 			for _, l := range u.loops(f) {
 				p := u.at(int(u.tokens[l.at].off))
-				stop := int(u.tokens[l.stop-1].end)
-				loop := Loop{Kind: l.kind, Function: f.name, Line: p.line, Depth: l.depth, Inner: l.inner,
-					Trip: l.trip, Pragma: l.pragma >= 0, Body: stop - int(u.tokens[l.at].off), l: l, f: f}
+				loop := Loop{Kind: l.kind, Function: f.name, Line: p.line, Inner: l.inner,
+					Trip: l.trip, Pragma: l.pragma >= 0, l: l}
 				if p.file >= 0 {
 					loop.File = u.files[p.file].name
 				}

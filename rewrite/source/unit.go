@@ -24,7 +24,6 @@ type Unit struct {
 
 	fileIndex map[string]int32
 	last      int32  // the file of the last marker, a cache
-	headers   bool   // their text is read, too (Slice)
 	toolkit   string // the toolkit's include folder, with a slash; "" unknown
 
 	ownOnce sync.Once

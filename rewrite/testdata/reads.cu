@@ -1,4 +1,6 @@
 // What a kernel reads through its pointers: rewrite/reads_test.go has what is to be seen.
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
 struct Row { const double *d; int n; };
 __global__ void mixed(float *o, const float *x, const int *at, const double *d, const unsigned *bits, int n, Row row) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -30,6 +32,13 @@ __global__ void others(float *to, const float *from, unsigned *bins, const float
   unsigned h = halves[i], r;
   asm("add.rn.f16x2 %0, %1, %1;" : "=r"(r) : "r"(h));
   out[i] = (float)r;
+}
+// Halves and bfloat16s, single and in pairs; bits that only look like halves.
+__global__ void halves(float *o, const __half *h, const __nv_bfloat16 *b, const __half2 *p, const unsigned short *k, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  __half2 q = __hfma2(p[i], p[i], p[n - i]);
+  o[i] = __half2float(h[i]) + __bfloat162float(b[i]) + __low2float(q) + k[i];
 }
 // A float array by tiles, through shared memory and shuffles.
 __global__ void tile(float *o, const float *x, int n) {

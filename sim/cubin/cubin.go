@@ -9,8 +9,6 @@
 package cubin
 
 import (
-	"bytes"
-	"encoding/binary"
 	"fmt"
 	"math"
 	"sort"
@@ -23,13 +21,8 @@ type File struct {
 	Target int // 90 for sm_90 (sm_90a too: the suffix makes no difference here)
 	// ptxas -c: a device link follows, before which registers and stack of callees are unknown
 	Relocatable bool
-	ABI         int    // 7 or 8, see above
-	Tool        string // "ptxas" or "nvlink", "" if the file does not say (12.x does not)
-	// "Cuda compilation tools, release 13.0, V13.0.88", "" if the file does not say
-	Toolkit string
-	Options string   // the tool's options, as it noted them: "-arch sm_90 -m 64"
-	Kernels []Kernel // in order of name
-	Globals []Global // in order of name
+	Kernels     []Kernel // in order of name
+	Globals     []Global // in order of name
 }
 
 // A Kernel is one entry function.
@@ -45,8 +38,6 @@ type Kernel struct {
 	// make it a lower bound.
 	StackAll int
 	Barriers int // named barriers used, 0 to 16
-	// the cap on registers that held for the compile, 255 for none, 0 if the file does not say
-	MaxReg int
 	// the largest block that may be launched by .maxntid or .reqntid, 0: none given
 	MaxThreads    int
 	MaxBlock      [3]int // .maxntid (__launch_bounds__), zeroes: none
@@ -55,7 +46,6 @@ type Kernel struct {
 	ClusterLaunch bool   // .explicitcluster: needs a launch with clusters
 	// calls functions that were not inlined, or the system (printf, malloc, assert)
 	Calls      bool
-	CodeBytes  int
 	ParamBytes int // of all parameters, without gaps behind the last
 	Params     []Param
 }
@@ -71,8 +61,6 @@ type Global struct {
 	Name    string
 	Size    int
 	Section string // .nv.global, .nv.global.init, .nv.constant3
-	Binding string // "local" (static), "global", "weak"
-	Managed bool
 }
 
 const (
@@ -80,8 +68,7 @@ const (
 	kindFunction   = 2
 	kindCUDAObject = 13 // STT_CUDA_OBJECT, in relocatable files
 
-	otherManaged = 0x04
-	otherEntry   = 0x10 // STO_CUDA_ENTRY
+	otherEntry = 0x10 // STO_CUDA_ENTRY
 
 	reservedShared = 1024 // bytes per block; the linker's symbol .nv.reservedSmem.cap has this value
 )
@@ -92,7 +79,7 @@ func Read(b []byte) (*File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read cubin: %w", err)
 	}
-	f := &File{ABI: int(c.abi), Relocatable: c.typ == typeRelocatable, Target: int(c.flags & 0xff)}
+	f := &File{Relocatable: c.typ == typeRelocatable, Target: int(c.flags & 0xff)}
 	if c.osabi == 0x41 { // ABI 8
 		f.Target = int(c.flags >> 8 & 0xffff)
 	}
@@ -106,9 +93,6 @@ func Read(b []byte) (*File, error) {
 		if byName[s.name] == nil {
 			byName[s.name] = s
 		}
-	}
-	if note := byName[".note.nv.tkinfo"]; note != nil {
-		f.toolkit(note.data)
 	}
 	at := f.kernels(c, byName)
 	f.attributes(c, byName, at)
@@ -145,7 +129,7 @@ func (f *File) kernels(c *container, byName map[string]*section) map[uint32]int 
 			continue
 		}
 		taken[s.section], at[uint32(n)] = len(f.Kernels), len(f.Kernels)
-		k := Kernel{Name: s.name, CodeBytes: number(code.size)}
+		k := Kernel{Name: s.name}
 		if c.osabi != 0x41 { // with ABI 8 all of sh_info is a symbol's index
 			k.Registers = int(code.info >> 24)
 		}
@@ -221,15 +205,7 @@ func (f *File) globals(c *container) {
 		if !variables(where) {
 			continue
 		}
-		binding := "local"
-		switch s.bind {
-		case 1:
-			binding = "global"
-		case 2:
-			binding = "weak"
-		}
-		f.Globals = append(f.Globals, Global{s.name, number(s.size), where, binding,
-			s.other&otherManaged != 0})
+		f.Globals = append(f.Globals, Global{s.name, number(s.size), where})
 	}
 }
 
@@ -245,29 +221,6 @@ func variables(name string) bool {
 	}
 	_, err := strconv.ParseUint(bank, 10, 8)
 	return err == nil
-}
-
-// toolkit reads the note .note.nv.tkinfo: version and flag, then four offsets (object's name,
-// tool's name, its version, its build, its options) into the strings that follow. Version 2 is the
-// one seen (13.0 to 13.5).
-func (f *File) toolkit(note []byte) {
-	le := binary.LittleEndian
-	if len(note) < 12 {
-		return
-	}
-	nameLen, descLen := le.Uint32(note), le.Uint32(note[4:])
-	rest := note[12:]
-	skip := (uint64(nameLen) + 3) &^ 3
-	if skip > uint64(len(rest)) || uint64(descLen) > uint64(len(rest))-skip {
-		return
-	}
-	desc := rest[skip : skip+uint64(descLen)]
-	if len(desc) < 24 || le.Uint32(desc) != 2 {
-		return
-	}
-	table := string(desc[24:])
-	f.Tool, f.Toolkit = text(table, le.Uint32(desc[8:])), text(table, le.Uint32(desc[12:]))
-	f.Options = string(bytes.TrimSpace([]byte(text(table, le.Uint32(desc[20:])))))
 }
 
 func volume(block [3]int) int {

@@ -90,8 +90,6 @@ func (k *Kernel) own(data []byte) {
 			}
 		case attrParamBytes:
 			k.ParamBytes = int(half(value, 0))
-		case attrMaxReg:
-			k.MaxReg = int(half(value, 0))
 		case attrBarriers:
 			k.Barriers = int(value[0])
 		case attrExterns:

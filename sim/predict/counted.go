@@ -32,8 +32,7 @@ type Recorded struct {
 	// Turns is nil where they were not counted
 	Shared []int
 	Turns  []float64
-	TurnIn []int   // by access to shared memory: its block
-	Share  float64 // of all instructions, that the multiprocessor with most of them runs; 0: not known
+	TurnIn []int // by access to shared memory: its block
 }
 
 // fits tells whether a record is of that function.
@@ -224,32 +223,6 @@ func (c *Recorded) more(access int) (l2, memory float64) {
 	}
 	beside := func(sectors float64) float64 { return min(max(0, sectors/runs-1), mostMore) }
 	return beside(c.L2[access]), beside(c.Memory[access])
-}
-
-// Covered is the part of the counted runs of plain statements that the code's blocks give by their
-// weights: 1 where every copy of the code is understood; NaN where nothing was counted.
-func (r *Run) Covered() float64 {
-	c := r.recorded()
-	if c == nil {
-		return math.NaN()
-	}
-	flow := r.Function.Flow()
-	got := map[int]float64{}
-	want := map[int]float64{}
-	for b, w := range r.weights(flow) {
-		for k := flow.Blocks[b].Start; k < flow.Blocks[b].End; k++ {
-			if c.Plain[k] && c.Block[k] >= 0 {
-				got[c.Statement[k]] += w
-				want[c.Statement[k]] = c.Runs[c.Block[k]]
-			}
-		}
-	}
-	right, all := 0.0, 0.0
-	for s, w := range want {
-		right += max(0, w-math.Abs(got[s]-w))
-		all += w
-	}
-	return right / all
 }
 
 // turns is how many turns a run of an access to shared memory takes, 0: not known.

@@ -9,9 +9,6 @@ import (
 
 // A Picture is all that an explanation of one kernel draws, as values: no text, no page.
 type Picture struct {
-	Kernel  string
-	Device  sim.Device
-	Shape   sim.Shape
 	Assumed []string // what of the shape is a guess: "block size", "grid", "dynamic shared memory"
 	Units   Units    // with their source, which a page must show
 	Region  sim.Region
@@ -24,7 +21,6 @@ type Picture struct {
 	Cached  xmodel.Model
 	Hottest Loop
 	Default Estimate
-	Unknown int // instructions that could not be decoded
 }
 
 // A Limit is how many blocks one resource of an SM allows.
@@ -40,8 +36,6 @@ type TimePoint struct {
 	Predicted float64 // by our model, 0: not predicted
 	Paper     float64 // by RegDem's
 	Measured  float64 // 0: not measured
-	Critical  bool    // the count is a critical point
-	Default   bool
 }
 
 // A Graph is an X-graph: both curves over k, the warps that wait for memory.
@@ -77,21 +71,15 @@ func (g *Graph) Curves(warps float64, supply, demand func(k float64) float64) {
 
 // NewPicture makes the picture of a kernel: base is nvcc's own build, others are builds under
 // register caps, measured holds times over the default's by register count.
-func NewPicture(kernel string, base Run, others []Run, measured map[int]float64,
+func NewPicture(base Run, others []Run, measured map[int]float64,
 	assumed []string) (Picture, error) {
 	e, err := base.Estimate()
 	if err != nil {
 		return Picture{}, err
 	}
-	p := Picture{Kernel: kernel, Device: base.Device, Shape: base.Shape, Units: base.Units,
-		Assumed: assumed, Default: e,
-		Hottest: e.Hottest, Graph: NewGraph(e.Model), Unknown: base.Function.Unknown,
-		Limits: limits(base)}
-	if t, err := base.Throughput(); err == nil {
-		if m, ok := base.Cached(t); ok && m.Alpha > 0 {
-			p.Cached = m
-		}
-	}
+	p := Picture{Units: base.Units, Assumed: assumed, Default: e, Hottest: e.Hottest,
+		Graph: NewGraph(e.Model), Limits: limits(base)}
+	p.Cached, _ = base.cached(&e)
 	p.Region = sim.Region{Min: base.Registers, Max: base.Registers}
 	seen := map[int]*TimePoint{}
 	at := func(registers int) *TimePoint {
@@ -100,7 +88,7 @@ func NewPicture(kernel string, base Run, others []Run, measured map[int]float64,
 		}
 		return seen[registers]
 	}
-	*at(base.Registers) = TimePoint{Registers: base.Registers, Predicted: 1, Paper: 1, Default: true}
+	*at(base.Registers) = TimePoint{Registers: base.Registers, Predicted: 1, Paper: 1}
 	for _, o := range others {
 		p.Region.Min, p.Region.Max = min(p.Region.Min, o.Registers), max(p.Region.Max, o.Registers)
 		if o.Registers == base.Registers {
@@ -119,11 +107,6 @@ func NewPicture(kernel string, base Run, others []Run, measured map[int]float64,
 		at(registers).Measured = ratio
 	}
 	p.Levels = base.Device.Levels(base.Shape, p.Region.Min, p.Region.Max)
-	for _, l := range p.Levels {
-		if t := seen[l.Max]; t != nil {
-			t.Critical = true
-		}
-	}
 	for _, t := range seen {
 		p.Times = append(p.Times, *t)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"gnvcc/install/kits"
 	"gnvcc/sim"
+	"gnvcc/sim/cubin"
 	"gnvcc/sim/sass"
 )
 
@@ -51,7 +52,7 @@ func build(lines ...line) *sass.Function {
 		code = binary.LittleEndian.AppendUint64(code, lo)
 		code = binary.LittleEndian.AppendUint64(code, hi)
 	}
-	return sass.Decode("k", code, 90)
+	return sass.Decode(cubin.Code{Name: "k", Kernel: true, Data: code}, 90)
 }
 
 func units(t *testing.T, cc int) Units {
@@ -282,7 +283,7 @@ func TestReal(t *testing.T) {
 	if runs[2].Registers > 24 || runs[1].Registers > 32 {
 		t.Fatalf("registers %d, %d, %d", runs[0].Registers, runs[1].Registers, runs[2].Registers)
 	}
-	p, err := NewPicture(kernel, runs[0], runs[1:], map[int]float64{40: 0.9}, nil)
+	p, err := NewPicture(runs[0], runs[1:], map[int]float64{40: 0.9}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,102 +1,40 @@
 package predict
 
 import (
-	"fmt"
-	"maps"
 	"math"
-	"slices"
 
 	"gnvcc/sim/sass"
 	"gnvcc/sim/xmodel"
 )
 
-// A Throughput is what the X-model predicts of a whole launch.
-type Throughput struct {
-	Model xmodel.Model // of one SM while it has all the blocks that it can have
-	Point xmodel.Point
-	Rate  float64 // instructions of warps per cycle and SM, over the launch
-	// cycles of the launch, from the first block's begin to the last one's end
-	Cycles float64
-	Insts  float64 // that one warp runs
-	// cycles of one warp alone: that it issues or its stall counts keep it, and that it waits
-	Issue, Waits float64
-	// Busy is how many cycles one warp keeps each part of an SM busy, and its share of L2 and memory
-	Busy map[string]float64
-	// Pipe is what keeps the SM from issuing more, where computing bounds it
-	Pipe string
-}
-
-// Throughput balances computing against memory for a launch: an X-model while each SM has as many
-// blocks as it can have, and one for the blocks that are left at the end.
-func (r *Run) Throughput() (t Throughput, err error) {
-	e, err := r.Estimate()
-	if err != nil {
-		return t, err
+// cached is the model of a launch with L1 in it (Eq. 3.5), on an SM while it has as many blocks as
+// it can have: sectors that L1 has take one latency, others another. Its locality is such that as
+// many hit as were counted; as one count gives one of Eq. 3.3's two parameters, alpha is taken as 2,
+// by which a working set as large as the cache is served in half. ok is false where nothing was
+// counted, or nothing hits.
+func (r *Run) cached(e *Estimate) (m xmodel.Model, ok bool) {
+	if !e.Counted || e.L2 <= 0 || r.Shape.Blocks == 0 || r.Device.SMs == 0 {
+		return xmodel.Model{}, false
 	}
-	if r.Shape.Blocks == 0 || r.Device.SMs == 0 {
-		return t, fmt.Errorf("throughput of %s: neither its grid nor the number of SMs may be unknown",
-			r.Function.Name)
-	}
-	parts := r.model(&e)
-	sms := float64(r.Device.SMs)
 	// an SM has so many blocks at a time, the SMs have so many on average
-	time := func(blocks, mean float64) (float64, xmodel.Model, xmodel.Point) {
-		m := parts.of(blocks*float64(r.Shape.WarpsPerBlock()), mean/blocks)
-		p, ok := m.Settled()
-		if !ok || p.Rate <= 0 {
-			return math.Inf(1), m, p
-		}
-		return m.Warps * e.Insts / p.Rate, m, p
+	blocks := float64(e.Occupancy.Blocks)
+	mean := min(blocks, float64(r.Shape.Blocks)/float64(r.Device.SMs))
+	blocks = min(blocks, math.Ceil(mean))
+	m = r.model(e).of(blocks*float64(r.Shape.WarpsPerBlock()), mean/blocks)
+	p, _ := m.Settled()
+	hits := 1 - e.L2/max(e.Sectors, 1e-3)
+	if hits <= 0 || p.Waiting <= 0 {
+		return xmodel.Model{}, false
 	}
-	resident := float64(e.Occupancy.Blocks)
-	if each := float64(r.Shape.Blocks) / sms; each <= resident {
-		most := math.Ceil(each)
-		t.Cycles, t.Model, t.Point = time(most, each)
-		// all blocks are there from the beginning: the multiprocessor that has most to do decides
-		if c := r.recorded(); c != nil {
-			t.Cycles *= max(1, c.Share*sms*each/most)
-		}
-	} else {
-		var one float64
-		one, t.Model, t.Point = time(resident, resident)
-		full := math.Floor(each / resident)
-		t.Cycles = full * one
-		if rest := each - full*resident; rest > 1e-9 {
-			// What is left goes to the SMs that end first, as many blocks as fit, and others have none:
-			// of 1,024 blocks in 132 times 5 places the busiest SM runs ten (the profiler's counts).
-			last, _, _ := time(resident, rest)
-			t.Cycles += last
-		}
-	}
-	t.Insts, t.Pipe = e.Insts, slowest(parts.busy)
-	t.Issue, t.Waits, t.Busy = parts.issue, parts.waits, parts.busy
-	t.Busy["L2"], t.Busy["memory"] = r.chip(&e)
-	warps := float64(r.Shape.Blocks * r.Shape.WarpsPerBlock())
-	t.Rate = warps * e.Insts / t.Cycles / float64(r.Device.SMs)
-	return t, nil
-}
-
-// Cached is the model of a launch with L1 in it (Eq. 3.5): sectors that L1 has take one latency,
-// others another. Its locality is such that as many hit as were counted; as one count gives one of
-// Eq. 3.3's two parameters, alpha is taken as 2, by which a working set as large as the cache is
-// served in half. ok is false where nothing was counted.
-func (r *Run) Cached(t Throughput) (m xmodel.Model, ok bool) {
-	e, err := r.Estimate()
-	if err != nil || !e.Counted || e.L2 <= 0 {
-		return m, false
-	}
-	m = t.Model
 	hit, miss := *r, *r
 	hit.l1, miss.l1 = allHit, noneHits
-	far, near := miss.model(&e), hit.model(&e)
+	far, near := miss.model(e), hit.model(e)
 	m.Latency = max(crowdedWaits*far.waits/far.sectors, 1e-3)
 	m.CacheLatency = max(crowdedWaits*near.waits/near.sectors, 1e-3)
 	m.Cache = max(float64(r.Device.Shared-r.Shape.Shared*e.Occupancy.Blocks), 16<<10)
 	// where no sector is in L1, L2 gives all of them
 	m.Rate *= e.L2 / max(e.Sectors, 1e-3)
-	if hits := 1 - e.L2/max(e.Sectors, 1e-3); hits > 0 && t.Point.Waiting > 0 {
-		m.Alpha, m.Beta = 2, m.Cache*(1-hits)/(hits*t.Point.Waiting)
-	}
+	m.Alpha, m.Beta = 2, m.Cache*(1-hits)/(hits*p.Waiting)
 	return m, true
 }
 
@@ -223,13 +161,4 @@ func (r *Run) pipes(e *Estimate, flow *sass.Flow, weights []float64) map[string]
 		}
 	}
 	return out
-}
-
-func slowest(parts map[string]float64) (most string) {
-	for _, name := range slices.Sorted(maps.Keys(parts)) {
-		if parts[name] > parts[most] {
-			most = name
-		}
-	}
-	return most
 }

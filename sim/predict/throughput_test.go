@@ -1,15 +1,18 @@
 package predict
 
 import (
+	"cmp"
+	"maps"
 	"math"
+	"slices"
 	"testing"
 
 	"gnvcc/sim"
 )
 
-// throughput is that of a made-up kernel: some loads that nobody waits for until the end, and
+// busy is how long one warp keeps the parts of the machine busy, of a made-up kernel: some loads that nobody waits for until the end, and
 // arithmetic, all counted: record changes the counts of one run of a warp.
-func throughput(t *testing.T, loads, sums, blocks int, record func(*Recorded)) Throughput {
+func busy(t *testing.T, loads, sums int, record func(*Recorded)) map[string]float64 {
 	t.Helper()
 	const lds = 0x984
 	var lines []line
@@ -39,41 +42,40 @@ func throughput(t *testing.T, loads, sums, blocks int, record func(*Recorded)) T
 	d, _ := sim.Lookup(90)
 	u := units(t, 90)
 	r := Run{Function: build(lines...), Registers: 64, Device: d, Units: u,
-		Shape: sim.Shape{Threads: 256, Blocks: blocks}, Recorded: c}
-	out, err := r.Throughput()
+		Shape: sim.Shape{Threads: 256, Blocks: 132 * 40}, Recorded: c}
+	e, err := r.Estimate()
 	if err != nil {
 		t.Fatal(err)
 	}
+	out := r.model(&e).busy
+	out["L2"], out["memory"] = r.chip(&e)
 	return out
 }
 
-// What keeps parts of the machine busy makes a launch longer: banks in conflict, stores, sectors
-// written back to memory, and one multiprocessor that has more to do than others.
+// What keeps parts of the machine busy: banks in conflict, stores, sectors written back to memory.
 func TestBusy(t *testing.T) {
-	const blocks = 132 * 40
-	was := throughput(t, 8, 40, blocks, nil)
-	conflict := throughput(t, 8, 40, blocks, func(c *Recorded) { c.Turns[0] = 32 })
-	if d := conflict.Busy["L1"] - was.Busy["L1"]; math.Abs(d-31) > 1e-9 {
+	was := busy(t, 8, 40, nil)
+	conflict := busy(t, 8, 40, func(c *Recorded) { c.Turns[0] = 32 })
+	if d := conflict["L1"] - was["L1"]; math.Abs(d-31) > 1e-9 {
 		t.Errorf("32 turns of shared memory for one take %g cycles more", d)
 	}
-	stores := throughput(t, 8, 40, blocks, func(c *Recorded) { c.Stores[0], c.Memory[0] = true, 0 })
-	if stores.Busy["L2"] < was.Busy["L2"]*1.1 {
-		t.Errorf("a store of 8 accesses: L2 is busy for %g, %g", stores.Busy["L2"], was.Busy["L2"])
+	stores := busy(t, 8, 40, func(c *Recorded) { c.Stores[0], c.Memory[0] = true, 0 })
+	if stores["L2"] < was["L2"]*1.1 {
+		t.Errorf("a store of 8 accesses: L2 is busy for %g, %g", stores["L2"], was["L2"])
 	}
-	back := throughput(t, 8, 40, blocks, func(c *Recorded) { c.Written[3] = 32 })
-	if b := was.Busy["memory"]; math.Abs(back.Busy["memory"]-2*b/oneWay) > 1e-9 ||
-		back.Cycles < 1.5*was.Cycles {
-		t.Errorf("as much written back as read: memory is busy for %g, %g; %g, %g cycles",
-			back.Busy["memory"], was.Busy["memory"], back.Cycles, was.Cycles)
+	back := busy(t, 8, 40, func(c *Recorded) { c.Written[3] = 32 })
+	if b := was["memory"]; math.Abs(back["memory"]-2*b/oneWay) > 1e-9 {
+		t.Errorf("as much written back as read: memory is busy for %g, %g", back["memory"],
+			was["memory"])
 	}
 	// Stores that L2 has not are no reads of memory; where write-backs were not counted, they stand
 	// for these.
-	unknown := throughput(t, 8, 40, blocks, func(c *Recorded) { c.Written, c.Stores[0] = nil, true })
-	known := throughput(t, 8, 40, blocks, func(c *Recorded) { c.Stores[0] = true })
-	if b := was.Busy["memory"]; unknown.Busy["memory"] < b || unknown.Busy["memory"] > 1.05*b ||
-		math.Abs(known.Busy["memory"]-b*7/8) > 1e-9 {
-		t.Errorf("memory is busy for %g, %g, %g", was.Busy["memory"], unknown.Busy["memory"],
-			known.Busy["memory"])
+	unknown := busy(t, 8, 40, func(c *Recorded) { c.Written, c.Stores[0] = nil, true })
+	known := busy(t, 8, 40, func(c *Recorded) { c.Stores[0] = true })
+	if b := was["memory"]; unknown["memory"] < b || unknown["memory"] > 1.05*b ||
+		math.Abs(known["memory"]-b*7/8) > 1e-9 {
+		t.Errorf("memory is busy for %g, %g, %g", was["memory"], unknown["memory"],
+			known["memory"])
 	}
 }
 
@@ -116,42 +118,17 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// Short blocks begin no faster than the GPU begins blocks.
+// Short blocks begin no faster than the GPU begins blocks, long ones have other bounds.
 func TestDispatch(t *testing.T) {
-	const blocks = 132 * 400
-	short := throughput(t, 1, 4, blocks, nil)
-	if least := blocks / blocksACycle; short.Cycles < least || short.Pipe != dispatch {
-		t.Errorf("%d blocks take %.0f cycles, bound by %s; they begin in %.0f", blocks, short.Cycles,
-			short.Pipe, least)
+	most := func(parts map[string]float64) string {
+		return slices.MaxFunc(slices.Collect(maps.Keys(parts)), func(a, b string) int {
+			return cmp.Compare(parts[a], parts[b])
+		})
 	}
-	if long := throughput(t, 1, 4000, blocks, nil); long.Pipe == dispatch {
-		t.Errorf("long blocks: bound by %s", long.Pipe)
+	if part := most(busy(t, 1, 4, nil)); part != dispatch {
+		t.Errorf("short blocks: bound by %s", part)
 	}
-}
-
-// Where all blocks are there from the beginning, some multiprocessors have one more than others:
-// these take as long as they take, but memory serves all together. What a launch takes is what the
-// busiest takes.
-func TestUneven(t *testing.T) {
-	even := throughput(t, 64, 40, 132*4, nil)
-	uneven := throughput(t, 64, 40, 132*3+4, nil)
-	if uneven.Cycles > 0.9*even.Cycles {
-		t.Errorf("three blocks each and four more: %.0f cycles, four each: %.0f", uneven.Cycles,
-			even.Cycles)
-	}
-	heavy := throughput(t, 64, 40, 132*4, func(c *Recorded) { c.Share = 2.0 / 132 })
-	if math.Abs(heavy.Cycles-2*even.Cycles) > 1e-6*even.Cycles {
-		t.Errorf("one multiprocessor has twice as much to do: %.0f cycles, %.0f", heavy.Cycles,
-			even.Cycles)
-	}
-	// What is left after a full wave is no faster for being little, but for what the SMs share.
-	two, rest := throughput(t, 1, 4000, 132*8, nil), throughput(t, 1, 4000, 132*4+66, nil)
-	if rest.Cycles < 0.99*two.Cycles || rest.Cycles > two.Cycles {
-		t.Errorf("two waves: %.0f cycles, one and an eighth: %.0f", two.Cycles, rest.Cycles)
-	}
-	many := throughput(t, 64, 40, 132*400, nil)
-	if x := throughput(t, 64, 40, 132*400, func(c *Recorded) { c.Share = 2.0 / 132 }); x.Cycles !=
-		many.Cycles {
-		t.Error("where blocks are handed out as others end, none has more to do for long")
+	if part := most(busy(t, 1, 4000, nil)); part == dispatch {
+		t.Errorf("long blocks: bound by %s", part)
 	}
 }

@@ -1,7 +1,7 @@
 // Package sass reads NVIDIA's machine code (sm_75 to sm_121) out of cubins: for each 16-byte word
-// the operation, its guard, the registers that it writes, memory space and width, branch target and
-// control field; for each function its blocks and loops; and whether two functions compute with the
-// same floating-point instructions.
+// the operation, its guard, memory space and width, branch target and control field; for each
+// function its blocks and loops; and whether two functions compute with the same floating-point
+// instructions.
 //
 // There is no description of these words to cite: the table was made by comparing words with what
 // nvdisasm prints of them, and the tests do so again. An operation that the table does not have is

@@ -2,6 +2,7 @@ package sass
 
 import (
 	"fmt"
+	"slices"
 
 	"gnvcc/sim/cubin"
 )
@@ -29,47 +30,38 @@ const mostUnknown = 0.02
 
 // Read decodes all functions of a cubin. It fails on files that are no cubin and on architectures
 // that it does not know.
-func Read(b []byte) ([]*Function, error) {
-	sections, cc, err := cubin.ReadCode(b)
-	if err != nil {
-		return nil, err
-	}
-	if cc < First || cc > Last {
-		return nil, fmt.Errorf("decode machine code of sm_%d: only sm_%d to sm_%d are known", cc, First,
-			Last)
-	}
-	out := make([]*Function, 0, len(sections))
+func Read(b []byte) (out []*Function, err error) {
+	sections, cc, err := sections(b)
 	for _, s := range sections {
-		out = append(out, function(s, cc))
+		out = append(out, Decode(s, cc))
 	}
-	return out, nil
+	return out, err
 }
 
 // Find reads one function of a cubin.
 func Find(b []byte, name string) (*Function, error) {
-	sections, cc, err := cubin.ReadCode(b)
+	sections, cc, err := sections(b)
 	if err != nil {
 		return nil, err
 	}
-	if cc < First || cc > Last {
-		return nil, fmt.Errorf("decode machine code of sm_%d: only sm_%d to sm_%d are known", cc, First,
+	n := slices.IndexFunc(sections, func(s cubin.Code) bool { return s.Name == name })
+	if n < 0 {
+		return nil, fmt.Errorf("decode machine code: the cubin has no function %s", name)
+	}
+	return Decode(sections[n], cc), nil
+}
+
+func sections(b []byte) ([]cubin.Code, int, error) {
+	list, cc, err := cubin.ReadCode(b)
+	if err == nil && (cc < First || cc > Last) {
+		return nil, 0, fmt.Errorf("decode machine code of sm_%d: only sm_%d to sm_%d are known", cc, First,
 			Last)
 	}
-	for _, s := range sections {
-		if s.Name == name {
-			return function(s, cc), nil
-		}
-	}
-	return nil, fmt.Errorf("decode machine code: the cubin has no function %s", name)
+	return list, cc, err
 }
 
-// Decode decodes bare machine code: 16-byte words without a cubin around them.
-func Decode(name string, code []byte, cc int) *Function {
-	return function(cubin.Code{Name: name, Kernel: true, Data: code,
-		Functions: []cubin.Part{{Name: name, Size: len(code)}}}, cc)
-}
-
-func function(s cubin.Code, cc int) *Function {
+// Decode decodes the machine code of one section.
+func Decode(s cubin.Code, cc int) *Function {
 	f := &Function{Name: s.Name, Kernel: s.Kernel, CC: cc, Parts: s.Functions, jumps: s.Jumps}
 	f.Insts = make([]Inst, 0, len(s.Data)/wordBytes)
 	for at := 0; at+wordBytes <= len(s.Data); at += wordBytes {

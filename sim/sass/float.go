@@ -94,7 +94,7 @@ func (i *Inst) modifiers() (mask uint32, ok bool) {
 	case 0x053, 0x054, 0x055, 0x056, 0x05a, 0x05d, 0x05e: // the scalar unit's
 		return span(76, 80) | span(84, 86), true
 	case 0x18e, 0x1a8, 0x18a, 0x18c, 0x1a6: // atomics on floats
-		if i.op.code != 0x1a6 && i.bits(73, 3) != 3 && i.bits(73, 3) != 6 && i.bits(73, 3) != 4 {
+		if i.op.code != 0x1a6 && i.Bits(73, 3) != 3 && i.Bits(73, 3) != 6 && i.Bits(73, 3) != 4 {
 			return 0, false
 		}
 		return span(73, 75) | span(87, 89), true
@@ -105,8 +105,8 @@ func (i *Inst) modifiers() (mask uint32, ok bool) {
 // constant reports whether an HFMA2 multiplies zeroes: that is how ptxas loads constants by the
 // floating-point pipe.
 func (i *Inst) constant() bool {
-	return i.bits(24, 8) == 255 && (i.Form() == 1 && i.bits(32, 8) == 255 || i.Form() == 2 &&
-		i.bits(64, 8) == 255)
+	return i.Bits(24, 8) == 255 && (i.Form() == 1 && i.Bits(32, 8) == 255 || i.Form() == 2 &&
+		i.Bits(64, 8) == 255)
 }
 
 // Float gives the floating-point part of an instruction; ok is false where it has none.
@@ -115,7 +115,7 @@ func (i *Inst) Float() (f Float, ok bool) {
 	if !ok {
 		return Float{}, false
 	}
-	return Float{strings.TrimSuffix(i.op.name, ".MMA"), uint32(i.bits(72, 20)) & mask}, true
+	return Float{strings.TrimSuffix(i.op.name, ".MMA"), uint32(i.Bits(72, 20)) & mask}, true
 }
 
 // Floats lists a function's floating-point instructions, in the order of the code.

@@ -52,7 +52,7 @@ func (f *Function) ends(n int) (leaves, falls bool) {
 	if i.op == nil {
 		return false, true
 	}
-	unconditional := i.unguarded() && i.bits(87, 3) == 7 && !i.bit(90)
+	unconditional := i.unguarded() && i.Bits(87, 3) == 7 && !i.bit(90)
 	switch i.op.code {
 	case 0x147: // BRA; .U and .DIV have their condition elsewhere
 		return true, !unconditional || i.bit(91)

@@ -30,18 +30,6 @@ const (
 	Classes  // their number
 )
 
-var classNames = [Classes]string{"unknown", "fp32", "fp64", "fp16", "tensor", "integer", "imad",
-	"sfu", "convert", "shuffle",
-	"load", "store", "atomic", "texture", "constant", "special", "barrier", "branch", "uniform",
-	"other"}
-
-func (c Class) String() string {
-	if c < Classes {
-		return classNames[c]
-	}
-	return "unknown"
-}
-
 // A Space is a kind of memory.
 type Space uint8
 
@@ -56,25 +44,11 @@ const (
 	TextureSpace
 )
 
-var spaceNames = [...]string{"", "global", "shared", "local", "generic", "constant", "texture"}
-
-func (s Space) String() string { return spaceNames[s] }
-
-// An op is a row of the table. Its registers stand in a short form:
-//
-//	destination  r R  general register, pair      u U  uniform ones    m  as many as the memory access is wide    -  none
-//	sources      a b c  the slots at bits 24, 32 and 64; A B C where they hold a pair; d  m words of data at 32
-//	             i j k  the same slots, always uniform; I J K pairs
-//	predicates   p q  written, at bits 81 and 84; x y  read, at bits 87 and 77
-//
-// Slot b holds a register with form 1 only (bits 9 to 11), a uniform one with forms 6 and 7, else
-// an immediate or a place in a constant bank. What does not fit the short form is a case of special
-// in inst.go, or, as far as they are sources, in the tests (reads_test.go).
+// An op is a row of the table.
 type op struct {
 	code  uint16 // the low nine bits
 	name  string
 	class Class
-	regs  string
 	space Space
 	since int // first compute capability with this meaning of the code, 0: all
 	until int // last one, 0: all

@@ -6,7 +6,7 @@
 //   alloc.c    memory that the application has allocated
 //   texture.c  texture and surface objects, and their arrays
 //   launch.c   launches: configurations, counts, arguments that stay the same, and the question to gnvcc
-//   measure.c  a session: save memory, run candidates, put memory back
+//   measure.c  a session of a replay: save memory, run candidates, put memory back
 //   region.c   saved memory: the copies, and putting them back
 //   compare.c  comparison on the device
 //   prints.c   what kernels print in a replay
@@ -20,7 +20,7 @@
 //   behind.c   a thread that works beside the caller
 //
 // The agent takes no decision. It runs on the application's threads only, inside CUPTI's callbacks, and touches nothing
-// of the application's outside a session.
+// of the application's. Sessions are held in gnvcc's own replayer, which has one thread and one stream.
 #ifndef GNVCC_AGENT_H
 #define GNVCC_AGENT_H
 
@@ -33,16 +33,16 @@
 #include <stdint.h>
 
 // The protocol's version; profile/frame.go has the same number, and the same frame types.
-#define PROTOCOL 17
+#define PROTOCOL 18
 
 enum frame {
   // agent -> gnvcc
   FRAME_HELLO = 1,   // u32 protocol, u32 pid, u32 driver version, u32 cupti version, str trouble ("" if none)
   FRAME_DEVICE,      // see launch.c
   FRAME_MODULE,      // u32 id, bytes cubin
-  FRAME_LAUNCH,      // see launch.c; answered by FRAME_VERDICT
-  FRAME_REFUSED,     // str why a session can't be held; answered by FRAME_VERDICT
-  FRAME_READY,       // a session begins
+  FRAME_LAUNCH,      // see launch.c; answered by GO, or by one of the orders (SESSION, CAPTURE)
+  FRAME_REFUSED,     // str why an order is not carried out; GO follows
+  FRAME_READY,       // a session begins: u64 bytes of device memory whose copy is on the host, f64 seconds that copying took
   FRAME_SUMMARY,     // see launch.c
   FRAME_NOTE,        // str
   FRAME_BYE,         // the process ends in order
@@ -50,17 +50,16 @@ enum frame {
   FRAME_ERROR,       // u32 CUresult (0: ours), str what was being done, str why
   FRAME_FAULT,       // the same; the context is lost, the session is over
   FRAME_HUNG,        // the run did not end in its time
-  FRAME_CAPTURED,    // str why it was given up ("": it was not), u64 bytes written, f64 seconds before the launch, f64 seconds from its return; answered by FRAME_VERDICT
+  FRAME_CAPTURED,    // str why it was given up ("": it was not), u64 bytes written, f64 seconds before the launch, f64 seconds from its return; GO follows
   // gnvcc -> agent
-  // u8 0: go on, 1: tune, 2: capture; u64 again after n launches with these values (0: never for this configuration), u32 number of variables, each str name, u8 constant;
-  // for a capture str path, struct bounds as u64 memory, u64 file, f64 seconds, u8 the kernel reads textures or accesses surfaces
-  FRAME_VERDICT = 64,
+  FRAME_GO = 64,      // u64 ask again after n launches with these values (0: never for this configuration); in a session: it ends
+  FRAME_SESSION,      // in a replay: u32 number of variables, each str name, u8 constant; u8 the kernel reads textures or accesses surfaces
+  FRAME_CAPTURE,      // the same, then str path, struct bounds as u64 memory, u64 file, f64 seconds
   FRAME_LOAD,         // str path, str entry ("": the kernel's name), u32 reserve bytes, u32 carveout % and one more (0: as seen), 3 u32 grid and 3 u32 block (0: as seen) -> u32 candidate, attributes
   FRAME_UNLOAD,       // u32 candidate
   FRAME_RUN,          // u32 candidate, u32 n, u8 before (measure.c), u32 limit ms, bytes arguments of the launch before (none: the same), u32 launches before -> n f64 ns
   FRAME_GOLDEN,       // u32 limit ms -> u32 regions written, u64 bytes, f64 ns, u32 n, of n runs of written chunks u64 address, u64 bytes
   FRAME_CHECK,        // u32 candidate, u32 limit ms, u8 with an empty L2 cache, u32 bytes of dynamic shared memory more -> see do_check in measure.c
-  FRAME_DONE,         // u64 again; the session ends
   FRAME_READ,         // u32 candidate, str variable of the candidate's own, u64 bytes -> bytes
 };
 
@@ -234,8 +233,7 @@ bool put_attributes(struct buffer *b, CUfunction f); // false: the driver does n
 void stream_created(CUcontext context, CUstream s);
 void stream_destroyed(CUstream s);
 void streams_drop(CUcontext context);
-// Waits; false: not in time, or an error. whole: for unknown streams, too, however long that takes.
-bool streams_idle(CUcontext context, double seconds, bool whole, CUresult *error);
+bool streams_idle(CUcontext context, double seconds, CUresult *error); // waits; false: not in time, or an error
 
 // ---- measure.c
 
@@ -243,8 +241,7 @@ struct variable {
   char *name;
   bool constant;
 };
-extern atomic_bool context_lost; // a candidate has crashed
-// Holds a session: READY, then commands until DONE, whose "again" it gives. False: it did not begin, and why.
+// Holds a session: READY, then commands until GO, whose "again" it gives. False: it did not begin, and why.
 bool session(const struct launch *l, const struct kernel *k, const struct variable *v, uint32_t nv, uint64_t *again, char *why, size_t n);
 
 // ---- capture.c
@@ -317,7 +314,7 @@ struct region {
 struct store {
   struct region *r;
   size_t n;
-  uint64_t chunks, bytes;
+  uint64_t chunks, bytes; // bytes: of the device
   uint8_t *dirty;       // per chunk: must be put back before each run
   uint8_t *written;     // per chunk: the original wrote to it
   uint64_t *slot;       // per chunk: where its golden content is, + 1
@@ -332,8 +329,6 @@ struct store {
 #define STAGING ((uint64_t)64 << 20)
 
 bool store_save(struct store *s);     // copies all regions aside
-const char *host_closed(const struct region *r, size_t n); // why those on the host can't be read and written here, NULL: they can
-bool host_quiet(const struct region *r, size_t n);         // nobody writes to those on the host: they are as they were saved
 bool store_take(struct store *s);     // queues the copies of arrays
 bool store_restore(struct store *s);  // queues the copies that put dirty chunks back
 bool store_keep(struct store *s);     // keeps the content of all written chunks as golden

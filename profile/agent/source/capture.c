@@ -636,7 +636,7 @@ bool capture_before(const struct launch *l, const struct kernel *k, const char *
   cu.ThreadExchangeStreamCaptureMode(&mode);
   if (!closed) give_up(c, "other threads stay in CUDA calls");
   else if (atomic_load(&captures) > 0) give_up(c, "a stream is being captured into a graph"); // begun since it was looked at
-  else if (!streams_idle(l->context, EARLIER, false, &error))
+  else if (!streams_idle(l->context, EARLIER, &error))
     give_up(c, error == CUDA_ERROR_NOT_READY || error == CUDA_SUCCESS ? "the device is busy" : "the program's earlier work has failed");
   else rested = true, before(c, v, nv);
   if (c->why) tools_close(c), known_settle(false);

@@ -357,8 +357,7 @@ static uint32_t host_pointer(const struct shape *s, CUdevice device) {
 static void leave_alone(const struct launch *l, const struct shape *s, CUdevice device, char *text, size_t n) {
   *text = 0;
   uint32_t p;
-  if (atomic_load(&context_lost)) snprintf(text, n, "the CUDA context is lost since a candidate crashed");
-  else if (l->flags & L_CAPTURED) snprintf(text, n, "%s%s", l->why ? "a kernel of a graph: " : "the launch is captured into a graph", l->why ? l->why : "");
+  if (l->flags & L_CAPTURED) snprintf(text, n, "%s%s", l->why ? "a kernel of a graph: " : "the launch is captured into a graph", l->why ? l->why : "");
   else if (l->flags & L_EVENT) snprintf(text, n, "the launch records an event of the program");
   else if (l->flags & L_UNKNOWN) snprintf(text, n, "the launch has attributes that are not known here");
   else if (atomic_load(&captures) > 0) snprintf(text, n, "a stream is being captured into a graph");
@@ -367,7 +366,7 @@ static void leave_alone(const struct launch *l, const struct shape *s, CUdevice 
 }
 
 struct verdict {
-  enum { GO_ON, TUNE, CAPTURE } what;
+  enum frame what; // GO, SESSION or CAPTURE
   uint64_t again;
   struct variable *v;
   uint32_t nv;
@@ -380,7 +379,7 @@ static void verdict_free(struct verdict *d) {
   for (uint32_t i = 0; d->v && i < d->nv; i++) free(d->v[i].name);
   free(d->v);
   free(d->path);
-  *d = (struct verdict){0};
+  *d = (struct verdict){.what = FRAME_GO};
 }
 
 static bool verdict_receive(struct verdict *d) {
@@ -388,22 +387,24 @@ static bool verdict_receive(struct verdict *d) {
   verdict_free(d);
   int type = frame_receive(&b);
   if (type < 0) return false;
-  d->what = get_u8(&b);
-  d->again = get_u64(&b);
-  uint32_t n = get_u32(&b);
-  if (!b.bad && n <= b.n && (d->v = calloc(n + 1, sizeof *d->v)))
-    for (; d->nv < n; d->nv++) {
-      d->v[d->nv].name = get_str(&b);
-      d->v[d->nv].constant = get_u8(&b) != 0;
-    }
-  if (d->what == CAPTURE) {
+  if (type == FRAME_GO) d->again = get_u64(&b);
+  else {
+    uint32_t n = get_u32(&b);
+    if (!b.bad && n <= b.n && (d->v = calloc(n + 1, sizeof *d->v)))
+      for (; d->nv < n; d->nv++) {
+        d->v[d->nv].name = get_str(&b);
+        d->v[d->nv].constant = get_u8(&b) != 0;
+      }
+    d->textures = get_u8(&b) != 0;
+  }
+  if (type == FRAME_CAPTURE) {
     d->path = get_str(&b);
     d->may.memory = get_u64(&b);
     d->may.file = get_u64(&b);
     d->may.seconds = get_f64(&b);
-    d->textures = get_u8(&b) != 0;
   }
-  bool ok = type == FRAME_VERDICT && !b.bad && d->v && d->what <= CAPTURE;
+  bool ok = !b.bad && (type == FRAME_GO || ((type == FRAME_SESSION || type == FRAME_CAPTURE) && d->v));
+  if (ok) d->what = (enum frame)type;
   buffer_free(&b);
   if (!ok) socket_close(); // not our protocol: go on without it
   return ok;
@@ -415,29 +416,6 @@ static void refuse(const char *why, struct verdict *d) {
   bool ok = frame_send(FRAME_REFUSED, &b);
   buffer_free(&b);
   if (!ok || !verdict_receive(d)) verdict_free(d);
-  d->what = GO_ON;
-}
-
-// A session, with the gate closed.
-static void tune(const struct launch *l, const struct kernel *k, struct verdict *d) {
-  CUresult error;
-  CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
-  if (!gate_close(10)) {
-    refuse("other threads stay in CUDA calls for more than 10 s", d);
-    return;
-  }
-  cu.ThreadExchangeStreamCaptureMode(&mode);
-  if (atomic_load(&captures) > 0) refuse("a stream is being captured into a graph", d); // begun since it was looked at
-  else if (!streams_idle(l->context, 4, true, &error))
-    refuse(error == CUDA_ERROR_NOT_READY || error == CUDA_SUCCESS ? "the device is busy with work that waits for longer than gnvcc does" : "the program's earlier work has failed", d);
-  else {
-    char trouble[256] = "";
-    uint64_t again = 0;
-    if (session(l, k, d->v, d->nv, &again, trouble, sizeof trouble)) d->again = again;
-    else refuse(trouble, d);
-  }
-  cu.ThreadExchangeStreamCaptureMode(&mode);
-  gate_open();
 }
 
 // Settles when to ask about launches with these values again, and frees them.
@@ -471,7 +449,7 @@ static bool past_stub(const struct launch *l) {
   return walking || (l->config && l->config->numAttrs > 0) || l->flags & (L_CAPTURED | L_COOPERATIVE | L_CLUSTER);
 }
 
-// Asks gnvcc about a launch with these values, and holds the session if it wants one. The thread has the gate's count on entry and on return.
+// Asks gnvcc about a launch with these values, and does what it wants with it. The thread has the gate's count on entry and on return.
 static void ask(struct shape *s, const struct launch *l, uint32_t *values) {
   struct kernel *k = s->kernel;
   if (!walking) {
@@ -526,7 +504,6 @@ static void ask(struct shape *s, const struct launch *l, uint32_t *values) {
   put_u32(&b, attributes);
   for (unsigned i = 0; i < attributes; i++) put_u32(&b, (uint32_t)l->config->attrs[i].id);
   put_str(&b, why);
-  put_u64(&b, all.n);
   put_u64(&b, all.bytes);
   put_bytes(&b, s->prior, s->behind ? k->bytes : 0);
   put_u8(&b, past_stub(l));
@@ -535,9 +512,9 @@ static void ask(struct shape *s, const struct launch *l, uint32_t *values) {
   buffer_free(&b);
   struct verdict d = {0};
   if (!ok || !verdict_receive(&d)) verdict_free(&d);
-  if (d.what == TUNE) tune(l, k, &d);
-  if (d.what == CAPTURE) {
-    char trouble[256] = "";
+  char trouble[256] = "";
+  if (d.what == FRAME_SESSION && !session(l, k, d.v, d.nv, &d.again, trouble, sizeof trouble)) refuse(trouble, &d);
+  else if (d.what == FRAME_CAPTURE) {
     if (capture_before(l, k, d.path, &d.may, d.textures, d.v, d.nv, trouble, sizeof trouble)) {
       captured.shape = s; // talk stays locked and the gate closed until the launch has returned
       captured.values = values;

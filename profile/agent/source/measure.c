@@ -1,5 +1,5 @@
-// A session: one launch, repeated at gnvcc's command with the original kernel and with candidates, each time from the
-// same memory. At its end memory is as before, and the application's own launch goes on.
+// A session of a replay: one launch, repeated at gnvcc's command with the original kernel and with candidates, each time from
+// the same memory. At its end memory is as before, and the replayer's own launch goes on.
 #define _GNU_SOURCE
 #include "agent.h"
 #include <math.h>
@@ -38,12 +38,10 @@ struct session {
   struct launch prior; // what ITSELF does before a timed run: this launch, or the one before it in the program
   uint8_t *given;      // its arguments, NULL: this launch's
   uint32_t row;        // launches before a timed one, the two in turns
-  bool golden, over;
+  bool golden, over, lost; // lost: the context, since a kernel has crashed
   uint64_t printed[2]; // by the original
   uint64_t words, pairs; // that the original changed: what errors are the mean of
 };
-
-atomic_bool context_lost;
 
 // ---- What is saved.
 
@@ -53,44 +51,6 @@ static bool add_region(struct session *x, uint64_t base, uint64_t size, enum kin
   x->s.r = r;
   r[x->s.n++] = (struct region){.base = base, .size = size, .kind = kind, .name = name, .host = kind == PINNED || kind == REGISTERED};
   return true;
-}
-
-static bool covered(const struct session *x, uint64_t p) {
-  for (size_t i = 0; i < x->s.n; i++)
-    if (p >= x->s.r[i].base && p < x->s.r[i].base + x->s.r[i].size) return true;
-  return false;
-}
-
-static int device_of(uint64_t p) {
-  int d = -1;
-  if (cu.PointerGetAttribute(&d, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, p) != CUDA_SUCCESS) return -1;
-  return d;
-}
-
-// Memory that a parameter points to, that the driver knows and we don't: another module's variables, say.
-static const char *find_pointed(struct session *x, CUdevice device) {
-  uint8_t *args = calloc(1, x->k->bytes + 8);
-  if (!args || !launch_gather(x->l, x->k, args)) {
-    free(args);
-    return "the launch's arguments can't be read";
-  }
-  const char *why = NULL;
-  for (uint32_t i = 0; !why && i < x->k->count; i++)
-    for (uint32_t at = 0; !why && at + 8 <= x->k->size[i]; at += 8) {
-      uint64_t p, base = 0, size = 0;
-      unsigned type = 0;
-      memcpy(&p, args + x->k->offset[i] + at, 8);
-      if (p < 1 << 16 || covered(x, p)) continue;
-      if (cu.PointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, p) != CUDA_SUCCESS || type == 0) continue;
-      if (type == CU_MEMORYTYPE_ARRAY) continue;
-      if (type != CU_MEMORYTYPE_DEVICE || device_of(p) != device) why = "a parameter points to memory of another device, or to memory of a kind that is not saved";
-      else if (cu.PointerGetAttribute(&base, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, p) != CUDA_SUCCESS ||
-               cu.PointerGetAttribute(&size, CU_POINTER_ATTRIBUTE_RANGE_SIZE, p) != CUDA_SUCCESS)
-        why = "the driver does not report the size of memory that a parameter points to";
-      else if (!add_region(x, base, size, FOUND, NULL)) why = "out of memory";
-    }
-  free(args);
-  return why;
 }
 
 // The arrays that surfaces may write, each with memory to hold a copy.
@@ -114,18 +74,12 @@ static const char *list_arrays(struct session *x) {
 }
 
 static const char *list_regions(struct session *x) {
-  CUdevice device = 0;
-  if (cu.CtxGetDevice(&device) != CUDA_SUCCESS) return "the current device is not known";
   size_t n = 0;
   struct alloc *a = allocs_copy(&n);
   if (!a) return "out of memory";
   const char *why = NULL;
-  for (size_t i = 0; !why && i < n; i++) {
-    if (a[i].kind == MAPPED) {
-      if (device_of(a[i].base) != device) why = "memory of another device is mapped";
-    } else if (a[i].kind != PINNED && a[i].kind != REGISTERED && a[i].context != x->l->context) continue; // out of this kernel's reach
-    if (!why && !add_region(x, a[i].base, a[i].size, a[i].kind, NULL)) why = "out of memory";
-  }
+  for (size_t i = 0; !why && i < n; i++)
+    if (!add_region(x, a[i].base, a[i].size, a[i].kind, NULL)) why = "out of memory";
   free(a);
   if (why) return why;
   CUmodule m = NULL;
@@ -143,8 +97,7 @@ static const char *list_regions(struct session *x) {
     // Constants can't be written by kernels.
     if (!x->v[i].constant && !add_region(x, x->variables[i], x->variable_sizes[i], VARIABLE, x->v[i].name)) return "out of memory";
   }
-  const char *open = find_pointed(x, device);
-  return open ? open : list_arrays(x);
+  return list_arrays(x);
 }
 
 // ---- Answers.
@@ -166,8 +119,7 @@ static void answer_error(struct session *x, CUresult code, const char *doing) {
   put_str(&b, doing);
   put_str(&b, words ? words : "unknown error");
   if (lost) {
-    atomic_store(&context_lost, true);
-    x->over = true;
+    x->lost = x->over = true;
   }
   answer(x, lost ? FRAME_FAULT : FRAME_ERROR, &b);
 }
@@ -266,7 +218,7 @@ static bool wait_for(struct session *x, CUevent event, uint32_t limit_ms) {
     double t = now();
     if (t > end) {
       answer(x, FRAME_HUNG, NULL);
-      // The kernel can't be stopped: gnvcc ends the process. If gnvcc itself has gone, the application waits, as it would have.
+      // The kernel can't be stopped: gnvcc ends the process.
       struct buffer b = {0};
       while (frame_receive(&b) >= 0) {}
       buffer_free(&b);
@@ -652,28 +604,11 @@ static void do_read(struct session *x, struct buffer *in) {
   answer(x, FRAME_OK, &b);
 }
 
-// Puts everything back, and looks whether it is: timed runs of a nondeterministic kernel may have written elsewhere.
-static void put_all_back(struct session *x) {
-  struct store *s = &x->s;
-  if (!store_restore(s) || !compare_all(s, false, x->found)) return;
-  uint64_t more = 0;
-  memset(s->dirty, 0, s->chunks);
-  for (uint64_t i = 0; i < s->chunks; i++)
-    if (x->found[i].words) s->dirty[i] = 1, more++;
-  if (more == 0) return;
-  store_restore(s);
-  note("%s: %llu chunks of 1 MiB differed after the session and were put back", x->k->name, (unsigned long long)more);
-}
-
-// Ends a session. False: the program's memory has changed, and nothing can be done about it.
-static bool finish(struct session *x) {
-  bool back = true;
-  if (!atomic_load(&context_lost)) {
-    if (x->found && x->s.dirty) put_all_back(x);
-    CUresult r = cu.StreamSynchronize(x->s.stream);
-    if (r != CUDA_SUCCESS) store_fail(&x->s, r, "putting memory back");
-    back = !x->s.why || !x->found; // without runs there is nothing to put back
-    if (x->s.why) note("putting memory back after a session failed: %s (%d)", x->s.why, (int)x->s.code);
+// Ends a session. Only what the runs are known to have written is put back: the replayer fills memory anew before it launches again.
+static void finish(struct session *x) {
+  if (!x->lost && x->found) {
+    store_restore(&x->s);
+    cu.StreamSynchronize(x->s.stream);
   }
   for (uint32_t i = 0; i < x->nc; i++) unload(&x->c[i]);
   if (x->start) cu.EventDestroy(x->start);
@@ -686,7 +621,6 @@ static bool finish(struct session *x) {
   free(x->c);
   free(x->variables);
   free(x->variable_sizes);
-  return back;
 }
 
 bool session(const struct launch *l, const struct kernel *k, const struct variable *v, uint32_t nv, uint64_t *again, char *why, size_t n) {
@@ -707,7 +641,6 @@ bool session(const struct launch *l, const struct kernel *k, const struct variab
   if (reason) {
     if (error == CUDA_SUCCESS || error == CUDA_ERROR_OUT_OF_MEMORY) snprintf(why, n, "%s", reason);
     else snprintf(why, n, "%s (CUDA error %d)", reason, (int)error);
-    x.s.why = NULL;
     free(x.found);
     x.found = NULL; // nothing was run: nothing is to be put back
     finish(&x);
@@ -719,15 +652,12 @@ bool session(const struct launch *l, const struct kernel *k, const struct variab
   if (cu.CtxGetDevice(&device) == CUDA_SUCCESS && cu.DeviceGetAttribute(&l2, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, device) == CUDA_SUCCESS)
     x.flush_size = 2 * (size_t)l2; // else cold runs are refused
   struct buffer b = {0}, in = {0};
-  put_u64(&b, x.s.n);
-  put_u64(&b, x.s.bytes);
-  put_u8(&b, x.s.area != 0);
+  put_u64(&b, x.s.area ? 0 : x.s.bytes);
   put_f64(&b, now() - begin);
   x.own = events_own(l->stream, x.start, x.end);
   answer(&x, FRAME_READY, &b);
   *again = 0;
-  bool done = false;
-  while (!x.over && !done) {
+  while (!x.over) {
     switch (frame_receive(&in)) {
     case FRAME_LOAD: do_load(&x, &in); break;
     case FRAME_UNLOAD: {
@@ -741,26 +671,16 @@ bool session(const struct launch *l, const struct kernel *k, const struct variab
     case FRAME_GOLDEN: do_golden(&x, &in); break;
     case FRAME_CHECK: do_check(&x, &in); break;
     case FRAME_READ: do_read(&x, &in); break;
-    case FRAME_DONE:
+    case FRAME_GO:
       *again = get_u64(&in);
-      done = true;
+      x.over = true;
       break;
     default: // gnvcc is gone, or speaks another language
       socket_close();
       x.over = true;
     }
   }
-  bool hung = x.over && atomic_load(&agent_off) && cu.EventQuery(x.end) == CUDA_ERROR_NOT_READY;
-  bool back = hung || finish(&x);
+  if (!x.over || !atomic_load(&agent_off) || cu.EventQuery(x.end) != CUDA_ERROR_NOT_READY) finish(&x);
   buffer_free(&in);
-  if (done && back) frame_send(FRAME_OK, NULL);
-  if (done && !back) {
-    struct buffer lost = {0};
-    put_u32(&lost, 0);
-    put_str(&lost, "putting memory back");
-    put_str(&lost, "the program's memory has changed");
-    frame_send(FRAME_ERROR, &lost);
-    buffer_free(&lost);
-  }
   return true;
 }

@@ -25,8 +25,6 @@ bool store_fail(struct store *s, CUresult code, const char *why) {
 static uint64_t align_up(uint64_t n) { return (n + 511) & ~(uint64_t)511; }
 
 bool store_save(struct store *s) {
-  const char *closed = host_closed(s->r, s->n);
-  if (closed) return store_fail(s, CUDA_SUCCESS, closed);
   uint64_t on_device = 0, on_host = 0;
   s->chunks = s->bytes = 0;
   for (size_t i = 0; i < s->n; i++) {
@@ -34,7 +32,7 @@ bool store_save(struct store *s) {
     r->first = s->chunks;
     r->chunks = (r->size + CHUNK - 1) / CHUNK;
     s->chunks += r->chunks;
-    s->bytes += r->size;
+    if (!r->host) s->bytes += r->size;
     *(r->host ? &on_host : &on_device) += align_up(r->size);
   }
   s->dirty = calloc(s->chunks + 1, 1);
@@ -73,7 +71,6 @@ bool store_save(struct store *s) {
     else TRY(cu.MemcpyDtoH(r->saved_host, r->base, r->size), "copying the program's memory to the host");
   }
   TRY(cu.StreamSynchronize(s->stream), "copying the application's memory");
-  if (!host_quiet(s->r, s->n)) return store_fail(s, CUDA_SUCCESS, "CPU threads write to host memory of the program's, also while no kernel runs");
   return true;
 }
 

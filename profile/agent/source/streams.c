@@ -1,4 +1,4 @@
-// The streams that the application has made, which a session has to wait for.
+// The streams that the application has made, which a capture has to wait for.
 #define _GNU_SOURCE
 #include "agent.h"
 #include <stdlib.h>
@@ -50,7 +50,7 @@ void streams_drop(CUcontext context) {
 #define GLANCE 0.02 // that each wait may take all the same
 
 // Asked with the gate closed.
-bool streams_idle(CUcontext context, double seconds, bool whole, CUresult *error) {
+bool streams_idle(CUcontext context, double seconds, CUresult *error) {
   static double patience = PATIENCE;
   if (seconds > patience) seconds = patience > GLANCE ? patience : GLANCE;
   double begin = now(), end = begin + seconds;
@@ -77,5 +77,5 @@ bool streams_idle(CUcontext context, double seconds, bool whole, CUresult *error
   }
   free(list);
   if (*error == CUDA_ERROR_NOT_READY) patience -= now() - begin;
-  return ok && (!whole || (*error = cu.CtxSynchronize()) == CUDA_SUCCESS);
+  return ok;
 }

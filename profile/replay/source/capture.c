@@ -231,7 +231,7 @@ void capture_read(struct capture *c, const char *path) {
       struct range *r = range_of(c, base, 1);
       if (!r) stop(1, "the capture is damaged: numbers for no range");
       uint32_t is = take32(&v);
-      r->numbers = is == DOUBLES || is == BYTES ? (enum numbers)is : FLOATS;
+      r->numbers = is > NO_NUMBERS && is <= BFLOAT16S ? (enum numbers)is : FLOATS;
       break;
     }
     case REC_SCALAR: {

@@ -211,6 +211,8 @@ static void *make(void *of) {
     uint64_t n = chunk_size(m->r, m->at[k]);
     if (m->r->numbers == BYTES) vary_bytes(m->chunk + k * CHUNK, n, m->variation, m->at[k]);
     else if (m->r->numbers == DOUBLES) vary_doubles(m->chunk + k * CHUNK, n / 8, m->variation, m->at[k]);
+    else if (m->r->numbers == HALVES) vary_halves(m->chunk + k * CHUNK, n / 2, m->variation, m->at[k]);
+    else if (m->r->numbers == BFLOAT16S) vary_bfloat16s(m->chunk + k * CHUNK, n / 2, m->variation, m->at[k]);
     else vary_floats(m->chunk + k * CHUNK, n / 4, m->variation, m->at[k]);
   }
   return NULL;

@@ -62,7 +62,7 @@ extern bool sanitized;
 
 #define MOST_PARAMETERS 4096
 
-enum numbers { NO_NUMBERS, FLOATS, DOUBLES, BYTES }; // what a variation may fill a range with; BYTES: nobody reads it
+enum numbers { NO_NUMBERS, FLOATS, DOUBLES, BYTES, HALVES, BFLOAT16S }; // what a variation may fill a range with; BYTES: nobody reads it
 
 struct range {
   uint64_t base, size;

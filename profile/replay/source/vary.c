@@ -16,14 +16,14 @@ FAST uint64_t mix(uint64_t *state) { // splitmix64
 
 // How a format's bits are laid out.
 struct format {
-  unsigned mantissa; // bits
+  unsigned bits, mantissa;
   uint64_t bias, top; // of the exponent; its largest value
   unsigned wide, tiny; // magnitudes of WIDE: 2^-wide to 2^wide; of TINY: around 2^-tiny, whose products are subnormal
 };
-static const struct format f32 = {23, 127, 255, 20, 66}, f64 = {52, 1023, 2047, 60, 520};
+static const struct format f32 = {32, 23, 127, 255, 20, 66}, f64 = {64, 52, 1023, 2047, 60, 520}, f16 = {16, 10, 15, 31, 4, 7}, bf16 = {16, 7, 127, 255, 20, 66};
 
 FAST uint64_t number(const struct format *f, enum kind kind, uint64_t r, uint64_t x, uint64_t before) {
-  uint64_t sign = (r & 1) << (f == &f32 ? 31 : 63), mantissa = x & (((uint64_t)1 << f->mantissa) - 1), e = f->bias - (r >> 1 & 1);
+  uint64_t sign = (r & 1) << (f->bits - 1), mantissa = x & (((uint64_t)1 << f->mantissa) - 1), e = f->bias - (r >> 1 & 1);
   unsigned pick = (unsigned)(r >> 8);
   switch (kind) {
   case WIDE: e = f->bias - f->wide + pick % (2 * f->wide + 1); break;
@@ -31,7 +31,7 @@ FAST uint64_t number(const struct format *f, enum kind kind, uint64_t r, uint64_
     if (pick & 1) return sign;
     break;
   case CANCELLING:
-    if (pick & 1) return (before ^ (uint64_t)1 << (f == &f32 ? 31 : 63)) ^ (pick >> 1 & 1);
+    if (pick & 1) return (before ^ (uint64_t)1 << (f->bits - 1)) ^ (pick >> 1 & 1);
     break;
   case TINY:
     e = pick % 8 == 0 ? 0 : f->bias - f->tiny - pick % 8;
@@ -39,17 +39,15 @@ FAST uint64_t number(const struct format *f, enum kind kind, uint64_t r, uint64_
   case FEW: case SOME: { // from 0 to 1 in steps of an eighth, of a 64th: equal ones
     unsigned steps = kind == FEW ? 8 : 64;
     double d = (double)(pick % (steps + 1)) / steps;
-    float s = (float)d;
-    uint64_t v = 0;
-    if (f == &f32) memcpy(&v, &s, sizeof s);
-    else memcpy(&v, &d, sizeof d);
-    return v;
+    uint64_t v;
+    memcpy(&v, &d, sizeof d); // exact in all formats
+    return v == 0 ? 0 : ((v >> f64.mantissa) - f64.bias + f->bias) << f->mantissa | (v << 12) >> (64 - f->mantissa);
   }
   case INFINITE:
     if (pick % 64 == 0) return sign | f->top << f->mantissa;
     break;
   case NOT_A_NUMBER: // one pattern: which of two comes out of an addition, nobody promises
-    if (pick % 64 == 0) return f == &f32 ? 0x7fffffff : 0x7ff8000000000000ull;
+    if (pick % 64 == 0) return f == &f64 ? 0x7ff8000000000000ull : ((uint64_t)1 << (f->bits - 1)) - 1;
     break;
   default: break;
   }
@@ -58,7 +56,7 @@ FAST uint64_t number(const struct format *f, enum kind kind, uint64_t r, uint64_
 
 FAST void vary(const struct format *f, uint8_t *p, uint64_t n, unsigned variation, uint64_t seed) {
   enum kind kind = (enum kind)((variation - 1) % KINDS);
-  unsigned size = f == &f32 ? 4 : 8;
+  unsigned size = f->bits / 8;
   uint64_t state = seed * 0x9e3779b97f4a7c15ull ^ variation, before = 0;
   if (kind == TURNED) {
     // What was there, each number in another's place.
@@ -80,6 +78,8 @@ FAST void vary(const struct format *f, uint8_t *p, uint64_t n, unsigned variatio
 
 void vary_floats(uint8_t *p, uint64_t n, unsigned variation, uint64_t seed) { vary(&f32, p, n, variation, seed); }
 void vary_doubles(uint8_t *p, uint64_t n, unsigned variation, uint64_t seed) { vary(&f64, p, n, variation, seed); }
+void vary_halves(uint8_t *p, uint64_t n, unsigned variation, uint64_t seed) { vary(&f16, p, n, variation, seed); }
+void vary_bfloat16s(uint8_t *p, uint64_t n, unsigned variation, uint64_t seed) { vary(&bf16, p, n, variation, seed); }
 
 void vary_bytes(uint8_t *p, uint64_t n, unsigned variation, uint64_t seed) {
   uint64_t state = seed * 0x9e3779b97f4a7c15ull ^ variation;

@@ -7,6 +7,8 @@
 // Each gives n numbers at p other values: the same ones for the same variation (1, 2, ...) and seed.
 void vary_floats(uint8_t *p, uint64_t n, unsigned variation, uint64_t seed);
 void vary_doubles(uint8_t *p, uint64_t n, unsigned variation, uint64_t seed);
+void vary_halves(uint8_t *p, uint64_t n, unsigned variation, uint64_t seed);
+void vary_bfloat16s(uint8_t *p, uint64_t n, unsigned variation, uint64_t seed);
 void vary_bytes(uint8_t *p, uint64_t n, unsigned variation, uint64_t seed); // any bytes
 // Another number in an argument's place, in every second variation: a compiler may have been told the one that was there.
 void vary_scalar(uint8_t *p, bool wide, unsigned variation, uint64_t seed);

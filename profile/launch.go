@@ -23,62 +23,48 @@ const (
 	NoRoom  = "the size limit for captures is reached"
 )
 
-// A Decider takes the decisions for one run of an application: a program that is observed
-// (profile/capture), or a process that replays a launch (profile/replay). Calls about one process never
-// overlap; calls about two processes of the same application may. While a call lasts, the
-// application's thread that launches waits.
-type Decider interface {
-	// Start tells of a process that has loaded the CUDA driver.
-	Start(p *Process)
+// A Host decides about the launches of a run: of a program that is observed (profile/capture), or of
+// a process that replays a launch (profile/replay). Calls about one process never overlap; calls
+// about two processes of the same application may. Start and End may be nil.
+type Host struct {
+	// Start reports a process that has loaded the CUDA driver.
+	Start func(p *Process)
 
-	// Launch is asked at the first launch of a configuration (kernel, grid, block, dynamic shared
-	// memory) in a process, and again at the launch that the last verdict named. Where l.LeaveAlone is
-	// set, Verdict.Tune and Capture are ignored.
-	Launch(l *Launch) Verdict
-
-	// Tune is called after a verdict with Tune set, with the device idle, the application's other
-	// threads held at their next CUDA call, and all its memory saved. When it returns, memory is put
-	// back as it was before the launch and the application's own launch goes on. ctx ends when the run
-	// is to end. Only Again is read from the verdict returned.
-	Tune(ctx context.Context, l *Launch, s Session) Verdict
-
-	// LeftAlone tells that a launch that was to be tuned could not be, and why (no memory for a copy,
-	// a device that is busy with work that waits, ...). The application goes on untouched; the
-	// verdict's Again is read.
-	LeftAlone(l *Launch, reason string) Verdict
+	// Launch is called at the first launch of a configuration (kernel, grid, block, dynamic shared
+	// memory) in a process, and again at the launch that it named last: the again-th one with these
+	// values from then on, 0: never again about this configuration. Until it returns, the
+	// application's thread that launches waits. ctx ends when the run is to end.
+	Launch func(ctx context.Context, l *Launch, h Held) (again int)
 
 	// End is the last call about a process: it has ended, or its agent has signed off.
-	End(p *Process, s Summary)
+	End func(p *Process, s Summary)
 }
 
-// A Verdict says what to do with a launch.
-type Verdict struct {
-	Tune bool
-	Long time.Duration // with Tune: longest time for one run of the kernel; 0: Options.Limit
-	// a file to make: the launch is written to it (profile/capture); not together with Tune
-	Capture string
-	Limit   int64 // of the memory that a captured launch may reach, of what is not zero, bytes
-	Room    int64 // of the file, bytes; 0: any
+// Held is what can be done with a launch that waits: one of these, once. An error is the reason why
+// it is not done (Launch.LeaveAlone, no memory for a copy, ...), ErrGone where the process has ended.
+type Held struct {
+	// Capture writes the launch to a file (profile/capture), and returns when it has been done. For
+	// the application that only takes time: its memory is read, no more.
+	Capture func(o Order) (Captured, error)
+
+	// Session calls use with the device idle and all memory saved, which is put back afterwards; then
+	// the launch goes on. long is the longest time for one run of the kernel, 0: Options.Limit. For
+	// replays alone (Options.Replay).
+	Session func(long time.Duration, use func(s Session)) error
+}
+
+// An Order asks for a capture.
+type Order struct {
+	Path  string // the file to make
+	Limit int64  // of the memory that the launch may reach, of what is not zero, bytes
+	Room  int64  // of the file, bytes; 0: any
 	// how long the program may stand still while memory is read; 0: as usual
 	Stand time.Duration
-	// ask again at the Again-th launch with these values from now; 0: never again about this
-	// configuration
-	Again int
-}
-
-// A Capturer is a Decider that asks for captures, and hears what became of them. For the
-// application a capture only takes time: its memory is read, no more. What can't be captured is
-// given by LeftAlone.
-type Capturer interface {
-	Decider
-	// Captured tells that the launch has been written to the verdict's file and has returned; the
-	// verdict's Again is read.
-	Captured(l *Launch, c Captured) Verdict
 }
 
 // Captured is how a capture ended.
 type Captured struct {
-	Why   string // it was given up, and there is no file; "": it is whole
+	Why   string // it was given up while the launch ran, or behind it, and there is no file; "": it is whole
 	Bytes int64  // written
 	// that the application stood still: before the launch, and from its return
 	Before, After time.Duration
@@ -165,9 +151,8 @@ type Launch struct {
 	// that takes some can't be repeated in a replay either, which only a run of it tells
 	Allocates string `json:"-"`
 
-	Saving      time.Duration `json:"-"` // what a session took to copy memory aside
-	Allocations int           // live allocations that a session has to save
-	Bytes       int64         // and their size
+	Saving time.Duration `json:"-"` // what a session took to copy memory aside
+	Bytes  int64         // of all live allocations
 
 	id     uint32 // the agent's number for the configuration
 	module *module
