@@ -26,7 +26,7 @@ func TestJudgedRun(t *testing.T) {
 		if get(r, "approx") == "div.full" {
 			return 0.8
 		}
-		if get(r, "ld") == "cs" {
+		if get(r, "hint@ld") == "cs" {
 			return 0.9 * speed(r, s)
 		}
 		return speed(r, s)
