@@ -83,9 +83,6 @@ func (o *Options) Validate(known []string) error {
 			return fmt.Errorf("the lever %s gives other results: it needs --exact=approximate", name)
 		}
 	}
-	if o.Jobs < 1 {
-		return fmt.Errorf("--jobs %d: at least one candidate has to be compiled at a time", o.Jobs)
-	}
 	if o.Budget <= 0 {
 		return errors.New("--budget must be more than 0")
 	}

@@ -13,5 +13,5 @@
 // refused as a whole. What was pulled before stays.
 //
 // Reading the source: index.go (the form), sign.go, merge.go, place.go (in the store), files.go
-// (captures).
+// (captures), blobs.go (what travels).
 package remote

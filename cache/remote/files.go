@@ -99,14 +99,13 @@ func (r *Remote) unpackFiles(x *Index) error {
 		return err
 	}
 	err := eachShard(func(i int) error {
-		at := filepath.Join(r.ShardsDir(), x.Shards[i].Digest)
+		at := BlobPath(r.dir, x.Shards[i].Digest)
 		err := x.unpackShard(i, at, fresh, r.Sound.File)
 		if err != nil {
 			return fmt.Errorf("shard %x: %w", i, err)
 		}
 		return nil
 	})
-	r.trim(nil) // they are unpacked, or wrong
 	if err == nil {
 		err = r.Sound.Whole(fresh, x.Captures)
 	}

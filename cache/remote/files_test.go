@@ -29,7 +29,7 @@ func files(t *testing.T, r *Remote, has map[string]string) *Index {
 			t.Fatal(err)
 		}
 	}
-	x, err := PackFiles(dir, slices.Collect(maps.Keys(has)), r.ShardsDir())
+	x, err := PackFiles(dir, slices.Collect(maps.Keys(has)), Blobs(r.dir))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +44,7 @@ func TestFiles(t *testing.T) {
 	store, r := opened(t)
 	r.Name, r.Reference = "one.captures", "host/team:one.captures"
 	r.dir = filepath.Join(store.RemotesDir(), r.Name)
-	if err := os.MkdirAll(r.ShardsDir(), 0o700); err != nil {
+	if err := os.MkdirAll(Blobs(r.dir), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	whole := error(nil)
@@ -95,12 +95,12 @@ func TestFiles(t *testing.T) {
 			w.Write([]byte(content))
 			w.Close()
 			x.Shards[0] = Shard{cache.Hash(b.Bytes()), int64(b.Len()), int64(b.Len()), 1}
-			os.WriteFile(filepath.Join(r.ShardsDir(), x.Shards[0].Digest), b.Bytes(), 0o600)
+			os.WriteFile(filepath.Join(Blobs(r.dir), x.Shards[0].Digest), b.Bytes(), 0o600)
 		}
 	}
 	damaged := func(change func(b []byte) []byte) func(*Index) {
 		return func(x *Index) {
-			path := filepath.Join(r.ShardsDir(), x.Shards[0].Digest)
+			path := filepath.Join(Blobs(r.dir), x.Shards[0].Digest)
 			b, _ := os.ReadFile(path)
 			os.WriteFile(path, change(b), 0o600)
 		}
@@ -108,7 +108,7 @@ func TestFiles(t *testing.T) {
 	for want, change := range map[string]func(*Index){
 		"another hash":          damaged(func(b []byte) []byte { b[600] ^= 1; return b }),
 		"another hash than":     damaged(func(b []byte) []byte { return b[:512] }),
-		"has not arrived":       func(x *Index) { os.Remove(filepath.Join(r.ShardsDir(), x.Shards[0].Digest)) },
+		"has not arrived":       func(x *Index) { os.Remove(filepath.Join(Blobs(r.dir), x.Shards[0].Digest)) },
 		`"../0a" has no place`:  forged(tar.Header{Name: "../0a", Typeflag: tar.TypeReg}, "x"),
 		`"/0a" has no place`:    forged(tar.Header{Name: "/0a", Typeflag: tar.TypeReg}, "x"),
 		`"0a" has no place`:     forged(tar.Header{Name: "0a", Typeflag: tar.TypeSymlink, Linkname: "/"}, ""),

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -104,6 +105,33 @@ func Pack(decisions []cache.Decision) (x *Index, blobs map[string][]byte, err er
 			Unpacked: int64(text[i].Len()), Decisions: count[i]})
 	}
 	return x, blobs, nil
+}
+
+// PackTo is Pack into a folder of blobs.
+func PackTo(folder string, decisions []cache.Decision) (*Index, error) {
+	x, blobs, err := Pack(decisions)
+	for _, b := range blobs {
+		if err == nil {
+			_, err = put(folder, b)
+		}
+	}
+	return x, err
+}
+
+// Read reads all shards from a folder of blobs.
+func (x *Index) Read(folder string) (lists [][]cache.Arrived, err error) {
+	for i, s := range x.Shards {
+		packed, err := os.ReadFile(BlobPath(folder, s.Digest))
+		if err != nil {
+			return nil, err
+		}
+		list, err := x.Unpack(i, packed)
+		if err != nil {
+			return nil, err
+		}
+		lists = append(lists, list)
+	}
+	return lists, nil
 }
 
 // shardOf says which shard a key belongs to, from 0; -1: none.

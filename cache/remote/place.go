@@ -23,7 +23,7 @@ import (
 // Where a remote lies, in the store of whoever pulls:
 //
 //	remotes/NAME/remote.json         what it is, and what was pulled last of each tag
-//	remotes/NAME/shards/<sha256>     shards as they came
+//	remotes/NAME/blobs/sha256/       manifests, indices and shards as they came
 //	remotes/NAME/decisions.snapshot  all of them merged; what builds read
 //	remotes/NAME/recipes             for compiler caches
 //	remotes/NAME/captures/           of captures: their folder, in the place of the three before
@@ -33,9 +33,8 @@ import (
 // between is done again by the next one.
 
 const (
-	stateName  = "remote.json"
-	shardsName = "shards"
-	lockName   = "lock"
+	stateName = "remote.json"
+	lockName  = "lock"
 )
 
 // A Remote is one that was pulled, or is about to be.
@@ -65,26 +64,25 @@ type Tag struct {
 }
 
 var nameText = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,63}$`)
+	return regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,199}$`)
 })
 
-// NameOf is what a remote is called if the user does not say: the repository's last word, and the
-// tag.
+// NameOf is what a remote is called here: the repository without its host, and the tag.
 func NameOf(reference string) string {
-	return strings.ReplaceAll(reference[strings.LastIndexByte(reference, '/')+1:], ":", "-")
+	_, name, _ := strings.Cut(reference, "/")
+	return strings.NewReplacer("/", "-", ":", "-").Replace(name)
 }
 
 // Open locks a remote for a pull, and makes its folder. One with another reference is refused.
 func Open(store *cache.Store, name, reference string) (*Remote, error) {
 	if !nameText().MatchString(name) {
-		return nil, fmt.Errorf("%q is no name for a remote: letters, digits, . _ -, at most 64 (--as NAME)",
-			name)
+		return nil, fmt.Errorf("%q is no name for a remote: letters, digits, . _ -, at most 200", name)
 	}
 	if err := store.Writable(); err != nil {
 		return nil, err
 	}
 	dir := filepath.Join(store.RemotesDir(), name)
-	if err := os.MkdirAll(filepath.Join(dir, shardsName), 0o700); err != nil {
+	if err := os.MkdirAll(Blobs(dir), 0o700); err != nil {
 		return nil, fmt.Errorf("make the folder of the remote: %w", err)
 	}
 	lock, err := os.OpenFile(filepath.Join(dir, lockName), os.O_RDWR|os.O_CREATE, 0o600)
@@ -106,7 +104,7 @@ func Open(store *cache.Store, name, reference string) (*Remote, error) {
 		r.Reference, r.Keys = reference, "" // nothing ever came from there
 	}
 	if err == nil && reference != "" && r.Reference != reference {
-		err = fmt.Errorf("%s is %s already: --as NAME gives this one another name", name, r.Reference)
+		err = fmt.Errorf("%s is %s already: gnvcc pull --remove %s makes room", name, r.Reference, name)
 	}
 	if err != nil {
 		lock.Close()
@@ -165,8 +163,11 @@ func Remove(store *cache.Store, name string) error {
 	return os.RemoveAll(dir)
 }
 
-// ShardsDir is where its shards lie, by their hashes.
-func (r *Remote) ShardsDir() string { return filepath.Join(r.dir, shardsName) }
+// Dir is its folder, and that of its blobs.
+func (r *Remote) Dir() string { return r.dir }
+
+// Again has what stands under a tag come and be judged anew.
+func (r *Remote) Again(tag string) { os.Remove(BlobPath(r.dir, r.Tags[tag].Digest)) }
 
 // Published tells whether builds have something to read.
 func (r *Remote) Published() bool {
@@ -185,7 +186,7 @@ func (r *Remote) Newest() (t time.Time) {
 	return t
 }
 
-// Check looks at an artefact that has arrived under a tag, its shards in ShardsDir: may it take
+// Check looks at an artefact that has arrived under a tag: may it take
 // the place of what was pulled last? keys, where there are any, have to have signed. Captures are
 // then put into their place.
 func (r *Remote) Check(tag string, index []byte, signature string, keys Keys) (
@@ -239,7 +240,7 @@ func eachShard(do func(i int) error) error {
 }
 
 func (r *Remote) unpack(x *Index, i int) ([]cache.Arrived, error) {
-	path := filepath.Join(r.ShardsDir(), x.Shards[i].Digest)
+	path := BlobPath(r.dir, x.Shards[i].Digest)
 	// The same bytes under another index may be said to be something else: then they are read again.
 	known := fmt.Sprint(i, x.Shards[i])
 	r.mu.Lock()
@@ -289,7 +290,6 @@ func (r *Remote) Publish(wanted func(cache.Decision) bool) (n, left int, err err
 		}
 		indices = append(indices, x)
 	}
-	used := map[string]bool{}
 	var merged [Shards][]cache.Arrived
 	var without [Shards]int
 	err = eachShard(func(i int) error {
@@ -317,22 +317,15 @@ func (r *Remote) Publish(wanted func(cache.Decision) bool) (n, left int, err err
 	}
 	for i := range Shards {
 		left += without[i]
-		for _, x := range indices {
-			used[x.Shards[i].Digest] = true
-		}
 	}
 	records := slices.Concat(merged[:]...)
 	if err := cache.PublishOther(r.dir, records); err != nil {
 		return 0, 0, err
 	}
-	if err := r.Note(); err != nil {
-		return 0, 0, err
-	}
-	r.trim(used)
-	return len(records), left, nil
+	return len(records), left, r.Note()
 }
 
-// Note keeps what is known of the remote: that it was looked at, though nothing was new, say.
+// Note keeps what is known of the remote, and removes the blobs that no tag has any more.
 func (r *Remote) Note() error {
 	text, err := json.MarshalIndent(r, "", " ")
 	if err == nil {
@@ -341,15 +334,22 @@ func (r *Remote) Note() error {
 	if err != nil {
 		return fmt.Errorf("note what was pulled: %w", err)
 	}
-	return nil
-}
-
-// trim removes the shards that no tag has any more.
-func (r *Remote) trim(used map[string]bool) {
-	entries, _ := os.ReadDir(filepath.Join(r.dir, shardsName))
-	for _, e := range entries {
-		if !used[e.Name()] {
-			os.RemoveAll(filepath.Join(r.dir, shardsName, e.Name()))
+	used := map[string]bool{}
+	for name, tag := range r.Tags {
+		used[strings.TrimPrefix(tag.Digest, "sha256:")] = true
+		used[cache.Hash(tag.Index)] = true
+		if x, err := ReadIndex(tag.Index, name); err == nil && !IsCaptures(name) { // these are unpacked
+			for _, s := range x.Shards {
+				used[s.Digest] = true
+			}
 		}
 	}
+	entries, _ := os.ReadDir(Blobs(r.dir))
+	for _, e := range entries {
+		if !used[e.Name()] {
+			os.RemoveAll(filepath.Join(Blobs(r.dir), e.Name()))
+		}
+	}
+	os.RemoveAll(filepath.Join(r.dir, "ingest")) // of a pull that was killed
+	return nil
 }

@@ -35,7 +35,7 @@ func id(digit string) string { return digit + strings.Repeat("a", 63) }
 func arrive(t *testing.T, r *Remote, x *Index, blobs map[string][]byte) []byte {
 	t.Helper()
 	for digest, b := range blobs {
-		if err := os.WriteFile(filepath.Join(r.ShardsDir(), digest), b, 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(Blobs(r.dir), digest), b, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -151,7 +151,7 @@ func TestRound(t *testing.T) {
 	if n, _, err := r.Publish(every); n != 200 || err != nil {
 		t.Fatalf("%d decisions, %v", n, err)
 	}
-	if files, _ := os.ReadDir(r.ShardsDir()); len(files) != Shards {
+	if files, _ := os.ReadDir(Blobs(r.dir)); len(files) != Shards {
 		t.Errorf("%d shards are kept, want %d", len(files), Shards)
 	}
 	again, problems := All(store)
@@ -310,7 +310,7 @@ func TestAtOnce(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	r.Close()
-	for _, name := range []string{"..", "", "a/b", ".x", strings.Repeat("x", 65)} {
+	for _, name := range []string{"..", "", "a/b", ".x", strings.Repeat("x", 201)} {
 		if other, err := Open(store, name, "host/team"); err == nil {
 			other.Close()
 			t.Errorf("%q is taken for a name", name)

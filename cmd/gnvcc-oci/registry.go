@@ -10,14 +10,11 @@ import (
 	"strings"
 	"time"
 
-	"oras.land/oras-go/v2/errdef"
 	"oras.land/oras-go/v2/registry/remote"
 	"oras.land/oras-go/v2/registry/remote/auth"
 	"oras.land/oras-go/v2/registry/remote/credentials"
 	"oras.land/oras-go/v2/registry/remote/retry"
 )
-
-var errNotFound = errdef.ErrNotFound
 
 // A repository is one of a registry's.
 type repository struct {

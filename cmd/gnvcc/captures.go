@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -53,21 +52,13 @@ func printCaptures(w io.Writer, s *capture.Store) error {
 	return nil
 }
 
-// dropCaptures removes some, or all.
-func dropCaptures(store *cache.Store, ids []string) error {
+// dropCaptures removes them.
+func dropCaptures(store *cache.Store) error {
 	s, err := tuner.Captures(store)
 	if err != nil {
 		return err
 	}
-	if len(ids) == 1 && ids[0] == "all" {
-		return s.Trim(capture.Limits{})
-	}
-	for _, id := range ids {
-		if err := s.Drop(id); err != nil {
-			return err
-		}
-	}
-	return s.Trim(capture.Limits{Total: math.MaxInt64, Age: math.MaxInt64}) // those that were named
+	return s.Trim(capture.Limits{})
 }
 
 const capturesUsage = "replay the captures in this `folder`, or that gnvcc pull --captures brought under this name, not the store's"

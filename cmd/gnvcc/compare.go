@@ -14,9 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gnvcc/cache"
-	"gnvcc/driver/environment"
 	"gnvcc/driver/toolcmd"
-	"gnvcc/driver/toolkit"
 	"gnvcc/policy"
 	"gnvcc/policy/compare"
 	"gnvcc/policy/retune"
@@ -225,17 +223,9 @@ func newBench(ctx context.Context, store *cache.Store) (*compare.Bench, error) {
 	b := &compare.Bench{Captures: captures, GPU: gpu, Say: func(string, ...any) {}}
 	if watchTools != nil {
 		b.Agent, b.Replayer, err = watchTools()
-		return b, err
+	} else {
+		b.Agent, b.Replayer, err = retune.Tools(ctx, store)
 	}
-	self, _ := os.Executable()
-	kit, err := toolkit.Find(self, environment.Read())
-	if err != nil {
-		return nil, err
-	}
-	if b.Agent, err = tuner.BuildAgent(ctx, store, kit.Dir()); err != nil {
-		return nil, err
-	}
-	b.Replayer, err = tuner.BuildReplayer(ctx, store, kit.Dir())
 	return b, err
 }
 

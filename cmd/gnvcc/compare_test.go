@@ -395,7 +395,7 @@ func TestClaims(t *testing.T) {
 	made := u.captured(256)
 	u.takes(sumsName, 1, false)
 	u.takes("_Z5plainPfi", 1, false)
-	u.must(u.gnvcc("tune", "--levers", "hint", "--jobs", "1", "--kernels", "sums"))
+	u.must(u.gnvcc("tune", "--levers", "hint", "--kernels", "sums"))
 	u.must(u.gnvcc("export", "-o", "gnvcc.lock"))
 	out, code := u.gnvcc("compare", "--lock", "gnvcc.lock")
 	u.ends(out, code, 0, "Simulated H200", "2 launches", "1 alike", "sums")
@@ -420,7 +420,7 @@ func TestClaims(t *testing.T) {
 	}
 	out, code = u.gnvcc("compare", "--lock", "gnvcc.lock")
 	u.ends(out, code, 1, "broken", "the recipe leaves different bits")
-	u.must(u.gnvcc("doctor", "--drop", "all"))
+	u.must(u.gnvcc("doctor", "--clean=captures"))
 	out, code = u.gnvcc("compare", "--lock", "gnvcc.lock")
 	u.ends(out, code, 2, "no launches are captured of what was built here")
 }
@@ -451,7 +451,7 @@ func TestAction(t *testing.T) {
 	u.takes(sumsName, 1, false)
 	u.takes("_Z5plainPfi", 1, false)
 	u.takes(sumsName, 1.4, false, "-fmad=false")
-	u.must(u.gnvcc("tune", "--levers", "hint", "--jobs", "1", "--kernels", "sums"))
+	u.must(u.gnvcc("tune", "--levers", "hint", "--kernels", "sums"))
 	u.must(u.gnvcc("export", "-o", "gnvcc.lock", "--all"))
 	bin := filepath.Join(u.dir, "bin")
 	os.Mkdir(bin, 0o700)

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -45,14 +46,13 @@ func doctorVerb() *cobra.Command {
 	fs := c.Flags()
 	inStore := fs.Bool("store", false, "what builds took from the store, why stages stepped aside, how large it is; reads every file in it and checks its hash")
 	captures := fs.Bool("captures", false, "list the launches that gnvcc tune has captured")
-	drop := fs.StringSlice("drop", nil, "remove captured launches: their `IDs`, or all")
-	cleans := fs.String("clean", "", "remove what killed processes left behind, and records of builds that are gone; all: every build, and what can be made again. Recipes stay; files already built stay, too, but gnvcc revert no longer knows them")
+	cleans := fs.String("clean", "", "remove what killed processes left behind, and records of builds that are gone; captures: captured launches; all: every build, and what can be made again. Recipes stay; files already built stay, too, but gnvcc revert no longer knows them")
 	fs.Lookup("clean").NoOptDefVal = "left"
 	settings := fs.Bool("config", false, "which settings hold, and where they are from; exit code 1: there is a mistake in a file")
 	key := fs.Bool("key", false, "a hash of what builds here depend on besides command and sources: toolkit, recipes, lock file, GPU; for ccache (CCACHE_COMPILERCHECK='gnvcc doctor --key')")
 	measure := fs.Bool("measure", false,
 		"measure this GPU: rate, error and code of every function that can be approximated, latencies, and rates of memory (takes some seconds)")
-	oneOf(c, "store", "captures", "drop", "clean", "config", "key", "measure")
+	oneOf(c, "store", "captures", "clean", "config", "key", "measure")
 	return tries(c, 1, func([]string) error {
 		switch {
 		case *settings:
@@ -64,17 +64,17 @@ func doctorVerb() *cobra.Command {
 		switch {
 		case *measure:
 			return measureUnits()
-		case *cleans != "" && *cleans != "left" && *cleans != "all":
-			return fmt.Errorf("invalid argument %q: --clean, or --clean=all", *cleans)
-		case *inStore || *captures || len(*drop) > 0 || *cleans != "":
+		case *cleans != "" && !slices.Contains([]string{"left", "all", "captures"}, *cleans):
+			return fmt.Errorf("invalid argument %q: --clean, --clean=captures or --clean=all", *cleans)
+		case *inStore || *captures || *cleans != "":
 			store, err := openStore()
 			switch {
 			case err != nil:
 				return err
 			case *captures:
 				return showCaptures(store)
-			case len(*drop) > 0:
-				return dropCaptures(store, *drop)
+			case *cleans == "captures":
+				return dropCaptures(store)
 			case *cleans != "":
 				ctx, stop := ended(context.Background())
 				defer stop()

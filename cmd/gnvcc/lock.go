@@ -24,8 +24,8 @@ import (
 // Lock files: builds that go by one, and recipes that are taken into the store.
 
 // take keeps a file's decisions in the store, all of them or none: a lock file's, or those of what
-// gnvcc report --json printed. What was measured here stays, unless over.
-func take(ctx context.Context, file string, over bool) error {
+// gnvcc report --json printed. What was measured here stays.
+func take(ctx context.Context, file string) error {
 	text, _, err := standing.ReadLock(file)
 	if err != nil {
 		return fmt.Errorf("read %s: %w", file, err)
@@ -64,7 +64,7 @@ func take(ctx context.Context, file string, over bool) error {
 		if measured && old.Recipe == d.Recipe && old.Exactness == d.Exactness {
 			continue
 		}
-		if measured && !over {
+		if measured {
 			kept = append(kept, fmt.Sprintf("%s on %s: measured here: %s; the file has %s",
 				policy.ShortName(d.Kernel), d.Evidence.Device, orOwn(old.Recipe), orOwn(d.Recipe)))
 			continue
@@ -86,7 +86,7 @@ func take(ctx context.Context, file string, over bool) error {
 		fmt.Fprintf(console, "; %d left out (pinned, approximate, not measured, or of another version)", left)
 	}
 	if len(kept) > 0 {
-		fmt.Fprintf(console, "; %d stay as measured here (--over takes the file's)", len(kept))
+		fmt.Fprintf(console, "; %d stay as measured here (gnvcc pin KERNEL --forget makes room for the file's)", len(kept))
 	}
 	fmt.Fprintln(console, "; gnvcc apply builds with them")
 	return nil
@@ -94,7 +94,7 @@ func take(ctx context.Context, file string, over bool) error {
 
 // lockVerb names the lock file that the builds of a folder go by.
 func lockVerb() *cobra.Command {
-	c := newVerb("lock FILE [FOLDER] | lock --off [FOLDER] | lock --take [--over] FILE | lock",
+	c := newVerb("lock FILE [FOLDER] | lock --off [FOLDER] | lock --take FILE | lock",
 		"build a folder by a lock file alone, or take its recipes; without arguments: which are",
 		`From now on builds in and below a folder (the one that FILE lies in, if no other is named) know the recipes of this lock
 file and no others: no pins, no bans, nothing that was measured here. All machines that do so, with the same source and nvcc,
@@ -107,18 +107,15 @@ for all builds, next to what was measured here. A build takes one only for the v
 file only where it gives the code that was exported. Reports say where a recipe comes from.`, arguments(0, 2))
 	off := c.Flags().Bool("off", false, "go by the store again")
 	taken := c.Flags().Bool("take", false, "take the file's recipes into the store")
-	over := c.Flags().Bool("over", false, "with --take: the file's recipes replace those measured here")
 	oneOf(c, "off", "take")
 	return tries(c, 1, func(args []string) error {
 		switch {
-		case *over && !*taken:
-			return errors.New("--over goes with --take")
 		case (*off || *taken) && len(args) > 1:
 			return fmt.Errorf("unexpected argument %q", args[1])
 		case *taken && len(args) == 0:
 			return errors.New("which lock file? gnvcc lock --take FILE")
 		case *taken:
-			return take(context.Background(), args[0], *over)
+			return take(context.Background(), args[0])
 		case *off:
 			return unlock(args)
 		case len(args) == 0:

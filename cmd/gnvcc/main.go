@@ -7,6 +7,7 @@ import (
 
 	"gnvcc/driver"
 	"gnvcc/driver/stage"
+	"gnvcc/policy/tuner"
 )
 
 func main() { os.Exit(run(os.Args)) }
@@ -44,6 +45,9 @@ func verbOf(self string, args []string) func([]string) int {
 	}
 	if strings.HasPrefix(args[0], "__complete") {
 		return func([]string) int { return complete(args) }
+	}
+	if args[0] == tuner.WorkVerb {
+		return ordered
 	}
 	if !isVerb(args[0]) {
 		return nil

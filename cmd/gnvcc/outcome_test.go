@@ -38,7 +38,7 @@ func TestGraphsAlone(t *testing.T) {
 	stderr = &output{file: f}
 	t.Cleanup(func() { stderr = old; f.Close() })
 	found(tuner.Found{Pieces: []policy.Piece{{Kernel: policy.OfGraphs, Seconds: 2, After: 2,
-		Why: "it is wide"}}}, false)
+		Why: "it is wide"}}}, talk{})
 	said, err := os.ReadFile(f.Name())
 	if text := string(said); err != nil || strings.Contains(text, "no kernel") ||
 		!strings.Contains(text, "nothing was searched") || !strings.Contains(text, "it is wide") {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,15 +26,14 @@ func pullVerb() *cobra.Command {
 and GPU the measured one, then the newer, then the one with more evidence. Builds on this machine take them for kernels that it
 has not measured itself, as those of stores in GNVCC_STORE, and behind these. No build asks the registry: what was pulled counts
 until the next pull. What is cut, altered, not signed by a key that is asked for, or older than what was pulled before is
-refused, and what was there stays. Without an address: what was pulled before, again.
+refused, and what was there stays. It is called REPOSITORY-TAG here, with - for each /. Without an address: what was pulled before, again.
 
-With --captures: the captured launches that were pushed beside a tag, for tune, compare and judge --captures NAME. They are
+With --captures: the captured launches that were pushed under a tag, for tune, compare and judge --captures NAME. They are
 replayed with the code that was built here of kernels of their names, never with their publisher's. Those that have expired are
 not used.`,
 		arguments(0, -1))
 	var p pulling
 	fs := c.Flags()
-	fs.StringVar(&p.name, "as", "", "call it this `name` here (default: the repository's last word, and the tag)")
 	fs.StringVar(&p.keys, "require-signed", "",
 		"take only what one of the ed25519 public keys in this `file` has signed; this pull, and all later ones of it")
 	fs.BoolVar(&p.captures, "captures", false, "bring captured launches, not recipes")
@@ -45,8 +43,8 @@ not used.`,
 
 // A pulling is what is to be pulled, and how.
 type pulling struct {
-	name, keys, remove string
-	captures           bool
+	keys, remove string
+	captures     bool
 }
 
 func (p *pulling) run(ctx context.Context, store *cache.Store, words []string) error {
@@ -75,37 +73,30 @@ func (p *pulling) run(ctx context.Context, store *cache.Store, words []string) e
 		case remote.IsCaptures(reference):
 			return fmt.Errorf("%s has captures (--captures)", tag)
 		}
-		return p.one(ctx, store, p.named(reference), reference)
+		return p.one(ctx, store, remote.NameOf(reference), reference)
 	}
-	if p.name != "" || p.captures {
-		return errors.New("--as and --captures are for an address")
+	if p.captures {
+		return errors.New("--captures is for an address")
 	}
 	all, err := remote.All(store)
-	names := words
+	var known []string
 	for _, r := range all {
-		if len(words) == 0 {
-			names = append(names, r.Name)
-		}
+		known = append(known, r.Name)
 	}
-	if len(names) == 0 && err == nil {
+	if len(words) == 0 {
+		words = known
+	}
+	if len(words) == 0 && err == nil {
 		return errors.New("nothing was pulled before: gnvcc pull oci://HOST/REPOSITORY")
 	}
-	for _, name := range names {
-		if !slices.ContainsFunc(all, func(r *remote.Remote) bool { return r.Name == name }) {
+	for _, name := range words {
+		if !slices.Contains(known, name) {
 			err = errors.Join(err, fmt.Errorf("there is no remote %s", name))
 			continue
 		}
 		err = errors.Join(err, p.one(ctx, store, name, ""))
 	}
 	return err
-}
-
-// named is what the remote at an address is called here.
-func (p *pulling) named(reference string) string {
-	if p.captures && p.name != "" {
-		return remote.CapturesTag(p.name)
-	}
-	return cmp.Or(p.name, remote.NameOf(reference))
 }
 
 // one pulls a remote; reference "": from where it was pulled before.
@@ -131,69 +122,66 @@ func (p *pulling) one(ctx context.Context, store *cache.Store, name, reference s
 	if err != nil {
 		return errors.Join(late, err)
 	}
-	defer c.work.Remove()
 	r.Sound.File = func(name string, content []byte) error {
-		return capture.CheckFile(r.ShardsDir(), name, content)
+		return capture.CheckFile(r.Dir(), name, content)
 	}
 	r.Sound.Whole = capture.CheckFolder
-	have, captures := map[string]string{}, remote.IsCaptures(r.Reference)
+	captures := remote.IsCaptures(r.Reference)
 	_, gone := os.Stat(r.CapturesDir()) // a pull that was killed
+	sound := map[string]bool{}
 	for tag, t := range r.Tags {
-		if (keys == nil || keys.Has(t.Signed)) && (!captures || gone == nil) {
-			have[tag] = t.Digest
+		if sound[tag] = (keys == nil || keys.Has(t.Signed)) && (!captures || gone == nil); !sound[tag] {
+			r.Again(tag)
 		}
 	}
-	found, err := c.pull(ctx, have, r.ShardsDir())
+	found, err := c.pull(ctx, "pull", r.Dir())
 	if err != nil {
 		return errors.Join(late, err)
 	}
-	changed, problems := p.take(r, c, keys, have, found)
+	changed, problems := takePulled(r, keys, sound, found)
 	r.Pulled = time.Now().UTC().Truncate(time.Second)
-	n, left := 0, 0
 	if captures {
-		return errors.Join(problems, r.Note(), p.tellCaptures(r))
+		return errors.Join(problems, r.Note(), tellCaptures(r))
 	}
+	n, left := 0, 0
 	if changed || !r.Published() {
-		n, left, err = r.Publish(func(d cache.Decision) bool { return portable(d) })
-		err = errors.Join(problems, err)
+		n, left, err = r.Publish(portable)
 	} else {
-		err = errors.Join(problems, r.Note())
+		err = r.Note()
 	}
-	if changed || err == nil {
-		p.tell(r, changed, n, left)
+	if err = errors.Join(problems, err); changed || err == nil {
+		tellPulled(r, changed, n, left)
 	}
 	return err
 }
 
-// take judges what was found, and keeps in r what is sound.
-func (p *pulling) take(r *remote.Remote, c *carrier, keys remote.Keys, have map[string]string,
-	found map[string]carried) (changed bool, problems error) {
-	wrong := func(tag string, err error) {
-		problems = errors.Join(problems, fmt.Errorf("%s: %s: %w", r.Name, tag, err))
-		if _, was := r.Tags[tag]; was && have[tag] == "" { // nobody who is believed has signed it
-			delete(r.Tags, tag)
-			changed = true
-		}
-	}
+// takePulled judges what was found, and keeps in r what is sound: what was, and stands in the registry as
+// it was, is sound.
+func takePulled(r *remote.Remote, keys remote.Keys, sound map[string]bool,
+	found map[string]remote.Pulled) (changed bool, problems error) {
 	for _, tag := range slices.Sorted(maps.Keys(found)) {
-		f := found[tag]
+		f, err := found[tag], error(nil)
 		switch {
-		case f.Missing:
-			wrong(tag, errors.New("the registry has no such tag; what was pulled before stays"))
+		case f.Digest == "":
+			err = errors.New("the registry has no such tag; what was pulled before stays")
 		case f.Error != "":
-			wrong(tag, errors.New(f.Error))
-		case f.New:
-			index, signature, err := c.index(tag)
-			if err != nil {
-				wrong(tag, err)
+			err = errors.New(f.Error)
+		case sound[tag] && r.Tags[tag].Digest == f.Digest:
+			continue
+		default:
+			t := remote.Tag{Digest: f.Digest}
+			signature := ""
+			if t.Index, signature, err = remote.Artefact(r.Dir(), f.Digest); err == nil {
+				_, t.Signed, err = r.Check(tag, t.Index, signature, keys)
+			}
+			if err == nil {
+				r.Tags[tag], changed = t, true
 				continue
 			}
-			_, signed, err := r.Check(tag, index, signature, keys)
-			if err != nil {
-				wrong(tag, err)
-				continue
-			}
-			r.Tags[tag] = remote.Tag{Digest: f.Digest, Index: index, Signed: signed}
+		}
+		problems = errors.Join(problems, fmt.Errorf("%s: %s: %w", r.Name, tag, err))
+		if _, was := r.Tags[tag]; was && !sound[tag] { // nobody who is believed has signed it
+			delete(r.Tags, tag)
 			changed = true
 		}
 	}
@@ -207,7 +195,7 @@ func (p *pulling) take(r *remote.Remote, c *carrier, keys remote.Keys, have map[
 }
 
 // tellCaptures says what there is, and takes away what nobody who is believed stands for any more.
-func (p *pulling) tellCaptures(r *remote.Remote) error {
+func tellCaptures(r *remote.Remote) error {
 	x := r.Captured()
 	if x == nil {
 		return os.RemoveAll(r.CapturesDir())
@@ -218,7 +206,7 @@ func (p *pulling) tellCaptures(r *remote.Remote) error {
 	return nil
 }
 
-func (p *pulling) tell(r *remote.Remote, changed bool, n, left int) {
+func tellPulled(r *remote.Remote, changed bool, n, left int) {
 	if !changed {
 		fmt.Fprintf(console, "%s: nothing new in oci://%s\n", r.Name, r.Reference)
 		return

@@ -115,7 +115,7 @@ func badWorker() {
 		return tuner.WorkMachine{}
 	}
 	if kernel := os.Getenv("TEST_WORK_NEVER"); kernel != "" && isWorker() {
-		text, _ := os.ReadFile(os.Args[3])
+		text, _ := os.ReadFile(os.Args[2])
 		if strings.Contains(string(text), `"Kernel":"`+kernel+`"`) {
 			workMachine = dies
 		}
@@ -126,7 +126,7 @@ func badWorker() {
 	case once("TEST_WORK_TROUBLE", ".died"):
 		syscall.Kill(os.Getpid(), syscall.SIGKILL)
 	case once("TEST_WORK_LIES", ""), once("TEST_WORK_TROUBLE", ".lied"):
-		os.WriteFile(os.Args[4], []byte(`{"Order":"another"}`), 0o600)
+		os.WriteFile(os.Args[3], []byte(`{"Order":"another"}`), 0o600)
 		os.Exit(0)
 	case once("TEST_WORK_OTHER", ""):
 		workMachine = func() tuner.WorkMachine {
@@ -149,4 +149,4 @@ func simLog(dir string) map[string]int {
 }
 
 // isWorker tells whether this is a worker of tune --on.
-func isWorker() bool { return slices.Contains(os.Args, "--order") }
+func isWorker() bool { return slices.Contains(os.Args, tuner.WorkVerb) }

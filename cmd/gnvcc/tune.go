@@ -47,20 +47,14 @@ func (s *seconds) Type() string   { return "time" }
 func (s *seconds) Set(text string) error {
 	if n, err := strconv.ParseFloat(text, 64); err == nil {
 		if !(n >= 0 && n < 1e9) {
-			return errors.New("expected a number of seconds, or a time such as 1m30s or 30d")
+			return errors.New("expected a number of seconds, or a time such as 1m30s")
 		}
 		*s = seconds(n * float64(time.Second))
 		return nil
 	}
-	if n, ok := strings.CutSuffix(text, "d"); ok { // days
-		if days, err := strconv.ParseUint(n, 10, 16); err == nil {
-			*s = seconds(time.Duration(days) * 24 * time.Hour)
-			return nil
-		}
-	}
 	d, err := time.ParseDuration(text)
 	if err != nil || d < 0 {
-		return errors.New("expected a number of seconds, or a time such as 1m30s or 30d")
+		return errors.New("expected a number of seconds, or a time such as 1m30s")
 	}
 	*s = seconds(d)
 	return nil
@@ -106,11 +100,11 @@ func (o *observing) Set(text string) error {
 // tuneOptions are what the user may say.
 type tuneOptions struct {
 	tuner.Request
-	exact, kernels, rank, on, captures, order string
-	budget                                    seconds
-	observe                                   observing
-	most                                      size
-	talk                                      talk
+	exact, kernels, rank, on, captures string
+	budget                             seconds
+	observe                            observing
+	most                               size
+	talk                               talk
 }
 
 // talk is how much a run prints.
@@ -136,7 +130,6 @@ func tuneVerb() *cobra.Command {
 	fs.Lookup("observe").NoOptDefVal = "0"
 	fs.Var(&t.most, "capture-limit", "most `memory` of a captured launch, as 512M or 8G, zeros not counted; a run's captures may have four times as much (default half of the free memory; never more than a quarter of the store's free disk)")
 	fs.StringVar(&t.rank, "rank", "0", "of a parallel program (MPI, srun, torchrun), capture the process of this rank `n`, or of all: the others are counted, or run unobserved where gnvcc tune itself is started in parallel")
-	fs.IntVar(&o.Jobs, "jobs", o.Jobs, "compile `n` candidates at a time")
 	fs.StringVar(&t.kernels, "kernels", "", "tune only these kernels: a `KERNEL` as gnvcc explain takes it")
 	_ = c.RegisterFlagCompletionFunc("kernels", func(*cobra.Command, []string,
 		string) ([]cobra.Completion, cobra.ShellCompDirective) {
@@ -145,16 +138,12 @@ func tuneVerb() *cobra.Command {
 	fs.StringSliceVar(&o.Levers, "levers", nil, "try only these levers (comma-separated `list`); -LEVER: all but it")
 	fs.StringVar(&t.captures, "captures", "", "without PROGRAM: "+capturesUsage)
 	fs.StringVar(&t.on, "on", "", onUsage)
-	fs.StringVar(&t.order, "order", "", "as a worker of --on: do what this `file` orders and write the results to the file named in PROGRAM's place; the store is not changed")
 	fs.BoolVar(&t.talk.quiet, "quiet", false, "print errors only")
 	fs.BoolVarP(&t.talk.verbose, "verbose", "v", false, "name every kernel that is left alone")
 	for _, name := range []string{"budget", "within", "capture-limit", "observe"} {
 		fs.Lookup(name).DefValue = "" // their texts say it
 	}
 	return tries(c, 2, func(args []string) error {
-		if t.order != "" {
-			return ordered(t.order, args)
-		}
 		if fs.Changed("budget") && t.budget == 0 {
 			return errors.New("--budget must be more than 0")
 		}
@@ -305,7 +294,7 @@ func tuneRun(signals *relay, asked tuner.Request, talk talk) (end profile.Exit, 
 		lines.Verbose = talk.verbose
 		asked.Listen, asked.At = lines, lines.At
 	}
-	asked.Found = func(f tuner.Found) { found(f, talk.quiet) }
+	asked.Found = func(f tuner.Found) { found(f, talk) }
 	if asked.Look {
 		asked.Found = func(f tuner.Found) { err = observed(asked.Store, f) }
 	}
@@ -314,22 +303,28 @@ func tuneRun(signals *relay, asked tuner.Request, talk talk) (end profile.Exit, 
 }
 
 // found tells what a run gave.
-func found(f tuner.Found, quiet bool) {
+func found(f tuner.Found, talk talk) {
 	if f.Program.Killed != "" {
 		fmt.Fprintln(stderr, "gnvcc: the program was killed:", f.Program.Killed)
 	}
-	if quiet {
+	if talk.quiet {
 		return
 	}
 	for _, note := range f.Notes {
 		fmt.Fprintln(stderr, "gnvcc:", note)
 	}
-	text := report.Outcome(f.Pieces)
+	o := report.Outcome{Parts: f.Pieces, Words: map[string]string{}, Verbose: talk.verbose}
+	for _, r := range f.Results {
+		if r.Decision != nil && r.Decision.Recipe != "" {
+			o.Words[r.Kernel.Short] = report.NewEntry(*r.Decision).Words
+		}
+	}
+	text := o.String()
 	if len(f.Results) > 0 || text == "" { // else it did launch kernels, in graphs
 		summary(stderr, f.Results, f.Compiled, f.Took)
 	}
 	if text != "" {
-		fmt.Fprintf(stderr, "gnvcc: %s\n", text)
+		fmt.Fprint(stderr, "\n", text)
 	}
 }
 

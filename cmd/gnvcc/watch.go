@@ -39,21 +39,21 @@ users of the GPU go first, and rests while the machine runs on battery.`
 type watchOptions struct {
 	folders      []string
 	run, on      string
-	budget       seconds
 	status, stop bool
 }
 
+// watchBudget is the longest time for one kernel's search.
+const watchBudget = 20 * time.Second
+
 // watchVerb watches sources, and tunes edited kernels again.
 func watchVerb() *cobra.Command {
-	o := watchOptions{budget: seconds(20 * time.Second)}
+	var o watchOptions
 	c := newVerb("watch [OPTIONS] [FOLDER...]", "tune edited kernels again while you work, on launches that were captured", watchAbout, cobra.ArbitraryArgs)
 	fs := c.Flags()
 	fs.StringVar(&o.run, "run", "", "run this `command` after a build in which kernels have new names or parameters, and tune them on its launches (words as a shell has them; no shell runs)")
-	fs.Var(&o.budget, "budget", "longest `time` for one kernel's search, in seconds or as 1m30s (default 20s)")
 	fs.StringVar(&o.on, "on", "", "have these `workers` search: local:gpus=1, or slurm:n=1 and options of salloc (partition=gpu, ...), from a machine without a GPU as well; there is an allocation for each kernel, and none between")
 	fs.BoolVar(&o.status, "status", false, "say what the running watch does, what waits, and what it has found")
 	fs.BoolVar(&o.stop, "stop", false, "end the running watch")
-	fs.Lookup("budget").DefValue = ""
 	return tries(c, 2, func(args []string) error {
 		o.folders = args
 		return watchMain(o)
@@ -69,8 +69,6 @@ func watchMain(o watchOptions) error {
 	switch {
 	case o.status && o.stop:
 		return errors.New("--status and --stop are two calls")
-	case o.budget <= 0:
-		return errors.New("--budget: a search needs some time")
 	case o.status:
 		return watchStatus(place)
 	case o.stop:
@@ -131,7 +129,7 @@ func watchFor(store *cache.Store, place watchPlace, o watchOptions, run []string
 	world, err := retune.New(ctx, retune.Options{Store: store, Files: files, Folders: o.folders,
 		On:     on,
 		Run:    run,
-		Budget: time.Duration(o.budget), Version: ownVersion(), Debug: log.debug,
+		Budget: watchBudget, Version: ownVersion(), Debug: log.debug,
 		Machine: watchMachine, GPU: gpu, Tools: watchTools, Search: watchSearch})
 	if ctx.Err() != nil {
 		return nil

@@ -17,17 +17,18 @@ import (
 // ordered does the order in a file, one kernel's searches for a gnvcc tune --on elsewhere: what came
 // of it (decision, evidence, notes) is written to another file, in one step. An order may be done
 // twice. Workers are refused where GPU or gnvcc are others than the order's.
-func ordered(order string, args []string) error {
-	if len(args) != 1 {
-		return errors.New("where to? gnvcc tune --order ORDER FILE")
-	}
+func ordered(args []string) int {
 	ctx, stop := ended(context.Background())
 	defer stop()
-	if err := work(ctx, order, args[0]); err != nil {
-		complain("tune", err)
-		return exit(1)
+	err := errors.New("gnvcc tune --on starts this")
+	if len(args) == 2 {
+		err = work(ctx, args[0], args[1])
 	}
-	return nil
+	if err != nil {
+		complain("tune", err)
+		return 1
+	}
+	return 0
 }
 
 // workMachine is what this machine is to an order. It is a variable for tests.

@@ -44,7 +44,7 @@ func newWorkers(t *testing.T) *workers {
 	tmp := filepath.Join(w.dir, "tmp")
 	os.Mkdir(tmp, 0o700)
 	w.env = append(os.Environ(), kits.Short(), "GNVCC_STORE="+w.store, "GNVCC_NVCC="+kit.Nvcc(), "TMPDIR="+tmp,
-		"TERM=dumb", asIfGPU+"="+filepath.Join(w.dir, "measured"), "TEST_WORKER=Simulated H200/580.1")
+		"TERM=dumb", "GOMAXPROCS=1", asIfGPU+"="+filepath.Join(w.dir, "measured"), "TEST_WORKER=Simulated H200/580.1")
 	var text strings.Builder
 	for i := range workKernels {
 		fmt.Fprintf(&text, "__global__ void k%d(float *p, int n) { float s = %d; for (int i = threadIdx.x; i < n; i += 32) s = s * p[i] + p[i + n]; p[threadIdx.x] = s; }\n",
@@ -101,7 +101,7 @@ func (w *workers) gnvcc(args ...string) (string, error) {
 
 // replay searches, and says what was said.
 func (w *workers) replay(more ...string) (string, error) {
-	return w.gnvcc(append([]string{"tune", "--levers", "hint", "--jobs", "1"}, more...)...)
+	return w.gnvcc(append([]string{"tune", "--levers", "hint"}, more...)...)
 }
 
 // fresh takes back what was found.

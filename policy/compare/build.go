@@ -7,11 +7,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
 	"sync"
+
+	"golang.org/x/sync/errgroup"
 
 	"gnvcc/cache"
 	"gnvcc/driver/apply"
@@ -189,9 +192,10 @@ func (a Ask) choose() ([]one, error) {
 			}
 		}
 	}
-	var all, captured []one
+	var list []one
+	captured := false
 	for _, c := range commands {
-		x, y := one{c, map[string]*wanted{}}, one{c, map[string]*wanted{}}
+		x := one{c, map[string]*wanted{}}
 		for _, u := range c.Units {
 			for _, k := range u.Kernels {
 				if k.Identity == "" || a.Wanted != nil && !a.Wanted(k.Name, k.Identity) {
@@ -205,66 +209,52 @@ func (a Ask) choose() ([]one, error) {
 					x.kernels[key] = w
 				}
 				w.identities = append(w.identities, k.Identity)
-				if len(w.captures) > 0 {
-					y.kernels[key] = w
-				}
+				captured = captured || len(w.captures) > 0
 			}
 		}
-		if len(x.kernels) > 0 {
-			all = append(all, x)
-		}
-		if len(y.kernels) > 0 {
-			captured = append(captured, y)
+		list = append(list, x)
+	}
+	if captured && !a.All {
+		for _, x := range list {
+			maps.DeleteFunc(x.kernels, func(_ string, w *wanted) bool { return len(w.captures) == 0 })
 		}
 	}
-	if len(all) == 0 {
+	list = slices.DeleteFunc(list, func(x one) bool { return len(x.kernels) == 0 })
+	if len(list) == 0 {
 		return nil, errors.New("no kernel on record is meant")
 	}
-	if len(captured) > 0 && !a.All {
-		return captured, nil
-	}
-	return all, nil
+	return list, nil
 }
 
 // all builds the commands, some at a time.
 func (p *Pair) all(ctx context.Context, a Ask, list []one, ways [2]*builder) error {
 	var mu sync.Mutex
-	var wait sync.WaitGroup
-	var trouble error
-	places := make(chan struct{}, runtime.GOMAXPROCS(0))
+	work, building := errgroup.WithContext(ctx)
+	work.SetLimit(runtime.GOMAXPROCS(0))
 	for i, x := range list {
-		places <- struct{}{}
-		mu.Lock()
-		over := trouble != nil || ctx.Err() != nil
-		mu.Unlock()
-		if over {
+		if building.Err() != nil {
 			break
 		}
 		if a.Progress != nil {
 			a.Progress(fmt.Sprintf("building %d of %d: %s", i+1, len(list), x.Name))
 		}
-		wait.Add(1)
-		go func() {
-			defer wait.Done()
-			defer func() { <-places }()
+		work.Go(func() error {
 			kernels, failed, err := x.build(ctx, ways)
+			if err != nil {
+				return fmt.Errorf("%s: %w", x.Name, err)
+			}
 			mu.Lock()
 			defer mu.Unlock()
-			if err != nil && trouble == nil {
-				trouble = fmt.Errorf("%s: %w", x.Name, err)
-			}
 			p.Kernels = append(p.Kernels, kernels...)
 			if failed != nil {
 				p.Failed = append(p.Failed, *failed)
 			}
-		}()
+			return nil
+		})
 	}
-	wait.Wait()
+	err := work.Wait()
 	slices.SortFunc(p.Failed, func(x, y Failure) int { return strings.Compare(x.Command, y.Command) })
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	return trouble
+	return cmp.Or(ctx.Err(), err)
 }
 
 // build builds one command in both ways, and pairs its kernels. An error is ours: the command was

@@ -36,14 +36,12 @@ type Claims struct {
 
 // A Timed is one captured launch, of what builds make of its kernel.
 type Timed struct {
-	Kernel      string // as people write it
-	Name        string // mangled, without what depends on the file
-	Target      string
-	Grid, Block [3]int
-	Dynamic     int
-	Set         string
-	Recipe      string     // "" for nvcc's own
-	Time        cache.Time // ns, of what builds make
+	Kernel string // as people write it
+	Name   string // mangled, without what depends on the file
+	Target string
+	Shape  policy.Shape
+	Recipe string     // "" for nvcc's own
+	Time   cache.Time // ns, of what builds make
 	// time over nvcc's own, with its interval
 	Ratio, Low, High float64
 	Claimed          float64 // the lock file's, time over nvcc's own
@@ -88,11 +86,12 @@ func Claimed(ctx context.Context, a Ask, bench func() (*Bench, error), lines []l
 			if a.Progress != nil {
 				a.Progress("replaying " + k.Kernel)
 			}
-			t := &Timed{Kernel: k.Kernel, Name: ptx.StableName(k.Name), Target: k.Target, Grid: m.Grid,
-				Block: m.Block, Dynamic: m.Dynamic, Set: m.Use.Set, seconds: m.Weight()}
+			t := &Timed{Kernel: k.Kernel, Name: ptx.StableName(k.Name), Target: k.Target,
+				Shape:   policy.Shape{Grid: m.Grid, Block: m.Block, Dynamic: m.Dynamic, Set: m.Use.Set},
+				seconds: m.Weight()}
 			if out.Device != "" && out.Device != m.Device {
 				return nil, fmt.Errorf(
-					"launches are captured on %s and on %s: this is for one GPU (gnvcc doctor --drop)",
+					"launches are captured on %s and on %s: this is for one GPU (gnvcc doctor --clean=captures removes all)",
 					out.Device, m.Device)
 			}
 			out.Device = m.Device
@@ -243,14 +242,14 @@ func (b *Claims) judge(lines []lock.Line) error {
 
 // Print writes it as text.
 func (b *Claims) Print(w io.Writer) error {
-	out := &writer{w: w}
+	out := &lines{}
 	out.line("%s, %s: %s", b.Device, b.Builds, b.summary())
 	out.line("")
 	out.line("%-24s %-20s %10s %10s %10s", "kernel", "launch", "time", "claimed", "")
 	for _, t := range b.Kernels {
 		now, was := t.cells()
 		out.line("%s", strings.TrimRight(fmt.Sprintf("%-24s %-20s %10s %10s %10s",
-			policy.Shorten(t.Kernel, 24), t.shape(), now, was, t.Verdict), " "))
+			policy.Shorten(t.Kernel, 24), t.Shape, now, was, t.Verdict), " "))
 		if t.Why != "" {
 			out.line("    %s", t.Why)
 		}
@@ -258,11 +257,8 @@ func (b *Claims) Print(w io.Writer) error {
 	for _, text := range b.Missing {
 		out.line("not measured now: %s", text)
 	}
-	return out.err
-}
-
-func (t *Timed) shape() string {
-	return policy.Shape{Grid: t.Grid, Block: t.Block, Dynamic: t.Dynamic, Set: t.Set}.String()
+	_, err := w.Write(out.Bytes())
+	return err
 }
 
 func (t *Timed) cells() (now, was string) {

@@ -27,14 +27,12 @@ type Code struct {
 	MaxThreads   int // the largest block by directives; 1024 without
 }
 
-// look reads what both builds' code says of a kernel; machine is what was measured of this
+// look compares what both builds' code says of a kernel; machine is what was measured of this
 // machine's GPU, nil where nothing was.
 func (k *Kernel) look(machine *units.Machine) {
-	k.Before = k.before.code()
 	if k.Gone {
 		return
 	}
-	k.After = k.after.code()
 	was, err1 := policy.CodeHash(k.before.content, k.before.kernel.Name)
 	is, err2 := policy.CodeHash(k.after.content, k.after.kernel.Name)
 	k.Same = err1 == nil && err2 == nil && was == is && k.Before == k.After

@@ -3,6 +3,7 @@
 package compare
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"strings"
@@ -15,7 +16,7 @@ import (
 
 // Print writes it as text, in lines of 80 columns where names allow it.
 func (p *Pair) Print(w io.Writer) error {
-	out := &writer{w: w}
+	out := &lines{}
 	out.line("%s -> %s", p.Before, p.After)
 	out.line("%s", p.summary())
 	if rows := p.rows(); len(rows) > 0 {
@@ -47,7 +48,8 @@ func (p *Pair) Print(w io.Writer) error {
 		out.line("")
 		out.line("%s", text)
 	}
-	return out.err
+	_, err := w.Write(out.Bytes())
+	return err
 }
 
 const (
@@ -121,8 +123,7 @@ type cells struct{ Registers, Spilled, Instructions, Occupancy, Time string }
 
 func (k *Kernel) cells() (c cells) {
 	arrow := func(a, b int) string {
-		switch {
-		case k.Gone || a == b:
+		if k.Gone || a == b {
 			return fmt.Sprint(a)
 		}
 		return fmt.Sprintf("%d->%d", a, b)
@@ -195,22 +196,17 @@ func (k *Kernel) notes() (out []string) {
 }
 
 func (r *Restored) text() string {
-	switch {
-	case r.Recipe == "":
+	if r.Recipe == "" {
 		return "nothing restores it: " + r.Why
-	case r.Whole:
-		return fmt.Sprintf("restored by %s: %.3f of the earlier build's time%s", r.Recipe, r.Over,
-			kept(r.Kept))
 	}
-	return fmt.Sprintf("partly restored by %s: %.3f of the earlier build's time%s", r.Recipe, r.Over,
-		kept(r.Kept))
-}
-
-func kept(is bool) string {
-	if is {
-		return " (kept: builds take it)"
+	how, kept := "partly restored", "--adopt keeps it"
+	if r.Whole {
+		how = "restored"
 	}
-	return " (--adopt keeps it)"
+	if r.Kept {
+		kept = "kept: builds take it"
+	}
+	return fmt.Sprintf("%s by %s: %.3f of the earlier build's time (%s)", how, r.Recipe, r.Over, kept)
 }
 
 func (f Failure) title(p *Pair) string {
@@ -220,14 +216,7 @@ func (f Failure) title(p *Pair) string {
 	return "no longer compiles (" + p.After + ")"
 }
 
-// A writer remembers the first error.
-type writer struct {
-	w   io.Writer
-	err error
-}
+// lines is a text that is written line by line.
+type lines struct{ bytes.Buffer }
 
-func (w *writer) line(format string, args ...any) {
-	if _, err := fmt.Fprintf(w.w, format+"\n", args...); err != nil && w.err == nil {
-		w.err = err
-	}
-}
+func (l *lines) line(format string, args ...any) { fmt.Fprintf(l, format+"\n", args...) }

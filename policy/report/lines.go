@@ -113,8 +113,8 @@ func (p *Lines) Tuned(k *policy.Kernel, s policy.Shape, o policy.Outcome) {
 func (p *Lines) Alone(k *policy.Kernel, s policy.Shape, reason string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.last[reason] != "" && !p.Verbose {
-		return // a library has forty kernels of one reason: Outcome sums them up
+	if (p.last[reason] != "" || Library(k.Short) != "") && !p.Verbose {
+		return // Outcome sums them up
 	}
 	p.last[reason] = "left alone"
 	p.line(fmt.Sprintf("gnvcc: %s left alone: %s", k.Label(), reason))

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -8,25 +9,30 @@ import (
 	"gnvcc/policy"
 )
 
-// What a run gave, in one paragraph: which part of the GPU's time was looked at, what becomes of
-// it, and what was left alone and why, in order of time.
+// What a run of tune gave: a table of the kernels that were searched, one sentence for the program,
+// and what was left alone, by reason and share of the time.
 
 const (
-	// reasons that are listed one by one; the rest is summed up
-	mostReasons = 6
+	// rows of kernels and reasons that are listed; the rest is summed up
+	mostRows, mostReasons = 12, 6
 	// kernels named for one reason
 	mostNamed = 3
-	// columns of a reason
-	longestReason = 160
 )
 
-// Outcome is the paragraph, "" where no time was seen.
-func Outcome(parts []policy.Piece) string {
-	var all, looked, cut, after float64
-	for _, p := range parts {
+// An Outcome is what is known at the end of a run.
+type Outcome struct {
+	Parts   []policy.Piece
+	Words   map[string]string // the recipe that was found, by kernel, in words
+	Verbose bool              // list every kernel, those of libraries, too
+}
+
+// String is "" where no time was seen.
+func (o Outcome) String() string {
+	var all, searched, cut, after float64
+	for _, p := range o.Parts {
 		all, after = all+p.Seconds, after+p.After
 		if p.Why == "" {
-			looked += p.Seconds
+			searched += p.Seconds
 		}
 		if p.Cut {
 			cut += p.Seconds
@@ -36,21 +42,119 @@ func Outcome(parts []policy.Piece) string {
 		return ""
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "GPU time: %s, of which %s was searched", Duration(all*1e9), part(looked, all))
+	p := &printer{w: &b}
+	if searched > 0 {
+		o.table(p, all)
+		p.line("")
+	}
+	text := fmt.Sprintf("GPU time: %s, of which %s was searched", Duration(all*1e9), part(searched, all))
 	if cut > 0.0005*all {
-		fmt.Fprintf(&b, " (%s not completely: a longer --budget or another run continues)", part(cut, all))
+		text += fmt.Sprintf(" (%s not completely: a longer --budget or another run continues)", part(cut, all))
 	}
-	switch gained := all - after; {
-	case gained < 0.0005*all:
-		b.WriteString("; no faster recipe was found")
-	default:
-		fmt.Fprintf(&b, "; recipes reduce it to %s, %.1f %% less", Duration(after*1e9),
-			100*gained/all)
+	if gained := all - after; gained < 0.0005*all {
+		text += "; no faster recipe was found."
+	} else {
+		text += fmt.Sprintf("; with the recipes %s, %.2f times as fast.", Duration(after*1e9), all/after)
 	}
-	if text := leftAlone(parts, all); text != "" {
-		fmt.Fprintf(&b, ". Left alone: %s", text)
-	}
+	p.filled("", text)
+	o.leftAlone(p, all)
 	return b.String()
+}
+
+// table has a line of figures for each kernel that was searched, and its recipe below.
+func (o Outcome) table(p *printer, all float64) {
+	const row, width = "%s %6s %9s %9s %9s", columns - 4 - 6 - 3*9
+	list := policy.ByTime(o.Parts)
+	list = slices.DeleteFunc(list, func(x policy.Piece) bool { return x.Why != "" })
+	p.line(row, padded("kernel", width), "share", "before", "after", "speed-up")
+	names := shortest(list)
+	for i, x := range list {
+		if i == mostRows && !o.Verbose {
+			p.line("and %s (-v lists them)", policy.Count(len(list)-i, "more kernel"))
+			break
+		}
+		up := "-"
+		if x.After > 0 && x.After < x.Seconds {
+			up = fmt.Sprintf("%.2fx", x.Seconds/x.After)
+		}
+		p.line(row, padded(policy.Shorten(names[i], width), width), part(x.Seconds, all),
+			Duration(x.Seconds*1e9), Duration(x.After*1e9), up)
+		if words := o.Words[x.Kernel]; words != "" {
+			p.filled("    ", words)
+		}
+	}
+}
+
+// leftAlone lists the reasons, those with most time first, and the kernels of each.
+func (o Outcome) leftAlone(p *printer, all float64) {
+	by := map[string][]policy.Piece{}
+	var reasons []policy.Piece
+	for _, x := range policy.ByTime(o.Parts) {
+		if x.Why == "" || x.Seconds <= 0 {
+			continue
+		}
+		by[x.Why] = append(by[x.Why], x)
+		i := slices.IndexFunc(reasons, func(r policy.Piece) bool { return r.Why == x.Why })
+		if i < 0 {
+			reasons = append(reasons, x)
+		} else {
+			reasons[i].Seconds += x.Seconds
+		}
+	}
+	if len(reasons) == 0 {
+		return
+	}
+	slices.SortStableFunc(reasons, func(a, b policy.Piece) int { return cmp.Compare(b.Seconds, a.Seconds) })
+	p.line("")
+	p.line("Left alone:")
+	rest, kernels := 0.0, 0
+	for i, r := range reasons {
+		if i >= mostReasons && !o.Verbose {
+			rest, kernels = rest+r.Seconds, kernels+len(by[r.Why])
+			continue
+		}
+		p.filled("  ", fmt.Sprintf("%s: %s: %s", part(r.Seconds, all), r.Why, o.named(by[r.Why], all)))
+	}
+	if kernels > 0 {
+		p.line("  %s: %s for other reasons (-v lists them)", part(rest, all), policy.Count(kernels, "kernel"))
+	}
+}
+
+// named names the kernels of one reason. Those of a library stand together, with their share.
+func (o Outcome) named(list []policy.Piece, all float64) string {
+	type library struct {
+		name    string
+		kernels int
+		seconds float64
+	}
+	var libraries []library
+	var own []policy.Piece
+	for _, x := range list {
+		name := Library(x.Kernel)
+		if name == "" || o.Verbose {
+			own = append(own, x)
+			continue
+		}
+		i := slices.IndexFunc(libraries, func(l library) bool { return l.name == name })
+		if i < 0 {
+			i, libraries = len(libraries), append(libraries, library{name: name})
+		}
+		libraries[i].kernels++
+		libraries[i].seconds += x.Seconds
+	}
+	var out []string
+	for _, l := range libraries {
+		out = append(out, fmt.Sprintf("%s of %s (%s)", policy.Count(l.kernels, "kernel"), l.name,
+			part(l.seconds, all)))
+	}
+	names := shortest(own)
+	if len(own) > mostNamed && !o.Verbose {
+		names = append(names[:mostNamed], fmt.Sprintf("%d more", len(own)-mostNamed))
+	}
+	for _, name := range names {
+		out = append(out, policy.Shorten(name, columns-20))
+	}
+	return strings.Join(out, ", ")
 }
 
 // part is a share with a digit where it tells something: 99.96 % is not all.
@@ -67,49 +171,57 @@ func part(some, all float64) string {
 	}
 }
 
-// leftAlone tells of each reason how much time it is of, and of which kernels.
-func leftAlone(parts []policy.Piece, all float64) string {
-	type reason struct {
-		why     string
-		seconds float64
-		kernels []string
+// Library names the library that a kernel is from, by its name; "" for a program's own.
+func Library(kernel string) string {
+	for _, l := range [][2]string{{"at::", "PyTorch"}, {"c10::", "PyTorch"}, {"torch::", "PyTorch"},
+		{"cub::", "CUB"}, {"thrust::", "Thrust"}, {"cutlass::", "CUTLASS"}, {"cutlass_", "CUTLASS"},
+		{"cublas", "cuBLAS"}, {"gemv2", "cuBLAS"}, {"gemvNSP", "cuBLAS"}, {"splitKreduce", "cuBLAS"},
+		{"cudnn", "cuDNN"}, {"cusparse", "cuSPARSE"}, {"cusolver", "cuSOLVER"}, {"nccl", "NCCL"},
+		{"regular_fft", "cuFFT"}, {"vector_fft", "cuFFT"}, {"triton_", "Triton"}} {
+		if strings.HasPrefix(kernel, l[0]) {
+			return l[1]
+		}
 	}
-	var list []reason
-	for _, p := range policy.ByTime(parts) {
-		if p.Why == "" || p.Seconds <= 0 {
-			continue
+	for _, chip := range []string{"volta_", "turing_", "ampere_", "sm80_", "sm86_", "sm90_", "sm100_"} {
+		if strings.HasPrefix(kernel, chip) && strings.Contains(kernel, "gemm") {
+			return "cuBLAS"
 		}
-		i := slices.IndexFunc(list, func(r reason) bool { return r.why == p.Why })
-		if i < 0 {
-			i = len(list)
-			list = append(list, reason{why: p.Why})
-		}
-		list[i].seconds += p.Seconds
-		list[i].kernels = append(list[i].kernels, policy.Shorten(p.Kernel, 60))
 	}
-	slices.SortStableFunc(list, func(a, b reason) int {
-		if a.seconds > b.seconds {
-			return -1
+	return ""
+}
+
+// shortest are the kernels' names, each as short as tells it from the others: without namespaces
+// and template arguments, without namespaces, or whole.
+func shortest(list []policy.Piece) []string {
+	forms := [...]func(string) string{
+		func(name string) string { base, _, _ := strings.Cut(name, "<"); return unqualified(base) },
+		unqualified, strings.Clone}
+	out := make([]string, len(list))
+	for _, form := range forms {
+		count := map[string]int{}
+		for _, x := range list {
+			count[form(x.Kernel)]++
 		}
-		return 1
-	})
-	var said []string
-	var rest reason
-	for i, r := range list {
-		if i >= mostReasons {
-			rest.seconds += r.seconds
-			rest.kernels = append(rest.kernels, r.kernels...)
-			continue
+		for i, x := range list {
+			if name := form(x.Kernel); out[i] == "" && name != "" && count[name] == 1 {
+				out[i] = name
+			}
 		}
-		named := strings.Join(r.kernels[:min(len(r.kernels), mostNamed)], ", ")
-		if more := len(r.kernels) - mostNamed; more > 0 {
-			named += fmt.Sprintf(" and %d more", more)
-		}
-		said = append(said, fmt.Sprintf("%s, %s (%s)", part(r.seconds, all), named,
-			policy.Shorten(r.why, longestReason)))
 	}
-	if n := len(rest.kernels); n > 0 {
-		said = append(said, fmt.Sprintf("%s, %d more for other reasons", part(rest.seconds, all), n))
+	for i, x := range list { // of one name with several reasons, say
+		out[i] = cmp.Or(out[i], x.Kernel)
 	}
-	return strings.Join(said, "; ")
+	return out
+}
+
+// unqualified takes the namespaces from all names in a name.
+func unqualified(name string) string {
+	var b strings.Builder
+	for word := range strings.SplitAfterSeq(name, "::") {
+		if rest, ok := strings.CutSuffix(word, "::"); ok {
+			word = rest[:strings.LastIndexAny(rest, "<,( ")+1]
+		}
+		b.WriteString(word)
+	}
+	return b.String()
 }

@@ -14,9 +14,7 @@ import (
 	"gnvcc/cache"
 	"gnvcc/driver/apply"
 	"gnvcc/driver/compile"
-	"gnvcc/driver/environment"
 	"gnvcc/driver/record"
-	"gnvcc/driver/toolkit"
 	"gnvcc/policy"
 	"gnvcc/policy/judge"
 	"gnvcc/policy/predicted"
@@ -117,7 +115,10 @@ func NewJudging(ctx context.Context, o JudgeOptions) (*Judging, error) {
 		}
 	}
 	if !o.Emulate {
-		if j.agent, j.replayer, err = j.tools(ctx); err != nil {
+		if o.Tools == nil {
+			o.Tools = func() (string, string, error) { return Tools(ctx, o.Store) }
+		}
+		if j.agent, j.replayer, err = o.Tools(); err != nil {
 			return nil, err
 		}
 	}
@@ -127,21 +128,6 @@ func NewJudging(ctx context.Context, o JudgeOptions) (*Judging, error) {
 	j.builds = apply.ReadBuilds(o.Store)
 	j.commands = j.builds.Commands(nil)
 	return j, nil
-}
-
-func (j *Judging) tools(ctx context.Context) (agent, replayer string, err error) {
-	if j.o.Tools != nil {
-		return j.o.Tools()
-	}
-	self, _ := os.Executable()
-	kit, err := toolkit.Find(self, environment.Read())
-	if err != nil {
-		return "", "", err
-	}
-	if agent, err = tuner.BuildAgent(ctx, j.o.Store, kit.Dir()); err == nil {
-		replayer, err = tuner.BuildReplayer(ctx, j.o.Store, kit.Dir())
-	}
-	return agent, replayer, err
 }
 
 // Close ends what waits.
@@ -595,8 +581,6 @@ func (k *JudgedKernel) Sentence() string {
 		text = fmt.Sprintf("the same bytes on %s", policy.Count(k.Launches, "launch"))
 	case k.How == judge.Near:
 		text = fmt.Sprintf("within what is allowed on %s", policy.Count(k.Launches, "launch"))
-	case k.How == judge.Different:
-		text = "NOT EQUAL: " + k.Why
 	case k.How == judge.Hangs:
 		text = "NOT EQUAL: it does not end: " + k.Why
 	default:

@@ -98,21 +98,12 @@ func New(ctx context.Context, o Options) (*World, error) {
 		toolkit: kit.Dir(), scratch: c.Folder(), units: map[string]record.Unit{},
 		launches: map[string]keptLaunch{}, load: loads{ask: o.Machine.Load}}
 	if w.o.Tools == nil {
-		w.o.Tools = func() (string, string, error) { return w.tools(ctx) }
+		w.o.Tools = func() (string, string, error) { return Tools(ctx, o.Store) }
 	}
 	return w, nil
 }
 
 func (w *World) Close() { w.compiler.Close() }
-
-// tools builds the agent and the replayer, where they are not built yet.
-func (w *World) tools(ctx context.Context) (library, program string, err error) {
-	if library, err = tuner.BuildAgent(ctx, w.store, w.toolkit); err != nil {
-		return "", "", err
-	}
-	program, err = tuner.BuildReplayer(ctx, w.store, w.toolkit)
-	return library, program, err
-}
 
 // Commands is watch.World's: what builds have recorded.
 func (w *World) Commands() ([]watch.Command, error) {
@@ -125,16 +116,14 @@ func (w *World) Commands() ([]watch.Command, error) {
 	w.mu.Unlock()
 	var out []watch.Command
 	for _, x := range b.Commands(w.o.Folders) {
-		c := command(x.Hash, x.Name, x.Output, x.Files, x.Tools, x.Units)
-		c.Stale = x.Stale
-		out = append(out, c)
+		out = append(out, command(x))
 	}
 	return out, nil
 }
 
-func command(hash, name, output string, files, tools []string, units []record.Unit) watch.Command {
-	c := watch.Command{Hash: hash, Name: name, Output: output, Files: files, Tools: tools}
-	for _, u := range units {
+func command(b apply.Built) watch.Command {
+	c := watch.Command{Built: b}
+	for _, u := range b.Units {
 		if u.Time.After(c.When) {
 			c.When = u.Time
 		}
@@ -164,7 +153,8 @@ func (w *World) Try(ctx context.Context, c watch.Command) (watch.Command, error)
 		w.units[u.Cubin] = u
 	}
 	w.mu.Unlock()
-	now := command(c.Hash, c.Name, c.Output, trial.Files, c.Tools, trial.Units)
+	c.Files, c.Units, c.Stale = trial.Files, trial.Units, false
+	now := command(c.Built)
 	now.When = time.Now()
 	return now, nil
 }
@@ -192,8 +182,7 @@ func (w *World) Captured() ([]watch.Captured, error) {
 				continue // gnvcc doctor --captures says so
 			}
 			known = keptLaunch{info.ModTime(), watch.Captured{ID: id, Program: m.Program, Kernel: m.Kernel,
-				CC:     m.Major*10 + m.Minor,
-				Device: m.Device, Made: m.Made, Weight: m.Weight()}, m.Cubin}
+				CC: m.Major*10 + m.Minor, Device: m.Device, Made: m.Made, Weight: m.Weight()}, m.Cubin}
 			w.launches[id] = known
 		}
 		there[id] = true
@@ -202,7 +191,7 @@ func (w *World) Captured() ([]watch.Captured, error) {
 				continue // compiled by the driver from PTX of another target
 			}
 			c := known.Captured
-			c.Output, c.Source, c.Identity, c.Beside = p.Output, p.Source, p.Identity, p.Beside
+			c.Place = p
 			out = append(out, c)
 		}
 	}
@@ -318,10 +307,11 @@ func (w *World) Run(ctx context.Context, kernels []string) error {
 	for _, k := range kernels {
 		names = append(names, regexp.QuoteMeta(k))
 	}
-	args := []string{"tune", "--quiet", "--jobs", fmt.Sprint(Jobs()), "--kernels",
+	args := []string{"tune", "--quiet", "--kernels",
 		"^(" + strings.Join(names, "|") + ")$", "--"}
 	cmd := exec.CommandContext(ctx, self, append(args, w.o.Run...)...)
 	cmd.Args[0] = "gnvcc"
+	cmd.Env = append(os.Environ(), fmt.Sprintf("GOMAXPROCS=%d", Jobs()))
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = 10 * time.Second
 	out, err := cmd.CombinedOutput()

@@ -15,8 +15,11 @@ import (
 	"time"
 )
 
-// The engines: processes on this machine, and Slurm's steps. Each runs `gnvcc tune --order ORDER FILE`,
+// The engines: processes on this machine, and Slurm's steps. Each runs `gnvcc __work ORDER FILE`,
 // and none knows what is in an order.
+
+// WorkVerb is the first argument of a worker; no user types it.
+const WorkVerb = "__work"
 
 // NewEngine reads what --on says; gnvcc is the program that workers run.
 func NewEngine(text, gnvcc string) (Engine, error) {
@@ -126,7 +129,7 @@ func (e *localEngine) Here() bool { return true }
 func (e *localEngine) Close()     {}
 
 func (e *localEngine) Run(ctx context.Context, worker int, order, out string) error {
-	cmd := exec.CommandContext(ctx, e.program, "tune", "--order", order, out)
+	cmd := exec.CommandContext(ctx, e.program, WorkVerb, order, out)
 	cmd.Env = append(os.Environ(), "CUDA_VISIBLE_DEVICES="+e.devices[worker])
 	return worked(cmd)
 }
@@ -205,7 +208,7 @@ func (e *slurmEngine) Here() bool { return false }
 
 func (e *slurmEngine) Run(ctx context.Context, worker int, order, out string) error {
 	return worked(exec.CommandContext(ctx, "srun", "--jobid="+e.job, "--ntasks=1", "--nodes=1",
-		"--gpus=1", "--exact", e.program, "tune", "--order", order, out))
+		"--gpus=1", "--exact", e.program, WorkVerb, order, out))
 }
 
 func (e *slurmEngine) Close() {

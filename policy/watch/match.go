@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"gnvcc/driver/apply"
 )
 
 // Kernels and captures. A kernel is found again after an edit by its place: the output that its
@@ -22,17 +24,14 @@ type Kernel struct {
 
 // A Captured launch of a kernel, and where that kernel was built.
 type Captured struct {
-	ID       string // of the capture
-	Program  string
-	Kernel   string // its name
-	Output   string // of the command that built it
-	Source   string
-	Identity string   // as it was built
-	CC       int      // of the GPU
-	Device   string   // "NVIDIA H200"
-	Beside   []string // names of all kernels of its module
-	Made     time.Time
-	Weight   float64 // seconds of the program's run
+	apply.Place
+	ID      string // of the capture
+	Program string
+	Kernel  string // its name
+	CC      int    // of the GPU
+	Device  string // "NVIDIA H200"
+	Made    time.Time
+	Weight  float64 // seconds of the program's run
 }
 
 // A place is where a kernel is looked for.

@@ -5,18 +5,15 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"gnvcc/driver/apply"
 )
 
 // A Command is a recorded compile command, with what it gives.
 type Command struct {
-	Hash    string
-	Name    string   // for people
-	Output  string   // what it writes: the next command for it has the same
-	Files   []string // what its device code came from
-	Tools   []string // programs that compile it
+	apply.Built
 	Kernels []Kernel
 	When    time.Time // it was built, or run again
-	Stale   bool      // it was built by tools that are others now
 }
 
 func (c *Command) sources() []string {

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"gnvcc/driver/apply"
 )
 
 // A fake is a World of one command a file; what its kernels are stands in the files. Nothing is
@@ -32,8 +34,8 @@ type fake struct {
 }
 
 func (f *fake) command(file, text string) Command {
-	c := Command{Hash: "hash of " + file, Name: file, Output: file + ".o",
-		Files: []string{file, "common.h"}, When: time.Unix(int64(f.when), 0)}
+	c := Command{Built: apply.Built{Hash: "hash of " + file, Name: file, Output: file + ".o",
+		Files: []string{file, "common.h"}}, When: time.Unix(int64(f.when), 0)}
 	for _, word := range strings.Fields(text) {
 		name, is, _ := strings.Cut(word, "=")
 		k := Kernel{Name: name, Identity: name + " as " + is, Source: file, CC: 90, Cubin: file + text}
@@ -166,10 +168,9 @@ func (f *fake) capture(file, text string) {
 	}
 	for i, word := range strings.Fields(text) {
 		name, is, _ := strings.Cut(word, "=")
-		f.captured = append(f.captured, Captured{ID: word, Program: "app", Kernel: name, Output: file +
-			".o", Source: file,
-			Identity: name + " as " + is, CC: 90, Device: "GPU", Beside: names, Made: time.Now(),
-			Weight: 1 / float64(1+i)})
+		f.captured = append(f.captured, Captured{ID: word, Program: "app", Kernel: name, CC: 90,
+			Device: "GPU", Made: time.Now(), Weight: 1 / float64(1+i), Place: apply.Place{Output: file + ".o",
+				Source: file, Identity: name + " as " + is, Beside: names}})
 	}
 }
 

@@ -1,6 +1,7 @@
 package hazard
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -8,67 +9,57 @@ import (
 	"gnvcc/rewrite/ptx/ir"
 )
 
-// What values depend on: the thread's place in its block, or data that the kernel has read.
-
-// depends is a set.
-type depends uint8
-
-const (
-	onThread depends = 1 << iota // %tid, %laneid
-	onData                       // memory other than parameters, other lanes, clocks
-)
-
-// depend returns what an operand depends on, over all its definitions; which way the control flow
-// took is not counted.
-func (k *kernelView) depend(o ir.Operand) depends {
-	if o.Reg == ir.None {
-		return special(o.Text)
+// depend works out what registers depend on: the thread's place in its block, or data that the kernel
+// has read (memory other than parameters, other lanes, clocks), over all their definitions; which
+// way the control flow took is not counted.
+func (k *kernelView) depend() {
+	var all []int
+	for b := range k.Blocks {
+		all = append(all, b)
 	}
-	if k.dependence == nil {
-		k.dependence = make([]depends, k.Registers())
-		ir.Forward(k.Func, k.dependence, func(a, b depends) depends { return a | b }, k.gives)
-	}
-	if len(k.Defs(o.Reg)) == 0 {
-		return onData
-	}
-	return k.dependence[o.Reg]
+	never := func(int, *ir.Spread) bool { return false }
+	k.thread = k.Spread(all, func(i int, on *ir.Spread) bool {
+		return !k.reads(i) && (on.Reads(i) || k.mentions(i, "%tid", "%laneid"))
+	}, never)
+	k.read = k.Spread(all, func(i int, on *ir.Spread) bool {
+		return k.reads(i) || on.Reads(i) || k.mentions(i, "") || slices.ContainsFunc(k.Accesses(i),
+			func(a ir.Access) bool { return a.Read && len(k.Defs(a.Reg)) == 0 })
+	}, never)
 }
 
-// special is what a name that is no register's depends on.
-func special(name string) depends {
-	base, _, _ := strings.Cut(name, ".")
-	switch {
-	case base == "%tid" || base == "%laneid":
-		return onThread
-	case base == "%ntid" || base == "%ctaid" || base == "%nctaid" || base == "" || base[0] != '%':
-		return 0
-	}
-	return onData
-}
-
-// gives is what the result of a statement depends on.
-func (k *kernelView) gives(i int) (from depends) {
+// reads reports whether what a statement gives is data.
+func (k *kernelView) reads(i int) bool {
 	switch x := k.Inst(i); x.Op {
 	case "ld", "ldu":
-		if !strings.HasPrefix(string(k.Opcode(i)), "ld.param") {
-			from = onData
-		}
+		return len(x.Words) == 0 || !strings.HasPrefix(x.Words[0], "param")
 	case "atom", "shfl", "vote", "match", "redux", "activemask", "tex", "tld4", "suld", "call",
 		"elect", "ldmatrix", "mma", "wmma":
-		from = onData
-	default:
-		for _, a := range k.Accesses(i) {
-			if a.Read {
-				from |= k.depend(ir.Operand{Reg: a.Reg})
-			}
-		}
-		k.Symbols(i, func(n ptx.Span) bool {
-			from |= special(string(k.Bytes(n)))
-			return true
-		})
+		return true
 	}
-	return from
+	return false
 }
+
+// mentions reports whether a statement reads one of some special registers; "" stands for those that
+// are not of the launch's shape.
+func (k *kernelView) mentions(i int, names ...string) (is bool) {
+	k.Symbols(i, func(n ptx.Span) bool {
+		name, _, _ := strings.Cut(string(k.Bytes(n)), ".")
+		switch {
+		case names[0] != "":
+			is = slices.Contains(names, name)
+		case !slices.Contains([]string{"%tid", "%laneid", "%ntid", "%ctaid", "%nctaid"}, name):
+			is = name[0] == '%'
+		}
+		return !is
+	})
+	return is
+}
+
+// onThread and onData report what an operand depends on.
+func (k *kernelView) onThread(o ir.Operand) bool { return depends(k.thread, o) }
+func (k *kernelView) onData(o ir.Operand) bool   { return depends(k.read, o) }
+
+func depends(on *ir.Spread, o ir.Operand) bool { return o.Reg != ir.None && on.Varying[o.Reg] }
 
 // slice collects the registers that one is computed from.
 func (k *kernelView) slice(r ir.Reg, into map[ir.Reg]bool) {

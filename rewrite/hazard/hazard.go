@@ -62,6 +62,7 @@ func Find(m *ptx.Module, kernel string, shapes [][3]int) ([]Finding, error) {
 		return nil, err
 	}
 	k := &kernelView{Func: w, module: m, spins: w.Spins(), shapes: shapes}
+	k.depend()
 	for _, s := range k.spins {
 		k.lock(s)
 	}
@@ -83,9 +84,9 @@ type kernelView struct {
 	shapes [][3]int
 	found  []placed
 
-	dependence []depends // by register
-	effort     int       // what evaluate may still do
-	files      map[string]string
+	thread, read *ir.Spread // depend
+	effort       int        // what evaluate may still do
+	files        map[string]string
 }
 
 type placed struct {

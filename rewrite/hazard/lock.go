@@ -54,7 +54,7 @@ func (k *kernelView) lock(s ir.Spin) {
 			})
 		}
 	}
-	own := k.depend(s.Address)&onThread != 0 && k.depend(s.Address)&onData == 0
+	own := k.onThread(s.Address) && !k.onData(s.Address)
 	alone := k.singled(s.Atom)
 	sm := k.target()
 	if behind && sm > 0 && sm < 70 && !own && !alone {
@@ -165,7 +165,7 @@ func (k *kernelView) picks(predicate ir.Reg, holds bool, depth int) bool {
 	x := k.Inst(k.Defs(predicate)[0])
 	switch n := len(x.Args); {
 	case x.Op == "setp" && n > 2 && (holds && x.Has("eq") || !holds && x.Has("ne")):
-		return slices.ContainsFunc(x.Args[1:], func(o ir.Operand) bool { return k.depend(o)&onThread != 0 })
+		return slices.ContainsFunc(x.Args[1:], k.onThread)
 	case x.Is("not.pred") && n > 1:
 		return k.picks(x.Args[1].Reg, !holds, depth-1)
 	case n > 2 && (x.Is("and.pred") && holds || x.Is("or.pred") && !holds):
@@ -198,20 +198,21 @@ func (k *kernelView) order() {
 			return 0, true
 		})
 	}
+	fixed := func(s ir.Spin) bool { return !k.onThread(s.Address) && !k.onData(s.Address) }
 	const advice = "take locks in one order everywhere: the smaller address or index first"
 	found := map[int]bool{}
 	for n, p := range pairs {
 		for _, q := range pairs[n+1:] {
 			if p.outer.Lock == q.inner.Lock && p.inner.Lock == q.outer.Lock &&
-				k.depend(p.outer.Address) == 0 && k.depend(p.inner.Address) == 0 && !found[q.inner.Atom] {
+				fixed(p.outer) && fixed(p.inner) && !found[q.inner.Atom] {
 				found[q.inner.Atom] = true
 				k.tell(q.inner.Atom, Order, "two locks are taken in one order here and in the other"+
 					at(k.line(p.inner.Atom))+": two threads can each have one and wait for the other for ever",
 					advice)
 			}
 		}
-		if p.outer.Root != "" && p.outer.Root == p.inner.Root && k.depend(p.outer.Address)&onData != 0 &&
-			k.depend(p.inner.Address)&onData != 0 && !k.sorted(p.outer, p.inner) && !found[p.inner.Atom] {
+		if p.outer.Root != "" && p.outer.Root == p.inner.Root && k.onData(p.outer.Address) &&
+			k.onData(p.inner.Address) && !k.sorted(p.outer, p.inner) && !found[p.inner.Atom] {
 			found[p.inner.Atom] = true
 			k.tell(p.inner.Atom, Order, "a second lock of the same array is taken while one is held"+
 				at(k.line(p.outer.Atom))+

@@ -123,8 +123,10 @@ func TestInto(t *testing.T) {
 						t.Error("a kernel that was not asked for has changed")
 					}
 					for _, v := range some {
-						if m.Entry(v.key()) == nil {
-							t.Errorf("%s is not there", v.key())
+						before, _ := old.Traits(v.Entry)
+						if after, err := m.Traits(v.key()); err != nil || after.SharedStatic != before.SharedStatic ||
+							after.SharedDynamic != before.SharedDynamic {
+							t.Errorf("%s is not there, or has other shared memory: %v", v.key(), err)
 						}
 					}
 				}

@@ -2,7 +2,7 @@ package source
 
 // Positions against the compiler: random texts with markers, directives, comments and literals in
 // all places; at stands beside each token that the compiler complains about, before and after a
-// rewrite. GNVCC_FUZZ and GNVCC_SEED as for layouts.
+// rewrite. GNVCC_FUZZ=SECONDS goes on for that long, GNVCC_SEED=N repeats a run.
 
 import (
 	"bytes"
@@ -12,12 +12,28 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"gnvcc/rewrite/recipe"
 )
+
+// fuzzing says how long to go on (0: one round) and gives the random numbers.
+func fuzzing(t *testing.T) (time.Duration, *rand.Rand) {
+	t.Helper()
+	seconds, _ := strconv.Atoi(os.Getenv("GNVCC_FUZZ"))
+	seed := int64(1)
+	if seconds > 0 {
+		seed = time.Now().UnixNano() ^ int64(os.Getpid())<<32
+	}
+	if s, err := strconv.ParseInt(os.Getenv("GNVCC_SEED"), 10, 64); err == nil {
+		seed = s
+	}
+	fmt.Printf("%s: GNVCC_SEED=%d\n", t.Name(), seed)
+	return time.Duration(seconds) * time.Second, rand.New(rand.NewSource(seed))
+}
 
 // A liner makes random texts, with markers in the form of gcc -E: where a line begins, and never in
 // comments or raw literals of headers, whose text is stepped over by its lines. A backslash at a

@@ -1,7 +1,6 @@
 package source
 
 import (
-	"bytes"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -88,57 +87,6 @@ func TestNoMarkers(t *testing.T) {
 	_, err = u.Rewrite("_Z1kPii", termsOf(t, "unroll=2"), nil)
 	if err == nil || !strings.Contains(err.Error(), "no line markers") {
 		t.Error(err)
-	}
-}
-
-// tortured is user code for benchmarks: nothing of it can be stepped over.
-func tortured(size int) []byte {
-	var b bytes.Buffer
-	b.WriteString("# 1 \"big.cu\"\n")
-	for i := 0; b.Len() < size; i++ {
-		fmt.Fprintf(&b,
-			`namespace n%d { template <typename T, int N = (3 > 2)> struct S { T v[N]; __attribute__((device)) T get(int i) const { return v[i]; } };
-template <class T> static __attribute__((global)) void __attribute__((launch_bounds(256, 2))) kernel(T *__restrict__ out, const S<T, 4> s, int n, float scale = 1.5e-3f)
-{
-  __attribute__((shared)) T buf[256];
-  for (int i = threadIdx.x; i < n; i += blockDim.x) { // comment
-    buf[i & 255] = s.get(i & 3) * scale + (T)1'000 - '\'' + "str\"ing"[2];
-    if (i == %d && n != 3 || out[i] <= buf[0]) out[i] = buf[i ^ 1] << 2, ++out[0];
-  }
-}
-}
-`, i, i)
-	}
-	return b.Bytes()
-}
-
-func BenchmarkParseUser(b *testing.B) {
-	text := tortured(4 << 20)
-	b.SetBytes(int64(len(text)))
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := Parse(text); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
-// What cicc really gets: nine tenths headers.
-func BenchmarkParseTypical(b *testing.B) {
-	user := tortured(200 << 10)
-	var text bytes.Buffer
-	text.WriteString("# 1 \"/usr/include/stdio.h\" 1 3 4\n")
-	for text.Len() < 2<<20 {
-		text.WriteString(
-			"extern int function (const char *__restrict __format, ...) __attribute__ ((__nothrow__ , __leaf__));\n\n# 120 \"/usr/include/stdio.h\" 3 4\n")
-	}
-	whole := append(append([]byte("# 1 \"big.cu\"\n"), text.Bytes()...), "\n# 3 \"big.cu\" 2\n"...)
-	whole = append(whole, user...)
-	b.SetBytes(int64(len(whole)))
-	for b.Loop() {
-		if _, err := Parse(whole); err != nil {
-			b.Fatal(err)
-		}
 	}
 }
 

@@ -6,14 +6,17 @@ package source
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"sort"
 	"strings"
 	"testing"
 
 	"gnvcc/install/kits"
+	"gnvcc/rewrite/merge"
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/recipe"
 )
@@ -120,7 +123,7 @@ func describe(t *testing.T, u *Unit, m *ptx.Module, ii []byte) (text string,
 		fmt.Fprintf(&log, "  recipe %s\n", r)
 		// One after the other in one text, so that one cicc tells about all. A template that was
 		// rewritten for one instantiation is left alone for the others.
-		if slices.ContainsFunc(slices.Collect(keys(changed)), func(other string) bool {
+		if slices.ContainsFunc(slices.Collect(maps.Keys(changed)), func(other string) bool {
 			o, _ := u.Kernel(other)
 			return o.f == k.f
 		}) {
@@ -206,14 +209,27 @@ func chain(t *testing.T, text []byte, entry string, terms []recipe.Term, signatu
 	return out
 }
 
-func keys(m map[string]string) func(func(string) bool) {
-	return func(yield func(string) bool) {
-		for k := range m {
-			if !yield(k) {
-				return
-			}
+// assemble puts entries into the default module as the driver does.
+func assemble(t *testing.T, plain []byte, variants map[string][]byte) []byte {
+	t.Helper()
+	var list []merge.Variant
+	for name, text := range variants {
+		m, err := ptx.Parse(text)
+		if err != nil {
+			t.Fatal(err)
 		}
+		list = append(list, merge.Variant{Entry: name, Module: m})
 	}
+	sort.Slice(list, func(i, j int) bool { return list[i].Entry < list[j].Entry })
+	base, err := ptx.Parse(plain)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, refused, err := merge.Into(base, list)
+	if err != nil || len(refused) > 0 {
+		t.Fatal(err, refused)
+	}
+	return out.Bytes()
 }
 
 var hash = regexp.MustCompile(`\d+_GLOBAL__N__[0-9a-z_]*?([0-9]+(anon|deep))`)

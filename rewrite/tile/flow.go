@@ -23,7 +23,7 @@ type tileFlow struct {
 	*ir.Func
 	block [3]int            // the block that it is launched with
 	named map[string]ir.Reg // its registers
-	*ir.Uniformity
+	*ir.Spread
 }
 
 func newTileFlow(f *ptx.Func, block [3]int) (*tileFlow, error) {

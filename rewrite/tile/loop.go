@@ -106,7 +106,7 @@ func newTileLoop(t *tileFlow, l graph.Loop) (*tileLoop, error) {
 		}
 	}
 	n.asked = t.parts(l.Head)
-	t.Uniformity = t.Uniform(func(i int) bool {
+	t.Spread = t.Uniform(func(i int) bool {
 		return slices.ContainsFunc(n.asked, func(p divergence) bool { return p.stmt == i })
 	})
 	n.asked = slices.DeleteFunc(n.asked, func(p divergence) bool { return !t.Varying[p.predicate] })

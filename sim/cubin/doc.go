@@ -9,5 +9,6 @@
 // Files: elf.go reads the container, cubin.go gathers the facts, code.go hands out machine code
 // (sim/sass decodes it), lines.go line information (by debug/dwarf), info.go .nv.info, verbose.go
 // reads what `ptxas -v` prints (spill bytes, which a cubin does not hold); identity.go says when
-// two are the same code, linked.go what a link changes, capped.go and point.go write into a copy.
+// two are the same code, linked.go what a link changes, load.go
+// what a kernel finds of its module when it runs, capped.go and point.go write into a copy.
 package cubin

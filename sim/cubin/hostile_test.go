@@ -34,6 +34,7 @@ func FuzzRead(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		CodeHash(b)
+		Load(b, "small", func(string, []byte) uint64 { return 1 << 40 })
 		file, err := Read(b)
 		if (file == nil) == (err == nil) {
 			t.Fatalf("file %v, error %v", file, err)
@@ -58,6 +59,7 @@ func TestDamaged(t *testing.T) {
 			c := append([]byte(nil), b...)
 			c[n] ^= 0xff
 			Read(c)
+			Load(c, "small", func(string, []byte) uint64 { return 1 << 40 })
 		}
 	}
 }

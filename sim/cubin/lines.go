@@ -19,11 +19,6 @@ type Row struct {
 	Line   int // 0: from none
 }
 
-const (
-	typeRela = 4
-	typeRel  = 9
-)
-
 // ReadPTXLines reads .nv_debug_line_sass, which ptxas writes with -lineinfo: which line of the PTX
 // each instruction word of 16 bytes of a code section (as ReadCode names them) comes from.
 func ReadPTXLines(b []byte, function string) ([]int, error) {
@@ -84,34 +79,20 @@ const sectionShift = 40
 // relocate puts the addresses into a table, where there is 0 before that.
 func (c *container) relocate(section string, table []byte) error {
 	le := binary.LittleEndian
-	for i := range c.sections {
-		s := &c.sections[i]
-		size := 24
-		switch {
-		case s.name == ".rela"+section && s.kind == typeRela:
-		case s.name == ".rel"+section && s.kind == typeRel: // up to sm_89
-			size = 16
-		default:
+	for r := range c.relocations(section) {
+		if r.symbol >= uint64(len(c.symbols)) || r.at > uint64(len(table)) ||
+			uint64(len(table))-r.at < 8 {
+			return fmt.Errorf("an address without a symbol, or without a place")
+		}
+		of := c.symbols[r.symbol]
+		offset := of.value + r.add
+		if !strings.HasPrefix(c.sections[of.section].name, ".text.") || offset>>sectionShift != 0 {
 			continue
 		}
-		for r := s.data; len(r) >= size; r = r[size:] {
-			at, n, add := le.Uint64(r), le.Uint64(r[8:])>>32, uint64(0)
-			if s.kind == typeRela {
-				add = le.Uint64(r[16:])
-			}
-			if n >= uint64(len(c.symbols)) || at > uint64(len(table)) || uint64(len(table))-at < 8 {
-				return fmt.Errorf("an address without a symbol, or without a place")
-			}
-			of := c.symbols[n]
-			offset := of.value + add
-			if !strings.HasPrefix(c.sections[of.section].name, ".text.") || offset>>sectionShift != 0 {
-				continue
-			}
-			if le.Uint64(table[at:]) != 0 {
-				return fmt.Errorf("an address at byte %d that was relocated before", at)
-			}
-			le.PutUint64(table[at:], uint64(of.section)<<sectionShift|offset)
+		if le.Uint64(table[r.at:]) != 0 {
+			return fmt.Errorf("an address at byte %d that was relocated before", r.at)
 		}
+		le.PutUint64(table[r.at:], uint64(of.section)<<sectionShift|offset)
 	}
 	return nil
 }

@@ -119,27 +119,20 @@ func (p *pointing) point(b []byte) ([]byte, error) {
 	out, entries := append([]byte(nil), b...), p.entries
 	le := binary.LittleEndian
 	word := (p.c.symbols[p.table].value/pointSize + 1) * pointSize
-	for _, s := range p.c.sections {
-		size, ok := map[uint32]uint64{typeRela: 24, typeRel: 16}[s.kind]
-		if !ok || s.name != ".rela"+initialised && s.name != ".rel"+initialised {
+	for r := range p.c.relocations(initialised) {
+		if r.symbol != uint64(p.table) {
 			continue
 		}
-		for at := uint64(0); at+size <= uint64(len(s.data)); at += size {
-			info := le.Uint64(s.data[at+8:])
-			if info>>32 != uint64(p.table) {
-				continue
-			}
-			if info&0xffffffff != relocByte {
-				return nil, fmt.Errorf("a byte of the table's address has a relocation of type %d, not %d",
-					info&0xffffffff, relocByte)
-			}
-			if len(entries) == 0 {
-				return nil, fmt.Errorf("more than %d bytes are of the table's address", len(p.entries))
-			}
-			le.PutUint64(out[s.offset+at:], word)
-			le.PutUint64(out[s.offset+at+8:], uint64(entries[0])<<32|relocFunction)
-			word, entries = word+pointSize, entries[1:]
+		if r.kind != relocByte {
+			return nil, fmt.Errorf("a byte of the table's address has a relocation of type %d, not %d",
+				r.kind, relocByte)
 		}
+		if len(entries) == 0 {
+			return nil, fmt.Errorf("more than %d bytes are of the table's address", len(p.entries))
+		}
+		le.PutUint64(out[r.entry:], word)
+		le.PutUint64(out[r.entry+8:], uint64(entries[0])<<32|relocFunction)
+		word, entries = word+pointSize, entries[1:]
 	}
 	if len(entries) > 0 {
 		return nil, fmt.Errorf("%d bytes are of the table's address, not %d",

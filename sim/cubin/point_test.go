@@ -103,16 +103,9 @@ func values(t *testing.T, b []byte) map[string]uint32 {
 		t.Fatal(err)
 	}
 	out := map[string]uint32{}
-	for _, s := range c.sections {
-		if strings.HasSuffix(s.name, ".nv.global.init") && (s.kind == typeRela || s.kind == typeRel) {
-			size := map[uint32]int{typeRela: 24, typeRel: 16}[s.kind]
-			for d := s.data; len(d) >= size; d = d[size:] {
-				x := uint64(d[8]) | uint64(d[9])<<8 | uint64(d[10])<<16 | uint64(d[11])<<24
-				n := uint64(d[12]) | uint64(d[13])<<8 | uint64(d[14])<<16
-				if name := c.symbols[n].name; name != "words" && name != "wide" {
-					out[name] = uint32(x)
-				}
-			}
+	for r := range c.relocations(initialised) {
+		if name := c.symbols[r.symbol].name; name != "words" && name != "wide" {
+			out[name] = r.kind
 		}
 	}
 	return out

@@ -10,7 +10,7 @@ import (
 
 var memoryOps = map[uint16]func(*decoder, *inst){
 	0x180: load, 0x181: load, 0x183: load, 0x184: load, 0x185: store, 0x186: store, 0x187: store,
-	0x188: store, 0x182: ldc, 0x0b9: uldc, 0x0bb: uldc, 0x18a: atom, 0x1a8: atom, 0x1a3: atom,
+	0x188: store, 0x182: ldc, 0x0b9: ldc, 0x0bb: ldc, 0x18a: atom, 0x1a8: atom, 0x1a3: atom,
 	0x18e: atom,
 	0x1a6: atom, 0x18c: atom, 0x18b: cas, 0x1a9: cas, 0x18d: cas, 0x119: s2r, 0x1c3: s2ur, 0x005: cs2r,
 }
@@ -145,29 +145,15 @@ func (d *decoder) moves(s space, n, size int) bool {
 }
 
 func load(d *decoder, i *inst) {
-	s, size := d.space(), sizes[d.bits(73, 3)]
-	signed := size <= 2 && d.bits(73, 1) == 1
-	at, n := d.address(s, 32, false), int(d.bits(16, 8))
+	s, kind := d.space(), d.bits(73, 3)
+	at, n, size := d.address(s, 32, false), int(d.bits(16, 8)), sizes[kind]
 	if !d.moves(s, n, size) {
 		return
 	}
 	i.lane = func(w *warp, l int) {
 		b := w.reach(s, l, at(w, l), size)
-		if b == nil {
-			return
-		}
-		switch {
-		case size == 1 && signed:
-			w.set(l, n, uint32(int32(int8(b[0]))))
-		case size == 1:
-			w.set(l, n, uint32(b[0]))
-		case size == 2 && signed:
-			w.set(l, n, uint32(int32(int16(binary.LittleEndian.Uint16(b)))))
-		case size == 2:
-			w.set(l, n, uint32(binary.LittleEndian.Uint16(b)))
-		}
-		for k := 0; k < size/4 && n != none; k++ {
-			w.set(l, n+k, binary.LittleEndian.Uint32(b[4*k:]))
+		for k := 0; 4*k < len(b) && n != none; k++ {
+			w.set(l, n+k, uint32(extended(kind, little(b[4*k:min(4*k+4, size)]))))
 		}
 	}
 }
@@ -186,74 +172,61 @@ func store(d *decoder, i *inst) {
 		if s <= generic {
 			w.block.launch.memory.stored(at(w, l), size)
 		}
-		switch v := w.r[l][n]; size {
-		case 1:
-			b[0] = byte(v)
-		case 2:
-			binary.LittleEndian.PutUint16(b, uint16(v))
-		}
-		for k := 0; k < size/4; k++ {
+		for k := 0; 4*k < size; k++ {
 			v := uint32(0)
 			if n != none {
 				v = w.r[l][n+k]
 			}
-			binary.LittleEndian.PutUint32(b[4*k:], v)
+			setLittle(b[4*k:min(4*k+4, size)], uint64(v))
 		}
 	}
 }
 
-// ldc reads a constant bank at an index.
-func ldc(d *decoder, i *inst) {
-	size, kind := sizes[d.bits(73, 3)], d.bits(73, 3)
-	n, index := int(d.bits(16, 8)), d.raw(arg{n: int(d.bits(24, 8))})
-	bank, at := int(d.bits(54, 5)), int(d.signed(38, 16))
-	if size == 0 || size > 8 || d.Form() != 5 {
-		d.refuse("its width is not known")
-		return
+// little is a number of 1, 2, 4 or 8 bytes in memory.
+func little(b []byte) uint64 {
+	switch len(b) {
+	case 1:
+		return uint64(b[0])
+	case 2:
+		return uint64(binary.LittleEndian.Uint16(b))
+	case 4:
+		return uint64(binary.LittleEndian.Uint32(b))
 	}
-	i.lane = func(w *warp, l int) { w.fill(size, kind, n, l, bank, at+int(int32(index(w, l)))) }
+	return binary.LittleEndian.Uint64(b)
 }
 
-// fill writes what a constant bank holds into registers.
-func (w *warp) fill(size int, kind uint64, n, l, bank, at int) {
-	w.put(l, n, w.constantAs(kind, bank, at, size), size)
+func setLittle(b []byte, v uint64) {
+	for n := range b {
+		b[n] = byte(v >> (8 * n))
+	}
 }
 
-// constantAs is what a constant bank holds, of bytes and halves with its sign or without.
-func (w *warp) constantAs(kind uint64, bank, at, size int) uint64 {
-	v := w.constant(bank, at, size)
+// extended is a number with its sign, where the kind of an access has one.
+func extended(kind, v uint64) uint64 {
 	switch kind {
 	case 1:
-		v = uint64(int64(int8(v)))
+		return uint64(int64(int8(v)))
 	case 3:
-		v = uint64(int64(int16(v)))
+		return uint64(int64(int16(v)))
 	}
 	return v
 }
 
-// uldc is the same for the warp; 0x0bb has an index.
-func uldc(d *decoder, i *inst) {
+// ldc: LDC, ULDC, and ULDC with an index, read a constant bank.
+func ldc(d *decoder, i *inst) {
 	kind := d.bits(73, 3)
 	size := sizes[kind]
-	n, bank, at := d.uniformAt(16), int(d.bits(54, 5)), int(d.signed(38, 16))
-	index := -1
-	if d.code() == 0x0bb {
-		index = d.uniformAt(24)
+	bank, at, index := int(d.bits(54, 5)), int(d.signed(38, 16)), fixed(0)
+	if d.code() != 0x0b9 {
+		index = d.raw(d.a())
 	}
-	if size == 0 || size > 8 {
+	if size == 0 || size > 8 || !d.scalar() && d.Form() != 5 {
 		d.refuse("its width is not known")
 		return
 	}
-	i.lane = func(w *warp, _ int) {
-		from := at
-		if index >= 0 {
-			from += int(int32(w.u[index]))
-		}
-		v := w.constantAs(kind, bank, from, size)
-		w.setUniform(n, uint32(v))
-		if size == 8 && n != noUniform {
-			w.setUniform(n+1, uint32(v>>32))
-		}
+	to := d.result(size == 8)
+	i.lane = func(w *warp, l int) {
+		to(w, l, extended(kind, w.constant(bank, at+int(int32(index(w, l))), size)))
 	}
 }
 
@@ -282,21 +255,6 @@ func (d *decoder) kindOf() cell {
 		d.refuse("its type %d is not known", n)
 	}
 	return cell{size: 4 << (n >> 1 & 1), signed: n&1 == 1}
-}
-
-func (c cell) load(b []byte) uint64 {
-	if c.size == 8 {
-		return binary.LittleEndian.Uint64(b)
-	}
-	return uint64(binary.LittleEndian.Uint32(b))
-}
-
-func (c cell) store(b []byte, v uint64) {
-	if c.size == 8 {
-		binary.LittleEndian.PutUint64(b, v)
-	} else {
-		binary.LittleEndian.PutUint32(b, uint32(v))
-	}
 }
 
 // operate is what is stored where old was.
@@ -385,8 +343,8 @@ func atom(d *decoder, i *inst) {
 			if b == nil {
 				break
 			}
-			old, new := c.load(b), v(w, l)
-			c.store(b, c.operate(op, old, new))
+			old, new := little(b), v(w, l)
+			setLittle(b, c.operate(op, old, new))
 			w.put(l, n, old, c.size)
 		}
 		return nil
@@ -429,16 +387,16 @@ func cas(d *decoder, i *inst) {
 	}
 	compare := d.wide(arg{n: int(d.bits(32, 8))}, size)
 	swap := d.wide(arg{n: int(d.bits(64, 8))}, size)
-	n, c := int(d.bits(16, 8)), cell{size: size}
+	n := int(d.bits(16, 8))
 	i.warp = func(w *warp, on uint32) error {
 		for l := range lanes(on) {
 			b := w.reach(s, l, at(w, l), size)
 			if b == nil {
 				break
 			}
-			old, with, new := c.load(b), compare(w, l), swap(w, l)
+			old, with, new := little(b), compare(w, l), swap(w, l)
 			if old == with {
-				c.store(b, new)
+				setLittle(b, new)
 			}
 			if tells {
 				old = boolean(old == with)
@@ -449,37 +407,36 @@ func cas(d *decoder, i *inst) {
 	}
 }
 
+// specials are the special registers, by number.
+var specials = map[uint64]source{
+	0x00: func(_ *warp, l int) uint32 { return uint32(l) },
+	0x21: threadAt(0), 0x22: threadAt(1), 0x23: threadAt(2),
+	0x25: blockAt(0), 0x26: blockAt(1), 0x27: blockAt(2),
+	0x2f: fixed(sharedWindow >> 32),
+	0x38: func(_ *warp, l int) uint32 { return 1 << l },
+	0x39: func(_ *warp, l int) uint32 { return 1<<l - 1 },
+	0x3a: func(_ *warp, l int) uint32 { return 2<<l - 1 },
+	0x3b: func(_ *warp, l int) uint32 { return ^uint32(2<<l - 1) },
+	0x3c: func(_ *warp, l int) uint32 { return ^uint32(1<<l - 1) },
+	0x88: fixed(0), // the block's number in its cluster
+	0xff: fixed(0), // SRZ
+}
+
+func threadAt(n int) source {
+	return func(w *warp, l int) uint32 { return uint32(within(w.block.launch.Block, w.first+l)[n]) }
+}
+
+func blockAt(n int) source {
+	return func(w *warp, _ int) uint32 { return uint32(w.block.at[n]) }
+}
+
 // special reads a special register.
 func (d *decoder) special() source {
 	n := d.bits(72, 8)
-	mask := func(f func(l int) uint32) source {
-		return func(_ *warp, l int) uint32 { return f(l) }
+	if specials[n] == nil {
+		d.refuse("special register %#x is not known", n)
 	}
-	switch n {
-	case 0:
-		return mask(func(l int) uint32 { return uint32(l) })
-	case 0x21, 0x22, 0x23:
-		return func(w *warp, l int) uint32 { return uint32(w.block.thread(w.first + l)[n-0x21]) }
-	case 0x25, 0x26, 0x27:
-		return func(w *warp, _ int) uint32 { return uint32(w.block.at[n-0x25]) }
-	case 0x2f:
-		const upper = sharedWindow >> 32
-		return mask(func(int) uint32 { return upper })
-	case 0x38:
-		return mask(func(l int) uint32 { return 1 << l })
-	case 0x39:
-		return mask(func(l int) uint32 { return 1<<l - 1 })
-	case 0x3a:
-		return mask(func(l int) uint32 { return 2<<l - 1 })
-	case 0x3b:
-		return mask(func(l int) uint32 { return ^uint32(2<<l - 1) })
-	case 0x3c:
-		return mask(func(l int) uint32 { return ^uint32(1<<l - 1) })
-	case 0x88, 0xff: // the block's number in its cluster; SRZ
-		return mask(func(int) uint32 { return 0 })
-	}
-	d.refuse("special register %#x is not known", n)
-	return nil
+	return specials[n]
 }
 
 func s2r(d *decoder, i *inst) {

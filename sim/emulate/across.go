@@ -10,19 +10,18 @@ var acrossOps = map[uint16]func(*decoder, *inst){
 
 // shfl: a register of another thread; the predicate tells whether that one is in bounds.
 func shfl(d *decoder, i *inst) {
-	n, inside, from := int(d.bits(16, 8)), d.toPredicate(81), d.raw(arg{n: int(d.bits(24, 8))})
-	constant := func(v uint64) source { return func(*warp, int) uint32 { return uint32(v) } }
+	n, inside, from := int(d.bits(16, 8)), d.toPredicate(81), d.register(24)
 	var lane, bounds source
 	form := d.Form()
 	if form == 1 || form == 2 {
-		lane = d.raw(arg{n: int(d.bits(32, 8))})
+		lane = d.register(32)
 	} else {
-		lane = constant(d.bits(53, 5))
+		lane = fixed(d.bits(53, 5))
 	}
 	if form == 1 || form == 4 {
-		bounds = d.raw(arg{n: int(d.bits(64, 8))})
+		bounds = d.register(64)
 	} else {
-		bounds = constant(d.bits(40, 13))
+		bounds = fixed(d.bits(40, 13))
 	}
 	how := d.bits(58, 2)
 	i.warp = func(w *warp, on uint32) error {
@@ -61,9 +60,8 @@ func shfl(d *decoder, i *inst) {
 
 // vote: in which threads a predicate is true; whether in all, in any, in as many.
 func vote(d *decoder, i *inst) {
-	n, how := d.bits(16, 8), d.bits(72, 2)
-	target, predicate, not := d.bits(81, 3), d.bits(87, 3), d.bit(90)
-	scalar := d.scalar()
+	to, some, how := d.to(), d.toPredicate(81), d.bits(72, 2)
+	predicate, not := d.bits(87, 3), d.bit(90)
 	d.skip(91, 1)
 	i.once = false
 	i.warp = func(w *warp, on uint32) error {
@@ -75,18 +73,9 @@ func vote(d *decoder, i *inst) {
 		case 2:
 			is = yes == on || yes == 0
 		}
-		if scalar {
-			w.setUniform(int(n&63), yes)
-			if target != 7 {
-				w.up = w.up&^(1<<target) | uint8(boolean(is))<<target
-			}
-			return nil
-		}
 		for l := range lanes(on) {
-			w.set(l, int(n), yes)
-			if target != 7 {
-				w.p[l] = w.p[l]&^(1<<target) | uint8(boolean(is))<<target
-			}
+			to(w, l, yes)
+			some(w, l, is)
 		}
 		return nil
 	}
@@ -122,7 +111,7 @@ func match(d *decoder, i *inst) {
 
 // redux: all threads' numbers in one.
 func redux(d *decoder, i *inst) {
-	n, a := d.uniformAt(16), d.raw(arg{n: int(d.bits(24, 8))})
+	n, a := d.uniformAt(16), d.register(24)
 	signed, op := d.bit(73), d.bits(78, 3)
 	if op > 5 {
 		d.refuse("its operation %d is not known", op)
@@ -150,7 +139,7 @@ func redux(d *decoder, i *inst) {
 
 // r2ur: a register that is the same in all threads.
 func r2ur(d *decoder, i *inst) {
-	n, a := d.uniformAt(16), d.raw(arg{n: int(d.bits(24, 8))})
+	n, a := d.uniformAt(16), d.register(24)
 	d.want(81, 3, 7)
 	i.warp = func(w *warp, on uint32) error {
 		w.setUniform(n, a(w, first32(on)))

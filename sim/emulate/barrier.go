@@ -17,14 +17,13 @@ const (
 // bar: BAR.SYNC, BAR.ARV, BAR.RED.
 func bar(d *decoder, i *inst) {
 	var number, need source
-	constant := func(v uint64) source { return func(*warp, int) uint32 { return uint32(v) } }
 	switch d.Form() {
 	case 5: // both stand in the word
-		number, need = constant(d.bits(54, 5)), constant(d.bits(42, 12))
+		number, need = fixed(d.bits(54, 5)), fixed(d.bits(42, 12))
 	case 2:
-		number, need = d.raw(arg{n: int(d.bits(32, 8))}), constant(d.bits(42, 12))
+		number, need = d.register(32), fixed(d.bits(42, 12))
 	case 1: // a register has both
-		r := d.raw(arg{n: int(d.bits(32, 8))})
+		r := d.register(32)
 		number = func(w *warp, l int) uint32 { return r(w, l) & 0xf }
 		need = func(w *warp, l int) uint32 { return r(w, l) >> 16 & 0xfff }
 	default:
@@ -44,10 +43,6 @@ func bar(d *decoder, i *inst) {
 		d.refuse("BAR.SCAN is not known")
 	}
 	i.flow = func(w *warp, g *group, on uint32) error {
-		if on == 0 {
-			g.pc++
-			return nil
-		}
 		if on != g.on {
 			w.part(g, g.on&^on, g.pc+1)
 			g.pc--
@@ -64,8 +59,8 @@ func bar(d *decoder, i *inst) {
 			return nil
 		}
 		g.wait = wait{how: blocks, number: id, need: int(need(w, l)), count: count}
-		for rest := on; rest != 0 && yes != nil; rest &= rest - 1 {
-			if l := bits.TrailingZeros32(rest); yes(w, l) {
+		for l := range lanes(on) {
+			if yes != nil && yes(w, l) {
 				g.wait.yes |= 1 << l
 			}
 		}

@@ -12,14 +12,12 @@ var convertOps = map[uint16]func(*decoder, *inst){
 // formats are those of floating point by the logarithm of their bytes.
 var formats = [...]format{1: half, 2: single, 3: double}
 
-// number is the operand at bit 32, of a floating-point format.
-func (d *decoder) number(size uint64) source64 {
-	switch a := d.at32(); size {
-	case 3:
-		return d.double(a)
-	case 2:
-		x := d.float(a)
-		return func(w *warp, l int) uint64 { return uint64(x(w, l)) }
+// converted is the operand at bit 32, of a floating-point format.
+func (d *decoder) converted(size uint64) source64 {
+	a := d.at32()
+	switch size {
+	case 2, 3:
+		return d.number(a, formats[size])
 	case 1:
 		x, by := d.raw(a), 16*d.bits(60, 1)
 		d.want(61, 3, 0)
@@ -29,19 +27,10 @@ func (d *decoder) number(size uint64) source64 {
 	return nil
 }
 
-// result writes a register or a pair.
-func (d *decoder) result(size uint64) func(w *warp, l int, v uint64) {
-	if size == 3 {
-		return d.to64()
-	}
-	to := d.to()
-	return func(w *warp, l int, v uint64) { to(w, l, uint32(v)) }
-}
-
 func f2f(d *decoder, i *inst) {
 	to, from := d.bits(75, 2), d.bits(84, 2)
 	r, flushes := rounding(d.bits(78, 2)), d.bit(80)
-	x, write := d.number(from), d.result(to)
+	x, write := d.converted(from), d.result(to == 3)
 	if to == 0 || from == 0 {
 		d.refuse("numbers of 8 bits are not known")
 		return
@@ -63,7 +52,7 @@ func f2f(d *decoder, i *inst) {
 func f2i(d *decoder, i *inst) {
 	signed, to, from := d.bit(72), d.bits(75, 2), d.bits(84, 2)
 	nanZero, r, flushes := d.bit(77), rounding(d.bits(78, 2)), d.bit(80)
-	x, write := d.number(from), d.result(to)
+	x, write := d.converted(from), d.result(to == 3)
 	if to < 2 || from == 0 {
 		d.refuse("numbers of so few bits are not known")
 		return
@@ -80,10 +69,10 @@ func f2i(d *decoder, i *inst) {
 
 func i2f(d *decoder, i *inst) {
 	signed, to, from := d.bit(74), d.bits(75, 2), d.bits(84, 2)
-	r, write := rounding(d.bits(78, 2)), d.result(to)
+	r, write := rounding(d.bits(78, 2)), d.result(to == 3)
 	var x source64
 	if from == 3 {
-		x = d.pair(d.at32(), func(v uint32) uint64 { return uint64(v) << 32 })
+		x = d.pair(d.at32(), upperHalf)
 	} else {
 		y, by := d.raw(d.at32()), uint64(0)
 		if from < 2 { // a byte, or a half
@@ -110,7 +99,7 @@ func i2f(d *decoder, i *inst) {
 func frnd(d *decoder, i *inst) {
 	to, from := d.bits(75, 2), d.bits(84, 2)
 	r, flushes := rounding(d.bits(78, 2)), d.bit(80)
-	x, write := d.number(from), d.result(to)
+	x, write := d.converted(from), d.result(to == 3)
 	if to != from || to < 2 {
 		d.refuse("it changes the format")
 		return
@@ -136,11 +125,11 @@ var functions = [...]func(float64) float64{
 // mufu is a function of the operand's bits, flushing subnormal ones. RCP64H and RSQ64H take and
 // give the upper halves of numbers of double precision.
 func mufu(d *decoder, i *inst) {
-	to, b, n := d.to(), d.float(d.at32()), d.bits(74, 6)
+	to, b, n := d.to(), d.number(d.at32(), single), d.bits(74, 6)
 	if n == 6 || n == 7 {
 		i.lane = func(w *warp, l int) {
 			w.block.launch.Approximate = true
-			x := math.Float64frombits(double.flush(uint64(b(w, l)) << 32))
+			x := math.Float64frombits(double.flush(b(w, l) << 32))
 			y := 1 / x
 			if n == 7 {
 				y = 1 / math.Sqrt(x)
@@ -160,7 +149,7 @@ func mufu(d *decoder, i *inst) {
 	f := functions[n]
 	i.lane = func(w *warp, l int) {
 		w.block.launch.Approximate = true
-		x := math.Float32frombits(uint32(single.flush(uint64(b(w, l)))))
+		x := math.Float32frombits(uint32(single.flush(b(w, l))))
 		y := float32(f(float64(x)))
 		v := uint32(single.flush(uint64(math.Float32bits(y))))
 		if y != y {

@@ -51,10 +51,6 @@ func branch(d *decoder, i *inst) {
 		d.skip(87, 5)
 		mask := d.uniformAt(24)
 		i.flow = func(w *warp, g *group, on uint32) error {
-			if on == 0 {
-				g.pc++
-				return nil
-			}
 			g.wait = wait{how: meets, with: w.u[mask]}
 			return nil
 		}
@@ -145,10 +141,6 @@ func bsync(d *decoder, i *inst) {
 	d.always(87)
 	n := d.bits(16, 4)
 	i.flow = func(w *warp, g *group, on uint32) error {
-		if on == 0 {
-			g.pc++
-			return nil
-		}
 		if on != g.on {
 			w.part(g, g.on&^on, g.pc+1)
 			g.pc--
@@ -201,10 +193,6 @@ func warpsync(d *decoder, i *inst) {
 		}
 	}
 	i.flow = func(w *warp, g *group, on uint32) error {
-		if on == 0 {
-			g.pc++
-			return nil
-		}
 		g.wait = wait{how: meets, with: mask(w, first32(on))}
 		return nil
 	}

@@ -51,7 +51,6 @@ type running struct {
 	memory  *Memory
 	bank0   []byte
 	stack   int // bytes of local memory of each thread
-	steps   int
 	Result
 }
 
@@ -79,22 +78,16 @@ func (p *Program) Run(m *Memory, l Launch) (Result, error) {
 			p.Facts.ParamBytes, len(l.Params))
 	}
 	r.fill()
+	var err error
+	count := l.Grid[0] * l.Grid[1] * l.Grid[2]
 	if l.Order != 0 {
-		err := r.mixed(threads)
-		r.Steps = r.steps
-		return r.Result, err
+		err = r.mixed(count)
 	}
-	for z := range l.Grid[2] {
-		for y := range l.Grid[1] {
-			for x := range l.Grid[0] {
-				if err := newBlock(r, [3]int{x, y, z}, threads).run(); err != nil {
-					return r.Result, fmt.Errorf("emulate %s, block %d %d %d: %w", p.Name, x, y, z, err)
-				}
-			}
-		}
+	for n := 0; n < count && l.Order == 0 && err == nil; n++ {
+		b := newBlock(r, n)
+		err = b.failed(b.run())
 	}
-	r.Steps = r.steps
-	return r.Result, nil
+	return r.Result, err
 }
 
 // fill makes bank 0: the sizes of block and grid, the window of local memory, the end of the stack,
@@ -132,22 +125,22 @@ func (r *running) bank(n int) []byte {
 	if n == 0 {
 		return r.bank0
 	}
-	return r.program.banks[n]
+	return r.program.code.Banks[n]
 }
 
 // A block is one on its way.
 type block struct {
 	launch  *running
 	at      [3]int
-	threads int
 	shared  []byte
 	warps   []*warp
 	arrived [16]int // threads that have come to a barrier and gone on
 }
 
-func newBlock(r *running, at [3]int, threads int) *block {
-	k := r.program.Facts
-	b := &block{launch: r, at: at, threads: threads,
+// newBlock is the block of a number.
+func newBlock(r *running, number int) *block {
+	k, threads := r.program.Facts, r.Block[0]*r.Block[1]*r.Block[2]
+	b := &block{launch: r, at: within(r.Grid, number),
 		shared: bytes.Repeat([]byte{r.Fill}, k.Reserved+k.Shared+r.Dynamic)}
 	for n := 0; n < threads; n += 32 {
 		w := &warp{block: b, first: n, up: 1 << 7}
@@ -163,10 +156,18 @@ func newBlock(r *running, at [3]int, threads int) *block {
 	return b
 }
 
-// thread is the place of a thread in its block.
-func (b *block) thread(n int) [3]int {
-	s := b.launch.Block
-	return [3]int{n % s[0], n / s[0] % s[1], n / s[0] / s[1]}
+// within is the place of a number in a block or a grid.
+func within(size [3]int, n int) [3]int {
+	return [3]int{n % size[0], n / size[0] % size[1], n / size[0] / size[1]}
+}
+
+// failed says in which block an error was.
+func (b *block) failed(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("emulate %s, block %d %d %d: %w", b.launch.program.Name, b.at[0], b.at[1], b.at[2],
+		err)
 }
 
 // run runs all warps until they have ended: each as far as it comes, then those that waited for one

@@ -1,9 +1,5 @@
 package emulate
 
-import (
-	"encoding/binary"
-)
-
 // An arg is a source of an instruction.
 type arg struct {
 	kind     kind
@@ -150,34 +146,31 @@ func (d *decoder) integer(a arg, inverted bool) source {
 	return func(w *warp, l int) uint32 { return -x(w, l) }
 }
 
-// float is an operand of single precision.
-func (d *decoder) float(a arg) source {
-	x := d.raw(a)
-	clear, flip := ^uint32(0), uint32(0)
-	if d.magnitude(a) {
-		clear >>= 1
-	}
-	if d.minus(a) {
-		flip = 1 << 31
-	}
-	if clear == ^uint32(0) && flip == 0 {
-		return x
-	}
-	return func(w *warp, l int) uint32 { return x(w, l)&clear ^ flip }
-}
-
-// double is an operand of double precision: an immediate is the upper half of one.
-func (d *decoder) double(a arg) source64 {
-	x := d.pair(a, func(v uint32) uint64 { return uint64(v) << 32 })
+// number is an operand of a format of 32 or 64 bits. An immediate of double precision is the upper
+// half of one.
+func (d *decoder) number(a arg, f format) source64 {
 	clear, flip := ^uint64(0), uint64(0)
 	if d.magnitude(a) {
-		clear >>= 1
+		clear = ^f.minus()
 	}
 	if d.minus(a) {
-		flip = 1 << 63
+		flip = f.minus()
 	}
-	return func(w *warp, l int) uint64 { return x(w, l)&clear ^ flip }
+	if f == double {
+		x := d.pair(a, upperHalf)
+		return func(w *warp, l int) uint64 { return x(w, l)&clear ^ flip }
+	}
+	x := d.raw(a)
+	return func(w *warp, l int) uint64 { return uint64(x(w, l))&clear ^ flip }
 }
+
+func upperHalf(v uint32) uint64 { return uint64(v) << 32 }
+
+// register is an operand that is a register, at a place.
+func (d *decoder) register(at uint) source { return d.raw(arg{n: int(d.bits(at, 8))}) }
+
+// fixed is an operand that stands in the word.
+func fixed(v uint64) source { return func(*warp, int) uint32 { return uint32(v) } }
 
 // condition is a predicate at a place, which the bit three behind it negates.
 func (d *decoder) condition(at uint) func(w *warp, l int) bool {
@@ -226,6 +219,15 @@ func (d *decoder) to64() func(w *warp, l int, v uint64) {
 	}
 }
 
+// result writes a register, or a pair of them.
+func (d *decoder) result(pair bool) func(w *warp, l int, v uint64) {
+	if pair {
+		return d.to64()
+	}
+	to := d.to()
+	return func(w *warp, l int, v uint64) { to(w, l, uint32(v)) }
+}
+
 // toPredicate writes a predicate.
 func (d *decoder) toPredicate(at uint) func(w *warp, l int, v bool) {
 	n, scalar := d.bits(at, 3), d.scalar()
@@ -247,13 +249,5 @@ func (w *warp) constant(bank, at, size int) uint64 {
 		w.fault("c[%#x][%#x]: there is nothing", bank, at)
 		return 0
 	}
-	switch size {
-	case 1:
-		return uint64(b[at])
-	case 2:
-		return uint64(binary.LittleEndian.Uint16(b[at:]))
-	case 4:
-		return uint64(binary.LittleEndian.Uint32(b[at:]))
-	}
-	return binary.LittleEndian.Uint64(b[at:])
+	return little(b[at : at+size])
 }

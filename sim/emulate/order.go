@@ -15,9 +15,8 @@ const (
 )
 
 // mixed runs all blocks in the launch's order.
-func (r *running) mixed(threads int) error {
+func (r *running) mixed(count int) error {
 	random := rand.New(rand.NewSource(r.Order))
-	count := r.Grid[0] * r.Grid[1] * r.Grid[2]
 	if count > 1<<20 {
 		return fmt.Errorf("emulate %s: %d blocks by turns are too many", r.program.Name, count)
 	}
@@ -25,16 +24,12 @@ func (r *running) mixed(threads int) error {
 	var live []*block
 	for len(wait)+len(live) > 0 {
 		for len(live) < resident && len(wait) > 0 {
-			n := wait[0]
-			wait = wait[1:]
-			live = append(live, newBlock(r, [3]int{n % r.Grid[0], n / r.Grid[0] % r.Grid[1],
-				n / r.Grid[0] / r.Grid[1]}, threads))
+			live, wait = append(live, newBlock(r, wait[0])), wait[1:]
 		}
 		n := random.Intn(len(live))
 		ended, err := live[n].turn(random)
 		if err != nil {
-			at := live[n].at
-			return fmt.Errorf("emulate %s, block %d %d %d: %w", r.program.Name, at[0], at[1], at[2], err)
+			return live[n].failed(err)
 		}
 		if ended {
 			live = append(live[:n], live[n+1:]...)

@@ -1,12 +1,8 @@
 package emulate
 
 import (
-	"bytes"
-	"debug/elf"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"strings"
 
 	"gnvcc/sim/cubin"
 	"gnvcc/sim/sass"
@@ -14,13 +10,10 @@ import (
 
 // A Program is one kernel of a cubin, ready to run.
 type Program struct {
-	Name   string
-	Facts  cubin.Kernel
-	insts  []inst
-	banks  map[int][]byte // constant banks, but for the launch's own part of bank 0
-	places map[int]uint32 // what the link left out of instructions, by their offsets
-	params int            // where the parameters begin in bank 0
-	memory *Memory
+	Name  string
+	Facts cubin.Kernel
+	insts []inst
+	code  *cubin.Loaded
 }
 
 // An inst is an instruction that can be run.
@@ -71,16 +64,12 @@ func Load(file []byte, kernel string, memory *Memory) (*Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Program{Name: kernel, banks: map[int][]byte{}, params: parameters, memory: memory}
-	for _, k := range facts.Kernels {
-		if k.Name == kernel {
-			p.Facts = k
-		}
-	}
-	if p.Facts.Name == "" || facts.Relocatable {
+	p := &Program{Name: kernel}
+	var found bool
+	if p.Facts, found = facts.Kernel(kernel); !found || facts.Relocatable {
 		return nil, fmt.Errorf("emulate %s: the cubin has no such kernel that is linked", kernel)
 	}
-	if err := p.data(file); err != nil {
+	if p.code, err = cubin.Load(file, kernel, memory.variable); err != nil {
 		return nil, fmt.Errorf("emulate %s: %w", kernel, err)
 	}
 	for k := range f.Insts {
@@ -160,104 +149,9 @@ func init() {
 	}
 }
 
-// data gives variables their places, and fills the constant banks.
-func (p *Program) data(file []byte) error {
-	// Up to 12.x the version of the format is one that package elf does not know.
-	const version = 20
-	file = bytes.Clone(file)
-	binary.LittleEndian.PutUint32(file[version:], uint32(elf.EV_CURRENT))
-	e, err := elf.NewFile(bytes.NewReader(file))
-	if err != nil {
-		return err
-	}
-	symbols, err := e.Symbols()
-	if err != nil {
-		return err
-	}
-	address := make([]uint64, len(symbols)+1)
-	for n, s := range symbols {
-		if int(s.Section) <= 0 || int(s.Section) >= len(e.Sections) {
-			continue
-		}
-		section := e.Sections[s.Section]
-		switch {
-		case strings.HasPrefix(section.Name, ".text."):
-			address[n+1] = s.Value // in its section: kernels' addresses are of no use
-		case strings.HasPrefix(section.Name, ".nv.global"):
-			if s.Size == 0 {
-				continue
-			}
-			start := make([]byte, s.Size)
-			if section.Type != elf.SHT_NOBITS {
-				if _, err := section.ReadAt(start, int64(s.Value)); err != nil {
-					return err
-				}
-			}
-			address[n+1] = p.memory.variable(s.Name, start)
-		}
-	}
-	for _, s := range e.Sections {
-		bank, of := 0, ""
-		if n, _ := fmt.Sscanf(s.Name, ".nv.constant%d", &bank); n != 1 || s.Type == elf.SHT_NOBITS {
-			continue
-		}
-		if _, of, _ = strings.Cut(s.Name[1:], "constant"+fmt.Sprint(bank)+"."); of != "" && of != p.Name {
-			continue
-		}
-		content, err := s.Data()
-		if err != nil {
-			return err
-		}
-		content = bytes.Clone(content)
-		if r := e.Section(".rela" + s.Name); r != nil {
-			if err := relocate(r, content, address, e); err != nil {
-				return err
-			}
-		}
-		p.banks[bank] = content
-	}
-	return p.placed(e, address)
-}
-
-// placed notes which instructions hold a part of a variable's address, as they do in programs that
-// were linked on the device.
-func (p *Program) placed(e *elf.File, address []uint64) error {
-	const low, high = 0x38, 0x39 // R_CUDA_ABS32_LO_32, R_CUDA_ABS32_HI_32: the word at byte 4
-	p.places = map[int]uint32{}
-	for name, size := range map[string]int{".rel.text.": 16, ".rela.text.": 24} {
-		r := e.Section(name + p.Name)
-		if r == nil {
-			continue
-		}
-		list, err := r.Data()
-		if err != nil {
-			return err
-		}
-		for ; len(list) >= size; list = list[size:] {
-			at, info := binary.LittleEndian.Uint64(list), binary.LittleEndian.Uint64(list[8:])
-			if info>>32 >= uint64(len(address)) || address[info>>32] == 0 {
-				return fmt.Errorf("%s has a relocation of what is not there", r.Name)
-			}
-			value := address[info>>32]
-			if size == 24 {
-				value += binary.LittleEndian.Uint64(list[16:])
-			}
-			switch uint32(info) {
-			case low:
-				p.places[int(at)] = uint32(value)
-			case high:
-				p.places[int(at)] = uint32(value >> 32)
-			default:
-				return fmt.Errorf("its code has a relocation of kind %d, which is not known", uint32(info))
-			}
-		}
-	}
-	return nil
-}
-
 // place puts an address into an instruction in whose place there is 0.
 func (p *Program) place(s *sass.Inst) error {
-	value, ok := p.places[s.Offset]
+	value, ok := p.code.Words[s.Offset]
 	if !ok {
 		return nil
 	}
@@ -265,31 +159,5 @@ func (p *Program) place(s *sass.Inst) error {
 		return fmt.Errorf("the instruction at %#x has a distance from what is linked", s.Offset)
 	}
 	s.Lo |= uint64(value) << 32
-	return nil
-}
-
-// relocate writes addresses of variables into a constant bank.
-func relocate(r *elf.Section, content []byte, address []uint64, e *elf.File) error {
-	list, err := r.Data()
-	if err != nil {
-		return err
-	}
-	const size, absolute64, absolute32 = 24, 2, 1
-	for ; len(list) >= size; list = list[size:] {
-		at, info := binary.LittleEndian.Uint64(list), binary.LittleEndian.Uint64(list[8:])
-		add := binary.LittleEndian.Uint64(list[16:])
-		if info>>32 >= uint64(len(address)) || at+4 > uint64(len(content)) {
-			return fmt.Errorf("%s has a relocation of what is not there", r.Name)
-		}
-		value := address[info>>32] + add
-		switch uint32(info) {
-		case absolute64:
-			binary.LittleEndian.PutUint64(content[at:], value)
-		case absolute32:
-			binary.LittleEndian.PutUint32(content[at:], uint32(value))
-		default:
-			return fmt.Errorf("%s has a relocation of kind %d, which is not known", r.Name, uint32(info))
-		}
-	}
 	return nil
 }

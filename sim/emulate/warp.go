@@ -94,11 +94,11 @@ func (w *warp) advance(g *group, slice int) error {
 			return fmt.Errorf("it runs out of its code")
 		}
 		i := &insts[g.pc]
-		if launch.steps++; launch.steps > launch.Limit {
+		if launch.Steps++; launch.Steps > launch.Limit {
 			return endless{fmt.Errorf("%s at %#x: more than %d instructions: it may never end", i.name,
 				i.offset, launch.Limit)}
 		}
-		if launch.steps%1024 == 0 && launch.stopped() {
+		if launch.Steps%1024 == 0 && launch.stopped() {
 			return errStopped
 		}
 		if err := w.step(i, g); err != nil {
@@ -116,9 +116,9 @@ func (w *warp) step(i *inst, g *group) error {
 	}
 	var err error
 	switch {
+	case on == 0:
 	case i.flow != nil:
 		return i.flow(w, g, on)
-	case on == 0:
 	case i.warp != nil:
 		err = i.warp(w, on)
 	case i.once:

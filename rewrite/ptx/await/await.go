@@ -73,8 +73,8 @@ func Why(m *ptx.Module, entry string) (string, error) {
 			called = callee{true, true, true}
 		}
 	}
-	if cycles := graph.Cycles(after, all); len(cycles) > 0 && (called.orders || called.asks) {
-		return "a recursive call of " + r.Funcs[cycles[0][0]].Name, nil
+	if cycles := graph.Loops(after); len(cycles) > 0 && (called.orders || called.asks) {
+		return "a recursive call of " + r.Funcs[cycles[0].Head].Name, nil
 	}
 	for _, n := range all {
 		f := r.Funcs[n]

@@ -2,6 +2,7 @@ package await
 
 import (
 	"errors"
+	"maps"
 	"slices"
 
 	"gnvcc/graph"
@@ -11,12 +12,11 @@ import (
 
 // One loop at a time: does it go on by what other blocks have written?
 //
-// A loop is a strongly connected part of the control flow. Looks at memory are loads that are made
-// anew each time (volatile, relaxed, acquire, mmio, .cv, .cg), atomics, what a function brings back
-// that looks, and weak loads where a barrier, a fence, a sleep, an ordered access or such a call
-// stands in the loop, or where the address is the same in every turn. What follows from them is
-// followed through registers, through memory that is not global (one thread polls for its block),
-// and through branches. The loop waits
+// Looks at memory are loads that are made anew each time (volatile, relaxed, acquire, mmio, .cv,
+// .cg), atomics, what a function brings back that looks, and weak loads where a barrier, a fence, a
+// sleep, an ordered access or such a call stands in the loop, or where the address is the same in
+// every turn. What follows from them is followed through registers, through memory that is not
+// global (one thread polls for its block), and through branches. The loop waits
 //
 //   - if a branch that leaves it follows from a look that is made anew each time;
 //   - if a branch that follows from any look decides whether it is come back to, unless every turn
@@ -36,10 +36,8 @@ type waiter struct {
 	work  int
 }
 
-// limitWork bounds what is looked at in one function, statements times rounds.
-const limitWork = 1 << 28
-
-var errWork = errors.New("ptx: the loops are more than is followed")
+// limitWork bounds the statements of all loops of a function: one in five loops counts five times.
+const limitWork = 1 << 24
 
 // awaits returns the first instruction of a function that a loop waits for, -1 if there is none.
 func awaits(f *ptx.Func, called callee) (int, error) {
@@ -47,11 +45,7 @@ func awaits(f *ptx.Func, called callee) (int, error) {
 	if err != nil {
 		return -1, err
 	}
-	all := make([]int, len(w.Blocks))
-	for b := range all {
-		all[b] = b
-	}
-	loops := graph.Cycles(w.Successors(), all)
+	loops := w.Loops()
 	if len(loops) == 0 {
 		return -1, nil
 	}
@@ -60,23 +54,27 @@ func awaits(f *ptx.Func, called callee) (int, error) {
 		a.unset[r] = true
 	}
 	for _, l := range loops {
-		if at, err := a.loop(l); at >= 0 || err != nil {
-			return at, err
+		p := a.part(l)
+		if a.work += len(p.body); a.work > limitWork {
+			return -1, errors.New("ptx: the loops are more than is followed")
+		}
+		if at := a.loop(p); at >= 0 {
+			return at, nil
 		}
 	}
 	return -1, nil
 }
 
-// A part is a strongly connected part of a function.
+// A part is a loop of a function.
 type part struct {
-	blocks []int // in the order of the text
-	in     map[int]bool
-	body   []int // statements
+	graph.Loop
+	in   map[int]bool
+	body []int // statements
 }
 
-func (a *waiter) part(blocks []int) *part {
-	p := &part{blocks: blocks, in: make(map[int]bool, len(blocks))}
-	for _, b := range blocks {
+func (a *waiter) part(l graph.Loop) *part {
+	p := &part{Loop: graph.Loop{Head: l.Head, Body: slices.Sorted(slices.Values(l.Body))}, in: map[int]bool{}}
+	for _, b := range p.Body {
 		p.in[b] = true
 		for i := a.Blocks[b].First; i < a.Blocks[b].Last; i++ {
 			if a.Stmts[i].Kind == ptx.Inst {
@@ -88,72 +86,42 @@ func (a *waiter) part(blocks []int) *part {
 }
 
 // inside lists the statements of a part that write a register.
-func (a *waiter) inside(p *part, r ir.Reg) (out []int) {
-	for _, d := range a.Defs(r) {
-		if p.in[a.Block(d)] {
-			out = append(out, d)
-		}
-	}
-	return out
+func (a *waiter) inside(p *part, r ir.Reg) []int {
+	return slices.DeleteFunc(slices.Clone(a.Defs(r)), func(d int) bool { return !p.in[a.Block(d)] })
 }
 
-// loop looks at a strongly connected part, and at those inside it.
-func (a *waiter) loop(blocks []int) (int, error) {
-	p := a.part(blocks)
-	anew := func(i int) bool { return a.looks(p, i) }
-	from, err := a.follow(p, anew)
-	if err != nil {
-		return -1, err
+// loop returns the look that a loop waits for, -1 if it doesn't.
+func (a *waiter) loop(p *part) int {
+	at := a.decides(p, func(i int) bool { return a.looks(p, i) }, a.leaves)
+	if at >= 0 || a.ends(p) {
+		return at
 	}
-	for _, b := range p.blocks {
-		if at := a.decided(b, from); at >= 0 && a.leaves(p, b) {
-			return at, nil
-		}
-	}
-	skip := a.progress(p)
-	if len(skip) == 0 {
-		synced := slices.ContainsFunc(p.body, func(i int) bool {
-			return a.does(i, a.called.orders, orders)
-		})
-		from, err := a.follow(p, func(i int) bool { return anew(i) || a.reloads(p, i, synced) })
-		if err != nil {
-			return -1, err
-		}
-		for _, b := range p.blocks {
-			if at := a.decided(b, from); at >= 0 && a.repeats(p, b) {
-				return at, nil
-			}
-		}
-		skip = map[int]bool{a.head(p): true}
-	}
-	rest := slices.DeleteFunc(slices.Clone(p.blocks), func(b int) bool { return skip[b] })
-	for _, inner := range graph.Cycles(a.Successors(), rest) {
-		if at, err := a.loop(inner); at >= 0 || err != nil {
-			return at, err
-		}
-	}
-	return -1, nil
+	synced := slices.ContainsFunc(p.body, func(i int) bool { return a.does(i, a.called.orders, orders) })
+	return a.decides(p, func(i int) bool { return a.looks(p, i) || a.reloads(p, i, synced) }, a.repeats)
 }
 
-// head is a block by which the part is entered.
-func (a *waiter) head(p *part) int {
-	for b, block := range a.Blocks {
-		for _, s := range block.Succs {
-			if !p.in[b] && p.in[s] {
-				return s
-			}
+// decides returns the first look in a part where a branch of some kind follows from looks; -1 where
+// none does. A block hands on to itself what one of its threads has seen through shared and local
+// memory, and through arguments and results of calls.
+func (a *waiter) decides(p *part, look func(i int) bool, kind func(p *part, b int) bool) int {
+	seeds := map[int]bool{}
+	for _, i := range p.body {
+		if look(i) {
+			seeds[i] = true
 		}
 	}
-	return p.blocks[0]
-}
-
-// decided returns the look that a block's conditional branch follows from, -1 where there is none.
-func (a *waiter) decided(b int, from map[ir.Reg]int) int {
-	if i := a.Branch(b); i >= 0 {
-		for _, x := range a.Accesses(i) {
-			if at, ok := from[x.Reg]; ok && x.Read {
-				return at
-			}
+	if len(seeds) == 0 {
+		return -1
+	}
+	memory := false
+	from := a.Spread(p.Body, func(i int, from *ir.Spread) bool {
+		is := seeds[i] || from.Divergent[a.Block(i)] || from.Reads(i) || memory && a.takes(i)
+		memory = memory || is && a.hands(i)
+		return is
+	}, func(i int, from *ir.Spread) bool { return from.Reads(i) })
+	for _, b := range p.Body {
+		if i := a.Branch(b); i >= 0 && from.Reads(i) && kind(p, b) {
+			return slices.Min(slices.Collect(maps.Keys(seeds)))
 		}
 	}
 	return -1
@@ -178,11 +146,9 @@ func (a *waiter) repeats(p *part, b int) bool {
 // everyTurn reports whether every way around from block b to itself, within the part, passes one of
 // these blocks.
 func (a *waiter) everyTurn(p *part, b int, through map[int]bool) bool {
-	if through[b] {
-		return true
-	}
-	a.work += len(p.blocks) / 8
-	return !a.Reaches(a.Blocks[b].Succs, b, func(s int) bool { return s == b || !p.in[s] || through[s] })
+	return through[b] || !a.Reaches(a.Blocks[b].Succs, b, func(s int) bool {
+		return s == b || !p.in[s] || through[s]
+	})
 }
 
 // does reports what an instruction does, or what any function does that a call may lead to.
@@ -268,77 +234,14 @@ func (a *waiter) invariant(p *part, r ir.Reg, depth int) bool {
 // guards reports whether an access is that of a statement's guard.
 func (a *waiter) guards(x ir.Access) bool { return x.At.Start < a.Stmts[x.Stmt].Op }
 
-// follow returns the registers whose values follow, in this part, from the looks that seed picks,
-// each with its look. A block hands on to itself what one of its threads has seen through shared
-// and local memory, and through arguments and results of calls.
-func (a *waiter) follow(p *part, seed func(int) bool) (map[ir.Reg]int, error) {
-	from := make(map[ir.Reg]int)
-	seeds := make(map[int]bool)
-	for _, i := range p.body {
-		if seed(i) {
-			seeds[i] = true
-		}
-	}
-	memory := -1
-	under, done := make(map[int]int), make(map[int]bool) // blocks that a branch that follows decides about
-	for grown := len(seeds) > 0; grown; {
-		grown = false
-		if a.work += len(p.body); a.work > limitWork {
-			return nil, errWork
-		}
-		for _, i := range p.body {
-			at := a.source(i, seeds, from, under, memory)
-			if at < 0 {
-				continue
-			}
-			for _, x := range a.Accesses(i) {
-				if _, ok := from[x.Reg]; x.Write && !ok {
-					from[x.Reg], grown = at, true
-				}
-			}
-			if memory < 0 && a.hands(i) {
-				memory, grown = at, true
-			}
-		}
-		for _, b := range p.blocks {
-			at := a.decided(b, from)
-			if at < 0 || done[b] {
-				continue
-			}
-			done[b] = true
-			for _, s := range a.Apart(b) {
-				if _, ok := under[s]; !ok && p.in[s] {
-					under[s], grown = at, true
-				}
-			}
-		}
-	}
-	return from, nil
-}
-
-// source returns the look that an instruction's effect follows from, -1 where there is none.
-func (a *waiter) source(i int, seeds map[int]bool, from map[ir.Reg]int, under map[int]int,
-	memory int) int {
-	if seeds[i] {
-		return i
-	}
-	for _, x := range a.Accesses(i) {
-		if at, ok := from[x.Reg]; ok && x.Read {
-			return at
-		}
-	}
-	if at, ok := under[a.Block(i)]; ok {
-		return at
-	}
+// takes reports whether an instruction may read memory that is not global, or what a call brings
+// back. The function's own arguments are nothing that anyone changes.
+func (a *waiter) takes(i int) bool {
 	switch a.Inst(i).Op {
 	case "ld", "atom", "ldmatrix":
-		if own(a.Opcode(i)) && !a.ownParameter(i) {
-			return memory
-		}
-	case "call":
-		return memory
+		return own(a.Opcode(i)) && !a.ownParameter(i)
 	}
-	return -1
+	return a.Inst(i).Op == "call"
 }
 
 // own reports whether a memory operand may lie in a space that is not global.

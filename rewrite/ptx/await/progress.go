@@ -1,6 +1,7 @@
 package await
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -9,19 +10,19 @@ import (
 
 // Loops that end by themselves. A loop that is left when a counter has come far enough waits for no
 // other block, whatever else ends it; nor does one that is left when an attempt to swap has
-// succeeded, since each turn means that another thread's has.
+// succeeded, since each turn means that another thread's has. What is none of the forms that
+// compilers make of these is taken for a loop that waits.
 
-// progress returns the blocks of a part at which it is left by a counter (every way around through
-// such a block counts on, and the part does not set the counter back) or by the success of a retry.
-func (a *waiter) progress(p *part) map[int]bool {
-	out := map[int]bool{}
-	for _, b := range p.blocks {
-		pred, ends, ok := a.leaving(p, b)
-		if ok && (a.counted(p, b, pred, ends, 8) || a.swapped(p, b, pred, ends)) {
-			out[b] = true
+// ends reports whether every way around passes a branch at which the part is left by a counter or by
+// the success of a retry.
+func (a *waiter) ends(p *part) bool {
+	through := map[int]bool{}
+	for _, b := range p.Body {
+		if pred, ends, ok := a.leaving(p, b); ok && (a.counted(p, b, pred, ends, 8) || a.swapped(p, b, pred, ends)) {
+			through[b] = true
 		}
 	}
-	return out
+	return len(through) > 0 && a.everyTurn(p, p.Head, through)
 }
 
 // leaving returns the predicate of a block's conditional branch out of the part, and its value with
@@ -88,18 +89,14 @@ func (a *waiter) counted(p *part, b int, pred ir.Reg, value bool, depth int) boo
 		return false
 	}
 	x := a.Inst(d)
-	part := func(n int, value bool) bool {
+	part := func(n int) bool {
 		return n < len(x.Args) && x.Args[n].Reg != ir.None && a.counted(p, b, x.Args[n].Reg, value, depth-1)
 	}
 	switch {
 	case x.Is("and.pred") && value, x.Is("or.pred") && !value:
-		return part(1, value) && part(2, value)
+		return part(1) && part(2)
 	case x.Is("and.pred"), x.Is("or.pred"):
-		return part(1, value) || part(2, value)
-	case x.Is("not.pred"):
-		return part(1, !value)
-	case x.Is("mov.pred"):
-		return part(1, value)
+		return part(1) || part(2)
 	case x.Op != "setp" || len(x.Words) != 2 || x.Words[1][0] == 'f' || len(x.Args) != 3:
 		return false
 	}
@@ -147,54 +144,51 @@ func (a *waiter) counter(p *part, b int, r ir.Reg) (sign int, ok bool) {
 	return sign, len(writes) > 0 && a.everyTurn(p, b, writes)
 }
 
-// step returns the sign of what a definition adds to what the register held before. It may pass
-// copies, and other registers that are written once in the part, in every turn.
+// step returns the sign of what a definition adds to what the register held before.
 func (a *waiter) step(p *part, b, d int, r ir.Reg) (sign int, ok bool) {
-	added := false
-	for range 6 {
-		x := a.Inst(d)
-		if a.Stmts[d].Guarded || len(x.Args) < 2 || x.Type() == "" || strings.Contains("fp", x.Type()[:1]) {
-			return 0, false
-		}
-		from := x.Args[1]
-		switch {
-		case x.Op == "mov" || x.Op == "cvt" && len(x.Args) == 2:
-		case added || x.Op != "add" && x.Op != "sub" || len(x.Args) != 3:
-			return 0, false
-		default:
-			n, known := a.constant(x.Args[2])
-			switch {
-			case known && n != 0:
-				sign = 1
-				if (n < 0) != (x.Op == "sub") {
-					sign = -1
-				}
-			case a.steady(p, x.Args[2].Reg):
-			case a.steady(p, from.Reg) && x.Op == "add":
-				from = x.Args[2]
-			default:
-				return 0, false
-			}
-			added = true
-		}
-		if from.Reg == ir.None || from.Reg == r {
-			return sign, added && from.Reg == r
-		}
-		defs := a.inside(p, from.Reg)
-		if len(defs) != 1 || !a.everyTurn(p, b, map[int]bool{a.Block(defs[0]): true}) {
-			return 0, false
-		}
-		d = defs[0]
+	sum, ok := a.sum(p, b, d, r, 6)
+	slope, linear := sum.Slope(a.Name(r))
+	if n, is := slope.Constant(); !ok || !linear || !is || n != 1 {
+		return 0, false
 	}
-	return 0, false
+	if n, known := sum.Without(a.Name(r)).Constant(); known {
+		return cmp.Compare(n, 0), n != 0
+	}
+	return 0, true
+}
+
+// sum is what a definition computes of a register and of what is the same in every turn. It may pass
+// other registers that are written once in the part, in every turn.
+func (a *waiter) sum(p *part, b, d int, r ir.Reg, depth int) (ir.Affine, bool) {
+	x := a.Inst(d)
+	if a.Stmts[d].Guarded || depth == 0 {
+		return nil, false
+	}
+	return x.Arithmetic(func(n int) (ir.Affine, bool) {
+		if n >= len(x.Args) {
+			return nil, false
+		}
+		o := x.Args[n]
+		if v, known := a.constant(o); known {
+			return ir.Number(v), true
+		}
+		if o.Reg == ir.None {
+			return nil, false
+		}
+		if o.Reg == r || a.steady(p, o.Reg) {
+			return ir.Affine{a.Name(o.Reg): 1}, true
+		}
+		defs := a.inside(p, o.Reg)
+		if len(defs) != 1 || !a.everyTurn(p, b, map[int]bool{a.Block(defs[0]): true}) {
+			return nil, false
+		}
+		return a.sum(p, b, defs[0], r, depth-1)
+	}, func(v ir.Affine, _ bool) ir.Affine { return v })
 }
 
 // steady reports whether a register has the same value in every turn: the part does not write it,
 // or with an argument of the function's own, which a compiler may read anew in each turn.
 func (a *waiter) steady(p *part, r ir.Reg) bool {
-	if r == ir.None {
-		return false
-	}
 	inside := a.inside(p, r)
 	return len(inside) == 0 || a.Sole(r) >= 0 && a.Inst(inside[0]).Op == "ld" && a.ownParameter(inside[0])
 }
@@ -215,20 +209,14 @@ func (a *waiter) advances(p *part, i int) bool {
 	if x.Op != "atom" || len(x.Args) < 3 {
 		return false
 	}
-	switch {
-	case x.Has("inc", "dec"):
-		n, known := a.constant(x.Args[2])
-		return known && n != 0 && !a.written(p, i, 0)
-	case x.Has("add"):
+	if x.Has("add") {
 		sign := a.added(x)
 		return sign != 0 && !a.written(p, i, sign)
-	case x.Has("cas"):
-		return len(x.Args) >= 4 && a.retry(p, i) && slices.ContainsFunc(p.blocks, func(b int) bool {
-			pred, ends, ok := a.leaving(p, b)
-			return ok && a.everyTurn(p, a.Block(i), map[int]bool{b: true}) && a.swapped(p, b, pred, ends)
-		})
 	}
-	return false
+	return x.Has("cas") && len(x.Args) >= 4 && a.retry(p, i) && slices.ContainsFunc(p.Body, func(b int) bool {
+		pred, ends, ok := a.leaving(p, b)
+		return ok && a.everyTurn(p, a.Block(i), map[int]bool{b: true}) && a.swapped(p, b, pred, ends)
+	})
 }
 
 // written reports whether another instruction of the part may write to an atomic's place; additions
@@ -261,19 +249,13 @@ func (a *waiter) added(x *ir.Inst) int {
 	if strings.HasSuffix(x.Type(), "32") { // 0xffffffff takes 1 away
 		n = int64(int32(n))
 	}
-	switch {
-	case known && n < 0:
-		return -1
-	case known && n > 0:
-		return 1
-	case known:
-		return 0
+	if !known {
+		name, _, _ := strings.Cut(a.Expression(o), ".")
+		if name == "%ntid" || name == "%nctaid" {
+			return 1
+		}
 	}
-	switch strings.TrimSuffix(strings.TrimPrefix(a.Expression(o), "cvt.u64.u32("), ")") {
-	case "%ntid.x", "%ntid.y", "%ntid.z", "%nctaid.x", "%nctaid.y", "%nctaid.z":
-		return 1
-	}
-	return 0
+	return cmp.Compare(n, 0)
 }
 
 // retry reports whether the comparand of a swap is read anew from the same place on every way from
@@ -285,29 +267,13 @@ func (a *waiter) retry(p *part, cas int) bool {
 	}
 	renewed := map[int]bool{}
 	for _, d := range a.inside(p, o[2].Reg) {
-		if !a.newer(p, cas, d, 4) {
+		x := a.Inst(d)
+		copies := x.Op == "mov" && len(x.Args) == 2 && a.Sole(x.Args[1].Reg) == cas
+		looks := (x.Op == "ld" || x.Op == "ldu" || x.Op == "atom") && a.Location(d) == a.Location(cas)
+		if a.Stmts[d].Guarded || d != cas && !copies && !looks {
 			return false
 		}
 		renewed[a.Block(d)] = true
 	}
 	return a.everyTurn(p, a.Block(cas), renewed)
-}
-
-// newer reports whether a definition copies what a swap returned, or a load of the same place.
-func (a *waiter) newer(p *part, cas, d, depth int) bool {
-	x := a.Inst(d)
-	switch {
-	case a.Stmts[d].Guarded || depth == 0:
-		return false
-	case d == cas:
-		return true
-	case x.Op == "ld" || x.Op == "ldu" || x.Op == "atom":
-		return a.Location(d) == a.Location(cas)
-	case x.Op != "mov" || len(x.Args) != 2 || x.Args[1].Reg == ir.None:
-		return false
-	}
-	from := a.inside(p, x.Args[1].Reg)
-	return len(from) > 0 && !slices.ContainsFunc(from, func(f int) bool {
-		return !a.newer(p, cas, f, depth-1) || !a.everyTurn(p, a.Block(cas), map[int]bool{a.Block(f): true})
-	})
 }

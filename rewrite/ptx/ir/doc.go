@@ -26,7 +26,7 @@
 //   - value.go: the constant in a register (Constant), the variable or parameter that an address
 //     points into (Origin, Parameter), the expression that it is (Expression, Location); Forward, by
 //     which properties of registers are worked out
-//   - uniform.go: what is the same for all threads of a block
+//   - uniform.go: what follows from some statements (Spread), what differs between a block's threads
 //   - affine.go: integers as a constant and coefficients; compute.go: instructions on numbers
 //   - shape.go: whether a kernel sees its blocks' size; walk.go and spin.go: spin loops
 //   - ops.go: classes of operations

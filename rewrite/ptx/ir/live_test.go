@@ -65,38 +65,6 @@ func TestFlow(t *testing.T) {
 		t.Fatalf("no statement %q", text)
 		return 0
 	}
-	live := func(text string) string {
-		var names []string
-		for _, r := range w.Live(at(text)) {
-			name, _, _ := strings.Cut(w.Name(r), "'")
-			names = append(names, name)
-		}
-		slices.Sort(names)
-		return strings.Join(names, " ")
-	}
-	for _, x := range []struct{ at, live string }{
-		// %r5: the guarded write may not happen
-		{"mov.u32 %r2, 0", "%p1 %r1 %r5 %rd1"},
-		// the outer %r3 lives through the loops
-		{"add.s32 %r2, %r2, %r4", "%p1 %r1 %r2 %r3 %r4 %r5 %rd1"},
-		{"mov.u32 %r3, %r2", "%p1 %r1 %r2 %r3 %r4 %r5 %rd1"},          // the inner one does not yet
-		{"add.s32 %r4, %r4, %r3", "%p1 %r1 %r2 %r3 %r3 %r4 %r5 %rd1"}, // two of one name
-		{"add.s32 %r2, %r2, %r5", "%p1 %r1 %r2 %r3 %r5 %rd1"},
-		{"st.global.v2", "%r2 %r3 %rd1"},
-		{"st.global.u16", "%rd1 %rs1"},
-		{"ret", ""},
-	} {
-		if got := live(x.at); got != x.live {
-			t.Errorf("in front of %q %q is live, not %q", x.at, got, x.live)
-		}
-	}
-	pressure := w.Pressure(nil)
-	for text, want := range map[string]int32{"add.s32 %r4, %r4, %r3": 8, "st.global.v2": 4,
-		"st.global.u16": 3, "ret": 0} {
-		if got := pressure[at(text)]; got != want {
-			t.Errorf("%d words in front of %q, not %d", got, text, want)
-		}
-	}
 	loops := func(text string) int {
 		for b, x := range w.Blocks {
 			if i := at(text); x.First <= i && i < x.Last {
@@ -233,48 +201,4 @@ func (w *Func) search() [][]Reg {
 		}
 	}
 	return out
-}
-
-func BenchmarkFlow(b *testing.B) {
-	text, err := os.ReadFile("../testdata/bench.ptx")
-	if err != nil {
-		b.Fatal(err)
-	}
-	m, err := ptx.Parse(text)
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.SetBytes(int64(len(text)))
-	b.ReportAllocs()
-	for b.Loop() {
-		for _, f := range m.Funcs {
-			w, err := Of(f)
-			if err != nil {
-				b.Fatal(err)
-			}
-			w.Pressure(nil)
-		}
-	}
-}
-
-// TestOnward: a block counts where it is named, or some way leads to it; a loop ends.
-func TestOnward(t *testing.T) {
-	blocks := []ptx.Block{{Succs: []int{1, 2}}, {Succs: []int{1, 3}}, {Succs: []int{4}}, {}, {}}
-	for _, c := range []struct{ from, want, barred []int }{
-		{nil, nil, nil}, {[]int{1}, []int{1, 3}, nil}, {[]int{2, 3}, []int{2, 3, 4}, nil},
-		{[]int{0}, []int{0, 1, 2, 3, 4}, nil}, {[]int{0}, []int{0, 1, 2, 3}, []int{2}},
-		{[]int{0}, []int{0}, []int{0}},
-	} {
-		var got []int
-		for b, reached := range ptx.Onward(blocks, c.from, func(b int) bool {
-			return slices.Contains(c.barred, b)
-		}) {
-			if reached {
-				got = append(got, b)
-			}
-		}
-		if !slices.Equal(got, c.want) {
-			t.Errorf("from %v: %v, want %v", c.from, got, c.want)
-		}
-	}
 }

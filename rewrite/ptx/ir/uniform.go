@@ -1,6 +1,7 @@
 package ir
 
 import (
+	"slices"
 	"strings"
 
 	"gnvcc/rewrite/ptx"
@@ -10,16 +11,53 @@ import (
 // whether all of them come to a place, equally often. A branch on which threads differ parts them
 // up to the block where its ways meet; what is written in between is not the same for all.
 
-// A Uniformity is what is known of a body.
-type Uniformity struct {
-	Varying   []bool // by register: it may differ between threads
-	Divergent []bool // by block: perhaps not all threads come to it, or not equally often
+// A Spread is what follows from some statements: by the registers that they write, and by the
+// branches on these.
+type Spread struct {
+	w         *Func
+	Varying   []bool // by register: its value follows
+	Divergent []bool // by block: whether, or how often, it is run follows
 }
 
-// Uniform works it out, where no thread has parted from the others at the statements that are held.
-func (w *Func) Uniform(held func(stmt int) bool) *Uniformity {
-	u := &Uniformity{make([]bool, w.Registers()), make([]bool, len(w.Blocks))}
-	varies := func(i int) bool {
+// Reads reports whether a statement reads a register that follows.
+func (s *Spread) Reads(stmt int) bool {
+	return slices.ContainsFunc(s.w.Accesses(stmt), func(a Access) bool { return a.Read && s.Varying[a.Reg] })
+}
+
+// Spread works out what follows within some blocks. follows says of a statement whether what it
+// writes does, and parts of a conditional branch whether which way it takes does, by what is known
+// so far.
+func (w *Func) Spread(blocks []int, follows, parts func(stmt int, s *Spread) bool) *Spread {
+	s := &Spread{w, make([]bool, w.Registers()), make([]bool, len(w.Blocks))}
+	parted := make([]bool, len(w.Blocks))
+	for grown := true; grown; {
+		grown = false
+		for _, b := range blocks {
+			for i := w.Blocks[b].First; i < w.Blocks[b].Last; i++ {
+				if w.Inst(i).Op == "" || !follows(i, s) {
+					continue
+				}
+				for _, a := range w.Accesses(i) {
+					grown = grown || a.Write && !s.Varying[a.Reg]
+					s.Varying[a.Reg] = s.Varying[a.Reg] || a.Write
+				}
+			}
+			if i := w.Branch(b); i >= 0 && !parted[b] && parts(i, s) {
+				parted[b], grown = true, true
+				for _, x := range w.Apart(b) {
+					s.Divergent[x] = true
+				}
+			}
+		}
+	}
+	return s
+}
+
+// Uniform works out what differs between the threads of a block, where no thread has parted from the
+// others at the statements that are held: registers, and blocks to which perhaps not all threads
+// come, or not equally often.
+func (w *Func) Uniform(held func(stmt int) bool) *Spread {
+	varies := func(i int, u *Spread) bool {
 		x := w.Inst(i)
 		varies := u.Divergent[w.Block(i)] || x.Op == "ld" && !x.Has("param") ||
 			x.Op != "ld" && !w.Leaves(i) && !Computes(x.Op)
@@ -36,17 +74,11 @@ func (w *Func) Uniform(held func(stmt int) bool) *Uniformity {
 		})
 		return varies
 	}
-	for grown := true; grown; {
-		grown = false
-		Forward(w, u.Varying, func(a, b bool) bool { return a || b }, varies)
-		for b := range w.Blocks {
-			if i := w.Branch(b); i >= 0 && !(held(i) && w.Inst(i).Op != "brx") && varies(i) {
-				for _, x := range w.Apart(b) {
-					grown = grown || !u.Divergent[x]
-					u.Divergent[x] = true
-				}
-			}
-		}
+	all := make([]int, len(w.Blocks))
+	for b := range all {
+		all[b] = b
 	}
-	return u
+	return w.Spread(all, varies, func(i int, u *Spread) bool {
+		return !(held(i) && w.Inst(i).Op != "brx") && varies(i, u)
+	})
 }
