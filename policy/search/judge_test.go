@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"gnvcc/policy"
 	"gnvcc/rewrite"
 	"gnvcc/rewrite/recipe"
 )
@@ -14,22 +13,13 @@ import (
 // times to choose from.
 func TestJudgedRun(t *testing.T) {
 	k := divisions()
-	speed := k.speed
+	k.speed = takes(map[string]float64{"approx=all": 0.5, "approx=div.full": 0.8, "hint@ld=cs": 0.9})
 	off := k.off
 	k.off = func(r recipe.Recipe) float64 {
-		if get(r, "approx") == "div.full" {
+		if has(r, "approx=div.full") {
 			return 1e-7
 		}
 		return off(r)
-	}
-	k.speed = func(r recipe.Recipe, s policy.Shape) float64 {
-		if get(r, "approx") == "div.full" {
-			return 0.8
-		}
-		if get(r, "hint@ld") == "cs" {
-			return 0.9 * speed(r, s)
-		}
-		return speed(r, s)
 	}
 	g := newSim(t, k)
 	o := simOptions()

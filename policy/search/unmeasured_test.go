@@ -15,18 +15,7 @@ func TestUnmeasured(t *testing.T) {
 	launches := func(n int, s policy.Shape, alone string) []appLaunch {
 		return appLaunch{kernel: "_Z1aPfi", shape: s, n: 7, alone: alone}.times(n)
 	}
-	hint := func(r recipe.Recipe, s policy.Shape) float64 {
-		if get(r, "hint@ld") == "cs" {
-			return 0.7
-		}
-		return 1
-	}
-	values := func(r recipe.Recipe, s policy.Shape) float64 {
-		if strings.Contains(r.String(), "blockDim.x=256") {
-			return 0.7
-		}
-		return 1
-	}
+	hint, values := takes(map[string]float64{"hint@ld=cs": 0.7}), takes(map[string]float64{"blockDim.x=256": 0.7})
 	few := func(o *policy.Options) { o.Full, o.Verify = 4, 0 }
 	// a launch each of some grids, and of 98 more from 399 blocks downward that can't be measured
 	family := func(grids ...int) (out []appLaunch) {
