@@ -182,8 +182,8 @@ func TestCompilerExternal(t *testing.T) {
 				return k.Registers
 			}
 			k, wide := q.kernel("_Z1kPfi"), q.kernel("_Z4widePfi")
-			for _, text := range []string{"", "ld=L1::no_allocate", "ld=L2::128B st=cs", "maxnreg=32",
-				"maxnreg=40 st=cs", "maxnreg=200"} {
+			for _, text := range []string{"", "hint@ld=L1::no_allocate", "hint@ld=L2::128B hint@st=cs", "maxnreg=32",
+				"maxnreg=40 hint@st=cs", "maxnreg=200"} {
 				if n := registers(k, text); n != registers(k, "") || n < 40 { // as many as outside has
 					t.Errorf("%q: %d registers, %d without", text, n, registers(k, ""))
 				}
@@ -192,7 +192,7 @@ func TestCompilerExternal(t *testing.T) {
 				t.Errorf("wide has %d registers under a cap of 24, %d without", n, own)
 			}
 			const alone = "cache hints alone"
-			q.tries(k, map[string]string{"unroll=2": alone, "ld=cs unroll=2": alone, "spec{#1=8}": alone})
+			q.tries(k, map[string]string{"unroll=2": alone, "hint@ld=cs unroll=2": alone, "spec{#1=8}": alone})
 			q.tries(q.kernel("_Z4fullPfi"), map[string]string{"maxnreg=24": "local memory"})
 			narrow := loaded(p, "narrow", "sm_80")
 			narrow.tries(narrow.kernel("_Z1kPfi"), map[string]string{"maxnreg=32": "a bound of its own"})

@@ -159,7 +159,7 @@ int main() { k<<<1, 1>>>(0, 1); }
 	p.Gnvcc("-arch=sm_90", "-rdc=true", "a.o", "b.o", "-o", "app")
 	q := loaded(p, "app", "sm_90")
 	s := q.kernel("_Z1kPfi")
-	q.made(s, "ld=cs") // the same local memory, more than every context has
+	q.made(s, "hint@ld=cs") // the same local memory, more than every context has
 	for deep, why := range map[int]string{2400: "", 4000: "4000 bytes of local memory a thread with all"} {
 		says(t, fmt.Sprint(deep), q.c.deeper(context.Background(), s, cubin.Kernel{StackAll: deep}), why)
 	}
