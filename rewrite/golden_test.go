@@ -112,8 +112,8 @@ func readGolden(t *testing.T, path string) *golden {
 			t.Fatalf("%s: option %q", path, line)
 		}
 	}
-	if g.in, _ = g.file("in.ptx"); g.in == nil {
-		t.Fatalf("%s: no in.ptx", path)
+	if g.in, err = g.text(); err != nil {
+		t.Fatalf("%s: %v", path, err)
 	}
 	for _, round := range g.rounds {
 		out, refused, err := g.options.apply(g.in, round)
@@ -150,6 +150,46 @@ func (g *golden) diff() []byte {
 		out = append(out, diff.Diff("in.ptx", g.in, fmt.Sprint("round ", n+1), text)...)
 	}
 	return out
+}
+
+// text is in.ptx with the kernels that edits add.
+func (g *golden) text() ([]byte, error) {
+	in, ok := g.file("in.ptx")
+	if !ok {
+		return nil, errors.New("no in.ptx")
+	}
+	edits, ok := g.file("edits")
+	if !ok {
+		return in, nil
+	}
+	out := string(in)
+	for part := range strings.SplitSeq(string(edits), "\nkernel ") {
+		hunks := strings.Split(part, "\n@@\n")
+		name, base, _ := strings.Cut(strings.TrimSpace(strings.TrimPrefix(hunks[0], "kernel ")), " is ")
+		_, kernel, ok := strings.Cut(string(in), ".visible .entry "+base+"(")
+		if !ok {
+			return nil, fmt.Errorf("%s: no kernel %s", name, base)
+		}
+		kernel, _, _ = strings.Cut(kernel, "\n}\n")
+		kernel = ".visible .entry " + base + "(" + kernel + "\n}\n"
+		for _, hunk := range hunks[1:] {
+			var before, after strings.Builder
+			for line := range strings.Lines(strings.TrimSuffix(hunk, "\n") + "\n") {
+				if line[0] != '+' {
+					before.WriteString(line[1:])
+				}
+				if line[0] != '-' {
+					after.WriteString(line[1:])
+				}
+			}
+			if strings.Count(kernel, before.String()) != 1 {
+				return nil, fmt.Errorf("%s: not once in %s: %q", name, base, before.String())
+			}
+			kernel = strings.Replace(kernel, before.String(), after.String(), 1)
+		}
+		out += strings.ReplaceAll(kernel, base, name)
+	}
+	return []byte(out), nil
 }
 
 // three reads an option of three numbers for a kernel.
