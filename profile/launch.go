@@ -198,6 +198,7 @@ type Param struct {
 
 // An Unseen is what graphs took as a whole that were not launched node by node, for one reason.
 type Unseen struct {
+	Program  string  `json:"-"` // that launched them
 	Why      string  `json:"why"`
 	Launches int     `json:"launches"`
 	Seconds  float64 `json:"seconds"` // on the device, all of them; estimated from those that were timed

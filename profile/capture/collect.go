@@ -43,7 +43,7 @@ type Collector struct {
 	known    map[string]weight // of earlier runs, by configuration
 	begins   map[string]bool   // programs of which a process was started
 	floor    float64           // share of the time below which nothing is captured, by them
-	unseen   []Graphs
+	unseen   []profile.Unseen
 	peak     int64
 	waited   time.Duration // that launches waited for judgements about kernels
 	stopped  bool          // no launch is captured any more
@@ -362,7 +362,8 @@ func (c *Collector) end(p *profile.Process, sum profile.Summary) {
 	}
 	c.peak = max(c.peak, sum.Peak)
 	for _, u := range sum.Unseen {
-		c.unseen = addGraphs(c.unseen, Graphs{u, p.Program})
+		u.Program = p.Program
+		c.unseen = addUnseen(c.unseen, u)
 	}
 	if sum.Graphs > 0 {
 		c.notes = append(c.notes,
