@@ -27,12 +27,10 @@ type Manifest struct {
 	Major  int    `json:"major"`
 	Minor  int    `json:"minor"`
 
-	Kernel  string `json:"kernel"` // mangled
-	Cubin   string `json:"cubin"`  // its hash as launches have it
-	Grid    [3]int `json:"grid"`
-	Block   [3]int `json:"block"`
-	Dynamic int    `json:"dynamic"`
-	Nth     int    `json:"nth"` // which launch of this configuration it was, from 1
+	Kernel string `json:"kernel"` // mangled
+	Cubin  string `json:"cubin"`  // its hash as launches have it
+	profile.Shape
+	Nth int `json:"nth"` // which launch of this configuration it was, from 1
 
 	Settings []byte `json:"settings"` // the record of the kernel, as the agent wrote it
 	// the arguments of the launch before it, where the program does it in a row; none: not known

@@ -37,11 +37,9 @@ type Profile struct {
 
 // A Line is a configuration of a kernel.
 type Line struct {
-	Kernel  string  `json:"kernel"` // mangled
-	Cubin   string  `json:"cubin"`
-	Grid    [3]int  `json:"grid"`
-	Block   [3]int  `json:"block"`
-	Dynamic int     `json:"dynamic"`
+	Kernel string `json:"kernel"` // mangled
+	Cubin  string `json:"cubin"`
+	profile.Shape
 	Device  string  `json:"device,omitempty"` // where it ran; "": on the profile's
 	Count   int     `json:"count"`
 	Varied  int     `json:"varied"` // launches with other arguments than the first
@@ -66,7 +64,7 @@ type Span struct {
 }
 
 func (l Line) key() string {
-	return fmt.Sprint(l.Cubin, l.Kernel, l.Grid, l.Block, l.Dynamic, l.Device)
+	return fmt.Sprint(l.Cubin, l.Kernel, l.Shape, l.Device)
 }
 
 // On is the model of the GPU that a line of the profile is about.

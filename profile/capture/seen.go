@@ -218,7 +218,7 @@ func (s *shape) one(sets *profile.Sets, set profile.Set) Seen {
 // line is a configuration as a profile keeps it.
 func (s *shape) line() Line {
 	l := s.launch
-	out := Line{Kernel: l.Kernel, Cubin: l.Cubin, Grid: l.Grid, Block: l.Block, Dynamic: l.Dynamic,
+	out := Line{Kernel: l.Kernel, Cubin: l.Cubin, Shape: l.Shape,
 		Device: l.Model(), Count: s.use.Count, Varied: s.use.Varied,
 		Sampled: s.use.Sampled, Seconds: s.use.Seconds, Watched: s.watched, Beside: s.beside,
 		Sets: s.sets, Why: s.why}
