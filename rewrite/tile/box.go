@@ -19,11 +19,7 @@ import (
 //	start + pitch * row + column        row, column: linear in the thread's place and the turn
 //
 // which is a finite set of rows and columns, known here to the last element: each one is listed, so
-// that nothing is copied that no thread reads. Between two elements of a row there may be gaps of
-// less than a sector, which lie between addresses that are read.
-
-// tileGap is the largest gap in a row, bytes: a sector of memory.
-const tileGap = 32
+// that nothing is copied that no thread reads.
 
 // limitBox bounds a box before it is looked at closely, elements; and what is listed.
 const (
@@ -236,7 +232,7 @@ func (n *tileLoop) box(g *tileGroup, list []tileLoad, turns int) error {
 		}
 	}
 	for _, d := range differences {
-		if v, is := d.Constant(); !is || v >= tileGap {
+		if v, is := d.Constant(); !is || v >= 32 { // a sector and more apart: in another row
 			pitches = append(pitches, d)
 		}
 	}
@@ -379,25 +375,8 @@ func (g *tileGroup) list(extents [4]int) error {
 			}
 		}
 	}
-	return g.full(marks)
-}
-
-// full says why what is marked is no rectangle of the whole box, nil if it is one.
-func (g *tileGroup) full(marks []bool) error {
-	for r := range g.rows {
-		row := marks[r*g.columns:][:g.columns]
-		if !row[0] || !row[g.columns-1] {
-			return errors.New("what it loads is a box of several shapes of rows")
-		}
-		gap := 0
-		for _, marked := range row {
-			if gap++; marked {
-				gap = 0
-			}
-			if gap*g.width >= tileGap {
-				return errors.New("what it loads has gaps")
-			}
-		}
+	if slices.Contains(marks, false) {
+		return errors.New("what it loads has gaps")
 	}
 	return nil
 }
