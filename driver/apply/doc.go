@@ -1,6 +1,6 @@
-// Package apply runs the recorded compile commands again whose kernels are wanted otherwise than
-// they were built, and puts their outputs in the old ones' place; it says what is built how, and
-// forgets what is gone. Recorded commands can be tried, too, with nothing applied (Try).
+// Package apply reruns the recorded compile commands whose kernels' recipes have changed, and replaces
+// their outputs; it reports which recipe each file was built with, and drops records of files that are
+// gone. Recorded commands can also be run without replacing anything (Try).
 //
 // Callers: cmd/gnvcc (apply, revert, status, clean, watch).
 //
