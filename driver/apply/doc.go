@@ -4,7 +4,7 @@
 //
 // Callers: cmd/gnvcc (apply, revert, status, clean, watch).
 //
-// Reading the source: apply.go, held.go (what files hold now), pending.go (what is wanted
+// Reading the source: apply.go, state.go (what files hold now), pending.go (what is wanted
 // otherwise), found.go (files that no command writes), rerun.go (a command run again), equal.go,
 // place.go, status.go; builds.go and try.go (what gnvcc watch asks: which files a
 // command read, and what it gives now).
