@@ -126,7 +126,7 @@ func watchFor(store *cache.Store, place watchPlace, o watchOptions, run []string
 	files := edits.New(edits.Options{})
 	defer files.Close()
 	_ = os.Remove(place.file("status.json")) // it is another watch's
-	world, err := retune.New(ctx, retune.Options{Store: store, Files: files, Folders: o.folders,
+	world, err := retune.New(ctx, retune.Options{Store: store, Folders: o.folders,
 		On:     on,
 		Run:    run,
 		Budget: watchBudget, Version: ownVersion(), Debug: log.debug,
@@ -142,7 +142,7 @@ func watchFor(store *cache.Store, place watchPlace, o watchOptions, run []string
 	base := watch.Status{PID: os.Getpid(), Version: version, Since: time.Now(), Folders: o.folders}
 	teller := newTeller(place, files)
 	defer teller.close()
-	w := watch.New(world, watch.Options{Tries: retune.Jobs(), Runs: len(run) > 0, Base: base,
+	w := watch.New(world, watch.Options{Tries: retune.Jobs(), Runs: len(run) > 0, Base: base, Watch: files.Set,
 		Log: log.event, OnStatus: teller.tell})
 	if err := w.Run(ctx, files.Changes(), notes); ctx.Err() == nil {
 		return err
