@@ -393,7 +393,7 @@ func (g *simGPU) launched(process *profile.Process, kernel, module string, shape
 	applied, _ := recipe.Parse(k.Applied)
 	registers := k.registers(applied)
 	return &profile.Launch{Process: process, Device: simDevice, Kernel: kernel, Cubin: module,
-		Grid: shape.Grid, Block: shape.Block, Dynamic: shape.Dynamic, Set: shape.Set,
+		Shape: profile.Shape{Grid: shape.Grid, Block: shape.Block, Dynamic: shape.Dynamic}, Set: shape.Set,
 		Attributes: profile.Attributes{Registers: registers,
 			MaxThreads: min(k.MaxThreads, 65536/((registers+7)/8*8)/128*128)},
 		Params: []profile.Param{
@@ -509,10 +509,10 @@ func simOptions() policy.Options {
 	return o
 }
 
-// streaming is a kernel that ld=cs brings to this part of its time, and nothing else changes.
+// streaming is a kernel that hint@ld=cs brings to this part of its time, and nothing else changes.
 func streaming(part float64) *simKernel {
 	return &simKernel{Kernel: policy.Kernel{Loads: 8}, speed: func(r recipe.Recipe, s policy.Shape) float64 {
-		if get(r, "ld") == "cs" {
+		if get(r, "hint@ld") == "cs" {
 			return part
 		}
 		return 1
