@@ -165,7 +165,7 @@ func (w *watched) recipes() map[string]string {
 // SIMULATED.
 func TestWatchScript(t *testing.T) {
 	t.Log("the GPU is simulated")
-	w := newWatched(t, "ld")
+	w := newWatched(t, "hint")
 	w.must(w.Start())
 	defer func() { t.Log("\n" + w.Output()) }()
 	edits, built, least := watchEdits(), []int{1, 2, 3, 4, 5, 6, 11}, 10
@@ -230,7 +230,7 @@ func TestWatchScript(t *testing.T) {
 // starts.
 func TestWatchRests(t *testing.T) {
 	t.Log("the GPU is simulated")
-	w := newWatched(t, "ld")
+	w := newWatched(t, "hint")
 	supply := filepath.Join(w.tmp, "power", "BAT0")
 	w.must(os.MkdirAll(supply, 0o700))
 	battery := func(status string) {
@@ -331,7 +331,7 @@ func (w *watched) gnvcc(args ...string) (string, error) {
 // by itself when it is built. Without a GPU kernels wait, and predictions are shown.
 func TestWatchRun(t *testing.T) {
 	kits.Long(t, "TestWatchScript has a watch and its edits")
-	w := newWatched(t, "ld")
+	w := newWatched(t, "hint")
 	ran := filepath.Join(w.tmp, "ran")
 	program := filepath.Join(w.Dir, "run me.sh")
 	w.must(os.WriteFile(program, []byte("#!/bin/sh\necho \"$@\" >>'"+ran+"'\n"), 0o755))
@@ -377,7 +377,7 @@ func TestWatchRun(t *testing.T) {
 func TestWatchUpgrade(t *testing.T) {
 	t.Log("the GPU is simulated")
 	newer := kits.Need(t, "13.3")
-	w := newWatched(t, "ld")
+	w := newWatched(t, "hint")
 	link := filepath.Join(w.tmp, "cuda")
 	w.must(os.Symlink(filepath.Dir(filepath.Dir(w.kit.Nvcc())), link))
 	w.Env = append(w.Env, "GNVCC_NVCC="+filepath.Join(link, "bin", "nvcc"))
@@ -405,7 +405,7 @@ func TestWatchUpgrade(t *testing.T) {
 func TestWatchOn(t *testing.T) {
 	kits.Long(t, "TestWork has workers, TestWatchScript a watch")
 	t.Log("the GPU is simulated; Slurm is not")
-	w := newWatched(t, "ld")
+	w := newWatched(t, "hint")
 	w.Env = append(w.Env, "TEST_WORKER=Simulated H200/580.1")
 	for _, on := range []string{"local:n=1"} {
 		if out, err := w.gnvcc("watch", "--on", on); err == nil || !strings.Contains(out, "--on ") {

@@ -101,7 +101,7 @@ func (w *workers) gnvcc(args ...string) (string, error) {
 
 // replay searches, and says what was said.
 func (w *workers) replay(more ...string) (string, error) {
-	return w.gnvcc(append([]string{"tune", "--levers", "ld"}, more...)...)
+	return w.gnvcc(append([]string{"tune", "--levers", "hint"}, more...)...)
 }
 
 // fresh takes back what was found.

@@ -57,11 +57,11 @@ int main() { local<<<1, 1>>>(0, 0, 0); waits<<<1, 1>>>(0); }
 		cases [][3]string
 	}{
 		{host, [][3]string{
-			{"first", "maxnreg=24 ld=cs st=cs", ""},
+			{"first", "maxnreg=24 hint@ld=cs hint@st=cs", ""},
 			{"first", "unroll=2", ""},
 			{"first", second + "throttle=2", "griddepcontrol"},
 			{"early", "maxnreg=24", "before griddepcontrol.wait"},
-			{"prints", "maxnreg=40 ld=cs", ""},
+			{"prints", "maxnreg=40 hint@ld=cs", ""},
 			{"prints", "unroll=2", ""}, // as decided; who chooses a recipe refuses it (rewrite.Watched)
 			{"local", "maxnreg=24", "second entry"},
 			{"local", second + "maxnreg=24", ""},
