@@ -8,7 +8,7 @@ import (
 )
 
 // TestApproximateCandidates: recipes that approximate go the whole way, from the source stage to a
-// cubin, with others beside them; and another degree is another kernel.
+// cubin, with others beside them.
 func TestApproximateCandidates(t *testing.T) {
 	p := drivertest.NewProject(t, "13.0", map[string]string{"k.cu": `
 #include <cmath> // fastmath writes what sin is for every type
@@ -30,8 +30,7 @@ int main() { wave<<<1, 256>>>(0, 1); }
 	seen := map[string]string{}
 	for _, text := range []string{
 		"", "approx=all.ftz", "fastmath=all.ftz", "approx=all.ftz fastmath=all.ftz",
-		"approx=all:warps<4 fastmath=all:warps<4",
-		"approx=all:warps<2 fastmath=all:warps<2 unroll=2 maxnreg=64",
+		"approx=all.ftz fastmath=all.ftz unroll=2 maxnreg=64",
 		"approx=div fastmath=sin spec{#1=4}",
 	} {
 		made, err := c.Compile(context.Background(), s, drivertest.MustParse(t, text))
