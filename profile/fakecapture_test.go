@@ -118,8 +118,9 @@ func TestRefused(t *testing.T) {
 
 // TestBusy: captures do not wait again and again for work that waits itself.
 func TestBusy(t *testing.T) {
+	f := newFakeDriver(t)
 	begun := time.Now()
-	h := newFakeDriver(t).captured(t, Order{}, "grids", "BUSY=60000")
+	h := f.captured(t, Order{}, "grids", "BUSY=60000")
 	if took := time.Since(begun); len(h.why) != 12 || took < 4*time.Second || took > 20*time.Second {
 		t.Errorf("%q after %v", h.why, took)
 	}

@@ -217,13 +217,13 @@ func decided(store *cache.Store) ([]cache.Decision, func(cache.Decision) error, 
 func untakenKey(d cache.Decision) string { return fmt.Sprint(d.Pinned, d.Predicted, d.Key()) }
 
 // each calls fn for the records of a bucket.
-func each[T any](sn *cache.Snapshot, bucket string, fn func(T)) error {
+func each[T any](sn *cache.Snapshot, bucket string, fn func(string, T)) error {
 	return sn.Each(bucket, "", func(key string, raw []byte) error {
 		var r T
 		if err := json.Unmarshal(raw, &r); err != nil {
 			return fmt.Errorf("%s %s can't be read: %w", bucket, key, err)
 		}
-		fn(r)
+		fn(key, r)
 		return nil
 	})
 }
@@ -345,7 +345,7 @@ func writePage(store *cache.Store, path string, in page.Input) error {
 	if c, err := tuner.NewCompiler(store); err == nil {
 		defer c.Close()
 		in.Patch = func(d cache.Decision) string {
-			p, err := patchOf(c, known, d, unrehearsed)
+			p, err := patchOf(c, known, d, false)
 			if err != nil {
 				return "no diff: " + err.Error()
 			}

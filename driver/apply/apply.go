@@ -175,9 +175,9 @@ type applying struct {
 	left         []string
 }
 
-func (a *applying) runAll(ctx context.Context, runs []*rerun, jobs int) {
+func (a *applying) runAll(ctx context.Context, runs []*fileState, jobs int) {
 	var wg sync.WaitGroup
-	next := make(chan *rerun)
+	next := make(chan *fileState)
 	for range jobs {
 		wg.Go(func() {
 			for r := range next {

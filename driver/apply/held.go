@@ -14,8 +14,10 @@ import (
 
 	"gnvcc/cache"
 	"gnvcc/driver/record"
+	"gnvcc/driver/standing"
 	"gnvcc/driver/witness"
 	"gnvcc/rewrite/ptx"
+	"gnvcc/sim/fatbin"
 )
 
 // What the files of a command hold now. The code that is in them is looked up among what all
@@ -23,51 +25,48 @@ import (
 // these files, and which of the commands that write the same made them. So it does not matter what
 // was built between, by whom, and in which order.
 
-// A held is what the files of a command hold.
-type held struct {
-	all []cache.Assembly // on record of the command
-	// of each source file and target what is on record of the code that is there: several where they
-	// give the same code; the first counts
-	units [][]cache.Assembly
-	// why the files are not what the command gave, "" where they are, or where there are none
-	strange string
+// A fileState is what the files of a recorded command hold, or one file that no command on record
+// writes: the code that is there, what it was built by, and what is wanted of it.
+type fileState struct {
+	hash    string // of the command; "" for a file that none writes
+	command cache.Command
+	all     []cache.Assembly // on record of the command
+
+	path string      // of a file that no command writes
+	kind fatbin.Kind // of that
+
 	codes   []witness.Code // in the files
 	unknown []witness.Code // of these, what the command can have made and did not
-	gone    bool           // a file is missing; the units are the command's newest
+	gone    bool           // a file is missing; builtBy are the command's newest
+	// why the files are not what the command gave, or can't be made again; "" where they are
+	strange string
+	// of each source file and target what is on record of the code that is there: several where they
+	// give the same code; the first counts
+	builtBy [][]cache.Assembly
+
+	wanted  map[string]string          // recipes by identity, of all kernels that it was built by
+	stands  map[string]standing.Wanted // what they were taken from, by identity
+	changes []change                   // where these differ from builtBy, sorted by kernel
 }
 
 // assemblies are the records that count.
-func (h *held) assemblies() []cache.Assembly {
-	var out []cache.Assembly
-	for _, u := range h.units {
+func (f *fileState) assemblies() (out []cache.Assembly) {
+	for _, u := range f.builtBy {
 		out = append(out, u[0])
 	}
 	return out
 }
 
 // isOwn tells whether all of the code that is there is known to be nvcc's own.
-func (h *held) isOwn() bool {
-	return len(h.codes) > 0 && !slices.ContainsFunc(h.codes, func(c witness.Code) bool {
+func (f *fileState) isOwn() bool {
+	return len(f.codes) > 0 && !slices.ContainsFunc(f.codes, func(c witness.Code) bool {
 		return !c.Own()
 	})
 }
 
-// commands groups the assemblies on record by command.
-func commands(ix *record.Index) map[string][]cache.Assembly {
-	out := map[string][]cache.Assembly{}
-	for _, list := range ix.Assemblies {
-		for _, a := range list {
-			if a.Command != "" {
-				out[a.Command] = append(out[a.Command], a)
-			}
-		}
-	}
-	return out
-}
-
 // latest is when the command built something last.
-func (h *held) latest() (t time.Time) {
-	for _, a := range h.all {
+func (f *fileState) latest() (t time.Time) {
+	for _, a := range f.all {
 		if a.Time.After(t) {
 			t = a.Time
 		}
@@ -76,17 +75,10 @@ func (h *held) latest() (t time.Time) {
 }
 
 // newest takes what the command gave last, of each source file and target.
-func (h *held) newest(store *cache.Store) {
-	last := map[string]cache.Assembly{}
-	for _, a := range h.all {
-		unit := record.UnitOf(store, a)
-		if old, ok := last[unit]; !ok || a.Time.After(old.Time) {
-			last[unit] = a
-		}
-	}
-	h.units = nil
-	for _, a := range last {
-		h.units = append(h.units, []cache.Assembly{a})
+func (f *fileState) newest(store *cache.Store) {
+	f.builtBy = nil
+	for _, a := range record.Newest(store, f.all) {
+		f.builtBy = append(f.builtBy, []cache.Assembly{a})
 	}
 }
 
@@ -142,8 +134,8 @@ func (l *looking) at(path string) ([]witness.Code, error) {
 
 // maker gives, of commands that write the same, the one that made what is there: the last one that
 // ran, where several may have.
-func (l *looking) maker(list []*rerun) *rerun {
-	rank := func(r *rerun) int {
+func (l *looking) maker(list []*fileState) *fileState {
+	rank := func(r *fileState) int {
 		n := 0
 		if r.strange == "" {
 			n += 2
@@ -156,14 +148,14 @@ func (l *looking) maker(list []*rerun) *rerun {
 	for _, r := range list {
 		l.look(r)
 	}
-	return slices.MaxFunc(list, func(a, b *rerun) int {
+	return slices.MaxFunc(list, func(a, b *fileState) int {
 		return cmp.Or(cmp.Compare(rank(a), rank(b)), a.latest().Compare(b.latest()),
 			strings.Compare(a.hash, b.hash))
 	})
 }
 
 // look finds out what the files of a command hold.
-func (l *looking) look(r *rerun) {
+func (l *looking) look(r *fileState) {
 	files, hidden := record.Writes(r.command), false
 	for _, path := range files {
 		codes, err := l.at(path)
@@ -195,33 +187,33 @@ func (l *looking) look(r *rerun) {
 
 // explain finds the records of the code that is there. In a program there may be code of other
 // commands, and of libraries.
-func (r *rerun) explain(program bool) {
+func (f *fileState) explain(program bool) {
 	names := map[string]bool{}
-	for _, a := range r.all {
+	for _, a := range f.all {
 		for _, k := range a.Kernels {
 			names[k.Name] = true
 		}
 	}
-	for _, c := range r.codes {
+	for _, c := range f.codes {
 		mine := slices.DeleteFunc(slices.Clone(c.Built), func(a cache.Assembly) bool {
-			return a.Command != r.hash
+			return a.Command != f.hash
 		})
 		switch {
 		case len(mine) > 0 && c.Linked:
 			for _, a := range mine {
-				r.units = append(r.units, []cache.Assembly{a})
+				f.builtBy = append(f.builtBy, []cache.Assembly{a})
 			}
 		case len(mine) > 0: // of the newest PTX that gives this code
-			r.units = append(r.units, slices.DeleteFunc(mine, func(a cache.Assembly) bool {
+			f.builtBy = append(f.builtBy, slices.DeleteFunc(mine, func(a cache.Assembly) bool {
 				return a.PTX != mine[0].PTX
 			}))
 		case len(c.Built) == 0 && c.Own(): // nothing is to be built otherwise
 		case !program || slices.ContainsFunc(c.Kernels, func(k string) bool { return names[k] }):
-			r.unknown = append(r.unknown, c)
+			f.unknown = append(f.unknown, c)
 		}
 	}
-	if len(r.unknown) > 0 && r.strange == "" {
-		r.strange = strange(r.unknown)
+	if len(f.unknown) > 0 && f.strange == "" {
+		f.strange = strange(f.unknown)
 	}
 }
 

@@ -1,9 +1,7 @@
 package compile
 
 import (
-	"bytes"
 	"context"
-	"debug/elf"
 	"errors"
 	"fmt"
 	"os"
@@ -277,60 +275,6 @@ func TestCompilerExternal(t *testing.T) {
 				drivertest.MustParse(t, "maxnreg=32")); err == nil ||
 				!strings.Contains(err.Error(), "a bound of its own") {
 				t.Errorf("with launch bounds: %v", err)
-			}
-		})
-	}
-}
-
-// TestThrottledCode: a throttled entry is the plain kernel's machine code, byte for byte, so that
-// it is exact by construction; also where the source can't be specialised.
-func TestThrottledCode(t *testing.T) {
-	for _, version := range []string{"11.8", "12.4", "13.0", "13.5"} {
-		t.Run(version, func(t *testing.T) {
-			p := drivertest.NewProject(t, version,
-				map[string]string{"k.cu": "__device__ int counter = 3; __constant__ float table[7];\n" +
-					"__global__ void other(float *p) { __shared__ float t[64]; t[threadIdx.x] = *p; __syncthreads(); *p = t[5]; }\n" +
-					"static __global__ void shown(float *p, int n) { __shared__ float t[32]; if (n < 0) goto end; {" +
-					drivertest.Wide +
-					"} t[threadIdx.x] = p[n] + table[n & 3] + counter; __syncthreads(); p[1] = t[n & 31]; end:; }\n" +
-					"int main() { shown<<<1, 1>>>(0, 0); other<<<1, 1>>>(0); }\n"})
-			p.Gnvcc("-arch=sm_80", "k.cu", "-o", "app")
-			c := New(p.Store, t.TempDir())
-			s, err := c.Kernel(p.Cubin("app", "sm_80"), "_Z5shownPfi")
-			if err != nil {
-				t.Fatal(err)
-			}
-			if s.NoSecond != "" {
-				t.Fatal(s.NoSecond)
-			}
-			code := func(r string) []byte {
-				cand, err := c.Compile(context.Background(), s, drivertest.MustParse(t, r))
-				if err != nil {
-					t.Fatal(err)
-				}
-				content, err := os.ReadFile(cand.Path)
-				if err != nil {
-					t.Fatal(err)
-				}
-				copy(content[20:24], []byte{1, 0, 0, 0}) // e_version, in which ABI 7 has the toolkit's
-				f, err := elf.NewFile(bytes.NewReader(content))
-				if err != nil {
-					t.Fatal(err)
-				}
-				text, err := f.Section(".text." + cand.Entry).Data()
-				if err != nil || len(text) < 1000 {
-					t.Fatalf("%d bytes of code, %v", len(text), err)
-				}
-				return text
-			}
-			if plain, second := code(""),
-				code("spec{host(block)=32x1x1,host(dynamic)=64} throttle=2"); !bytes.Equal(plain, second) {
-				t.Errorf("the throttled entry has other code: %d and %d bytes", len(plain), len(second))
-			}
-			if _, err := c.Compile(context.Background(), s, drivertest.MustParse(t,
-				"spec{#1=3}")); err == nil {
-				t.Error(
-					"a kernel with goto was specialised: this test is to show that throttling does not need that")
 			}
 		})
 	}

@@ -190,39 +190,3 @@ func least(curve []Point) (Point, bool) {
 	}
 	return best, true
 }
-
-const (
-	barWidth = 50 // characters of the longest bar
-	// times over the default's from which bars are cut: throttled to one block, most kernels take many
-	// times as long
-	barMost = 2
-)
-
-// picture draws the curves, one line a point: a bar as long as the time.
-func (s *Sensitivity) picture() []string {
-	type row struct {
-		name  string
-		ratio float64
-	}
-	rows := []row{{"no warp uses L1", s.BypassAll}}
-	for _, p := range s.Thresholds {
-		rows = append(rows, row{fmt.Sprintf("%d of %d warps", p.N, s.Warps), p.Ratio})
-	}
-	rows = append(rows, row{"all (default)", s.CacheAll})
-	for i := len(s.Throttled) - 1; i >= 0; i-- {
-		rows = append(rows, row{"all, " + policy.Count(s.Throttled[i].N, "block"), s.Throttled[i].Ratio})
-	}
-	longest := 0.0
-	for _, r := range rows {
-		longest = math.Min(math.Max(longest, r.ratio), barMost)
-	}
-	out := make([]string, len(rows))
-	for i, r := range rows {
-		bar := strings.Repeat("#", int(math.Round(math.Min(r.ratio, longest)/longest*barWidth)))
-		if r.ratio > longest {
-			bar += " ..."
-		}
-		out[i] = fmt.Sprintf("%-18s  %6.3f  %s", r.name, r.ratio, bar)
-	}
-	return out
-}

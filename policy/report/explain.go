@@ -87,9 +87,6 @@ func Explain(w io.Writer, e Entry) {
 	if e.Cache != nil {
 		p.line("")
 		p.line("  L1 cache    %s", e.Cache)
-		for _, line := range e.Cache.picture() {
-			p.line("    %s", line)
-		}
 	}
 	p.single(w, e)
 	p.tried(e)

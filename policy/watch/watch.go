@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -150,21 +151,8 @@ type result struct {
 
 // New makes a loop; Run starts it.
 func New(world World, o Options) *Watcher {
-	usual := func(d *time.Duration, value time.Duration) {
-		if *d <= 0 {
-			*d = value
-		}
-	}
-	usual(&o.Settle, 5*time.Second)
-	usual(&o.Pause, 5*time.Second)
-	usual(&o.Retry, time.Minute)
-	o.Tries = max(o.Tries, 1)
-	if o.Log == nil {
-		o.Log = func(Event) {}
-	}
-	if o.OnStatus == nil {
-		o.OnStatus = func(Status) {}
-	}
+	o.Settle, o.Pause = cmp.Or(o.Settle, 5*time.Second), cmp.Or(o.Pause, 5*time.Second)
+	o.Retry = cmp.Or(o.Retry, time.Minute)
 	return &Watcher{o: o, world: world, base: o.Base, changed: make(chan struct{}),
 		built: map[string]Command{}, commands: map[string]Command{}, byFile: map[string][]string{},
 		match:   newMatch(world, nil),
@@ -183,7 +171,7 @@ func (w *Watcher) Run(ctx context.Context, edits <-chan []string, notes <-chan s
 	}
 	var work sync.WaitGroup
 	defer work.Wait()
-	for range w.o.Tries {
+	for range max(w.o.Tries, 1) {
 		work.Go(func() { w.each(ctx, w.tryNext) })
 	}
 	work.Go(func() { w.each(ctx, w.tuneNext) })

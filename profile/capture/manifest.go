@@ -46,6 +46,10 @@ type Manifest struct {
 	After      []After    `json:"after,omitempty"`
 	Code       Chunk      `json:"code"` // the cubin
 
+	// done once more, on what it left, it leaves the same: this launch, or a later one with the same
+	// arguments, found in the program what it left
+	Settles bool `json:"settles,omitempty"`
+
 	// where what launches take changes along the run: the part of the time of the launches that are
 	// counted in Use that it stands for; 0: they are alike
 	Part float64 `json:"part,omitempty"`

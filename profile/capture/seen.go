@@ -92,6 +92,7 @@ func (c *Collector) Finish() Run {
 	for _, s := range c.order {
 		f := c.family(s.launch)
 		takeTurns(s.manifests())
+		settle(s.manifests())
 		parts := s.divide()
 		if f.members > 1 && s.use.Seconds < runShare*total {
 			parts = []Seen{s.whole()} // one of many sizes: none of its sets is looked at by itself

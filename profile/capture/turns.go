@@ -164,3 +164,17 @@ func changed(m, y *Manifest) []byte {
 	}
 	return out
 }
+
+// settle marks launches of which another one with the same arguments found, and left, what they leave:
+// done again on that, they change nothing.
+func settle(list []*Manifest) {
+	for _, m := range list {
+		m.Settles = m.Settles || slices.ContainsFunc(list, func(o *Manifest) bool {
+			return o.Settles && bytes.Equal(o.Settings, m.Settings) &&
+				slices.EqualFunc(o.Ranges, m.Ranges, func(a, b Range) bool { return a.Base == b.Base && a.Size == b.Size }) &&
+				slices.EqualFunc(o.After, m.After, func(a, b After) bool {
+					return a.Variable == b.Variable && a.Base == b.Base && bytes.Equal(a.Sums, b.Sums)
+				})
+		})
+	}
+}

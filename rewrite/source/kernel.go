@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/ianlancetaylor/demangle"
+
+	"gnvcc/rewrite/ptx"
 )
 
 // A Kernel is a kernel's definition in the user's files, perhaps seen as one of its instantiations
@@ -55,7 +57,7 @@ const maxName = 1 << 15
 
 // Kernel finds the definition that the PTX entry of that (mangled) name was compiled from.
 func (u *Unit) Kernel(entry string) (*Kernel, error) {
-	name := stripStatic(entry)
+	name := ptx.OwnName(entry)
 	if !strings.HasPrefix(name, "_Z") {
 		f, err := u.pick(entry, u.byName[name], func(f *function) bool {
 			return !f.template && !f.explicit && !f.member && (f.linkageC || u.linkedC[name])
@@ -143,21 +145,6 @@ func (u *Unit) pick(entry string, all []*function, keep func(*function) bool,
 			u.place(int(u.tokens[left[0].open].off)))
 	}
 	return left[0], nil
-}
-
-// stripStatic takes off what -rdc puts before a static kernel's name: __nv_static_27_ and 27
-// characters and _.
-func stripStatic(entry string) string {
-	rest, ok := strings.CutPrefix(entry, "__nv_static_")
-	if !ok {
-		return entry
-	}
-	digits, rest, ok := strings.Cut(rest, "_")
-	n, err := strconv.Atoi(digits)
-	if !ok || err != nil || n < 0 || n+1 > len(rest) || rest[n] != '_' {
-		return entry
-	}
-	return rest[n+1:]
 }
 
 // qualified splits a name into its components, "" for an unnamed namespace, and gives the template

@@ -10,5 +10,5 @@
 // The room is arithmetic alone: it calls nobody; sim/predict, policy and cmd may call it.
 //
 // Files: model.go f, g and their parameters, balance.go equilibria, stability and what bounds,
-// what.go what-ifs.
+// what.go two models compared.
 package xmodel
