@@ -11,7 +11,6 @@
 // Every reader of what others may have written has a fuzz target beside it. Run on 2026-11-21, each
 // for 185 s or more with -parallel 1 on a machine that did much else; inputs tried, in thousands:
 //
-//	cache           FuzzTree                  database pages            119
 //	cache           FuzzSpoolFile FuzzUnseal  spool files, records      343  722
 //	driver/toolcmd  FuzzReadLine              nvcc's command lines      314
 //	driver/toolcmd  FuzzReadCalls             the tools' command lines  455
@@ -25,7 +24,6 @@
 //	rewrite/merge   FuzzInto                  two modules               584
 //	rewrite/ptx     FuzzParse                 PTX                       219
 //	rewrite/source  FuzzRewrite               preprocessed code         285
-//	rewrite/source  FuzzMergeShared           two modules               370
 //	rewrite/stub    FuzzPatch                 host stubs, choices       479
 //	sim/cubin       FuzzRead FuzzSpills       cubins, ptxas -v          480  461
 //	bench/lab       FuzzRead                  the clock's files         576
