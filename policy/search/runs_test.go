@@ -155,7 +155,8 @@ func TestOtherValues(t *testing.T) {
 	l.n = 7
 	results, _ := newSim(t, k).run(simOptions(), app{launches: append(list, l.times(40)...)})
 	if d := results[0].Decision; wrong != "" || d.Recipe != "spec{#1=1000}" || len(d.Evidence.Launches) != 2 {
-		t.Errorf("decided %q, %d configurations; with n = 7 was launched: %q", d.Recipe, len(d.Evidence.Launches), wrong)
+		t.Errorf("decided %q, %d configurations; with n = 7 was launched: %q", d.Recipe, len(d.Evidence.Launches),
+			wrong)
 	}
 }
 
@@ -168,7 +169,8 @@ func TestStaleValues(t *testing.T) {
 		results, _ := g.run(simOptions(), app{launches: l.times(40)})
 		const stale = "no launch of this run met the conditions of "
 		d, unheld := results[0].Decision, results[0].Unheld
-		if strings.Contains(unheld, stale) != (n == 77) || d != nil && strings.Contains(d.Evidence.Note, stale) != (n == 77) {
+		if strings.Contains(unheld, stale) != (n == 77) || d != nil &&
+			strings.Contains(d.Evidence.Note, stale) != (n == 77) {
 			t.Errorf("run %d says %q, the report %q", i, unheld, d.Evidence.Note)
 		}
 		if i == 0 && !strings.Contains(d.Recipe, "#1=1024") {
