@@ -212,7 +212,7 @@ func TestRecipesFile(t *testing.T) {
 		t.Error("which one is newer did not change it")
 	}
 	ok(t, o.Delete(Decisions, key))
-	ban := Ban{Levers: []string{"ld"}}
+	ban := Ban{Levers: []string{"hint"}}
 	ok(t, o.Put(Bans, hashKey(1), ban))
 	banned := now()
 	ban.Time = again.Time.AddDate(9, 0, 0)

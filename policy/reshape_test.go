@@ -15,7 +15,7 @@ func TestHeldInOtherBlocks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	two, err := recipe.Parse("spec{host(block)=16x16x1|shape=64x4x1} spec{host(block)=32x32x1|ld=cs}")
+	two, err := recipe.Parse("spec{host(block)=16x16x1|shape=64x4x1} spec{host(block)=32x32x1|hint@ld=cs}")
 	if err != nil {
 		t.Fatal(err)
 	}

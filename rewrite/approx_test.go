@@ -140,7 +140,7 @@ func TestTwice(t *testing.T) {
 		}
 		recipes := map[string]recipe.Recipe{}
 		for _, f := range m.Entries() {
-			recipes[f.Name] = mustRecipe(t, "approx=all.ftz,all.f64+1:warps<3 ld=cs maxnreg=64")
+			recipes[f.Name] = mustRecipe(t, "approx=all.ftz,all.f64+1:warps<3 hint@ld=cs maxnreg=64")
 		}
 		out, refused, err := Options{}.apply(text, recipes)
 		if err != nil || len(refused) > 0 {

@@ -6,8 +6,8 @@
 //
 // Every lever is a row of one list, in order (passes.go), with the rules that the order keeps;
 // every PTX pass is one file or folder, named after its lever, that begins with what it does, PTX
-// before and after, when it is allowed, why that is safe and where it comes from (ld and st:
-// access.go). What passes share is package pass. A pass that can't do what
+// before and after, when it is allowed, why that is safe and where it comes from. What passes share
+// is package pass. A pass that can't do what
 // the recipe says leaves its kernel as it was, and the reason is returned; after each kernel's
 // passes the verifier (verify.go) looks at the result.
 //

@@ -58,7 +58,7 @@ var wrong = map[string][]struct{ line, says string }{
 		{"--exact=approximate --judge true --within mean:1e-3 true", "plain number"},
 		{"--exact=approximate --judge nosuchjudge true", "nosuchjudge"},
 		{"--levers magic true", `"magic"`}, {"--levers=-magic true", `"magic"`},
-		{"--levers ld,-ld true", "both ld and -ld"}, {"--levers approx true", "--exact=approximate"},
+		{"--levers hint,-hint true", "both hint and -hint"}, {"--levers approx true", "--exact=approximate"},
 		{"--kernels ( true", "missing closing"}, {"-- ./nosuch", "nosuch"},
 		{"--on moon true", "there are local:gpus=N"}, {"--on local:gpus=2 --within 1e-3 true", "--on searches for exact recipes"},
 		{"--captures . true", "takes no program"}, {"--captures nosuch", "nosuch"},

@@ -36,7 +36,7 @@ __global__ void plain(float *p, int n) { if (threadIdx.x < n) p[threadIdx.x] += 
 func newUpgraded(t *testing.T) *upgraded {
 	t.Helper()
 	u := &upgraded{kit: kits.Need(t, "13.0")}
-	u.site = newSite(t, u.kit.Nvcc(), kits.Short(upgradedSource), "TEST_LEVERS=ld", "TEST_NO_GPU=yes")
+	u.site = newSite(t, u.kit.Nvcc(), kits.Short(upgradedSource), "TEST_LEVERS=hint", "TEST_NO_GPU=yes")
 	u.top, u.dir = u.dir, filepath.Join(u.dir, "src")
 	u.env = append(u.env, asIfGPU+"="+filepath.Join(u.top, "measured"))
 	u.write("k.cu", upgradedSource)
@@ -231,7 +231,7 @@ func TestCompareReplay(t *testing.T) {
 	if strings.Contains(out, "restored") {
 		t.Errorf("a search without a budget:\n%s", out)
 	}
-	u.ends(1, []string{"compare", "--flags", "-fmad=false", "--budget", "20"}, "restored by ld", "(--adopt keeps it)")
+	u.ends(1, []string{"compare", "--flags", "-fmad=false", "--budget", "20"}, "restored by hint", "(--adopt keeps it)")
 	if list := u.decisions(); len(list) > 0 {
 		t.Errorf("nothing was to be kept: %+v", list)
 	}
@@ -275,7 +275,7 @@ func TestClaims(t *testing.T) {
 	made := u.captured(256)
 	u.takes(sumsName, 1, false)
 	u.takes("_Z5plainPfi", 1, false)
-	u.good("tune", "--levers", "ld", "--kernels", "sums")
+	u.good("tune", "--levers", "hint", "--kernels", "sums")
 	u.good("export", "-o", "gnvcc.lock")
 	u.ends(0, []string{"compare", "--lock", "gnvcc.lock"}, "Simulated H200", "2 launches", "1 alike", "sums")
 	text := u.read("gnvcc.lock")
@@ -316,7 +316,7 @@ func TestAction(t *testing.T) {
 	u.takes(sumsName, 1, false)
 	u.takes("_Z5plainPfi", 1, false)
 	u.takes(sumsName, 1.4, false, "-fmad=false")
-	u.good("tune", "--levers", "ld", "--kernels", "sums")
+	u.good("tune", "--levers", "hint", "--kernels", "sums")
 	u.good("export", "-o", "gnvcc.lock", "--all")
 	bin := filepath.Join(u.top, "bin")
 	os.Mkdir(bin, 0o700)

@@ -222,7 +222,7 @@ func TestJudgeVerb(t *testing.T) {
 func TestJudgeReplays(t *testing.T) {
 	kits.Long(t, "policy/judge replays on a simulated GPU")
 	t.Log("the GPU is simulated: it runs nothing, all builds are equal there, and times are made up")
-	w := newWatched(t, "ld")
+	w := newWatched(t, "hint")
 	text, err := os.ReadFile(filepath.Join(w.dir, "many.cu"))
 	w.must(err)
 	file := filepath.Join(w.tmp, "edit.cu")
@@ -307,7 +307,7 @@ cat "$tool.$(wc -l <"$tool.runs" | tr -d ' ')" >"$log" 2>&- || {
 // not find it in the original; and where it can't be asked, that is said, and no more.
 func TestJudgeSanitizes(t *testing.T) {
 	t.Log("the GPU and compute-sanitizer are the test's own: its texts are those of NVIDIA's manual")
-	w := newWatched(t, "ld")
+	w := newWatched(t, "hint")
 	if _, err := os.Stat(filepath.Join(filepath.Dir(w.kit.Nvcc()), "compute-sanitizer")); err == nil {
 		t.Skip("this toolkit has a compute-sanitizer of its own, which is taken before the test's")
 	}

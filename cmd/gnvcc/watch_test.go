@@ -90,7 +90,7 @@ func (w *watched) recipes() map[string]string {
 // SIMULATED.
 func TestWatchScript(t *testing.T) {
 	t.Log("the GPU is simulated")
-	w := newWatched(t, "ld")
+	w := newWatched(t, "hint")
 	w.must(w.Start())
 	defer func() { t.Log("\n" + w.Output()) }()
 	edits, built, least := watchEdits(), []int{1, 2, 3, 4, 5, 6, 11}, 10
@@ -154,7 +154,7 @@ func TestWatchScript(t *testing.T) {
 // starts.
 func TestWatchRests(t *testing.T) {
 	t.Log("the GPU is simulated")
-	w := newWatched(t, "ld")
+	w := newWatched(t, "hint")
 	supply := filepath.Join(w.tmp, "power", "BAT0")
 	w.must(os.MkdirAll(supply, 0o700))
 	battery := func(status string) {
@@ -247,7 +247,7 @@ func TestWatchRests(t *testing.T) {
 // by itself when it is built. Without a GPU kernels wait, and predictions are shown.
 func TestWatchRun(t *testing.T) {
 	kits.Long(t, "TestWatchScript has a watch and its edits")
-	w := newWatched(t, "ld")
+	w := newWatched(t, "hint")
 	ran := filepath.Join(w.tmp, "ran")
 	program := filepath.Join(w.dir, "run me.sh")
 	w.must(os.WriteFile(program, []byte("#!/bin/sh\necho \"$@\" >>'"+ran+"'\n"), 0o755))
@@ -293,7 +293,7 @@ func TestWatchRun(t *testing.T) {
 func TestWatchUpgrade(t *testing.T) {
 	t.Log("the GPU is simulated")
 	newer := kits.Need(t, "13.3")
-	w := newWatched(t, "ld")
+	w := newWatched(t, "hint")
 	link := filepath.Join(w.tmp, "cuda")
 	w.must(os.Symlink(filepath.Dir(filepath.Dir(w.kit.Nvcc())), link))
 	w.env = append(w.env, "GNVCC_NVCC="+filepath.Join(link, "bin", "nvcc"))
@@ -321,7 +321,7 @@ func TestWatchUpgrade(t *testing.T) {
 func TestWatchOn(t *testing.T) {
 	kits.Long(t, "TestWork has workers, TestWatchScript a watch")
 	t.Log("the GPU is simulated; Slurm is not")
-	w := newWatched(t, "ld")
+	w := newWatched(t, "hint")
 	w.env = append(w.env, "TEST_WORKER=Simulated H200/580.1")
 	for _, on := range []string{"local:n=1"} {
 		if out, err := w.gnvcc("watch", "--on", on); err == nil || !strings.Contains(out, "--on ") {

@@ -192,11 +192,11 @@ __global__ void local(const float *x, float *o, int n) {
 	const second = "spec{host(block)=64x1x1,host(dynamic)=0} "
 	for host, cases := range map[string][][3]string{
 		`int main() { first<<<1, 1>>>(0, 0, 0); early<<<1, 1>>>(0, 0, 0); prints<<<1, 1>>>(0, 0, 0); local<<<1, 1>>>(0, 0, 0); }`: {
-			{"_Z5firstPKfPfi", "maxnreg=24 ld=cs st=cs", ""},
+			{"_Z5firstPKfPfi", "maxnreg=24 hint@ld=cs hint@st=cs", ""},
 			{"_Z5firstPKfPfi", "unroll=2", ""},
 			{"_Z5firstPKfPfi", second + "throttle=2", "griddepcontrol"},
 			{"_Z5earlyPKfPfi", "maxnreg=24", "before griddepcontrol.wait"},
-			{"_Z6printsPKfPfi", "maxnreg=40 ld=cs", ""},
+			{"_Z6printsPKfPfi", "maxnreg=40 hint@ld=cs", ""},
 			{"_Z6printsPKfPfi", "unroll=2", ""}, // as decided; who chooses a recipe refuses it (rewrite.Watched)
 			{"_Z5localPKfPfi", "maxnreg=24", "second entry"},
 			{"_Z5localPKfPfi", second + "maxnreg=24", ""},

@@ -111,7 +111,7 @@ func TestNamesOfSeconds(t *testing.T) {
 		}
 		seen[name(text)] = text
 	}
-	for _, text := range []string{"ld=cs " + host, "throttle=3 " + host} { // launched in the same grid
+	for _, text := range []string{"hint@ld=cs " + host, "throttle=3 " + host} { // launched in the same grid
 		if name(text) != name(host) {
 			t.Errorf("%s has a name of its own", text)
 		}

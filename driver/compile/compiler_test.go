@@ -251,8 +251,8 @@ func TestCompilerExternal(t *testing.T) {
 				return k.Registers
 			}
 			k, wide := source("app", "_Z1kPfi"), source("app", "_Z4widePfi")
-			for _, text := range []string{"", "ld=L1::no_allocate", "ld=L2::128B st=cs", "maxnreg=32",
-				"maxnreg=40 st=cs", "maxnreg=200"} {
+			for _, text := range []string{"", "hint@ld=L1::no_allocate", "hint@ld=L2::128B hint@st=cs", "maxnreg=32",
+				"maxnreg=40 hint@st=cs", "maxnreg=200"} {
 				if n := registers(k, text); n != registers(k, "") || n < 40 { // as many as outside has
 					t.Errorf("%q: %d registers, %d without", text, n, registers(k, ""))
 				}
@@ -260,7 +260,7 @@ func TestCompilerExternal(t *testing.T) {
 			if own, n := registers(wide, ""), registers(wide, "maxnreg=24"); n > 24 || own < 28 {
 				t.Errorf("wide has %d registers under a cap of 24, %d without", n, own)
 			}
-			for _, text := range []string{"unroll=2", "ld=cs unroll=2", "spec{#1=8}"} {
+			for _, text := range []string{"unroll=2", "hint@ld=cs unroll=2", "spec{#1=8}"} {
 				if _, err := c.Compile(context.Background(), k, drivertest.MustParse(t,
 					text)); err == nil || !strings.Contains(err.Error(), "cache hints alone") {
 					t.Errorf("%q: %v", text, err)

@@ -45,7 +45,7 @@ int main() { k<<<1, 1>>>(0, 1); }
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Compile(context.Background(), s, drivertest.MustParse(t, "ld=cs")); err != nil {
+	if _, err := c.Compile(context.Background(), s, drivertest.MustParse(t, "hint@ld=cs")); err != nil {
 		t.Error(err) // the same local memory, more than every context has
 	}
 	for deep, why := range map[int]string{2400: "", 4000: "4000 bytes of local memory a thread with all"} {

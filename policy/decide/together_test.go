@@ -14,11 +14,11 @@ import (
 // that takes more registers is refused, unless it is for a second entry, which no such launch is
 // given.
 func TestTogether(t *testing.T) {
-	plain, err := recipe.Parse("ld=cs")
+	plain, err := recipe.Parse("hint@ld=cs")
 	if err != nil {
 		t.Fatal(err)
 	}
-	second, err := recipe.Parse("spec{host(block)=256x1x1,host(dynamic)=0} ld=cs")
+	second, err := recipe.Parse("spec{host(block)=256x1x1,host(dynamic)=0} hint@ld=cs")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,7 +18,7 @@ import (
 // describes their curves, Figs. 5.39 to 5.43), derived from the times that were measured over the
 // bypassing thresholds.
 //
-// A curve has, from left to right, bypass-all (ld=L1::no_allocate), the thresholds (bypass=K: K
+// A curve has, from left to right, bypass-all (hint@ld=L1::no_allocate), the thresholds (bypass=K: K
 // warps of a block use L1), and cache-all (the default), each as time over the default's. The
 // thesis judges by eye; here, where "faster" and "slower" mean by more than 3 %, and what the
 // thresholds do is what is left of their curve when turns of less than 4 % are taken out:
@@ -83,7 +83,7 @@ func sensitive(d cache.Decision) *Sensitivity {
 		if err != nil || t.Ratio <= 0 || math.IsInf(t.Ratio, 0) || math.IsNaN(t.Ratio) {
 			continue
 		}
-		if t.Recipe == "ld=L1::no_allocate" {
+		if t.Recipe == "hint@ld=L1::no_allocate" {
 			s.BypassAll = t.Ratio
 		}
 		switch lever.Of(r) {

@@ -25,7 +25,7 @@ func measuredOver(block int, all float64, thresholds, throttled []float64) cache
 		}
 		d.Evidence.Tried = append(d.Evidence.Tried, t)
 	}
-	add("ld=L1::no_allocate", all)
+	add("hint@ld=L1::no_allocate", all)
 	add("maxnreg=40", 0.2)          // says nothing of the cache
 	add("bypass=3 maxnreg=40", 0.1) // neither do combinations
 	for i, r := range thresholds {
@@ -122,7 +122,7 @@ func TestTooLittleForAClass(t *testing.T) {
 		"no threshold":   measuredOver(256, 0.9, nil, []float64{0.9}),
 		"all other bits": measuredOver(256, 0.9, []float64{0, 0}, nil),
 		"a strange value": {Evidence: cache.Evidence{Tried: []cache.Trial{{Recipe: "bypass=x", Ratio: 1},
-			{Recipe: "ld=L1::no_allocate", Ratio: 1}, {Recipe: "{", Ratio: 1}}}},
+			{Recipe: "hint@ld=L1::no_allocate", Ratio: 1}, {Recipe: "{", Ratio: 1}}}},
 	} {
 		if s := sensitive(d); s != nil {
 			t.Errorf("%s: %+v", name, s)

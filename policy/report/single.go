@@ -103,7 +103,7 @@ func singles(d *cache.Decision) []Single {
 // singleOf returns the lever whose own value a recipe is: its only lever, or the one that the
 // others may stand with. "" if there is none.
 func singleOf(r recipe.Recipe) string {
-	if lever := lever.Of(r); lever != "" {
+	if lever, _, _ := strings.Cut(lever.Of(r), "@"); lever != "" {
 		return lever
 	}
 	for _, t := range r.Terms {

@@ -22,9 +22,9 @@ func TestAsked(t *testing.T) {
 		regs        func(recipe.Recipe) int
 		asks, want  bool
 	}{
-		"same registers":        {"ld", "ld=cs", nil, true, true},
-		"more registers":        {"ld", "ld=cs", more, true, false},
-		"nobody asks":           {"ld", "ld=cs", more, false, true},
+		"same registers":        {"hint", "hint@ld=cs", nil, true, true},
+		"more registers":        {"hint", "hint@ld=cs", more, true, false},
+		"nobody asks":           {"hint", "hint@ld=cs", more, false, true},
 		"a kernel of their own": {"spec", "blockDim.x=256", more, true, true},
 	} {
 		t.Run(name, func(t *testing.T) {

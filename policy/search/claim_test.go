@@ -16,9 +16,9 @@ import (
 // What is claimed of a recipe: no more than holds on every launch that it was compared on, and no
 // more than the samples bear.
 
-// gains lets launches behind the first take this part of their time with ld=cs.
+// gains lets launches behind the first take this part of their time with hint@ld=cs.
 func (k *simKernel) gains(part float64) {
-	k.later = func(r recipe.Recipe) float64 { return takes(map[string]float64{"ld=cs": part})(r, policy.Shape{}) }
+	k.later = func(r recipe.Recipe) float64 { return takes(map[string]float64{"hint@ld=cs": part})(r, policy.Shape{}) }
 }
 
 // loads is a tuner that tries hints of loads alone.
@@ -55,7 +55,7 @@ func TestClaimed(t *testing.T) {
 			t.Errorf("%s: claimed %.3f of %q", name, got, d.Recipe)
 		}
 		for _, tr := range d.Evidence.Tried {
-			if c.later > 1 && tr.Recipe == "ld=cs" && !strings.Contains(tr.Refused, "slower on 1000 x 256") {
+			if c.later > 1 && tr.Recipe == "hint@ld=cs" && !strings.Contains(tr.Refused, "slower on 1000 x 256") {
 				t.Errorf("refused: %q", tr.Refused)
 			}
 		}
@@ -82,9 +82,9 @@ func TestAlong(t *testing.T) {
 
 // TestMissed: what wins on a later launch is compared on the earlier ones, too.
 func TestMissed(t *testing.T) {
-	k := loading(map[string]float64{"ld=cs": 0.7, "ld=L1::evict_first": 0.85})
+	k := loading(map[string]float64{"hint@ld=cs": 0.7, "hint@ld=L1::evict_first": 0.85})
 	k.later = func(r recipe.Recipe) float64 {
-		return takes(map[string]float64{"ld=cs": 1.05, "ld=L1::evict_first": 0.75})(r, policy.Shape{})
+		return takes(map[string]float64{"hint@ld=cs": 1.05, "hint@ld=L1::evict_first": 0.75})(r, policy.Shape{})
 	}
 	g := newSim(t, k)
 	tuner := g.loads()
@@ -122,7 +122,7 @@ func TestBound(t *testing.T) {
 	k := streaming(0)
 	calls := 0
 	k.speed = func(r recipe.Recipe, s policy.Shape) float64 {
-		if get(r, "ld") != "cs" {
+		if get(r, "hint@ld") != "cs" {
 			return 1
 		}
 		if calls++; calls%3 == 0 {
@@ -142,7 +142,7 @@ func TestBound(t *testing.T) {
 func TestBetween(t *testing.T) {
 	k := streaming(0)
 	k.speed = func(r recipe.Recipe, s policy.Shape) float64 {
-		if get(r, "ld") != "cs" {
+		if get(r, "hint@ld") != "cs" {
 			return 1
 		}
 		return map[int]float64{1000: 0.7, 500: 0.8, 100: 0.9}[s.Grid[0]]

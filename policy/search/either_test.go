@@ -25,12 +25,14 @@ func TestEither(t *testing.T) {
 		{false, true, false, 1.2, 1},
 	} {
 		k := streaming(0.7)
-		k.other = func(r recipe.Recipe) float64 { return takes(map[string]float64{"ld=cs": c.other})(r, policy.Shape{}) }
+		k.other = func(r recipe.Recipe) float64 {
+			return takes(map[string]float64{"hint@ld=cs": c.other})(r, policy.Shape{})
+		}
 		g := newSim(t, k)
 		g.either, g.repeats = c.either, c.repeats
 		d := g.decision(hinted(), 10*time.Second)
 		l := d.Evidence.Launches[0]
-		if got := l.After.Median / l.Before.Median; (d.Recipe == "ld=cs") != c.adopted ||
+		if got := l.After.Median / l.Before.Median; (d.Recipe == "hint@ld=cs") != c.adopted ||
 			math.Abs(got-c.claimed) > 0.01 {
 			t.Errorf("%+v: decided %q, claimed %.3f", c, d.Recipe, got)
 		}
@@ -40,18 +42,18 @@ func TestEither(t *testing.T) {
 // TestUnhinted: a hint that pays in one state of the cache, and costs more in the other, is left
 // out of the recipe, and not the rest of it.
 func TestUnhinted(t *testing.T) {
-	k := loading(map[string]float64{"ld=cs": 0.85, "st=cs": 0.9})
+	k := loading(map[string]float64{"hint@ld=cs": 0.85, "hint@st=cs": 0.9})
 	k.Stores = 2
 	k.other = func(r recipe.Recipe) float64 {
-		return takes(map[string]float64{"ld=cs": 0.85, "st=cs": 1.05})(r, policy.Shape{})
+		return takes(map[string]float64{"hint@ld=cs": 0.85, "hint@st=cs": 1.05})(r, policy.Shape{})
 	}
 	g := newSim(t, k)
 	g.either = true
 	o := simOptions()
-	o.Levers = []string{"ld", "st"}
+	o.Levers = []string{"hint"}
 	decision := g.decision(o, 10*time.Second)
 	l := decision.Evidence.Launches[0]
-	if got := decision.Recipe; got != "ld=cs" ||
+	if got := decision.Recipe; got != "hint@ld=cs" ||
 		math.Abs(l.After.Median/l.Before.Median-0.85) > 0.01 {
 		t.Errorf("decided %q, claimed %.3f", got, l.After.Median/l.Before.Median)
 	}

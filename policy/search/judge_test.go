@@ -13,7 +13,7 @@ import (
 // times to choose from.
 func TestJudgedRun(t *testing.T) {
 	k := divisions()
-	k.speed = takes(map[string]float64{"approx=all": 0.5, "approx=div.full": 0.8, "ld=cs": 0.9})
+	k.speed = takes(map[string]float64{"approx=all": 0.5, "approx=div.full": 0.8, "hint@ld=cs": 0.9})
 	off := k.off
 	k.off = func(r recipe.Recipe) float64 {
 		if has(r, "approx=div.full") {
@@ -26,8 +26,8 @@ func TestJudgedRun(t *testing.T) {
 	o.Exact, o.Judged = rewrite.Approximate, true
 	results, _ := g.run(o, one("_Z1aPfi", shape(1000, 256)))
 	r := results[0]
-	if r.Decision == nil || r.Decision.Recipe != "ld=cs" || r.Decision.Exactness == "approximate" ||
-		g.decisions["id-_Z1aPfi"].Recipe != "ld=cs" {
+	if r.Decision == nil || r.Decision.Recipe != "hint@ld=cs" || r.Decision.Exactness == "approximate" ||
+		g.decisions["id-_Z1aPfi"].Recipe != "hint@ld=cs" {
 		t.Errorf("decided %+v", r.Decision)
 	}
 	// What the values are need not be known for a judge.
@@ -49,7 +49,7 @@ func TestJudgedRun(t *testing.T) {
 	if !slices.Contains(choices, "approx=div.full") {
 		t.Errorf("to choose from: %v, not the other form", choices)
 	}
-	if choices[len(choices)-1] != "approx=all ld=cs" || r.Saves <= 0 {
+	if choices[len(choices)-1] != "approx=all hint@ld=cs" || r.Saves <= 0 {
 		t.Errorf("to choose from: %v, saving %g", choices, r.Saves)
 	}
 }

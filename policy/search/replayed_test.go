@@ -175,12 +175,12 @@ func TestFirst(t *testing.T) {
 		if faster {
 			k.speed = takes(map[string]float64{"": 1.05, "maxnreg=43": 0.7 / 1.05})
 		}
-		k.First = []recipe.Recipe{mustParse(t, "maxnreg=43"), mustParse(t, "ld=L2::256B")}
+		k.First = []recipe.Recipe{mustParse(t, "maxnreg=43"), mustParse(t, "hint@ld=L2::256B")}
 		g := newSim(t, k)
 		if got := g.decision(caps(), 0).Recipe; (got == "maxnreg=43") != faster || !faster && got != "" {
 			t.Errorf("faster: %v; decided: %q", faster, got)
 		}
-		if g.measured["maxnreg=43"] == 0 || g.measured["ld=L2::256B"] != 0 {
+		if g.measured["maxnreg=43"] == 0 || g.measured["hint@ld=L2::256B"] != 0 {
 			t.Errorf("measured: %v", g.measured)
 		}
 	}

@@ -27,20 +27,20 @@ func (g *simGPU) tuned(o policy.Options, list ...appLaunch) string {
 // hinted are the usual options, with hints of loads alone.
 func hinted() policy.Options {
 	o := simOptions()
-	o.Levers = []string{"ld"}
+	o.Levers = []string{"hint"}
 	return o
 }
 
 func TestFault(t *testing.T) {
 	for _, trouble := range []string{"fault", "hang"} {
-		k := loading(map[string]float64{"ld=cs": 0.8})
-		k.trouble = fails("ld=L2::128B", trouble, 0)
+		k := loading(map[string]float64{"hint@ld=cs": 0.8})
+		k.trouble = fails("hint@ld=L2::128B", trouble, 0)
 		g := newSim(t, k)
 		results, _ := g.run(simOptions(), one("_Z1aPfi", shape(1000, 256)))
 		if results[0].Decision != nil || results[0].Lost == "" || len(g.decisions) != 0 {
 			t.Errorf("%s: after a lost process: %+v", trouble, results[0])
 		}
-		if got := g.tuned(simOptions()); got != "ld=cs" || g.faults > 1 {
+		if got := g.tuned(simOptions()); got != "hint@ld=cs" || g.faults > 1 {
 			t.Errorf("%s: the second run decides %q; the faulting candidate was run %d times", trouble, got, g.faults)
 		}
 	}
@@ -76,7 +76,7 @@ func TestLeftAlone(t *testing.T) {
 			t.Errorf("%s: decision %+v", results[i].Kernel.Name, d)
 		}
 	}
-	if n := g.measured["ld=cs"]; n != 0 {
+	if n := g.measured["hint@ld=cs"]; n != 0 {
 		t.Error("something that is left alone was tuned")
 	}
 	// A tolerance lets the nondeterministic one be tuned.
@@ -108,9 +108,9 @@ func TestEntriesApart(t *testing.T) {
 	k := sourced(nil)
 	k.speed = func(r recipe.Recipe, s policy.Shape) float64 {
 		if s.Grid[0] > 100 {
-			return takes(map[string]float64{"#1=": 0.8, "ld=L2::256B": 0.8, "unroll=8": 1.3})(r, s)
+			return takes(map[string]float64{"#1=": 0.8, "hint@ld=L2::256B": 0.8, "unroll=8": 1.3})(r, s)
 		}
-		return takes(map[string]float64{"#1=": 0.8, "ld=L2::256B": 1.3, "unroll=8": 0.8})(r, s)
+		return takes(map[string]float64{"#1=": 0.8, "hint@ld=L2::256B": 1.3, "unroll=8": 0.8})(r, s)
 	}
 	g := newSim(t, k)
 	small := appLaunch{kernel: "_Z1aPfi", shape: shape(50, 256), n: 64}
@@ -123,7 +123,7 @@ func TestEntriesApart(t *testing.T) {
 		t.Fatalf("decided %q", d.Recipe)
 	}
 	for _, e := range entries {
-		if has(e, "#1=64") && !has(e, "unroll=8") || has(e, "#1=1000") && !has(e, "ld=L2::256B") {
+		if has(e, "#1=64") && !has(e, "unroll=8") || has(e, "#1=1000") && !has(e, "hint@ld=L2::256B") {
 			t.Errorf("an entry is %s", e)
 		}
 	}
@@ -180,7 +180,7 @@ func TestStaleValues(t *testing.T) {
 
 // TestBudget: a search ends with its budget, and the next run goes on where it ended.
 func TestBudget(t *testing.T) {
-	k := sourced(map[string]float64{"unroll=8": 0.7, "ld=cs": 0.9})
+	k := sourced(map[string]float64{"unroll=8": 0.7, "hint@ld=cs": 0.9})
 	k.compile = 80 * time.Millisecond
 	g := newSim(t, k)
 	o := simOptions()
@@ -282,7 +282,7 @@ func TestSecondRun(t *testing.T) {
 	g := newSim(t, streaming(0.8))
 	g.tuned(simOptions())
 	g.measured, g.compiled = map[string]int{}, map[string]int{}
-	if got := g.tuned(simOptions()); got != "ld=cs" || len(g.measured) != 2 || len(g.compiled) != 2 {
+	if got := g.tuned(simOptions()); got != "hint@ld=cs" || len(g.measured) != 2 || len(g.compiled) != 2 {
 		t.Errorf("decided %q; measured again: %v; compiled again: %v", got, g.measured, g.compiled)
 	}
 }
@@ -293,14 +293,14 @@ func TestEarlierConfigurations(t *testing.T) {
 	k := loading(nil)
 	k.speed = func(r recipe.Recipe, s policy.Shape) float64 {
 		if s.Grid[0] == 1000 {
-			return takes(map[string]float64{"ld=cs": 0.8, "ld=L2::256B": 1.2})(r, s)
+			return takes(map[string]float64{"hint@ld=cs": 0.8, "hint@ld=L2::256B": 1.2})(r, s)
 		}
-		return takes(map[string]float64{"ld=cs": 0.9, "ld=L2::256B": 0.7})(r, s)
+		return takes(map[string]float64{"hint@ld=cs": 0.9, "hint@ld=L2::256B": 0.7})(r, s)
 	}
 	g := newSim(t, k)
 	g.tuned(hinted())
 	results, _ := g.run(hinted(), one("_Z1aPfi", shape(77, 256)))
-	if d := results[0].Decision; d.Recipe != "ld=cs" || len(d.Evidence.Launches) != 2 {
+	if d := results[0].Decision; d.Recipe != "hint@ld=cs" || len(d.Evidence.Launches) != 2 {
 		t.Errorf("decided %q on %d configurations", d.Recipe, len(d.Evidence.Launches))
 	}
 }
@@ -310,10 +310,10 @@ func TestApplied(t *testing.T) {
 	k := streaming(0.8)
 	g := newSim(t, k)
 	g.tuned(simOptions())
-	k.Applied = "ld=cs"
+	k.Applied = "hint@ld=cs"
 	results, _ := g.run(simOptions(), one("_Z1aPfi", shape(1000, 256)))
 	d := results[0].Decision
-	if l := d.Evidence.Launches[0]; d.Recipe != "ld=cs" || l.After.Median > 0.83*l.Before.Median {
+	if l := d.Evidence.Launches[0]; d.Recipe != "hint@ld=cs" || l.After.Median > 0.83*l.Before.Median {
 		t.Errorf("decided %q, %+v", d.Recipe, l)
 	}
 }

@@ -20,13 +20,14 @@ import (
 
 // What a search decides on kernels of known properties: a table.
 
-// get is a recipe's value for the whole kernel, "" if none.
-func get(r recipe.Recipe, lever string) string {
-	v, _ := r.Get(lever, "")
+// get is the value of a term of a recipe ("maxnreg", "hint@ld"), "" if it has none.
+func get(r recipe.Recipe, term string) string {
+	lever, site, _ := strings.Cut(term, "@")
+	v, _ := r.Get(lever, site)
 	return v
 }
 
-// has tells whether a recipe has a term: "ld=cs", any of "maxnreg=", a second entry with "#1=1024".
+// has tells whether a recipe has a term: "hint@ld=cs", any of "maxnreg=", a second entry with "#1=1024".
 func has(r recipe.Recipe, term string) bool {
 	return slices.ContainsFunc(strings.Fields(r.String()), func(word string) bool {
 		return word == term || strings.HasSuffix(term, "=") && strings.HasPrefix(word, term) ||
@@ -232,8 +233,8 @@ func TestSearch(t *testing.T) {
 		values = append(values, first(on(1, 1000, 256), 1024+i))
 	}
 	for name, c := range map[string]searched{
-		"a cap and a hint": {k: loading(map[string]float64{"": 1.02, "maxnreg=": 1.1, "maxnreg=48": 0.8 / 1.1, "ld=cs": 0.9}),
-			want: "ld=cs maxnreg=48", exact: "construction", check: func(t *testing.T, g *simGPU, r decide.Result) {
+		"a cap and a hint": {k: loading(map[string]float64{"": 1.02, "maxnreg=": 1.1, "maxnreg=48": 0.8 / 1.1, "hint@ld=cs": 0.9}),
+			want: "hint@ld=cs maxnreg=48", exact: "construction", check: func(t *testing.T, g *simGPU, r decide.Result) {
 				e := r.Decision.Evidence
 				if l := e.Launches[0]; e.Chosen.Registers != 48 || e.Default.Registers != 40 || l.Count != 40 || l.Checked < 1 ||
 					l.After.Median > 0.76*l.Before.Median || l.Before.Low >= l.Before.High {
@@ -291,10 +292,10 @@ func TestSearch(t *testing.T) {
 				}
 				return "default"
 			}
-		}), levers: "maxnreg ld", want: "maxnreg=*", check: func(t *testing.T, g *simGPU, _ decide.Result) {
+		}), levers: "maxnreg hint", want: "maxnreg=*", check: func(t *testing.T, g *simGPU, _ decide.Result) {
 			caps := 0
 			for r, n := range g.measured {
-				if strings.Contains(r, "ld=") && n > 0 {
+				if strings.Contains(r, "hint@ld=") && n > 0 {
 					t.Errorf("%s, whose code is the default's, was measured", r)
 				}
 				if strings.HasPrefix(r, "maxnreg") && n > 0 {
@@ -309,7 +310,7 @@ func TestSearch(t *testing.T) {
 		"loads of two arrays that stream": {k: loading(nil).with(func(k *simKernel) {
 			k.Loads, k.Streams = 9, []int{0, 1, 0, 1, 2, 2, -1, 3, 3}
 			k.speed = func(r recipe.Recipe, _ policy.Shape) float64 {
-				at := func(i int) bool { return has(r, fmt.Sprintf("ld@%d=L1::no_allocate", i)) }
+				at := func(i int) bool { return has(r, fmt.Sprintf("hint@ld%d=L1::no_allocate", i)) }
 				time := 1.0
 				if at(1) && at(3) {
 					time *= 0.9
@@ -317,21 +318,21 @@ func TestSearch(t *testing.T) {
 				if at(7) && at(8) {
 					time *= 0.95
 				}
-				if at(0) || at(4) || has(r, "ld=") {
+				if at(0) || at(4) || has(r, "hint@ld=") {
 					time *= 1.3
 				}
 				return time
 			}
-		}), want: "ld@1=L1::no_allocate ld@3=L1::no_allocate ld@7=L1::no_allocate ld@8=L1::no_allocate"},
+		}), want: "hint@ld1=L1::no_allocate hint@ld3=L1::no_allocate hint@ld7=L1::no_allocate hint@ld8=L1::no_allocate"},
 		"one recipe for all shapes": {k: loading(nil).with(func(k *simKernel) {
 			k.speed = func(r recipe.Recipe, s policy.Shape) float64 {
 				if large(s) {
-					return takes(map[string]float64{"ld=cs": 0.6, "ld=L2::256B": 0.85})(r, s)
+					return takes(map[string]float64{"hint@ld=cs": 0.6, "hint@ld=L2::256B": 0.85})(r, s)
 				}
-				return takes(map[string]float64{"ld=cs": 1.05, "ld=L2::256B": 0.85})(r, s)
+				return takes(map[string]float64{"hint@ld=cs": 1.05, "hint@ld=L2::256B": 0.85})(r, s)
 			}
-		}), levers: "ld", on: inTurn(20, append(on(1, 1000, 256), on(1, 50, 256)...)...), want: "ld=L2::256B",
-			refused: map[string]string{"ld=cs": "slower on 50 x 256"}, check: func(t *testing.T, _ *simGPU, r decide.Result) {
+		}), levers: "hint", on: inTurn(20, append(on(1, 1000, 256), on(1, 50, 256)...)...), want: "hint@ld=L2::256B",
+			refused: map[string]string{"hint@ld=cs": "slower on 50 x 256"}, check: func(t *testing.T, _ *simGPU, r decide.Result) {
 				if n := len(r.Decision.Evidence.Launches); n != 2 {
 					t.Errorf("decided on %d configurations", n)
 				}
@@ -353,7 +354,7 @@ func TestSearch(t *testing.T) {
 			if n := len(r.Decision.Evidence.Launches); n != 5 || len(r.Alone) != 5 {
 				t.Errorf("decided on %d configurations, %d left alone", n, len(r.Alone))
 			}
-			if n := g.measured["ld=L2::128B"]; n > 200 {
+			if n := g.measured["hint@ld=L2::128B"]; n > 200 {
 				t.Errorf("a loser was measured %d times: beyond the limit only winners should be", n)
 			}
 		}},
@@ -383,10 +384,10 @@ func TestSearch(t *testing.T) {
 		}},
 		// A recipe that takes more registers could leave a block out for which the others wait for ever.
 		"blocks that don't wait": {k: awaiting(""), want: "maxnreg=64"},
-		"blocks that may wait":   {k: awaiting("ld.volatile.global.u32"), want: "ld=cs", refused: map[string]string{"maxnreg=64": "wait for each other"}},
-		"levers for another file's functions": {k: loading(map[string]float64{"unroll=": 0.3, "ld=": 0.5}).with(func(k *simKernel) {
+		"blocks that may wait":   {k: awaiting("ld.volatile.global.u32"), want: "hint@ld=cs", refused: map[string]string{"maxnreg=64": "wait for each other"}},
+		"levers for another file's functions": {k: loading(map[string]float64{"unroll=": 0.3, "hint@ld=": 0.5}).with(func(k *simKernel) {
 			k.Stores, k.External, k.Loops = 2, "of another file", []source.Loop{{Site: "1", Kind: "for"}}
-		}), want: "ld=*", check: func(t *testing.T, _ *simGPU, r decide.Result) {
+		}), want: "hint@ld=*", check: func(t *testing.T, _ *simGPU, r decide.Result) {
 			if why := r.Decision.Evidence.Untried["unroll"]; why != "of another file" {
 				t.Errorf("unroll: %q", why)
 			}
@@ -396,10 +397,10 @@ func TestSearch(t *testing.T) {
 				}
 			}
 		}},
-		"a banned lever": {k: loading(map[string]float64{"ld=": 0.5}).with(func(k *simKernel) { k.Banned = []string{"ld"} }), never: "ld=",
+		"a banned lever": {k: loading(map[string]float64{"hint@ld=": 0.5}).with(func(k *simKernel) { k.Banned = []string{"hint"} }), never: "hint@ld=",
 			check: func(t *testing.T, _ *simGPU, r decide.Result) {
-				if why := r.Decision.Evidence.Untried["ld"]; !strings.Contains(why, "banned") {
-					t.Errorf("ld: %q", why)
+				if why := r.Decision.Evidence.Untried["hint"]; !strings.Contains(why, "banned") {
+					t.Errorf("hint: %q", why)
 				}
 			}},
 		// Launches whose grid the winner does not divide take the kernel itself.
@@ -449,7 +450,7 @@ func TestSearch(t *testing.T) {
 		"shape without a second entry": {k: uneven().with(func(k *simKernel) { k.NoSecond = "-rdc=true" }), on: on(40, 4000, 256), want: "*", never: "shape="},
 		"shape without such a block":   {k: uneven().with(func(k *simKernel) { k.MaxThreads = 31 }), on: on(40, 4000, 25), want: "*", never: "shape="},
 		// Not spec: the copy belongs to throttle. Other launches take the kernel itself.
-		"throttle": {k: thrashing(), levers: "throttle ld", on: append(on(40, 4000, 256), appLaunch{kernel: "_Z1aPfi",
+		"throttle": {k: thrashing(), levers: "throttle hint", on: append(on(40, 4000, 256), appLaunch{kernel: "_Z1aPfi",
 			shape: with(shape(4000, 256), 2048), n: 1024}), set: func(o *policy.Options) { o.Exact, o.Full = rewrite.ByConstruction, 1 },
 			want: entry256 + " throttle=3", exact: "construction", check: func(t *testing.T, _ *simGPU, r decide.Result) {
 				e := report.NewEntry(*r.Decision)
@@ -537,9 +538,9 @@ func awaiting(awaits string) *simKernel {
 	k.Awaits = awaits
 	k.speed = func(r recipe.Recipe, _ policy.Shape) float64 {
 		switch {
-		case has(r, "maxnreg=64") && !has(r, "ld="):
+		case has(r, "maxnreg=64") && !has(r, "hint@ld="):
 			return 0.5
-		case has(r, "ld=cs"):
+		case has(r, "hint@ld=cs"):
 			return 0.8
 		}
 		return 1

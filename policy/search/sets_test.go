@@ -26,7 +26,7 @@ func TestSetsOfValues(t *testing.T) {
 		if strings.Contains(r.String(), "#1="+strings.TrimPrefix(s.Set, "n")) {
 			f = 0.5
 		}
-		if get(r, "ld") == "L2::256B" { // the cheapest set alone gains by it
+		if get(r, "hint@ld") == "L2::256B" { // the cheapest set alone gains by it
 			if f *= 1.2; s.Set == "n1" {
 				f *= 0.4
 			}
@@ -72,15 +72,15 @@ func TestSetsWeighPlain(t *testing.T) {
 	for _, light := range []bool{true, false} {
 		k := loading(nil)
 		k.speed = func(r recipe.Recipe, s policy.Shape) float64 {
-			parts := map[string]map[string]float64{"n1": {"ld=cs": 0.8, "ld=L2::256B": 0.9}, "n2": {"ld=cs": 0.9, "ld=L2::256B": 0.8}}
+			parts := map[string]map[string]float64{"n1": {"hint@ld=cs": 0.8, "hint@ld=L2::256B": 0.9}, "n2": {"hint@ld=cs": 0.9, "hint@ld=L2::256B": 0.8}}
 			return takes(parts[s.Set])(r, s)
 		}
 		g := newSim(t, k)
 		a := app{}
 		weights := map[int32]float64{1: 1, 2: 0.1}
-		want := "ld=cs"
+		want := "hint@ld=cs"
 		if light {
-			weights, want = map[int32]float64{1: 0.1, 2: 1}, "ld=L2::256B"
+			weights, want = map[int32]float64{1: 0.1, 2: 1}, "hint@ld=L2::256B"
 		}
 		for range 30 {
 			for n, s := range weights {
@@ -104,7 +104,7 @@ func TestDividedAnew(t *testing.T) {
 	two := one
 	two.shape, two.n = of(shape(1000, 256), 2), 2
 	results, _ := g.run(o, app{launches: append(one.times(30), two.times(30)...)})
-	if d := results[0].Decision; d.Recipe != "ld=cs" || len(d.Evidence.Launches) != 2 {
+	if d := results[0].Decision; d.Recipe != "hint@ld=cs" || len(d.Evidence.Launches) != 2 {
 		t.Errorf("%q on %+v", d.Recipe, d.Evidence.Launches)
 	}
 }

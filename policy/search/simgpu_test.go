@@ -509,10 +509,10 @@ func simOptions() policy.Options {
 	return o
 }
 
-// streaming is a kernel that ld=cs brings to this part of its time, and nothing else changes.
+// streaming is a kernel that hint@ld=cs brings to this part of its time, and nothing else changes.
 func streaming(part float64) *simKernel {
 	return &simKernel{Kernel: policy.Kernel{Loads: 8}, speed: func(r recipe.Recipe, s policy.Shape) float64 {
-		if get(r, "ld") == "cs" {
+		if get(r, "hint@ld") == "cs" {
 			return part
 		}
 		return 1

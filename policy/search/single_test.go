@@ -21,13 +21,13 @@ func TestEveryLever(t *testing.T) {
 		want    map[string]string // lever -> a part of its reason
 	}{
 		"bare": {policy.Kernel{Default: cache.Build{Registers: 32}}, func(o *policy.Options) {},
-			map[string]string{"ld": "no plain load from global memory", "st": "no plain store",
+			map[string]string{"hint": "no plain access to global memory",
 				"unroll": "no loop"}},
 		"bounds": {policy.Kernel{Bounds: "__maxnreg__(64)", Loads: 3, Stores: 1, Calls: true},
 			func(o *policy.Options) {
-				o.Without, o.Keep = []string{"st"}, true
+				o.Without, o.Keep = []string{"hint"}, true
 			},
-			map[string]string{"maxnreg": "__maxnreg__(64) is kept", "st": "excluded by this run's options"}},
+			map[string]string{"maxnreg": "__maxnreg__(64) is kept", "hint": "excluded by this run's options"}},
 		"exact": {policy.Kernel{Loads: 3}, func(o *policy.Options) {
 			o.Exact = rewrite.ByConstruction
 		},

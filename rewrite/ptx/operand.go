@@ -2,6 +2,7 @@ package ptx
 
 import (
 	"bytes"
+	"strconv"
 	"strings"
 )
 
@@ -207,15 +208,8 @@ func (f *Func) Threads() (n int, exact bool) {
 		}
 		product := 1
 		for _, word := range strings.Split(d.Args, ",") {
-			k := 0
-			for _, c := range strings.TrimSpace(word) {
-				if c < '0' || c > '9' || k > 1<<20 {
-					return 0, false
-				}
-				k = k*10 + int(c-'0')
-			}
-			product *= k
-			if product <= 0 || product > 1<<20 {
+			k, err := strconv.ParseUint(strings.TrimSpace(word), 10, 20)
+			if product *= int(k); err != nil || product <= 0 || product > 1<<20 {
 				return 0, false
 			}
 		}

@@ -256,6 +256,10 @@ func (n *tileLoop) box(g *tileGroup, list []tileLoad, turns int) error {
 			why = err
 			continue
 		}
+		if !g.even(n.t.block) {
+			why = errors.New("its rows are many, and not divided by the number of threads")
+			continue
+		}
 		return nil
 	}
 	return why

@@ -2,6 +2,7 @@ package tile
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"gnvcc/rewrite/pass"
@@ -57,9 +58,18 @@ func (x *tileText) copies() {
 }
 
 // pieces is how many elements of a rectangle a thread copies at most.
-func (x *tileText) pieces(r tileRect) int {
-	n := pass.Threads(x.n.t.block)
+func (x *tileText) pieces(r tileRect) int { return pieces(x.n.t.block, r) }
+
+func pieces(block [3]int, r tileRect) int {
+	n := pass.Threads(block)
 	return (r.rows*r.columns + n - 1) / n
+}
+
+// even reports whether all that is copied in a loop is copied in whole rows.
+func (g *tileGroup) even(block [3]int) bool {
+	return !slices.ContainsFunc(g.rects, func(r tileRect) bool {
+		return pieces(block, r) > 2*atOnce && pass.Threads(block)%r.columns != 0
+	})
 }
 
 // load writes the loads of some pieces and gives back their stores.
@@ -156,15 +166,26 @@ func (x *tileText) addresses(group int, r tileRect, row, column string) (from, t
 	return wide, fmt.Sprintf("%s+%d", place, x.offset[group]+r.row*g.stride()+r.column*g.width)
 }
 
-// longCopy writes the copying of a rectangle in a loop, some pieces in each turn. Where threads
-// take whole rows, one goes straight down.
+// longCopy writes the copying of a rectangle in a loop, some pieces in each turn. Threads take whole
+// rows (even), so that each goes straight down.
 func (x *tileText) longCopy(group int, r tileRect) {
-	n, all := pass.Threads(x.n.t.block), r.rows*r.columns
+	n, all, g := pass.Threads(x.n.t.block), r.rows*r.columns, x.groups[group]
 	x.number2++
 	again := fmt.Sprintf("%s_%d", x.label("copy"), x.number2)
-	index := x.r32()
+	index, row, column := x.r32(), x.r32(), x.r32()
 	x.line("mov.u32 %s, %s;", index, x.lane)
-	down := x.down(group, r)
+	x.divide(row, column, x.lane, r.columns)
+	from, to := x.addresses(group, r, row, column)
+	to, _, _ = strings.Cut(to, "+")
+	rows := n / r.columns
+	step, stride := "", rows*g.stride()
+	if pitch := x.pitch[group]; pitch != "" {
+		step = x.r64()
+		x.line("mul.lo.s64 %s, %s, %d;", step, pitch, rows)
+	} else {
+		v, _ := g.pitch.Constant()
+		step = fmt.Sprint(v * int64(rows))
+	}
 	x.line("%s:", again)
 	var list []piece
 	for k := range atOnce {
@@ -178,61 +199,16 @@ func (x *tileText) longCopy(group int, r tileRect) {
 			p.guard = x.p()
 			x.line("setp.lt.u32 %s, %s, %d;", p.guard, at, all)
 		}
-		if down != nil {
-			p.from, p.to = down.next(x)
-		} else {
-			row, column := x.r32(), x.r32()
-			x.divide(row, column, at, r.columns)
-			p.from, p.to = x.addresses(group, r, row, column)
-		}
+		p.from = x.r64()
+		x.line("mov.u64 %s, %s;", p.from, from)
+		x.line("add.s64 %s, %s, %s;", from, from, step)
+		p.to = fmt.Sprintf("%s+%d", to, x.offset[group]+r.row*g.stride()+r.column*g.width+k*stride)
 		list = append(list, p)
 	}
-	x.out = append(x.out, x.load(x.groups[group], list)...)
-	if down != nil {
-		x.line("add.u32 %s, %s, %d;", down.to, down.to, atOnce*down.stride)
-	}
+	x.out = append(x.out, x.load(g, list)...)
+	x.line("add.u32 %s, %s, %d;", to, to, atOnce*stride)
 	more := x.p()
 	x.line("add.u32 %s, %s, %d;", index, index, atOnce*n)
 	x.line("setp.lt.u32 %s, %s, %d;", more, index, all)
 	x.line("@%s bra %s;", more, again)
-}
-
-// A downward is a thread's way down a rectangle.
-type downward struct {
-	from, step, to string
-	offset, stride int // bytes of shared memory
-	k              int
-}
-
-// down begins such a way, nil where threads do not take whole rows.
-func (x *tileText) down(group int, r tileRect) *downward {
-	n, g := pass.Threads(x.n.t.block), x.groups[group]
-	if n%r.columns != 0 {
-		return nil
-	}
-	row, column := x.r32(), x.r32()
-	x.divide(row, column, x.lane, r.columns)
-	from, to := x.addresses(group, r, row, column)
-	rows := n / r.columns
-	d := &downward{from: from, stride: rows * g.stride()}
-	d.to, _, _ = strings.Cut(to, "+")
-	d.offset = x.offset[group] + r.row*g.stride() + r.column*g.width
-	if pitch := x.pitch[group]; pitch != "" {
-		d.step = x.r64()
-		x.line("mul.lo.s64 %s, %s, %d;", d.step, pitch, rows)
-	} else {
-		v, _ := g.pitch.Constant()
-		d.step = fmt.Sprint(v * int64(rows))
-	}
-	return d
-}
-
-// next is the next element on it.
-func (d *downward) next(x *tileText) (from, to string) {
-	at := x.r64()
-	x.line("mov.u64 %s, %s;", at, d.from)
-	x.line("add.s64 %s, %s, %s;", d.from, d.from, d.step)
-	to = fmt.Sprintf("%s+%d", d.to, d.offset+d.k*d.stride)
-	d.k++
-	return at, to
 }

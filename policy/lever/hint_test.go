@@ -7,8 +7,8 @@ import (
 	"gnvcc/policy"
 )
 
-// TestLdParts: the sets of loads that hints are tried on.
-func TestLdParts(t *testing.T) {
+// TestLoadParts: the sets of loads that hints are tried on.
+func TestLoadParts(t *testing.T) {
 	for _, c := range []struct {
 		k    policy.Kernel
 		want string
@@ -19,7 +19,7 @@ func TestLdParts(t *testing.T) {
 		{policy.Kernel{Loads: 1, Streams: []int{0}}, "[]"},
 		{policy.Kernel{Loads: 8, Streams: []int{0, 1, 2, 3, 4, 5, 6, 7}}, "[]"},
 	} {
-		if got := fmt.Sprint(ldParts(&c.k)); got != c.want {
+		if got := fmt.Sprint(loadParts(&c.k)); got != c.want {
 			t.Errorf("%v: %s, want %s", c.k.Streams, got, c.want)
 		}
 	}
