@@ -224,13 +224,9 @@ func (k *kernel) detail(in Input) {
 		k.Checked = report.CheckedText(k.Entry)
 	}
 	for _, l := range d.Evidence.Launches {
-		var values []string
-		for _, name := range slices.Sorted(maps.Keys(l.Values)) {
-			values = append(values, name+" = "+l.Values[name])
-		}
 		k.Rows = append(k.Rows, row{Shape: policy.ShapeMeasured(l).String(), Before: interval(l.Before),
 			After: interval(l.After), SpeedUp: times(l.Before.Median, l.After.Median), Launches: l.Count,
-			Checked: l.Checked, Values: strings.Join(values, ", ")})
+			Checked: l.Checked, Values: report.Values(l.Values)})
 	}
 	k.Refused, k.RefusedAll = refusals(d.Evidence.Tried)
 	k.Pictures = pictures(k.Entry)
