@@ -421,7 +421,7 @@ func TestWhole(t *testing.T) {
 		s.Kernels[0].Launch.Count != 10 {
 		t.Errorf("%+v", s)
 	}
-	if want := []Unseen{{"wide", 2, 0.25}}; !reflect.DeepEqual(s.Unseen, want) {
+	if want := []Unseen{{Why: "wide", Launches: 2, Seconds: 0.25}}; !reflect.DeepEqual(s.Unseen, want) {
 		t.Errorf("%+v, want %+v", s.Unseen, want)
 	}
 	if p := s.Kernels[0].Launch.Params; p[0].Align != 9 || p[1].Align != 2 || p[1].Size != 4 ||

@@ -66,7 +66,8 @@ func (b *beside) build(ctx context.Context) error {
 	var was *result
 	var stamps string
 	if known == nil {
-		if left, ok := memoLeft.Get(b.store, b.rerun.hash); ok && left.Stamps == b.stamps(left.Files) {
+		if left, ok := memoApplied.Get(b.store, b.rerun.hash); ok && left.Why != "" &&
+			left.Stamps == b.stamps(left.Sources) {
 			return fmt.Errorf("%w: %s", errLeft, left.Why)
 		}
 		if was, err = b.proof(ctx); err != nil {
@@ -124,14 +125,17 @@ func (b *beside) proof(ctx context.Context) (*result, error) {
 	return was, nil
 }
 
-// memoLeft keeps why a command's output was left alone, by the command.
-const memoLeft cache.Memos[leftAlone] = "left"
+// memoApplied keeps what the last apply of a command came to.
+const memoApplied cache.Memos[applied] = "applied"
 
-// A leftAlone says so for as long as none of some files is written: the next apply compiles nothing
-// to find it out again.
-type leftAlone struct {
-	Files       []string
-	Stamps, Why string
+// An applied is what an apply wrote, and from what; or why it left the command's output alone, which
+// holds for as long as none of some files is written: the next one compiles nothing to find it out.
+type applied struct {
+	Hashes  map[string]string // of what it wrote, by the paths
+	Inputs  []string
+	Sources []string
+
+	Why, Stamps string // Stamps: of the sources
 }
 
 // differs says why a file is not what its command gives: the command may give something else each
@@ -139,7 +143,7 @@ type leftAlone struct {
 func (b *beside) differs(ctx context.Context, was *result, f placedFile) (why string) {
 	files := append(was.left.Sources, f.Path, b.rerun.command.Nvcc, b.self)
 	stamps := b.stamps(files)
-	defer func() { memoLeft.Put(b.store, b.rerun.hash, leftAlone{files, stamps, why}) }()
+	defer func() { memoApplied.Put(b.store, b.rerun.hash, applied{Sources: files, Stamps: stamps, Why: why}) }()
 	var seen []string
 	for _, n := range was.left.Notes {
 		seen = append(seen, n.Assembly.PTX)
@@ -270,25 +274,15 @@ func (b *beside) stamps(files []string) string {
 	return out.String()
 }
 
-// memoWrote keeps what an apply wrote, by the command.
-const memoWrote cache.Memos[wrote] = "wrote"
-
-// A wrote is what the last apply of a command wrote, and from what.
-type wrote struct {
-	Hashes  map[string]string // of the files, by their paths
-	Inputs  []string
-	Sources []string
-}
-
 // known gives what an earlier apply wrote by this command, if those files are there unchanged and
 // nothing but preprocessed code and PTX has gone into them.
-func (b *beside) known() *wrote {
+func (b *beside) known() *applied {
 	switch b.rerun.line().Phase {
 	case "compile", "cubin", "ptx", "fatbin":
 	default:
 		return nil
 	}
-	k, ok := memoWrote.Get(b.store, b.rerun.hash)
+	k, ok := memoApplied.Get(b.store, b.rerun.hash)
 	if !ok || len(k.Hashes) == 0 {
 		return nil
 	}
@@ -303,7 +297,7 @@ func (b *beside) known() *wrote {
 }
 
 // follows tells whether a run is the known one but for its device code.
-func (b *beside) follows(known *wrote, now *result) bool {
+func (b *beside) follows(known *applied, now *result) bool {
 	if !slices.Equal(known.Inputs, now.left.Inputs) || len(known.Hashes) != len(now.files) {
 		return false
 	}
@@ -326,6 +320,6 @@ func (b *beside) follows(known *wrote, now *result) bool {
 // remember notes what was written.
 func (b *beside) remember(now *result, hashes map[string]string) {
 	// Without it, the next apply proves it again.
-	memoWrote.Put(b.store, b.rerun.hash, wrote{Hashes: hashes, Inputs: now.left.Inputs,
+	memoApplied.Put(b.store, b.rerun.hash, applied{Hashes: hashes, Inputs: now.left.Inputs,
 		Sources: now.left.Sources})
 }

@@ -182,7 +182,7 @@ func Clean(ctx context.Context, store *cache.Store, all bool) (Cleaned, error) {
 		return c, err
 	}
 	// What was noted is noted again by the next build where its record is gone.
-	c.Store, err = store.ClearMemos(stage.StepMemos, string(memoWrote), string(record.Noted))
+	c.Store, err = store.ClearMemos(stage.StepMemos, string(memoApplied), string(record.Noted))
 	return c, err
 }
 

@@ -22,7 +22,13 @@ func built(t *testing.T, version, arch, text string, flags ...string) *program {
 	t.Helper()
 	p := drivertest.NewProject(t, version, map[string]string{"k.cu": text})
 	p.Gnvcc(append(flags, "-arch="+arch, "k.cu", "-o", "app")...)
-	return &program{p, New(p.Store, t.TempDir()), p.Cubin("app", arch)}
+	return loaded(p, "app", arch)
+}
+
+// loaded is a program of a project.
+func loaded(p *drivertest.Project, file, arch string) *program {
+	p.T.Helper()
+	return &program{p, New(p.Store, p.T.TempDir()), p.Cubin(file, arch)}
 }
 
 // kernel finds what a kernel was built from.

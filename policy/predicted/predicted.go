@@ -212,7 +212,7 @@ func (k *Kernel) rank(base predict.Run, runs []predict.Run, candidates []predict
 // toShared are the recipes that keep values in shared memory in launches of a shape.
 func toShared(k *policy.Kernel, shape policy.Shape, device sim.Device) []recipe.Recipe {
 	o := policy.Defaults()
-	launch := profile.Launch{Grid: shape.Grid, Block: shape.Block, Dynamic: shape.Dynamic}
+	launch := profile.Launch{Shape: profile.Shape{Grid: shape.Grid, Block: shape.Block, Dynamic: shape.Dynamic}}
 	return lever.ToShared(&lever.Situation{Kernel: k, Shape: shape, Device: device, Known: true,
 		Values: policy.Values(k, &launch), Options: &o, Largest: max(k.MaxThreads, shape.Threads())})
 }

@@ -393,7 +393,7 @@ func (g *simGPU) launched(process *profile.Process, kernel, module string, shape
 	applied, _ := recipe.Parse(k.Applied)
 	registers := k.registers(applied)
 	return &profile.Launch{Process: process, Device: simDevice, Kernel: kernel, Cubin: module,
-		Grid: shape.Grid, Block: shape.Block, Dynamic: shape.Dynamic, Set: shape.Set,
+		Shape: profile.Shape{Grid: shape.Grid, Block: shape.Block, Dynamic: shape.Dynamic}, Set: shape.Set,
 		Attributes: profile.Attributes{Registers: registers,
 			MaxThreads: min(k.MaxThreads, 65536/((registers+7)/8*8)/128*128)},
 		Params: []profile.Param{

@@ -175,9 +175,10 @@ func (s *simulation) Replay(ctx context.Context, _ replay.Options, u *replay.Unp
 
 func (s *simulation) launch(kernel, cubin string, grid, block [3]int) *profile.Launch {
 	same := func(n int) []byte { return []byte(strings.Repeat("\x01", n)) }
-	return &profile.Launch{Process: &profile.Process{PID: 1}, Kernel: kernel, Cubin: cubin, Grid: grid,
-		Block: block, Count: 20, Attributes: profile.Attributes{Registers: 32, MaxThreads: 1024},
-		Device: &profile.Device{Name: "Simulated H200", Major: 9, Multiprocessors: 132},
+	return &profile.Launch{Process: &profile.Process{PID: 1}, Kernel: kernel, Cubin: cubin,
+		Shape: profile.Shape{Grid: grid, Block: block}, Count: 20,
+		Attributes: profile.Attributes{Registers: 32, MaxThreads: 1024},
+		Device:     &profile.Device{Name: "Simulated H200", Major: 9, Multiprocessors: 132},
 		Params: []profile.Param{{Size: 8, Value: make([]byte, 8), Same: same(8), Align: 8},
 			{Offset: 8, Size: 4, Value: []byte{7, 0, 0, 0}, Same: same(4)}}}
 }

@@ -36,8 +36,9 @@ func (kernelsByName) Kernel(cubin, name string) (*policy.Kernel, error) {
 
 // seen is a launch that a program's run has left, not captured for a reason, "" for none.
 func seen(kernel, device string, grid int, seconds float64, why string) capture.Seen {
-	return capture.Seen{Launch: &profile.Launch{Kernel: kernel, Cubin: "c", Grid: [3]int{grid, 1, 1},
-		Block: [3]int{32, 1, 1}, Count: 1, Process: &profile.Process{}, Device: &profile.Device{Name: device}},
+	return capture.Seen{Launch: &profile.Launch{Kernel: kernel, Cubin: "c", Count: 1,
+		Shape:   profile.Shape{Grid: [3]int{grid, 1, 1}, Block: [3]int{32, 1, 1}},
+		Process: &profile.Process{}, Device: &profile.Device{Name: device}},
 		Why: why, Use: capture.Use{Count: 1, Seconds: seconds, Sampled: 1, Sets: 1}}
 }
 
@@ -45,7 +46,7 @@ func seen(kernel, device string, grid int, seconds float64, why string) capture.
 func captured(kernel string, grid int, seconds float64) capture.Seen {
 	s := seen(kernel, "", grid, seconds, "")
 	s.Captures = []*capture.Manifest{{ID: fmt.Sprint(kernel, grid), Kernel: kernel, Cubin: "c",
-		Grid: s.Launch.Grid, Block: s.Launch.Block, Use: s.Use}}
+		Shape: s.Launch.Shape, Use: s.Use}}
 	return s
 }
 

@@ -44,7 +44,7 @@ func raw() []byte {
 
 func known() Manifest {
 	return Manifest{Made: time.Now(), Device: "NVIDIA Test", UUID: strings.Repeat("0a", 16),
-		Kernel: "k", Cubin: "x", Grid: [3]int{8, 1, 1}, Block: [3]int{128, 1, 1}}
+		Kernel: "k", Cubin: "x", Shape: profile.Shape{Grid: [3]int{8, 1, 1}, Block: [3]int{128, 1, 1}}}
 }
 
 func packed(t *testing.T) (*Store, *Manifest) {

@@ -200,18 +200,13 @@ func (p *packer) record(m *Manifest, t recordType, body []byte) error {
 	c := cursor{b: body}
 	switch t {
 	case recKernel:
-		name, err := settings(body)
-		if err != nil {
-			return err
-		}
+		name, _, _, err := settingsOf(body)
 		m.Kernel, m.Settings = name, body
+		return err
 	case recAttribute:
 		m.Attributes = append(m.Attributes, body)
 	case recRange:
 		r := Range{Base: c.u64(), Size: int64(c.u64()), Host: c.u32() != 0}
-		if c.bad {
-			return damaged("a range")
-		}
 		m.Ranges = append(m.Ranges, r)
 		m.Bytes += r.Size
 		p.array, p.sums = false, nil
@@ -220,9 +215,6 @@ func (p *packer) record(m *Manifest, t recordType, body []byte) error {
 	case recArray:
 		c.u64()
 		a := Array{Head: body, Size: int64(c.u64())}
-		if c.bad {
-			return damaged("an array")
-		}
 		m.Arrays = append(m.Arrays, a)
 		m.Bytes += a.Size
 		p.array = true
@@ -244,24 +236,21 @@ func (p *packer) record(m *Manifest, t recordType, body []byte) error {
 	case recVariable:
 		v := Variable{Name: c.str(), Constant: c.u8() != 0}
 		content := c.rest()
-		if c.bad {
-			return damaged("a variable")
-		}
-		var err error
-		if v.Content, err = p.store.put(content); err != nil {
-			return err
-		}
 		p.variables[v.Name] = sums(content)
-		m.Variables = append(m.Variables, v)
 		m.Bytes += int64(len(content))
 		m.Filled += int64(len(content))
-	case recAfter:
-		a := After{Variable: c.str(), Base: c.u64()}
-		if a.Sums = c.rest(); c.bad {
-			return damaged("hashes")
+		var err error
+		v.Content, err = p.store.put(content)
+		m.Variables = append(m.Variables, v)
+		if err != nil {
+			return err
 		}
-		m.After = append(m.After, a)
+	case recAfter:
+		m.After = append(m.After, After{Variable: c.str(), Base: c.u64(), Sums: c.rest()})
 	default:
+		c.bad = true
+	}
+	if c.bad {
 		return damaged("a record of type %d", t)
 	}
 	return nil

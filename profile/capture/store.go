@@ -281,7 +281,7 @@ func (s *Store) Write(m *Manifest, w io.Writer) error {
 	if err != nil || len(uuid) != 16 {
 		return damaged("the device's UUID")
 	}
-	if _, err := settings(m.Settings); err != nil {
+	if _, _, _, err := settingsOf(m.Settings); err != nil {
 		return err
 	}
 	b := bufio.NewWriterSize(w, 1<<20)
@@ -431,7 +431,7 @@ func (s *Store) Held(m *Manifest) (ranges [][]byte, variables map[string][]byte,
 func (m *Manifest) Arguments() (args []byte, params [][2]int, err error) {
 	_, spans, args, err := settingsOf(m.Settings)
 	for _, p := range spans {
-		params = append(params, [2]int{int(p.offset), int(p.size)})
+		params = append(params, [2]int{p.Offset, p.Size})
 	}
 	return args, params, err
 }

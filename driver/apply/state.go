@@ -177,12 +177,7 @@ func (l *looking) look(r *fileState) {
 		r.newest(l.store)
 		return
 	}
-	switch r.line().Phase {
-	case "link", "run":
-		r.explain(true)
-	default:
-		r.explain(false)
-	}
+	r.explain(slices.Contains([]string{"link", "run"}, r.line().Phase))
 }
 
 // explain finds the records of the code that is there. In a program there may be code of other
