@@ -252,7 +252,7 @@ var (
 
 // withoutDriver says why a verb that runs launches runs nothing.
 func withoutDriver(verb string) error {
-	fmt.Fprintf(stderr, "gnvcc %s: no NVIDIA driver here: nothing was run; use a machine with a GPU (in a container: docker run --gpus all)\n", verb)
+	fmt.Fprintf(stderr, "gnvcc %s: no NVIDIA driver here: nothing was run; use a machine with a GPU (in a container: docker run --gpus all); gnvcc predict needs none\n", verb)
 	return exit(1)
 }
 
