@@ -17,24 +17,19 @@ type Removed struct {
 	Bytes int64
 }
 
-// ClearMemos removes the memos of some kinds, all without one.
-func (s *Store) ClearMemos(kinds ...string) (Removed, error) {
-	if len(kinds) == 0 {
-		all, err := s.clear(memoName, nil)
-		if err != nil {
-			return all, err
-		}
-		derived, err := s.clear(derivedName, nil)
-		all.Files += derived.Files
-		all.Bytes += derived.Bytes
-		return all, err
+// ClearMemos removes the memos of some kinds, without one all, and derived snapshots with them.
+func (s *Store) ClearMemos(kinds ...string) (all Removed, err error) {
+	folders := []string{memoName, derivedName}
+	if len(kinds) > 0 {
+		folders = nil
 	}
-	var all Removed
 	for _, kind := range kinds {
-		if !validName(kind) {
-			continue
+		if validName(kind) {
+			folders = append(folders, filepath.Join(memoName, kind))
 		}
-		r, err := s.clear(filepath.Join(memoName, kind), nil)
+	}
+	for _, folder := range folders {
+		r, err := s.clear(folder, nil)
 		all.Files += r.Files
 		all.Bytes += r.Bytes
 		if err != nil {

@@ -357,18 +357,6 @@ func TestDatabaseBehindSnapshot(t *testing.T) {
 	}
 }
 
-// The database was removed: it starts from the snapshot.
-func TestDatabaseGone(t *testing.T) {
-	s := newStore(t)
-	fill(t, s, 5)
-	ok(t, os.Remove(filepath.Join(s.dir, dbName)))
-	o := own(t, s)
-	ok(t, o.Put(Decisions, hashKey(7), decision(7)))
-	ok(t, o.Publish())
-	get(t, snapshot(t, s), 4)
-	get(t, snapshot(t, s), 7)
-}
-
 // The file shrinks while it is mapped: what would be SIGBUS is an error.
 func TestTruncatedUnderOwner(t *testing.T) {
 	s := newStore(t)

@@ -70,12 +70,19 @@ func TestDerived(t *testing.T) {
 	}
 }
 
-// TestFolders: GNVCC_STORE is a list.
+// TestFolders: GNVCC_STORE is a list; without it the store lies in the user's cache.
 func TestFolders(t *testing.T) {
-	home := t.TempDir()
-	t.Setenv("HOME", home)
-	t.Setenv("XDG_CACHE_HOME", "")
-	usual := filepath.Join(home, ".cache", "gnvcc")
+	t.Setenv("GNVCC_STORE", "")
+	for _, c := range []struct{ xdg, home, want string }{{"/x", "/h", "/x/gnvcc"}, {"x", "/h", "/h/.cache/gnvcc"},
+		{"", "", ""}} {
+		t.Setenv("XDG_CACHE_HOME", c.xdg)
+		t.Setenv("HOME", c.home)
+		if got, err := Dir(); got != c.want || (err == nil) != (c.want != "") {
+			t.Errorf("%+v: %q, %v", c, got, err)
+		}
+	}
+	t.Setenv("HOME", "/home/me")
+	const usual = "/home/me/.cache/gnvcc"
 	for list, want := range map[string]struct {
 		own    string
 		others string

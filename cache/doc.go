@@ -1,6 +1,6 @@
 // Package cache is the store: what gnvcc saw, what it decided, and the files that go with both.
 // Builds read it and drop observations into it, the tuner decides in it, and gnvcc doctor looks at
-// it. It knows nobody else in this module; driver, policy and cmd may call it.
+// it. It imports no other package of this module; driver, policy and cmd may call it.
 //
 // # What lies where
 //
@@ -9,7 +9,7 @@
 //	decisions.db.seal        the hash of its content when it was published last
 //	decisions.snapshot       all its records, sorted, in one flat file, replaced by rename; what builds read
 //	recipes                  what of it builds depend on, as text; for compiler caches in front of gnvcc
-//	decisions.db.broken-*    a damaged decisions.db, kept for whoever wants to look
+//	decisions.db.broken-*    a damaged decisions.db, kept for inspection
 //	spool/<sha256>.json      one observation that no owner has merged yet
 //	objects/ab/<sha256>      files by their content: preprocessed code, PTX, relocatable cubins, commands
 //	memo/<kind>/ab/<key>     small results that the next build step reads at once
@@ -22,7 +22,7 @@
 //
 // # What the store promises
 //
-//   - A build waits for nobody. Reading takes no lock at all; spooling, objects and memos are a
+//   - A build never waits. Reading takes no lock at all; spooling, objects and memos are a
 //     temporary file and a rename. Whatever is wrong with the snapshot is an error that the build
 //     may ignore: no recipe.
 //   - A damaged or hostile file costs an error, never a crash, a wait or a wrong record. Pipes,

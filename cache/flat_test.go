@@ -75,24 +75,6 @@ func TestHostileSnapshot(t *testing.T) {
 	}
 }
 
-// A later gnvcc's snapshot is no error of the store's: it is said so, and nothing of it is read.
-func TestLaterFormat(t *testing.T) {
-	s := newStore(t)
-	fill(t, s, 3)
-	path := filepath.Join(s.dir, snapName)
-	b, err := os.ReadFile(path)
-	ok(t, err)
-	later := mendSum(t, b, func(h *flatHeader) { h.Format = flatFormat + 1 })
-	ok(t, os.WriteFile(path, later, 0o600))
-	_, err = s.Snapshot()
-	wants(t, err, ErrVersion)
-	_, err = s.Own(t.Context())
-	wants(t, err, ErrVersion)
-	if after, _ := os.ReadFile(path); !bytes.Equal(after, later) {
-		t.Error("it was changed")
-	}
-}
-
 // What a build reads of any bytes is a record that was written, or an error.
 func FuzzSnapshot(f *testing.F) {
 	whole := filled(f, snapName, 20)
@@ -212,7 +194,7 @@ func TestRecipesFile(t *testing.T) {
 		t.Error("which one is newer did not change it")
 	}
 	ok(t, o.Delete(Decisions, key))
-	ban := Ban{Levers: []string{"ld"}}
+	ban := Ban{Levers: []string{"hint"}}
 	ok(t, o.Put(Bans, hashKey(1), ban))
 	banned := now()
 	ban.Time = again.Time.AddDate(9, 0, 0)

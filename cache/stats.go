@@ -1,11 +1,10 @@
 package cache
 
 import (
-	"bufio"
-	"bytes"
-	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -16,14 +15,14 @@ import (
 // for people: a kill or two builds at the worst moment may lose some, or count them twice.
 
 const (
-	statsName   = "stats"
-	statsSum    = "stats.sum"
-	statsOld    = "stats.old"  // being added up
-	statsLock   = "stats.lock" // by whom
-	statsLong   = 1 << 20      // bytes; some 20,000 events, added up in 10 ms
-	maxWhy      = 160          // bytes of a reason
-	maxStatsSum = 4 << 20      // reasons are few; a file larger than this is not ours
-	maxReasons  = 1000
+	statsName  = "stats"
+	statsSum   = "stats.sum"
+	statsOld   = "stats.old"  // being added up
+	statsLock  = "stats.lock" // by whom
+	statsLong  = 1 << 20      // bytes; some 20,000 events, added up in 10 ms
+	maxWhy     = 160          // bytes of a reason
+	maxReasons = 1000
+	statsSince = "since" // begins the sum's first line
 )
 
 // An Event is something that is counted: by which stage, how it ended, and why where that says
@@ -34,16 +33,6 @@ type Event struct{ Stage, Outcome, Why string }
 type Stats struct {
 	Since  time.Time
 	Counts map[Event]int
-}
-
-type statsLine struct {
-	Event
-	Count int
-}
-
-type statsFile struct {
-	Since  time.Time
-	Events []statsLine
 }
 
 // Count counts an event. It makes no folder, and what can't be written is not counted.
@@ -77,59 +66,50 @@ func oneLine(why string) string {
 	return why
 }
 
-// Stats adds up what was counted.
+// Stats adds up what was counted. What could not be added up, on a read-only store or next to
+// another who is at it, is counted all the same.
 func (s *Store) Stats() (Stats, error) {
 	s.addUp()
-	sum := s.readSum()
-	// What could not be added up, on a read-only store or beside another who is at it, is counted all
-	// the same.
-	since := s.addLines(sum.Counts, statsOld)
-	if other := s.addLines(sum.Counts, statsName); since.IsZero() {
-		since = other
-	}
-	if sum.Since.IsZero() {
-		sum.Since = since
-	}
-	return sum, nil
+	return s.counted(statsSum, statsOld, statsName), nil
 }
 
-func (s *Store) readSum() Stats {
+// counted reads files of events: a line each, with a number where it stands for several. A file that
+// doesn't say since when it counts was begun at the latest at its time of modification.
+func (s *Store) counted(names ...string) Stats {
 	out := Stats{Counts: map[Event]int{}}
-	var kept statsFile
-	b, err := readLimited(filepath.Join(s.dir, statsSum), maxStatsSum)
-	if err != nil || json.Unmarshal(b, &kept) != nil {
-		return out
-	}
-	out.Since = kept.Since
-	for _, l := range kept.Events {
-		out.Counts[l.Event] += l.Count
+	for _, name := range names {
+		path := filepath.Join(s.dir, name)
+		b, err := readLimited(path, 64*statsLong)
+		info, statErr := os.Stat(path)
+		if err != nil || statErr != nil {
+			continue
+		}
+		since := info.ModTime()
+		for line := range strings.Lines(string(b)) {
+			f := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
+			n := 1
+			if len(f) == 4 {
+				n, _ = strconv.Atoi(f[3])
+			}
+			switch {
+			case len(f) == 2 && f[0] == statsSince:
+				if when, err := time.Parse(time.RFC3339, f[1]); err == nil {
+					since = when
+				}
+			case len(f) < 3 || len(f) > 4 || f[0] == "" || f[1] == "": // torn
+			default:
+				e := Event{f[0], f[1], f[2]}
+				if _, known := out.Counts[e]; !known && len(out.Counts) >= maxReasons {
+					e.Why = "..."
+				}
+				out.Counts[e] += n
+			}
+		}
+		if out.Since.IsZero() {
+			out.Since = since
+		}
 	}
 	return out
-}
-
-// addLines adds the events of a file, and says when that was begun: its birth is not to be had, so
-// the time of the first sum stands for it, and before that the time of the file.
-func (s *Store) addLines(counts map[Event]int, name string) (since time.Time) {
-	path := filepath.Join(s.dir, name)
-	b, err := readLimited(path, 64*statsLong)
-	if err != nil {
-		return since
-	}
-	if info, err := os.Stat(path); err == nil {
-		since = info.ModTime()
-	}
-	for lines := bufio.NewScanner(bytes.NewReader(b)); lines.Scan(); {
-		f := strings.Split(lines.Text(), "\t")
-		if len(f) != 3 || f[0] == "" || f[1] == "" {
-			continue // torn
-		}
-		e := Event{f[0], f[1], f[2]}
-		if _, known := counts[e]; !known && len(counts) >= maxReasons {
-			e.Why = "..."
-		}
-		counts[e]++
-	}
-	return since
 }
 
 // addUp brings the lines into stats.sum, unless somebody else does.
@@ -146,23 +126,15 @@ func (s *Store) addUp() {
 	if syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) != nil {
 		return
 	}
-	sum := s.readSum()
-	since := s.addLines(sum.Counts, statsOld) // of one who was killed
-	if os.Rename(at(statsName), at(statsOld)) != nil {
-		return
+	if _, err := os.Lstat(at(statsOld)); err != nil && os.Rename(at(statsName), at(statsOld)) != nil {
+		return // there is an old one of somebody who was killed: the next call takes the new one
 	}
-	if moved := s.addLines(sum.Counts, statsOld); since.IsZero() {
-		since = moved
-	}
-	if sum.Since.IsZero() {
-		sum.Since = since
-	}
-	kept := statsFile{Since: sum.Since}
+	sum := s.counted(statsSum, statsOld)
+	text := fmt.Appendf(nil, "%s\t%s\n", statsSince, sum.Since.Format(time.RFC3339))
 	for e, n := range sum.Counts {
-		kept.Events = append(kept.Events, statsLine{e, n})
+		text = fmt.Appendf(text, "%s\t%s\t%s\t%d\n", e.Stage, e.Outcome, e.Why, n)
 	}
-	b, err := json.Marshal(kept)
-	if err == nil && writeFile(s.dir, statsSum, b, false) == nil {
+	if writeFile(s.dir, statsSum, text, false) == nil {
 		os.Remove(at(statsOld))
 	}
 }

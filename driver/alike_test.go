@@ -6,7 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"sort"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -154,13 +154,20 @@ func TestAlike(t *testing.T) {
 						failed[version+line] = t.Failed()
 						mu.Unlock()
 					}()
+					root, err := os.MkdirTemp("", "alike") // a short name: it stands in messages
+					if err != nil {
+						t.Fatal(err)
+					}
+					defer os.RemoveAll(root)
+					real, p := filepath.Join(kit.Dir, "bin"), &alikePlace{root: root}
+					p.want, p.files = p.do(t, line, real, "/nowhere")
 					for turn, name := range []string{"first", "second", "third, with recipes,"} {
 						// A part of the whole, for time's sake.
 						if !full && (turn == 1 && i%4 != 0 || turn == 2 && i%2 != 0) ||
 							turn > 0 && i%24 != 0 && !kits.Every() {
 							continue
 						}
-						if !alikeTurn(t, bin, filepath.Join(kit.Dir, "bin"), line, turn, name) {
+						if !p.turn(t, line, bin+":"+real, name, turn == 2) {
 							break
 						}
 					}
@@ -174,38 +181,20 @@ func TestAlike(t *testing.T) {
 }
 
 // An alikePlace is where one line is compared: a folder, emptied before each run.
-var alikePlaces sync.Map // name of the test -> *alikePlace
-
 type alikePlace struct {
 	root  string
 	want  outcome
 	files map[string]string
 }
 
-// alikeTurn does a line with gnvcc once and compares; on the first turn it does it with nvcc
-// before. It gives false where a further turn makes no sense.
-func alikeTurn(t *testing.T, bin, real, line string, turn int, name string) bool {
+// turn does a line with gnvcc once and compares. It gives false where a further turn makes no sense.
+func (p *alikePlace) turn(t *testing.T, line, path, name string, recipes bool) bool {
 	t.Helper()
-	var p *alikePlace
-	if turn == 0 {
-		root, err := os.MkdirTemp("", "alike") // a short name: it stands in messages
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { os.RemoveAll(root) })
-		p = &alikePlace{root: root}
-		p.want, p.files = p.do(t, line, real, "/nowhere")
-		alikePlaces.Store(t.Name(), p)
-	} else {
-		found, _ := alikePlaces.Load(t.Name())
-		p = found.(*alikePlace)
-	}
 	store := filepath.Join(p.root, "store")
-	recipes := turn == 2
 	if recipes && !decideAll(t, store, "maxnreg=32") {
 		return false
 	}
-	got, files := p.do(t, line, bin+":"+real, store)
+	got, files := p.do(t, line, path, store)
 	if steady([]byte(p.want.String())) != steady([]byte(got.String())) {
 		t.Errorf("%s, the %s time\nnvcc: %s\ngnvcc: %s", line, name, p.want, got)
 	}
@@ -220,7 +209,7 @@ func alikeTurn(t *testing.T, bin, real, line string, turn int, name string) bool
 			differing = append(differing, name)
 		}
 	}
-	if sort.Strings(differing); len(differing) > 0 {
+	if slices.Sort(differing); len(differing) > 0 {
 		t.Errorf("%s, the %s time: not the same, or not there with nvcc: %v", line, name, differing)
 	}
 	return !t.Failed()

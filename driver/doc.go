@@ -1,8 +1,7 @@
-// Package driver is gnvcc in nvcc's place: the face. It finds the real nvcc, keeps the command, and
-// becomes nvcc by exec, with prefixes that make its steps cicc, ptxas and nvlink start through
-// gnvcc (driver/stage).
+// Package driver is gnvcc in nvcc's place. It finds the real nvcc, records the command, and becomes
+// nvcc by exec, with prefixes that make it start cicc, ptxas and nvlink through gnvcc (driver/stage).
 //
-// Callers: cmd/gnvcc (Face). The rooms below it, from those that all need to those that need all:
+// Callers: cmd/gnvcc (Face). The packages below it, each of which imports only those before it:
 //
 //	toolcmd, environment, scratch, splice    command lines; variables, store, log; folders; objects
 //	toolkit, child, again                    the real nvcc; tools as children; what apply tells its stages

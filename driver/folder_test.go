@@ -22,11 +22,7 @@ import (
 func TestFolder(t *testing.T) {
 	p := drivertest.NewProject(t, "13.0", map[string]string{"k.cu": "__global__ void k(float *p, int n) {" +
 		drivertest.Wide + "}\nint main() { k<<<1, 1>>>(0, 0); }\n"})
-	for _, setting := range p.Env {
-		if name, value, _ := strings.Cut(setting, "="); name == "GNVCC_NVCC" || name == "TMPDIR" {
-			t.Setenv(name, value)
-		}
-	}
+	p.Setenv()
 	apart := []string{ // options of a command that is left alone
 		`-Xcompiler -Wa\,-ahl=list.txt`, `-Xcompiler -fopt-info-vec-all=opt.txt`,
 		`-Xcompiler --coverage`, `-forward-unknown-opts -fstack-usage`,
@@ -82,11 +78,7 @@ func TestNotComparable(t *testing.T) {
 		"k.cu": "__global__ void k(float *p, int n) {" + drivertest.Wide + "}\n",
 		"t.cu": "__global__ void t(float *p, int n) {" + drivertest.Wide + "}\n" +
 			"const char *time() { return __TIME__; }\n"})
-	for _, setting := range p.Env {
-		if name, value, _ := strings.Cut(setting, "="); name == "GNVCC_NVCC" || name == "TMPDIR" {
-			t.Setenv(name, value)
-		}
-	}
+	p.Setenv()
 	p.Gnvcc(strings.Fields("-arch=sm_90 -c k.cu -o k.o -Xcompiler -flto,-fno-fat-lto-objects")...)
 	p.Gnvcc(strings.Fields("-arch=sm_90 -c t.cu -o t.o")...)
 	decideAll(t, p.Store.Path(), "maxnreg=40")
@@ -123,11 +115,7 @@ func TestLinkCompiles(t *testing.T) {
 	p := drivertest.NewProject(t, "13.0", map[string]string{"k.cu": "__global__ void c(int *p) { *p = 1; }\n" +
 		"__global__ void k(int *p) { c<<<1, 1>>>(p); }\n",
 		"w.cu": "__global__ void w(float *p, int n) {" + drivertest.Wide + "}\n"})
-	for _, setting := range p.Env {
-		if name, value, _ := strings.Cut(setting, "="); name == "GNVCC_NVCC" || name == "TMPDIR" {
-			t.Setenv(name, value)
-		}
-	}
+	p.Setenv()
 	p.Gnvcc(strings.Fields("-arch=sm_90 -dlto -dc k.cu")...)
 	p.Gnvcc(strings.Fields("-arch=sm_90 -dlto -dlink k.o -lcudadevrt -o d.o")...)
 	var said bytes.Buffer

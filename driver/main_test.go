@@ -47,7 +47,7 @@ func mainOf(args []string) int {
 		if err != nil {
 			return complain("%v", err)
 		}
-		if _, err := apply.Recipes(context.Background(), store, os.Stdout); err != nil {
+		if _, err := apply.Build(context.Background(), store, apply.Aim{}, os.Stdout); err != nil {
 			return complain("%v", err)
 		}
 		return 0

@@ -39,12 +39,8 @@ func TestTry(t *testing.T) {
 			"int main() { one<<<1, 1>>>(0, 0); two<<<1, 1>>>(0); }\n"})
 	p.Edit("k.cu", "#error_here\n", "#ifndef __CUDA_ARCH__\n#include \"host.h\"\n#endif\n")
 	os.WriteFile(filepath.Join(p.Dir, "host.h"), nil, 0o600)
-	for _, setting := range p.Env {
-		if name, value, _ := strings.Cut(setting, "="); name == "GNVCC_NVCC" || name == "TMPDIR" ||
-			name == "GNVCC_STRICT" {
-			t.Setenv(name, value)
-		}
-	}
+	p.Setenv()
+	t.Setenv("GNVCC_STRICT", "1")
 	lines := [][]string{
 		{"-arch=sm_90", "-c", "k.cu", "-o", "k.o"},
 		{"-O2", "-gencode", "arch=compute_80,code=sm_80", "-gencode", "arch=compute_90,code=sm_90", "-o",
@@ -161,11 +157,7 @@ func TestTryOtherwise(t *testing.T) {
 	p := drivertest.NewProject(t, "13.0", map[string]string{
 		"k.cu": "#include \"k.h\"\n__global__ void one(float *p) " +
 			"{ p[threadIdx.x] = p[threadIdx.x] * STEP + 1; }\n"})
-	for _, setting := range p.Env {
-		if name, value, _ := strings.Cut(setting, "="); name == "GNVCC_NVCC" || name == "TMPDIR" {
-			t.Setenv(name, value)
-		}
-	}
+	p.Setenv()
 	include := filepath.Join(t.TempDir(), "include")
 	os.MkdirAll(include, 0o700)
 	os.WriteFile(filepath.Join(include, "k.h"), []byte("#define STEP 3\n"), 0o600)

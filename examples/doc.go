@@ -1,5 +1,5 @@
-// Package examples holds no Go code to call: beside it lie CUDA programs that show, each, one thing
-// that gnvcc can win (or must leave alone), that check their own results and that have a clock of
-// their own. examples/demo runs them through the whole loop. The tests here build them as a user
-// would, with the real nvcc. Nobody imports this package.
+// Package examples has CUDA programs and no Go code but tests. Each program shows one thing that gnvcc
+// can make faster (or must leave alone), checks its own results and times its own kernels.
+// examples/demo builds, tunes and compares them; the tests build them as a user would, with the real
+// nvcc.
 package examples

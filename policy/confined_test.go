@@ -17,7 +17,7 @@ func TestConfinedRecipe(t *testing.T) {
 		{Name: "n", Type: "int", Argument: 1, Bits: 32, Class: source.Integer},
 		{Name: "a", Type: "float", Argument: 2, Bits: 32, Class: source.Float},
 		{Argument: 3, Offset: 2, Bits: 8, Class: source.Integer, Why: "it has no name"}}}
-	l := &profile.Launch{Grid: [3]int{8, 1, 1}, Block: [3]int{32, 1, 1}, Params: []profile.Param{
+	l := &profile.Launch{Shape: profile.Shape{Grid: [3]int{8, 1, 1}, Block: [3]int{32, 1, 1}}, Params: []profile.Param{
 		{Value: make([]byte, 8)}, {Value: []byte{7, 0, 0, 0}}, {Value: make([]byte, 4)},
 		{Value: []byte{1, 2, 0xff, 4}}}}
 	r, _ := recipe.Parse("spec{#1=7} unroll=2")
@@ -66,7 +66,7 @@ func TestConfinedByDecision(t *testing.T) {
 	}
 	k := &Kernel{Values: []source.Value{{Name: "p", Bits: 64, Class: source.Pointer},
 		{Name: "a", Type: "float", Argument: 1, Bits: 32, Class: source.Float}}}
-	l := &profile.Launch{Grid: [3]int{8, 1, 1}, Block: [3]int{32, 1, 1}, Params: []profile.Param{
+	l := &profile.Launch{Shape: profile.Shape{Grid: [3]int{8, 1, 1}, Block: [3]int{32, 1, 1}}, Params: []profile.Param{
 		{Value: make([]byte, 8)}, {Value: []byte{0, 0, 0x80, 0x3f}}}}
 	r, _ := recipe.Parse("unroll=2")
 	host := "spec{host(grid)=8x1x1,host(block)=32x1x1,host(dynamic)=0"
@@ -120,7 +120,7 @@ func TestConfinedHidden(t *testing.T) {
 			{Name: "s.n", Type: "int", Argument: 1, Bits: 32, Class: source.Integer}}}
 		before := *k
 		k.addHidden()
-		l := &profile.Launch{Grid: [3]int{8, 1, 1}, Block: [3]int{32, 1, 1}, Params: []profile.Param{
+		l := &profile.Launch{Shape: profile.Shape{Grid: [3]int{8, 1, 1}, Block: [3]int{32, 1, 1}}, Params: []profile.Param{
 			{Value: make([]byte, 8)}, {Value: []byte{7, 0, 0, 0, 0xfe, 0xff, 0xff, 0xff, 0, 9, 0, 0}}}}
 		r, _ := recipe.Parse("unroll=2")
 		got, err := k.Confined(r, l)

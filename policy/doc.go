@@ -1,9 +1,9 @@
-// Package policy has the nouns of tuning: kernels, launches' values, options, bounds, trials, and
-// the interfaces to those who compile, store and listen. It never touches a GPU, a compiler or the
+// Package policy has the types of tuning: kernels, launches' values, options, bounds, trials, and the
+// interfaces to what compiles, stores and reports. It never touches a GPU, a compiler or the
 // store itself: these come in as interfaces (kernel.go), so that all packages here are tested on a
 // simulated GPU (profile/profiletest).
 //
-// The rooms above it, each of which imports only those before it:
+// The packages below it, each of which imports only those before it:
 //
 //	stats/    when a comparison of times is believed
 //	lever/    which values of which lever are worth trying: a file each
@@ -15,7 +15,7 @@
 //	edits/    which files have other content than they had
 //	watch/    what an edit asks for
 //
-// cmd/gnvcc wires them up; nobody else calls them.
+// cmd/gnvcc connects and calls them.
 //
 // Files: kernel.go what is given, describe.go what PTX and source tell of a kernel, values.go of a
 // launch, options.go what the user allows, within.go errors and bounds, trial.go one candidate on

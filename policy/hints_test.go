@@ -15,11 +15,11 @@ func TestOutvoted(t *testing.T) {
 	k := &Kernel{MaxThreads: 256, Bounds: bounds, Loops: []source.Loop{{Site: "1", Kind: "for"},
 		{Site: "2", Kind: "for", Pragma: true, Line: 7}}}
 	for text, want := range map[string][]string{
-		"maxnreg=64":                {bounds},
-		"spec{#1=4|maxnreg=64}":     {bounds},
-		"unroll=4 unroll@1=8 ld=cs": nil,
-		"unroll@2=1":                {loop},
-		"spec{#1=4|unroll@2=1}":     {loop},
+		"maxnreg=64":                     {bounds},
+		"spec{#1=4|maxnreg=64}":          {bounds},
+		"unroll=4 unroll@1=8 hint@ld=cs": nil,
+		"unroll@2=1":                     {loop},
+		"spec{#1=4|unroll@2=1}":          {loop},
 	} {
 		r, err := recipe.Parse(text)
 		if err != nil {

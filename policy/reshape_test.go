@@ -15,7 +15,7 @@ func TestHeldInOtherBlocks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	two, err := recipe.Parse("spec{host(block)=16x16x1|shape=64x4x1} spec{host(block)=32x32x1|ld=cs}")
+	two, err := recipe.Parse("spec{host(block)=16x16x1|shape=64x4x1} spec{host(block)=32x32x1|hint@ld=cs}")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +32,7 @@ func TestHeldInOtherBlocks(t *testing.T) {
 		{[3]int{3, 4, 1}, [3]int{32, 32, 1}, nil, false, true},
 		{[3]int{4, 4, 1}, [3]int{64, 4, 1}, nil, false, false},
 	} {
-		l := &profile.Launch{Grid: c.grid, Block: c.block, LaunchAttributes: c.attributes}
+		l := &profile.Launch{Shape: profile.Shape{Grid: c.grid, Block: c.block}, LaunchAttributes: c.attributes}
 		if one, two := k.Held(r, l), k.Held(two, l); one != c.one || two != c.two {
 			t.Errorf("%v x %v %v: %v and %v", c.grid, c.block, c.attributes, one, two)
 		}
@@ -64,7 +64,7 @@ func TestHeldInFewerBlocks(t *testing.T) {
 		{[3]int{3, 8, 1}, [3]int{32, 8, 1}, nil, false},
 		{[3]int{3, 8, 1}, [3]int{16, 16, 1}, []string{"cluster dimension"}, false},
 	} {
-		l := &profile.Launch{Grid: c.grid, Block: c.block, LaunchAttributes: c.attributes}
+		l := &profile.Launch{Shape: profile.Shape{Grid: c.grid, Block: c.block}, LaunchAttributes: c.attributes}
 		if k.Held(r, l) != c.held || k.Broken(r, l) == c.held {
 			t.Errorf("%v x %v %v: %v, broken %v", c.grid, c.block, c.attributes, k.Held(r, l),
 				k.Broken(r, l))

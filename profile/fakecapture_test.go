@@ -118,8 +118,9 @@ func TestRefused(t *testing.T) {
 
 // TestBusy: captures do not wait again and again for work that waits itself.
 func TestBusy(t *testing.T) {
+	f := newFakeDriver(t)
 	begun := time.Now()
-	h := newFakeDriver(t).captured(t, Order{}, "grids", "BUSY=60000")
+	h := f.captured(t, Order{}, "grids", "BUSY=60000")
 	if took := time.Since(begun); len(h.why) != 12 || took < 4*time.Second || took > 20*time.Second {
 		t.Errorf("%q after %v", h.why, took)
 	}
@@ -173,10 +174,10 @@ func TestKilledHost(t *testing.T) {
 		newFakeDriver(t).run(t, &host{dir: dir}, "large", true, "SLOW=3000")
 		t.Fatal("it was not killed")
 	}
-	newFakeDriver(t)
-	dir, tmp := t.TempDir(), t.TempDir()
+	f, dir, tmp := newFakeDriver(t), t.TempDir(), t.TempDir()
 	cmd := exec.Command(os.Args[0], "-test.run=^TestKilledHost$")
-	cmd.Env = append(os.Environ(), "GNVCC_TEST_KILLED_HOST="+dir, "TMPDIR="+tmp)
+	cmd.Env = append(os.Environ(), "GNVCC_TEST_KILLED_HOST="+dir, "TMPDIR="+tmp,
+		fakeEnv+"="+f.dir+" "+f.agent)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

@@ -97,6 +97,13 @@ type Device struct {
 	ClockKHz, MemoryKHz int
 }
 
+// A Shape is how a kernel is launched.
+type Shape struct {
+	Grid    [3]int `json:"grid"`
+	Block   [3]int `json:"block"`
+	Dynamic int    `json:"dynamic"` // dynamic shared memory, bytes
+}
+
 // A Launch is one launch of a kernel, about to happen.
 type Launch struct {
 	Process *Process
@@ -106,30 +113,29 @@ type Launch struct {
 	Cubin     string // SHA-256 of the module's cubin, lower-case hex; "" when its cubin is not known
 	CubinPath string // a file with that cubin, until Run returns
 
-	Grid, Block [3]int
-	Dynamic     int // dynamic shared memory, bytes
-	Count       int // how many times this configuration was launched in the process, this one included
+	Shape
+	Count int // how many times this configuration was launched in the process, this one included
 
 	// what tells the sets of values apart, in the agent's form (Sets); empty where nobody observes
-	Values []byte  `json:"-"`
+	Values []byte
 	Set    string  // which of several sets of values; "": there is one, or they count as one
-	Cold   bool    `json:"-"` // where it is replayed: it is timed with an empty L2 cache
-	Unlike float64 `json:"-"` // where it is replayed: how far its time is from the program's, 0: near
+	Cold   bool    // where it is replayed: it is timed with an empty L2 cache
+	Unlike float64 // where it is replayed: how far its time is from the program's, 0: near
 	// where it is replayed: its time does not tell whether the program's launches find their data in
 	// the L2 cache, and a candidate's gain may depend on that
-	Either bool `json:"-"`
+	Either bool
 	// the program does it in a row, many times
-	Repeats bool `json:"-"`
+	Repeats bool
 	// where it is replayed, and what launches take changes along the run: the part of the time of all
 	// of them that it stands for; 0: they are alike
-	Part float64 `json:"-"`
+	Part float64
 	// where it is replayed: which capture it is
-	Capture string `json:"-"`
+	Capture string
 	// the arguments of the launch directly before it in the process, where that was one of the same
 	// configuration; nil: it was another, or there was none
-	Prior []byte `json:"-"`
+	Prior []byte
 	// what was counted of its configuration in this process, as of now; nil: nothing yet
-	SoFar *Seen `json:"-"`
+	SoFar *Seen
 
 	Attributes     // of the kernel as the application loaded it
 	MaxDynamic int // the dynamic shared memory that the application allowed it, bytes
@@ -137,11 +143,11 @@ type Launch struct {
 	// the program asks the driver how many registers the kernel has, or how many of its blocks fit;
 	// known at the process' end
 	Asked            bool
-	Others           bool     `json:",omitempty"` // other launches of the configuration are cooperative, or in clusters
-	LaunchAttributes []string `json:",omitempty"` // of cuLaunchKernelEx, by name
+	Others           bool     // other launches of the configuration are cooperative, or in clusters
+	LaunchAttributes []string // of cuLaunchKernelEx, by name
 	// the program launches it past its host stub (as a graph's node, as cooperative, with
 	// attributes): what is built for it is the kernel itself, never a second entry
-	Past bool `json:",omitempty"`
+	Past bool
 
 	// LeaveAlone says why this launch can't be repeated in a replay ("" when it can): capture into a
 	// graph, a kernel that launches others, ...
@@ -149,9 +155,9 @@ type Launch struct {
 
 	// Allocates says that the kernel may take memory from the device's heap, "" if it can't: a launch
 	// that takes some can't be repeated in a replay either, which only a run of it tells
-	Allocates string `json:"-"`
+	Allocates string
 
-	Saving time.Duration `json:"-"` // what a session took to copy memory aside
+	Saving time.Duration // what a session took to copy memory aside
 	Bytes  int64         // of all live allocations
 
 	id     uint32 // the agent's number for the configuration
@@ -198,6 +204,7 @@ type Param struct {
 
 // An Unseen is what graphs took as a whole that were not launched node by node, for one reason.
 type Unseen struct {
+	Program  string  // that launched them
 	Why      string  `json:"why"`
 	Launches int     `json:"launches"`
 	Seconds  float64 `json:"seconds"` // on the device, all of them; estimated from those that were timed

@@ -186,7 +186,7 @@ func earlyStatement(rng *rand.Rand, kinds int, line func(format string, args ...
 func TestEarlyOrder(t *testing.T) {
 	g := readGolden(t, filepath.Join("testdata", "early.txtar"))
 	g.in = bytes.ReplaceAll(g.in, []byte(".target sm_90"), []byte(".target sm_80"))
-	text, err := g.alone(t, nil, "turns", g.recipes["turns"])
+	text, err := g.alone(t, nil, "turns", g.rounds[0]["turns"])
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,7 @@ func TestEntries(t *testing.T) {
 	for _, c := range []struct{ recipe, entries string }{
 		{"maxnreg=40 unroll=2", ""},
 		{"maxnreg=40 spec{#1=1}", "maxnreg=40 spec{#1=1}"},
-		{"ld=cs spec{#1=64} spec{#1=1024}", "ld=cs spec{#1=64}; ld=cs spec{#1=1024}"},
+		{"hint@ld=cs spec{#1=64} spec{#1=1024}", "hint@ld=cs spec{#1=64}; hint@ld=cs spec{#1=1024}"},
 		{"spec{#1=64} spec{#1=1024,blockDim.x=32|maxnreg=96 unroll=4}",
 			"spec{#1=64}; maxnreg=96 spec{#1=1024,blockDim.x=32} unroll=4"},
 		{"maxnreg=40 spec{#1=64} spec{#1=8|maxnreg=96}", "maxnreg=40 spec{#1=64}; maxnreg=96 spec{#1=8}"},
@@ -84,7 +84,7 @@ func TestThrottle(t *testing.T) {
 	}
 	for text, want := range map[string]Exactness{
 		"spec{host(dynamic)=0} throttle=3":            ByConstruction, // nvcc's own code
-		"ld=cs spec{host(dynamic)=0} throttle=3":      ByConstruction,
+		"hint@ld=cs spec{host(dynamic)=0} throttle=3": ByConstruction,
 		"spec{host(dynamic)=0,#1=1} throttle=3":       Checked,
 		"spec{host(dynamic)=0} throttle=3 unroll=2":   Checked,
 		"spec{host(dynamic)=0|unroll=2}":              Checked,

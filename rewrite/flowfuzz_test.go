@@ -375,9 +375,9 @@ func (c *flowCounts) spin(p *flowProgram, r *flowReading, m *flowMachine, rng *r
 // rewrite carries out a recipe.
 func (c *flowCounts) rewrite(p *flowProgram, rng *rand.Rand, tool string, n int) error {
 	text := p.Text()
-	list := []string{"maxnreg=40", "ld=L2::128B", "st=cs maxnreg=32", "bypass=2", "demote=3:loops",
+	list := []string{"maxnreg=40", "hint@ld=L2::128B", "hint@st=cs maxnreg=32", "bypass=2", "demote=3:loops",
 		"demote=9:conflicts maxnreg=24", "demote=5:static", "spin=test,backoff",
-		"bypass=4 demote=2:loops st=cs"}
+		"bypass=4 demote=2:loops hint@st=cs"}
 	r, err := recipe.Parse(list[rng.Intn(len(list))])
 	if err != nil {
 		return err

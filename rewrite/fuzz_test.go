@@ -26,7 +26,10 @@ func FuzzApply(f *testing.F) {
 			f.Fatal(err)
 		}
 		g := &golden{archive: a}
-		in, _ := g.file("in.ptx")
+		in, err := g.text()
+		if err != nil {
+			f.Fatal(err)
+		}
 		recipes, _ := g.file("recipes")
 		for _, line := range lines(recipes) {
 			if _, text, ok := bytes.Cut([]byte(line), []byte(": ")); ok {

@@ -5,12 +5,14 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
-	"sort"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/rogpeppe/go-internal/diff"
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"gnvcc/rewrite/ptx"
@@ -19,9 +21,11 @@ import (
 )
 
 // The goldens: testdata/*.txtar hold `recipes` (one "kernel: recipe" a line), perhaps `options`,
-// `in.ptx`, and what must come out: `out.ptx` (missing: the very same slice) and `refused`
-// ("kernel: reason"). With -update the last two are written anew: read the diff. The output must be
-// taken by every ptxas that is installed.
+// `in.ptx`, and what must come out: `out.diff` (missing: the very same slice) and `refused`
+// ("kernel: reason"). A kernel with several recipes is rewritten by one after the other, each time
+// from in.ptx: a round of all kernels' first recipes, one of their second ones. With -update the
+// last two files are written anew: read the diff. The output must be taken by every ptxas that is
+// installed.
 //
 // Options, one a line: read-back, relocatable, registers KERNEL N, block
 // KERNEL X Y Z, coarse KERNEL X Y Z, dynamic KERNEL BYTES, assemble none.
@@ -31,8 +35,9 @@ var update = flag.Bool("update", false, "rewrite the goldens")
 type golden struct {
 	path     string
 	archive  *txtar.Archive
-	in, out  []byte
-	recipes  map[string]recipe.Recipe
+	in       []byte
+	rounds   []map[string]recipe.Recipe
+	outs     [][]byte // of the rounds
 	options  Options
 	refused  string
 	assemble bool
@@ -53,7 +58,7 @@ func readGolden(t *testing.T, path string) *golden {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := &golden{archive: a, recipes: make(map[string]recipe.Recipe), assemble: true}
+	g := &golden{archive: a, assemble: true}
 	recipes, _ := g.file("recipes")
 	for _, line := range lines(recipes) {
 		name, text, ok := strings.Cut(line, ": ")
@@ -61,7 +66,14 @@ func readGolden(t *testing.T, path string) *golden {
 		if !ok || err != nil {
 			t.Fatalf("%s: %q: %v", path, line, err)
 		}
-		g.recipes[name] = r
+		n := slices.IndexFunc(g.rounds, func(round map[string]recipe.Recipe) bool {
+			_, has := round[name]
+			return !has
+		})
+		if n < 0 {
+			n, g.rounds = len(g.rounds), append(g.rounds, map[string]recipe.Recipe{})
+		}
+		g.rounds[n][name] = r
 	}
 	options, _ := g.file("options")
 	for _, line := range lines(options) {
@@ -100,25 +112,84 @@ func readGolden(t *testing.T, path string) *golden {
 			t.Fatalf("%s: option %q", path, line)
 		}
 	}
-	if g.in, _ = g.file("in.ptx"); g.in == nil {
-		t.Fatalf("%s: no in.ptx", path)
+	if g.in, err = g.text(); err != nil {
+		t.Fatalf("%s: %v", path, err)
 	}
-	out, refused, err := g.options.apply(g.in, g.recipes)
-	if err != nil {
-		var syntax *ptx.SyntaxError
-		if !errors.As(err, &syntax) {
-			t.Errorf("%s: %v", path, err)
+	for _, round := range g.rounds {
+		out, refused, err := g.options.apply(g.in, round)
+		if err != nil {
+			var syntax *ptx.SyntaxError
+			if !errors.As(err, &syntax) {
+				t.Errorf("%s: %v", path, err)
+			}
+			g.refused += "the file: " + err.Error() + "\n"
 		}
-		g.refused = "the file: " + err.Error() + "\n"
+		for _, name := range slices.Sorted(maps.Keys(refused)) {
+			g.refused += name + ": " + refused[name].Error() + "\n"
+		}
+		g.outs = append(g.outs, out)
 	}
-	var list []string
-	for name, err := range refused {
-		list = append(list, name+": "+err.Error()+"\n")
-	}
-	sort.Strings(list)
-	g.refused += strings.Join(list, "")
-	g.out = out
 	return g
+}
+
+// each yields every kernel with each of its recipes.
+func (g *golden) each(yield func(kernel string, r recipe.Recipe) bool) {
+	for _, round := range g.rounds {
+		for kernel, r := range round {
+			if !yield(kernel, r) {
+				return
+			}
+		}
+	}
+}
+
+// diff is what the rounds change.
+func (g *golden) diff() []byte {
+	var out []byte
+	for n, text := range g.outs {
+		out = append(out, diff.Diff("in.ptx", g.in, fmt.Sprint("round ", n+1), text)...)
+	}
+	return out
+}
+
+// text is in.ptx with the kernels that edits add.
+func (g *golden) text() ([]byte, error) {
+	in, ok := g.file("in.ptx")
+	if !ok {
+		return nil, errors.New("no in.ptx")
+	}
+	edits, ok := g.file("edits")
+	if !ok {
+		return in, nil
+	}
+	out := string(in)
+	for part := range strings.SplitSeq(string(edits), "\nkernel ") {
+		hunks := strings.Split(part, "\n@@\n")
+		name, base, _ := strings.Cut(strings.TrimSpace(strings.TrimPrefix(hunks[0], "kernel ")), " is ")
+		_, kernel, ok := strings.Cut(string(in), ".visible .entry "+base+"(")
+		if !ok {
+			return nil, fmt.Errorf("%s: no kernel %s", name, base)
+		}
+		kernel, _, _ = strings.Cut(kernel, "\n}\n")
+		kernel = ".visible .entry " + base + "(" + kernel + "\n}\n"
+		for _, hunk := range hunks[1:] {
+			var before, after strings.Builder
+			for line := range strings.Lines(strings.TrimSuffix(hunk, "\n") + "\n") {
+				if line[0] != '+' {
+					before.WriteString(line[1:])
+				}
+				if line[0] != '-' {
+					after.WriteString(line[1:])
+				}
+			}
+			if strings.Count(kernel, before.String()) != 1 {
+				return nil, fmt.Errorf("%s: not once in %s: %q", name, base, before.String())
+			}
+			kernel = strings.Replace(kernel, before.String(), after.String(), 1)
+		}
+		out += strings.ReplaceAll(kernel, base, name)
+	}
+	return []byte(out), nil
 }
 
 // three reads an option of three numbers for a kernel.
@@ -155,28 +226,26 @@ func TestGoldens(t *testing.T) {
 	for _, path := range goldens(t) {
 		t.Run(filepath.Base(path), func(t *testing.T) {
 			g := readGolden(t, path)
-			for name := range g.recipes {
-				if strings.Contains(g.refused, name+": ") || g.refused != "" && strings.HasPrefix(g.refused,
-					"the file") {
-					still++
-				} else {
-					fires++
+			refused := len(lines([]byte(g.refused)))
+			if strings.HasPrefix(g.refused, "the file") {
+				refused = len(g.rounds[0])
+			}
+			still += refused
+			for range g.each {
+				fires++
+			}
+			fires -= refused
+			for _, out := range g.outs {
+				if bytes.Equal(g.in, out) && len(g.in) > 0 && &g.in[0] != &out[0] {
+					t.Error("nothing changed, but the result is another slice")
 				}
 			}
-			unchanged := bytes.Equal(g.in, g.out)
-			if unchanged && len(g.in) > 0 && &g.in[0] != &g.out[0] {
-				t.Error("nothing changed, but the result is another slice")
-			}
 			if *update {
-				g.write(t, path, unchanged)
+				g.write(t, path)
 				return
 			}
-			want, ok := g.file("out.ptx")
-			if !ok {
-				want = g.in
-			}
-			if !bytes.Equal(want, g.out) {
-				t.Errorf("out.ptx differs; got:\n%s", g.out)
+			if want, _ := g.file("out.diff"); !bytes.Equal(want, g.diff()) {
+				t.Errorf("out.diff differs; got:\n%s", g.diff())
 			}
 			if want, _ := g.file("refused"); string(want) != g.refused {
 				t.Errorf("refused differs; got:\n%swant:\n%s", g.refused, want)
@@ -188,16 +257,16 @@ func TestGoldens(t *testing.T) {
 	}
 }
 
-func (g *golden) write(t *testing.T, path string, unchanged bool) {
+func (g *golden) write(t *testing.T, path string) {
 	t.Helper()
 	var files []txtar.File
 	for _, f := range g.archive.Files {
-		if f.Name != "out.ptx" && f.Name != "refused" {
+		if f.Name != "out.diff" && f.Name != "refused" {
 			files = append(files, f)
 		}
 	}
-	if !unchanged {
-		files = append(files, txtar.File{Name: "out.ptx", Data: g.out})
+	if d := g.diff(); d != nil {
+		files = append(files, txtar.File{Name: "out.diff", Data: d})
 	}
 	if g.refused != "" {
 		files = append(files, txtar.File{Name: "refused", Data: []byte(g.refused)})
@@ -217,7 +286,7 @@ func TestGoldensAssemble(t *testing.T) {
 			t.Parallel()
 			g := readGolden(t, path)
 			if !g.assemble {
-				if !bytes.Equal(g.in, g.out) {
+				if g.diff() != nil {
 					t.Error("what a pass changes must be assembled")
 				}
 				return
@@ -232,12 +301,17 @@ func TestGoldensAssemble(t *testing.T) {
 			}
 			tried := 0
 			for k, kit := range kits {
-				if _, err := kit.Assemble(t, g.out, flags...); err == nil {
-					tried++
-				} else if !tooOld(err) {
-					t.Error(err)
+				for n, out := range g.outs {
+					if n > 0 && bytes.Equal(out, g.in) {
+						continue
+					}
+					if _, err := kit.Assemble(t, out, flags...); err == nil {
+						tried++
+					} else if !tooOld(err) {
+						t.Error(err)
+					}
 				}
-				if k < len(kits)-1 || bytes.Equal(g.in, g.out) {
+				if k < len(kits)-1 || g.diff() == nil {
 					continue
 				}
 				if _, err := kit.Assemble(t, g.in, flags...); err != nil && !tooOld(err) {

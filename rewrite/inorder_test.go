@@ -17,7 +17,7 @@ import (
 func TestInorder(t *testing.T) {
 	g := readGolden(t, filepath.Join("testdata", "inorder.txtar"))
 	g.in = bytes.ReplaceAll(g.in, []byte(".target sm_90"), []byte(".target sm_80"))
-	text, err := g.alone(t, nil, "a", g.recipes["a"])
+	text, err := g.alone(t, nil, "a", g.rounds[0]["a"])
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -74,7 +74,7 @@ func assembles(t *testing.T, kit ptxtest.Toolkit, lever string, values []recipe.
 		if !g.assemble {
 			continue
 		}
-		for kernel, whole := range g.recipes {
+		for kernel, whole := range g.each {
 			r := of(whole, lever)
 			if r.IsDefault() {
 				continue

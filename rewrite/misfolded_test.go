@@ -77,7 +77,7 @@ func TestMisfolded(t *testing.T) {
 			}
 		}
 	}
-	r := map[string]recipe.Recipe{"k": mustRecipe(t, "maxnreg=64 ld=L1::no_allocate")}
+	r := map[string]recipe.Recipe{"k": mustRecipe(t, "maxnreg=64 hint@ld=L1::no_allocate")}
 	if _, refused, err := o.apply(loopKernel(false, misfoldedBodies[0].body), r); err != nil ||
 		len(refused) > 0 {
 		t.Errorf("what is exact by construction: %v, %v", refused, err)

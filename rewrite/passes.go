@@ -41,10 +41,8 @@ var passes = []Pass{
 		Doc: "a second entry for values that launches have, chosen by the host; the recipe is for that entry alone"},
 	{Lever: "unroll", Stage: Source, Exact: Checked, Sites: true, Doc: "unroll loops by a factor"},
 
-	{Lever: "ld", Stage: PTX, Exact: ByConstruction, Sites: true, apply: cacheLoads,
-		Doc: "cache policy of loads from global memory"},
-	{Lever: "st", Stage: PTX, Exact: ByConstruction, Sites: true, apply: cacheStores,
-		Doc: "cache policy of stores to global memory"},
+	{Lever: "hint", Stage: PTX, Exact: ByConstruction, Sites: true, apply: hint,
+		Doc: "cache policies of loads from and stores to global memory"},
 	{Lever: "coarsen", Stage: PTX, launch: true, Exact: Checked, apply: coarsen.Apply,
 		Doc: "each block of a second entry does the work of several neighbouring blocks (thread coarsening)"},
 	{Lever: "tile", Stage: PTX, Exact: Checked, Sites: true, Block: true, apply: tile.Apply,
@@ -73,7 +71,6 @@ var passes = []Pass{
 type rule struct{ before, after, because string }
 
 const (
-	doubles  = "for a degree approx doubles the body, with all that the others did; accesses are numbered as nvcc gave them"
 	chosen   = "what is demoted is chosen by the kernel as nvcc gave it"
 	numbered = "accesses are numbered as nvcc gave them"
 	oneText  = "both begin with registers of their own at the entry, and one recipe is to give one text"
@@ -82,41 +79,30 @@ const (
 // order are the rules of the list. Where two passes have none, either order gives the same text
 // (TestOrder).
 var order = []rule{
-	{"ld", "coarsen", numbered},
-	{"st", "coarsen", numbered},
+	{"hint", "coarsen", numbered},
 	{"coarsen", "tile", "of the array and the barriers that tile brings in one is enough for all turns"},
 	{"coarsen", "demote", "slots are numbered by the threads as they are launched"},
 	{"coarsen", "early", "the turns' stores stand between their loads"},
 	{"coarsen", "bypass", "a load in two guarded halves would stand twice for each turn"},
 	{"coarsen", "inorder", "coarsen reads once for all turns by plain loads alone"},
-	{"coarsen", "approx", doubles},
-	{"ld", "tile", numbered},
-	{"st", "tile", numbered},
+	{"hint", "tile", numbered},
 	{"tile", "demote", "beside slots, which are volatile, no tile is made"},
 	{"tile", "bypass", "a load in two guarded halves is none of each turn"},
 	{"tile", "spin", oneText},
-	{"tile", "approx", doubles},
-	{"ld", "early", numbered},
-	{"st", "early", numbered},
+	{"hint", "early", numbered},
 	{"tile", "early", "a loop with a way beside it is no loop that can be tiled"},
 	{"demote", "early", chosen},
 	{"early", "bypass", "a load in two guarded halves stays where it is"},
 	{"early", "inorder", "a relaxed load stays where it is"},
 	{"early", "spin", oneText},
-	{"early", "approx", doubles},
-	{"ld", "inorder", "ld takes plain loads alone, and numbers them as nvcc gave them"},
+	{"hint", "inorder", "hint takes plain loads alone, and numbers them as nvcc gave them"},
 	{"tile", "inorder", "tile takes a relaxed load for one that waits for other threads"},
 	{"bypass", "inorder", "bypass takes plain loads alone"},
 	{"demote", "bypass", "a load in two guarded halves would be two definitions, each of which keeps the old value"},
 	{"demote", "spin", chosen},
-	{"demote", "approx", doubles},
 	{"demote", "maxnreg", "where demote=spill names a block's size, it stands in front of the cap"},
-	{"ld", "bypass", "a load that was given a policy of its own keeps it; bypass takes the others"},
-	{"ld", "approx", doubles},
+	{"hint", "bypass", "a load that was given a policy of its own keeps it; bypass takes the others"},
 	{"bypass", "spin", oneText},
-	{"bypass", "approx", doubles},
-	{"spin", "approx", doubles},
-	{"st", "approx", doubles},
 }
 
 func init() {

@@ -64,7 +64,7 @@ func samples(t *testing.T) (map[string][]recipe.Recipe, []*golden) {
 		}
 		g.path = path
 		all = append(all, g)
-		for kernel, whole := range g.recipes {
+		for kernel, whole := range g.each {
 			for _, p := range passes {
 				if p.Stage != PTX {
 					continue
@@ -125,7 +125,7 @@ func TestOrder(t *testing.T) {
 		for _, r := range values[lever] {
 			takes[r.String()] = make(map[place]bool)
 			for _, g := range all {
-				for kernel := range g.recipes {
+				for kernel := range g.each {
 					if _, err := g.alone(t, nil, kernel, r); err == nil {
 						takes[r.String()][place{g, kernel}] = true
 					}

@@ -23,11 +23,11 @@ func mustRecipe(t *testing.T, text string) recipe.Recipe {
 
 func FuzzRecipe(f *testing.F) {
 	for _, s := range []string{"",
-		"spec{host(block)=32x1x1,host(dynamic)=0|throttle=3} spec{host(dynamic)=}", "maxnreg=56 ld@3=cs",
+		"spec{host(block)=32x1x1,host(dynamic)=0|throttle=3} spec{host(dynamic)=}", "maxnreg=56 hint@ld3=cs",
 		"spec{a=1} spec{b=2}", "x={", "a=b}c", "a{}{}", "spec{#1=64} spec{#1=1024|maxnreg=96 unroll=4}",
 		"spec{|}", "spec{#1=1|spec{#1=2}}",
 		"spec{host(block)=32x1x1,host(dynamic)=0|throttle=3} spec{#1=1}",
-		"ld=cs spec{#1=3,host(dynamic)=64} throttle=2"} {
+		"hint@ld=cs spec{#1=3,host(dynamic)=64} throttle=2"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -77,9 +77,9 @@ func TestExactnessAndStages(t *testing.T) {
 		source, ptx string
 	}{
 		{"", ByConstruction, "", ""},
-		{"maxnreg=56 ld=cs st=cs demote=spill", ByConstruction, "", "demote=spill ld=cs maxnreg=56 st=cs"},
+		{"maxnreg=56 hint@ld=cs hint@st=cs demote=spill", ByConstruction, "", "demote=spill hint@ld=cs hint@st=cs maxnreg=56"},
 		{"maxnreg=56 bypass=4", Checked, "", "bypass=4 maxnreg=56"},
-		{"unroll=4 unroll@1=2 spec{#1=1} ld@2=cs", Checked, "spec{#1=1} unroll=4 unroll@1=2", "ld@2=cs"},
+		{"unroll=4 unroll@1=2 spec{#1=1} hint@ld2=cs", Checked, "spec{#1=1} unroll=4 unroll@1=2", "hint@ld2=cs"},
 		{"maxnreg=56 frobnicate=1", Approximate, "", "maxnreg=56"},
 	} {
 		r := mustRecipe(t, c.recipe)
@@ -184,7 +184,7 @@ func TestVerify(t *testing.T) {
 	}
 }
 
-// TestHintsOnly: ld and st change nothing but the words of the hint; bypass, taken back, is the
+// TestHintsOnly: hint changes nothing but the words of the hint; bypass, taken back, is the
 // kernel that it was.
 func TestHintsOnly(t *testing.T) {
 	text, err := os.ReadFile("ptx/testdata/bench.ptx")
@@ -201,7 +201,7 @@ func TestHintsOnly(t *testing.T) {
 		l, s := Accesses(f)
 		loads += l
 		if l > 0 && s > 0 {
-			recipes[f.Name] = mustRecipe(t, "ld=L1::evict_last.L2::128B st=L1::no_allocate")
+			recipes[f.Name] = mustRecipe(t, "hint@ld=L1::evict_last.L2::128B hint@st=L1::no_allocate")
 		}
 	}
 	if loads < 50 {
@@ -229,7 +229,7 @@ func BenchmarkApply(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	for _, wanted := range []string{"maxnreg=40", "ld=L2::128B st=cs", "bypass=4", "ld=L2::128B st=cs bypass=4 maxnreg=40"} {
+	for _, wanted := range []string{"maxnreg=40", "hint@ld=L2::128B hint@st=cs", "bypass=4", "hint@ld=L2::128B hint@st=cs bypass=4 maxnreg=40"} {
 		r, err := recipe.Parse(wanted)
 		if err != nil {
 			b.Fatal(err)

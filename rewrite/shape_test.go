@@ -10,13 +10,13 @@ import (
 // shape is for second entries that are chosen by the launch's block, and for nothing else.
 func TestShape(t *testing.T) {
 	for text, want := range map[string][3]int{
-		"spec{host(block)=256x1x1} shape=128x1x1":                               {128, 1, 1},
-		"spec{host(block)=16x16x1,host(dynamic)=0} shape=64x4x1 throttle=3":     {64, 4, 1},
-		"maxnreg=64 spec{#1=3,host(block)=256x1x1} shape=32x1x1":                {32, 1, 1},
-		"spec{host(block)=256x1x1|shape=64x1x1} spec{host(block)=64x1x1}":       {},
-		"spec{host(block)=256x1x1}":                                             {},
-		"spec{host(block)=8x8x8,host(dynamic)=0} ld=cs shape=64x1x8 unroll=2":   {64, 1, 8},
-		"spec{align(#0)=16,host(block)=256x1x1,host(grid)=4x1x1} shape=512x1x1": {512, 1, 1},
+		"spec{host(block)=256x1x1} shape=128x1x1":                                  {128, 1, 1},
+		"spec{host(block)=16x16x1,host(dynamic)=0} shape=64x4x1 throttle=3":        {64, 4, 1},
+		"maxnreg=64 spec{#1=3,host(block)=256x1x1} shape=32x1x1":                   {32, 1, 1},
+		"spec{host(block)=256x1x1|shape=64x1x1} spec{host(block)=64x1x1}":          {},
+		"spec{host(block)=256x1x1}":                                                {},
+		"spec{host(block)=8x8x8,host(dynamic)=0} hint@ld=cs shape=64x1x8 unroll=2": {64, 1, 8},
+		"spec{align(#0)=16,host(block)=256x1x1,host(grid)=4x1x1} shape=512x1x1":    {512, 1, 1},
 	} {
 		r := mustRecipe(t, text)
 		if err := Check(r); err != nil {
@@ -45,17 +45,17 @@ func TestShape(t *testing.T) {
 		"spec{host(block)=32x8x1} shape=64x4x1":               ByConstruction,
 		"maxnreg=40 spec{host(block)=256x1x1} shape=1024x1x1": ByConstruction,
 		// other warps
-		"spec{host(block)=16x16x1} shape=64x4x1":                                                Checked,
-		"spec{host(block)=32x8x1} shape=16x16x1":                                                Checked,
-		"spec{host(block)=100x1x1} shape=50x1x1":                                                Checked,
-		"spec{host(block)=256x1x1|shape=128x1x1} spec{host(block)=64x1x1|shape=32x1x1}":         ByConstruction,
-		"spec{host(block)=256x1x1|shape=128x1x1} spec{host(block)=16x16x1|shape=32x8x1}":        Checked,
-		"shape=128x1x1 spec{host(block)=256x1x1,host(dynamic)=0} spec{host(block)=16x16x1}":     Checked,
-		"spec{host(block)=256x1x1} shape=128x1x1 unroll=2":                                      Checked,
-		"spec{host(block)=256x1x1,#0=7} shape=128x1x1":                                          Checked,
-		"approx=div spec{host(block)=256x1x1} shape=128x1x1":                                    Approximate,
-		"bypass=2 spec{host(block)=256x1x1} shape=128x1x1":                                      Checked,
-		"spec{host(block)=256x1x1,host(dynamic)=0|ld=cs shape=128x1x1} spec{host(block)=8x8x1}": ByConstruction,
+		"spec{host(block)=16x16x1} shape=64x4x1":                                                     Checked,
+		"spec{host(block)=32x8x1} shape=16x16x1":                                                     Checked,
+		"spec{host(block)=100x1x1} shape=50x1x1":                                                     Checked,
+		"spec{host(block)=256x1x1|shape=128x1x1} spec{host(block)=64x1x1|shape=32x1x1}":              ByConstruction,
+		"spec{host(block)=256x1x1|shape=128x1x1} spec{host(block)=16x16x1|shape=32x8x1}":             Checked,
+		"shape=128x1x1 spec{host(block)=256x1x1,host(dynamic)=0} spec{host(block)=16x16x1}":          Checked,
+		"spec{host(block)=256x1x1} shape=128x1x1 unroll=2":                                           Checked,
+		"spec{host(block)=256x1x1,#0=7} shape=128x1x1":                                               Checked,
+		"approx=div spec{host(block)=256x1x1} shape=128x1x1":                                         Approximate,
+		"bypass=2 spec{host(block)=256x1x1} shape=128x1x1":                                           Checked,
+		"spec{host(block)=256x1x1,host(dynamic)=0|hint@ld=cs shape=128x1x1} spec{host(block)=8x8x1}": ByConstruction,
 	} {
 		if got := ExactnessOf(mustRecipe(t, text)); got != want {
 			t.Errorf("%s is exact as %s, want %s", text, got, want)

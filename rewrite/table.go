@@ -149,8 +149,8 @@ func Check(r recipe.Recipe) error {
 	return nil
 }
 
-// checkPlace looks at what a term says of the source. A kernel is found by its PTX, which knows
-// neither lines nor names.
+// checkPlace checks the site of a term, and that a second entry names no argument: a kernel is found
+// by its PTX, which knows neither lines nor names.
 func checkPlace(t recipe.Term) error {
 	if t.Lever == "unroll" && t.Site != "" {
 		function, n, ok := strings.Cut(t.Site, ".")
@@ -160,6 +160,11 @@ func checkPlace(t recipe.Term) error {
 		if _, err := recipe.Number(n, 1, 1<<20); err != nil || function == "" {
 			return fmt.Errorf(
 				"%s: a loop is named by its number in the kernel (unroll@2) or in a function (unroll@f.1)", t)
+		}
+	}
+	if t.Lever == "hint" {
+		if _, _, err := hintSite(t.Site); err != nil {
+			return fmt.Errorf("%s: %w", t, err)
 		}
 	}
 	if !t.IsSecond() {

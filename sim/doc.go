@@ -2,8 +2,8 @@
 // how many blocks of a launch are resident on a multiprocessor at once, and at which register
 // counts that number changes.
 //
-// The room is pure arithmetic over a table: no files, no tools, no GPU. policy, driver and cmd may
-// call it; it calls nobody. Its subfolder cubin/ reads compiled kernels.
+// It is arithmetic over a table: no files, no tools, no GPU. policy, driver and cmd may call it; it
+// imports no package of ours.
 //
 // Files: device.go has the table and its sources, occupancy.go the allocation rules, critical.go
 // the critical points of Li et al. (DATE 2016), plot.go a picture of them as text.

@@ -36,7 +36,7 @@ func TestTable(t *testing.T) {
 		}
 		return r
 	}
-	now := []Row{row("a", "maxnreg", "maxnreg=24"), row("a", "ld", "ld=cs"), row("a", "unroll", ""),
+	now := []Row{row("a", "maxnreg", "maxnreg=24"), row("a", "hint", "hint@ld=cs"), row("a", "unroll", ""),
 		row("a", "spec", "spec{#1=64}"), row("b", "maxnreg", ""), row("b", "shape", "")}
 	text := table(now)
 	for _, want := range []string{"1/2", "2/2", "    1 maxnreg   because (p b)"} {
@@ -56,7 +56,7 @@ func TestCoverage(t *testing.T) {
 		t.Fatalf("%v: %s", err, text)
 	}
 	if err := start(context.Background(), []string{"-gnvcc", gnvcc, "-nvcc", kit.Nvcc(), "-dir", "testdata",
-		"-levers", "maxnreg,ld,unroll,shape", "-program", "made up", "-out", out, "heavy.cu"}); err != nil {
+		"-levers", "maxnreg,hint,unroll,shape", "-program", "made up", "-out", out, "heavy.cu"}); err != nil {
 		t.Fatal(err)
 	}
 	rows, err := lab.ReadLines(out, Row.key)

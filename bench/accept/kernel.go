@@ -85,7 +85,7 @@ func choose(all []question, each int) []question {
 }
 
 // usual are the levers that are asked for; others can be named.
-var usual = []string{"maxnreg", "ld", "st", "unroll", "spec", "coarsen", "shape", "throttle"}
+var usual = []string{"maxnreg", "hint", "unroll", "spec", "coarsen", "shape", "throttle"}
 
 // recipes are what is asked for of a lever; none where the kernel has nothing for it.
 func (q question) recipes(lever string) []string {
@@ -94,10 +94,8 @@ func (q question) recipes(lever string) []string {
 	switch lever {
 	case "maxnreg":
 		return q.caps()
-	case "ld":
-		return when(k.Loads > 0, "ld=cs")
-	case "st":
-		return when(k.Stores > 0, "st=cs")
+	case "hint":
+		return append(when(k.Loads > 0, "hint@ld=cs"), when(k.Stores > 0, "hint@st=cs")...)
 	case "unroll":
 		if !q.loops || k.NoUnroll == "" && len(k.Loops) == 0 {
 			return nil

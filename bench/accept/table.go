@@ -87,9 +87,8 @@ func counts(rows []Row) map[string]*count {
 		takes := func(list ...string) bool {
 			return slices.ContainsFunc(list, func(l string) bool { return levers[l].Accepted != "" })
 		}
-		_, loads := levers["ld"]
-		_, stores := levers["st"]
-		caps, hints, more := takes("maxnreg"), takes("ld", "st") || !loads && !stores, takes(goal...)
+		_, asked := levers["hint"]
+		caps, hints, more := takes("maxnreg"), takes("hint") || !asked, takes(goal...)
 		for _, of := range []string{program, "all"} {
 			c := out[of]
 			if c == nil {
@@ -153,7 +152,7 @@ func table(rows []Row) string {
 		}
 		b.WriteString("\n")
 	}
-	b.WriteString("\ncaps: maxnreg; hints: ld or st; more: one of " + strings.Join(goal, ", ") +
+	b.WriteString("\ncaps: maxnreg; hints: hint; more: one of " + strings.Join(goal, ", ") +
 		"; all: caps, hints and more\n\n")
 	reasons(&b, rows)
 	return b.String()

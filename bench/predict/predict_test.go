@@ -112,8 +112,8 @@ func madeUp(t *testing.T, dir string) string {
 		return `{"decision":{"Identity":"` + identity + `","Kernel":"` + kernel +
 			`","Target":"sm_90","Evidence":{"Device":"NVIDIA H200",
 		"Launches":[{"Grid":[132,1,1],"Block":[128,1,1],"Dynamic":0,"Count":3,"Before":{"Median":9000}}],
-		"Tried":[{"Recipe":"maxnreg=24","Ratio":1.5},{"Recipe":"maxnreg=64","Ratio":0.9},{"Recipe":"ld=cs","Ratio":0.95},
-		{"Recipe":"st=cs","Ratio":0.99},{"Recipe":"unroll=4","Ratio":0.5}]}}}`
+		"Tried":[{"Recipe":"maxnreg=24","Ratio":1.5},{"Recipe":"maxnreg=64","Ratio":0.9},{"Recipe":"hint@ld=cs","Ratio":0.95},
+		{"Recipe":"hint@st=cs","Ratio":0.99},{"Recipe":"unroll=4","Ratio":0.5}]}}}`
 	}
 	return "[" + entry(built[0].Identity, built[0].Name) + "," + entry("0", "absent") + "]"
 }

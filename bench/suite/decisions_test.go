@@ -8,9 +8,9 @@ import (
 
 func TestLeverOf(t *testing.T) {
 	for text, want := range map[string]string{
-		"": "", "ld=cs": "ld", "ld=cs ld@0=none": "ld", "ld=cs st=cs": "", "maxnreg=40": "maxnreg",
+		"": "", "hint@ld=cs": "hint", "hint@ld=cs hint@ld0=none": "hint", "hint@ld=cs hint@st=cs": "hint", "maxnreg=40": "maxnreg",
 		"demote=8:loops maxnreg=40": "demote", "demote=spill maxnreg=40": "demote",
-		"ld=cs maxnreg=40": "", "spec{host(block)=128x1x1,host(dynamic)=0} throttle=3": "throttle",
+		"hint@ld=cs maxnreg=40": "", "spec{host(block)=128x1x1,host(dynamic)=0} throttle=3": "throttle",
 		"demote=8:loops maxnreg=40 spec{host(block)=128x1x1,host(dynamic)=0}": "demote",
 		"shape=64x1x1 spec{host(block)=128x1x1,host(dynamic)=0}":              "shape",
 		"maxnreg=40 spec{n=4}": "",

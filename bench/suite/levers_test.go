@@ -64,7 +64,7 @@ func shaped() (cache.Decision, []*policy.Trial) {
 	same := with("maxnreg=64", 0)
 	same.Same = "-"
 	return d, []*policy.Trial{best, with("shape=128x1x1"+spec, 0.7), with("shape=64x1x1"+spec, 1.2),
-		with("maxnreg=40", 0.9), with("ld=cs", 0.99), bits, same,
+		with("maxnreg=40", 0.9), with("hint@ld=cs", 0.99), bits, same,
 		with("throttle=3"+spec, 0.8)}
 }
 
@@ -84,7 +84,7 @@ func TestLevers(t *testing.T) {
 		"shape":    {Tried: 3, Measured: 3, Alone: 0.7, Without: 0.8},
 		"maxnreg":  {Tried: 3, Measured: 2, Refused: 1, Alone: 0.9, Without: 0.7},
 		"throttle": {Tried: 1, Measured: 1, Alone: 0.8, Without: 0.6},
-		"ld":       {Tried: 1, Measured: 1, Alone: 0.99, Without: 0.6},
+		"hint":     {Tried: 1, Measured: 1, Alone: 0.99, Without: 0.6},
 		"unroll":   {Tried: 1, Refused: 1, Bits: 1, Without: 0.6},
 		"spec":     {},
 	} {
@@ -102,9 +102,9 @@ func TestLevers(t *testing.T) {
 		t.Errorf("shape: %+v", s)
 	}
 	// not adopted, and 1 % is too little; without it all is as it is
-	if s := sumOf([]Result{r}, "ld"); s.adopted != 0 || s.refused != 0 || s.alone != 1 ||
+	if s := sumOf([]Result{r}, "hint"); s.adopted != 0 || s.refused != 0 || s.alone != 1 ||
 		s.without != s.with {
-		t.Errorf("ld: %+v", s)
+		t.Errorf("hint: %+v", s)
 	}
 	if s := sumOf([]Result{r}, "unroll"); s.tried != 1 || s.refused != 1 {
 		t.Errorf("unroll: %+v", s)

@@ -1,9 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"math"
-	"sort"
+	"slices"
 	"strings"
 	"time"
 
@@ -54,11 +55,15 @@ func replays(results []Result, threshold time.Duration) string {
 	if len(logs) == 0 {
 		return ""
 	}
-	sort.Slice(off, func(i, j int) bool { return off[i].clock > off[j].clock })
+	return fmt.Sprintf("  replay's time of nvcc's code over the program's: %d configurations, median %.3f; %.3f apart in the median; %d more than 3 %%\n",
+		len(logs), math.Exp(lab.Median(logs)), math.Exp(lab.Median(apart)), len(off)) + replayLines(off)
+}
+
+// replayLines is a line for each, the longest first.
+func replayLines(list []replayTime) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "  replay's time of nvcc's code over the program's: %d configurations, median %.3f; %.3f apart in the median; %d more than 3 %%\n",
-		len(logs), math.Exp(lab.Median(logs)), math.Exp(lab.Median(apart)), len(off))
-	for _, t := range off {
+	slices.SortFunc(list, func(a, b replayTime) int { return cmp.Compare(b.clock, a.clock) })
+	for _, t := range list {
 		fmt.Fprintf(&b, "    %-24s %7.3f  %s, %.3f ms in the program\n", t.program, t.replay/t.clock,
 			clipTo(t.kernel, 60), t.clock/1e6)
 	}

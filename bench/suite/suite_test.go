@@ -595,8 +595,8 @@ func TestReplays(t *testing.T) {
 		Tuned: []Tuned{{Kernel: "near", Count: 6, Replay: 100e3}, {Kernel: "near", Count: 4, Replay: 105e3},
 			{Kernel: "far", Count: 10, Replay: 300e3}, {Kernel: "part", Count: 5, Replay: 1},
 			{Kernel: "short", Count: 1, Replay: 1}}}
-	got := replays([]Result{r}, 20*time.Microsecond)
-	for _, want := range []string{"2 configurations, median 1.237; 1.237 apart in the median; 1 more than",
+	got := replays([]Result{r}, 20*time.Microsecond) + replayLines(replayTimes([]Result{r}))
+	for _, want := range []string{"1.020  near, 1.000 ms", "2 configurations, median 1.237; 1.237 apart in the median; 1 more than",
 		"p                          1.500  far, 2.000 ms in the program"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %q in\n%s", want, got)

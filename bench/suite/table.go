@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -38,8 +39,8 @@ func table(results []Result, threshold time.Duration, kernels bool) string {
 		if r.Lost > 0 {
 			mark += fmt.Sprintf(" (%d launches not timed)", r.Lost)
 		}
-		if launches(r, false) != launches(r, true) {
-			mark += fmt.Sprintf(" (%d launches, then %d)", launches(r, false), launches(r, true))
+		if before, after := launches(r); before != after {
+			mark += fmt.Sprintf(" (%d launches, then %d)", before, after)
 		}
 		before, after := r.totals()
 		fmt.Fprintf(&b, "%-24s %7.3f %12.3f %12.3f %8.1f %7d %7d %7d %7d  %s%s\n", r.Program, r.Ratio(),
@@ -60,27 +61,21 @@ func table(results []Result, threshold time.Duration, kernels bool) string {
 		}
 	}
 	for _, r := range failed {
-		why := r.Failed
-		if why == "" {
-			why = "the clock saw no time"
-		}
-		fmt.Fprintf(&b, "%-24s failed: %s\n", r.Program, why)
+		fmt.Fprintf(&b, "%-24s failed: %s\n", r.Program, cmp.Or(r.Failed, "the clock saw no time"))
 	}
 	b.WriteString(ownTable(done))
 	b.WriteString(means(done, len(failed), threshold))
+	if lines := replayLines(replayTimes(done)); kernels && lines != "" {
+		b.WriteString("\nreplay's time of nvcc's code over the program's, kernel by kernel:\n" + lines)
+	}
 	return b.String()
 }
 
-func launches(r Result, after bool) int {
-	n := 0
+func launches(r Result) (before, after int) {
 	for _, k := range r.Kernels {
-		if after {
-			n += k.CountAfter
-		} else {
-			n += k.Count
-		}
+		before, after = before+k.Count, after+k.CountAfter
 	}
-	return n
+	return before, after
 }
 
 // means sums up. Within a program kernels weigh by their time (the ratio is of total times);
@@ -101,11 +96,8 @@ func means(done []Result, failed int, threshold time.Duration) string {
 		if time.Duration(r.Longest()) < threshold {
 			continue
 		}
-		if n == 0 || r.Ratio() > best.Ratio() {
+		if worst = r; n == 0 { // they are sorted
 			best = r
-		}
-		if n == 0 || r.Ratio() < worst.Ratio() {
-			worst = r
 		}
 		n++
 		before, _ := r.totals()

@@ -1,7 +1,6 @@
 // Package lock reads and writes lock files: the recipes of a project's kernels as text, one line a
-// kernel, for a team's git. It knows the text, and decisions as package cache keeps them; whether a
-// recipe can be believed, and what its code is, is package driver's affair. cmd and driver may call
-// it.
+// kernel, for a team's git. It converts between the text and decisions of package cache; package driver
+// checks recipes and their code. cmd and driver may call it.
 //
 // # The text
 //

@@ -52,36 +52,6 @@ type Normal struct{ Variant, Hash string }
 // levels are the words of exact.
 var levels = []string{"construction", "checked"}
 
-// String is the line without its end.
-func (l Line) String() string {
-	var b strings.Builder
-	field := func(name, value string) {
-		if b.Len() > 0 {
-			b.WriteByte(' ')
-		}
-		b.WriteString(name + "=" + value)
-	}
-	field("kernel", strconv.QuoteToASCII(l.Kernel))
-	field("device", strconv.QuoteToASCII(l.Device))
-	field("target", l.Target)
-	field("ptxas", l.Ptxas)
-	field("recipe", strconv.QuoteToASCII(l.Recipe))
-	field("exact", l.Exact)
-	field("checks", strconv.Itoa(l.Checks)+"+"+strconv.Itoa(l.Varied))
-	field("gain", gainText(l.Gain))
-	field("time", l.Time.UTC().Format(time.RFC3339))
-	field("gnvcc", strconv.QuoteToASCII(l.Gnvcc))
-	field("identity", l.Identity)
-	field("code", l.Code)
-	for _, n := range l.Normals {
-		field("normal", strconv.QuoteToASCII(n.Variant)+" "+n.Hash)
-	}
-	return b.String()
-}
-
-// gainText has as many digits as are measured.
-func gainText(gain float64) string { return strconv.FormatFloat(gain, 'f', 3, 64) }
-
 // Key is under what its decision is kept (cache.Decision.Key): one a file.
 func (l Line) Key() string {
 	d := l.Decision()

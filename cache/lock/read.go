@@ -16,127 +16,140 @@ import (
 
 // Reading a line: fields in their order, and in the end the line must be what would be written.
 
-// A fields is what is left of a line.
-type fields struct {
-	text string
-	err  error // the first
+// A field is one of a line's, as it is written and read.
+type field struct {
+	name string
+	text func(l *Line) *string // a text; in quotes where quoted is set
+	// of other values: how it is written, and why it can't be read, "" where it was
+	write  func(l *Line) string
+	read   func(l *Line, text string) string
+	quoted bool
 }
 
-func (f *fields) fail(format string, args ...any) {
-	if f.err == nil {
-		f.err = fmt.Errorf(format, args...)
-	}
+// lineFields are a line's fields in their order; any number of normal ones follow.
+var lineFields = []field{
+	{name: "kernel", quoted: true, text: func(l *Line) *string { return &l.Kernel }},
+	{name: "device", quoted: true, text: func(l *Line) *string { return &l.Device }},
+	{name: "target", text: func(l *Line) *string { return &l.Target }},
+	{name: "ptxas", text: func(l *Line) *string { return &l.Ptxas }},
+	{name: "recipe", quoted: true, text: func(l *Line) *string { return &l.Recipe }},
+	{name: "exact", text: func(l *Line) *string { return &l.Exact }},
+	{name: "checks", write: func(l *Line) string { return fmt.Sprintf("%d+%d", l.Checks, l.Varied) },
+		read: func(l *Line, text string) string {
+			checks, varied, ok := strings.Cut(text, "+")
+			var err, also error
+			l.Checks, err = strconv.Atoi(checks)
+			l.Varied, also = strconv.Atoi(varied)
+			if !ok || errors.Join(err, also) != nil || l.Checks < 0 || l.Varied < 0 {
+				return "no two numbers of launches, like 5+2"
+			}
+			return ""
+		}},
+	{name: "gain", write: func(l *Line) string { return strconv.FormatFloat(l.Gain, 'f', 3, 64) }, // as is measured
+		read: func(l *Line, text string) (wrong string) {
+			var err error
+			if l.Gain, err = strconv.ParseFloat(text, 64); err != nil || !(l.Gain >= 0) || math.IsInf(l.Gain, 0) {
+				return "no number from 0 on"
+			}
+			return ""
+		}},
+	{name: "time", write: func(l *Line) string { return l.Time.UTC().Format(time.RFC3339) },
+		read: func(l *Line, text string) (wrong string) {
+			var err error
+			if l.Time, err = time.Parse(time.RFC3339, text); err != nil {
+				return "none like 2026-11-21T10:00:00Z"
+			}
+			return ""
+		}},
+	{name: "gnvcc", quoted: true, text: func(l *Line) *string { return &l.Gnvcc }},
+	{name: "identity", text: func(l *Line) *string { return &l.Identity }},
+	{name: "code", text: func(l *Line) *string { return &l.Code }},
 }
 
-// name takes NAME= off.
-func (f *fields) name(name string) bool {
-	rest, ok := strings.CutPrefix(f.text, name+"=")
-	if f.err != nil || !ok {
-		f.fail("expected %s= at %.40q", name, f.text)
-		return false
+// String is the line without its end.
+func (l Line) String() string {
+	var fields []string
+	for _, f := range lineFields {
+		switch {
+		case f.quoted:
+			fields = append(fields, f.name+"="+strconv.QuoteToASCII(*f.text(&l)))
+		case f.text != nil:
+			fields = append(fields, f.name+"="+*f.text(&l))
+		default:
+			fields = append(fields, f.name+"="+f.write(&l))
+		}
 	}
-	f.text = rest
-	return true
+	for _, n := range l.Normals {
+		fields = append(fields, "normal="+strconv.QuoteToASCII(n.Variant)+" "+n.Hash)
+	}
+	return strings.Join(fields, " ")
 }
 
-// space takes the space behind a field off, if the line goes on.
-func (f *fields) space(name string) {
-	if f.err != nil || f.text == "" {
-		return
+// take takes a field's value off the front of what is left of a line.
+func take(rest, name string, quoted bool) (value, after string, err error) {
+	rest, ok := strings.CutPrefix(rest, name+"=")
+	if !ok {
+		return "", "", fmt.Errorf("expected %s= at %.40q", name, rest)
 	}
-	rest, ok := strings.CutPrefix(f.text, " ")
-	if !ok || rest == "" {
-		f.fail("expected one space after %s, at %.40q", name, f.text)
+	if !quoted {
+		value, _, _ = strings.Cut(rest, " ")
+		after, err = space(rest[len(value):], name)
+		return value, after, err
 	}
-	f.text = rest
-}
-
-// word takes what reaches to the next space.
-func (f *fields) word(name string) string {
-	if !f.name(name) {
-		return ""
-	}
-	word, _, _ := strings.Cut(f.text, " ")
-	f.text = f.text[len(word):]
-	f.space(name)
-	return word
-}
-
-// quoted takes a text in quotes, as Go's source has it.
-func (f *fields) quoted(name string) string {
-	if !f.name(name) {
-		return ""
-	}
-	prefix, err := strconv.QuotedPrefix(f.text)
+	prefix, err := strconv.QuotedPrefix(rest)
 	if err != nil || prefix[0] != '"' {
-		f.fail("%s is a text in quotes, and %.40q is none", name, f.text)
-		return ""
+		return "", "", fmt.Errorf("%s is a text in quotes, and %.40q is none", name, rest)
 	}
-	value, err := strconv.Unquote(prefix)
+	value, err = strconv.Unquote(prefix)
 	if err != nil || !utf8.ValidString(value) || strings.ContainsFunc(value, func(c rune) bool {
 		return !unicode.IsPrint(c)
 	}) {
-		f.fail("%s is %.40s: no readable text", name, prefix)
-		return ""
+		return "", "", fmt.Errorf("%s is %.40s: no readable text", name, prefix)
 	}
-	f.text = f.text[len(prefix):]
-	f.space(name)
-	return value
+	after, err = space(rest[len(prefix):], name)
+	return value, after, err
+}
+
+// space takes the space behind a field off, if the line goes on.
+func space(rest, name string) (string, error) {
+	after, ok := strings.CutPrefix(rest, " ")
+	if rest != "" && (!ok || after == "") {
+		return "", fmt.Errorf("expected one space after %s, at %.40q", name, rest)
+	}
+	return after, nil
 }
 
 // parseLine reads one decision.
-func parseLine(row string) (Line, error) {
-	f := &fields{text: row}
-	l := Line{Kernel: f.quoted("kernel"), Device: f.quoted("device"), Target: f.word("target"),
-		Ptxas:  f.word("ptxas"),
-		Recipe: f.quoted("recipe"), Exact: f.word("exact")}
-	l.checks(f, f.word("checks"))
-	l.gain(f, f.word("gain"))
-	when := f.word("time")
-	l.Gnvcc, l.Identity, l.Code = f.quoted("gnvcc"), f.word("identity"), f.word("code")
-	for f.err == nil && f.text != "" {
-		n := Normal{Variant: f.quoted("normal")}
-		n.Hash, _, _ = strings.Cut(f.text, " ")
-		f.text = f.text[len(n.Hash):]
-		f.space("normal")
-		l.Normals = append(l.Normals, n)
-	}
-	if f.err == nil {
-		var err error
-		if l.Time, err = time.Parse(time.RFC3339, when); err != nil {
-			f.fail("time=%.40s is none like 2026-11-21T10:00:00Z", when)
+func parseLine(row string) (l Line, err error) {
+	rest, value := row, ""
+	for _, f := range lineFields {
+		if value, rest, err = take(rest, f.name, f.quoted); err != nil {
+			return l, err
+		}
+		if f.text != nil {
+			*f.text(&l) = value
+		} else if wrong := f.read(&l, value); wrong != "" {
+			return l, fmt.Errorf("%s=%.40s is %s", f.name, value, wrong)
 		}
 	}
-	if f.err != nil {
-		return l, f.err
+	for rest != "" {
+		n := Normal{}
+		if n.Variant, rest, err = take(rest, "normal", true); err != nil {
+			return l, err
+		}
+		n.Hash, _, _ = strings.Cut(rest, " ")
+		if rest, err = space(rest[len(n.Hash):], "normal"); err != nil {
+			return l, err
+		}
+		l.Normals = append(l.Normals, n)
 	}
 	if err := l.check(); err != nil {
 		return l, err
 	}
 	if again := l.String(); again != row {
-		return l, fmt.Errorf("it is not written as gnvcc export writes it, from byte %d on",
-			differ(again, row))
+		return l, fmt.Errorf("it is not written as gnvcc export writes it, from byte %d on", differ(again, row))
 	}
 	return l, nil
-}
-
-// checks reads 5+2.
-func (l *Line) checks(f *fields, text string) {
-	checks, varied, ok := strings.Cut(text, "+")
-	var err, also error
-	l.Checks, err = strconv.Atoi(checks)
-	l.Varied, also = strconv.Atoi(varied)
-	if !ok || errors.Join(err, also) != nil || l.Checks < 0 || l.Varied < 0 {
-		f.fail("checks=%.40s is no two numbers of launches, like 5+2", text)
-	}
-}
-
-func (l *Line) gain(f *fields, text string) {
-	gain, err := strconv.ParseFloat(text, 64)
-	if err != nil || !(gain >= 0) || math.IsInf(gain, 0) {
-		f.fail("gain=%.40s is no number from 0 on", text)
-	}
-	l.Gain = gain
 }
 
 // check says what no line has.

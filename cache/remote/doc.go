@@ -1,8 +1,7 @@
 // Package remote is what gnvcc push and gnvcc pull carry between machines: measured decisions in
 // sixteen shards by identity, or captures by the hashes of their files, with an index that names
-// each shard by its hash, and perhaps a signature of the index. It knows bytes and files; the
-// network is cmd/gnvcc-oci's affair, and whether a recipe can be believed a build's. Caller:
-// cmd/gnvcc.
+// each shard by its hash, and optionally a signature of the index. It reads and writes files;
+// cmd/gnvcc-oci does the network, and builds check recipes. Caller: cmd/gnvcc.
 //
 // One publisher has one tag, since a registry's tags have no compare-and-swap. Whoever reads
 // several merges them: of two decisions on one kernel and GPU the measured one stands, then the

@@ -16,115 +16,92 @@ import (
 
 // Forgetting what was measured, so that the next tune begins anew.
 
-// A forgotten is what goes: the keys in each bucket, and how many notebooks.
-type forgotten struct {
-	keys      map[string][]string
-	notebooks int
-}
-
-// forget does it, and tells of it.
+// forget drops what was decided, pinned and predicted for what a word means, with its notebooks; for
+// "" and all that of every kernel, and the bans.
 func forget(ctx context.Context, name string, all, dry bool) error {
 	b, err := openDecisions(ctx)
 	if err != nil {
 		return err
 	}
 	store := b.Store()
-	list, err := meant(store, name, all)
-	if err != nil {
+	buckets := []string{cache.Decisions, cache.Pins, cache.Predictions}
+	var list []selection.Kernel
+	every := all && name == ""
+	if every {
+		buckets = append(buckets, cache.Bans)
+	} else if list, err = meant(store, buckets, name, all); err != nil {
 		return err
 	}
 	known := identities(list)
-	all = all && name == ""
-	var gone forgotten
-	if gone.keys, err = recordsOf(store, known, all); err != nil {
+	keys, err := recordsOf(store, buckets, known, every)
+	if err != nil {
 		return err
 	}
-	n := 0
-	for _, keys := range gone.keys {
-		n += len(keys)
-	}
-	if !dry && n > 0 {
-		if err := b.Change(func(owner *cache.Owner) error {
-			for bucket, keys := range gone.keys {
-				if err := owner.Delete(bucket, keys...); err != nil {
-					return err
-				}
+	if !dry && len(keys) > 0 {
+		err = b.Change(func(owner *cache.Owner) (err error) {
+			for _, bucket := range buckets {
+				err = errors.Join(err, owner.Delete(bucket, keys[bucket]...))
 			}
-			return nil
-		}); err != nil {
+			return err
+		})
+		if err != nil {
 			return err
 		}
 	}
-	gone.notebooks, err = store.RemoveMemos(policy.Notebooks, func(text []byte) bool {
+	notebooks, err := store.RemoveMemos(policy.Notebooks, func(text []byte) bool {
 		identity := decide.NotebookOf(text)
-		return identity != "" && (all || known[identity])
+		return identity != "" && (every || known[identity])
 	}, dry)
-	gone.tell(names(list), dry)
-	return err
-}
-
-// names are those of kernels, each once; "" for none.
-func names(list []selection.Kernel) string {
-	var out []string
-	for _, k := range list {
-		if n := policy.ShortName(k.Name); !slices.Contains(out, n) {
-			out = append(out, n)
-		}
-	}
-	return strings.Join(out, ", ")
-}
-
-func (g forgotten) tell(names string, dry bool) {
 	var parts []string
-	add := func(n int, what string) {
+	add := func(n int, what string) int {
 		if n > 0 {
 			parts = append(parts, policy.Count(n, what))
 		}
+		return n
 	}
-	add(len(g.keys[cache.Decisions]), "decision")
-	add(len(g.keys[cache.Pins]), "pinned recipe")
-	add(len(g.keys[cache.Predictions]), "prediction")
-	add(len(g.keys[cache.Bans]), "ban")
-	add(g.notebooks, "notebook")
-	verb := "forgotten"
-	if dry {
-		verb = "would be forgotten"
-	}
-	if names != "" {
-		verb += " of " + names
-	}
+	built := add(len(keys[cache.Decisions]), "decision") + add(len(keys[cache.Pins]), "pinned recipe") +
+		add(len(keys[cache.Predictions]), "prediction")
+	add(len(keys[cache.Bans]), "ban")
+	add(notebooks, "notebook")
 	if len(parts) == 0 {
 		fmt.Fprintln(console, "nothing to forget: only its builds are known")
-		return
+		return err
 	}
-	fmt.Fprintf(console, "%s: %s", verb, strings.Join(parts, ", "))
-	if !dry && len(g.keys[cache.Decisions])+len(g.keys[cache.Pins])+
-		len(g.keys[cache.Predictions]) > 0 {
-		fmt.Fprint(console, "; gnvcc apply restores nvcc's own code")
+	text := "forgotten"
+	if dry {
+		text = "would be forgotten"
 	}
-	fmt.Fprintln(console)
+	var names []string
+	for _, k := range list {
+		names = append(names, policy.ShortName(k.Name))
+	}
+	if len(names) > 0 {
+		slices.Sort(names)
+		text += " of " + strings.Join(slices.Compact(names), ", ")
+	}
+	text += ": " + strings.Join(parts, ", ")
+	if !dry && built > 0 {
+		text += "; gnvcc apply restores nvcc's own code"
+	}
+	fmt.Fprintln(console, text)
+	return err
 }
 
 // meant are the kernels that a name stands for: of those that something was decided for, and of
-// those that were built. None stand for all.
-func meant(store *cache.Store, name string, all bool) ([]selection.Kernel, error) {
-	if name == "" {
-		return nil, nil
-	}
+// those that were built.
+func meant(store *cache.Store, buckets []string, name string, all bool) ([]selection.Kernel, error) {
 	var decided []cache.Decision
-	for _, bucket := range []string{cache.Decisions, cache.Pins, cache.Predictions} {
-		if err := records(store, bucket, func(d cache.Decision) {
-			decided = append(decided, d)
-		}); err != nil {
+	for _, bucket := range buckets {
+		err := records(store, bucket, func(d cache.Decision) { decided = append(decided, d) })
+		if err != nil {
 			return nil, err
 		}
 	}
 	return selection.One(name, all, known(store, decided), itself)
 }
 
-// recordsOf lists the keys of what was decided, pinned and predicted for kernels; with all
-// everybody's, and the bans.
-func recordsOf(store *cache.Store, known map[string]bool, all bool) (map[string][]string, error) {
+// recordsOf lists the keys of the records of kernels in each bucket; with all of everything.
+func recordsOf(store *cache.Store, buckets []string, known map[string]bool, all bool) (map[string][]string, error) {
 	keys := map[string][]string{}
 	sn, err := store.Snapshot()
 	if errors.Is(err, cache.ErrNone) {
@@ -134,10 +111,6 @@ func recordsOf(store *cache.Store, known map[string]bool, all bool) (map[string]
 		return nil, err
 	}
 	defer sn.Close()
-	buckets := []string{cache.Decisions, cache.Pins, cache.Predictions}
-	if all {
-		buckets = append(buckets, cache.Bans)
-	}
 	for _, bucket := range buckets {
 		err := sn.Each(bucket, "", func(key string, raw []byte) error {
 			var d cache.Decision
@@ -151,7 +124,6 @@ func recordsOf(store *cache.Store, known map[string]bool, all bool) (map[string]
 		if err != nil {
 			return nil, err
 		}
-		slices.Sort(keys[bucket])
 	}
 	return keys, nil
 }

@@ -38,9 +38,9 @@ func (b builtKernel) selected() selection.Kernel {
 // name that the same code has.
 func builtKernels(store *cache.Store) []builtKernel {
 	var out []builtKernel
-	for _, units := range record.Read(store).ByCommand(store) {
-		for key, a := range units {
-			_, source, _ := strings.Cut(key, "\x00")
+	for _, all := range record.Read(store).ByCommand() {
+		for _, a := range record.Newest(store, all) {
+			source := record.SourceOf(store, a)
 			if source != "" && !filepath.IsAbs(source) {
 				source = filepath.Join(a.Dir, source)
 			}

@@ -137,39 +137,32 @@ func takeBack(ctx context.Context, name string, all bool) error {
 		return err
 	}
 	var pins []cache.Decision
-	if err := records(b.Store(), cache.Pins, func(d cache.Decision) {
-		pins = append(pins, d)
-	}); err != nil {
+	err = records(b.Store(), cache.Pins, func(d cache.Decision) { pins = append(pins, d) })
+	list, failed := bans(b.Store())
+	if err = errors.Join(err, failed); err != nil {
 		return err
 	}
-	list, err := bans(b.Store())
-	if err != nil {
-		return err
-	}
-	pinned, err := selection.One(name, all, pins, selectedDecision)
-	none := (*selection.None)(nil)
-	if err != nil && !errors.As(err, &none) {
-		return err
-	}
-	found, failed := selection.One(name, all, list, banned.selected)
-	if failed != nil && (!errors.As(failed, &none) || err != nil) {
-		if none != nil {
-			return noneOf(b.Store(), none, "nothing is decided by hand for %s")
+	pinned, noPin := selection.One(name, all, pins, selectedDecision)
+	found, noBan := selection.One(name, all, list, banned.selected)
+	var none *selection.None
+	for _, err := range []error{noPin, noBan} {
+		if err != nil && !errors.As(err, &none) {
+			return err
 		}
-		return failed
+	}
+	if noPin != nil && noBan != nil {
+		return noneOf(b.Store(), none, "nothing is decided by hand for %s")
+	}
+	var keys []string
+	for _, d := range pinned {
+		keys = append(keys, d.Identity)
+	}
+	var banKeys []string
+	for _, x := range found {
+		banKeys = append(banKeys, x.key)
 	}
 	err = b.Change(func(owner *cache.Owner) error {
-		for _, d := range pinned {
-			if err := owner.Delete(cache.Pins, d.Identity); err != nil {
-				return err
-			}
-		}
-		for _, x := range found {
-			if err := owner.Delete(cache.Bans, x.key); err != nil {
-				return err
-			}
-		}
-		return nil
+		return errors.Join(owner.Delete(cache.Pins, keys...), owner.Delete(cache.Bans, banKeys...))
 	})
 	if err != nil {
 		return err
@@ -208,6 +201,11 @@ func knownLever(name string) error {
 
 // records calls fn for the records of a bucket of what was published.
 func records[T any](store *cache.Store, bucket string, fn func(T)) error {
+	return keyed(store, bucket, func(_ string, r T) { fn(r) })
+}
+
+// keyed is records with their keys.
+func keyed[T any](store *cache.Store, bucket string, fn func(string, T)) error {
 	sn, err := store.Snapshot()
 	if errors.Is(err, cache.ErrNone) {
 		return nil
@@ -292,43 +290,20 @@ func printBans(found []banned, what string) {
 }
 
 // bans are those on record, with the names of the kernels that are known.
-func bans(store *cache.Store) ([]banned, error) {
-	var list []banned
-	sn, err := store.Snapshot()
-	if errors.Is(err, cache.ErrNone) {
-		return nil, nil
+func bans(store *cache.Store) (list []banned, err error) {
+	named := map[string]selection.Kernel{} // by key
+	for _, k := range builtKernels(store) {
+		named[standing.BanKey(k.Name)] = selection.Kernel{Name: k.Name}
+		named[k.Identity] = k.selected()
 	}
-	if err != nil {
-		return nil, err
-	}
-	defer sn.Close()
-	built := builtKernels(store)
-	for _, k := range built {
-		for _, key := range []string{standing.BanKey(k.Name), k.Identity} {
-			x := banned{Kernel: selection.Kernel{Name: k.Name}, key: key}
-			if key == k.Identity {
-				x.Kernel = k.selected()
-			}
-			if ok, err := sn.Get(cache.Bans, key, &x.ban); err != nil {
-				return nil, err
-			} else if ok {
-				list = append(list, x)
+	err = keyed(store, cache.Bans, func(key string, ban cache.Ban) {
+		k, known := named[key]
+		if !known { // nobody builds it now
+			if k.Name = key; cache.IsHash(key) { // an identity, or a name too long for a key
+				k.Identity = key
 			}
 		}
-	}
-	err = sn.Each(cache.Bans, "", func(key string, _ []byte) error { // of kernels that nobody builds now
-		if slices.ContainsFunc(list, func(x banned) bool { return x.key == key }) {
-			return nil
-		}
-		x := banned{Kernel: selection.Kernel{Name: key}, key: key}
-		if cache.IsHash(key) { // an identity, or a name too long for a key
-			x.Identity = key
-		}
-		if _, err := sn.Get(cache.Bans, key, &x.ban); err != nil {
-			return err
-		}
-		list = append(list, x)
-		return nil
+		list = append(list, banned{k, key, ban})
 	})
 	return list, err
 }

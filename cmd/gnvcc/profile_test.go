@@ -18,7 +18,7 @@ func TestPrintProfile(t *testing.T) {
 	}
 	p := &capture.Profile{Program: "/bin/app", Runs: 2, Device: "NVIDIA Test", Seconds: 10,
 		Peak: 3 << 20, Shapes: []capture.Line{
-			{Kernel: "_Z1kPfif", Grid: [3]int{8, 1, 1}, Block: [3]int{128, 1, 1}, Count: 300, Varied: 290,
+			{Kernel: "_Z1kPfif", Shape: profile.Shape{Grid: [3]int{8, 1, 1}, Block: [3]int{128, 1, 1}}, Count: 300, Varied: 290,
 				Sampled: 9, Seconds: 9, Watched: 2, Beside: 0.5,
 				Params: []capture.Span{{Offset: 0, Size: 8}, {Offset: 8, Size: 4}, {Offset: 12, Size: 4}},
 				Sets: profile.Sets{Mask: []byte{1, 1, 1, 1, 1, 1, 1, 1, 255, 255, 255, 255, 255, 255, 255, 255},

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"gnvcc/cache"
+	"gnvcc/profile"
 	"gnvcc/profile/capture"
 )
 
@@ -11,7 +12,7 @@ import (
 // lie between measured ones; what others gain is said of each.
 func TestFoundFor(t *testing.T) {
 	line := func(grid int) capture.Line {
-		return capture.Line{Kernel: "k", Grid: [3]int{grid, 1, 1}, Block: [3]int{32, 1, 1}}
+		return capture.Line{Kernel: "k", Shape: profile.Shape{Grid: [3]int{grid, 1, 1}, Block: [3]int{32, 1, 1}}}
 	}
 	d := cache.Decision{Kernel: "k", Recipe: "maxnreg=32"}
 	d.Evidence.Launches = []cache.Launch{{Grid: [3]int{4, 1, 1}, Block: [3]int{32, 1, 1}, Count: 1,
@@ -58,7 +59,7 @@ func TestOwnOf(t *testing.T) {
 		{1, []cache.Launch{measured([3]int{5, 1, 1}, 10, 0.2)}, 1},
 		{1, []cache.Launch{measured(grid, 10, 0)}, 1},
 	} {
-		l := capture.Line{Kernel: "k", Grid: grid, Count: 10 * c.runs, Seconds: 8 * float64(c.runs)}
+		l := capture.Line{Kernel: "k", Shape: profile.Shape{Grid: grid}, Count: 10 * c.runs, Seconds: 8 * float64(c.runs)}
 		d := cache.Decision{Kernel: "k"}
 		d.Evidence.Launches = c.launches
 		if got := ownOf(l, []cache.Decision{d}); got < c.want-1e-9 || got > c.want+1e-9 {

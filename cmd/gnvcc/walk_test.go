@@ -73,7 +73,7 @@ func (w *walk) String() string {
 // variants of a source: 2 is 0 with an instruction that ptxas throws away.
 const variants, sourceCount = 3, 3
 
-var recipes = []string{"ld=cs", "st=cs"}
+var recipes = []string{"hint@ld=cs", "hint@st=cs"}
 
 // inCUDA is the source that is CUDA.
 const inCUDA = sourceCount - 1

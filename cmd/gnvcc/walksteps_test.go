@@ -119,8 +119,8 @@ func (w *walk) stepBan() {
 			delete(w.banned, s)
 			maps.DeleteFunc(w.pins, func(j task, _ string) bool { return j.source == s })
 		}
-	} else if w.verbs([]string{"pin", name, "--without", "ld"})[0].Code == 0 {
-		w.banned[s] = "ld"
+	} else if w.verbs([]string{"pin", name, "--without", "hint"})[0].Code == 0 {
+		w.banned[s] = "hint"
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -16,7 +17,6 @@ import (
 
 	"github.com/fsnotify/fsnotify"
 	"github.com/google/shlex"
-	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
 
 	"gnvcc/cache"
@@ -122,14 +122,14 @@ func watchFor(store *cache.Store, place watchPlace, o watchOptions, run []string
 	retune.LowerPriority()
 	ctx, stop := ended(context.Background())
 	defer stop()
-	log := place.logger()
+	lines := place.logger()
 	files := edits.New(edits.Options{})
 	defer files.Close()
 	_ = os.Remove(place.file("status.json")) // it is another watch's
-	world, err := retune.New(ctx, retune.Options{Store: store, Files: files, Folders: o.folders,
+	world, err := retune.New(ctx, retune.Options{Store: store, Folders: o.folders,
 		On:     on,
 		Run:    run,
-		Budget: watchBudget, Version: ownVersion(), Debug: log.debug,
+		Budget: watchBudget, Version: ownVersion(), Debug: func(text string) { lines.Print(text) },
 		Machine: watchMachine, GPU: gpu, Tools: watchTools, Search: watchSearch})
 	if ctx.Err() != nil {
 		return nil
@@ -140,10 +140,13 @@ func watchFor(store *cache.Store, place watchPlace, o watchOptions, run []string
 	defer world.Close()
 	notes := noteChanges(ctx, filepath.Join(store.Path(), "spool"), filepath.Join(store.Path(), "captures", "launches"))
 	base := watch.Status{PID: os.Getpid(), Version: version, Since: time.Now(), Folders: o.folders}
-	teller := newTeller(place, files)
-	defer teller.close()
-	w := watch.New(world, watch.Options{Tries: retune.Jobs(), Runs: len(run) > 0, Base: base,
-		Log: log.event, OnStatus: teller.tell})
+	teller := &teller{place: place, files: files}
+	defer teller.write()
+	w := watch.New(world, watch.Options{Tries: retune.Jobs(), Runs: len(run) > 0, Base: base, Watch: files.Set,
+		OnStatus: teller.tell, Log: func(e watch.Event) {
+			lines.Print(sentence(e))
+			fmt.Fprintf(stderr, "gnvcc watch: %s %s\n", time.Now().Format(time.TimeOnly), sentence(e))
+		}})
 	if err := w.Run(ctx, files.Changes(), notes); ctx.Err() == nil {
 		return err
 	}
@@ -330,55 +333,22 @@ func printStatus(s watch.Status) {
 
 // What gnvcc watch writes down, and how it learns of builds.
 
-// A watchLog is the log file, one JSON object a line, and lines for people.
-type watchLog struct {
-	log    zerolog.Logger
-	mu     sync.Mutex
-	people io.Writer
-}
-
 // maxLog is how large the log may be when a watch begins, bytes; then it is put aside, in place of
 // the one before.
 const maxLog = 1 << 20
 
-func (p watchPlace) logger() *watchLog {
-	l := &watchLog{log: zerolog.Nop(), people: stderr}
+// logger writes lines to the log file.
+func (p watchPlace) logger() *log.Logger {
 	path := p.file("log")
 	if info, err := os.Stat(path); err == nil && info.Size() > maxLog {
 		_ = os.Rename(path, path+".1")
 	}
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
-		fmt.Fprintln(l.people, "gnvcc watch: there is no log:", err)
-		return l
+		fmt.Fprintln(stderr, "gnvcc watch: there is no log:", err)
+		return log.New(io.Discard, "", 0)
 	}
-	zerolog.ErrorHandler = func(error) {} // a full disk
-	l.log = zerolog.New(f).With().Timestamp().Int("pid", os.Getpid()).Logger()
-	return l
-}
-
-func (l *watchLog) debug(text string) { l.log.Debug().Msg(text) }
-
-// event writes one down.
-func (l *watchLog) event(e watch.Event) {
-	line := l.log.Info()
-	if e.Err != nil {
-		line = l.log.Warn().Err(e.Err)
-	}
-	if e.Kernel != "" {
-		line = line.Str("kernel", e.Kernel)
-	}
-	if e.Command != "" {
-		line = line.Str("command", e.Command)
-	}
-	if e.Took > 0 {
-		line = line.Dur("took", e.Took)
-	}
-	line.Int("files", e.Files).Int("commands", e.Commands).Int("candidates", e.Candidates).Str("text",
-		e.Text).Msg(e.What)
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	fmt.Fprintf(l.people, "gnvcc watch: %s %s\n", time.Now().Format(time.TimeOnly), sentence(e))
+	return log.New(f, fmt.Sprintf("[%d] ", os.Getpid()), log.LstdFlags|log.Lmsgprefix)
 }
 
 // sentence is an event for people.
@@ -444,51 +414,44 @@ func noteChanges(ctx context.Context, dirs ...string) <-chan struct{} {
 	for _, dir := range dirs {
 		_ = os.MkdirAll(dir, 0o700) // as the store makes them
 	}
+	stamp := func() (s string) {
+		for _, dir := range dirs {
+			if info, err := os.Stat(dir); err == nil {
+				s += info.ModTime().String()
+			}
+		}
+		return s
+	}
 	n, err := fsnotify.NewWatcher()
+	if err != nil {
+		n = &fsnotify.Watcher{}
+	}
 	for _, dir := range dirs {
 		if err == nil {
 			err = n.Add(dir)
 		}
 	}
-	if err == nil {
-		go func() {
-			defer n.Close()
-			for {
-				select {
-				case <-ctx.Done():
-					return
-				case e := <-n.Events:
-					if e.Has(fsnotify.Create) { // what is merged goes away: that is our own doing
-						tell()
-					}
-				case <-n.Errors:
-					tell()
-				}
-			}
-		}()
-		return out
-	}
-	if n != nil {
-		n.Close()
-	}
 	go func() {
-		stamp := func() (s string) {
-			for _, dir := range dirs {
-				if info, err := os.Stat(dir); err == nil {
-					s += info.ModTime().String()
-				}
-			}
-			return s
+		if n.Events != nil {
+			defer n.Close()
 		}
-		for last := stamp(); ; {
+		every, last := time.NewTicker(noteEvery), stamp()
+		defer every.Stop()
+		for {
 			select {
 			case <-ctx.Done():
 				return
-			case <-time.After(noteEvery):
-			}
-			if now := stamp(); now != last {
-				last = now
+			case e := <-n.Events:
+				if e.Has(fsnotify.Create) { // what is merged goes away: that is our own doing
+					tell()
+				}
+			case <-n.Errors:
 				tell()
+			case <-every.C:
+				if now := stamp(); err != nil && now != last {
+					last = now
+					tell()
+				}
 			}
 		}
 	}()
@@ -497,53 +460,37 @@ func noteChanges(ctx context.Context, dirs ...string) <-chan struct{} {
 
 // A teller writes the status file, the newest status alone.
 type teller struct {
-	place watchPlace
-	files *edits.Watcher
-	mu    sync.Mutex
-	next  *watch.Status
-	last  time.Time
-	poke  chan struct{}
-	done  chan struct{}
+	place  watchPlace
+	files  *edits.Watcher
+	mu     sync.Mutex
+	newest watch.Status
+	timer  *time.Timer // not nil: a status waits to be written
 }
 
 // tellEvery is how often the status file is written at most.
 const tellEvery = 100 * time.Millisecond
 
-func newTeller(p watchPlace, files *edits.Watcher) *teller {
-	t := &teller{place: p, files: files, poke: make(chan struct{}, 1), done: make(chan struct{})}
-	go func() {
-		defer close(t.done)
-		for range t.poke {
-			t.write()
-			time.Sleep(tellEvery)
-		}
-		t.write()
-	}()
-	return t
-}
-
 func (t *teller) tell(s watch.Status) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !s.At.After(t.last) {
+	if !s.At.After(t.newest.At) {
 		return // an older one came later
 	}
-	t.next, t.last = &s, s.At
-	select {
-	case t.poke <- struct{}{}:
-	default:
+	if t.newest = s; t.timer == nil {
+		t.timer = time.AfterFunc(tellEvery, t.write)
 	}
 }
 
+// write writes what waits.
 func (t *teller) write() {
 	t.mu.Lock()
-	s := t.next
-	t.next = nil
-	t.mu.Unlock()
-	if s == nil {
+	defer t.mu.Unlock()
+	if t.timer == nil {
 		return
 	}
-	state := t.files.State()
+	t.timer.Stop()
+	t.timer = nil
+	s, state := t.newest, t.files.State()
 	s.Files, s.Watched, s.Swept, s.WhySwept = state.Files, state.Folders, state.Swept, state.Why
 	text, err := json.MarshalIndent(s, "", " ")
 	if err != nil {
@@ -553,9 +500,4 @@ func (t *teller) write() {
 	if os.WriteFile(path+".new", text, 0o600) == nil { // a full disk: the status stays an old one
 		_ = os.Rename(path+".new", path)
 	}
-}
-
-func (t *teller) close() {
-	close(t.poke)
-	<-t.done
 }

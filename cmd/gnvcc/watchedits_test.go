@@ -24,18 +24,7 @@ func watchEdits() []watchEdit {
 		{Name: "a constant", Do: many(k3, "float sum = 3.5f;"), Tuned: []int{3}},
 		{Name: "the constant taken back", Do: many("float sum = 3.5f;", k3)},
 		{Name: "a loop", Do: many(k5, "i + 2 * round * 1031)"), Tuned: []int{5}},
-		{Name: "a comment above a kernel", Do: many("// Kernel 1.\n",
-			"// Kernel 1, the first.\n// It has a comment of two lines now.\n")},
-		{Name: "white space", Do: many("float sum = 1.0f;", "float   sum =\n      1.0f;")},
-		{Name: "a moved function", Do: func(p *watchProject) error { return p.moveKernel(7) }},
-		{Name: "a parameter's name", Do: func(p *watchProject) error {
-			return p.Change("many.cu", func(text string) string {
-				return cutBetween(text, "__global__ void k9(", "__global__ void k10(", func(k string) string {
-					return strings.NewReplacer("const float *in,", "const float *values,", "= in[",
-						"= values[").Replace(k)
-				})
-			})
-		}},
+		{Name: "comments, white space, a moved function, a parameter's name", Do: sameCode},
 		{Name: "a header that two kernels use", Do: func(p *watchProject) error {
 			return p.Replace("scale.h", "1.25f", "1.5f")
 		}, Tuned: []int{4, 6}},
@@ -94,6 +83,22 @@ func watchEdits() []watchEdit {
 			Tuned: []int{3},
 			Waits: "of this name is captured"},
 	}
+}
+
+// sameCode changes what makes no other machine code.
+func sameCode(p *watchProject) error {
+	return p.Change("many.cu", func(text string) string {
+		text = strings.Replace(text, "// Kernel 1.\n",
+			"// Kernel 1, the first.\n// It has a comment of two lines now.\n", 1)
+		text = strings.Replace(text, "float sum = 1.0f;", "float   sum =\n      1.0f;", 1)
+		moved := ""
+		text = cutBetween(text, "// Kernel 7.\n", "// Kernel 8.\n", func(k string) string { moved = k; return "" })
+		text = strings.Replace(text, "// Kernel 1", moved+"// Kernel 1", 1)
+		return cutBetween(text, "__global__ void k9(", "__global__ void k10(", func(k string) string {
+			return strings.NewReplacer("const float *in,", "const float *values,", "= in[",
+				"= values[").Replace(k)
+		})
+	})
 }
 
 // watchConstant is an edit of a constant in one kernel, another one for each number.

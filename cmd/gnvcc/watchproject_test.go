@@ -11,10 +11,12 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"gnvcc/policy/watch"
 )
 
 // The project that gnvcc watch is tested on: kernels in one file, two headers, and a program that
-// launches each of them and checks itself; and gnvcc watch running on it.
+// launches each of them; and gnvcc watch running on it.
 
 // watchKernels is how many there are.
 const watchKernels = 12
@@ -52,54 +54,17 @@ func watchSource() string {
 	var b strings.Builder
 	b.WriteString(`#include "scale.h"
 #include "step.h"
-#include <cstdio>
-#include <cstdlib>
-
-#ifndef ROUNDS
 #define ROUNDS 64
-#endif
 
 `)
 	for n := 1; n <= watchKernels; n++ {
 		fmt.Fprintf(&b, "// Kernel %d.\n%s\n", n, watchKernel(n))
 	}
-	b.WriteString(`static void check(cudaError_t e) {
-  if (e != cudaSuccess) {
-    fprintf(stderr, "%s\n", cudaGetErrorString(e));
-    exit(1);
-  }
-}
-
-const int N = 1 << 22;
-static float *in, *out;
-static unsigned *host;
-
-// Prints a hash of what a kernel left, in the first round.
-static void left(int round) {
-  check(cudaGetLastError());
-  if (round > 0) return;
-  check(cudaMemcpy(host, out, N * sizeof(float), cudaMemcpyDeviceToHost));
-  unsigned hash = 2166136261u;
-  for (int i = 0; i < N; i++) hash = (hash ^ host[i]) * 16777619u;
-  printf("%08x\n", hash);
-}
-
-int main() {
-  host = (unsigned *)malloc(N * sizeof(float));
-  for (int i = 0; i < N; i++) ((float *)host)[i] = (float)(i % 1000) / 999;
-  check(cudaMalloc(&in, N * sizeof(float)));
-  check(cudaMalloc(&out, N * sizeof(float)));
-  check(cudaMemcpy(in, host, N * sizeof(float), cudaMemcpyHostToDevice));
-  for (int round = 0; round < 10; round++) {
-`)
+	b.WriteString("const int N = 1 << 22;\nint main() {\n  float *in = 0, *out = 0;\n")
 	for n := 1; n <= watchKernels; n++ {
-		fmt.Fprintf(&b, "    k%d<<<N / 256, 256>>>(out, in, N);\n    left(round);\n", n)
+		fmt.Fprintf(&b, "  k%d<<<N / 256, 256>>>(out, in, N);\n", n)
 	}
-	b.WriteString(`  }
-  check(cudaDeviceSynchronize());
-  return 0;
-}
-`)
+	b.WriteString("}\n")
 	return b.String()
 }
 
@@ -114,104 +79,45 @@ func watchFiles() map[string]string {
 
 // A watchProject is the project in a folder, with gnvcc watch beside it.
 type watchProject struct {
-	Gnvcc string   // the command
-	Dir   string   // the project's folder
-	Env   []string // GNVCC_STORE among it
-	Store string
+	*site
 	Watch []string // further arguments of gnvcc watch
-	Log   func(format string, args ...any)
 
-	watch   *exec.Cmd
+	process *exec.Cmd
 	ended   chan error
 	output  bytes.Buffer
 	removed map[string]string
 }
 
-// A watchSeen is what of gnvcc watch's own the script looks at (policy/watch.watchSeen).
-type watchSeen struct {
-	PID        int
-	Idle       bool
-	Batches    int
-	Tried      int
-	Paused     string
-	Waiting    []struct{ Kernel, Why string }
-	Failing    []struct{ Command, Why string }
-	Done       []watchDone
-	Candidates map[string]int
-	Files      int
-	Swept      int
-}
-
-// A watchDone is a kernel that was tuned.
-type watchDone struct {
-	Kernel, Recipe, Why string
-	Ratio               float64
-	Launch              float64 // seconds
-	Candidates          int
-	When                time.Time
-}
-
-// Write makes the project.
-func (p *watchProject) Write() error {
-	if err := os.MkdirAll(p.Dir, 0o755); err != nil {
-		return err
-	}
-	for name, text := range watchFiles() {
-		if err := os.WriteFile(filepath.Join(p.Dir, name), []byte(text), 0o644); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // Build is the user's own build.
-func (p *watchProject) Build() error { return p.run(p.Gnvcc, p.compile()...) }
-
-// Tune runs the program under gnvcc tune, which captures launches; budget is in seconds.
-func (p *watchProject) Tune(budget string) error {
-	return p.run(p.Gnvcc, "tune", "--quiet", "--budget", budget, "--", "./many")
+func (p *watchProject) Build() error {
+	return p.run("-O3", "-arch=sm_90", "-o", "many", "many.cu")
 }
 
-// Command is a command in the project's folder.
-func (p *watchProject) Command(name string, args ...string) *exec.Cmd {
-	return p.command(name, args...)
-}
-
-func (p *watchProject) compile() []string {
-	return []string{"-O3", "-arch=sm_90", "-o", "many", "many.cu"}
-}
-
-func (p *watchProject) run(name string, args ...string) error {
-	out, err := p.command(name, args...).CombinedOutput()
+func (p *watchProject) run(args ...string) error {
+	out, err := p.gnvcc(args...)
 	if err != nil {
-		return fmt.Errorf("%s %q: %w\n%s", name, args, err, out)
+		err = fmt.Errorf("gnvcc %q: %w\n%s", args, err, out)
 	}
-	return nil
-}
-
-func (p *watchProject) command(name string, args ...string) *exec.Cmd {
-	cmd := exec.Command(name, args...)
-	cmd.Dir, cmd.Env = p.Dir, p.Env
-	return cmd
+	return err
 }
 
 // Start starts gnvcc watch, and waits until there is nothing to do for it.
 func (p *watchProject) Start() error {
-	p.watch = p.command(p.Gnvcc, append([]string{"watch"}, p.Watch...)...)
+	p.process = p.command(p.exe, append([]string{"watch"}, p.Watch...)...)
 	p.output.Reset()
-	p.watch.Stdout, p.watch.Stderr = &p.output, &p.output
-	if err := p.watch.Start(); err != nil {
+	p.process.Stdout, p.process.Stderr = &p.output, &p.output
+	if err := p.process.Start(); err != nil {
 		return err
 	}
 	p.ended = make(chan error, 1)
-	go func() { p.ended <- p.watch.Wait() }()
-	_, err := p.Until(func(s watchSeen) bool { return s.PID == p.watch.Process.Pid && s.Idle })
+	go func() { p.ended <- p.process.Wait() }()
+	_, err := p.Until(func(s watch.Status) bool { return s.PID == p.process.Process.Pid && s.Idle })
 	return err
 }
 
 // Stop ends it as a user does.
 func (p *watchProject) Stop() error {
-	if err := p.run(p.Gnvcc, "watch", "--stop"); err != nil {
+	if err := p.run("watch", "--stop"); err != nil {
 		return err
 	}
 	return <-p.ended
@@ -219,7 +125,7 @@ func (p *watchProject) Stop() error {
 
 // Kill ends it by kill -9.
 func (p *watchProject) Kill() error {
-	err := syscall.Kill(p.watch.Process.Pid, syscall.SIGKILL)
+	err := syscall.Kill(p.process.Process.Pid, syscall.SIGKILL)
 	<-p.ended
 	return err
 }
@@ -231,8 +137,8 @@ func (p *watchProject) Output() string { return p.output.String() }
 const watchLimit = 2 * time.Minute
 
 // Until waits for a status.
-func (p *watchProject) Until(is func(watchSeen) bool) (watchSeen, error) {
-	var s watchSeen
+func (p *watchProject) Until(is func(watch.Status) bool) (watch.Status, error) {
+	var s watch.Status
 	for end := time.Now().Add(watchLimit); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		select {
 		case err := <-p.ended:
@@ -240,11 +146,11 @@ func (p *watchProject) Until(is func(watchSeen) bool) (watchSeen, error) {
 			return s, fmt.Errorf("gnvcc watch has ended: %v\n%s", err, p.Output())
 		default:
 		}
-		text, err := os.ReadFile(filepath.Join(p.Store, "watch", "status.json"))
+		text, err := os.ReadFile(filepath.Join(p.store, "watch", "status.json"))
 		if err != nil {
 			continue
 		}
-		var now watchSeen
+		var now watch.Status
 		if json.Unmarshal(text, &now) != nil {
 			continue
 		}
@@ -255,45 +161,24 @@ func (p *watchProject) Until(is func(watchSeen) bool) (watchSeen, error) {
 	return s, fmt.Errorf("it took longer than %v: %+v", watchLimit, s)
 }
 
-// Now is the status as it is.
-func (p *watchProject) Now() (watchSeen, error) { return p.Until(func(watchSeen) bool { return true }) }
-
-// A watchResult is what came of an edit.
-type watchResult struct {
-	watchEdit string
-	Took      time.Duration // from the edit until all was done that it asked for
-	First     time.Duration // until the first recipe was there; 0: none was asked for
-	Done      []watchDone
-	Wrong     string // "": the right kernels were tuned, and only they
+// Do does an edit, waits, and says what is wrong: "", the right kernels were tuned, and only they.
+func (p *watchProject) Do(e watchEdit) (wrong string, err error) {
+	before, err := p.Until(func(watch.Status) bool { return true })
+	if err == nil {
+		err = e.Do(p)
+	}
+	var after watch.Status
+	if err == nil {
+		after, err = p.Until(func(s watch.Status) bool { return s.Batches > before.Batches && s.Idle })
+	}
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", e.Name, err)
+	}
+	return e.compare(before, after, newDone(before, after)), nil
 }
 
-// Do does an edit, waits, and compares.
-func (p *watchProject) Do(e watchEdit) (watchResult, error) {
-	r := watchResult{watchEdit: e.Name}
-	before, err := p.Now()
-	if err != nil {
-		return r, err
-	}
-	begun := time.Now()
-	if err := e.Do(p); err != nil {
-		return r, fmt.Errorf("%s: %w", e.Name, err)
-	}
-	after, err := p.Until(func(s watchSeen) bool {
-		if r.First == 0 && len(newDone(before, s)) > 0 {
-			r.First = time.Since(begun)
-		}
-		return s.Batches > before.Batches && s.Idle
-	})
-	if err != nil {
-		return r, fmt.Errorf("%s: %w", e.Name, err)
-	}
-	r.Took, r.Done = time.Since(begun), newDone(before, after)
-	r.Wrong = e.compare(before, after, r.Done)
-	return r, nil
-}
-
-func newDone(before, after watchSeen) []watchDone {
-	var out []watchDone
+func newDone(before, after watch.Status) []watch.Done {
+	var out []watch.Done
 	for _, d := range after.Done {
 		if len(before.Done) > 0 && !d.When.After(before.Done[0].When) {
 			break
@@ -304,7 +189,7 @@ func newDone(before, after watchSeen) []watchDone {
 }
 
 // compare says what is wrong with what came of an edit.
-func (e watchEdit) compare(before, after watchSeen, done []watchDone) string {
+func (e watchEdit) compare(before, after watch.Status, done []watch.Done) string {
 	var wrong []string
 	var got, want []string
 	for _, d := range done {
@@ -342,7 +227,7 @@ func (e watchEdit) compare(before, after watchSeen, done []watchDone) string {
 
 // ---- What edits do.
 
-func (p *watchProject) path(name string) string { return filepath.Join(p.Dir, name) }
+func (p *watchProject) path(name string) string { return filepath.Join(p.dir, name) }
 
 // Change rewrites a file.
 func (p *watchProject) Change(name string, change func(string) string) error {
@@ -373,17 +258,6 @@ func (p *watchProject) replaceByRename(name, from, to string) error {
 		return err
 	}
 	return os.Rename(p.path("."+name+".swp"), p.path(name))
-}
-
-// moveKernel puts a kernel above all others.
-func (p *watchProject) moveKernel(n int) error {
-	return p.Change("many.cu", func(text string) string {
-		begin := fmt.Sprintf("// Kernel %d.\n", n)
-		end := fmt.Sprintf("// Kernel %d.\n", n+1)
-		moved := ""
-		text = cutBetween(text, begin, end, func(k string) string { moved = k; return "" })
-		return strings.Replace(text, "// Kernel 1", moved+"// Kernel 1", 1)
-	})
 }
 
 // Remove takes a file away; restore puts it back.

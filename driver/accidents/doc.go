@@ -1,17 +1,16 @@
 // Package accidents holds tests only: what a build does when many run at once, when something ends
 // its processes, when its store is full, damaged or hostile. Each works on the real nvcc 13.0
 // and on the gnvcc binary as users have it, and asks for the same thing: the build's result is
-// nvcc's (or the recipe's), nobody hears of us, and no decision that was confirmed is lost.
+// nvcc's (or the recipe's), gnvcc prints nothing, and no decision that was confirmed is lost.
 //
 // GNVCC_TESTS=longer does the same for long: 500 translation units, 1000 rounds of kills (several
 // processes each), 200 signals; what comes near -timeout stops by itself and says how far it came.
 //
 // # Untrusted bytes
 //
-// Every reader of what others may have written has a fuzz target beside it. Run on 2026-11-21, each
+// Every reader of untrusted files has a fuzz target next to it. Run on 2026-11-21, each
 // for 185 s or more with -parallel 1 on a machine that did much else; inputs tried, in thousands:
 //
-//	cache           FuzzTree                  database pages            119
 //	cache           FuzzSpoolFile FuzzUnseal  spool files, records      343  722
 //	driver/toolcmd  FuzzReadLine              nvcc's command lines      314
 //	driver/toolcmd  FuzzReadCalls             the tools' command lines  455
@@ -25,7 +24,6 @@
 //	rewrite/merge   FuzzInto                  two modules               584
 //	rewrite/ptx     FuzzParse                 PTX                       219
 //	rewrite/source  FuzzRewrite               preprocessed code         285
-//	rewrite/source  FuzzMergeShared           two modules               370
 //	rewrite/stub    FuzzPatch                 host stubs, choices       479
 //	sim/cubin       FuzzRead FuzzSpills       cubins, ptxas -v          480  461
 //	bench/lab       FuzzRead                  the clock's files         576

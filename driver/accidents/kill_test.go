@@ -21,7 +21,7 @@ func decided(t *testing.T) *place {
 	p := newPlace(t)
 	p.add(t, 6)
 	for i, u := range p.units {
-		u.recipe = []string{"", "maxnreg=32", "unroll=2", "maxnreg=40 unroll=2", "", "ld=L2::256B"}[i]
+		u.recipe = []string{"", "maxnreg=32", "unroll=2", "maxnreg=40 unroll=2", "", "hint@ld=L2::256B"}[i]
 	}
 	p.make(t, 2, gnvcc, "cubin")
 	p.decide(t)

@@ -2,7 +2,6 @@ package accidents
 
 import (
 	"bytes"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,6 +11,7 @@ import (
 
 	"gnvcc/cache"
 	"gnvcc/cache/player"
+	"gnvcc/driver/drivertest"
 )
 
 // Many at once: make -j64, while decisions are published all the time.
@@ -102,26 +102,12 @@ func TestNobodyWaits(t *testing.T) {
 	}
 }
 
-// shadow makes a toolkit of links into another one, in which one tool is a script; %s in it stands
-// for that one's tool.
+// shadow makes a toolkit of links into another one, in which one tool is a script; %[1]s in it
+// stands for that one's tool.
 func shadow(t *testing.T, kit, tool, script string) string {
 	t.Helper()
 	root := filepath.Join(t.TempDir(), "kit")
-	for _, dir := range []string{".", "bin", "nvvm", "nvvm/bin"} {
-		ok(t, os.MkdirAll(filepath.Join(root, dir), 0o755))
-		entries, err := os.ReadDir(filepath.Join(kit, dir))
-		ok(t, err)
-		for _, e := range entries {
-			if path := filepath.Join(dir, e.Name()); path != "bin" && path != "nvvm" && path != "nvvm/bin" &&
-				path != tool {
-				ok(t, os.Symlink(filepath.Join(kit, path), filepath.Join(root, path)))
-			}
-		}
-	}
-	real, err := filepath.EvalSymlinks(filepath.Join(kit, tool))
-	ok(t, err)
-	ok(t, os.WriteFile(filepath.Join(root, tool), fmt.Appendf(nil, "#!/bin/sh\n"+script+"\n", real),
-		0o755))
+	ok(t, drivertest.Shadow(kit, root, map[string]string{tool: script}))
 	return root
 }
 

@@ -337,7 +337,7 @@ func TestPoisonedRecipes(t *testing.T) {
 		cache.Decision{Recipe: "unroll=$(touch " + bait + ")"},
 		cache.Decision{Recipe: "spec{n=`touch " + bait + "`}"},
 		cache.Decision{Recipe: "spec{n=1);system(\"touch " + bait + "\"}"},
-		cache.Decision{Recipe: "ld=L2::256B\n.visible .entry x"}, cache.Decision{Recipe: "\x00"},
+		cache.Decision{Recipe: "hint@ld=L2::256B\n.visible .entry x"}, cache.Decision{Recipe: "\x00"},
 		cache.Decision{Recipe: strings.Repeat("unroll=2 ", 1<<17)},
 		cache.Decision{Recipe: strings.Repeat("{", 1<<20)}, cache.Decision{Recipe: "../../../etc/passwd"},
 		map[string]int{"Recipe": 5}, []string{"maxnreg=32"}, "maxnreg=32", nil,

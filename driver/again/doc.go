@@ -1,5 +1,5 @@
-// Package again is the folder through which gnvcc apply and the stages of a command that it runs
-// again speak: which recipes to build with, and what was seen and built.
+// Package again is the folder through which gnvcc apply and the stages of a command that it reruns
+// communicate: which recipes to build with, and what was read and built.
 //
 // Callers: driver/apply, which runs commands again, and driver/stage, which is what they run.
 //

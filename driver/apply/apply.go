@@ -21,7 +21,7 @@ import (
 // built are run again. No source has changed, so make would not; the objects are newer afterwards,
 // so that make links them.
 //
-// Which commands: those that made the code that is in the files now (held.go), whose kernels are
+// Which commands: those that made the code that is in the files now (state.go), whose kernels are
 // wanted otherwise. Nothing is written in place. A command runs beside, once as it was built and
 // once as it is wanted (rerun.go); only where the first gives the file that is there does the
 // second one's take its place (place.go). So an object that anything else has written or changed
@@ -54,13 +54,7 @@ type Aim struct {
 	Dry     bool   // nothing is run: it is only said what would be
 }
 
-// Recipes runs the commands again whose kernels' recipes have changed, and gives the number of
-// those that did.
-func Recipes(ctx context.Context, store *cache.Store, out io.Writer) (int, error) {
-	return Build(ctx, store, Aim{}, out)
-}
-
-// Build builds again what is not as the aim wants it.
+// Build builds again what is not as the aim wants it, and gives the number of commands that it ran.
 func Build(ctx context.Context, store *cache.Store, aim Aim, out io.Writer) (int, error) {
 	scratch.Sweep(os.TempDir()) // what is left there is no reason to fail
 	unlock, err := lockApply(ctx, store, out)
@@ -175,9 +169,9 @@ type applying struct {
 	left         []string
 }
 
-func (a *applying) runAll(ctx context.Context, runs []*rerun, jobs int) {
+func (a *applying) runAll(ctx context.Context, runs []*fileState, jobs int) {
 	var wg sync.WaitGroup
-	next := make(chan *rerun)
+	next := make(chan *fileState)
 	for range jobs {
 		wg.Go(func() {
 			for r := range next {

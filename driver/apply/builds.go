@@ -60,7 +60,7 @@ const memoSources cache.Memos[[]string] = "sources"
 // folders; all of them without folders.
 func (b *Builds) Commands(folders []string) []Built {
 	var out []Built
-	for hash, units := range b.ix.ByCommand(b.store) {
+	for hash, all := range b.ix.ByCommand() {
 		c, err := record.LoadCommand(b.store, hash)
 		if err != nil || !record.IsLast(b.store, hash, c) {
 			continue
@@ -68,7 +68,7 @@ func (b *Builds) Commands(folders []string) []Built {
 		if info, err := os.Stat(c.Dir); err != nil || !info.IsDir() {
 			continue // nothing can be run there
 		}
-		r := &rerun{hash: hash, command: c}
+		r := &fileState{hash: hash, command: c}
 		if r.line().Output == os.DevNull {
 			continue
 		}
@@ -77,7 +77,7 @@ func (b *Builds) Commands(folders []string) []Built {
 		for _, in := range r.line().Inputs {
 			files[toolcmd.Inside(c.Dir, in)] = true
 		}
-		for _, a := range units {
+		for _, a := range record.Newest(b.store, all) {
 			u := b.unit(c.Dir, a, files, tools)
 			// A PTX is on record with the source that gave it last, which may be another file's copy.
 			if in := r.line().Inputs; len(in) == 1 && u.Source != "" {
@@ -220,26 +220,19 @@ func Kernels(store *cache.Store, folder string) (out []record.BuiltKernel, left 
 			}
 		}
 	}
-	for _, r := range all {
-		for _, a := range r.assemblies() {
-			add(a)
-		}
-		for _, c := range r.unknown {
-			if len(c.Built) > 0 {
-				add(c.Built[0])
-			} else {
-				left = append(left, r.name()+": "+strange([]witness.Code{c}))
-			}
-		}
-	}
 	others, err := l.found(context.Background(), folder, all)
 	if err != nil {
 		return nil, nil, err
 	}
-	for _, f := range others {
-		for _, c := range f.codes {
+	for _, f := range append(all, others...) {
+		for _, a := range f.assemblies() {
+			add(a)
+		}
+		for _, c := range f.unknown {
 			if len(c.Built) > 0 {
 				add(c.Built[0])
+			} else if f.path == "" {
+				left = append(left, f.name()+": "+strange([]witness.Code{c}))
 			}
 		}
 	}

@@ -21,18 +21,10 @@ import (
 // the same, but for code in programs and shared libraries that is not on record: that is somebody
 // else's.
 
-// A foundFile is one of them.
-type foundFile struct {
-	path  string
-	codes []witness.Code
-	err   error
-	kind  fatbin.Kind
-}
-
 // found looks for such files in and below a folder; "": nowhere. all are the commands that are
 // known there.
 func (l *looking) found(ctx context.Context, folder string,
-	all []*rerun) (out []foundFile, err error) {
+	all []*fileState) (out []*fileState, err error) {
 	if folder == "" {
 		return nil, nil
 	}
@@ -60,44 +52,36 @@ func (l *looking) found(ctx context.Context, folder string,
 		return nil, ctx.Err()
 	}
 	for _, path := range paths {
-		f := foundFile{path: path, kind: witness.KindOf(path)}
-		if f.codes, f.err = l.at(path); errors.Is(f.err, witness.ErrNone) {
+		f := &fileState{path: path, kind: witness.KindOf(path), strange: "no command is known that writes it"}
+		var err error
+		if f.codes, err = l.at(path); errors.Is(err, witness.ErrNone) {
 			continue
 		}
 		if f.kind == fatbin.Linked && path != folder { // a library of somebody's, as a rule
-			f.err = nil
 			f.codes = slices.DeleteFunc(slices.Clone(f.codes), func(c witness.Code) bool {
 				return len(c.Built) == 0
 			})
+			err = nil
 		}
-		if f.err != nil || len(f.codes) > 0 {
+		if f.unknown = f.codes; err != nil {
+			f.gone, f.strange = true, err.Error()
+		} else if f.made() {
+			f.strange = "built from other files"
+		}
+		if err != nil || len(f.codes) > 0 {
 			out = append(out, f)
 		}
 	}
 	return out, nil
 }
 
-// made tells whether a file is made of others.
-func (f foundFile) made() bool { return f.kind == fatbin.Archive || f.kind == fatbin.Linked }
-
-// output tells of a file.
-func (f foundFile) output() Output {
-	o := Output{Output: f.path, State: "alone", Why: "no command is known that writes it"}
-	switch {
-	case f.err != nil:
-		o.Why = f.err.Error()
-	case f.made():
-		o.Why = "built from other files"
-	}
-	o.Kernels = kernelsOf(f.codes)
-	sortKernels(o.Kernels)
-	return o
-}
+// made reports whether a file is made of others.
+func (f *fileState) made() bool { return f.kind == fatbin.Archive || f.kind == fatbin.Linked }
 
 // remains says of which files a revert can't say that they are nvcc's own code, when all is run
 // that can be: still, where nothing here makes them so; stale, where the user's build will, since
 // what they are made of can be built again. all are the commands that are known.
-func (l *looking) remains(ctx context.Context, folder string, all []*rerun) (still, stale []string,
+func (l *looking) remains(ctx context.Context, folder string, all []*fileState) (still, stale []string,
 	err error) {
 	alive := map[string]bool{}
 	for _, r := range all {
@@ -138,8 +122,8 @@ func (l *looking) remains(ctx context.Context, folder string, all []*rerun) (sti
 		return nil, nil, err
 	}
 	for _, f := range others {
-		if f.err != nil {
-			still = append(still, f.err.Error())
+		if f.gone {
+			still = append(still, f.strange)
 		}
 		for _, c := range f.codes {
 			tell(f.path, f.made(), c)
@@ -151,7 +135,7 @@ func (l *looking) remains(ctx context.Context, folder string, all []*rerun) (sti
 }
 
 // mine tells whether a command gave code.
-func mine(c witness.Code, r *rerun) bool {
+func mine(c witness.Code, r *fileState) bool {
 	return slices.ContainsFunc(c.Built, func(a cache.Assembly) bool { return a.Command == r.hash })
 }
 

@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
-	"sort"
 	"strings"
 
 	"gnvcc/cache"
@@ -22,25 +20,11 @@ import (
 
 // What is pending: kernels that are wanted otherwise than the store says they were built.
 
-// A rerun is a command to run again.
-type rerun struct {
-	hash    string
-	command cache.Command
-	held
-	changes []change                   // sorted by kernel
-	wanted  map[string]string          // recipes by identity, of all kernels of the units
-	stands  map[string]standing.Wanted // what they were taken from, by identity
-}
-
 // A change is a kernel that is wanted otherwise than it was built.
-type change struct {
-	kernel, target   string
-	built, wanted    string
-	identity, source string
-}
+type change struct{ kernel, identity, wanted string }
 
 // pendingFor lists what Build would run, and what it leaves alone with the reasons.
-func pendingFor(store *cache.Store, aim Aim) (runs []*rerun, left []string, err error) {
+func pendingFor(store *cache.Store, aim Aim) (runs []*fileState, left []string, err error) {
 	all, err := look(store).recorded(aim)
 	if err != nil {
 		return nil, nil, err
@@ -65,14 +49,14 @@ func pendingFor(store *cache.Store, aim Aim) (runs []*rerun, left []string, err 
 		}
 		runs = append(runs, r)
 	}
-	sort.Slice(runs, func(i, j int) bool { return runs[i].String() < runs[j].String() })
-	sort.Strings(left)
+	slices.SortFunc(runs, func(a, b *fileState) int { return strings.Compare(a.String(), b.String()) })
+	slices.Sort(left)
 	return runs, left, nil
 }
 
 // recorded gives the commands that the store knows, of those that write the same the one that made
 // what is there now. One whose text is lost has no Dir.
-func (l *looking) recorded(aim Aim) ([]*rerun, error) {
+func (l *looking) recorded(aim Aim) ([]*fileState, error) {
 	store := l.store
 	sn, err := store.Snapshot()
 	if errors.Is(err, cache.ErrNone) {
@@ -85,62 +69,61 @@ func (l *looking) recorded(aim Aim) ([]*rerun, error) {
 	known := standing.Several{Store: store}
 	defer known.Close()
 	present := environment.Read()
-	var out []*rerun
-	same := map[string][]*rerun{} // commands that write the same
-	files := map[string]bool{}
-	for hash, all := range commands(l.ix) {
-		r := &rerun{hash: hash, wanted: map[string]string{},
-			stands: map[string]standing.Wanted{}, held: held{all: all}}
-		if r.command, err = record.LoadCommand(store, hash); err != nil {
-			r.command = cache.Command{}
+	var out []*fileState
+	same := map[string][]*fileState{} // commands that write the same
+	var files []string
+	for hash, all := range l.ix.ByCommand() {
+		f := &fileState{hash: hash, all: all}
+		if f.command, err = record.LoadCommand(store, hash); err != nil {
+			f.command = cache.Command{}
 			if aim.Under == "" {
-				r.newest(store)
-				out = append(out, r)
+				f.newest(store)
+				out = append(out, f)
 			}
 			continue
 		}
-		if r.under(aim.Under) && r.line().Output != os.DevNull {
-			target := record.TargetOf(r.command)
-			same[target] = append(same[target], r)
-			for _, path := range record.Writes(r.command) {
-				files[path] = true
-			}
+		if f.under(aim.Under) && f.line().Output != os.DevNull {
+			target := record.TargetOf(f.command)
+			same[target] = append(same[target], f)
+			files = append(files, record.Writes(f.command)...)
 		}
 	}
-	l.readAll(context.Background(), slices.Collect(maps.Keys(files)))
+	slices.Sort(files)
+	l.readAll(context.Background(), slices.Compact(files))
 	for _, list := range same {
 		out = append(out, l.maker(list))
 	}
-	for _, r := range out {
+	for _, f := range out {
 		env := present // for a build whose command is lost
-		if r.command.Dir != "" {
-			env = environment.Of(config.Over(r.command.Env, r.command.Dir))
+		if f.command.Dir != "" {
+			env = environment.Of(config.Over(f.command.Env, f.command.Dir))
 		}
-		for _, alternatives := range r.units {
-			r.settle(store, &known, alternatives, env, aim.Default)
+		f.wanted, f.stands = map[string]string{}, map[string]standing.Wanted{}
+		for _, alternatives := range f.builtBy {
+			f.settle(&known, alternatives, env, aim.Default)
 		}
-		sort.Slice(r.changes, func(i, j int) bool { return r.changes[i].kernel < r.changes[j].kernel })
+		slices.SortFunc(f.changes, func(a, b change) int { return strings.Compare(a.kernel, b.kernel) })
 	}
 	return out, nil
 }
 
 // settle takes of several records of the same code that by which least is to be done: they differ
 // in recipes that change nothing here.
-func (r *rerun) settle(store *cache.Store, known *standing.Several, unit []cache.Assembly,
+func (f *fileState) settle(known *standing.Several, unit []cache.Assembly,
 	env *environment.Environment, own bool) {
 	var least []change
 	for i, a := range unit {
-		changes := r.changesOf(store, known, a, env, own)
+		changes := f.changesOf(known, a, env, own)
 		if i == 0 || len(changes) < len(least) {
 			least = changes
 			unit[0] = a
 		}
 	}
-	r.changes = append(r.changes, least...)
+	f.changes = append(f.changes, least...)
 }
 
 // under tells whether a command's folder or a file that it writes is a path, or lies below it.
-func (r *rerun) under(folder string) bool {
+func (f *fileState) under(folder string) bool {
 	if folder == "" {
 		return true
 	}
@@ -151,7 +134,7 @@ func (r *rerun) under(folder string) bool {
 		return filepath.Clean(path)
 	}
 	folder = real(folder)
-	for _, path := range append(record.Writes(r.command), r.command.Dir, r.line().Place()) {
+	for _, path := range append(record.Writes(f.command), f.command.Dir, f.line().Place()) {
 		rel, err := filepath.Rel(folder, real(path))
 		if err == nil && rel != ".." && !strings.HasPrefix(rel, "../") {
 			return true
@@ -162,12 +145,12 @@ func (r *rerun) under(folder string) bool {
 
 // changesOf compares an assembly with what is wanted now: nvcc's own code, or its recipes. env
 // are the command's settings.
-func (r *rerun) changesOf(store *cache.Store, known *standing.Several, a cache.Assembly,
+func (f *fileState) changesOf(known *standing.Several, a cache.Assembly,
 	env *environment.Environment, own bool) (changes []change) {
 	if call, err := toolcmd.ReadPtxas(a.Args); err != nil || call.Debug {
 		return nil
 	}
-	by := standing.AskerOf(store, a.Command, env)
+	by := standing.AskerOf(known.Store, a.Command, env)
 	kn := known.At(a.Dir, env)
 	for _, k := range a.Kernels {
 		w := kn.Want(k, by)
@@ -180,12 +163,11 @@ func (r *rerun) changesOf(store *cache.Store, known *standing.Several, a cache.A
 			// recipe out of what is built. The next build is nvcc's own, and says so.
 			want, w.Refused = k.Recipe, kn.Problem
 		}
-		r.wanted[k.Identity], r.stands[k.Identity] = want, w
+		f.wanted[k.Identity], f.stands[k.Identity] = want, w
 		if want == k.Recipe || want != "" && lasts(k.Unapplied, want, standing.HashOf(w.Evidence.Normals)) {
 			continue // a reason is found again, unless other code has been measured since
 		}
-		changes = append(changes, change{k.Name, a.Target, k.Recipe, want, k.Identity,
-			record.SourceOf(store, a)})
+		changes = append(changes, change{k.Name, k.Identity, want})
 	}
 	return changes
 }
@@ -196,9 +178,9 @@ func lasts(r *cache.Unapplied, recipe, measured string) bool {
 }
 
 // built are the recipes that the command's kernels were built with, by identity.
-func (r *rerun) built() map[string]string {
+func (f *fileState) built() map[string]string {
 	out := map[string]string{}
-	for _, a := range r.assemblies() {
+	for _, a := range f.assemblies() {
 		for _, k := range a.Kernels {
 			out[k.Identity] = k.Recipe
 		}
@@ -207,9 +189,9 @@ func (r *rerun) built() map[string]string {
 }
 
 // modules are the module ids of the build that another run would make otherwise, by source file.
-func (r *rerun) modules(store *cache.Store) map[string]string {
+func (f *fileState) modules(store *cache.Store) map[string]string {
 	out := map[string]string{}
-	for _, a := range r.assemblies() {
+	for _, a := range f.assemblies() {
 		if t, ok := record.LoadTranslation(store, a.PTX); ok && toolcmd.CutProcess(t.Module) != "" {
 			out[t.Source] = t.Module
 		}
@@ -230,9 +212,9 @@ func reasonIn(notes []record.Note, c change) string {
 }
 
 // String is the command for people: its sources and its output, and what is wanted.
-func (r *rerun) String() string {
+func (f *fileState) String() string {
 	var kernels []string
-	for _, c := range r.changes {
+	for _, c := range f.changes {
 		text := c.wanted
 		if text == "" {
 			text = "nvcc's own"
@@ -243,12 +225,12 @@ func (r *rerun) String() string {
 	if len(kernels) > most {
 		kernels = append(kernels[:most], fmt.Sprintf("and %d more", len(kernels)-most))
 	}
-	return r.name() + " [" + strings.Join(kernels, "; ") + "]"
+	return f.name() + " [" + strings.Join(kernels, "; ") + "]"
 }
 
 // name is the command's sources and its output.
-func (r *rerun) name() string {
-	l := r.line()
+func (f *fileState) name() string {
+	l := f.line()
 	name := strings.Join(l.Inputs, " ")
 	if l.Output != "" {
 		name += " -> " + l.Output
@@ -256,23 +238,23 @@ func (r *rerun) name() string {
 	return name
 }
 
-func (r *rerun) line() *toolcmd.Line { return record.Line(r.command) }
+func (f *fileState) line() *toolcmd.Line { return record.Line(f.command) }
 
 // impossible says why a command can't be run again, "" if it can.
-func (r *rerun) impossible() string {
-	if info, err := os.Stat(r.command.Dir); err != nil || !info.IsDir() {
-		return "its folder " + r.command.Dir + " is gone (gnvcc doctor --clean forgets it)"
+func (f *fileState) impossible() string {
+	if info, err := os.Stat(f.command.Dir); err != nil || !info.IsDir() {
+		return "its folder " + f.command.Dir + " is gone (gnvcc doctor --clean forgets it)"
 	}
-	l := r.line()
+	l := f.line()
 	if l.Stdin {
 		return "it reads standard input"
 	}
-	if _, err := l.Redirect(r.command.Args, "/out", "/side"); err != nil {
+	if _, err := l.Redirect(f.command.Args, "/out", "/side"); err != nil {
 		return err.Error() + "; build it again"
 	}
 	output := os.FileInfo(nil)
 	if l.Output != "" {
-		path := l.Target(r.command.Dir)
+		path := l.Target(f.command.Dir)
 		var err error
 		if output, err = os.Lstat(path); err != nil {
 			return "its output does not exist; the next build makes it, with the recipes"
@@ -282,7 +264,7 @@ func (r *rerun) impossible() string {
 		}
 	}
 	for _, in := range l.Inputs {
-		info, err := os.Stat(toolcmd.Inside(r.command.Dir, in))
+		info, err := os.Stat(toolcmd.Inside(f.command.Dir, in))
 		if err != nil {
 			return in + " is gone"
 		}

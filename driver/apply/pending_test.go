@@ -25,11 +25,11 @@ func TestReasonLasts(t *testing.T) {
 			Normals: standing.HashOf(d.Evidence.Normals)}}}}
 	changes := func() (n int, refused error) {
 		t.Helper()
-		r := &rerun{wanted: map[string]string{}, stands: map[string]standing.Wanted{}}
+		r := &fileState{wanted: map[string]string{}, stands: map[string]standing.Wanted{}}
 		drivertest.Kept(t, store, d)
 		known := standing.Several{Store: store}
 		defer known.Close()
-		changes := r.changesOf(store, &known, a, environment.Of(nil), false)
+		changes := r.changesOf(&known, a, environment.Of(nil), false)
 		return len(changes), r.stands[d.Identity].Refused
 	}
 	if n, refused := changes(); n != 0 || refused != nil {

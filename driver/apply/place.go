@@ -35,10 +35,11 @@ type placing struct {
 	Notes   []record.Note
 }
 
-// A placedFile is one of them.
+// A placedFile is one of them: what a run wrote, and where it belongs.
 type placedFile struct {
 	Path, Temp string
 	Was, New   string // hashes
+	from       string // where the run has written it
 }
 
 // lockApply makes this process the only one that places outputs of this store's commands.
@@ -76,33 +77,33 @@ func (b *beside) place(now *result, unedited func() bool) error {
 	p := placing{Command: b.rerun.hash, Notes: now.left.Notes}
 	hashes := map[string]string{}
 	for _, f := range now.files {
-		present, err := readOutput(f.to)
+		present, err := readOutput(f.Path)
 		if err != nil {
 			return fmt.Errorf("%w: %w", errLeft, err)
 		}
-		info, err := os.Lstat(f.to)
+		info, err := os.Lstat(f.Path)
 		if err != nil {
 			return fmt.Errorf("%w: %w", errLeft, err)
 		}
 		if why := unfit(info); why != "" {
-			return fmt.Errorf("%w: %s: %s", errLeft, f.to, why)
+			return fmt.Errorf("%w: %s: %s", errLeft, f.Path, why)
 		}
 		content, err := os.ReadFile(f.from)
 		if err != nil {
 			return fmt.Errorf("read what the command wrote: %w", err)
 		}
-		was := cache.Hash(present)
-		if b.looked[f.to] != was {
-			return fmt.Errorf("%w: %s was written meanwhile", errLeft, f.to)
+		f.Was, f.New, f.Temp = cache.Hash(present), cache.Hash(content), tempFor(f.Path)
+		if b.looked[f.Path] != f.Was {
+			return fmt.Errorf("%w: %s was written meanwhile", errLeft, f.Path)
 		}
-		hashes[f.to] = was
-		if equalOutputs(present, content) {
-			continue // a recipe that could not be carried out, say
+		if equalOutputs(present, content) { // a recipe that could not be carried out, say
+			hashes[f.Path] = f.Was
+			continue
 		}
-		hashes[f.to] = cache.Hash(content)
-		p.Files = append(p.Files, placedFile{f.to, tempFor(f.to), was, hashes[f.to]})
+		hashes[f.Path] = f.New
+		p.Files = append(p.Files, f)
 	}
-	if err := b.replaceAll(&p, now, unedited); err != nil {
+	if err := b.replaceAll(&p, unedited); err != nil {
 		return err
 	}
 	b.remember(now, hashes)
@@ -117,7 +118,7 @@ func tempFor(path string) string {
 }
 
 // replaceAll carries a placing out.
-func (b *beside) replaceAll(p *placing, now *result, unedited func() bool) error {
+func (b *beside) replaceAll(p *placing, unedited func() bool) error {
 	if len(p.Files) == 0 {
 		return p.finish(b.store)
 	}
@@ -132,13 +133,7 @@ func (b *beside) replaceAll(p *placing, now *result, unedited func() bool) error
 		return err
 	}
 	for _, f := range p.Files {
-		from := ""
-		for _, w := range now.files {
-			if w.to == f.Path {
-				from = w.from
-			}
-		}
-		if err := copyLike(f.Temp, from, f.Path); err != nil {
+		if err := copyLike(f.Temp, f.from, f.Path); err != nil {
 			return take(fmt.Errorf("%w: %w", errLeft, err))
 		}
 	}

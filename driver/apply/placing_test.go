@@ -50,8 +50,7 @@ func TestPlacing(t *testing.T) {
 				}
 			}
 			key := hash(c.name)
-			p := placing{Command: hash("command"), Files: []placedFile{{path, temp, hash("old"),
-				hash("new")}},
+			p := placing{Command: hash("command"), Files: []placedFile{{Path: path, Temp: temp, Was: hash("old"), New: hash("new")}},
 				Notes: []record.Note{{Unit: key, Assembly: cache.Assembly{Command: "x",
 					Cubin: key}}}}
 			if err := p.write(store); err != nil {
@@ -80,7 +79,7 @@ func TestExchange(t *testing.T) {
 	path, temp := filepath.Join(dir, "k.o"), filepath.Join(dir, "new")
 	os.WriteFile(path, []byte("written meanwhile"), 0o644)
 	os.WriteFile(temp, []byte("new"), 0o644)
-	f := placedFile{path, temp, cache.Hash([]byte("old")), cache.Hash([]byte("new"))}
+	f := placedFile{Path: path, Temp: temp, Was: cache.Hash([]byte("old")), New: cache.Hash([]byte("new"))}
 	if err := f.exchange(); err == nil {
 		t.Error("it was replaced")
 	}

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"sort"
 	"strings"
 	"syscall"
 	"time"
@@ -33,7 +32,7 @@ import (
 
 // beside is one command at work.
 type beside struct {
-	rerun *rerun
+	rerun *fileState
 	store *cache.Store
 	env   *environment.Environment
 	self  string
@@ -49,14 +48,9 @@ type beside struct {
 	looked map[string]string
 }
 
-// A written file is one that a run wrote, and where it belongs.
-type written struct {
-	from, to string
-}
-
 // A result is what one run gave.
 type result struct {
-	files []written
+	files []placedFile // that it wrote, and where they belong
 	left  *again.Left
 }
 
@@ -72,7 +66,8 @@ func (b *beside) build(ctx context.Context) error {
 	var was *result
 	var stamps string
 	if known == nil {
-		if left, ok := memoLeft.Get(b.store, b.rerun.hash); ok && left.Stamps == b.stamps(left.Files) {
+		if left, ok := memoApplied.Get(b.store, b.rerun.hash); ok && left.Why != "" &&
+			left.Stamps == b.stamps(left.Sources) {
 			return fmt.Errorf("%w: %s", errLeft, left.Why)
 		}
 		if was, err = b.proof(ctx); err != nil {
@@ -111,9 +106,9 @@ func (b *beside) proof(ctx context.Context) (*result, error) {
 	}
 	b.looked = map[string]string{}
 	for _, f := range was.files {
-		present, err := readOutput(f.to)
+		present, err := readOutput(f.Path)
 		if os.IsNotExist(err) {
-			return nil, fmt.Errorf("%w: %s does not exist; the next build makes it", errLeft, f.to)
+			return nil, fmt.Errorf("%w: %s does not exist; the next build makes it", errLeft, f.Path)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", errLeft, err)
@@ -125,39 +120,42 @@ func (b *beside) proof(ctx context.Context) (*result, error) {
 		if !equalOutputs(present, again) {
 			return nil, fmt.Errorf("%w: %s", errLeft, b.differs(ctx, was, f))
 		}
-		b.looked[f.to] = cache.Hash(present)
+		b.looked[f.Path] = cache.Hash(present)
 	}
 	return was, nil
 }
 
-// memoLeft keeps why a command's output was left alone, by the command.
-const memoLeft cache.Memos[leftAlone] = "left"
+// memoApplied keeps what the last apply of a command came to.
+const memoApplied cache.Memos[applied] = "applied"
 
-// A leftAlone says so for as long as none of some files is written: the next apply compiles nothing
-// to find it out again.
-type leftAlone struct {
-	Files       []string
-	Stamps, Why string
+// An applied is what an apply wrote, and from what; or why it left the command's output alone, which
+// holds for as long as none of some files is written: the next one compiles nothing to find it out.
+type applied struct {
+	Hashes  map[string]string // of what it wrote, by the paths
+	Inputs  []string
+	Sources []string
+
+	Why, Stamps string // Stamps: of the sources
 }
 
 // differs says why a file is not what its command gives: the command may give something else each
 // time.
-func (b *beside) differs(ctx context.Context, was *result, f written) (why string) {
-	files := append(was.left.Sources, f.to, b.rerun.command.Nvcc, b.self)
+func (b *beside) differs(ctx context.Context, was *result, f placedFile) (why string) {
+	files := append(was.left.Sources, f.Path, b.rerun.command.Nvcc, b.self)
 	stamps := b.stamps(files)
-	defer func() { memoLeft.Put(b.store, b.rerun.hash, leftAlone{files, stamps, why}) }()
+	defer func() { memoApplied.Put(b.store, b.rerun.hash, applied{Sources: files, Stamps: stamps, Why: why}) }()
 	var seen []string
 	for _, n := range was.left.Notes {
 		seen = append(seen, n.Assembly.PTX)
 	}
 	nvcc, err1 := os.Stat(b.rerun.command.Nvcc)
-	output, err2 := os.Stat(f.to)
+	output, err2 := os.Stat(f.Path)
 	if err1 == nil && err2 == nil && nvcc.ModTime().After(output.ModTime()) {
-		return b.rerun.command.Nvcc + " was changed after " + f.to + " was built; build it again with gnvcc"
+		return b.rerun.command.Nvcc + " was changed after " + f.Path + " was built; build it again with gnvcc"
 	}
 	for _, a := range b.rerun.assemblies() {
 		if !slices.Contains(seen, a.PTX) {
-			return "a source of " + f.to + " has changed since it was built; the next build makes it"
+			return "a source of " + f.Path + " has changed since it was built; the next build makes it"
 		}
 	}
 	time.Sleep(time.Second) // __TIME__ and the stamps of --coverage change once a second
@@ -165,13 +163,13 @@ func (b *beside) differs(ctx context.Context, was *result, f written) (why strin
 		for _, g := range again.files {
 			one, err1 := os.ReadFile(f.from)
 			two, err2 := os.ReadFile(g.from)
-			if g.to == f.to && err1 == nil && err2 == nil && !equalOutputs(one, two) {
-				return "two runs of the command that makes " + f.to + " differ (__TIME__, for one), so that " +
+			if g.Path == f.Path && err1 == nil && err2 == nil && !equalOutputs(one, two) {
+				return "two runs of the command that makes " + f.Path + " differ (__TIME__, for one), so that " +
 					"it can't be known whether the file is its own; build it again with gnvcc"
 			}
 		}
 	}
-	return f.to + " is not what its recorded command gives (another command or another tool has " +
+	return f.Path + " is not what its recorded command gives (another command or another tool has " +
 		"written it since, a source was edited, it holds a date, or gnvcc was changed); build it again " +
 		"with gnvcc"
 }
@@ -236,7 +234,7 @@ func collect(line *toolcmd.Line, out, hold string) (*result, error) {
 			return err
 		}
 		if filepath.Ext(path) != ".d" { // dependencies: they name the output, and are as they were
-			r.files = append(r.files, written{path, filepath.Join(line.Place(), rel)})
+			r.files = append(r.files, placedFile{Path: filepath.Join(line.Place(), rel), from: path})
 		}
 		return nil
 	})
@@ -250,7 +248,7 @@ func collect(line *toolcmd.Line, out, hold string) (*result, error) {
 		return nil, err
 	}
 	r.left.Sources = append(r.left.Sources, line.Inputs...)
-	sort.Strings(r.left.Sources)
+	slices.Sort(r.left.Sources)
 	r.left.Sources = slices.Compact(r.left.Sources)
 	return r, nil
 }
@@ -276,25 +274,15 @@ func (b *beside) stamps(files []string) string {
 	return out.String()
 }
 
-// memoWrote keeps what an apply wrote, by the command.
-const memoWrote cache.Memos[wrote] = "wrote"
-
-// A wrote is what the last apply of a command wrote, and from what.
-type wrote struct {
-	Hashes  map[string]string // of the files, by their paths
-	Inputs  []string
-	Sources []string
-}
-
 // known gives what an earlier apply wrote by this command, if those files are there unchanged and
 // nothing but preprocessed code and PTX has gone into them.
-func (b *beside) known() *wrote {
+func (b *beside) known() *applied {
 	switch b.rerun.line().Phase {
 	case "compile", "cubin", "ptx", "fatbin":
 	default:
 		return nil
 	}
-	k, ok := memoWrote.Get(b.store, b.rerun.hash)
+	k, ok := memoApplied.Get(b.store, b.rerun.hash)
 	if !ok || len(k.Hashes) == 0 {
 		return nil
 	}
@@ -309,18 +297,18 @@ func (b *beside) known() *wrote {
 }
 
 // follows tells whether a run is the known one but for its device code.
-func (b *beside) follows(known *wrote, now *result) bool {
+func (b *beside) follows(known *applied, now *result) bool {
 	if !slices.Equal(known.Inputs, now.left.Inputs) || len(known.Hashes) != len(now.files) {
 		return false
 	}
 	for _, f := range now.files {
-		if known.Hashes[f.to] == "" {
+		if known.Hashes[f.Path] == "" {
 			return false
 		}
 		if b.rerun.line().Phase != "compile" {
 			continue
 		}
-		present, err1 := readOutput(f.to)
+		present, err1 := readOutput(f.Path)
 		again, err2 := os.ReadFile(f.from)
 		if err1 != nil || err2 != nil || !exceptDevice(present, again) {
 			return false
@@ -332,6 +320,6 @@ func (b *beside) follows(known *wrote, now *result) bool {
 // remember notes what was written.
 func (b *beside) remember(now *result, hashes map[string]string) {
 	// Without it, the next apply proves it again.
-	memoWrote.Put(b.store, b.rerun.hash, wrote{Hashes: hashes, Inputs: now.left.Inputs,
+	memoApplied.Put(b.store, b.rerun.hash, applied{Hashes: hashes, Inputs: now.left.Inputs,
 		Sources: now.left.Sources})
 }

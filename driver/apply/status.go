@@ -8,7 +8,8 @@ import (
 	"fmt"
 	"os"
 	"regexp"
-	"sort"
+	"slices"
+	"strings"
 	"sync"
 
 	"gnvcc/cache"
@@ -63,19 +64,16 @@ func Status(ctx context.Context, store *cache.Store,
 	if err != nil {
 		return nil, nil, err
 	}
-	for _, r := range all {
-		if r.command.Dir != "" { // else nothing is known of where it lies
-			out = append(out, r.output())
-		}
-	}
 	others, err := l.found(ctx, under, all)
 	if err != nil {
 		return nil, nil, err
 	}
-	for _, f := range others {
-		out = append(out, f.output())
+	for _, f := range append(all, others...) {
+		if f.path != "" || f.command.Dir != "" { // else nothing is known of where it lies
+			out = append(out, f.output())
+		}
 	}
-	sort.Slice(out, func(i, j int) bool { return out[i].Output < out[j].Output })
+	slices.SortFunc(out, func(a, b Output) int { return strings.Compare(a.Output, b.Output) })
 	for _, p := range unfinished(store) {
 		for _, f := range p.Files {
 			broken = append(broken, f.Path)
@@ -84,28 +82,30 @@ func Status(ctx context.Context, store *cache.Store,
 	return out, broken, nil
 }
 
-// output tells of a command.
-func (r *rerun) output() Output {
-	l := r.line()
-	o := Output{Output: l.Place(), Dir: r.command.Dir, Args: r.command.Args, Inputs: l.Inputs,
-		State: "as wanted"}
-	if l.Output != "" {
-		o.Output = l.Target(r.command.Dir)
-	} else if files := record.Writes(r.command); len(files) == 1 {
-		o.Output = files[0]
+// output is the state as users see it.
+func (f *fileState) output() Output {
+	o := Output{Output: f.path, State: "alone", Why: f.strange}
+	if f.path == "" {
+		l := f.line()
+		o = Output{Output: l.Place(), Dir: f.command.Dir, Args: f.command.Args, Inputs: l.Inputs, State: "as wanted"}
+		if files := record.Writes(f.command); l.Output != "" {
+			o.Output = l.Target(f.command.Dir)
+		} else if len(files) == 1 {
+			o.Output = files[0]
+		}
+		if why := cmp.Or(f.strange, f.impossible()); why != "" {
+			o.State, o.Why = "alone", why
+		} else if len(f.changes) > 0 {
+			o.State = "pending"
+		}
 	}
-	if why := cmp.Or(r.strange, r.impossible()); why != "" {
-		o.State, o.Why = "alone", why
-	} else if len(r.changes) > 0 {
-		o.State = "pending"
-	}
-	if r.gone && len(r.codes) == 0 { // nothing is there of which something could be said
+	if f.gone && len(f.codes) == 0 { // nothing is there of which something could be said
 		return o
 	}
-	for _, a := range r.assemblies() {
+	for _, a := range f.assemblies() {
 		for _, k := range a.Kernels {
-			w := r.stands[k.Identity]
-			b := Kernel{Kernel: k.Name, Target: a.Target, Recipe: k.Recipe, Wanted: r.wanted[k.Identity],
+			w := f.stands[k.Identity]
+			b := Kernel{Kernel: k.Name, Target: a.Target, Recipe: k.Recipe, Wanted: f.wanted[k.Identity],
 				From: w.From, Reason: k.Unapplied.String()}
 			if w.Refused != nil {
 				b.Refused, b.Reason = w.Refused.Error(), "" // that of an earlier build
@@ -115,8 +115,10 @@ func (r *rerun) output() Output {
 			o.Kernels = append(o.Kernels, b)
 		}
 	}
-	o.Kernels = append(o.Kernels, kernelsOf(r.unknown)...)
-	sortKernels(o.Kernels)
+	o.Kernels = append(o.Kernels, kernelsOf(f.unknown)...)
+	slices.SortFunc(o.Kernels, func(a, b Kernel) int {
+		return cmp.Or(strings.Compare(a.Kernel, b.Kernel), strings.Compare(a.Target, b.Target))
+	})
 	return o
 }
 
@@ -139,13 +141,6 @@ func kernelsOf(codes []witness.Code) (out []Kernel) {
 		}
 	}
 	return out
-}
-
-func sortKernels(all []Kernel) {
-	sort.Slice(all, func(i, j int) bool {
-		a, b := all[i], all[j]
-		return a.Kernel < b.Kernel || a.Kernel == b.Kernel && a.Target < b.Target
-	})
 }
 
 // Cleaned is what Clean has removed.
@@ -187,7 +182,7 @@ func Clean(ctx context.Context, store *cache.Store, all bool) (Cleaned, error) {
 		return c, err
 	}
 	// What was noted is noted again by the next build where its record is gone.
-	c.Store, err = store.ClearMemos(stage.StepMemos, string(memoWrote), string(record.Noted))
+	c.Store, err = store.ClearMemos(stage.StepMemos, string(memoApplied), string(record.Noted))
 	return c, err
 }
 
@@ -215,13 +210,12 @@ func forgetBuilds(ctx context.Context, store *cache.Store, all bool, named map[s
 		}
 		return g
 	}
-	type key struct{ bucket, key string }
-	var keys []key
+	keys := map[string][]string{} // by bucket
 	for _, bucket := range []string{cache.Assemblies, cache.Links, cache.Translations} {
 		err := sn.Each(bucket, "", func(k string, raw []byte) error {
 			var record struct{ Command string }
 			if all || json.Unmarshal(raw, &record) == nil && record.Command != "" && isGone(record.Command) {
-				keys = append(keys, key{bucket, k})
+				keys[bucket] = append(keys[bucket], k)
 			}
 			return nil
 		})
@@ -248,14 +242,10 @@ func forgetBuilds(ctx context.Context, store *cache.Store, all bool, named map[s
 		return 0, err
 	}
 	defer owner.Close()
-	builds := 0
-	for _, k := range keys {
-		if err := owner.Delete(k.bucket, k.key); err != nil {
-			return builds, err
-		}
-		if k.bucket == cache.Assemblies {
-			builds++
+	for bucket, list := range keys {
+		if err := owner.Delete(bucket, list...); err != nil {
+			return 0, err
 		}
 	}
-	return builds, owner.Publish()
+	return len(keys[cache.Assemblies]), owner.Publish()
 }

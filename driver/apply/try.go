@@ -84,8 +84,8 @@ func TryOtherwise(ctx context.Context, store *cache.Store, hash string,
 	if o.Store == nil {
 		o.Store = store
 	}
-	r := &rerun{hash: hash, command: o.of(c)}
-	r.all = commands(record.Read(store))[hash]
+	r := &fileState{hash: hash, command: o.of(c)}
+	r.all = record.Read(store).ByCommand()[hash]
 	r.newest(store)
 	c = r.command
 	b := &beside{rerun: r, store: o.Store, self: self, dir: scratch.Path, stop: true, nvcc: o.Nvcc,

@@ -1,5 +1,5 @@
-// Package child runs a tool so that nobody can tell it from the tool run in our place: the same
-// files, the same signals, the same death, its messages passed on as they come and kept.
+// Package child runs a tool as if it had been started directly: the same files, the same signals, the
+// same exit, its messages passed on as they come, and recorded.
 //
 // Callers: driver/stage; driver/job and driver/compile for what a tool said and how it ended.
 //

@@ -1,6 +1,7 @@
 package compile
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -86,24 +87,18 @@ func (c *Compiler) Spent(tool string) (runs int, took time.Duration) {
 	return c.spent.runs[tool], c.spent.took[tool]
 }
 
-// Processor says what all runs of a tool took of the processor.
-func (c *Compiler) Processor(tool string) time.Duration {
-	c.spent.Lock()
-	defer c.spent.Unlock()
-	return c.spent.cpu[tool]
-}
-
 // A Candidate is a kernel compiled by a recipe.
 type Candidate struct {
-	Path       string // a cubin that the driver can load; it stays in the store
+	Cubin      string // object: what the driver can load
+	Path       string `json:"-"` // of a file with that; it stays in the store
 	Entry      string // what to launch in it: the kernel's own name, or that of a second entry
 	Build      cache.Build
 	MaxThreads int           // largest block by directives, 1024 if none
-	Manner     manner.Manner // how it is to be launched
+	Manner     manner.Manner `json:"-"` // how it is to be launched
 
 	Normals map[string]string // what cicc gave for it (normalOf), for the decision's evidence
 	// hash of what the GPU would execute, where somebody has asked; equal codes need one measurement
-	Code string
+	Code string `json:"-"`
 }
 
 // Limit is the largest block by directives.
@@ -114,16 +109,7 @@ func (c *Candidate) Limit() int {
 	return sim.BlockThreads
 }
 
-// A keptCandidate is the memo of one.
-type keptCandidate struct {
-	Cubin      string
-	Entry      string
-	Build      cache.Build
-	MaxThreads int
-	Normals    map[string]string `json:",omitempty"`
-}
-
-const memoCandidate cache.Memos[keptOf[keptCandidate]] = "candidate"
+const memoCandidate cache.Memos[keptOf[Candidate]] = "candidate"
 
 // Compile makes a candidate. An error says why there is none: the recipe can't be carried out, or a
 // tool refused it. What was made once is found again, refusals too; ctx and Limit end what takes
@@ -206,18 +192,34 @@ func (c *Compiler) candidate(ctx context.Context, s *Source, r recipe.Recipe) (*
 		parts = append(parts, s.Link.Cubin, s.Assembly.Cubin)
 	}
 	key := cache.HashOf(parts...)
-	k, err := recall(ctx, c.store, &c.flights, memoCandidate, key, func(k keptCandidate) bool {
-		return c.store.HasObject(k.Cubin)
-	}, func() (keptCandidate, error) { return c.make(ctx, s, r) })
+	out, err := recall(ctx, c.store, &c.flights, memoCandidate, key, func(out Candidate) bool {
+		return c.store.HasObject(out.Cubin)
+	}, func() (Candidate, error) { return c.make(ctx, s, r) })
+	if err == nil {
+		out.Path, err = c.store.ObjectFile(out.Cubin)
+	}
 	if err != nil {
 		return nil, err
 	}
-	path, err := c.store.ObjectFile(k.Cubin)
+	return &out, nil
+}
+
+// candidateOf reads what a cubin has of a candidate's entry.
+func candidateOf(content []byte, entry string) (out Candidate, k cubin.Kernel, err error) {
+	f, err := cubin.Read(content)
 	if err != nil {
-		return nil, err
+		return out, k, fmt.Errorf("read the candidate: %w", err)
 	}
-	return &Candidate{Path: path, Entry: k.Entry, Build: k.Build, MaxThreads: k.MaxThreads,
-		Normals: k.Normals}, nil
+	k, ok := f.Kernel(entry)
+	if !ok {
+		return out, k, fmt.Errorf("the candidate has no kernel %s", entry)
+	}
+	return Candidate{Entry: entry, Build: buildOf(k), MaxThreads: cmp.Or(max(k.MaxThreads, 0), sim.BlockThreads)}, k, nil
+}
+
+// buildOf is what a cubin says of a kernel; its spills are in ptxas' messages alone.
+func buildOf(k cubin.Kernel) cache.Build {
+	return cache.Build{Registers: k.Registers, Stack: k.Stack, Shared: k.Shared, Barriers: k.Barriers}
 }
 
 // deeper says that a linked candidate takes local memory that nvcc's own program does not, with all
@@ -246,8 +248,7 @@ func (c *Compiler) deeper(ctx context.Context, s *Source, now cubin.Kernel) erro
 }
 
 // make makes a candidate.
-func (c *Compiler) make(ctx context.Context, s *Source, r recipe.Recipe) (keptCandidate, error) {
-	var none keptCandidate
+func (c *Compiler) make(ctx context.Context, s *Source, r recipe.Recipe) (none Candidate, err error) {
 	ctx, b, done, err := c.workbench(ctx, c.Limit, forOne)
 	if err != nil {
 		return none, err
@@ -268,13 +269,9 @@ func (c *Compiler) make(ctx context.Context, s *Source, r recipe.Recipe) (keptCa
 			return none, err
 		}
 	}
-	f, err := cubin.Read(content)
+	made, k, err := candidateOf(content, entry)
 	if err != nil {
-		return none, fmt.Errorf("read the candidate: %w", err)
-	}
-	k, ok := f.Kernel(entry)
-	if !ok {
-		return none, fmt.Errorf("the candidate has no kernel %s", entry)
+		return none, err
 	}
 	if err := keepsWait(s.Module, s.Kernel, content, entry); err != nil {
 		return none, err
@@ -289,15 +286,10 @@ func (c *Compiler) make(ctx context.Context, s *Source, r recipe.Recipe) (keptCa
 			return none, err
 		}
 	}
-	kept := keptCandidate{Entry: entry, MaxThreads: 1024, Normals: out.normals,
-		Build: cache.Build{Registers: k.Registers, Stack: k.Stack, Shared: k.Shared,
-			Barriers: k.Barriers}}
-	if k.MaxThreads > 0 {
-		kept.MaxThreads = k.MaxThreads
-	}
-	kept.Build.Spill = cubin.Spills(out.messages)[entry]
-	if kept.Cubin, err = c.store.PutObject(content); err != nil {
+	made.Normals = out.normals
+	made.Build.Spill = cubin.Spills(out.messages)[entry]
+	if made.Cubin, err = c.store.PutObject(content); err != nil {
 		return none, fmt.Errorf("keep the candidate: %w", err)
 	}
-	return kept, nil
+	return made, nil
 }

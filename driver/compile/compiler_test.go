@@ -1,12 +1,9 @@
 package compile
 
 import (
-	"bytes"
 	"context"
-	"debug/elf"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -14,7 +11,6 @@ import (
 
 	"gnvcc/driver/drivertest"
 	"gnvcc/rewrite/manner"
-	"gnvcc/rewrite/recipe"
 	"gnvcc/sim/cubin"
 )
 
@@ -30,27 +26,17 @@ var separate = map[string]string{
 
 // TestCompiler goes from a loaded cubin back to its sources and forth to candidates.
 func TestCompiler(t *testing.T) {
-	p := drivertest.NewProject(t, "13.0",
-		map[string]string{"k.cu": "__global__ void shown(float *p, int n) {" + drivertest.Wide + "}\n" +
-			"template <int N> __global__ void many(float *p) { float s = 0; for (int i = 0; i < N; i++) s += p[i]; p[threadIdx.x] = s; }\n" +
-			"template __global__ void many<3>(float *);\nint main() { shown<<<1, 1>>>(0, 0); }\n"})
-	p.Gnvcc("-arch=sm_80", "k.cu", "-o", "app")
-	c := New(p.Store, t.TempDir())
-	hash := p.Cubin("app", "sm_80")
-	s, err := c.Kernel(hash, "_Z5shownPfi")
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := built(t, "13.0", "sm_80", "__global__ void shown(float *p, int n) {"+drivertest.Wide+"}\n"+
+		"template <int N> __global__ void many(float *p) { float s = 0; for (int i = 0; i < N; i++) s += p[i]; p[threadIdx.x] = s; }\n"+
+		"template __global__ void many<3>(float *);\nint main() { shown<<<1, 1>>>(0, 0); }\n")
+	c, s := p.c, p.kernel("_Z5shownPfi")
 	if s.Target != "sm_80" || s.Identity == "" || len(s.Siblings) != 1 || s.Default.Registers == 0 ||
 		s.MaxThreads != 1024 || s.NoSource != "" || s.NoSecond != "" ||
 		!strings.HasSuffix(s.File, "k.cu") || s.Link != nil {
 		t.Errorf("the source: %+v", s)
 	}
 	ctx := context.Background()
-	def, err := c.Compile(ctx, s, recipe.Recipe{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	def, _ := p.made(s, "")
 	if def.Build.Registers != s.Default.Registers || def.Entry != "_Z5shownPfi" {
 		t.Errorf("the default's candidate is %+v, the default %+v", def, s.Default)
 	}
@@ -82,26 +68,16 @@ func TestCompiler(t *testing.T) {
 			return c.Build == def.Build && c.Manner == manner.Manner{}
 		},
 	} {
-		cand, err := c.Compile(ctx, s, drivertest.MustParse(t, text))
-		if err != nil {
-			t.Errorf("%s: %v", text, err)
-			continue
-		}
+		cand, content := p.made(s, text)
 		if !check(cand) {
 			t.Errorf("%s: %+v", text, cand)
-		}
-		content, err := os.ReadFile(cand.Path)
-		if err != nil {
-			t.Fatal(err)
 		}
 		if f, err := cubin.Read(content); err != nil || len(f.Kernels) != 1 {
 			t.Errorf("%s: the candidate has %v, %v", text, f, err)
 		}
 	}
 	runs, took := c.Spent("ptxas")
-	if _, err := c.Compile(ctx, s, drivertest.MustParse(t, "maxnreg=40")); err != nil {
-		t.Error(err)
-	}
+	p.made(s, "maxnreg=40")
 	if again, _ := c.Spent("ptxas"); again != runs || took == 0 {
 		t.Errorf("a candidate that was made before took another ptxas")
 	}
@@ -110,14 +86,7 @@ func TestCompiler(t *testing.T) {
 	runs, _ = c.Spent("cicc")
 	var wg sync.WaitGroup
 	for cap := 40; cap < 48; cap++ {
-		wg.Add(1)
-		go func() {
-			defer wg.Done()
-			if _, err := c.Compile(ctx, s, drivertest.MustParse(t, fmt.Sprintf("maxnreg=%d unroll=8",
-				cap))); err != nil {
-				t.Error(err)
-			}
-		}()
+		wg.Go(func() { p.tries(s, map[string]string{fmt.Sprintf("maxnreg=%d unroll=8", cap): ""}) })
 	}
 	wg.Wait()
 	if again, _ := c.Spent("cicc"); again != runs+1 {
@@ -125,21 +94,15 @@ func TestCompiler(t *testing.T) {
 	}
 
 	// What can't be.
-	for text, want := range map[string]string{"maxnreg=7": "maxnreg", "spec{#7=7}": "#7",
-		"wonder=1": "wonder"} {
-		if _, err := c.Compile(ctx, s, drivertest.MustParse(t, text)); err == nil ||
-			!strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v", text, err)
-		}
-	}
-	if _, err := c.Kernel(hash, "_Z5shownPfi__tuned_01234567"); !errors.Is(err, errSecond) {
+	p.tries(s, map[string]string{"maxnreg=7": "maxnreg", "spec{#7=7}": "#7", "wonder=1": "wonder"})
+	if _, err := c.Kernel(p.hash, "_Z5shownPfi__tuned_01234567"); !errors.Is(err, errSecond) {
 		t.Errorf("a second entry: %v", err)
 	}
 	if _, err := c.Kernel(strings.Repeat("0", 64), "_Z5shownPfi"); err == nil ||
 		!strings.Contains(err.Error(), "not built by gnvcc") {
 		t.Errorf("another module: %v", err)
 	}
-	if _, err := c.Kernel(hash, "nothing"); err == nil {
+	if _, err := c.Kernel(p.hash, "nothing"); err == nil {
 		t.Error("a kernel that is not there was found")
 	}
 	ended, cancel := context.WithCancel(ctx)
@@ -153,9 +116,7 @@ func TestCompiler(t *testing.T) {
 		t.Error("a compile beyond its limit was taken")
 	}
 	c.Limit = limitTool
-	if _, err := c.Compile(ctx, s, drivertest.MustParse(t, "maxnreg=44")); err != nil {
-		t.Errorf("a limit once hit is remembered: %v", err)
-	}
+	p.made(s, "maxnreg=44") // a limit once hit is not remembered
 }
 
 // TestCompilerLinked is the same through a device link.
@@ -167,25 +128,13 @@ func TestCompilerLinked(t *testing.T) {
 			p.Gnvcc("-arch=sm_80", "-rdc=true", "-c", "b.cu", "-o", "b.o")
 			p.Gnvcc("-arch=sm_80", "-rdc=true", "-lib", "b.o", "-o", "libb.a")
 			p.Gnvcc("-arch=sm_80", "-rdc=true", "a.o", "c.cc", "libb.a", "-o", "app")
-			c := New(p.Store, t.TempDir())
-			hash := p.Cubin("app", "sm_80")
-			s, err := c.Kernel(hash, "_Z5shownPfi")
-			if err != nil {
-				t.Fatal(err)
-			}
+			q := loaded(p, "app", "sm_80")
+			s := q.kernel("_Z5shownPfi")
 			if s.Link == nil || !strings.Contains(s.NoSecond, "may wait") || !s.Assembly.Reloc {
 				t.Errorf("the source: %+v", s)
 			}
 			for _, text := range []string{"", "maxnreg=40", "unroll=2"} {
-				cand, err := c.Compile(context.Background(), s, drivertest.MustParse(t, text))
-				if err != nil {
-					t.Errorf("%q: %v", text, err)
-					continue
-				}
-				content, err := os.ReadFile(cand.Path)
-				if err != nil {
-					t.Fatal(err)
-				}
+				cand, content := q.made(s, text)
 				f, err := cubin.Read(content)
 				if err != nil || f.Relocatable || len(f.Kernels) != 3 {
 					t.Errorf("%q: the candidate is %+v, %v", text, f, err)
@@ -194,13 +143,8 @@ func TestCompilerLinked(t *testing.T) {
 					t.Errorf("%q: %+v", text, cand)
 				}
 			}
-			if _, err := c.Kernel(hash, "_Z5thirdPf"); err != nil {
-				t.Errorf("a kernel from an archive: %v", err)
-			}
-			if _, err := c.Compile(context.Background(), s, drivertest.MustParse(t,
-				"spec{#1=3}")); err == nil {
-				t.Error("a second entry beside a kernel that calls what is not known")
-			}
+			q.kernel("_Z5thirdPf")                                  // from an archive
+			q.tries(s, map[string]string{"spec{#1=3}": "may wait"}) // a kernel of the file calls what is not known
 		})
 	}
 }
@@ -227,24 +171,9 @@ func TestCompilerExternal(t *testing.T) {
 			p.Gnvcc("-arch=sm_80", "-rdc=true", "-c", "b.cu", "-o", "b.o")
 			p.Gnvcc("-arch=sm_80", "-rdc=true", "a.o", "b.o", "-o", "app")
 			p.Gnvcc("-arch=sm_80", "-rdc=true", "n.o", "b.o", "-o", "narrow")
-			c := New(p.Store, t.TempDir())
-			source := func(program, kernel string) *Source {
-				s, err := c.Kernel(p.Cubin(program, "sm_80"), kernel)
-				if err != nil {
-					t.Fatal(err)
-				}
-				return s
-			}
+			q := loaded(p, "app", "sm_80")
 			registers := func(s *Source, text string) int {
-				cand, err := c.Compile(context.Background(), s, drivertest.MustParse(t, text))
-				if err != nil {
-					t.Errorf("%s %q: %v", s.Kernel, text, err)
-					return 0
-				}
-				content, err := os.ReadFile(cand.Path)
-				if err != nil {
-					t.Fatal(err)
-				}
+				_, content := q.made(s, text)
 				f, err := cubin.Read(content)
 				if err != nil || f.Relocatable || len(f.Kernels) != 3 {
 					t.Fatalf("%q: the candidate is %+v, %v", text, f, err)
@@ -252,9 +181,9 @@ func TestCompilerExternal(t *testing.T) {
 				k, _ := f.Kernel(s.Kernel)
 				return k.Registers
 			}
-			k, wide := source("app", "_Z1kPfi"), source("app", "_Z4widePfi")
-			for _, text := range []string{"", "ld=L1::no_allocate", "ld=L2::128B st=cs", "maxnreg=32",
-				"maxnreg=40 st=cs", "maxnreg=200"} {
+			k, wide := q.kernel("_Z1kPfi"), q.kernel("_Z4widePfi")
+			for _, text := range []string{"", "hint@ld=L1::no_allocate", "hint@ld=L2::128B hint@st=cs", "maxnreg=32",
+				"maxnreg=40 hint@st=cs", "maxnreg=200"} {
 				if n := registers(k, text); n != registers(k, "") || n < 40 { // as many as outside has
 					t.Errorf("%q: %d registers, %d without", text, n, registers(k, ""))
 				}
@@ -262,76 +191,11 @@ func TestCompilerExternal(t *testing.T) {
 			if own, n := registers(wide, ""), registers(wide, "maxnreg=24"); n > 24 || own < 28 {
 				t.Errorf("wide has %d registers under a cap of 24, %d without", n, own)
 			}
-			for _, text := range []string{"unroll=2", "ld=cs unroll=2", "spec{#1=8}"} {
-				if _, err := c.Compile(context.Background(), k, drivertest.MustParse(t,
-					text)); err == nil || !strings.Contains(err.Error(), "cache hints alone") {
-					t.Errorf("%q: %v", text, err)
-				}
-			}
-			if _, err := c.Compile(context.Background(), source("app", "_Z4fullPfi"),
-				drivertest.MustParse(t, "maxnreg=24")); err == nil ||
-				!strings.Contains(err.Error(), "local memory") {
-				t.Errorf("a cap that spills: %v", err)
-			}
-			if _, err := c.Compile(context.Background(), source("narrow", "_Z1kPfi"),
-				drivertest.MustParse(t, "maxnreg=32")); err == nil ||
-				!strings.Contains(err.Error(), "a bound of its own") {
-				t.Errorf("with launch bounds: %v", err)
-			}
-		})
-	}
-}
-
-// TestThrottledCode: a throttled entry is the plain kernel's machine code, byte for byte, so that
-// it is exact by construction; also where the source can't be specialised.
-func TestThrottledCode(t *testing.T) {
-	for _, version := range []string{"11.8", "12.4", "13.0", "13.5"} {
-		t.Run(version, func(t *testing.T) {
-			p := drivertest.NewProject(t, version,
-				map[string]string{"k.cu": "__device__ int counter = 3; __constant__ float table[7];\n" +
-					"__global__ void other(float *p) { __shared__ float t[64]; t[threadIdx.x] = *p; __syncthreads(); *p = t[5]; }\n" +
-					"static __global__ void shown(float *p, int n) { __shared__ float t[32]; if (n < 0) goto end; {" +
-					drivertest.Wide +
-					"} t[threadIdx.x] = p[n] + table[n & 3] + counter; __syncthreads(); p[1] = t[n & 31]; end:; }\n" +
-					"int main() { shown<<<1, 1>>>(0, 0); other<<<1, 1>>>(0); }\n"})
-			p.Gnvcc("-arch=sm_80", "k.cu", "-o", "app")
-			c := New(p.Store, t.TempDir())
-			s, err := c.Kernel(p.Cubin("app", "sm_80"), "_Z5shownPfi")
-			if err != nil {
-				t.Fatal(err)
-			}
-			if s.NoSecond != "" {
-				t.Fatal(s.NoSecond)
-			}
-			code := func(r string) []byte {
-				cand, err := c.Compile(context.Background(), s, drivertest.MustParse(t, r))
-				if err != nil {
-					t.Fatal(err)
-				}
-				content, err := os.ReadFile(cand.Path)
-				if err != nil {
-					t.Fatal(err)
-				}
-				copy(content[20:24], []byte{1, 0, 0, 0}) // e_version, in which ABI 7 has the toolkit's
-				f, err := elf.NewFile(bytes.NewReader(content))
-				if err != nil {
-					t.Fatal(err)
-				}
-				text, err := f.Section(".text." + cand.Entry).Data()
-				if err != nil || len(text) < 1000 {
-					t.Fatalf("%d bytes of code, %v", len(text), err)
-				}
-				return text
-			}
-			if plain, second := code(""),
-				code("spec{host(block)=32x1x1,host(dynamic)=64} throttle=2"); !bytes.Equal(plain, second) {
-				t.Errorf("the throttled entry has other code: %d and %d bytes", len(plain), len(second))
-			}
-			if _, err := c.Compile(context.Background(), s, drivertest.MustParse(t,
-				"spec{#1=3}")); err == nil {
-				t.Error(
-					"a kernel with goto was specialised: this test is to show that throttling does not need that")
-			}
+			const alone = "cache hints alone"
+			q.tries(k, map[string]string{"unroll=2": alone, "hint@ld=cs unroll=2": alone, "spec{#1=8}": alone})
+			q.tries(q.kernel("_Z4fullPfi"), map[string]string{"maxnreg=24": "local memory"})
+			narrow := loaded(p, "narrow", "sm_80")
+			narrow.tries(narrow.kernel("_Z1kPfi"), map[string]string{"maxnreg=32": "a bound of its own"})
 		})
 	}
 }

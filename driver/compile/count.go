@@ -8,7 +8,6 @@ import (
 	"gnvcc/rewrite/counters"
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/recipe"
-	"gnvcc/sim/cubin"
 )
 
 // Builds for the tuner alone, which never replace a program's own: one that counts what the kernel
@@ -49,22 +48,14 @@ func (c *Compiler) asIs(ctx context.Context, s *Source, text []byte) (*Candidate
 	if err != nil {
 		return nil, err
 	}
-	f, err := cubin.Read(content)
-	if err != nil {
-		return nil, err
+	out, _, err := candidateOf(content, s.Kernel)
+	if err == nil {
+		out.Cubin, err = c.store.PutObject(content)
 	}
-	k, ok := f.Kernel(s.Kernel)
-	if !ok {
-		return nil, errors.New("the build has no such kernel")
+	if err == nil {
+		out.Path, err = c.store.ObjectFile(out.Cubin)
 	}
-	out := &Candidate{Entry: s.Kernel, MaxThreads: 1024}
-	out.Build.Registers, out.Build.Shared = k.Registers, k.Shared
-	hash, err := c.store.PutObject(content)
-	if err != nil {
-		return nil, err
-	}
-	out.Path, err = c.store.ObjectFile(hash)
-	return out, err
+	return &out, err
 }
 
 // assemble gives ptxas a text with the options of the kernel's own compile.

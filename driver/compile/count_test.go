@@ -10,27 +10,14 @@ import (
 	"gnvcc/sim/cubin"
 )
 
-// shownKernel is a kernel of a program that has another one, too, and the hash of its cubin.
-func shownKernel(t *testing.T) (c *Compiler, s *Source, hash string) {
-	t.Helper()
-	p := drivertest.NewProject(t, "13.0",
-		map[string]string{"k.cu": "__global__ void shown(float *p, int n) {" + drivertest.Wide + "}\n" +
-			"__global__ void other(float *p) { p[threadIdx.x] = 1; }\n" +
-			"int main() { shown<<<1, 1>>>(0, 0); other<<<1, 1>>>(0); }\n"})
-	p.Gnvcc("-arch=sm_80", "k.cu", "-o", "app")
-	c, hash = New(p.Store, t.TempDir()), p.Cubin("app", "sm_80")
-	s, err := c.Kernel(hash, "_Z5shownPfi")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c, s, hash
-}
-
 // The counting build of a kernel has the table, no more registers than a launch has room for, and
 // what is counted is nvcc's own PTX.
 func TestCounting(t *testing.T) {
-	c, s, _ := shownKernel(t)
-	cand, counters, err := c.Counting(context.Background(), s,
+	p := built(t, "13.0", "sm_80", "__global__ void shown(float *p, int n) {"+drivertest.Wide+"}\n"+
+		"__global__ void other(float *p) { p[threadIdx.x] = 1; }\n"+
+		"int main() { shown<<<1, 1>>>(0, 0); other<<<1, 1>>>(0); }\n")
+	s := p.kernel("_Z5shownPfi")
+	cand, counters, err := p.c.Counting(context.Background(), s,
 		counters.Caches{L1: 200 << 10, L2: 50 << 20})
 	if err != nil {
 		t.Fatal(err)

@@ -1,6 +1,6 @@
-// Package compile compiles kernels by recipes, through the same steps as nvcc and in a folder of
-// its own: for a build (the ptxas stage) and for the tuner, from the cubin that a program has
-// loaded back to its PTX and source, and forth to candidates (Compiler).
+// Package compile compiles kernels by recipes, through the same steps as nvcc and in a scratch folder:
+// for a build (the ptxas stage), and for the tuner (Compiler), which finds PTX and source of the cubin
+// that a program has loaded and compiles candidates from them.
 //
 // Callers: driver/stage (Workbench), cmd/gnvcc, which gives policy a Compiler; driver/standing asks
 // what a recipe wants of the source (Asked).

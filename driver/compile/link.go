@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -27,34 +28,22 @@ const memoMembers cache.Memos[[]string] = "members"
 func (c *Compiler) definer(ix *record.Index, l cache.Link, kernel string) (cache.Assembly, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), c.Limit)
 	defer cancel()
-	var found []cache.Assembly
 	for _, in := range l.Inputs {
 		members, err := c.members(ctx, l, in)
 		if err != nil {
 			return cache.Assembly{}, fmt.Errorf("%s: %w", kernel, err)
 		}
 		for _, m := range members {
-			a, ok := ix.Assembly(m)
-			if !ok {
-				continue
-			}
-			for _, k := range a.Kernels {
-				if k.Name == kernel {
-					found = append(found, a)
-				}
+			// A template's kernel may stand in several objects; nvlink takes the first.
+			if a, ok := ix.Assembly(m); ok && slices.ContainsFunc(a.Kernels, func(k cache.Kernel) bool {
+				return k.Name == kernel
+			}) {
+				return a, nil
 			}
 		}
 	}
-	switch len(found) {
-	case 0:
-		return cache.Assembly{},
-			fmt.Errorf(
-				"none of the files that gnvcc built and that went into the device link of its module defines %s", kernel)
-	case 1:
-		return found[0], nil
-	}
-	// A template's kernel may stand in several objects; nvlink takes the first.
-	return found[0], nil
+	return cache.Assembly{}, fmt.Errorf(
+		"none of the files that gnvcc built and that went into the device link of its module defines %s", kernel)
 }
 
 // members gives the hashes of the relocatable cubins in an input of a link, which are objects then.
@@ -66,7 +55,7 @@ func (c *Compiler) members(ctx context.Context, l cache.Link,
 	}
 	if in.Object != "" {
 		key = cache.HashOf("members 1", in.Object, l.Target)
-		if kept, ok := memoMembers.Get(c.store, key); ok && c.haveAll(kept) {
+		if kept, ok := memoMembers.Get(c.store, key); ok && !slices.ContainsFunc(kept, func(hash string) bool { return !c.store.HasObject(hash) }) {
 			return kept, nil
 		}
 		if kept, err := c.store.ObjectFile(in.Object); err == nil {
@@ -81,15 +70,6 @@ func (c *Compiler) members(ctx context.Context, l cache.Link,
 		memoMembers.Put(c.store, key, hashes) // taken out again if it can't be kept
 	}
 	return hashes, nil
-}
-
-func (c *Compiler) haveAll(hashes []string) bool {
-	for _, h := range hashes {
-		if !c.store.HasObject(h) {
-			return false
-		}
-	}
-	return true
 }
 
 // extract takes the cubins of a link's target out of a file.

@@ -3,8 +3,8 @@ package compile
 import (
 	"context"
 	"encoding/binary"
+	"fmt"
 	"math"
-	"os"
 	"strings"
 	"testing"
 
@@ -46,9 +46,8 @@ func TestLinkedSeconds(t *testing.T) {
 			}
 			p.Gnvcc("-arch=sm_90", "-rdc=true", "-lib", "a.o", "b.o", "-o", "liball.a")
 			p.Gnvcc("-arch=sm_90", "-rdc=true", "m.o", "liball.a", "-o", "app")
-			c := New(p.Store, t.TempDir())
-			module := p.Cubin("app", "sm_90")
-			file, err := c.store.Object(p.Cubin("a.o", "sm_90"))
+			q := loaded(p, "app", "sm_90")
+			file, err := p.Store.Object(p.Cubin("a.o", "sm_90"))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -57,11 +56,7 @@ func TestLinkedSeconds(t *testing.T) {
 				t.Fatalf("%d kernels, %v", len(object.Kernels), err)
 			}
 			for _, k := range object.Kernels {
-				s, err := c.Kernel(module, k.Name)
-				if err != nil {
-					t.Fatal(err)
-				}
-				why := ""
+				s, why := q.kernel(k.Name), ""
 				switch {
 				case strings.Contains(k.Name, "4made"):
 					why = "the link takes the first"
@@ -72,16 +67,13 @@ func TestLinkedSeconds(t *testing.T) {
 					if why == "" || !strings.Contains(s.NoSecond, why) {
 						t.Errorf("%s: %s", k.Name, s.NoSecond)
 					}
-					if _, err := c.Compile(context.Background(), s, drivertest.MustParse(t,
-						"spec{#1=8}")); err == nil || !strings.Contains(err.Error(), why) {
-						t.Errorf("%s: %v", k.Name, err)
-					}
+					q.tries(s, map[string]string{"spec{#1=8}": why})
 					continue
 				}
-				linkedSame(t, c, s, k.Name, "spec{#1=8} unroll=2", emulate.Launch{Grid: [3]int{2, 1, 1},
+				linkedSame(q, s, "spec{#1=8} unroll=2", emulate.Launch{Grid: [3]int{2, 1, 1},
 					Block: [3]int{32, 1, 1}})
 				if strings.Contains(k.Name, "strong") {
-					linkedSame(t, c, s, k.Name, "spec{host(block)=64x1x1,host(dynamic)=0} coarsen=2x1x1 maxnreg=24",
+					linkedSame(q, s, "spec{host(block)=64x1x1,host(dynamic)=0} coarsen=2x1x1 maxnreg=24",
 						emulate.Launch{Grid: [3]int{2, 1, 1}, Block: [3]int{64, 1, 1}})
 				}
 			}
@@ -90,17 +82,10 @@ func TestLinkedSeconds(t *testing.T) {
 }
 
 // linkedSame links a candidate and runs both entries of it on the same memory.
-func linkedSame(t *testing.T, c *Compiler, s *Source, kernel, text string, l emulate.Launch) {
+func linkedSame(p *program, s *Source, text string, l emulate.Launch) {
+	t, kernel := p.T, s.Kernel
 	t.Helper()
-	cand, err := c.Compile(context.Background(), s, drivertest.MustParse(t, text))
-	if err != nil {
-		t.Errorf("%s %s: %v", kernel, text, err)
-		return
-	}
-	code, err := os.ReadFile(cand.Path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cand, code := p.made(s, text)
 	if cand.Entry == kernel {
 		t.Fatalf("%s is no second entry", kernel)
 	}
@@ -138,5 +123,44 @@ func linkedSame(t *testing.T, c *Compiler, s *Source, kernel, text string, l emu
 	}
 	if !changed {
 		t.Errorf("%s writes nothing", kernel)
+	}
+}
+
+// TestDeep: a kernel takes the local memory of what it calls as well, which with -rdc=true stands
+// in the linked cubin alone. A candidate that nvlink gives more of it than nvcc's own program has
+// is refused, and none that takes no more.
+func TestDeep(t *testing.T) {
+	p := drivertest.NewProject(t, "13.0", map[string]string{
+		"a.cu": `__device__ float far(const float *p, int n);
+__device__ __noinline__ float near(const float *p, float *o, int n) {
+  float x[40];
+#pragma unroll
+  for (int i = 0; i < 40; i++) x[i] = p[i];
+  for (int j = 0; j < n; j++)
+#pragma unroll
+    for (int i = 0; i < 40; i++) x[i] = x[i] * x[(i + 7) % 40] + p[j + i];
+#pragma unroll
+  for (int i = 0; i < 40; i++) o[i] = x[i];
+  return x[3];
+}
+__global__ void k(float *p, int n) { p[threadIdx.x + blockIdx.x] = far(p, n); p[1] = p[7] + near(p, p + n, n); }
+int main() { k<<<1, 1>>>(0, 1); }
+`,
+		"b.cu": `__device__ float far(const float *p, int n) {
+  float t[600], s = 0;
+  for (int i = 0; i < n; i++) t[i * 7 % 600] = p[i];
+  for (int i = 0; i < n; i++) s += t[i * 11 % 600];
+  return s;
+}
+`})
+	for _, file := range []string{"a", "b"} {
+		p.Gnvcc("-arch=sm_90", "-w", "-rdc=true", "-c", file+".cu", "-o", file+".o")
+	}
+	p.Gnvcc("-arch=sm_90", "-rdc=true", "a.o", "b.o", "-o", "app")
+	q := loaded(p, "app", "sm_90")
+	s := q.kernel("_Z1kPfi")
+	q.made(s, "hint@ld=cs") // the same local memory, more than every context has
+	for deep, why := range map[int]string{2400: "", 4000: "4000 bytes of local memory a thread with all"} {
+		says(t, fmt.Sprint(deep), q.c.deeper(context.Background(), s, cubin.Kernel{StackAll: deep}), why)
 	}
 }

@@ -56,17 +56,8 @@ func nearest(files []string, dir string) []string {
 		}
 		return n
 	}
-	var out []string
-	best := -1
-	for _, f := range files {
-		switch n := common(f); {
-		case n > best:
-			best, out = n, []string{f}
-		case n == best:
-			out = append(out, f)
-		}
-	}
-	return out
+	best := common(slices.MaxFunc(files, func(a, b string) int { return common(a) - common(b) }))
+	return slices.DeleteFunc(slices.Clone(files), func(f string) bool { return common(f) < best })
 }
 
 func sameFolder(files []string) bool {

@@ -22,7 +22,7 @@ func TestParsedOnce(t *testing.T) {
 			kernel, recipe string
 			times          []int64
 		}{
-			{"_Z5fifthPfi", "maxnreg=40 ld=cs", []int64{1, 1}},
+			{"_Z5fifthPfi", "maxnreg=40 hint@ld=cs", []int64{1, 1}},
 			{"_Z5fifthPfi", "unroll=4", []int64{3, 3}},
 			{"_Z5fifthPfi", "spec{#1=64} maxnreg=48", []int64{3, 3}},
 		} {

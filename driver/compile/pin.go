@@ -48,8 +48,8 @@ func (c *Compiler) Rehearse(ctx context.Context, s *Source,
 	d := cache.Decision{Identity: s.Identity, Kernel: s.Kernel, Target: s.Target, Recipe: r.String(),
 		Pinned: true, Time: time.Now().UTC()}
 	d.Evidence = cache.Evidence{Default: s.Default, Normals: out.normals,
-		Chosen: cache.Build{Registers: k.Registers, Stack: k.Stack, Shared: k.Shared,
-			Barriers: k.Barriers, Spill: cubin.Spills(out.messages)[entry]}}
+		Chosen: buildOf(k)}
+	d.Evidence.Chosen.Spill = cubin.Spills(out.messages)[entry]
 	return d, nil
 }
 

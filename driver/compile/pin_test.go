@@ -25,14 +25,9 @@ int main() { k<<<1, 1>>>(0, 0, 0); other<<<1, 1>>>(0); }
 `
 	for _, version := range []string{"11.8", "13.0"} {
 		t.Run(version, func(t *testing.T) {
-			p := drivertest.NewProject(t, version, map[string]string{"k.cu": text})
-			p.Gnvcc("-arch=sm_80", "k.cu", "-o", "app")
 			const kernel = "_Z1kPfPKfi"
-			c := New(p.Store, t.TempDir())
-			s, err := c.Kernel(p.Cubin("app", "sm_80"), kernel)
-			if err != nil {
-				t.Fatal(err)
-			}
+			p := built(t, version, "sm_80", text)
+			c, s := p.c, p.kernel(kernel)
 			r := drivertest.MustParse(t, "spec{#2=64}")
 			d, err := c.Rehearse(context.Background(), s, r)
 			if err != nil {

@@ -259,10 +259,13 @@ func (s *Source) noSecond() string {
 		return why
 	}
 	why := sharedHost(s.translation, s.Module, s.Kernel, func() *source.Kernel { return s.Code })
-	if why != "" || notEager(s.job) == "" {
-		return why
+	if why == "" && notEager(s.job) != "" {
+		why = mayWait(s.job, s.Module)
 	}
-	return mayWait(s.job, s.Module)
+	if why == "" && s.translation == nil { // no compile of its source: no host stub
+		why = s.NoSource
+	}
+	return why
 }
 
 // mayWait says which kernel of a file may wait for what other kernels do, and so why none of the

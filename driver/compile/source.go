@@ -65,9 +65,6 @@ func (c *Compiler) Kernel(cubinHash, kernel string) (*Source, error) {
 		if err == nil {
 			s.NoSecond = s.noSecond()
 		}
-		if err == nil && s.NoSecond == "" && s.translation == nil {
-			s.NoSecond = s.NoSource
-		}
 		return s, err
 	}
 	ix := c.fresh.Get(func(ix *record.Index) bool { return ix.Knows(cubinHash) })
@@ -103,13 +100,7 @@ func (c *Compiler) of(ix *record.Index, a cache.Assembly, link *cache.Link,
 		return nil, err
 	}
 	s.Link, s.outputs = link, ix.OutputsOf(c.store, a.Cubin)
-	if s.NoSecond == "" {
-		s.NoSecond = s.noSecond()
-	}
-	// without a compile of its source there is no host stub; without a reading of it there is one
-	if s.NoSecond == "" && s.translation == nil {
-		s.NoSecond = s.NoSource
-	}
+	s.NoSecond = s.noSecond()
 	return s, nil
 }
 

@@ -139,8 +139,8 @@ const memoCode cache.Memos[keptOf[keptCode]] = "code"
 // assemble runs ptxas on a text, with a job's options and some more. For the tuner it is kept.
 func (b *Workbench) assemble(ctx context.Context, j *job.Job, text []byte,
 	more []string) (content []byte, messages string, err error) {
-	if !b.mode.oneKernel() {
-		return b.assembled(ctx, j, text, more)
+	if b.mode != forOne {
+		return b.ptxas(ctx, j, text, more)
 	}
 	id, err := cache.FileKey(j.Tool)
 	if err != nil {
@@ -152,7 +152,7 @@ func (b *Workbench) assemble(ctx context.Context, j *job.Job, text []byte,
 		content, err = b.Store.Object(k.Cubin)
 		return err == nil
 	}, func() (k keptCode, err error) {
-		if content, k.Messages, err = b.assembled(ctx, j, text, more); err == nil {
+		if content, k.Messages, err = b.ptxas(ctx, j, text, more); err == nil {
 			k.Cubin, _ = b.Store.PutObject(content) // made again if it can't be kept
 		}
 		return k, err
@@ -160,21 +160,12 @@ func (b *Workbench) assemble(ctx context.Context, j *job.Job, text []byte,
 	return content, kept.Messages, err
 }
 
-// assembled is assemble where nothing is kept.
-func (b *Workbench) assembled(ctx context.Context, j *job.Job, text []byte,
-	more []string) (content []byte, messages string, err error) {
-	b.keep("rewritten.ptx", text)
-	if content, messages, err = b.ptxas(ctx, j, text, more); err == nil {
-		b.keep("rewritten.cubin", content)
-	}
-	return content, messages, err
-}
-
 // ptxas runs it on a text, with a job's options and some more.
 func (b *Workbench) ptxas(ctx context.Context, j *job.Job, text []byte, more []string) (
 	content []byte, messages string, err error) {
-	n := b.count.Add(1)
-	in, out := b.file(n, "in.ptx"), b.file(n, "out.cubin")
+	b.keep("rewritten.ptx", text)
+	file := filepath.Join(b.Folder, fmt.Sprint(b.count.Add(1)))
+	in, out := file+"-in.ptx", file+"-out.cubin"
 	if err := os.WriteFile(in, text, 0o600); err != nil {
 		return nil, "", fmt.Errorf("write PTX: %w", err)
 	}
@@ -187,12 +178,8 @@ func (b *Workbench) ptxas(ctx context.Context, j *job.Job, text []byte, more []s
 	if content, err = os.ReadFile(out); err != nil {
 		return nil, "", fmt.Errorf("read what ptxas gave: %w", err)
 	}
+	b.keep("rewritten.cubin", content)
 	return content, messages, nil
-}
-
-// file names a scratch file.
-func (b *Workbench) file(n int64, name string) string {
-	return filepath.Join(b.Folder, fmt.Sprintf("%d-%s", n, name))
 }
 
 func (b *Workbench) keep(name string, content []byte) {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"os/exec"
-	"slices"
 	"sort"
 	"strings"
 	"sync/atomic"
@@ -199,7 +198,7 @@ func (b *Workbench) try(ctx context.Context, in input,
 	}
 	text := whole.Bytes()
 	var argv []string
-	if b.mode.oneKernel() && !in.job.Call.Reloc && len(in.module.Entries()) > 1 {
+	if b.mode == forOne && !in.job.Call.Reloc && len(in.module.Entries()) > 1 {
 		// A candidate is one kernel. ptxas makes the same code of it without the others (compared
 		// for 12.4, 13.0 and 13.5).
 		for name, r := range recipes {
@@ -212,7 +211,10 @@ func (b *Workbench) try(ctx context.Context, in input,
 			argv = append(argv, "--entry", strings.Join(entries, ","))
 		}
 	}
-	content, messages, bad, err := b.code(ctx, in, p, text, b.telling(in.job, argv))
+	if b.mode == forOne && !in.job.Call.Verbose { // the cubin does not hold the bytes spilled
+		argv = append(argv, "-v")
+	}
+	content, messages, bad, err := b.code(ctx, in, p, text, argv)
 	if err == nil && len(bad) == 0 {
 		content, bad = linkable(in, p, content)
 	}
@@ -221,7 +223,7 @@ func (b *Workbench) try(ctx context.Context, in input,
 	}
 	out = &Result{Content: content, Choices: p.choices, messages: messages, ptx: text,
 		normals: p.normals}
-	if b.mode.oneKernel() {
+	if b.mode == forOne {
 		return out, nil, nil
 	}
 	out.Kernels, bad, err = b.check(in, p, recipes, content)
@@ -250,14 +252,6 @@ func (b *Workbench) code(ctx context.Context, in input, p *plan, text []byte,
 	}
 	content, messages, err = b.assemble(ctx, in.job, text, argv)
 	return content, messages, nil, err
-}
-
-// telling adds a flag for the bytes spilled, which the cubin does not hold, for the tuner.
-func (b *Workbench) telling(j *job.Job, flags []string) []string {
-	if b.mode.oneKernel() && !j.Call.Verbose {
-		return append(slices.Clip(flags), "-v")
-	}
-	return flags
 }
 
 // check reads a cubin back and compares it with nvcc's own compile: every kernel is there, none
@@ -367,9 +361,6 @@ type purpose uint8
 
 const (
 	forBuild purpose = iota // the whole file; the zero value
-	forOne                  // a file with the one kernel that is asked for
+	forOne                  // a file with the one kernel that is asked for, and what ptxas -v says of it
 	forPin                  // in the file; kernels without a recipe need not be in it
 )
-
-// oneKernel: a file with the one kernel, and what ptxas -v says of it.
-func (m purpose) oneKernel() bool { return m != forBuild && m != forPin }

@@ -110,36 +110,40 @@ func Toolkit(t testing.TB, version string) string {
 // ShadowOf makes a toolkit of links, save for ptxas and cicc, which are scripts that write a line
 // and go on as the real tool.
 func ShadowOf(kit, shadow, calls string) error {
-	for _, dir := range []string{"bin", "nvvm/bin"} {
+	scripts := map[string]string{}
+	for _, tool := range []string{"bin/ptxas", "nvvm/bin/cicc"} {
+		scripts[tool] = fmt.Sprintf("case \"$1\" in --version) ;; *) echo %s >>'%s';; esac\nexec '%%[1]s' \"$@\"",
+			filepath.Base(tool), calls)
+	}
+	return Shadow(kit, shadow, scripts)
+}
+
+// Shadow makes a toolkit of links into another one, some of whose tools are scripts of sh: %[1]s in
+// one stands for the other toolkit's tool.
+func Shadow(kit, shadow string, scripts map[string]string) error {
+	for _, dir := range []string{"bin", "nvvm/bin"} { // before any link: nothing is written through one
 		if err := os.MkdirAll(filepath.Join(shadow, dir), 0o755); err != nil {
 			return err
 		}
 	}
-	link := func(from, to string) {
-		entries, _ := os.ReadDir(filepath.Join(kit, from))
+	for _, dir := range []string{".", "bin", "nvvm", "nvvm/bin"} {
+		entries, _ := os.ReadDir(filepath.Join(kit, dir))
 		for _, e := range entries {
-			os.Symlink(filepath.Join(kit, from, e.Name()), filepath.Join(shadow, to, e.Name()))
-		}
-	}
-	link("bin", "bin")
-	link("nvvm", "nvvm")
-	link("nvvm/bin", "nvvm/bin")
-	link(".", ".")
-	for _, tool := range []string{"bin/ptxas", "nvvm/bin/cicc"} {
-		path := filepath.Join(shadow, tool)
-		if _, err := os.Lstat(path); err != nil {
-			continue
-		}
-		os.Remove(path)
-		real, err := filepath.EvalSymlinks(filepath.Join(kit, tool))
-		if err != nil {
-			return err
-		}
-		script := fmt.Sprintf(
-			"#!/bin/sh\ncase \"$1\" in --version) ;; *) echo %s >>'%s';; esac\nexec '%s' \"$@\"\n",
-			filepath.Base(tool), calls, real)
-		if err := os.WriteFile(path, []byte(script), 0o755); err != nil {
-			return err
+			path := filepath.Join(dir, e.Name())
+			script, ok := scripts[path]
+			if !ok {
+				os.Symlink(filepath.Join(kit, path), filepath.Join(shadow, path)) // bin is there
+				continue
+			}
+			real, err := filepath.EvalSymlinks(filepath.Join(kit, path))
+			if err != nil {
+				return err
+			}
+			path = filepath.Join(shadow, path)
+			os.Remove(path) // never through a link
+			if err := os.WriteFile(path, fmt.Appendf(nil, "#!/bin/sh\n"+script+"\n", real), 0o755); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -223,4 +227,14 @@ func (p *Project) Edit(file, from, to string) {
 func KernelsIn(content []byte) bool {
 	f, err := cubin.Read(content)
 	return err == nil && len(f.Kernels) > 0
+}
+
+// Setenv has this process find the toolkit and the temporary folder of the project's commands.
+func (p *Project) Setenv() {
+	p.T.Helper()
+	for _, setting := range p.Env {
+		if name, value, _ := strings.Cut(setting, "="); name == "GNVCC_NVCC" || name == "TMPDIR" {
+			p.T.Setenv(name, value)
+		}
+	}
 }

@@ -16,8 +16,8 @@ type BuiltKernel struct {
 // BuiltBy gives the kernels of the newest build of every file and target, by their identities.
 func BuiltBy(store *cache.Store) map[string]BuiltKernel {
 	out := map[string]BuiltKernel{}
-	for _, units := range Read(store).ByCommand(store) {
-		for _, a := range units {
+	for _, all := range Read(store).ByCommand() {
+		for _, a := range Newest(store, all) {
 			for _, k := range a.Kernels {
 				if _, twice := out[k.Identity]; k.Identity != "" && !twice {
 					out[k.Identity] = BuiltKernel{k, a}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -148,31 +149,29 @@ func (f *Fresh) Get(found func(*Index) bool) *Index {
 	return f.ix
 }
 
-// ByCommand groups the assemblies by command, the newest of each source file and target.
-func (ix *Index) ByCommand(store *cache.Store) map[string]map[string]cache.Assembly {
-	out := map[string]map[string]cache.Assembly{}
+// ByCommand groups the assemblies by command.
+func (ix *Index) ByCommand() map[string][]cache.Assembly {
+	out := map[string][]cache.Assembly{}
 	for _, list := range ix.Assemblies {
 		for _, a := range list {
-			if a.Command == "" {
-				continue
-			}
-			unit := UnitOf(store, a)
-			units := out[a.Command]
-			if units == nil {
-				units = map[string]cache.Assembly{}
-				out[a.Command] = units
-			}
-			if old, ok := units[unit]; !ok || a.Time.After(old.Time) {
-				units[unit] = a
+			if a.Command != "" {
+				out[a.Command] = append(out[a.Command], a)
 			}
 		}
 	}
 	return out
 }
 
-// UnitOf is the same for assemblies of one source file and target.
-func UnitOf(store *cache.Store, a cache.Assembly) string {
-	return a.Target + "\x00" + SourceOf(store, a)
+// Newest gives the newest of some assemblies for each source file and target.
+func Newest(store *cache.Store, all []cache.Assembly) []cache.Assembly {
+	units := map[string]cache.Assembly{}
+	for _, a := range all {
+		unit := a.Target + "\x00" + SourceOf(store, a)
+		if old, ok := units[unit]; !ok || a.Time.After(old.Time) {
+			units[unit] = a
+		}
+	}
+	return slices.Collect(maps.Values(units))
 }
 
 // SourceOf names the source file of an assembly, "" where that is not known.

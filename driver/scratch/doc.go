@@ -1,7 +1,6 @@
-// Package scratch makes folders for files that nobody needs later, and removes those of processes
-// that were killed.
+// Package scratch makes temporary folders, and removes those of processes that were killed.
 //
-// Callers: the rooms of driver; cmd/gnvcc for the tuner's. It imports none of driver's rooms.
+// Callers: the packages below driver; cmd/gnvcc for the tuner's. It imports none of them.
 //
 // Reading the source: scratch.go.
 package scratch

@@ -3,7 +3,7 @@
 // out of preprocessed host code.
 //
 // Callers: driver/stage (the host stage), driver/apply (which compares objects without it). It
-// imports nobody.
+// imports no package of ours.
 //
 // Reading the source: splice.go.
 package splice

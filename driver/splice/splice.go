@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -268,14 +269,6 @@ func readQuad(text string) (uint64, bool) {
 	if !ok || len(digits) != 16 || strings.Trim(digits, "0123456789abcdef") != "" {
 		return 0, false
 	}
-	var v uint64
-	for _, c := range []byte(digits) {
-		if c <= '9' {
-			c -= '0'
-		} else {
-			c -= 'a' - 10
-		}
-		v = v<<4 | uint64(c)
-	}
-	return v, true
+	v, err := strconv.ParseUint(digits, 16, 64)
+	return v, err == nil
 }

@@ -1,8 +1,8 @@
-// Package stage is gnvcc in front of one of nvcc's tools: it is called with the tool's command,
-// looks the kernels' recipes up and applies them, and writes down what was built.
+// Package stage is gnvcc in front of one of nvcc's tools: it is called with the tool's command, applies
+// the kernels' recipes, and records what was built.
 //
-// Callers: cmd/gnvcc, where its command line is a stage's (Of, Run); driver's face, which writes
-// that command line (Word).
+// Callers: cmd/gnvcc, where its command line is a stage's (Of, Run); driver, which writes that command
+// line (Word).
 //
 // Whatever goes wrong in here, the tool runs on the untouched input with the untouched arguments.
 //

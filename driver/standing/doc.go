@@ -1,6 +1,6 @@
 // Package standing says which recipe a build takes for a kernel: which of the decisions in the
 // store stands, whether the user has banned a lever of it, and whether the code that was measured
-// is on record. What is looked into is one's own store, those of others behind it, or a lock file.
+// is on record. It looks in the user's own store, then in shared stores, or in a lock file alone.
 //
 // Callers: driver/stage and driver/apply (Known.Want, Recipes); policy/tuner, for what a search begins
 // with (Of); cmd/gnvcc for bans, lock files, and for why a recipe is not taken (Known.Untaken).

@@ -285,7 +285,7 @@ func TestOthersPins(t *testing.T) {
 func BenchmarkLock(b *testing.B) {
 	const lines, kernels = 10_000, 10
 	store, path := lockStore(b)
-	text := lockOf(b, lines, "maxnreg=40 ld=L2::128B")
+	text := lockOf(b, lines, "maxnreg=40 hint@ld=L2::128B")
 	put(b, path, text, time.Hour)
 	env := environment.Of([]string{"GNVCC_LOCK=" + path})
 	look := func(b *testing.B) {

@@ -87,7 +87,7 @@ func TestOf(t *testing.T) {
 		"predicted, not asked for":  {all: list{predicted("maxnreg=40")}},
 		"predicted, and measured":   {all: list{seen(h200, "", 1), predicted("maxnreg=40")}, ask: true},
 		"predicted, and left alone": {all: list{leftAlone, predicted("maxnreg=40")}, ask: true},
-		"predicted, and measured on another GPU": {all: list{seen("Quadro", "ld=cs", 1), predicted("maxnreg=40")},
+		"predicted, and measured on another GPU": {all: list{seen("Quadro", "hint@ld=cs", 1), predicted("maxnreg=40")},
 			device: "H200", ask: true},
 		"predicted, and approximated for others": {all: list{approximated(h200, "approx=all", 1, "/b/k.o"),
 			predicted("maxnreg=40")}, ask: true},

@@ -66,72 +66,69 @@ const defaultToolkit = "/usr/local/cuda"
 // that wants it, and nothing else.
 func Find(self string, env *environment.Environment) (Toolkit, error) {
 	selfInfo, _ := os.Stat(self)
-	usable := func(path string) bool {
+	// unfit says why a file is not to be run as nvcc, "" if it may be.
+	unfit := func(path string) string {
 		info, err := os.Stat(path)
-		if err != nil || info.IsDir() || info.Mode()&0o111 == 0 {
-			return false
+		switch {
+		case err != nil || info.IsDir() || info.Mode()&0o111 == 0:
+			return "not a program that can be run"
+		case selfInfo != nil && os.SameFile(info, selfInfo):
+			return "that is gnvcc itself"
+		case passes(env.Chain, info):
+			return "that calls gnvcc again"
 		}
-		return !(selfInfo != nil && os.SameFile(info, selfInfo)) && !passes(env.Chain, info)
+		return ""
 	}
-	if named := env.Nvcc; named != "" {
-		path := named
-		if !strings.Contains(named, "/") {
-			if path = lookPathFunc(named, env.Get("PATH"), usable); path == "" {
-				return Toolkit{}, fmt.Errorf(
-					"GNVCC_NVCC is %q: no such program in PATH; set it to the real nvcc", named)
-			}
+	usable := func(path string) bool { return unfit(path) == "" }
+	if path := env.Nvcc; path != "" {
+		why := ""
+		if strings.Contains(path, "/") {
+			why = unfit(path)
+		} else if path = lookPathFunc(path, env.Get("PATH"), usable); path == "" {
+			why = "no such program in PATH"
 		}
-		if info, err := os.Stat(path); err == nil && selfInfo != nil && os.SameFile(info, selfInfo) {
-			return Toolkit{}, fmt.Errorf("GNVCC_NVCC is %q: that is gnvcc itself; set it to the real nvcc",
-				named)
-		}
-		if info, err := os.Stat(path); err == nil && passes(env.Chain, info) {
-			return Toolkit{}, fmt.Errorf("GNVCC_NVCC is %q: that calls gnvcc again; set it to the real nvcc",
-				named)
-		}
-		if !usable(path) {
-			return Toolkit{}, fmt.Errorf(
-				"GNVCC_NVCC is %q: not a program that can be run; set it to the real nvcc", named)
+		if why != "" {
+			return Toolkit{}, fmt.Errorf("GNVCC_NVCC is %q: %s; set it to the real nvcc", env.Nvcc, why)
 		}
 		return Toolkit{home(path), "GNVCC_NVCC"}, nil
 	}
-	for _, name := range []string{"CUDA_HOME", "CUDA_PATH"} {
-		if dir := env.Get(name); dir != "" {
-			if path := filepath.Join(dir, "bin", "nvcc"); usable(path) {
-				return Toolkit{home(path), name}, nil
+	nvccIn := func(dirs ...string) (paths []string) {
+		for _, dir := range dirs {
+			if dir != "" {
+				paths = append(paths, filepath.Join(dir, "bin", "nvcc"))
 			}
 		}
+		return paths
 	}
-	if path := lookPathFunc("nvcc", env.Get("PATH"), usable); path != "" {
-		return Toolkit{home(path), "PATH"}, nil
-	}
-	if path := inPython(self, usable); path != "" {
-		return Toolkit{home(path), "Python packages"}, nil
-	}
-	if path := filepath.Join(defaultToolkit, "bin", "nvcc"); usable(path) {
-		return Toolkit{home(path), defaultToolkit}, nil
-	}
-	for _, dir := range installed(env) {
-		if path := filepath.Join(dir, "bin", "nvcc"); usable(path) {
-			return Toolkit{home(path), "install/toolkit"}, nil
+	for _, place := range []struct {
+		from  string
+		paths func() []string
+	}{
+		{"CUDA_HOME", func() []string { return nvccIn(env.Get("CUDA_HOME")) }},
+		{"CUDA_PATH", func() []string { return nvccIn(env.Get("CUDA_PATH")) }},
+		{"PATH", func() []string { return []string{lookPathFunc("nvcc", env.Get("PATH"), usable)} }},
+		{"Python packages", func() []string { return inPython(self) }},
+		{defaultToolkit, func() []string { return nvccIn(defaultToolkit) }},
+		{"install/toolkit", func() []string { return nvccIn(installed(env)...) }},
+	} {
+		for _, path := range place.paths() {
+			if usable(path) {
+				return Toolkit{home(path), place.from}, nil
+			}
 		}
 	}
 	return Toolkit{}, notFound(env)
 }
 
-// inPython is the nvcc of NVIDIA's packages for Python (nvidia-cuda-nvcc 13 and later, which with
-// nvidia-nvvm, nvidia-cuda-crt and nvidia-cuda-runtime unpack into one folder) in the environment
-// that gnvcc is installed in: ENV/bin/gnvcc, ENV/lib/python3.11/site-packages/nvidia/cu13.
-func inPython(self string, usable func(string) bool) string {
+// inPython lists, the newest first, the nvcc of NVIDIA's packages for Python (nvidia-cuda-nvcc 13 and
+// later, which with nvidia-nvvm, nvidia-cuda-crt and nvidia-cuda-runtime unpack into one folder) in
+// the environment that gnvcc is installed in: ENV/bin/gnvcc, ENV/lib/python3.11/site-packages/nvidia/cu13.
+func inPython(self string) []string {
 	env := filepath.Dir(filepath.Dir(self))
 	list, _ := filepath.Glob(filepath.Join(escaped(env), "lib", "python3*", "site-packages", "nvidia",
 		"cu[0-9]*", "bin", "nvcc"))
-	for _, path := range slices.Backward(list) {
-		if usable(path) {
-			return path
-		}
-	}
-	return ""
+	slices.Reverse(list)
+	return list
 }
 
 // escaped is a path as a pattern of filepath.Glob that only it matches.

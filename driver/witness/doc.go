@@ -1,6 +1,6 @@
-// Package witness says what a file holds now: it reads the device code that is in it, and looks
-// that up in what builds wrote down. Records tell what gave which code, and nothing of what lies in
-// a file: plain nvcc, a compiler cache, cp, git and other branches write files, too.
+// Package witness says which code is in a file now: it reads the file's device code and looks it up in
+// the records of builds. The records alone can't say, since plain nvcc, a compiler cache, cp and git
+// write files, too.
 //
 // Callers: driver/apply.
 //

@@ -32,24 +32,16 @@ type Code struct {
 // Own tells whether this is what nvcc's own compile gives, whatever else gives it too.
 func (c Code) Own() bool {
 	if c.Linked {
-		for _, a := range c.Built {
-			if !plain(a) {
-				return false
-			}
-		}
-		return len(c.Built) > 0 || c.compiled
+		return (len(c.Built) > 0 || c.compiled) && !slices.ContainsFunc(c.Built, func(a cache.Assembly) bool {
+			return !plain(a)
+		})
 	}
 	return slices.ContainsFunc(c.Built, plain)
 }
 
-// plain tells whether an assembly has no recipe in it.
+// plain reports whether an assembly has no recipe in it.
 func plain(a cache.Assembly) bool {
-	for _, k := range a.Kernels {
-		if k.Recipe != "" {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(a.Kernels, func(k cache.Kernel) bool { return k.Recipe != "" })
 }
 
 // ErrNone says that a file holds no cubin at all, with kernels or without.
@@ -143,14 +135,8 @@ func inputs(store *cache.Store, ix *record.Index, l cache.Link) (out []cache.Ass
 			if len(c.Built) == 0 {
 				return nil, false, nil
 			}
-			at := 0
-			for i, a := range c.Built { // of two ways to one code, the one without recipes
-				if plain(a) {
-					at = i
-					break
-				}
-			}
-			out = append(out, c.Built[at])
+			// of two ways to one code, the one without recipes
+			out = append(out, c.Built[max(0, slices.IndexFunc(c.Built, plain))])
 		}
 	}
 	return out, call.LTO && len(out) == 0, nil
@@ -170,22 +156,11 @@ func bare(all []Code) []Code {
 			}
 		}
 	}
-	var out []Code
-	for _, c := range all {
-		if c.relocatable && within(c.Kernels, linked) ||
-			!c.relocatable && len(c.Built) == 0 && within(c.Kernels, loose) {
-			continue
-		}
-		out = append(out, c)
+	within := func(names []string, set map[string]bool) bool {
+		return !slices.ContainsFunc(names, func(n string) bool { return !set[n] })
 	}
-	return out
-}
-
-func within(names []string, set map[string]bool) bool {
-	for _, n := range names {
-		if !set[n] {
-			return false
-		}
-	}
-	return true
+	return slices.DeleteFunc(all, func(c Code) bool {
+		return c.relocatable && within(c.Kernels, linked) ||
+			!c.relocatable && len(c.Built) == 0 && within(c.Kernels, loose)
+	})
 }

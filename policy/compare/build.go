@@ -35,7 +35,7 @@ type Ask struct {
 	// where none are
 	Wanted   func(name, identity string) bool
 	All      bool              // every kernel on record, captured or not
-	Progress func(text string) // how far it is; may be nil
+	Progress func(text string) // how far it is
 
 	Captures *capture.Store // nil: the store's
 
@@ -235,9 +235,7 @@ func (p *Pair) all(ctx context.Context, a Ask, list []one, ways [2]*builder) err
 		if building.Err() != nil {
 			break
 		}
-		if a.Progress != nil {
-			a.Progress(fmt.Sprintf("building %d of %d: %s", i+1, len(list), x.Name))
-		}
+		a.Progress(fmt.Sprintf("building %d of %d: %s", i+1, len(list), x.Name))
 		work.Go(func() error {
 			kernels, failed, err := x.build(ctx, ways)
 			if err != nil {

@@ -83,9 +83,7 @@ func Claimed(ctx context.Context, a Ask, bench func() (*Bench, error), lines []l
 			if ctx.Err() != nil {
 				return nil, ctx.Err()
 			}
-			if a.Progress != nil {
-				a.Progress("replaying " + k.Kernel)
-			}
+			a.Progress("replaying " + k.Kernel)
 			t := &Timed{Kernel: k.Kernel, Name: ptx.StableName(k.Name), Target: k.Target,
 				Shape:   policy.Shape{Grid: m.Grid, Block: m.Block, Dynamic: m.Dynamic, Set: m.Use.Set},
 				seconds: m.Weight()}

@@ -166,11 +166,11 @@ func TestJudge(t *testing.T) {
 // of another GPU is not judged.
 func TestClaims(t *testing.T) {
 	run := func(ratio float64) *Claims {
-		x := &Timed{Name: "_Z1kPf", Kernel: "k", Target: "sm_90", Recipe: "ld=cs", Ratio: ratio, Low: ratio,
+		x := &Timed{Name: "_Z1kPf", Kernel: "k", Target: "sm_90", Recipe: "hint@ld=cs", Ratio: ratio, Low: ratio,
 			High: ratio, seconds: 1}
 		return &Claims{Device: "a", Kernels: []*Timed{x}}
 	}
-	claim := lock.Line{Kernel: "_Z1kPf", Target: "sm_90", Device: "a", Recipe: "ld=cs", Gain: 1.25}
+	claim := lock.Line{Kernel: "_Z1kPf", Target: "sm_90", Device: "a", Recipe: "hint@ld=cs", Gain: 1.25}
 	for ratio, want := range map[float64]string{0.8: alike, 0.81: alike, 0.9: slower} {
 		b := run(ratio)
 		if err := b.judge([]lock.Line{claim}); err != nil || b.Kernels[0].Verdict != want ||
@@ -183,7 +183,7 @@ func TestClaims(t *testing.T) {
 	if err := run(1).judge([]lock.Line{other}); err == nil {
 		t.Error("a claim on another GPU is judged")
 	}
-	claim.Recipe = "ld=cg"
+	claim.Recipe = "hint@ld=cg"
 	if b := run(0.8); b.judge([]lock.Line{claim}) != nil || b.Losses != 1 {
 		t.Errorf("a recipe that a build does not take: %+v", b.Kernels[0])
 	}

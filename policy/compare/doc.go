@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package compare holds two builds of the same kernels against each other: recorded commands are
+// Package compare compares two builds of the same kernels: recorded commands are
 // run again with another toolkit, other options, or on another tree, and the kernels that come out
-// are compared as machine code, and on captured launches, replayed in turn. It says which of them
-// lost, and asks the search for the recipe that restores it. With policy/tuner and policy/retune it
+// are compared as machine code, and on captured launches, replayed in turn. It says which
+// became slower, and searches for the recipe that restores them. With policy/tuner and policy/retune it
 // is where policy meets driver.
 //
 // Nothing of the user's is written: both builds go to a store of their own. What a search found

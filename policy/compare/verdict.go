@@ -91,9 +91,7 @@ func (p *Pair) Replay(ctx context.Context, b *Bench, progress func(text string))
 			k.unrun(policy.FirstLine(err))
 			continue
 		}
-		if progress != nil {
-			progress("replaying " + k.Kernel)
-		}
+		progress("replaying " + k.Kernel)
 		for _, l := range k.Launches {
 			if l.manifest != nil && l.Fails == "" {
 				l.run(ctx, b, loaded)

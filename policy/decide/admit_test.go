@@ -22,9 +22,9 @@ func trialOf(t *testing.T, text string, ratio float64) *policy.Trial {
 // TestSimple: the two simplest that are near enough, and in a winner's place only one that loses
 // little.
 func TestSimple(t *testing.T) {
-	winner := trialOf(t, "maxnreg=40 ld=cs unroll=4", 0.80)
-	near, nearer := trialOf(t, "maxnreg=40 ld=cs", 0.82), trialOf(t, "maxnreg=40", 0.807)
-	far, longer := trialOf(t, "ld=cs", 0.83), trialOf(t, "maxnreg=40 ld=cs unroll=4 st=cs", 0.80)
+	winner := trialOf(t, "maxnreg=40 hint@ld=cs unroll=4", 0.80)
+	near, nearer := trialOf(t, "maxnreg=40 hint@ld=cs", 0.82), trialOf(t, "maxnreg=40", 0.807)
+	far, longer := trialOf(t, "hint@ld=cs", 0.83), trialOf(t, "maxnreg=40 hint@ld=cs unroll=4 hint@st=cs", 0.80)
 	got := Simple([]*policy.Trial{winner, near, nearer, far, longer}, winner)
 	if len(got) != 2 || got[0] != nearer || got[1] != near {
 		t.Errorf("%d simpler ones: %v", len(got), got)
@@ -47,14 +47,14 @@ func TestCopies(t *testing.T) {
 		"another's":     {"code", other, "maxnreg=40"},
 		"new":           {"code", nil, ""},
 	} {
-		tr := trialOf(t, "ld=cs", 0)
+		tr := trialOf(t, "hint@ld=cs", 0)
 		tr.Code = c.code
 		if copies := Copies(tr, "original", c.other); copies != (c.same != "") || tr.Same != c.same {
 			t.Errorf("%s: %v, the same as %q", name, copies, tr.Same)
 		}
 	}
 	other.Refused = "other bits"
-	tr := trialOf(t, "ld=cs", 0)
+	tr := trialOf(t, "hint@ld=cs", 0)
 	tr.Code = "code"
 	if !Copies(tr, "original", other) || tr.Refused != "other bits" {
 		t.Error("what refuses one refuses its copies")

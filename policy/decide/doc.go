@@ -1,6 +1,5 @@
-// Package decide says what is believed of each kernel when all that a run found is in: which
-// recipes are eligible over all configurations, and the
-// decision with its evidence. When a comparison is believed at all is policy/stats' business.
+// Package decide decides on each kernel at the end of a run: which recipes are eligible over all
+// configurations, and the decision with its evidence. policy/stats says when a comparison counts.
 //
 // policy/search fills the findings in and calls it; policy/tuner reads results and lets a judge
 // choose (Choose).

@@ -17,7 +17,7 @@ func (m oneNotebook) Remember(string, []byte) error { return nil }
 // FuzzNotebook reads a hostile notebook, and asks of its trials what the search and the decision
 // ask.
 func FuzzNotebook(f *testing.F) {
-	f.Add([]byte(`{"Trials":[{"Text":"maxnreg=56 ld=cs"},{"Text":"spec{#1=1}"},null],"Done":true}`))
+	f.Add([]byte(`{"Trials":[{"Text":"maxnreg=56 hint@ld=cs"},{"Text":"spec{#1=1}"},null],"Done":true}`))
 	f.Add([]byte(`{"Trials":[{"Text":"unroll=","Confirmed":{}}]}`))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		n := Read(oneNotebook(b), "key", NotebookOf(b))

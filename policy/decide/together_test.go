@@ -14,11 +14,11 @@ import (
 // that takes more registers is refused, unless it is for a second entry, which no such launch is
 // given.
 func TestTogether(t *testing.T) {
-	plain, err := recipe.Parse("ld=cs")
+	plain, err := recipe.Parse("hint@ld=cs")
 	if err != nil {
 		t.Fatal(err)
 	}
-	second, err := recipe.Parse("spec{host(block)=256x1x1,host(dynamic)=0} ld=cs")
+	second, err := recipe.Parse("spec{host(block)=256x1x1,host(dynamic)=0} hint@ld=cs")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +39,7 @@ func TestTogether(t *testing.T) {
 		{"beside such launches, a second entry", "cudaLaunchCooperativeKernel", nil, second, 40, false},
 	} {
 		k := &policy.Kernel{Name: "k", Together: c.file, Default: cache.Build{Registers: 32}}
-		l := &profile.Launch{Grid: [3]int{8, 1, 1}, Block: [3]int{256, 1, 1},
+		l := &profile.Launch{Shape: profile.Shape{Grid: [3]int{8, 1, 1}, Block: [3]int{256, 1, 1}},
 			LaunchAttributes: c.attributes}
 		why := Shrinks(k, c.r, &policy.Candidate{Build: cache.Build{Registers: c.registers}}, 256, l)
 		if (why != "") != c.refused || c.refused && !strings.Contains(why, "resident") {

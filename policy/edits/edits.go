@@ -1,6 +1,7 @@
 package edits
 
 import (
+	"cmp"
 	"context"
 	"path/filepath"
 	"slices"
@@ -8,6 +9,8 @@ import (
 	"time"
 
 	"github.com/fsnotify/fsnotify"
+
+	"gnvcc/cache"
 )
 
 // Options of a Watcher; zero values are the usual ones.
@@ -18,9 +21,8 @@ type Options struct {
 	// swept folders are looked at so often (usual: 2 s); more rarely where that takes long
 	Sweep time.Duration
 	All   time.Duration // and all files so often, in case that something was missed (usual: 5 min)
-	Polls bool          // inotify is not asked at all
 
-	notifier func() (notifier, error) // for tests
+	notifier func() (*notifier, error) // for tests
 	network  func(dir string) string
 }
 
@@ -48,9 +50,8 @@ type Watcher struct {
 	mu      sync.Mutex
 	files   map[string]*file
 	folders map[string]*folder
-	notify  notifier
-	refused string // why there is no inotify at all
-	network func(dir string) string
+	notify  *notifier
+	refused string           // why there is no inotify at all
 	touched map[string]stamp // files that an event named, zero; or a sweep, as they looked then
 	first   time.Time        // of these events
 	all     bool             // events were lost: look at everything
@@ -69,33 +70,21 @@ type file struct {
 
 // New begins to watch, nothing yet. Changes come until Close.
 func New(o Options) *Watcher {
-	usual := func(d *time.Duration, value time.Duration) {
-		if *d <= 0 {
-			*d = value
-		}
-	}
-	usual(&o.Quiet, 150*time.Millisecond)
-	usual(&o.Longest, 10*time.Second)
-	usual(&o.Sweep, 2*time.Second)
-	usual(&o.All, 5*time.Minute)
+	o.Quiet, o.Longest = cmp.Or(o.Quiet, 150*time.Millisecond), cmp.Or(o.Longest, 10*time.Second)
+	o.Sweep, o.All = cmp.Or(o.Sweep, 2*time.Second), cmp.Or(o.All, 5*time.Minute)
 	if o.notifier == nil {
 		o.notifier = newNotifier
 	}
 	if o.network == nil {
-		o.network = networkOf
+		o.network = cache.NetworkFS
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	w := &Watcher{o: o, changes: make(chan []string), stop: stop, done: make(chan struct{}),
-		network: o.network,
-		files:   map[string]*file{}, folders: map[string]*folder{}, touched: map[string]stamp{},
-		reals: map[string]string{},
-		poke:  make(chan struct{}, 1)}
-	if o.Polls {
-		w.refused = "it was asked for"
-	} else if n, err := o.notifier(); err != nil {
-		w.refused = err.Error()
-	} else {
-		w.notify = n
+		files: map[string]*file{}, folders: map[string]*folder{}, touched: map[string]stamp{},
+		reals: map[string]string{}, poke: make(chan struct{}, 1)}
+	var err error
+	if w.notify, err = o.notifier(); err != nil {
+		w.notify, w.refused = nil, err.Error()
 	}
 	go w.run(ctx)
 	return w
@@ -110,7 +99,7 @@ func (w *Watcher) Close() {
 	w.stop()
 	<-w.done
 	if w.notify != nil {
-		w.notify.Close()
+		_ = w.notify.close()
 	}
 }
 
@@ -177,7 +166,7 @@ func (w *Watcher) run(ctx context.Context) {
 	var events <-chan fsnotify.Event
 	var errs <-chan error
 	if w.notify != nil {
-		events, errs = w.notify.Events(), w.notify.Errors()
+		events, errs = w.notify.events, w.notify.errors
 	}
 	quiet := time.NewTimer(time.Hour)
 	quiet.Stop()

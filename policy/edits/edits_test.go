@@ -14,7 +14,6 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// write puts a text into a file, whose folder is made.
 // write writes a file in place, by one call: it is never empty for a moment, which a watcher may
 // rightly tell of.
 func write(t testing.TB, path, text string) {
@@ -62,22 +61,19 @@ func nothing(t *testing.T, w *Watcher, within time.Duration) {
 	}
 }
 
-// full is a notifier that a limit makes refuse folders.
-type full struct {
-	notifier
-	err error
+// changed gives notifiers of which a part is another one.
+func changed(change func(n *notifier)) func() (*notifier, error) {
+	return func() (*notifier, error) {
+		n, err := newNotifier()
+		if err == nil {
+			change(n)
+		}
+		return n, err
+	}
 }
-
-func (f full) Add(dir string) error { return f.err }
 
 // failing are watchers with each fault that makes them sweep, and one without.
 func watchers() map[string]Options {
-	limit := func(err error) func() (notifier, error) {
-		return func() (notifier, error) {
-			n, e := newNotifier()
-			return full{n, err}, e
-		}
-	}
 	quick := Options{Quiet: 50 * time.Millisecond, Sweep: 50 * time.Millisecond}
 	out := map[string]Options{}
 	add := func(name string, change func(*Options)) {
@@ -86,13 +82,14 @@ func watchers() map[string]Options {
 		out[name] = o
 	}
 	add("inotify", func(*Options) {})
-	add("max_user_watches", func(o *Options) { o.notifier = limit(syscall.ENOSPC) })
-	add("no inotify", func(o *Options) {
-		o.notifier = func() (notifier, error) {
-			return nil, syscall.EMFILE
-		}
+	add("max_user_watches", func(o *Options) {
+		o.notifier = changed(func(n *notifier) {
+			n.add = func(string) error { return syscall.ENOSPC }
+		})
 	})
-	add("polls", func(o *Options) { o.Polls = true })
+	add("no inotify", func(o *Options) {
+		o.notifier = func() (*notifier, error) { return nil, syscall.EMFILE }
+	})
 	add("nfs", func(o *Options) { o.network = func(string) string { return "nfs" } })
 	return out
 }
@@ -178,11 +175,8 @@ func TestBatch(t *testing.T) {
 		write(t, files[i], "one")
 	}
 	overflow := make(chan error)
-	w := New(Options{Quiet: 500 * time.Millisecond, Longest: time.Minute, notifier: func() (notifier,
-		error) {
-		n, err := newNotifier()
-		return losing{n, overflow}, err
-	}})
+	w := New(Options{Quiet: 500 * time.Millisecond, Longest: time.Minute,
+		notifier: changed(func(n *notifier) { n.errors = overflow })})
 	defer w.Close()
 	w.Set(Files{Near: files})
 	for _, f := range files {
@@ -204,14 +198,6 @@ func TestBatch(t *testing.T) {
 	}
 }
 
-// losing tells errors of its own.
-type losing struct {
-	notifier
-	errs chan error
-}
-
-func (l losing) Errors() <-chan error { return l.errs }
-
 // TestMissed: what no event reported is found when all files are looked at.
 func TestMissed(t *testing.T) {
 	dir := t.TempDir()
@@ -220,11 +206,9 @@ func TestMissed(t *testing.T) {
 	for _, f := range []string{near, far, tool} {
 		write(t, f, "one")
 	}
-	deaf := func() (notifier, error) {
-		n, err := newNotifier()
-		return mute{n}, err
-	}
-	w := New(Options{All: 100 * time.Millisecond, notifier: deaf})
+	w := New(Options{All: 100 * time.Millisecond, notifier: changed(func(n *notifier) {
+		n.events = nil
+	})})
 	defer w.Close()
 	w.Set(Files{Near: []string{near}, Far: []string{far}, Tools: []string{tool}})
 	for _, f := range []string{near, far, tool} {
@@ -234,11 +218,6 @@ func TestMissed(t *testing.T) {
 		}
 	}
 }
-
-// mute has no events.
-type mute struct{ notifier }
-
-func (m mute) Events() <-chan fsnotify.Event { return nil }
 
 // TestUnreadable: what can't be read is as if it were gone, and no trouble.
 func TestUnreadable(t *testing.T) {

@@ -6,33 +6,25 @@ import (
 	"syscall"
 
 	"github.com/fsnotify/fsnotify"
-
-	"gnvcc/cache"
 )
 
 // Folders. Every folder of a watched file has an inotify watch; where that is refused, or can't be
 // believed, the folder is swept.
 
-// A notifier is fsnotify's watcher. It is an interface for tests, which make it fail.
-type notifier interface {
-	Add(folder string) error
-	Remove(folder string) error
-	Events() <-chan fsnotify.Event
-	Errors() <-chan error
-	Close() error
+// A notifier is fsnotify's watcher, of which tests replace parts.
+type notifier struct {
+	add, remove func(folder string) error
+	close       func() error
+	events      <-chan fsnotify.Event
+	errors      <-chan error
 }
 
-type fsNotifier struct{ *fsnotify.Watcher }
-
-func (n fsNotifier) Events() <-chan fsnotify.Event { return n.Watcher.Events }
-func (n fsNotifier) Errors() <-chan error          { return n.Watcher.Errors }
-
-func newNotifier() (notifier, error) {
+func newNotifier() (*notifier, error) {
 	w, err := fsnotify.NewWatcher()
 	if err != nil {
 		return nil, err
 	}
-	return fsNotifier{w}, nil
+	return &notifier{w.Add, w.Remove, w.Close, w.Events, w.Errors}, nil
 }
 
 // A folder of watched files.
@@ -61,7 +53,7 @@ func (w *Watcher) release(dir string) {
 	}
 	if f.files--; f.files <= 0 {
 		if w.notify != nil && f.swept == "" {
-			_ = w.notify.Remove(dir) // it may be gone
+			_ = w.notify.remove(dir) // it may be gone
 		}
 		delete(w.folders, dir)
 	}
@@ -73,12 +65,12 @@ func (w *Watcher) ask(dir string, f *folder) {
 	if f.swept != "" {
 		return
 	}
-	if kind := w.network(dir); kind != "" {
+	if kind := w.o.network(dir); kind != "" {
 		f.swept = "inotify does not tell what others write on " + kind
 		return
 	}
 	f.inode = inodeOf(dir)
-	err := w.notify.Add(dir)
+	err := w.notify.add(dir)
 	switch {
 	case err == nil:
 	case errors.Is(err, syscall.ENOSPC):
@@ -102,7 +94,7 @@ func (w *Watcher) again() {
 			continue
 		}
 		if f.swept == "" {
-			_ = w.notify.Remove(dir)
+			_ = w.notify.remove(dir)
 		}
 		w.ask(dir, f)
 	}
@@ -128,5 +120,3 @@ func (w *Watcher) sweptNow() (n int, why string) {
 	}
 	return n, why
 }
-
-var networkOf = cache.NetworkFS

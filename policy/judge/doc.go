@@ -1,9 +1,8 @@
-// Package judge says whether an edited kernel leaves what the original leaves, and how its machine
-// code compares: on data made up or captured, run by sim/emulate where there is no GPU, by
-// profile/replay where there is one. An edit is somebody else's code, perhaps a program's: it may
-// try to look right. So outputs are overwritten before it runs, blocks and warps run in several
-// orders, what it keeps from one launch to the next is a difference, and what is outside of all
-// buffers is a fault.
+// Package judge says whether an edited kernel leaves what the original leaves, and how its machine code
+// compares: on made-up or captured data, run by sim/emulate without a GPU, by profile/replay with one.
+// An edit is untrusted code, perhaps written by a program, and may try to look right. So outputs are
+// overwritten before it runs, blocks and warps run in several orders, what it keeps from one launch to
+// the next is a difference, and what is outside of all buffers is a fault.
 //
 // Callers: cmd/gnvcc (judge), bench. It compiles nothing.
 //

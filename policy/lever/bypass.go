@@ -10,7 +10,7 @@ import (
 
 // Adaptive bypassing (Li et al., SC 2015): the first warps of a block use L1, the others go past
 // it, so that fewer of them share the cache. The threshold is the number of warps that use it. All
-// or none of them are the unconditional hints' (lever ld) values. Pruned: every threshold up to 4
+// or none of them are the unconditional hints' (hint@ld). Pruned: every threshold up to 4
 // warps, then the powers of two and the three quarters.
 //
 // The same for L2 (bypass=L2:K), where a warp past the threshold does not keep others' data out of

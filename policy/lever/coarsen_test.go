@@ -118,9 +118,9 @@ func TestCoarsenAround(t *testing.T) {
 		}
 		return strings.Join(out, "; ")
 	}
-	want := []string{"coarsen=1x2x1 ld=cs spec{" + host + "}", "coarsen=1x8x1 ld=cs spec{" + host +
+	want := []string{"coarsen=1x2x1 hint@ld=cs spec{" + host + "}", "coarsen=1x8x1 hint@ld=cs spec{" + host +
 		"}"}
-	if got := around("ld=cs spec{" + host + "} coarsen=1x4x1"); got != strings.Join(want, "; ") {
+	if got := around("hint@ld=cs spec{" + host + "} coarsen=1x4x1"); got != strings.Join(want, "; ") {
 		t.Errorf("around four in y: %s", got)
 	}
 	if got := around("maxnreg=40"); got != "" {

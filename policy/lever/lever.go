@@ -108,7 +108,7 @@ func Words(k *policy.Kernel, r recipe.Recipe) string {
 		l := levers()[t.Lever]
 		switch {
 		case l != nil && l.Sites != nil && t.Site != "":
-			if same := t.Lever + "=" + t.Value; !seen[same] {
+			if same := Group(t) + "=" + t.Value; !seen[same] {
 				seen[same] = true
 				parts = append(parts, l.Sites(SitesOf(r, t), t.Value))
 			}

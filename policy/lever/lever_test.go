@@ -145,13 +145,13 @@ func TestAllowsAll(t *testing.T) {
 		only, without, recipe string
 		want                  bool
 	}{
-		{"", "", "ld=cs maxnreg=40", true},
-		{"ld", "", "ld=cs", true},
-		{"ld", "", "ld=cs maxnreg=40", false},
-		{"", "maxnreg", "ld=cs maxnreg=40", false},
+		{"", "", "hint@ld=cs maxnreg=40", true},
+		{"hint", "", "hint@ld=cs", true},
+		{"hint", "", "hint@ld=cs maxnreg=40", false},
+		{"", "maxnreg", "hint@ld=cs maxnreg=40", false},
 		{"demote", "", "demote=8:loops maxnreg=40", true},
 		{"demote", "maxnreg", "demote=8:loops maxnreg=40", false},
-		{"demote", "", "demote=8:loops ld=cs", false},
+		{"demote", "", "demote=8:loops hint@ld=cs", false},
 		{"demote", "", "demote=spill maxnreg=40", true},
 		{"demote", "", "maxnreg=40", false},
 		{"throttle", "", "spec{host(block)=256x1x1,host(dynamic)=0} throttle=2", true},
@@ -177,9 +177,9 @@ func TestAllowsAll(t *testing.T) {
 // TestWordsOfSites: one hint on many loads is reported once.
 func TestWordsOfSites(t *testing.T) {
 	for text, want := range map[string]string{
-		"ld=cs ld@3=none": "loads with cs; load 3 without",
-		"ld@0=L1::no_allocate ld@2=L1::no_allocate maxnreg=40":  "loads 0, 2 with L1::no_allocate; register cap 40",
-		"ld@0=cs ld@1=cs ld@2=cs ld@3=cs ld@4=cs ld@5=L2::128B": "5 loads with cs; load 5 with L2::128B",
+		"hint@ld=cs hint@ld3=none":                                                      "loads with cs; load 3 without",
+		"hint@ld0=L1::no_allocate hint@ld2=L1::no_allocate maxnreg=40":                  "loads 0, 2 with L1::no_allocate; register cap 40",
+		"hint@ld0=cs hint@ld1=cs hint@ld2=cs hint@ld3=cs hint@ld4=cs hint@ld5=L2::128B": "5 loads with cs; load 5 with L2::128B",
 	} {
 		r, err := recipe.Parse(text)
 		if err != nil {
@@ -194,7 +194,7 @@ func TestWordsOfSites(t *testing.T) {
 // TestExactness: a copy for values is checked, and not for those alone who allow other results.
 func TestExactness(t *testing.T) {
 	for name, want := range map[string]rewrite.Exactness{recipe.Second: rewrite.Checked,
-		"unroll": rewrite.Checked, "ld": rewrite.ByConstruction,
+		"unroll": rewrite.Checked, "hint": rewrite.ByConstruction,
 		"fastmath": rewrite.Approximate, "no such lever": rewrite.Approximate} {
 		if got := ExactnessOf(name); got != want {
 			t.Errorf("%s: %s, want %s", name, got, want)

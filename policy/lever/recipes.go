@@ -30,7 +30,17 @@ func ForDynamic(r recipe.Recipe) bool {
 	return copies > 0
 }
 
-// Of returns the lever of a recipe's only lever, or "" if it has several. A copy that only the host
+// Group names the terms of which a recipe has one value or the other, and the search combines one
+// with the best of each other group: those of one lever; of hints, those for loads ("hint@ld") and
+// those for stores ("hint@st").
+func Group(t recipe.Term) string {
+	if t.Lever == "hint" && len(t.Site) >= len(loads) {
+		return "hint@" + t.Site[:len(loads)]
+	}
+	return t.Lever
+}
+
+// Of returns the group of a recipe's terms, or "" if it has several. A copy that only the host
 // tells from the kernel is none by itself.
 func Of(r recipe.Recipe) string {
 	name := ""
@@ -38,19 +48,19 @@ func Of(r recipe.Recipe) string {
 		if t.HostOnly() {
 			continue
 		}
-		if name != "" && t.Lever != name {
+		if name != "" && Group(t) != name {
 			return ""
 		}
-		name = t.Lever
+		name = Group(t)
 	}
 	return name
 }
 
-// SitesOf returns the places at which a recipe has a term's lever and value.
+// SitesOf returns the sites at which a recipe has a term's group and value.
 func SitesOf(r recipe.Recipe, like recipe.Term) []string {
 	var out []string
 	for _, t := range r.Terms {
-		if t.Lever == like.Lever && t.Value == like.Value && t.Site != "" {
+		if Group(t) == Group(like) && t.Value == like.Value && t.Site != "" {
 			out = append(out, t.Site)
 		}
 	}
@@ -166,9 +176,10 @@ func joinSpecs(a, b recipe.Recipe) (recipe.Recipe, bool) {
 	return out, true
 }
 
+// Has reports whether a recipe has a term of a lever, or of a group.
 func Has(r recipe.Recipe, lever string) bool {
 	for _, t := range r.Terms {
-		if t.Lever == lever {
+		if t.Lever == lever || Group(t) == lever {
 			return true
 		}
 	}

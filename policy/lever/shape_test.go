@@ -109,9 +109,9 @@ func TestShapeAround(t *testing.T) {
 		return strings.Join(out, "; ")
 	}
 	host := "host(block)=16x16x1,host(dynamic)=0"
-	if got, want := texts("ld=cs spec{"+host+"} shape=64x4x1"), "ld=cs shape=32x4x1 spec{"+host+
-		"}; ld=cs shape=128x4x1 spec{"+host+"}; "+
-		"ld=cs shape=64x2x1 spec{"+host+"}; ld=cs shape=64x8x1 spec{"+host+"}"; got != want {
+	if got, want := texts("hint@ld=cs spec{"+host+"} shape=64x4x1"), "hint@ld=cs shape=32x4x1 spec{"+host+
+		"}; hint@ld=cs shape=128x4x1 spec{"+host+"}; "+
+		"hint@ld=cs shape=64x2x1 spec{"+host+"}; hint@ld=cs shape=64x8x1 spec{"+host+"}"; got != want {
 		t.Errorf("around 64x4: %s", got)
 	}
 	// as many warps stay resident, and as many of them share the cache
@@ -190,7 +190,7 @@ func TestCombineKeepsWarps(t *testing.T) {
 		{s, "bypass=2", spec + " throttle=3", "bypass=4 " + spec + " throttle=3"},
 		{s, spec + " throttle=1", "bypass=2", ""},
 		{s, "bypass=2", "maxnreg=128", "bypass=6 maxnreg=128"},
-		{s, "bypass=2", "ld=cs", "bypass=2 ld=cs"},
+		{s, "bypass=2", "hint@ld=cs", "bypass=2 hint@ld=cs"},
 		// both at once: 24 warps, and 12 that share the cache, in blocks of 4 warps
 		{s, "bypass=4 " + spec + " throttle=3", spec + " shape=128x1x1",
 			"bypass=2 " + spec + " shape=128x1x1 throttle=6"},

@@ -12,7 +12,7 @@ import (
 func TestThrottleWithOthers(t *testing.T) {
 	host := "host(block)=256x1x1,host(dynamic)=0"
 	for _, c := range [][3]string{
-		{"spec{" + host + "} throttle=3", "ld=cs", "ld=cs spec{" + host + "} throttle=3"},
+		{"spec{" + host + "} throttle=3", "hint@ld=cs", "hint@ld=cs spec{" + host + "} throttle=3"},
 		{"maxnreg=40", "spec{" + host + "} throttle=3", "maxnreg=40 spec{" + host + "} throttle=3"},
 		{"spec{#1=8} unroll=2", "spec{" + host + "} throttle=3", "spec{#1=8," + host +
 			"} throttle=3 unroll=2"},

@@ -199,13 +199,11 @@ func xCurves(s *svg, g *predict.Graph, x, y scale, class string) {
 func whatPictures(p *predict.Picture) []picture {
 	var out []picture
 	for _, c := range predicted.Changes(p) {
-		f, ok := c.Model.What(c.Change)
+		f, ok := c.From.What(c.To)
 		if !ok {
 			continue
 		}
-		before, s := predict.NewGraph(c.Model), &svg{}
-		var after predict.Graph
-		after.Curves(f.Warps, f.Supply, f.Demand)
+		before, after, s := predict.NewGraph(c.From), predict.NewGraph(c.To), &svg{}
 		x, y, ok := xAxes(s, &before, &after)
 		if !ok {
 			continue
@@ -220,7 +218,7 @@ func whatPictures(p *predict.Picture) []picture {
 		dot("refused", "before", f.Before.Waiting, f.Before.Sectors, f.Before.Rate)
 		dot("won", "after", f.After.Waiting, f.After.Sectors, f.After.Rate)
 		caption := fmt.Sprintf("With %s: %.2f of the time. %.1f of %.0f warps wait in place of %.1f of %.0f.",
-			c.Name, f.Time, f.After.Waiting, f.Warps, f.Before.Waiting, c.Model.Warps)
+			c.Name, f.Time, f.After.Waiting, c.To.Warps, f.Before.Waiting, c.From.Warps)
 		out = append(out, s.picture(caption, caption))
 	}
 	return out

@@ -2,14 +2,11 @@ package predicted
 
 import (
 	"bytes"
-	"context"
 	"errors"
 
 	"gnvcc/cache"
-	"gnvcc/policy"
 	"gnvcc/rewrite/counters"
 	"gnvcc/rewrite/ptx"
-	"gnvcc/rewrite/recipe"
 	"gnvcc/sim"
 	"gnvcc/sim/cubin"
 	"gnvcc/sim/predict"
@@ -18,26 +15,6 @@ import (
 
 // From what a build with counters has counted to how often machine code runs: counts are by the
 // blocks of nvcc's own PTX, ptxas says from which of its lines each instruction comes.
-
-// A liner is a Compiler that can say which line of the PTX each instruction of a build comes from.
-type liner interface {
-	// Lines gives the build with the lines in it, and the PTX.
-	Lines(ctx context.Context, k *policy.Kernel, r recipe.Recipe) (code, text []byte, err error)
-}
-
-// recorded puts a launch's counts to a candidate.
-func recorded(ctx context.Context, c compiler, k *policy.Kernel, r recipe.Recipe,
-	counts *cache.Counts, shape sim.Shape) (*predict.Recorded, error) {
-	liner, ok := c.(liner)
-	if !ok {
-		return nil, errors.New("its instructions have no line information")
-	}
-	code, text, err := liner.Lines(ctx, k, r)
-	if err != nil {
-		return nil, err
-	}
-	return Recorded(code, text, k.Name, counts, shape)
-}
 
 // Recorded puts a launch's counts to a build of its kernel. code is the build with lines, text its
 // PTX, whose blocks must be those that were counted.
@@ -64,21 +41,33 @@ func Recorded(code, text []byte, kernel string, c *cache.Counts,
 	if warps < 1 {
 		return nil, errors.New("counts of a launch whose size is not known")
 	}
-	out := perWarp(c, warps)
-	if len(c.Turns) != len(counters.Shared) { // an older record, or another machine's
-		out.Turns = nil
+	each := func(counts []uint64, i int) float64 {
+		if i >= len(counts) {
+			return 0
+		}
+		return float64(counts[i]) / warps
 	}
-	access := map[place]int{}
-	for i, a := range counters.Accesses {
-		access[place{a.Func, a.Stmt}] = i
-		out.In, out.Stores = append(out.In, a.Block), append(out.Stores, a.Store)
-	}
-	shared := map[place]int{}
-	for i, a := range counters.Shared {
-		shared[place{a.Func, a.Stmt}] = i
-		out.TurnIn = append(out.TurnIn, a.Block)
-	}
+	out := &predict.Recorded{Unwritten: len(c.Written) != n}
 	at := statements(m, kernel, counters, out)
+	for i := range out.Blocks {
+		out.Blocks[i].Runs = each(c.Blocks, i)
+	}
+	access, shared := map[place]*predict.Access{}, map[place]*predict.Access{}
+	for i, a := range counters.Accesses {
+		x := &predict.Access{Runs: out.Blocks[a.Block].Runs, Store: a.Store, Sectors: each(c.Sectors, i),
+			L2: each(c.L2, i), Memory: each(c.Memory, i), Lines: each(c.Lines, i)}
+		if !out.Unwritten {
+			x.Written = each(c.Written, i)
+		}
+		access[place{a.Func, a.Stmt}] = x
+		out.Accesses = append(out.Accesses, x)
+	}
+	for i, a := range counters.Shared {
+		if len(c.Turns) == len(counters.Shared) { // else an older record, or another machine's
+			shared[place{a.Func, a.Stmt}] = &predict.Access{Runs: out.Blocks[a.Block].Runs,
+				Turns: each(c.Turns, i)}
+		}
+	}
 	function, err := sass.Find(code, kernel)
 	if err != nil {
 		return nil, err
@@ -92,38 +81,14 @@ func Recorded(code, text []byte, kernel string, c *cache.Counts,
 		if !ok {
 			s = statement{block: -1, index: -1}
 		}
-		moves := class == sass.Load || class == sass.Store || class == sass.Atomic
-		n, ok := access[s.place]
-		if !ok || !moves {
-			n = -1
+		o := predict.Origin{Block: s.block, Statement: s.index, Calls: s.calls,
+			Plain: s.plain != sass.Unknown && s.plain == class}
+		if class == sass.Load || class == sass.Store || class == sass.Atomic {
+			o.Access, o.Shared = access[s.place], shared[s.place]
 		}
-		m, ok := shared[s.place]
-		if !ok || !moves {
-			m = -1
-		}
-		out.Shared = append(out.Shared, m)
-		out.Block, out.Statement = append(out.Block, s.block), append(out.Statement, s.index)
-		out.Plain = append(out.Plain, s.plain != sass.Unknown && s.plain == class)
-		out.Access = append(out.Access, n)
-		out.Calls = append(out.Calls, s.calls)
+		out.Insts = append(out.Insts, o)
 	}
 	return out, nil
-}
-
-// perWarp takes counts of a launch to one warp of so many.
-func perWarp(c *cache.Counts, warps float64) *predict.Recorded {
-	each := func(all []uint64) (out []float64) {
-		for _, v := range all {
-			out = append(out, float64(v)/warps)
-		}
-		return out
-	}
-	out := &predict.Recorded{Runs: each(c.Blocks), Sectors: each(c.Sectors), L2: each(c.L2),
-		Memory: each(c.Memory), Lines: each(c.Lines), Turns: each(c.Turns)}
-	if len(c.Written) == len(c.Sectors) {
-		out.Written = each(c.Written)
-	}
-	return out
 }
 
 // A place is a statement of a function.
@@ -154,7 +119,7 @@ func statements(m *ptx.Module, kernel string, c counters.Counters,
 			start = bytes.Index(text, f.Text())
 			line, at = 1+bytes.Count(text[:start], []byte{'\n'}), start
 		}
-		to.Called = append(to.Called, f.Name != kernel)
+		to.Blocks = append(to.Blocks, predict.Counted{Called: f.Name != kernel})
 		for i := b.Block.First; i < b.Last; i++ {
 			next := start + int(f.Stmts[i].Start)
 			line += bytes.Count(text[at:next], []byte{'\n'})

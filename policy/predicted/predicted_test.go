@@ -30,7 +30,7 @@ func TestMeasured(t *testing.T) {
 	d := &cache.Decision{Evidence: cache.Evidence{Tried: []cache.Trial{
 		{Recipe: "maxnreg=48", Build: cache.Build{Registers: 46}, Ratio: 0.8},
 		{Recipe: "maxnreg=50", Build: cache.Build{Registers: 46}, Ratio: 0.9},
-		{Recipe: "ld=cs maxnreg=40", Build: cache.Build{Registers: 40}, Ratio: 0.5},
+		{Recipe: "hint@ld=cs maxnreg=40", Build: cache.Build{Registers: 40}, Ratio: 0.5},
 		{Recipe: "maxnreg=32", Build: cache.Build{Registers: 32}},
 	}}}
 	if m := measured(d); len(m) != 1 || m[46] != 0.8 {

@@ -10,29 +10,33 @@ import (
 	"gnvcc/sim/xmodel"
 )
 
-// A Change is a question that is asked of every kernel's model.
+// A Change is a question that is asked of every kernel's model: what if it were another one?
 type Change struct {
-	Name string // "twice the warps"
-	xmodel.Change
-	Model xmodel.Model
+	Name     string // "twice the warps"
+	From, To xmodel.Model
 }
 
 // Changes are these questions. What the caches do can be asked only where accesses were counted.
-func Changes(p *predict.Picture) []Change {
+func Changes(p *predict.Picture) (out []Change) {
+	add := func(name string, from xmodel.Model, change func(m *xmodel.Model)) {
+		to := from
+		change(&to)
+		out = append(out, Change{name, from, to})
+	}
 	m := p.Graph.Model
 	less := m // fewer warps leave more of the cache to each
 	if p.Cached.Warps > 0 {
 		less = p.Cached
 	}
-	out := []Change{
-		{"twice the warps", xmodel.Change{Warps: 2 * m.Warps}, m},
-		{"half the warps", xmodel.Change{Warps: less.Warps / 2}, less},
-		{"half the memory traffic", xmodel.Change{Intensity: 2 * m.Intensity}, m},
-		{"twice as many independent instructions", xmodel.Change{Pace: min(2*m.Pace, 1)}, m},
-	}
+	add("twice the warps", m, func(m *xmodel.Model) { m.Warps *= 2 })
+	add("half the warps", less, func(m *xmodel.Model) { m.Warps /= 2 })
+	add("half the memory traffic", m, func(m *xmodel.Model) { m.Intensity *= 2 })
+	add("twice as many independent instructions", m, func(m *xmodel.Model) {
+		m.Pace = min(2*m.Pace, 1)
+	})
 	if c := p.Cached; c.Warps > 0 {
-		out = append(out, Change{"twice the L1 cache", xmodel.Change{Cache: 2 * c.Cache}, c},
-			Change{"half the warps past the L1 cache", xmodel.Change{Bypass: 0.5}, c})
+		add("twice the L1 cache", c, func(m *xmodel.Model) { m.Cache *= 2 })
+		add("half the warps past the L1 cache", c, func(m *xmodel.Model) { m.Bypass = 0.5 })
 	}
 	return out
 }
@@ -97,7 +101,7 @@ func (k *Kernel) Print(w io.Writer) error {
 			fmt.Fprintf(w, "  the counters are not used: %v\n", k.Uncounted)
 		}
 		for _, x := range Changes(p) {
-			if f, ok := x.Model.What(x.Change); ok {
+			if f, ok := x.From.What(x.To); ok {
 				fmt.Fprintf(w, "    with %s: %.2f of the time\n", x.Name, f.Time)
 			}
 		}

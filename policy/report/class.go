@@ -18,7 +18,7 @@ import (
 // describes their curves, Figs. 5.39 to 5.43), derived from the times that were measured over the
 // bypassing thresholds.
 //
-// A curve has, from left to right, bypass-all (ld=L1::no_allocate), the thresholds (bypass=K: K
+// A curve has, from left to right, bypass-all (hint@ld=L1::no_allocate), the thresholds (bypass=K: K
 // warps of a block use L1), and cache-all (the default), each as time over the default's. The
 // thesis judges by eye; here, where "faster" and "slower" mean by more than 3 %, and what the
 // thresholds do is what is left of their curve when turns of less than 4 % are taken out:
@@ -83,7 +83,7 @@ func sensitive(d cache.Decision) *Sensitivity {
 		if err != nil || t.Ratio <= 0 || math.IsInf(t.Ratio, 0) || math.IsNaN(t.Ratio) {
 			continue
 		}
-		if t.Recipe == "ld=L1::no_allocate" {
+		if t.Recipe == "hint@ld=L1::no_allocate" {
 			s.BypassAll = t.Ratio
 		}
 		switch lever.Of(r) {
@@ -189,40 +189,4 @@ func least(curve []Point) (Point, bool) {
 		}
 	}
 	return best, true
-}
-
-const (
-	barWidth = 50 // characters of the longest bar
-	// times over the default's from which bars are cut: throttled to one block, most kernels take many
-	// times as long
-	barMost = 2
-)
-
-// picture draws the curves, one line a point: a bar as long as the time.
-func (s *Sensitivity) picture() []string {
-	type row struct {
-		name  string
-		ratio float64
-	}
-	rows := []row{{"no warp uses L1", s.BypassAll}}
-	for _, p := range s.Thresholds {
-		rows = append(rows, row{fmt.Sprintf("%d of %d warps", p.N, s.Warps), p.Ratio})
-	}
-	rows = append(rows, row{"all (default)", s.CacheAll})
-	for i := len(s.Throttled) - 1; i >= 0; i-- {
-		rows = append(rows, row{"all, " + policy.Count(s.Throttled[i].N, "block"), s.Throttled[i].Ratio})
-	}
-	longest := 0.0
-	for _, r := range rows {
-		longest = math.Min(math.Max(longest, r.ratio), barMost)
-	}
-	out := make([]string, len(rows))
-	for i, r := range rows {
-		bar := strings.Repeat("#", int(math.Round(math.Min(r.ratio, longest)/longest*barWidth)))
-		if r.ratio > longest {
-			bar += " ..."
-		}
-		out[i] = fmt.Sprintf("%-18s  %6.3f  %s", r.name, r.ratio, bar)
-	}
-	return out
 }

@@ -25,7 +25,7 @@ func measuredOver(block int, all float64, thresholds, throttled []float64) cache
 		}
 		d.Evidence.Tried = append(d.Evidence.Tried, t)
 	}
-	add("ld=L1::no_allocate", all)
+	add("hint@ld=L1::no_allocate", all)
 	add("maxnreg=40", 0.2)          // says nothing of the cache
 	add("bypass=3 maxnreg=40", 0.1) // neither do combinations
 	for i, r := range thresholds {
@@ -122,7 +122,7 @@ func TestTooLittleForAClass(t *testing.T) {
 		"no threshold":   measuredOver(256, 0.9, nil, []float64{0.9}),
 		"all other bits": measuredOver(256, 0.9, []float64{0, 0}, nil),
 		"a strange value": {Evidence: cache.Evidence{Tried: []cache.Trial{{Recipe: "bypass=x", Ratio: 1},
-			{Recipe: "ld=L1::no_allocate", Ratio: 1}, {Recipe: "{", Ratio: 1}}}},
+			{Recipe: "hint@ld=L1::no_allocate", Ratio: 1}, {Recipe: "{", Ratio: 1}}}},
 	} {
 		if s := sensitive(d); s != nil {
 			t.Errorf("%s: %+v", name, s)
@@ -130,7 +130,7 @@ func TestTooLittleForAClass(t *testing.T) {
 	}
 }
 
-// TestClassInReports: a line and a picture that is text alone in what explain prints.
+// TestClassInReports: a line in what explain prints.
 func TestClassInReports(t *testing.T) {
 	d := measuredOver(256, 0.95, []float64{0.85, 0.7, 0.6, 0.75, 0.9, 1.02}, []float64{6, 0.55, 0.8})
 	var b bytes.Buffer
@@ -138,15 +138,7 @@ func TestClassInReports(t *testing.T) {
 	text := b.String()
 	line :=
 		"congested: without L1 0.95 times nvcc's time, with L1 for 3 of 8 warps 0.60, with 2 blocks resident 0.55 "
-	if !strings.Contains(strings.Join(strings.Fields(text), " "), line) ||
-		!strings.Contains(text, "3 of 8 warps         0.600  ###############\n") ||
-		!strings.Contains(text, "all, 1 block         6.000  "+strings.Repeat("#", 50)+" ...\n") {
+	if !strings.Contains(strings.Join(strings.Fields(text), " "), line) {
 		t.Error(text)
-	}
-	for _, c := range text {
-		if c > 126 && c != '±' || c < 32 && c != '\n' {
-			t.Errorf("a character %q", c)
-			break
-		}
 	}
 }

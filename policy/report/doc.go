@@ -1,7 +1,7 @@
-// Package report tells people what was decided and why, and how far a run is. It reads decisions
-// and decides nothing.
+// Package report prints what was decided and why, and the progress of a run. It reads decisions and
+// decides nothing.
 //
-// cmd/gnvcc calls it; nobody else.
+// Only cmd/gnvcc calls it.
 //
 // Files: report.go and table.go the table, read.go one that was printed, explain.go one kernel in
 // full, single.go each lever by itself, class.go how a kernel takes to L1, shape.go why other

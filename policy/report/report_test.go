@@ -50,7 +50,7 @@ func someDecisions() []cache.Decision {
 		return cache.Time{Median: m * 1e3, Low: m * 0.996e3, High: m * 1.004e3, N: 39}
 	}
 	faster := cache.Decision{Identity: "1", Kernel: "_Z7stencilIfLi4EEvPT_S1_i", Target: "sm_90",
-		Recipe: "ld=L2::256B maxnreg=64 spec{#1=1024,blockDim.x=256} unroll@2=8", Exactness: "checked",
+		Recipe: "hint@ld=L2::256B maxnreg=64 spec{#1=1024,blockDim.x=256} unroll@2=8", Exactness: "checked",
 		Time: at,
 		Evidence: cache.Evidence{Device: "NVIDIA H200", Driver: "580.1", Version: "0.1",
 			Default: cache.Build{Registers: 40}, Chosen: cache.Build{Registers: 64},
@@ -62,12 +62,12 @@ func someDecisions() []cache.Decision {
 					Before: us(11), After: us(11)},
 			},
 			Tried: []cache.Trial{
-				{Recipe: "ld=L2::256B maxnreg=64 spec{#1=1024,blockDim.x=256} unroll@2=8",
+				{Recipe: "hint@ld=L2::256B maxnreg=64 spec{#1=1024,blockDim.x=256} unroll@2=8",
 					Build: cache.Build{Registers: 64}, Ratio: 0.712},
 				{Recipe: "unroll=8", Build: cache.Build{Registers: 56}, Ratio: 0.8},
-				{Recipe: "ld=L2::256B", Build: cache.Build{Registers: 40}, Ratio: 0.95},
+				{Recipe: "hint@ld=L2::256B", Build: cache.Build{Registers: 40}, Ratio: 0.95},
 				{Recipe: "maxnreg=32", Build: cache.Build{Registers: 32, Spill: 48}, Ratio: 1.4},
-				{Recipe: "ld=cs", Build: cache.Build{Registers: 40}, Ratio: 1,
+				{Recipe: "hint@ld=cs", Build: cache.Build{Registers: 40}, Ratio: 1,
 					Refused: "the same code as the default", Because: cache.SameCode},
 				{Recipe: "bypass=2", Build: cache.Build{Registers: 44},
 					Refused: "it does not compile: simulated"},
@@ -76,7 +76,7 @@ func someDecisions() []cache.Decision {
 				{Recipe: "unroll=4", Build: cache.Build{Registers: 48},
 					Refused: "different bits: 3 words differ, first in allocation 1 at byte 128 of 4096 (word 32): 0x2 instead of 0x1", Because: cache.OtherBits},
 			},
-			Untried: map[string]string{"st": "no plain store to global memory",
+			Untried: map[string]string{"spin": "no spin loop",
 				"demote": "nothing is spilled"}}}
 	same := cache.Decision{Identity: "2", Kernel: "plain", Target: "sm_90", Exactness: "construction",
 		Time: at,

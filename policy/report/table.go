@@ -58,12 +58,31 @@ func (p *printer) table(entries []Entry) {
 		p.filled("", text+".")
 	}
 	p.best(same, several)
-	p.given("Pinned, not measured:", pinned, several)
-	p.given("Predicted, not measured; used only by builds with GNVCC_PREDICT=1:", predicted, several)
-	p.outvoted(slices.Concat(pinned, predicted, faster))
+	given := func(e Entry) string {
+		return fmt.Sprintf("%s: %s: %s (%s registers)", label(e, several), e.Recipe, e.Words, registersOf(e))
+	}
+	p.section("Pinned, not measured:", pinned, given)
+	p.section("Predicted, not measured; used only by builds with GNVCC_PREDICT=1:", predicted, given)
+	recipes := slices.Concat(pinned, predicted, faster)
+	p.section("Hints in the source that recipes override:", recipes, func(e Entry) string {
+		if len(e.Decision.Evidence.Outvoted) == 0 {
+			return ""
+		}
+		return e.Kernel + ": " + outvoted(e)
+	})
 	p.imported(entries)
-	p.untaken(slices.Concat(pinned, predicted, faster))
-	p.elsewhere(slices.Concat(pinned, faster, same))
+	p.section("Not used in builds:", recipes, func(e Entry) string {
+		if e.Untaken == "" {
+			return ""
+		}
+		return fmt.Sprintf("%s: %s: %s", e.Kernel, e.Recipe, e.Untaken)
+	})
+	p.section("From shared stores:", slices.Concat(pinned, faster, same), func(e Entry) string {
+		if e.Decision.From == "" {
+			return ""
+		}
+		return e.Kernel + ": " + e.Decision.From
+	})
 	p.leftAlone(alone, several)
 }
 
@@ -197,48 +216,17 @@ func (p *printer) imported(entries []Entry) {
 	}
 }
 
-// elsewhere lists what others have decided.
-func (p *printer) elsewhere(entries []Entry) {
-	begun := false
+// section prints a title, and a paragraph for each entry that has a text.
+func (p *printer) section(title string, entries []Entry, text func(Entry) string) {
 	for _, e := range entries {
-		if e.Decision.From == "" {
-			continue
+		if text := text(e); text != "" {
+			if title != "" {
+				p.line("")
+				p.line("%s", title)
+				title = ""
+			}
+			p.filled("  ", text)
 		}
-		if !begun {
-			begun = true
-			p.line("")
-			p.line("From shared stores:")
-		}
-		p.filled("  ", e.Kernel+": "+e.Decision.From)
-	}
-}
-
-// given lists recipes that nobody has measured.
-func (p *printer) given(title string, entries []Entry, several map[string]bool) {
-	if len(entries) == 0 {
-		return
-	}
-	p.line("")
-	p.line("%s", title)
-	for _, e := range entries {
-		p.filled("  ", fmt.Sprintf("%s: %s: %s (%s registers)", label(e, several), e.Recipe, e.Words,
-			registersOf(e)))
-	}
-}
-
-// untaken lists the recipes that no build takes.
-func (p *printer) untaken(entries []Entry) {
-	begun := false
-	for _, e := range entries {
-		if e.Untaken == "" {
-			continue
-		}
-		if !begun {
-			begun = true
-			p.line("")
-			p.line("Not used in builds:")
-		}
-		p.filled("  ", fmt.Sprintf("%s: %s: %s", e.Kernel, e.Recipe, e.Untaken))
 	}
 }
 
@@ -257,48 +245,7 @@ func attempts(e Entry) string {
 	return text
 }
 
-// filled prints a text in lines of 80 columns, each set in. A word that is longer than a line goes
-// on in the next one.
-func (p *printer) filled(indent, text string) {
-	line, room := "", columns-len(indent)
-	const joined = "\x00" // "n = 12" stays in one line
-	for _, word := range strings.Fields(strings.ReplaceAll(text, " = ", joined+"="+joined)) {
-		word = strings.ReplaceAll(word, joined, " ")
-		if n := utf8.RuneCountInString(line); line != "" && n+1+utf8.RuneCountInString(word) > room {
-			p.line("%s%s", indent, line)
-			line = ""
-		}
-		if line != "" {
-			line += " "
-		}
-		for line += word; utf8.RuneCountInString(line) > room; {
-			r := []rune(line)
-			p.line("%s%s", indent, string(r[:room]))
-			line = string(r[room:])
-		}
-	}
-	if line != "" {
-		p.line("%s%s", indent, line)
-	}
-}
-
 // padded fills a text up with blanks.
 func padded(s string, n int) string {
 	return s + strings.Repeat(" ", max(0, n-utf8.RuneCountInString(s)))
-}
-
-// outvoted lists the hints of sources that recipes do not keep.
-func (p *printer) outvoted(entries []Entry) {
-	begun := false
-	for _, e := range entries {
-		if e.Recipe == "" || len(e.Decision.Evidence.Outvoted) == 0 {
-			continue
-		}
-		if !begun {
-			begun = true
-			p.line("")
-			p.line("Hints in the source that recipes override:")
-		}
-		p.line("  %s: %s", e.Kernel, outvoted(e))
-	}
 }

@@ -15,7 +15,7 @@ import (
 // search then asks for, nothing is compiled twice, and what may not be tried is not compiled.
 func TestCompiledAhead(t *testing.T) {
 	for _, jobs := range []int{1, 4} {
-		g := newSim(t, &simKernel{Kernel: sources(policy.Kernel{Loads: 8, Banned: []string{"st"},
+		g := newSim(t, &simKernel{Kernel: sources(policy.Kernel{Loads: 8, Banned: []string{"hint"},
 			Stores: 3}), speed: func(recipe.Recipe, policy.Shape) float64 { return 1 }})
 		o := simOptions()
 		o.Jobs = jobs
@@ -31,7 +31,7 @@ func TestCompiledAhead(t *testing.T) {
 			g.mu.Lock()
 			defer g.mu.Unlock()
 			for r, times := range g.compiled {
-				if times > 1 || strings.Contains(r, "st=") {
+				if times > 1 || strings.Contains(r, "hint") {
 					twice = r
 				}
 			}

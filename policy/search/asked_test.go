@@ -11,14 +11,6 @@ import (
 // TestAsked: a program that asks for a kernel's occupancy is told what it was told before; what
 // leaves the answer as it is, is adopted.
 func TestAsked(t *testing.T) {
-	faster := func(text string) func(recipe.Recipe, policy.Shape) float64 {
-		return func(r recipe.Recipe, s policy.Shape) float64 {
-			if strings.Contains(r.String(), text) {
-				return 0.7
-			}
-			return 1
-		}
-	}
 	more := func(r recipe.Recipe) int {
 		if r.IsDefault() {
 			return 40
@@ -30,13 +22,14 @@ func TestAsked(t *testing.T) {
 		regs        func(recipe.Recipe) int
 		asks, want  bool
 	}{
-		"same registers":        {"ld", "ld=cs", nil, true, true},
-		"more registers":        {"ld", "ld=cs", more, true, false},
-		"nobody asks":           {"ld", "ld=cs", more, false, true},
+		"same registers":        {"hint", "hint@ld=cs", nil, true, true},
+		"more registers":        {"hint", "hint@ld=cs", more, true, false},
+		"nobody asks":           {"hint", "hint@ld=cs", more, false, true},
 		"a kernel of their own": {"spec", "blockDim.x=256", more, true, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			k := &simKernel{Kernel: sources(policy.Kernel{Loads: 8}), speed: faster(c.wins), regs: c.regs}
+			k := &simKernel{Kernel: sources(policy.Kernel{Loads: 8}),
+				speed: takes(map[string]float64{c.wins: 0.7}), regs: c.regs}
 			g := newSim(t, k)
 			o := simOptions()
 			o.Levers = []string{c.lever}

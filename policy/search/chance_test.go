@@ -18,11 +18,6 @@ type notes struct {
 	said []string
 }
 
-func (n *notes) Trying(*policy.Kernel, policy.Shape, string, int)   {}
-func (n *notes) Tuned(*policy.Kernel, policy.Shape, policy.Outcome) {}
-func (n *notes) Alone(*policy.Kernel, policy.Shape, string)         {}
-func (n *notes) Lost(*policy.Kernel, policy.Shape, error)           {}
-
 func (n *notes) Note(text string) { n.said = append(n.said, text) }
 
 // varied replays a launch of a kernel that maxnreg=48 makes faster, and which leaves other bits
@@ -30,10 +25,8 @@ func (n *notes) Note(text string) { n.said = append(n.said, text) }
 func varied(t *testing.T, k *simKernel) (*cache.Decision, string) {
 	t.Helper()
 	g := newSim(t, k)
-	o := simOptions()
-	o.Levers = []string{"maxnreg"}
-	said := &notes{}
-	tuner := NewRun(context.Background(), o, g, g, g, said)
+	said := &notes{Progress: policy.Silent{}}
+	tuner := NewRun(context.Background(), caps(), g, g, g, said)
 	p, s, _ := g.replays(tuner, 1)
 	for v := 1; v <= 8; v++ {
 		s = g.session(s.k, s.shape, ours+v)
@@ -80,7 +73,7 @@ func TestByChance(t *testing.T) {
 			c.change(k)
 		}
 		d, said := varied(t, k)
-		if got := is48(parsed(t, d.Recipe)); got != c.kept || !strings.Contains(said, c.says) {
+		if got := is48(mustParse(t, d.Recipe)); got != c.kept || !strings.Contains(said, c.says) {
 			t.Errorf("%s: decided %q, and says\n%s", name, d.Recipe, said)
 		}
 		if l := d.Evidence.Launches[0]; c.kept && l.Varied != 4 {
@@ -93,7 +86,7 @@ func TestByChance(t *testing.T) {
 func TestChanceLostProcess(t *testing.T) {
 	k := capped(otherBits)
 	k.hangs = true
-	if d, said := varied(t, k); is48(parsed(t, d.Recipe)) || !strings.Contains(said, "is refused") {
+	if d, said := varied(t, k); is48(mustParse(t, d.Recipe)) || !strings.Contains(said, "is refused") {
 		t.Errorf("decided %q, and says\n%s", d.Recipe, said)
 	}
 }
@@ -102,12 +95,6 @@ func TestChanceLostProcess(t *testing.T) {
 // the original does then; where that leaves other bits as well, the kernel is nondeterministic, and
 // only what it leaves as the program launches it counts.
 func TestChanceInProgram(t *testing.T) {
-	bits := func(r recipe.Recipe, launch int) string {
-		if is48(r) {
-			return "bits"
-		}
-		return ""
-	}
 	for name, c := range map[string]struct {
 		chance func(o profile.Schedule, launch, n int) bool
 		alone  bool
@@ -116,16 +103,14 @@ func TestChanceInProgram(t *testing.T) {
 		"with fewer blocks": {func(o profile.Schedule, _, _ int) bool { return o.Dynamic > 0 }, false},
 		"in a later run":    {func(_ profile.Schedule, _, n int) bool { return n == 3 }, true},
 	} {
-		k := capped(bits)
+		k := capped(fails("maxnreg=48", "bits", 0))
 		k.chance = c.chance
 		g := newSim(t, k)
-		o := simOptions()
-		o.Levers = []string{"maxnreg"}
-		tuner := NewRun(context.Background(), o, g, g, g, nil)
+		tuner := NewRun(context.Background(), caps(), g, g, g, nil)
 		p, _, _ := g.replays(tuner, 1)
 		d := g.finish(tuner, p)
 		text := fmt.Sprintf("%+v", d.Evidence)
-		if is48(parsed(t, d.Recipe)) || (d.Recipe == "") != c.alone || strings.Contains(text,
+		if is48(mustParse(t, d.Recipe)) || (d.Recipe == "") != c.alone || strings.Contains(text,
 			"nondeterministic") != c.alone {
 			t.Errorf("%s: decided %q\n%s", name, d.Recipe, text)
 		}

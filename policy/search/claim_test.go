@@ -16,42 +16,47 @@ import (
 // What is claimed of a recipe: no more than holds on every launch that it was compared on, and no
 // more than the samples bear.
 
-// gains lets launches behind the first take this part of their time with ld=cs.
+// gains lets launches behind the first take this part of their time with hint@ld=cs.
 func (k *simKernel) gains(part float64) {
-	k.later = func(r recipe.Recipe) float64 {
-		if get(r, "ld") == "cs" {
-			return part
-		}
-		return 1
-	}
+	k.later = func(r recipe.Recipe) float64 { return takes(map[string]float64{"hint@ld=cs": part})(r, policy.Shape{}) }
 }
 
 // loads is a tuner that tries hints of loads alone.
-func (g *simGPU) loads() *Run {
-	o := simOptions()
-	o.Levers = []string{"ld"}
-	return NewRun(context.Background(), o, g, g, g, nil)
-}
+func (g *simGPU) loads() *Run { return NewRun(context.Background(), hinted(), g, g, g, nil) }
 
-// TestLaterLaunch: launches of one configuration may take other times, on other data. What a recipe
-// gains on the first is not claimed of the others, and what is slower there is not adopted.
-func TestLaterLaunch(t *testing.T) {
-	for _, c := range []struct {
-		later, claimed float64
-	}{{0.9, 0.9}, {0.6, 0.7}, {1.05, 1}} {
-		k := streaming(0.7)
+// TestClaimed: launches of one configuration may take other times, on other data. What a recipe
+// gains on the first is not claimed of the others, and what is slower there is not adopted, nor a gain
+// of which hardly anything is left, or one of a step of the events' clock.
+func TestClaimed(t *testing.T) {
+	for name, c := range map[string]struct {
+		part, later float64
+		time, noise float64 // 0: the usual
+		claimed     float64
+	}{
+		"less is gained later": {part: 0.7, later: 0.9, claimed: 0.9},
+		"more is gained later": {part: 0.7, later: 0.6, claimed: 0.7},
+		"slower later":         {part: 0.7, later: 1.05, claimed: 1},
+		"half of it is left":   {part: 0.95, later: 0.97, noise: 0.001, claimed: 0.97},
+		"hardly any is left":   {part: 0.95, later: 0.99, noise: 0.001, claimed: 1},
+		"a kernel of 1.3 us":   {part: 0.95, later: 0.95, time: 1300, noise: 0.001, claimed: 1},
+		"a kernel of 3 us":     {part: 0.95, later: 0.95, time: 3000, noise: 0.001, claimed: 0.95},
+	} {
+		k := streaming(c.part)
+		k.time, k.noise = c.time, c.noise
 		k.gains(c.later)
-		g := newSim(t, k)
-		o := simOptions()
-		o.Levers = []string{"ld"}
-		results, _ := g.run(o, one("_Z1aPfi", shape(1000, 256)))
+		o := hinted()
+		if c.time > 0 {
+			o.Short = 0
+		}
+		results, _ := newSim(t, k).run(o, one("_Z1aPfi", shape(1000, 256)))
 		d := results[0].Decision
 		l := d.Evidence.Launches[0]
-		if got := l.After.Median / l.Before.Median; math.Abs(got-c.claimed) > 0.02 {
-			t.Errorf("later launches take %.2f: claimed %.3f of %q", c.later, got, d.Recipe)
+		if got := l.After.Median / l.Before.Median; math.Abs(got-c.claimed) > 0.02 ||
+			(d.Recipe != "") != (c.claimed < 1) {
+			t.Errorf("%s: claimed %.3f of %q", name, got, d.Recipe)
 		}
 		for _, tr := range d.Evidence.Tried {
-			if c.later > 1 && tr.Recipe == "ld=cs" && !strings.Contains(tr.Refused, "slower on 1000 x 256") {
+			if c.later > 1 && tr.Recipe == "hint@ld=cs" && !strings.Contains(tr.Refused, "slower on 1000 x 256") {
 				t.Errorf("refused: %q", tr.Refused)
 			}
 		}
@@ -78,22 +83,9 @@ func TestAlong(t *testing.T) {
 
 // TestMissed: what wins on a later launch is compared on the earlier ones, too.
 func TestMissed(t *testing.T) {
-	k := streaming(0.7) // ld=cs
-	inner := k.speed
-	k.speed = func(r recipe.Recipe, s policy.Shape) float64 {
-		if get(r, "ld") == "L1::evict_first" {
-			return 0.85
-		}
-		return inner(r, s)
-	}
+	k := loading(map[string]float64{"hint@ld=cs": 0.7, "hint@ld=L1::evict_first": 0.85})
 	k.later = func(r recipe.Recipe) float64 {
-		switch {
-		case get(r, "ld") == "cs":
-			return 1.05
-		case get(r, "ld") == "L1::evict_first":
-			return 0.75
-		}
-		return 1
+		return takes(map[string]float64{"hint@ld=cs": 1.05, "hint@ld=L1::evict_first": 0.75})(r, policy.Shape{})
 	}
 	g := newSim(t, k)
 	tuner := g.loads()
@@ -131,7 +123,7 @@ func TestBound(t *testing.T) {
 	k := streaming(0)
 	calls := 0
 	k.speed = func(r recipe.Recipe, s policy.Shape) float64 {
-		if get(r, "ld") != "cs" {
+		if get(r, "hint@ld") != "cs" {
 			return 1
 		}
 		if calls++; calls%3 == 0 {
@@ -140,45 +132,9 @@ func TestBound(t *testing.T) {
 		return 0.7
 	}
 	g := newSim(t, k)
-	o := simOptions()
-	o.Levers = []string{"ld"}
-	l := g.decision(o, 10*time.Second).Evidence.Launches[0]
+	l := g.decision(hinted(), 10*time.Second).Evidence.Launches[0]
 	if got := l.After.Median / l.Before.Median; math.Abs(got-0.8) > 0.02 {
 		t.Errorf("claimed %.3f", got)
-	}
-}
-
-// TestWorth: a gain of which hardly anything is left on a later launch is none.
-func TestWorth(t *testing.T) {
-	for later, adopted := range map[float64]bool{0.97: true, 0.99: false} {
-		k := streaming(0.95)
-		k.noise = 0.001
-		k.gains(later)
-		g := newSim(t, k)
-		o := simOptions()
-		o.Levers = []string{"ld"}
-		results, _ := g.run(o, one("_Z1aPfi", shape(1000, 256)))
-		if d := results[0].Decision; (d.Recipe != "") != adopted {
-			t.Errorf("%.2f on a later launch: decided %q", later, d.Recipe)
-		}
-	}
-}
-
-// TestSeen: of a kernel of a microsecond, a gain of a step of the events' clock is none.
-func TestSeen(t *testing.T) {
-	for _, c := range []struct {
-		time    float64
-		adopted bool
-	}{{1300, false}, {3000, true}} {
-		k := streaming(0.95)
-		k.time, k.noise = c.time, 0.001
-		g := newSim(t, k)
-		o := simOptions()
-		o.Levers, o.Short = []string{"ld"}, 0
-		results, _ := g.run(o, one("_Z1aPfi", shape(1000, 256)))
-		if d := results[0].Decision; (d.Recipe != "") != c.adopted {
-			t.Errorf("a kernel of %.0f ns: decided %q", c.time, d.Recipe)
-		}
 	}
 }
 
@@ -187,22 +143,17 @@ func TestSeen(t *testing.T) {
 func TestBetween(t *testing.T) {
 	k := streaming(0)
 	k.speed = func(r recipe.Recipe, s policy.Shape) float64 {
-		if get(r, "ld") != "cs" {
+		if get(r, "hint@ld") != "cs" {
 			return 1
 		}
 		return map[int]float64{1000: 0.7, 500: 0.8, 100: 0.9}[s.Grid[0]]
 	}
 	g := newSim(t, k)
-	o := simOptions()
-	o.Levers, o.Full, o.Verify = []string{"ld"}, 1, 2
-	var a app
-	for _, n := range []int{1000, 500, 100, 300, 300, 300, 2000} {
-		l := appLaunch{kernel: "_Z1aPfi", shape: shape(n, 256)}
-		times := 1
-		if n == 1000 { // the one beyond the others is a small part
-			times = 60
-		}
-		a.launches = append(a.launches, l.times(times)...)
+	o := hinted()
+	o.Full, o.Verify = 1, 2
+	a := app{launches: on(60, 1000, 256)} // 2000, beyond the others, is a small part
+	for _, n := range []int{500, 100, 300, 300, 300, 2000} {
+		a.launches = append(a.launches, on(1, n, 256)...)
 	}
 	results, _ := g.run(o, a)
 	e := results[0].Decision.Evidence

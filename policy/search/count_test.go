@@ -1,38 +1,14 @@
 package search
 
 import (
-	"context"
 	"encoding/binary"
 	"errors"
 	"testing"
 	"time"
 
 	"gnvcc/cache"
-	"gnvcc/policy"
 	"gnvcc/rewrite/counters"
-	"gnvcc/rewrite/recipe"
 )
-
-// A countingSim is a simulated GPU whose compiler makes counting builds, too.
-type countingSim struct {
-	*simGPU
-	asked  int
-	caches counters.Caches
-	refuse bool
-}
-
-const countingPath = "counting"
-
-func (g *countingSim) Counting(ctx context.Context, k *policy.Kernel,
-	c counters.Caches) (*policy.Candidate, counters.Counters, error) {
-	g.asked++
-	g.caches = c
-	if g.refuse {
-		return nil, counters.Counters{}, errors.New("it can't be counted")
-	}
-	return &policy.Candidate{Path: k.Name + "|" + countingPath + "=on"},
-		counters.Counters{Blocks: 2, Accesses: make([]counters.Access, 1)}, nil
-}
 
 // TestCounted: each configuration is counted once, behind everything else, and the counts stand in
 // the decision; a build that was noticed, or can't be had, gives none.
@@ -50,14 +26,18 @@ func TestCounted(t *testing.T) {
 		"noticed": {bits: true},
 		"long":    {time: 1e9},
 	} {
-		k := &simKernel{time: c.time, trouble: func(r recipe.Recipe, launch int) string {
-			if r.String() == countingPath+"=on" && c.bits {
-				return "bits"
+		k := &simKernel{time: c.time}
+		if c.bits {
+			k.trouble = fails("counting=on", "bits", 0)
+		}
+		g := newSim(t, k)
+		asked, reads, caches := 0, 0, counters.Caches{}
+		g.counting = func(found counters.Caches) (out counters.Counters, err error) {
+			if asked, caches = asked+1, found; c.refuse {
+				err = errors.New("it can't be counted")
 			}
-			return ""
-		}}
-		g := &countingSim{simGPU: newSim(t, k), refuse: c.refuse}
-		reads := 0
+			return counters.Counters{Blocks: 2, Accesses: make([]counters.Access, 1)}, err
+		}
 		g.read = func(variable string, size int) ([]byte, error) {
 			reads++
 			if variable != counters.Table {
@@ -74,7 +54,7 @@ func TestCounted(t *testing.T) {
 			o.Budget = 5 * time.Minute
 		}
 		l := appLaunch{kernel: k.Name, shape: shape(100, 256)}
-		results, _ := g.runWith(g, o, app{launches: l.times(4)})
+		results, _ := g.run(o, app{launches: l.times(4)})
 		got := results[0].Decision.Evidence.Launches[0].Counts
 		if c.want == nil {
 			if got != nil {
@@ -82,17 +62,17 @@ func TestCounted(t *testing.T) {
 			}
 			continue
 		}
-		if g.asked != 1 || reads != 2 || got == nil || got.Blocks[1] != 6 || len(got.Sectors) != 1 ||
+		if asked != 1 || reads != 2 || got == nil || got.Blocks[1] != 6 || len(got.Sectors) != 1 ||
 			got.Sectors[0] != 100 || got.Memory[0] != 100 || got.Lines[0] != 100 ||
 			got.Written[0] != 40 || got.Cold {
-			t.Errorf("%s: asked %d times, %d reads, %+v", name, g.asked, reads, got)
+			t.Errorf("%s: asked %d times, %d reads, %+v", name, asked, reads, got)
 		}
-		if g.caches.L1 < 1<<17 {
-			t.Errorf("%s: an L1 of %d bytes", name, g.caches.L1)
+		if caches.L1 < 1<<17 {
+			t.Errorf("%s: an L1 of %d bytes", name, caches.L1)
 		}
 		// Another run finds the counts in the notebook.
-		g.runWith(g, o, app{launches: l.times(4)})
-		if g.asked != 1 {
+		g.run(o, app{launches: l.times(4)})
+		if asked != 1 {
 			t.Errorf("%s: counted again", name)
 		}
 	}

@@ -26,18 +26,13 @@ func TestEither(t *testing.T) {
 	} {
 		k := streaming(0.7)
 		k.other = func(r recipe.Recipe) float64 {
-			if get(r, "ld") == "cs" {
-				return c.other
-			}
-			return 1
+			return takes(map[string]float64{"hint@ld=cs": c.other})(r, policy.Shape{})
 		}
 		g := newSim(t, k)
 		g.either, g.repeats = c.either, c.repeats
-		o := simOptions()
-		o.Levers = []string{"ld"}
-		d := g.decision(o, 10*time.Second)
+		d := g.decision(hinted(), 10*time.Second)
 		l := d.Evidence.Launches[0]
-		if got := l.After.Median / l.Before.Median; (d.Recipe == "ld=cs") != c.adopted ||
+		if got := l.After.Median / l.Before.Median; (d.Recipe == "hint@ld=cs") != c.adopted ||
 			math.Abs(got-c.claimed) > 0.01 {
 			t.Errorf("%+v: decided %q, claimed %.3f", c, d.Recipe, got)
 		}
@@ -47,35 +42,18 @@ func TestEither(t *testing.T) {
 // TestUnhinted: a hint that pays in one state of the cache, and costs more in the other, is left
 // out of the recipe, and not the rest of it.
 func TestUnhinted(t *testing.T) {
-	k := streaming(0.7)
+	k := loading(map[string]float64{"hint@ld=cs": 0.85, "hint@st=cs": 0.9})
 	k.Stores = 2
-	k.speed = func(r recipe.Recipe, _ policy.Shape) float64 {
-		f := 1.0
-		if get(r, "ld") == "cs" {
-			f *= 0.85
-		}
-		if get(r, "st") == "cs" {
-			f *= 0.9
-		}
-		return f
-	}
 	k.other = func(r recipe.Recipe) float64 {
-		f := 1.0
-		if get(r, "ld") == "cs" {
-			f *= 0.85
-		}
-		if get(r, "st") == "cs" {
-			f *= 1.05
-		}
-		return f
+		return takes(map[string]float64{"hint@ld=cs": 0.85, "hint@st=cs": 1.05})(r, policy.Shape{})
 	}
 	g := newSim(t, k)
 	g.either = true
 	o := simOptions()
-	o.Levers = []string{"ld", "st"}
+	o.Levers = []string{"hint"}
 	decision := g.decision(o, 10*time.Second)
 	l := decision.Evidence.Launches[0]
-	if got := decision.Recipe; got != "ld=cs" ||
+	if got := decision.Recipe; got != "hint@ld=cs" ||
 		math.Abs(l.After.Median/l.Before.Median-0.85) > 0.01 {
 		t.Errorf("decided %q, claimed %.3f", got, l.After.Median/l.Before.Median)
 	}

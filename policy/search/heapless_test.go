@@ -1,29 +1,12 @@
 package search
 
 import (
-	"context"
 	"errors"
 	"strings"
 	"testing"
 
-	"gnvcc/policy"
 	"gnvcc/rewrite"
-	"gnvcc/rewrite/recipe"
 )
-
-// A heaplessSim is a simulated GPU whose compiler makes builds that do not allocate, too.
-type heaplessSim struct {
-	*simGPU
-	made   int
-	refuse bool
-}
-
-func (g *heaplessSim) Heapless(_ context.Context, k *policy.Kernel) (*policy.Candidate, error) {
-	if g.made++; g.refuse {
-		return nil, errors.New("it isn't known")
-	}
-	return &policy.Candidate{Path: k.Name + "|heapless=on"}, nil
-}
 
 // TestHeapless: a kernel that may allocate is tuned where no launch looked at does, and else left
 // alone.
@@ -40,14 +23,18 @@ func TestHeapless(t *testing.T) {
 		"by its fault": {trouble: "fault", want: "it may allocate memory on the device"},
 		"not loaded":   {trouble: "load", want: "it may allocate memory on the device"},
 	} {
-		k := &simKernel{trouble: func(r recipe.Recipe, launch int) string {
-			if r.String() == "heapless=on" {
-				return c.trouble
-			}
-			return ""
-		}}
+		k := &simKernel{trouble: fails("heapless=on", c.trouble, 0)}
 		k.Allocates = true
-		g := &heaplessSim{simGPU: newSim(t, k), refuse: c.refuse}
+		g := newSim(t, k)
+		made := 0
+		if !c.plain {
+			g.heapless = func() error {
+				if made++; c.refuse {
+					return errors.New("it isn't known")
+				}
+				return nil
+			}
+		}
 		g.read = func(variable string, size int) ([]byte, error) {
 			if variable != rewrite.Allocated || size != 4 {
 				t.Errorf("%s: %s is read, %d bytes", name, variable, size)
@@ -57,18 +44,13 @@ func TestHeapless(t *testing.T) {
 			}
 			return make([]byte, 4), nil
 		}
-		var compiler policy.Compiler = g
-		if c.plain {
-			compiler = g.simGPU
-		}
-		results, _ := g.runWith(compiler, simOptions(), app{launches: appLaunch{kernel: k.Name,
-			shape: shape(100, 256)}.times(4)})
+		results, _ := g.run(simOptions(), app{launches: on(4, 100, 256)})
 		alone := results[0].Alone
 		if c.want == "" {
-			if len(alone) != 0 || results[0].Decision == nil || g.made != 1 {
-				t.Errorf("%s: %+v, made %d times", name, alone, g.made)
+			if len(alone) != 0 || results[0].Decision == nil || made != 1 {
+				t.Errorf("%s: %+v, made %d times", name, alone, made)
 			}
-		} else if len(alone) != 1 || !strings.Contains(alone[0].Reason, c.want) {
+		} else if len(alone) != 1 || !strings.Contains(alone[0], c.want) {
 			t.Errorf("%s: %+v, want %q", name, alone, c.want)
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"gnvcc/policy"
 	"gnvcc/rewrite"
 	"gnvcc/rewrite/recipe"
 )
@@ -14,30 +13,21 @@ import (
 // times to choose from.
 func TestJudgedRun(t *testing.T) {
 	k := divisions()
-	speed := k.speed
+	k.speed = takes(map[string]float64{"approx=all": 0.5, "approx=div.full": 0.8, "hint@ld=cs": 0.9})
 	off := k.off
 	k.off = func(r recipe.Recipe) float64 {
-		if get(r, "approx") == "div.full" {
+		if has(r, "approx=div.full") {
 			return 1e-7
 		}
 		return off(r)
-	}
-	k.speed = func(r recipe.Recipe, s policy.Shape) float64 {
-		if get(r, "approx") == "div.full" {
-			return 0.8
-		}
-		if get(r, "ld") == "cs" {
-			return 0.9 * speed(r, s)
-		}
-		return speed(r, s)
 	}
 	g := newSim(t, k)
 	o := simOptions()
 	o.Exact, o.Judged = rewrite.Approximate, true
 	results, _ := g.run(o, one("_Z1aPfi", shape(1000, 256)))
 	r := results[0]
-	if r.Decision == nil || r.Decision.Recipe != "ld=cs" || r.Decision.Exactness == "approximate" ||
-		g.decisions["id-_Z1aPfi"].Recipe != "ld=cs" {
+	if r.Decision == nil || r.Decision.Recipe != "hint@ld=cs" || r.Decision.Exactness == "approximate" ||
+		g.decisions["id-_Z1aPfi"].Recipe != "hint@ld=cs" {
 		t.Errorf("decided %+v", r.Decision)
 	}
 	// What the values are need not be known for a judge.
@@ -59,7 +49,7 @@ func TestJudgedRun(t *testing.T) {
 	if !slices.Contains(choices, "approx=div.full") {
 		t.Errorf("to choose from: %v, not the other form", choices)
 	}
-	if choices[len(choices)-1] != "approx=all ld=cs" || r.Saves <= 0 {
+	if choices[len(choices)-1] != "approx=all hint@ld=cs" || r.Saves <= 0 {
 		t.Errorf("to choose from: %v, saving %g", choices, r.Saves)
 	}
 }

@@ -97,7 +97,7 @@ func TestPredicted(t *testing.T) {
 	if got := text(s.predicted(caps)); got != "maxnreg=32 maxnreg=40 maxnreg=255 maxnreg=33 maxnreg=34" {
 		t.Errorf("predicted: %s", got)
 	}
-	if hints := list("ld=cs", "ld=L2::256B"); text(s.predicted(hints)) != text(hints) {
+	if hints := list("hint@ld=cs", "hint@ld=L2::256B"); text(s.predicted(hints)) != text(hints) {
 		t.Error("hints, of which nothing can be predicted, have another order")
 	}
 	shapes := list("shape=32x1x1", "shape=1024x1x1", "shape=128x1x1")

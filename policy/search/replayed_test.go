@@ -46,13 +46,8 @@ func (g *simGPU) finish(tuner *Run, p *profile.Launch) *cache.Decision {
 func (g *simGPU) replaysGrid(tuner *Run, nth, grid int) (p *profile.Launch, s *simSession,
 	tuned bool) {
 	k := g.kernels["_Z1aPfi"]
-	p = &profile.Launch{Process: &profile.Process{}, Device: simDevice, Kernel: k.Name,
-		Cubin: "module", Grid: [3]int{grid, 1, 1}, Block: [3]int{256, 1, 1}, Count: 50,
-		Attributes: profile.Attributes{Registers: 40, MaxThreads: 1024},
-		Params: []profile.Param{
-			{Offset: 0, Size: 8, Value: []byte{0, 1, 0, 0, 1, 0, 0, 0}, Same: []byte{1, 1, 1, 1, 1, 1, 1, 1},
-				Align: 8},
-			{Offset: 8, Size: 4, Value: []byte{5, 0, 0, 0}, Same: []byte{1, 1, 1, 1}}}}
+	p = g.launched(&profile.Process{}, k.Name, "module", shape(grid, 256), []byte{5, 0, 0, 0})
+	p.Count = 50
 	p.Unlike, p.Either, p.Repeats = g.unlike, g.either, g.repeats
 	p.Part, p.Capture = g.part, g.capture
 	s = g.session(k, shape(grid, 256), nth)
@@ -70,35 +65,25 @@ func captured() Captured {
 
 // A kernel that register caps make faster, 48 most; what is wrong with 48 is said by trouble.
 func capped(trouble func(r recipe.Recipe, launch int) string) *simKernel {
-	return &simKernel{trouble: trouble, speed: func(r recipe.Recipe, _ policy.Shape) float64 {
-		switch v, _ := r.Get("maxnreg", ""); v {
-		case "48":
-			return 0.7
-		case "":
-			return 1
-		}
-		return 0.85
-	}}
+	return &simKernel{trouble: trouble, speed: takes(map[string]float64{"maxnreg=": 0.85, "maxnreg=48": 0.7 / 0.85})}
 }
 
-func is48(r recipe.Recipe) bool {
-	v, _ := r.Get("maxnreg", "")
-	return v == "48"
+func is48(r recipe.Recipe) bool { return has(r, "maxnreg=48") }
+
+// caps are the usual options, with register caps alone.
+func caps() policy.Options {
+	o := simOptions()
+	o.Levers = []string{"maxnreg"}
+	return o
 }
 
 // A candidate that crashes costs a process; the next one goes on, does not try it again, and finds
 // what else there is.
 func TestCrashesWhereReplayed(t *testing.T) {
 	for _, trouble := range []string{"fault", "hang"} {
-		g := newSim(t, capped(func(r recipe.Recipe, _ int) string {
-			if is48(r) {
-				return trouble
-			}
-			return ""
-		}))
-		o := simOptions()
+		g := newSim(t, capped(fails("maxnreg=48", trouble, 0)))
+		o := caps()
 		o.Crashes = 50
-		o.Levers = []string{"maxnreg"}
 		tuner := NewRun(context.Background(), o, g, g, g, nil)
 		var p *profile.Launch
 		processes := 0
@@ -123,15 +108,9 @@ func TestCrashesWhereReplayed(t *testing.T) {
 // stands is counted.
 func TestVaried(t *testing.T) {
 	const varied = 100 // launches from here on have data of ours
-	g := newSim(t, capped(func(r recipe.Recipe, launch int) string {
-		if launch >= varied && is48(r) {
-			return "bits"
-		}
-		return ""
-	}))
-	o := simOptions()
+	g := newSim(t, capped(fails("maxnreg=48", "bits", varied)))
+	o := caps()
 	o.Crashes = 5
-	o.Levers = []string{"maxnreg"}
 	tuner := NewRun(context.Background(), o, g, g, g, nil)
 	g.plan = &Plan{Budget: 10 * time.Second}
 	var p *profile.Launch
@@ -180,10 +159,8 @@ func TestUnlike(t *testing.T) {
 		adopted       bool
 	}{{0, 0.955, true}, {0.3, 0.955, false}, {0.3, 0.9, true}} {
 		g := newSim(t, streaming(c.speed))
-		o := simOptions()
-		o.Levers = []string{"ld"}
 		g.unlike = c.unlike
-		if got := g.decision(o, 0).Recipe; (got != "") != c.adopted {
+		if got := g.decision(hinted(), 0).Recipe; (got != "") != c.adopted {
 			t.Errorf("%+v: decided %q", c, got)
 		}
 	}
@@ -193,31 +170,17 @@ func TestUnlike(t *testing.T) {
 // have tried it; it is adopted by the rule or not at all, and what the user's options don't allow
 // is not tried.
 func TestFirst(t *testing.T) {
-	of := func(texts ...string) (out []recipe.Recipe) {
-		for _, text := range texts {
-			r, err := recipe.Parse(text)
-			if err != nil {
-				t.Fatal(err)
-			}
-			out = append(out, r)
-		}
-		return out
-	}
 	for _, faster := range []bool{true, false} {
-		k := &simKernel{speed: func(r recipe.Recipe, _ policy.Shape) float64 {
-			if v, _ := r.Get("maxnreg", ""); v == "43" && faster {
-				return 0.7
-			}
-			return 1.05
-		}}
-		k.First = of("maxnreg=43", "ld=L2::256B")
+		k := &simKernel{speed: takes(map[string]float64{"": 1.05})}
+		if faster {
+			k.speed = takes(map[string]float64{"": 1.05, "maxnreg=43": 0.7 / 1.05})
+		}
+		k.First = []recipe.Recipe{mustParse(t, "maxnreg=43"), mustParse(t, "hint@ld=L2::256B")}
 		g := newSim(t, k)
-		o := simOptions()
-		o.Levers = []string{"maxnreg"}
-		if got := g.decision(o, 0).Recipe; (got == "maxnreg=43") != faster || !faster && got != "" {
+		if got := g.decision(caps(), 0).Recipe; (got == "maxnreg=43") != faster || !faster && got != "" {
 			t.Errorf("faster: %v; decided: %q", faster, got)
 		}
-		if g.measured["maxnreg=43"] == 0 || g.measured["ld=L2::256B"] != 0 {
+		if g.measured["maxnreg=43"] == 0 || g.measured["hint@ld=L2::256B"] != 0 {
 			t.Errorf("measured: %v", g.measured)
 		}
 	}
@@ -227,9 +190,7 @@ func TestFirst(t *testing.T) {
 // nothing else is measured; its figures count in the decision.
 func TestCheckOnly(t *testing.T) {
 	g := newSim(t, capped(nil))
-	o := simOptions()
-	o.Levers = []string{"maxnreg"}
-	tuner := NewRun(context.Background(), o, g, g, g, nil)
+	tuner := NewRun(context.Background(), caps(), g, g, g, nil)
 	first, _, _ := g.replays(tuner, 1)
 	g.plan = &Plan{Check: true}
 	second, _, tuned := g.replaysGrid(tuner, 1, 500)
@@ -244,19 +205,10 @@ func TestCheckOnly(t *testing.T) {
 	tuner.Saw([]profile.Seen{{Launch: first},
 		{Launch: second}})
 	results, err := tuner.Finish()
-	if err != nil || len(results) != 1 || !is48(parsed(t, results[0].Decision.Recipe)) ||
+	if err != nil || len(results) != 1 || !is48(mustParse(t, results[0].Decision.Recipe)) ||
 		len(results[0].Decision.Evidence.Launches) != 2 {
 		t.Fatalf("%+v, %v", results, err)
 	}
-}
-
-func parsed(t *testing.T, text string) recipe.Recipe {
-	t.Helper()
-	r, err := recipe.Parse(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
 }
 
 // TestWarmUp: a GPU that has been idle has low clocks at first. What nvcc's own build takes is what
@@ -267,9 +219,7 @@ func TestWarmUp(t *testing.T) {
 		k.time, k.noise = ms*1e6, 0.001
 		g := newSim(t, k)
 		g.rises = 55e6
-		o := simOptions()
-		o.Levers = []string{"ld"}
-		l := g.decision(o, 10*time.Second).Evidence.Launches[0]
+		l := g.decision(hinted(), 10*time.Second).Evidence.Launches[0]
 		if math.Abs(l.Before.Median/k.time-1) > 0.01 {
 			t.Errorf("a kernel of %g ms takes %g ms", ms, l.Before.Median/1e6)
 		}

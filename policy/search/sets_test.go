@@ -26,7 +26,7 @@ func TestSetsOfValues(t *testing.T) {
 		if strings.Contains(r.String(), "#1="+strings.TrimPrefix(s.Set, "n")) {
 			f = 0.5
 		}
-		if get(r, "ld") == "L2::256B" { // the cheapest set alone gains by it
+		if get(r, "hint@ld") == "L2::256B" { // the cheapest set alone gains by it
 			if f *= 1.2; s.Set == "n1" {
 				f *= 0.4
 			}
@@ -70,35 +70,26 @@ func TestSetsOfValues(t *testing.T) {
 // not by how often it was launched.
 func TestSetsWeighPlain(t *testing.T) {
 	for _, light := range []bool{true, false} {
-		k := &simKernel{Kernel: policy.Kernel{Loads: 4}, speed: func(r recipe.Recipe, s policy.Shape) float64 {
-			switch ld := get(r, "ld"); {
-			case ld == "cs" && s.Set == "n1":
-				return 0.8
-			case ld == "cs":
-				return 0.9
-			case ld == "L2::256B" && s.Set == "n2":
-				return 0.8
-			case ld == "L2::256B":
-				return 0.9
-			}
-			return 1
-		}}
+		k := loading(nil)
+		k.speed = func(r recipe.Recipe, s policy.Shape) float64 {
+			parts := map[string]map[string]float64{"n1": {"hint@ld=cs": 0.8, "hint@ld=L2::256B": 0.9},
+				"n2": {"hint@ld=cs": 0.9, "hint@ld=L2::256B": 0.8}}
+			return takes(parts[s.Set])(r, s)
+		}
 		g := newSim(t, k)
 		a := app{}
-		takes := map[int32]float64{1: 1, 2: 0.1}
-		want := "ld=cs"
+		weights := map[int32]float64{1: 1, 2: 0.1}
+		want := "hint@ld=cs"
 		if light {
-			takes, want = map[int32]float64{1: 0.1, 2: 1}, "ld=L2::256B"
+			weights, want = map[int32]float64{1: 0.1, 2: 1}, "hint@ld=L2::256B"
 		}
 		for range 30 {
-			for n, s := range takes {
+			for n, s := range weights {
 				a.launches = append(a.launches, appLaunch{kernel: "_Z1aPfi", shape: of(shape(1000, 256), n),
 					n: n, takes: s})
 			}
 		}
-		o := simOptions()
-		o.Levers = []string{"ld"}
-		if results, _ := g.run(o, a); results[0].Decision.Recipe != want {
+		if results, _ := g.run(hinted(), a); results[0].Decision.Recipe != want {
 			t.Errorf("%q, want %q", results[0].Decision.Recipe, want)
 		}
 	}
@@ -107,15 +98,14 @@ func TestSetsWeighPlain(t *testing.T) {
 // An earlier run that did not tell sets apart says nothing about the sets of this one.
 func TestDividedAnew(t *testing.T) {
 	g := newSim(t, streaming(0.8))
-	o := simOptions()
-	o.Levers = []string{"ld"}
+	o := hinted()
 	one := appLaunch{kernel: "_Z1aPfi", shape: shape(1000, 256), n: 1}
 	g.run(o, app{launches: one.times(30)})
 	one.shape = of(one.shape, 1)
 	two := one
 	two.shape, two.n = of(shape(1000, 256), 2), 2
 	results, _ := g.run(o, app{launches: append(one.times(30), two.times(30)...)})
-	if d := results[0].Decision; d.Recipe != "ld=cs" || len(d.Evidence.Launches) != 2 {
+	if d := results[0].Decision; d.Recipe != "hint@ld=cs" || len(d.Evidence.Launches) != 2 {
 		t.Errorf("%q on %+v", d.Recipe, d.Evidence.Launches)
 	}
 }

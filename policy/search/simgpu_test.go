@@ -50,6 +50,7 @@ type simKernel struct {
 	chance  func(o profile.Schedule, launch, n int) bool
 	hangs   bool                          // if throttled
 	off     func(r recipe.Recipe) float64 // relative error of its results; the mean is a tenth
+	spills  int                           // bytes, as its compile says, unless that is mended
 	compile time.Duration
 	slow    func(r recipe.Recipe) bool // compiles for an hour
 	// blocks are how often each of its blocks runs, all of them with floating-point arithmetic; nil:
@@ -85,6 +86,9 @@ type simGPU struct {
 	memos     map[string][]byte
 	faults    int
 	read      func(variable string, size int) ([]byte, error) // nil: no candidate has variables
+	// make builds with counters, and builds that don't allocate; nil: they can't be had
+	counting func(counters.Caches) (counters.Counters, error)
+	heapless func() error
 }
 
 func newSim(t *testing.T, kernels ...*simKernel) *simGPU {
@@ -161,6 +165,9 @@ func (g *simGPU) Compile(ctx context.Context, kk *policy.Kernel, r recipe.Recipe
 	}
 	c := &policy.Candidate{Path: fmt.Sprintf("%s|%s", k.Name, r),
 		Build: cache.Build{Registers: k.registers(r)}, MaxThreads: k.MaxThreads}
+	if get(r, "demote") != "spill" {
+		c.Build.Spill = k.spills
+	}
 	c.Code = c.Path
 	if lever.Has(r, "spec") {
 		c.Entry = k.Name + "__tuned"
@@ -186,13 +193,20 @@ func (k *simKernel) counts() *cache.Counts {
 	return c
 }
 
-func (g *simGPU) Counting(context.Context, *policy.Kernel, counters.Caches) (*policy.Candidate,
+func (g *simGPU) Counting(_ context.Context, k *policy.Kernel, c counters.Caches) (*policy.Candidate,
 	counters.Counters, error) {
-	return nil, counters.Counters{}, errors.New("it can't be counted")
+	if g.counting == nil {
+		return nil, counters.Counters{}, errors.New("it can't be counted")
+	}
+	made, err := g.counting(c)
+	return &policy.Candidate{Path: k.Name + "|counting=on"}, made, err
 }
 
-func (g *simGPU) Heapless(context.Context, *policy.Kernel) (*policy.Candidate, error) {
-	return nil, errors.New("it is not made")
+func (g *simGPU) Heapless(_ context.Context, k *policy.Kernel) (*policy.Candidate, error) {
+	if g.heapless == nil {
+		return nil, errors.New("it is not made")
+	}
+	return &policy.Candidate{Path: k.Name + "|heapless=on"}, g.heapless()
 }
 
 func (g *simGPU) Spent(string) (int, time.Duration) { return 0, 0 }
@@ -366,9 +380,10 @@ func (l appLaunch) times(n int) []appLaunch {
 var simDevice = &profile.Device{Name: "Simulated H200", Major: 9, Minor: 0, Multiprocessors: 132}
 
 // run lets the tuner see an application, as profile would.
-func (g *simGPU) run(o policy.Options, a app) ([]decide.Result, *Run) {
+func (g *simGPU) run(o policy.Options, a app) (results []decide.Result, tuner *Run) {
 	g.t.Helper()
-	return g.runWith(g, o, a)
+	g.bubble(func(t *testing.T) { results, tuner = g.launches(t, o, a) })
+	return results, tuner
 }
 
 // launched is a launch as the agent tells of it: a pointer, and a number of the given value.
@@ -378,7 +393,7 @@ func (g *simGPU) launched(process *profile.Process, kernel, module string, shape
 	applied, _ := recipe.Parse(k.Applied)
 	registers := k.registers(applied)
 	return &profile.Launch{Process: process, Device: simDevice, Kernel: kernel, Cubin: module,
-		Grid: shape.Grid, Block: shape.Block, Dynamic: shape.Dynamic, Set: shape.Set,
+		Shape: profile.Shape{Grid: shape.Grid, Block: shape.Block, Dynamic: shape.Dynamic}, Set: shape.Set,
 		Attributes: profile.Attributes{Registers: registers,
 			MaxThreads: min(k.MaxThreads, 65536/((registers+7)/8*8)/128*128)},
 		Params: []profile.Param{
@@ -401,20 +416,11 @@ func (g *simGPU) bubble(do func(t *testing.T)) {
 	})
 }
 
-// runWith is run with another compiler.
-func (g *simGPU) runWith(c policy.Compiler, o policy.Options,
-	a app) (results []decide.Result, tuner *Run) {
-	g.t.Helper()
-	g.bubble(func(t *testing.T) { results, tuner = g.launches(t, c, o, a) })
-	return results, tuner
-}
-
 // launches does all of an application's.
-func (g *simGPU) launches(t *testing.T, c policy.Compiler, o policy.Options,
-	a app) ([]decide.Result, *Run) {
+func (g *simGPU) launches(t *testing.T, o policy.Options, a app) ([]decide.Result, *Run) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	tuner := NewRun(ctx, o, c, g, g, nil)
+	tuner := NewRun(ctx, o, g, g, g, nil)
 	if g.spends {
 		tuner.now = func() time.Time { return time.Now().Add(time.Duration(g.clock)) }
 	}
@@ -462,7 +468,7 @@ func (g *simGPU) launches(t *testing.T, c policy.Compiler, o policy.Options,
 			c.Searched() && tuner.task(c, p, plans[id]) == nothing {
 			continue // nobody would replay it
 		}
-		if _, counts := c.(*countingSim); !counts {
+		if g.counting == nil {
 			if k := tuner.kernel(p); k != nil {
 				tuner.config(k, p).Notebook.Counts = g.kernels[l.kernel].counts()
 			}
@@ -503,10 +509,10 @@ func simOptions() policy.Options {
 	return o
 }
 
-// streaming is a kernel that ld=cs brings to this part of its time, and nothing else changes.
+// streaming is a kernel that hint@ld=cs brings to this part of its time, and nothing else changes.
 func streaming(part float64) *simKernel {
 	return &simKernel{Kernel: policy.Kernel{Loads: 8}, speed: func(r recipe.Recipe, s policy.Shape) float64 {
-		if get(r, "ld") == "cs" {
+		if get(r, "hint@ld") == "cs" {
 			return part
 		}
 		return 1

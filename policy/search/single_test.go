@@ -10,7 +10,6 @@ import (
 	"gnvcc/policy/report"
 	"gnvcc/rewrite"
 	"gnvcc/rewrite/recipe"
-	"gnvcc/rewrite/source"
 )
 
 // TestEveryLever: after a search the report has a line for every lever of the table: a figure, a
@@ -22,13 +21,13 @@ func TestEveryLever(t *testing.T) {
 		want    map[string]string // lever -> a part of its reason
 	}{
 		"bare": {policy.Kernel{Default: cache.Build{Registers: 32}}, func(o *policy.Options) {},
-			map[string]string{"ld": "no plain load from global memory", "st": "no plain store",
+			map[string]string{"hint": "no plain access to global memory",
 				"unroll": "no loop"}},
 		"bounds": {policy.Kernel{Bounds: "__maxnreg__(64)", Loads: 3, Stores: 1, Calls: true},
 			func(o *policy.Options) {
-				o.Without, o.Keep = []string{"st"}, true
+				o.Without, o.Keep = []string{"hint"}, true
 			},
-			map[string]string{"maxnreg": "__maxnreg__(64) is kept", "st": "excluded by this run's options"}},
+			map[string]string{"maxnreg": "__maxnreg__(64) is kept", "hint": "excluded by this run's options"}},
 		"exact": {policy.Kernel{Loads: 3}, func(o *policy.Options) {
 			o.Exact = rewrite.ByConstruction
 		},
@@ -53,53 +52,6 @@ func TestEveryLever(t *testing.T) {
 			if s := by[lever]; !strings.Contains(s.Why, want) {
 				t.Errorf("%s: %s: %q, want %q", name, lever, s.Why, want)
 			}
-		}
-	}
-}
-
-// TestForeign: where no levers but caps and cache hints are allowed, no other one is compiled, and
-// the report says why.
-func TestForeign(t *testing.T) {
-	g := newSim(t, &simKernel{Kernel: policy.Kernel{Loads: 8, Stores: 2, External: "of another file",
-		Loops: []source.Loop{{Site: "1", Kind: "for"}}},
-		speed: func(r recipe.Recipe, s policy.Shape) float64 {
-			switch {
-			case lever.Has(r, "unroll"):
-				return 0.3
-			case lever.Has(r, "ld"):
-				return 0.5
-			}
-			return 1
-		}})
-	results, _ := g.run(simOptions(), one("_Z1aPfi", shape(1000, 256)))
-	d := results[0].Decision
-	if !strings.HasPrefix(d.Recipe, "ld=") || d.Evidence.Untried["unroll"] != "of another file" {
-		t.Errorf("decided %q; untried: %v", d.Recipe, d.Evidence.Untried)
-	}
-	for _, tr := range d.Evidence.Tried {
-		if r, err := recipe.Parse(tr.Recipe); err != nil || !rewrite.Neutral(r) {
-			t.Errorf("%s was tried", tr.Recipe)
-		}
-	}
-}
-
-// TestBanned: a lever that the user banned is not tried, and the report says why.
-func TestBanned(t *testing.T) {
-	g := newSim(t, &simKernel{Kernel: policy.Kernel{Loads: 8, Banned: []string{"ld"}},
-		speed: func(r recipe.Recipe, s policy.Shape) float64 {
-			if lever.Has(r, "ld") {
-				return 0.5
-			}
-			return 1
-		}})
-	results, _ := g.run(simOptions(), one("_Z1aPfi", shape(1000, 256)))
-	d := results[0].Decision
-	if d.Recipe != "" || !strings.Contains(d.Evidence.Untried["ld"], "banned") {
-		t.Errorf("decided %q; ld: %q", d.Recipe, d.Evidence.Untried["ld"])
-	}
-	for _, tr := range d.Evidence.Tried {
-		if strings.Contains(tr.Recipe, "ld=") {
-			t.Errorf("%s was tried", tr.Recipe)
 		}
 	}
 }

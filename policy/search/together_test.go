@@ -13,8 +13,8 @@ import (
 func TestTogetherStays(t *testing.T) {
 	tuner := NewRun(context.Background(), policy.Defaults(), nil, nil, nil, nil)
 	launch := func(attributes ...string) profile.Seen {
-		return profile.Seen{Launch: &profile.Launch{Kernel: "k", Grid: [3]int{8, 1, 1},
-			Block: [3]int{32, 1, 1}, Device: simDevice, LaunchAttributes: attributes, Count: 1}}
+		return profile.Seen{Launch: &profile.Launch{Kernel: "k", Device: simDevice, Count: 1,
+			Shape: profile.Shape{Grid: [3]int{8, 1, 1}, Block: [3]int{32, 1, 1}}, LaunchAttributes: attributes}}
 	}
 	for i, s := range []profile.Seen{launch(), launch("cooperative"), launch(), launch("priority")} {
 		tuner.Saw([]profile.Seen{s})

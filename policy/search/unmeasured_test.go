@@ -15,18 +15,7 @@ func TestUnmeasured(t *testing.T) {
 	launches := func(n int, s policy.Shape, alone string) []appLaunch {
 		return appLaunch{kernel: "_Z1aPfi", shape: s, n: 7, alone: alone}.times(n)
 	}
-	hint := func(r recipe.Recipe, s policy.Shape) float64 {
-		if get(r, "ld") == "cs" {
-			return 0.7
-		}
-		return 1
-	}
-	values := func(r recipe.Recipe, s policy.Shape) float64 {
-		if strings.Contains(r.String(), "blockDim.x=256") {
-			return 0.7
-		}
-		return 1
-	}
+	hint, values := takes(map[string]float64{"hint@ld=cs": 0.7}), takes(map[string]float64{"blockDim.x=256": 0.7})
 	few := func(o *policy.Options) { o.Full, o.Verify = 4, 0 }
 	// a launch each of some grids, and of 98 more from 399 blocks downward that can't be measured
 	family := func(grids ...int) (out []appLaunch) {
@@ -60,36 +49,37 @@ func TestUnmeasured(t *testing.T) {
 		want  bool
 		note  string
 	}{
-		"too many": {hint, "ld", func(o *policy.Options) {
+		"too many": {hint, "hint", func(o *policy.Options) {
 			o.Full, o.Verify = 1, 0
 		}, launches(20, other, ""), false, "more than 1 configurations"},
-		"too many, few": {hint, "ld", func(o *policy.Options) {
+		"too many, few": {hint, "hint", func(o *policy.Options) {
 			o.Full, o.Verify = 1, 0
 		}, launches(1, other, ""), true, ""},
-		"captured": {hint, "ld", nil, launches(20, other, "it is captured"), false,
+		"captured": {hint, "hint", nil, launches(20, other, "it is captured"), false,
 			"it is captured"},
-		"larger": {hint, "ld", nil, launches(1, shape(100000, 256), "it is captured"), false,
+		"larger": {hint, "hint", nil, launches(1, shape(100000, 256), "it is captured"), false,
 			"it is captured"},
-		"the host's":      {values, "spec", nil, launches(20, other, "it is captured"), true, ""},
-		"all are known":   {hint, "ld", nil, launches(20, other, ""), true, ""},
-		"between":         {hint, "ld", few, family(400, 200, 100), true, "measured at some sizes, and also used for 98 sizes in between"},
-		"between, of two": {hint, "ld", few, family(400, 200), false, "that were not measured"},
+		"the host's":    {values, "spec", nil, launches(20, other, "it is captured"), true, ""},
+		"all are known": {hint, "hint", nil, launches(20, other, ""), true, ""},
+		"between": {hint, "hint", few, family(400, 200, 100), true,
+			"measured at some sizes, and also used for 98 sizes in between"},
+		"between, of two": {hint, "hint", few, family(400, 200), false, "that were not measured"},
 		"between, but slower on one": {func(r recipe.Recipe, s policy.Shape) float64 {
 			if s.Grid[0] == 200 {
 				return 1 + 0.008*(1-hint(r, s))/0.3
 			}
 			return hint(r, s)
-		}, "ld", few, family(400, 200, 100), false, "that were not measured"},
-		"blocks between":           {hint, "ld", few, front(64, 32, 8), true, "also used for 54 sizes in between"},
-		"blocks between, of three": {hint, "ld", few, front(64, 8), false, "that were not measured"},
-		"blocks beyond":            {hint, "ld", few, front(62, 50, 40), false, "that were not measured"},
+		}, "hint", few, family(400, 200, 100), false, "that were not measured"},
+		"blocks between":           {hint, "hint", few, front(64, 32, 8), true, "also used for 54 sizes in between"},
+		"blocks between, of three": {hint, "hint", few, front(64, 8), false, "that were not measured"},
+		"blocks beyond":            {hint, "hint", few, front(62, 50, 40), false, "that were not measured"},
 		"blocks between, slower on one": {func(r recipe.Recipe, s policy.Shape) float64 {
 			if s.Grid[0] == 8 {
 				return 1 + 0.008*(1-hint(r, s))/0.3
 			}
 			return hint(r, s)
-		}, "ld", few, front(64, 32, 8), false, "that were not measured"},
-		"beyond": {hint, "ld", few, family(150, 120, 100), false, "that were not measured"},
+		}, "hint", few, front(64, 32, 8), false, "that were not measured"},
+		"beyond": {hint, "hint", few, family(150, 120, 100), false, "that were not measured"},
 		"the host's not": {values, "spec", nil, launches(20, with(shape(1000, 256), 8), "it is captured"),
 			false, "it is captured"},
 	} {

@@ -81,7 +81,7 @@ func (a *account) enter(seen []capture.Seen, why func(capture.Seen) string) {
 }
 
 // graphs enters what graphs took whose kernels nobody saw one by one.
-func (a *account) graphs(unseen []capture.Graphs) {
+func (a *account) graphs(unseen []profile.Unseen) {
 	for _, g := range unseen {
 		a.rows = append(a.rows, row{Kernel: policy.OfGraphs, Seconds: g.Seconds, Why: g.Why})
 	}

@@ -55,7 +55,7 @@ func TestAccount(t *testing.T) {
 	}
 	seen := func(kernel string, grid int, seconds float64, why string,
 		of ...*capture.Manifest) capture.Seen {
-		return capture.Seen{Launch: &profile.Launch{Kernel: kernel, Grid: [3]int{grid, 1, 1}},
+		return capture.Seen{Launch: &profile.Launch{Kernel: kernel, Shape: profile.Shape{Grid: [3]int{grid, 1, 1}}},
 			Use: capture.Use{Seconds: seconds}, Captures: of, Why: why}
 	}
 	a.enter([]capture.Seen{seen("alone", 1, 2, "it prints"), seen("small", 1, 0.001, ""),

@@ -75,7 +75,7 @@ func (s *simulation) Kernel(cubin, name string) (*policy.Kernel, error) {
 	k := policy.Kernel{Name: name, Short: name, Identity: "identity of " + name, Target: "sm_90",
 		CC: 90, Ptxas: "13.0.88", Default: cache.Build{Registers: 32}, MaxThreads: 1024}
 	has := s.of(name, 0).alone
-	if has["ld"] > 0 {
+	if has["hint@ld"] > 0 {
 		k.Loads, k.Stores, k.Ordered = 4, 4, 2
 	}
 	if has["early"] > 0 {
@@ -175,9 +175,10 @@ func (s *simulation) Replay(ctx context.Context, _ replay.Options, u *replay.Unp
 
 func (s *simulation) launch(kernel, cubin string, grid, block [3]int) *profile.Launch {
 	same := func(n int) []byte { return []byte(strings.Repeat("\x01", n)) }
-	return &profile.Launch{Process: &profile.Process{PID: 1}, Kernel: kernel, Cubin: cubin, Grid: grid,
-		Block: block, Count: 20, Attributes: profile.Attributes{Registers: 32, MaxThreads: 1024},
-		Device: &profile.Device{Name: "Simulated H200", Major: 9, Multiprocessors: 132},
+	return &profile.Launch{Process: &profile.Process{PID: 1}, Kernel: kernel, Cubin: cubin,
+		Shape: profile.Shape{Grid: grid, Block: block}, Count: 20,
+		Attributes: profile.Attributes{Registers: 32, MaxThreads: 1024},
+		Device:     &profile.Device{Name: "Simulated H200", Major: 9, Multiprocessors: 132},
 		Params: []profile.Param{{Size: 8, Value: make([]byte, 8), Same: same(8), Align: 8},
 			{Offset: 8, Size: 4, Value: []byte{7, 0, 0, 0}, Same: same(4)}}}
 }
@@ -357,12 +358,19 @@ func recordedFT(t *testing.T) *simulation {
 	for _, row := range readRecorded(t, "short.jsonl.gz", "npb-ft").Observed.Rows {
 		late[row.Kernel] = late[row.Kernel] || row.Spent["search: counting"] > 1.9
 	}
+	// hints of loads and hints of stores were two levers
+	group := func(lever string) string {
+		if lever == "ld" || lever == "st" {
+			return "hint@" + lever
+		}
+		return lever
+	}
 	s := &simulation{t: t, ptxas: 100 * time.Millisecond, cicc: 500 * time.Millisecond}
 	for _, row := range program.Observed.Rows {
 		i := slices.IndexFunc(program.Kernels, func(l recordedLaunch) bool {
 			return l.Name == row.Kernel
 		})
-		k := simulated{name: row.Kernel, seconds: row.Seconds, alone: map[string]float64{"ld": 1, "shape": 1},
+		k := simulated{name: row.Kernel, seconds: row.Seconds, alone: map[string]float64{"hint@ld": 1, "shape": 1},
 			begin: 2, launch: program.Kernels[i].Before / 1e9, shape: policy.Shape{
 				Grid: program.Kernels[i].Grid, Block: program.Kernels[i].Block}}
 		k.check, k.vary, k.best, k.late = 1.5*k.launch, 1.2, 1, late[k.name]
@@ -382,7 +390,7 @@ func recordedFT(t *testing.T) *simulation {
 			n := 0
 			for _, l := range program.Tuned[at].Levers {
 				if n += l.Tried; l.Alone > 0 {
-					k.alone[l.Name] = l.Alone
+					k.alone[group(l.Name)] = l.Alone
 				}
 			}
 			k.check = row.Spent["search: checking"] / float64(n)
@@ -392,7 +400,7 @@ func recordedFT(t *testing.T) *simulation {
 			}
 			k.best = program.Tuned[at].Best
 			for _, term := range r.Terms {
-				k.won = append(k.won, term.Lever)
+				k.won = append(k.won, group(term.Lever))
 			}
 		}
 		s.kernels = append(s.kernels, k)
@@ -431,12 +439,12 @@ func front(t *testing.T, lever string, slower bool) *simulation {
 		for n := 160; n > 0; n-- {
 			k := simulated{name: name, shape: policy.Shape{Grid: [3]int{n, 1, 1}, Block: [3]int{n, 1, 1}},
 				seconds: 0.0055, family: 1.3, launch: 20e-6, check: 1e-3, vary: 0.2,
-				alone: map[string]float64{"ld": 1, lever: 0.8}, best: 0.8}
+				alone: map[string]float64{"hint@ld": 1, lever: 0.8}, best: 0.8}
 			if n == 160 {
 				k.seconds = 0.43
 			}
 			if slower && n < 4 {
-				k.alone, k.best = map[string]float64{"ld": 1.05}, 1.05
+				k.alone, k.best = map[string]float64{"hint@ld": 1.05}, 1.05
 			}
 			if slices.Contains([]int{1, 2, 3, 6, 12, 24, 48, 96, 160}, n) {
 				k.begin = 0.4
@@ -451,7 +459,7 @@ func front(t *testing.T, lever string, slower bool) *simulation {
 // checked, and for none where it was slower on one.
 func TestFront(t *testing.T) {
 	for _, slower := range []bool{false, true} {
-		got := front(t, "ld", slower).tune(20*time.Second, func(o *policy.Options) { o.Levers = []string{"ld"} })
+		got := front(t, "hint@ld", slower).tune(20*time.Second, func(o *policy.Options) { o.Levers = []string{"hint"} })
 		for _, name := range []string{"lower", "upper"} {
 			if d := got.results[name].Decision; d == nil || (d.Recipe != "") == slower {
 				t.Errorf("slower %v: %s has the recipe %q: %s", slower, name, d.Recipe, d.Evidence.Note)
@@ -485,11 +493,11 @@ func TestFrontGuarded(t *testing.T) {
 // TestFrontAsItIs: where nothing is better on the largest size, one in the middle is searched on,
 // too: of sizes between both it is said that they were looked at, and of no others.
 func TestFrontAsItIs(t *testing.T) {
-	s := front(t, "ld", false)
+	s := front(t, "hint@ld", false)
 	for i := range s.kernels {
-		s.kernels[i].alone, s.kernels[i].best = map[string]float64{"ld": 1}, 1
+		s.kernels[i].alone, s.kernels[i].best = map[string]float64{"hint@ld": 1}, 1
 	}
-	got := s.tune(20*time.Second, func(o *policy.Options) { o.Levers = []string{"ld"} })
+	got := s.tune(20*time.Second, func(o *policy.Options) { o.Levers = []string{"hint"} })
 	all, looked := 0.0, 0.0
 	for _, p := range got.pieces {
 		if all += p.Seconds; p.Why == "" {
@@ -509,13 +517,13 @@ func TestFrontAsItIs(t *testing.T) {
 // TestFrontInside: what gains too little on the largest size and wins on one in the middle is
 // compared on the largest one, too, and on the others: it is adopted.
 func TestFrontInside(t *testing.T) {
-	s := front(t, "ld", false)
+	s := front(t, "hint@ld", false)
 	for i := range s.kernels {
 		if s.kernels[i].shape.Grid[0] == 160 {
-			s.kernels[i].alone, s.kernels[i].best = map[string]float64{"ld": 0.985}, 0.985
+			s.kernels[i].alone, s.kernels[i].best = map[string]float64{"hint@ld": 0.985}, 0.985
 		}
 	}
-	got := s.tune(20*time.Second, func(o *policy.Options) { o.Levers = []string{"ld"} })
+	got := s.tune(20*time.Second, func(o *policy.Options) { o.Levers = []string{"hint"} })
 	for _, name := range []string{"lower", "upper"} {
 		if d := got.results[name].Decision; d.Recipe == "" || d.Evidence.Rest == nil ||
 			!(d.Evidence.Rest.After < 0.92*d.Evidence.Rest.Between) {
@@ -530,11 +538,11 @@ func TestLost(t *testing.T) {
 	s := &simulation{t: t, ptxas: 10 * time.Millisecond, cicc: 100 * time.Millisecond}
 	s.kernels = []simulated{
 		{name: "crashes", shape: policy.Shape{Grid: [3]int{500, 1, 1}, Block: [3]int{256, 1, 1}}, seconds: 3,
-			launch: 1e-4, begin: 0.4, alone: map[string]float64{"ld": 0.9}, best: 0.9, crashes: "ld"},
+			launch: 1e-4, begin: 0.4, alone: map[string]float64{"hint@ld": 0.9}, best: 0.9, crashes: "hint@ld"},
 		{name: "fine", shape: policy.Shape{Grid: [3]int{600, 1, 1}, Block: [3]int{256, 1, 1}}, seconds: 1,
-			launch: 1e-4, begin: 0.4, alone: map[string]float64{"ld": 0.9}, best: 0.9}}
+			launch: 1e-4, begin: 0.4, alone: map[string]float64{"hint@ld": 0.9}, best: 0.9}}
 	got := s.tune(20*time.Second, func(o *policy.Options) {
-		o.Levers, o.Crashes = []string{"ld"}, 0
+		o.Levers, o.Crashes = []string{"hint"}, 0
 	})
 	if text := strings.Join(strings.Fields(report.Outcome{Parts: got.pieces}.String()), " "); got.results["crashes"].Lost == "" ||
 		!strings.Contains(text, "25 % was searched") || !strings.Contains(text, "its search failed: ") {
@@ -548,7 +556,7 @@ func TestMissed(t *testing.T) {
 		s := &simulation{t: t, ptxas: time.Millisecond, cicc: time.Millisecond, unnamed: unnamed}
 		s.kernels = []simulated{{name: "a", seconds: 1, launch: 1e-4, begin: 0.4,
 			shape: policy.Shape{Grid: [3]int{500, 1, 1}, Block: [3]int{256, 1, 1}},
-			alone: map[string]float64{"ld": 0.9}, best: 0.9}}
+			alone: map[string]float64{"hint@ld": 0.9}, best: 0.9}}
 		said := strings.Join(s.tune(time.Minute, nil).said, "\n")
 		if n := strings.Count(said, " again: "); n != map[bool]int{true: 1}[unnamed] {
 			t.Errorf("unnamed %v: %d captures were replayed again:\n%s", unnamed, n, said)

@@ -24,53 +24,32 @@ const WorkVerb = "__work"
 // NewEngine reads what --on says; gnvcc is the program that workers run.
 func NewEngine(text, gnvcc string) (Engine, error) {
 	kind, rest, _ := strings.Cut(text, ":")
-	var options [][2]string
+	count := map[string]string{"local": "gpus", "slurm": "n"}[kind]
+	if count == "" {
+		return nil, fmt.Errorf("--on %s: there are local:gpus=N and slurm:n=N", text)
+	}
+	n, options := 1, []string(nil)
 	for word := range strings.SplitSeq(rest, ",") {
 		name, value, ok := strings.Cut(word, "=")
-		if word == "" {
-			continue
-		}
-		if !ok || name == "" || value == "" {
+		switch {
+		case word == "":
+		case !ok || name == "" || value == "":
 			return nil, fmt.Errorf("--on %s: %q is not NAME=VALUE", text, word)
-		}
-		options = append(options, [2]string{name, value})
-	}
-	number := func(value string) (int, error) {
-		n, err := strconv.Atoi(value)
-		if err != nil || n < 1 || n > 4096 {
-			return 0, fmt.Errorf("--on %s: %q is no number of workers", text, value)
-		}
-		return n, nil
-	}
-	var err error
-	switch kind {
-	case "local":
-		e := &localEngine{program: gnvcc, n: 1}
-		for _, o := range options {
-			if o[0] != "gpus" {
-				return nil, fmt.Errorf("--on %s: local takes gpus=N, and no %s", text, o[0])
+		case name == count:
+			var err error
+			if n, err = strconv.Atoi(value); err != nil || n < 1 || n > 4096 {
+				return nil, fmt.Errorf("--on %s: %q is no number of workers", text, value)
 			}
-			if e.n, err = number(o[1]); err != nil {
-				return nil, err
-			}
+		case kind == "local":
+			return nil, fmt.Errorf("--on %s: local takes gpus=N, and no %s", text, name)
+		default: // salloc's own
+			options = append(options, "--"+name+"="+value)
 		}
-		return e, nil
-	case "slurm":
-		e := &slurmEngine{program: gnvcc, n: 1}
-		for _, o := range options {
-			switch o[0] {
-			case "n":
-				if e.n, err = number(o[1]); err != nil {
-					return nil, err
-				}
-			default: // salloc's own
-				e.options = append(e.options, "--"+o[0]+"="+o[1])
-			}
-		}
-		return e, nil
 	}
-	return nil, fmt.Errorf(
-		"--on %s: there are local:gpus=N and slurm:n=N", text)
+	if kind == "local" {
+		return &localEngine{program: gnvcc, n: n}, nil
+	}
+	return &slurmEngine{program: gnvcc, n: n, options: options}, nil
 }
 
 // worked runs a worker, and gives its error's last line.

@@ -168,7 +168,7 @@ func threads(m *capture.Manifest) int {
 }
 
 func kindOf(m *capture.Manifest) string {
-	return kind(&profile.Launch{Cubin: m.Cubin, Kernel: m.Kernel, Dynamic: m.Dynamic,
+	return kind(&profile.Launch{Cubin: m.Cubin, Kernel: m.Kernel, Shape: m.Shape,
 		Device: &profile.Device{Name: m.Device}})
 }
 

@@ -63,7 +63,7 @@ func newJudge(ctx context.Context, r *run) *judge {
 		apply: func() (int, string, error) {
 			var text bytes.Buffer
 			// what is taken back when the run is to end has to be built, too
-			n, err := apply.Recipes(context.WithoutCancel(ctx), r.Store, &text)
+			n, err := apply.Build(context.WithoutCancel(ctx), r.Store, apply.Aim{}, &text)
 			return n, text.String(), err
 		},
 		say: func(text string, args ...any) {

@@ -307,7 +307,7 @@ func observed(seen []capture.Seen, total float64) string {
 }
 
 // inGraphs says what graphs took beside that, "" where it is nothing.
-func inGraphs(unseen []capture.Graphs) string {
+func inGraphs(unseen []profile.Unseen) string {
 	var sum float64
 	for _, g := range unseen {
 		sum += g.Seconds

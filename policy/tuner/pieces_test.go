@@ -8,7 +8,6 @@ import (
 	"gnvcc/policy"
 	"gnvcc/policy/decide"
 	"gnvcc/profile"
-	"gnvcc/profile/capture"
 )
 
 // TestPieces: a kernel's recipe counts for all of its time, also for launches that nobody replayed;
@@ -28,8 +27,8 @@ func TestPieces(t *testing.T) {
 	a := account{rows: []row{{Kernel: "k", Seconds: 3, Same: true},
 		{Kernel: "k", Seconds: 1, Why: tooSmall}, {Kernel: "built", Seconds: 2, Same: true},
 		{Kernel: "same", Seconds: 1, Same: true}, {Kernel: "_Z5printv", Seconds: 5, Why: "it prints"}}}
-	a.graphs([]capture.Graphs{{Unseen: profile.Unseen{Why: "it is wide", Launches: 4, Seconds: 4}}})
-	got := a.pieces([]decide.Result{of("k", "maxnreg=32", "", 4, 2), of("built", "ld=cs", "ld=cs", 2, 1),
+	a.graphs([]profile.Unseen{{Why: "it is wide", Launches: 4, Seconds: 4}})
+	got := a.pieces([]decide.Result{of("k", "maxnreg=32", "", 4, 2), of("built", "hint@ld=cs", "hint@ld=cs", 2, 1),
 		of("same", "", "", 1, 1), {Kernel: policy.Kernel{Name: "_Z5printv", Short: "print"}}})
 	want := []policy.Piece{piece("print", 5, 5, "it prints"),
 		piece(policy.OfGraphs, 4, 4, "it is wide"), piece("k()", 3, 1.5, ""), piece("built()", 2, 2, ""),

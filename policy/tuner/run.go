@@ -207,7 +207,7 @@ func (r *run) build(results []decide.Result) error {
 	case judged:
 		return newJudge(ctx, r).run(ctx, results)
 	}
-	if _, err := apply.Recipes(ctx, r.Store, r.Stderr); err != nil {
+	if _, err := apply.Build(ctx, r.Store, apply.Aim{}, r.Stderr); err != nil {
 		return fmt.Errorf("apply: %w", err)
 	}
 	return nil

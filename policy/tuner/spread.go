@@ -110,22 +110,21 @@ func (x Spread) Search(ctx context.Context, w *ReplaySearch, list []Job) []decid
 	if err != nil {
 		w.Say("%v: %s", err, s.where())
 		s.here(ctx, tasks)
-	} else {
-		defer os.RemoveAll(s.folder)
-		var sum float64
-		for _, t := range tasks {
-			sum += t.share
-		}
-		s.state = progress{of: len(tasks), workers: workers}
-		for _, t := range tasks {
-			s.state.left += s.share(t, sum, workers)
-		}
-		w.Say("%d kernels for %d workers", len(tasks), workers)
-		left := s.dispatch(ctx, tasks, workers, sum)
-		if len(left) > 0 && ctx.Err() == nil {
-			w.Say("no worker is left for %d kernels: %s", len(left), s.where())
-			s.here(ctx, left)
-		}
+		return s.results
+	}
+	defer os.RemoveAll(s.folder)
+	var sum float64
+	for _, t := range tasks {
+		sum += t.share
+	}
+	s.state = progress{of: len(tasks), workers: workers}
+	for _, t := range tasks {
+		s.state.left += s.share(t, sum, workers)
+	}
+	w.Say("%d kernels for %d workers", len(tasks), workers)
+	if left := s.dispatch(ctx, tasks, workers, sum); len(left) > 0 && ctx.Err() == nil {
+		w.Say("no worker is left for %d kernels: %s", len(left), s.where())
+		s.here(ctx, left)
 	}
 	return s.results
 }
@@ -168,16 +167,11 @@ func (s *spreading) dispatch(ctx context.Context, tasks []*task, workers int, su
 	changed := sync.NewCond(&s.mu)
 	stop := context.AfterFunc(ctx, changed.Broadcast)
 	defer stop()
-	// next gives a task that this worker has not lost, nil where there will be none.
+	// next waits for a task that this worker has not lost, nil where there will be none.
 	next := func(worker int) *task {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		for {
+		for ctx.Err() == nil && (len(queue) > 0 || under > 0) {
 			i := slices.IndexFunc(queue, func(t *task) bool { return t.last != worker || alive == 1 })
-			switch {
-			case ctx.Err() != nil || len(queue) == 0 && under == 0:
-				return nil
-			case i >= 0:
+			if i >= 0 {
 				t := queue[i]
 				queue = slices.Delete(queue, i, i+1)
 				under++
@@ -186,55 +180,54 @@ func (s *spreading) dispatch(ctx context.Context, tasks []*task, workers int, su
 			}
 			changed.Wait()
 		}
+		return nil
+	}
+	work := func(worker int) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		defer changed.Broadcast()
+		for lost := 0; lost < mostLost; changed.Broadcast() {
+			t := next(worker)
+			if t == nil {
+				return
+			}
+			budget := s.share(t, sum, workers)
+			s.mu.Unlock()
+			err := s.do(ctx, worker, t, budget)
+			s.mu.Lock()
+			under--
+			switch unfit := errors.Is(err, ErrUnfit); {
+			case err == nil:
+				lost = 0
+				s.ended(budget)
+				continue
+			case ctx.Err() != nil:
+				continue
+			case unfit:
+				lost = mostLost
+			default:
+				lost++
+				if !errors.Is(err, errNotBegun) {
+					t.tries++
+				}
+			}
+			s.w.Say("worker %d, %s: %v", worker+1, t.kernel.Short, err)
+			if t.last = worker; t.tries < 2 {
+				s.state.begun--
+				queue = slices.Insert(queue, 0, t)
+			} else {
+				s.unsearched(t, fmt.Errorf("its worker was lost twice: %w", err))
+				s.ended(budget)
+			}
+		}
+		alive-- // it is no worker any more
+		s.state.workers--
 	}
 	var all sync.WaitGroup
 	for worker := range workers {
-		all.Go(func() {
-			lost := 0
-			for t := next(worker); t != nil; t = next(worker) {
-				budget := s.share(t, sum, workers)
-				err := s.do(ctx, worker, t, budget)
-				s.mu.Lock()
-				under--
-				if err == nil {
-					lost = 0
-					s.ended(budget)
-				} else if ctx.Err() == nil {
-					queue = s.lost(queue, t, worker, budget, err)
-					if lost++; errors.Is(err, ErrUnfit) {
-						lost = mostLost
-					}
-				}
-				if lost == mostLost { // it is no worker any more
-					alive--
-					s.state.workers--
-					changed.Broadcast()
-					s.mu.Unlock()
-					return
-				}
-				changed.Broadcast()
-				s.mu.Unlock()
-			}
-		})
+		all.Go(func() { work(worker) })
 	}
 	all.Wait()
-	return queue
-}
-
-// lost puts a task that came to nothing back into the queue, unless it did so twice. The caller has
-// the lock.
-func (s *spreading) lost(queue []*task, t *task, worker int, budget time.Duration,
-	err error) []*task {
-	s.w.Say("worker %d, %s: %v", worker+1, t.kernel.Short, err)
-	if t.last = worker; !errors.Is(err, ErrUnfit) && !errors.Is(err, errNotBegun) {
-		t.tries++
-	}
-	if t.tries < 2 {
-		s.state.begun--
-		return append([]*task{t}, queue...)
-	}
-	s.unsearched(t, fmt.Errorf("its worker was lost twice: %w", err))
-	s.ended(budget)
 	return queue
 }
 
@@ -258,7 +251,7 @@ func (s *spreading) share(t *task, sum float64, workers int) time.Duration {
 func (s *spreading) unsearched(t *task, err error) {
 	s.w.Say("%s was not searched: %v", t.kernel.Short, err)
 	s.results = append(s.results, decide.Result{Kernel: *t.kernel, Device: t.device,
-		Alone: []decide.Alone{{Reason: "not searched: " + err.Error()}}})
+		Alone: []string{"not searched: " + err.Error()}})
 	for _, j := range t.jobs {
 		s.w.account.replayed(j.Capture, false, "", err)
 	}
@@ -270,10 +263,12 @@ func (s *spreading) do(ctx context.Context, worker int, t *task, budget time.Dur
 	if err != nil {
 		return err
 	}
-	order, out, err := s.write(fmt.Sprintf("order-%d-%d", t.number, t.tries+1), text)
-	if err != nil {
-		return err
+	name := fmt.Sprintf("order-%d-%d", t.number, t.tries+1)
+	if err := cache.WriteFile(s.folder, name+".json", text); err != nil {
+		return fmt.Errorf("write an order: %w", err)
 	}
+	base := filepath.Join(s.folder, name)
+	out := base + ".done"
 	s.mu.Lock()
 	s.w.Say("worker %d searches on %s (%.0f %%): %d captures, at most %.0f s; %v", worker+1,
 		t.kernel.Short, 100*t.share, len(t.jobs), budget.Seconds(), s.state)
@@ -283,26 +278,12 @@ func (s *spreading) do(ctx context.Context, worker int, t *task, budget time.Dur
 	s.mu.Unlock()
 	limited, cancel := context.WithTimeout(ctx, budget+margin)
 	defer cancel()
-	if err := s.On.Run(limited, worker, order, out); err != nil {
+	if err := s.On.Run(limited, worker, base+".json", out); err != nil {
 		if _, missing := os.Stat(out + Begun); missing != nil {
 			err = fmt.Errorf("%w: %w", errNotBegun, err)
 		}
 		return err
 	}
-	return s.read(t, out, text)
-}
-
-// write puts an order into the folder, and says where what comes of it is to lie.
-func (s *spreading) write(name string, text []byte) (order, out string, err error) {
-	if err := cache.WriteFile(s.folder, name+".json", text); err != nil {
-		return "", "", fmt.Errorf("write an order: %w", err)
-	}
-	base := filepath.Join(s.folder, name)
-	return base + ".json", base + ".done", nil
-}
-
-// read keeps what came of an order.
-func (s *spreading) read(t *task, out string, order []byte) error {
 	b, err := os.ReadFile(out)
 	if err != nil {
 		return fmt.Errorf("the worker wrote nothing: %w", err)
@@ -311,7 +292,7 @@ func (s *spreading) read(t *task, out string, order []byte) error {
 	if err := json.Unmarshal(b, &done); err != nil {
 		return fmt.Errorf("what the worker wrote can't be read: %w", err)
 	}
-	if done.Order != cache.Hash(order) {
+	if done.Order != cache.Hash(text) {
 		return errors.New("the worker has done another order")
 	}
 	return s.take(t, &done)
@@ -331,11 +312,8 @@ func (s *spreading) take(t *task, done *Done) error {
 			"%w: %s has a %q with driver %s, and %s a %q with driver %s: workers must be alike", ErrUnfit,
 			done.Host, m.Device, m.Driver, s.host, s.machine.Device, s.machine.Driver)
 	}
-	result := decide.Result{Kernel: *t.kernel, Device: t.device, Lost: done.Lost,
+	result := decide.Result{Kernel: *t.kernel, Device: t.device, Alone: done.Alone, Lost: done.Lost,
 		Between: done.Between}
-	for _, reason := range done.Alone {
-		result.Alone = append(result.Alone, decide.Alone{Reason: reason})
-	}
 	for _, d := range done.Decisions {
 		if d.Identity != t.kernel.Identity || d.Pinned || d.Approximate() {
 			return fmt.Errorf("%s has decided on another kernel, or otherwise than it was ordered", done.Host)
@@ -392,14 +370,12 @@ func (s *spreading) here(ctx context.Context, tasks []*task) {
 		}
 		return
 	}
-	for _, t := range tasks {
-		for _, j := range t.jobs {
-			s.w.classify(j.Capture)
-		}
-	}
 	var jobs []Job
 	for _, t := range tasks {
 		jobs = append(jobs, t.jobs...)
+	}
+	for _, j := range jobs {
+		s.w.classify(j.Capture)
 	}
 	s.w.pass(ctx, jobs)
 }

@@ -174,9 +174,7 @@ func (w Worker) search(ctx context.Context, o *order, captures *capture.Store, j
 	for _, r := range results {
 		done.Lost = cmp.Or(done.Lost, r.Lost)
 		done.Between = append(done.Between, r.Between...)
-		for _, a := range r.Alone {
-			done.Alone = append(done.Alone, a.Reason)
-		}
+		done.Alone = append(done.Alone, r.Alone...)
 	}
 	if err == nil {
 		err = ctx.Err()
@@ -202,23 +200,18 @@ func (o *order) jobs(s *capture.Store) ([]Job, error) {
 	}
 	var out []Job
 	for _, j := range o.Jobs {
-		m, err := load(j.Capture)
-		if err == nil && m == nil {
-			err = errNoCapture
+		job := Job{Share: j.Share, Rest: j.Rest}
+		for id, to := range map[*string]**capture.Manifest{&j.Capture: &job.Capture, &j.Leader: &job.Leader,
+			&j.Before: &job.Before} {
+			var err error
+			if *to, err = load(*id); err != nil {
+				return nil, err
+			}
 		}
-		if err != nil {
-			return nil, err
+		if job.Capture == nil {
+			return nil, errNoCapture
 		}
-		leader, err := load(j.Leader)
-		if err != nil {
-			return nil, err
-		}
-		before, err := load(j.Before)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, Job{Capture: m, Share: j.Share, Leader: leader, Before: before,
-			Rest: j.Rest})
+		out = append(out, job)
 	}
 	if len(out) == 0 {
 		return nil, errNoCapture

@@ -1,7 +1,6 @@
-// Package watch says what an edit asks for: which recorded commands to run again, which kernels
-// have become others, on which captured launches these can be tuned, and in which order. It runs
-// nothing itself: a World does, which policy/retune makes of driver, search and profile/replay, and
-// tests of what they like.
+// Package watch decides what an edit requires: which recorded commands to run again, which kernels have
+// changed, on which captured launches these can be tuned, and in which order. It runs nothing itself: a
+// World does, which policy/retune implements, and tests simulate.
 //
 // Files: watch.go the nouns and the loop, match.go kernels and captures, try.go commands that are
 // run again, tune.go kernels that are tuned, status.go the status as text.

@@ -85,7 +85,7 @@ func (p *Profile) weights() map[string]weight {
 		families[familyOf("", l.Kernel, l.Dynamic)] += l.Seconds / p.Seconds
 	}
 	for _, l := range p.Shapes {
-		key := fmt.Sprint(l.Kernel, l.Grid, l.Block, l.Dynamic)
+		key := fmt.Sprint(l.Kernel, l.Shape)
 		w := out[key]
 		w.share += l.Seconds / p.Seconds
 		w.family = families[familyOf("", l.Kernel, l.Dynamic)]
@@ -141,13 +141,13 @@ func (c *Collector) due(s *shape, k *ofKernel, l *profile.Launch) bool {
 	n, share := setOf(l)
 	course := s.course(l)
 	ofRun := share * s.seconds / c.total()
-	earlier, known := c.known[fmt.Sprint(l.Kernel, l.Grid, l.Block, l.Dynamic)]
+	earlier, known := c.known[fmt.Sprint(l.Kernel, l.Shape)]
 	if known && max(earlier.share, ofRun) < c.floor && earlier.family < setShare {
 		return false // by earlier runs it weighs nothing, and by this one too
 	}
 	heavy := ofRun >= setShare
 	if len(s.captures) == 0 {
-		f, size := c.family(l), sizeOf(l.Grid, l.Block)
+		f, size := c.family(l), sizeOf(l.Shape)
 		switch {
 		case s.tries == 0 && (heavy || earlier.share >= setShare):
 			return n >= settled || earlier.share >= setShare || c.may(dear, dearOf)

@@ -5,6 +5,8 @@ import (
 	"math"
 	"testing"
 	"time"
+
+	"gnvcc/profile"
 )
 
 // TestFloor: 1 %, where those above have nine tenths; else as low as it takes.
@@ -54,8 +56,8 @@ func TestManyKernels(t *testing.T) {
 	}
 	var p Profile
 	for i := range 200 {
-		p.Shapes = append(p.Shapes, Line{Kernel: fmt.Sprint("k", i), Cubin: "c", Grid: [3]int{8, 1, 1},
-			Block: [3]int{128, 1, 1}, Seconds: 0.005})
+		p.Shapes = append(p.Shapes, Line{Kernel: fmt.Sprint("k", i), Cubin: "c",
+			Shape: profile.Shape{Grid: [3]int{8, 1, 1}, Block: [3]int{128, 1, 1}}, Seconds: 0.005})
 		p.Seconds += 0.005
 	}
 	again, _ := collector(t)

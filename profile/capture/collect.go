@@ -43,7 +43,7 @@ type Collector struct {
 	known    map[string]weight // of earlier runs, by configuration
 	begins   map[string]bool   // programs of which a process was started
 	floor    float64           // share of the time below which nothing is captured, by them
-	unseen   []Graphs
+	unseen   []profile.Unseen
 	peak     int64
 	waited   time.Duration // that launches waited for judgements about kernels
 	stopped  bool          // no launch is captured any more
@@ -131,7 +131,7 @@ func (c *Collector) Host() profile.Host {
 }
 
 func (c *Collector) shape(l *profile.Launch) *shape {
-	key := fmt.Sprint(l.Cubin, l.Kernel, l.Grid, l.Block, l.Dynamic, l.Model())
+	key := fmt.Sprint(l.Cubin, l.Kernel, l.Shape, l.Model())
 	s := c.shapes[key]
 	if s == nil {
 		s = &shape{launch: l}
@@ -212,7 +212,7 @@ func (c *Collector) begin(l *profile.Launch) (x *taken, again int) {
 		return nil, 0
 	}
 	if f := c.family(l); s.tries+len(s.captures) == 0 {
-		f.sizes = append(f.sizes, sizeOf(l.Grid, l.Block))
+		f.sizes = append(f.sizes, sizeOf(l.Shape))
 	}
 	n, _ := setOf(l)
 	x = &taken{shape: s, room: min(left, c.limits.Launch, max(l.Bytes, 1)), of: n,
@@ -274,8 +274,7 @@ func (c *Collector) taken(l *profile.Launch, x *taken, got profile.Captured, err
 	c.bytes += got.Bytes
 	x.m = &Manifest{Made: c.now(), Program: l.Process.Program, Driver: l.Process.Driver,
 		Device: l.Device.Name, UUID: l.Device.UUID,
-		Major: l.Device.Major, Minor: l.Device.Minor, Kernel: l.Kernel, Cubin: l.Cubin, Grid: l.Grid,
-		Block: l.Block, Dynamic: l.Dynamic,
+		Major: l.Device.Major, Minor: l.Device.Minor, Kernel: l.Kernel, Cubin: l.Cubin, Shape: l.Shape,
 		Nth: x.nth, Prior: l.Prior, Stood: (got.Before + got.After).Seconds()}
 	s.captures = append(s.captures, x)
 	s.why = ""
@@ -362,7 +361,8 @@ func (c *Collector) end(p *profile.Process, sum profile.Summary) {
 	}
 	c.peak = max(c.peak, sum.Peak)
 	for _, u := range sum.Unseen {
-		c.unseen = addGraphs(c.unseen, Graphs{u, p.Program})
+		u.Program = p.Program
+		c.unseen = addUnseen(c.unseen, u)
 	}
 	if sum.Graphs > 0 {
 		c.notes = append(c.notes,

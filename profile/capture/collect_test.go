@@ -18,7 +18,7 @@ func launchOf(t *testing.T, cubin string, nth int, v byte) *profile.Launch {
 	t.Helper()
 	return &profile.Launch{Process: &profile.Process{PID: 7, Program: "/bin/app", Driver: 13000},
 		Device: &profile.Device{Name: "NVIDIA Test", UUID: strings.Repeat("0a", 16)},
-		Kernel: "k", Cubin: "c", CubinPath: cubin, Grid: [3]int{8, 1, 1}, Block: [3]int{128, 1, 1},
+		Kernel: "k", Cubin: "c", CubinPath: cubin, Shape: profile.Shape{Grid: [3]int{8, 1, 1}, Block: [3]int{128, 1, 1}},
 		Count: nth,
 		Params: []profile.Param{{Size: 8, Value: []byte{byte(nth), 0, 0, 0, 0, 0x7f, 0, 0},
 			Same: make([]byte, 8)}, {Offset: 8, Size: 4, Value: []byte{v, 0, 0, 0},
@@ -178,7 +178,7 @@ func TestGivenUp(t *testing.T) {
 func TestProfile(t *testing.T) {
 	c, cubin := collector(t)
 	l := launchOf(t, cubin, 10, 1)
-	seen := Run{Peak: 5, Lines: []Line{{Kernel: l.Kernel, Cubin: l.Cubin, Grid: l.Grid, Count: 10,
+	seen := Run{Peak: 5, Lines: []Line{{Kernel: l.Kernel, Cubin: l.Cubin, Shape: profile.Shape{Grid: l.Grid}, Count: 10,
 		Seconds: 2, Sampled: 4}}}
 	for range 2 {
 		if _, err := c.store.Observed("/bin/app", seen); err != nil {

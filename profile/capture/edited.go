@@ -38,7 +38,7 @@ func (s *Store) Edited(m *Manifest, c Code) (*Manifest, error) {
 		return nil, fmt.Errorf("%w: its parameters are others now", ErrUnlike)
 	}
 	out := *m
-	out.After, out.Variables = nil, nil
+	out.After, out.Variables, out.Settles = nil, nil, false
 	had := map[string]Variable{}
 	for _, v := range m.Variables {
 		had[v.Name] = v

@@ -28,8 +28,8 @@ type family struct {
 // A size is how many blocks a launch has, and threads in each.
 type size struct{ blocks, threads int }
 
-func sizeOf(grid, block [3]int) size {
-	return size{grid[0] * grid[1] * grid[2], block[0] * block[1] * block[2]}
+func sizeOf(s profile.Shape) size {
+	return size{s.Grid[0] * s.Grid[1] * s.Grid[2], s.Block[0] * s.Block[1] * s.Block[2]}
 }
 
 func familyOf(cubin, kernel string, dynamic int) string {

@@ -55,17 +55,11 @@ func (l Limits) Within(dir string, launch int64) Limits {
 }
 
 // available is how much memory can be taken without swapping, as the kernel estimates it, and the
-// control groups of this process allow; 0: not known. The agent has the same (host_free in host.c).
+// control groups of this process allow; 0: not known. The agent has the same (room.h).
 func available() int64 {
-	text, _ := os.ReadFile("/proc/meminfo")
-	var left int64
-	for line := range strings.Lines(string(text)) {
-		if n, _ := fmt.Sscanf(line, "MemAvailable: %d kB", &left); n == 1 {
-			left <<= 10
-			break
-		}
-	}
-	return min(left, allowed("/proc/self/cgroup", "/sys/fs/cgroup"))
+	var kib int64
+	read("/proc/meminfo", "MemAvailable:", &kib)
+	return min(kib<<10, allowed("/proc/self/cgroup", "/sys/fs/cgroup"))
 }
 
 // allowed is what control groups leave: each group above counts, too. Files that they have in

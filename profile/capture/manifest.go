@@ -27,12 +27,10 @@ type Manifest struct {
 	Major  int    `json:"major"`
 	Minor  int    `json:"minor"`
 
-	Kernel  string `json:"kernel"` // mangled
-	Cubin   string `json:"cubin"`  // its hash as launches have it
-	Grid    [3]int `json:"grid"`
-	Block   [3]int `json:"block"`
-	Dynamic int    `json:"dynamic"`
-	Nth     int    `json:"nth"` // which launch of this configuration it was, from 1
+	Kernel string `json:"kernel"` // mangled
+	Cubin  string `json:"cubin"`  // its hash as launches have it
+	profile.Shape
+	Nth int `json:"nth"` // which launch of this configuration it was, from 1
 
 	Settings []byte `json:"settings"` // the record of the kernel, as the agent wrote it
 	// the arguments of the launch before it, where the program does it in a row; none: not known
@@ -45,6 +43,10 @@ type Manifest struct {
 	Variables  []Variable `json:"variables,omitempty"`
 	After      []After    `json:"after,omitempty"`
 	Code       Chunk      `json:"code"` // the cubin
+
+	// done once more, on what it left, it leaves the same: this launch, or a later one with the same
+	// arguments, found in the program what it left
+	Settles bool `json:"settles,omitempty"`
 
 	// where what launches take changes along the run: the part of the time of the launches that are
 	// counted in Use that it stands for; 0: they are alike
@@ -214,15 +216,19 @@ func within(list []Chunk, size int64) error {
 	return nil
 }
 
+// rangeOf is the number of the range that an address is in, -1: of none.
+func (m *Manifest) rangeOf(p uint64) int {
+	return slices.IndexFunc(m.Ranges, func(r Range) bool { return p >= r.Base && p-r.Base < uint64(r.Size) })
+}
+
 // pointer gives what a launch's argument holds at an offset, as an address; 0: there is no such
 // argument.
 func (m *Manifest) pointer(index, offset int) uint64 {
 	_, params, args, err := settingsOf(m.Settings)
-	if err != nil || index < 0 || index >= len(params) || offset < 0 ||
-		offset+8 > int(params[index].size) {
+	if err != nil || index < 0 || index >= len(params) || offset < 0 || offset+8 > params[index].Size {
 		return 0
 	}
-	return binary.LittleEndian.Uint64(args[int(params[index].offset)+offset:])
+	return binary.LittleEndian.Uint64(args[params[index].Offset+offset:])
 }
 
 // Judge settles which ranges hold floating-point numbers alone. through tells what the kernel reads
@@ -231,10 +237,7 @@ func (m *Manifest) pointer(index, offset int) uint64 {
 func (m *Manifest) Judge(through func(yield func(index, offset int, kind string))) {
 	found := map[int]string{}
 	through(func(index, offset int, kind string) {
-		p := m.pointer(index, offset)
-		i := slices.IndexFunc(m.Ranges, func(r Range) bool {
-			return p >= r.Base && p < r.Base+uint64(r.Size)
-		})
+		i := m.rangeOf(m.pointer(index, offset))
 		if i < 0 {
 			return
 		}
@@ -260,12 +263,7 @@ const overwritten = "bytes"
 func (m *Manifest) Overwritten(read, written [][2]int) *Manifest {
 	out := *m
 	out.Ranges = slices.Clone(m.Ranges)
-	at := func(argument [2]int) int {
-		p := m.pointer(argument[0], argument[1])
-		return slices.IndexFunc(m.Ranges, func(r Range) bool {
-			return p >= r.Base && p < r.Base+uint64(r.Size)
-		})
-	}
+	at := func(argument [2]int) int { return m.rangeOf(m.pointer(argument[0], argument[1])) }
 	for _, w := range written {
 		if n := at(w); n >= 0 && !slices.ContainsFunc(read, func(r [2]int) bool { return at(r) == n }) {
 			out.Ranges[n].Numbers = overwritten
@@ -274,28 +272,21 @@ func (m *Manifest) Overwritten(read, written [][2]int) *Manifest {
 	return &out
 }
 
-// settings checks the record of the kernel and gives its name.
-func settings(body []byte) (string, error) {
-	name, _, _, err := settingsOf(body)
-	return name, err
-}
-
-type span struct{ offset, size uint32 }
-
-func settingsOf(body []byte) (name string, params []span, args []byte, err error) {
-	c := cursor{b: body}
-	name = c.str()
-	c.take(3*4 + 3*4 + 5*4 + 8)
-	n := c.u32()
-	for ; n > 0 && !c.bad; n-- {
-		params = append(params, span{c.u32(), c.u32()})
+// settingsOf checks the record of the kernel, and gives what is needed of it.
+func settingsOf(body []byte) (name string, params []Span, args []byte, err error) {
+	c := profile.Read(body)
+	name = c.Str()
+	c.Take(3*4 + 3*4 + 5*4 + 8)
+	n := c.U32()
+	for ; n > 0 && c.Err() == nil; n-- {
+		params = append(params, Span{int(c.U32()), int(c.U32())})
 	}
-	args = c.take(uint64(c.u32()))
-	if c.bad || len(c.b) > 0 || name == "" {
+	args = c.Bytes()
+	if c.End() != nil || name == "" {
 		return "", nil, nil, damaged("the kernel's record")
 	}
 	for _, p := range params {
-		if uint64(p.offset)+uint64(p.size) > uint64(len(args)) {
+		if p.Offset+p.Size > len(args) {
 			return "", nil, nil, damaged("a parameter outside of the arguments")
 		}
 	}
@@ -350,83 +341,60 @@ func (n *numbers) kind() string {
 
 // write puts the replayer's file together; get gives a chunk's content.
 func (m *Manifest) write(w io.Writer, uuid []byte, get func(Chunk) ([]byte, error)) error {
-	if _, err := io.WriteString(w, magic); err != nil {
-		return fmt.Errorf("writing a capture: %w", err)
-	}
-	if err := writeRecord(w, recDevice, str(m.Device), uuid); err != nil {
-		return err
-	}
-	chunk := func(t recordType, c Chunk, head ...[]byte) error {
-		b, err := get(c)
-		if err != nil {
-			return err
+	_, err := io.WriteString(w, magic)
+	record := func(t recordType, parts ...[]byte) {
+		if err == nil {
+			err = writeRecord(w, t, parts...)
 		}
-		return writeRecord(w, t, append(head, b)...)
 	}
-	if err := chunk(recCubin, m.Code); err != nil {
-		return err
+	chunk := func(t recordType, c Chunk, head ...[]byte) {
+		var b []byte
+		if err == nil {
+			b, err = get(c)
+		}
+		record(t, append(head, b)...)
 	}
-	if err := writeRecord(w, recKernel, m.Settings); err != nil {
-		return err
-	}
+	record(recDevice, str(m.Device), uuid)
+	chunk(recCubin, m.Code)
+	record(recKernel, m.Settings)
 	for _, a := range m.Attributes {
-		if err := writeRecord(w, recAttribute, a); err != nil {
-			return err
-		}
+		record(recAttribute, a)
 	}
 	for _, r := range m.Ranges {
-		host := uint32(0)
-		if r.Host {
-			host = 1
-		}
-		if err := writeRecord(w, recRange, u64(r.Base), u64(uint64(r.Size)), u32(host)); err != nil {
-			return err
-		}
+		record(recRange, u64(r.Base), u64(uint64(r.Size)), u32(uint32(flag(r.Host))))
 		for _, c := range r.Chunks {
-			if err := chunk(recData, c, u64(r.Base+uint64(c.At))); err != nil {
-				return err
-			}
+			chunk(recData, c, u64(r.Base+uint64(c.At)))
 		}
 		if n := kinds[r.Numbers]; n != 0 {
-			if err := writeRecord(w, recNumbers, u64(r.Base), u32(n)); err != nil {
-				return err
-			}
+			record(recNumbers, u64(r.Base), u32(n))
 		}
 	}
 	for _, s := range m.Scalars {
-		if err := writeRecord(w, recScalar, u32(uint32(s.Index)), u32(uint32(s.Offset)),
-			u32(kinds[s.Numbers])); err != nil {
-			return err
-		}
+		record(recScalar, u32(uint32(s.Index)), u32(uint32(s.Offset)), u32(kinds[s.Numbers]))
 	}
 	for _, a := range m.Arrays {
-		if err := writeRecord(w, recArray, a.Head); err != nil {
-			return err
-		}
+		record(recArray, a.Head)
 		for _, c := range a.Chunks {
-			if err := chunk(recData, c, u64(uint64(c.At))); err != nil {
-				return err
-			}
+			chunk(recData, c, u64(uint64(c.At)))
 		}
 	}
 	for _, o := range m.Objects {
-		if err := writeRecord(w, recObject, o); err != nil {
-			return err
-		}
+		record(recObject, o)
 	}
 	for _, v := range m.Variables {
-		constant := []byte{0}
-		if v.Constant {
-			constant[0] = 1
-		}
-		if err := chunk(recVariable, v.Content, str(v.Name), constant); err != nil {
-			return err
-		}
+		chunk(recVariable, v.Content, str(v.Name), []byte{flag(v.Constant)})
 	}
 	for _, a := range m.After {
-		if err := writeRecord(w, recAfter, str(a.Variable), u64(a.Base), a.Sums); err != nil {
-			return err
-		}
+		record(recAfter, str(a.Variable), u64(a.Base), a.Sums)
 	}
-	return writeRecord(w, recEnd)
+	record(recEnd)
+	return err
+}
+
+// flag is 1 for true.
+func flag(b bool) byte {
+	if b {
+		return 1
+	}
+	return 0
 }

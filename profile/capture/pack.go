@@ -1,12 +1,16 @@
 package capture
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/binary"
 	"errors"
+	"maps"
 	"runtime"
 	"slices"
 	"sync"
+
+	"gnvcc/profile"
 )
 
 // Content on its way into the store and out of it: hashing and compressing take longer than the
@@ -17,13 +21,14 @@ func workers() int { return max(2, runtime.GOMAXPROCS(0)) }
 
 // A packer takes one capture's records.
 type packer struct {
-	store *Store
-	room  chan struct{}
-	wait  sync.WaitGroup
-	list  []*piece // in the order of the file
-	array bool     // the last record with data was an array's
-	known kept     // what earlier captures of the run have
-	sums  []byte   // of the last range: its recBefore
+	store     *Store
+	room      chan struct{}
+	wait      sync.WaitGroup
+	list      []*piece          // in the order of the file
+	array     bool              // the last record with data was an array's
+	known     kept              // what earlier captures of the run have
+	variables map[string][]byte // hashes of their content, as After has them
+	sums      []byte            // of the last range: its recBefore
 }
 
 // kept is content that captures of a run have, by the agent's hash of a whole MiB.
@@ -37,20 +42,22 @@ type piece struct {
 	chunk Chunk
 	kind  numbers
 	err   error
-	sum   [16]byte // zeros: none
+	sum   [16]byte // the agent's hash of it
 }
 
 // A capture is packed while the program runs, which is to have half of the processors at least.
 func (s *Store) packer() *packer {
-	return &packer{store: s, room: make(chan struct{}, max(2, workers()/2))}
+	return &packer{store: s, room: make(chan struct{}, max(2, workers()/2)),
+		variables: map[string][]byte{}}
 }
 
 // put keeps a chunk, while the next ones are read.
 func (p *packer) put(of int, at int64, content []byte) {
 	x := &piece{of: of, at: at, array: p.array}
+	told := make([]byte, 16) // by the agent
 	if i := int(at / chunkSize); !p.array && len(content) == chunkSize && at%chunkSize == 0 &&
 		(i+1)*beforeSize <= len(p.sums) {
-		copy(x.sum[:], p.sums[i*beforeSize+1:])
+		told = p.sums[i*beforeSize+1:][:16] // zeros: it is not known
 	}
 	p.list = append(p.list, x)
 	p.room <- struct{}{}
@@ -58,7 +65,7 @@ func (p *packer) put(of int, at int64, content []byte) {
 	go func() {
 		defer p.wait.Done()
 		x.kind.add(content)
-		if x.sum != [16]byte{} && x.sum != Sum(content) {
+		if x.sum = Sum(content); !bytes.Equal(told, make([]byte, 16)) && !bytes.Equal(told, x.sum[:]) {
 			x.err = errors.New("memory changed between two looks at it, with the device at rest: " +
 				"another process or device writes to it")
 		} else {
@@ -116,7 +123,7 @@ func (p *packer) before(m *Manifest, body []byte) error {
 		}
 		m.Filled += chunkSize
 		p.list = append(p.list, &piece{of: of, at: int64(i) * chunkSize, chunk: old.chunk,
-			kind: old.kind})
+			kind: old.kind, sum: old.sum})
 	}
 	return nil
 }
@@ -139,13 +146,14 @@ func (p *packer) finish(m *Manifest) error {
 		}
 		m.Ranges[x.of].Chunks = append(m.Ranges[x.of].Chunks, x.chunk)
 		kinds[x.of].join(x.kind)
-		if p.known != nil && x.sum != [16]byte{} {
+		if p.known != nil && x.chunk.Size == chunkSize {
 			p.known[x.sum] = x
 		}
 	}
 	if err != nil {
 		return err
 	}
+	m.Settles = p.settles(m)
 	for i := range m.Ranges {
 		slices.SortFunc(m.Ranges[i].Chunks, func(a, b Chunk) int { return cmp.Compare(a.At, b.At) })
 		m.Ranges[i].Numbers = kinds[i].kind()
@@ -153,41 +161,69 @@ func (p *packer) finish(m *Manifest) error {
 	return nil
 }
 
+// settles tells whether the launch left all memory as it found it, by the agent's hashes.
+func (p *packer) settles(m *Manifest) bool {
+	left := map[uint64][]byte{} // in ranges
+	for _, a := range m.After {
+		if a.Variable == "" {
+			left[a.Base] = a.Sums
+		} else if !bytes.Equal(a.Sums, p.variables[a.Variable]) {
+			return false
+		}
+	}
+	found, nothing := map[uint64][]byte{}, Sum(make([]byte, chunkSize))
+	for _, r := range m.Ranges {
+		whole, rest := r.Size/chunkSize, sums(make([]byte, r.Size%chunkSize))
+		if int64(len(left[r.Base])) != whole*16+int64(len(rest)) {
+			return false // also where it is not known what was left
+		}
+		found[r.Base] = append(bytes.Repeat(nothing[:], int(whole)), rest...)
+	}
+	for _, x := range p.list {
+		if x.array || x.at%chunkSize != 0 {
+			return false // arrays are not compared
+		}
+		copy(found[m.Ranges[x.of].Base][x.at/chunkSize*16:], x.sum[:])
+	}
+	return maps.EqualFunc(found, left, bytes.Equal)
+}
+
+// sums are those of content, one after the other.
+func sums(content []byte) (out []byte) {
+	for part := range slices.Chunk(content, chunkSize) {
+		sum := Sum(part)
+		out = append(out, sum[:]...)
+	}
+	return out
+}
+
 // record takes one record of the agent's.
 func (p *packer) record(m *Manifest, t recordType, body []byte) error {
-	c := cursor{b: body}
+	c := profile.Read(body)
 	switch t {
 	case recKernel:
-		name, err := settings(body)
-		if err != nil {
-			return err
-		}
+		name, _, _, err := settingsOf(body)
 		m.Kernel, m.Settings = name, body
+		return err
 	case recAttribute:
 		m.Attributes = append(m.Attributes, body)
 	case recRange:
-		r := Range{Base: c.u64(), Size: int64(c.u64()), Host: c.u32() != 0}
-		if c.bad {
-			return damaged("a range")
-		}
+		r := Range{Base: c.U64(), Size: int64(c.U64()), Host: c.U32() != 0}
 		m.Ranges = append(m.Ranges, r)
 		m.Bytes += r.Size
 		p.array, p.sums = false, nil
 	case recBefore:
 		return p.before(m, body)
 	case recArray:
-		c.u64()
-		a := Array{Head: body, Size: int64(c.u64())}
-		if c.bad {
-			return damaged("an array")
-		}
+		c.U64()
+		a := Array{Head: body, Size: int64(c.U64())}
 		m.Arrays = append(m.Arrays, a)
 		m.Bytes += a.Size
 		p.array = true
 	case recObject:
 		m.Objects = append(m.Objects, body)
 	case recData:
-		of, at := len(m.Arrays)-1, c.u64()
+		of, at := len(m.Arrays)-1, c.U64()
 		if !p.array {
 			if of = len(m.Ranges) - 1; of >= 0 {
 				at -= m.Ranges[of].Base
@@ -196,29 +232,27 @@ func (p *packer) record(m *Manifest, t recordType, body []byte) error {
 		if of < 0 || len(body) > 8+chunkSize {
 			return damaged("data for no range")
 		}
-		content := c.rest()
+		content := c.Rest()
 		m.Filled += int64(len(content))
 		p.put(of, int64(at), content)
 	case recVariable:
-		v := Variable{Name: c.str(), Constant: c.u8() != 0}
-		content := c.rest()
-		if c.bad {
-			return damaged("a variable")
-		}
-		var err error
-		if v.Content, err = p.store.put(content); err != nil {
-			return err
-		}
-		m.Variables = append(m.Variables, v)
+		v := Variable{Name: c.Str(), Constant: c.U8() != 0}
+		content := c.Rest()
+		p.variables[v.Name] = sums(content)
 		m.Bytes += int64(len(content))
 		m.Filled += int64(len(content))
-	case recAfter:
-		a := After{Variable: c.str(), Base: c.u64()}
-		if a.Sums = c.rest(); c.bad {
-			return damaged("hashes")
+		var err error
+		v.Content, err = p.store.put(content)
+		m.Variables = append(m.Variables, v)
+		if err != nil {
+			return err
 		}
-		m.After = append(m.After, a)
+	case recAfter:
+		m.After = append(m.After, After{Variable: c.Str(), Base: c.U64(), Sums: c.Rest()})
 	default:
+		return damaged("a record of type %d", t)
+	}
+	if c.Err() != nil {
 		return damaged("a record of type %d", t)
 	}
 	return nil

@@ -11,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"sort"
 	"strings"
 	"syscall"
 	"time"
@@ -38,11 +37,9 @@ type Profile struct {
 
 // A Line is a configuration of a kernel.
 type Line struct {
-	Kernel  string  `json:"kernel"` // mangled
-	Cubin   string  `json:"cubin"`
-	Grid    [3]int  `json:"grid"`
-	Block   [3]int  `json:"block"`
-	Dynamic int     `json:"dynamic"`
+	Kernel string `json:"kernel"` // mangled
+	Cubin  string `json:"cubin"`
+	profile.Shape
 	Device  string  `json:"device,omitempty"` // where it ran; "": on the profile's
 	Count   int     `json:"count"`
 	Varied  int     `json:"varied"` // launches with other arguments than the first
@@ -67,7 +64,7 @@ type Span struct {
 }
 
 func (l Line) key() string {
-	return fmt.Sprint(l.Cubin, l.Kernel, l.Grid, l.Block, l.Dynamic, l.Device)
+	return fmt.Sprint(l.Cubin, l.Kernel, l.Shape, l.Device)
 }
 
 // On is the model of the GPU that a line of the profile is about.
@@ -102,13 +99,21 @@ func (s *Store) profilePath(program string) string {
 
 // Profile reads what is known of a program; ErrNotExist where it is nothing.
 func (s *Store) Profile(program string) (*Profile, error) {
-	text, err := os.ReadFile(s.profilePath(program))
+	p, err := readProfile(s.profilePath(program))
 	if err != nil {
 		return nil, fmt.Errorf("reading the profile of %s: %w", program, err)
 	}
+	return p, nil
+}
+
+func readProfile(path string) (*Profile, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
 	var p Profile
 	if err := json.Unmarshal(text, &p); err != nil || p.Version != profileVersion {
-		return nil, fmt.Errorf("reading the profile of %s: it is of another version, or damaged", program)
+		return nil, errors.New("it is of another version, or damaged")
 	}
 	return &p, nil
 }
@@ -144,17 +149,10 @@ func (s *Store) Observed(program string, run Run) (*Profile, error) {
 		p.Shapes = append(p.Shapes, n)
 	}
 	for _, g := range run.Unseen {
-		i := slices.IndexFunc(p.Unseen, func(u profile.Unseen) bool { return u.Why == g.Why })
-		if i < 0 {
-			p.Unseen = append(p.Unseen, g.Unseen)
-			continue
-		}
-		x := &p.Unseen[i]
-		x.Launches, x.Seconds = x.Launches+g.Launches, x.Seconds+g.Seconds
+		g.Program = ""
+		p.Unseen = addUnseen(p.Unseen, g)
 	}
-	sort.SliceStable(p.Shapes, func(i, j int) bool {
-		return p.Shapes[i].Seconds > p.Shapes[j].Seconds
-	})
+	slices.SortStableFunc(p.Shapes, func(a, b Line) int { return cmp.Compare(b.Seconds, a.Seconds) })
 	text, err := json.Marshal(p)
 	if err != nil {
 		return nil, fmt.Errorf("keeping the profile of %s: %w", program, err)
@@ -167,14 +165,14 @@ func (s *Store) Observed(program string, run Run) (*Profile, error) {
 // profile gets what nobody is known to have launched.
 func (s *Store) ObservedAll(command string, run Run) (heaviest string, err error) {
 	by, seconds := map[string][]Line{}, map[string]float64{}
-	unseen := map[string][]Graphs{}
+	unseen := map[string][]profile.Unseen{}
 	for _, l := range run.Lines {
 		name := cmp.Or(l.program, command)
 		by[name] = append(by[name], l)
 		seconds[name] += l.Seconds
 	}
 	for _, g := range run.Unseen {
-		name := cmp.Or(strings.TrimSuffix(g.program, " (deleted)"), command)
+		name := cmp.Or(strings.TrimSuffix(g.Program, " (deleted)"), command)
 		unseen[name] = append(unseen[name], g)
 		seconds[name] += g.Seconds
 	}
@@ -218,18 +216,13 @@ func (s *Store) lockProfiles() (unlock func(), err error) {
 
 // Profiles gives the programs that have a profile, those observed last first.
 func (s *Store) Profiles() []*Profile {
-	files, err := filepath.Glob(filepath.Join(s.dir, "profiles", "*.json"))
-	if errors.Is(err, filepath.ErrBadPattern) {
-		return nil
-	}
+	files, _ := filepath.Glob(filepath.Join(s.dir, "profiles", "*.json"))
 	var out []*Profile
 	for _, f := range files {
-		var p Profile
-		if text, err := os.ReadFile(f); err == nil && json.Unmarshal(text, &p) == nil &&
-			p.Version == profileVersion {
-			out = append(out, &p)
+		if p, err := readProfile(f); err == nil {
+			out = append(out, p)
 		}
 	}
-	sort.Slice(out, func(i, j int) bool { return out[i].Last.After(out[j].Last) })
+	slices.SortFunc(out, func(a, b *Profile) int { return b.Last.Compare(a.Last) })
 	return out
 }

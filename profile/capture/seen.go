@@ -43,23 +43,17 @@ type Run struct {
 	Seen  []Seen // the heaviest first
 	Lines []Line // the same by configurations, for the profile
 	// what took time and is none of these
-	Unseen []Graphs
+	Unseen []profile.Unseen
 	Notes  []string
 	Peak   int64 // bytes of device memory, the most at a time
 	Cost   Cost
 	Times  Times
 }
 
-// Graphs are those of a program that were not launched node by node, for one reason.
-type Graphs struct {
-	profile.Unseen
-	program string
-}
-
-// addGraphs adds some to those of the same program with the same reason.
-func addGraphs(list []Graphs, g Graphs) []Graphs {
+// addUnseen adds graphs to those of the same program with the same reason.
+func addUnseen(list []profile.Unseen, g profile.Unseen) []profile.Unseen {
 	for i := range list {
-		if x := &list[i]; x.program == g.program && x.Why == g.Why {
+		if x := &list[i]; x.Program == g.Program && x.Why == g.Why {
 			x.Launches, x.Seconds = x.Launches+g.Launches, x.Seconds+g.Seconds
 			return list
 		}
@@ -92,6 +86,7 @@ func (c *Collector) Finish() Run {
 	for _, s := range c.order {
 		f := c.family(s.launch)
 		takeTurns(s.manifests())
+		settle(s.manifests())
 		parts := s.divide()
 		if f.members > 1 && s.use.Seconds < runShare*total {
 			parts = []Seen{s.whole()} // one of many sizes: none of its sets is looked at by itself
@@ -223,7 +218,7 @@ func (s *shape) one(sets *profile.Sets, set profile.Set) Seen {
 // line is a configuration as a profile keeps it.
 func (s *shape) line() Line {
 	l := s.launch
-	out := Line{Kernel: l.Kernel, Cubin: l.Cubin, Grid: l.Grid, Block: l.Block, Dynamic: l.Dynamic,
+	out := Line{Kernel: l.Kernel, Cubin: l.Cubin, Shape: l.Shape,
 		Device: l.Model(), Count: s.use.Count, Varied: s.use.Varied,
 		Sampled: s.use.Sampled, Seconds: s.use.Seconds, Watched: s.watched, Beside: s.beside,
 		Sets: s.sets, Why: s.why}

@@ -174,8 +174,8 @@ func TestEarlierRuns(t *testing.T) {
 	if len(second.taken) < 5 {
 		t.Errorf("captured %v", second.taken)
 	}
-	light := newProgram(t, &Profile{Seconds: 100, Shapes: []Line{{Kernel: "k", Grid: [3]int{8, 1, 1},
-		Block: [3]int{128, 1, 1}, Seconds: 0.1}, {Kernel: "other", Seconds: 99.9}}})
+	light := newProgram(t, &Profile{Seconds: 100, Shapes: []Line{{Kernel: "k",
+		Shape: profile.Shape{Grid: [3]int{8, 1, 1}, Block: [3]int{128, 1, 1}}, Seconds: 0.1}, {Kernel: "other", Seconds: 99.9}}})
 	other := launchOf(t, light.cubin, 1, 1)
 	other.Kernel = "other"
 	light.c.shape(other).seconds = 10

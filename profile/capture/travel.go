@@ -46,7 +46,7 @@ func CheckFile(dir, name string, content []byte) error {
 		name == "launches/"+base {
 		m, err := decode(content, id)
 		if err == nil {
-			_, err = settings(m.Settings)
+			_, _, _, err = settingsOf(m.Settings)
 		}
 		return err
 	}

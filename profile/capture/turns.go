@@ -63,12 +63,12 @@ func (m *Manifest) Moves() bool {
 	}
 	var differ []int // bytes of the arguments
 	for i, p := range params {
-		if len(m.Use.Params[i].Same) != int(p.size) {
+		if len(m.Use.Params[i].Same) != p.Size {
 			return false
 		}
 		for k, same := range m.Use.Params[i].Same {
 			if same == 0 {
-				differ = append(differ, int(p.offset)+k)
+				differ = append(differ, p.Offset+k)
 			}
 		}
 	}
@@ -97,18 +97,14 @@ func (m *Manifest) Numeric(base uint64, size int64) bool {
 }
 
 // has tells whether an address is in a captured range.
-func (m *Manifest) has(p uint64) bool {
-	return slices.ContainsFunc(m.Ranges, func(r Range) bool {
-		return p >= r.Base && p < r.Base+uint64(r.Size)
-	})
-}
+func (m *Manifest) has(p uint64) bool { return m.rangeOf(p) >= 0 }
 
 func address(args []byte, at int) uint64 { return binary.LittleEndian.Uint64(args[at:]) }
 
 // wide gives the places of arguments that may hold addresses.
-func wide(params []span) (out []int) {
+func wide(params []Span) (out []int) {
 	for _, p := range params {
-		for at := int(p.offset); at%8 == 0 && at+8 <= int(p.offset+p.size); at += 8 {
+		for at := p.Offset; at%8 == 0 && at+8 <= p.Offset+p.Size; at += 8 {
 			out = append(out, at)
 		}
 	}
@@ -163,4 +159,18 @@ func changed(m, y *Manifest) []byte {
 		copy(out[at:at+8], mine[places[from]:])
 	}
 	return out
+}
+
+// settle marks launches of which another one with the same arguments found, and left, what they leave:
+// done again on that, they change nothing.
+func settle(list []*Manifest) {
+	for _, m := range list {
+		m.Settles = m.Settles || slices.ContainsFunc(list, func(o *Manifest) bool {
+			return o.Settles && bytes.Equal(o.Settings, m.Settings) &&
+				slices.EqualFunc(o.Ranges, m.Ranges, func(a, b Range) bool { return a.Base == b.Base && a.Size == b.Size }) &&
+				slices.EqualFunc(o.After, m.After, func(a, b After) bool {
+					return a.Variable == b.Variable && a.Base == b.Base && bytes.Equal(a.Sums, b.Sums)
+				})
+		})
+	}
 }

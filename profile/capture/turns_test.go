@@ -119,3 +119,51 @@ func TestTakeTurns(t *testing.T) {
 		t.Errorf("%x", first.Prior)
 	}
 }
+
+// TestSettles: a launch that leaves what it finds settles, and so does one before it that left the
+// same with the same arguments; none of which anything is not known, or that writes.
+func TestSettles(t *testing.T) {
+	const base = 1 << 40
+	content, tail := bytes.Repeat([]byte{7}, chunkSize), []byte("the last")
+	s, err := Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	capture := func(nth byte, found, left []byte, more ...[]byte) *Manifest {
+		head := raw()[:bytes.Index(raw(), str("counter"))-16]
+		b := bytes.NewBuffer(head)
+		writeRecord(b, recVariable, str("v"), []byte{0}, []byte{1, 2, 3, 4})
+		writeRecord(b, recRange, u64(base), u64(2*chunkSize+8), u32(0)) // the second MiB is zero
+		if found != nil {
+			writeRecord(b, recData, u64(base), found)
+		}
+		writeRecord(b, recData, u64(base+2*chunkSize), tail)
+		b.Write(bytes.Join(more, nil))
+		writeRecord(b, recAfter, str("v"), u64(0), sums([]byte{1, 2, 3, 4}))
+		writeRecord(b, recAfter, str(""), u64(base), sums(left), sums(make([]byte, chunkSize)), sums(tail))
+		writeRecord(b, recEnd)
+		m, err := s.Pack(b, []byte("a cubin"), known())
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.Nth = int(nth)
+		return m
+	}
+	first, late := capture(1, nil, content), capture(40, content, content)
+	other := capture(2, nil, tail) // leaves something else
+	more := capture(3, content, content, writeOne(recRange, u64(1<<41), u64(8), u32(0)))
+	if first.Settles || !late.Settles || other.Settles || more.Settles {
+		t.Errorf("%v %v %v %v", first.Settles, late.Settles, other.Settles, more.Settles)
+	}
+	settle([]*Manifest{first, other, late, more})
+	if !first.Settles || other.Settles || more.Settles {
+		t.Errorf("%v %v %v", first.Settles, other.Settles, more.Settles)
+	}
+	first.Settles, first.Settings = false, append(bytes.Clone(first.Settings), 0)
+	if settle([]*Manifest{first, late}); first.Settles {
+		t.Error("with other arguments")
+	}
+	if e, err := s.Edited(late, Code{Params: [][2]int{{0, 8}, {8, 4}}}); err != nil || e.Settles {
+		t.Errorf("another kernel: %+v, %v", e, err)
+	}
+}

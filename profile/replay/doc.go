@@ -1,10 +1,10 @@
 // Package replay does captured launches again in processes of our own, by a small C program
 // (source/, embedded in gnvcc and built once by the host compiler, as the agent is), with the agent
 // in it: so that a search sees a launch as it would in the program, and a candidate that faults,
-// hangs or corrupts costs a process that is nobody's.
+// hangs or corrupts memory does no harm to the program.
 //
 // Files: replay.go a replay, build.go the replayer, cache.go the L2 cache as a launch finds it,
 // standby.go a process that has its context already, sanitize.go compute-sanitizer.
 //
-// Callers: policy/tuner, retune, compare; cmd/gnvcc. The package imports profile and its rooms.
+// Callers: policy/tuner, retune, compare; cmd/gnvcc. The package imports profile and packages below it.
 package replay

@@ -196,6 +196,8 @@ func TestRepeats(t *testing.T) {
 		{10, 20, 20.5, []string{"zero"}, false, false, true},
 		{10, 20, 20.5, nil, false, false, true}, {10, 4000, 20.5, []string{"float"}, false, false, false},
 		{10, 20, 30, []string{"float"}, false, false, false},
+		{10, 20, 20.5, []string{" that settles"}, false, true, true},
+		{10, 20, 30, []string{" that settles"}, false, false, false},
 	} {
 		m := manifest()
 		m.Use = capture.Use{Count: c.count, Seconds: float64(c.count) * c.us * 1e-6, Sampled: 4, Sets: 1,
@@ -205,6 +207,7 @@ func TestRepeats(t *testing.T) {
 		for i, kind := range c.ranges {
 			base := uint64(i+1) << 20
 			kind, read := strings.CutSuffix(kind, " that is read")
+			kind, m.Settles = strings.CutSuffix(kind, " that settles")
 			m.Ranges = append(m.Ranges, capture.Range{Base: base, Size: 64, Numbers: kind})
 			if !read {
 				s.writes = append(s.writes, profile.Stretch{Address: base + 8, Size: 16})

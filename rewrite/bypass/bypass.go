@@ -23,7 +23,7 @@ import (
 // blocks of 1, 2 and 3 dimensions into warps; so all lanes of a warp agree. K is a number from 0 to
 // 32. 0 and 32 are not the same as all and nothing: the predicate is computed all the same.
 //
-// Allowed for the loads that ld=... takes (access.go), with .nc only where it is there already;
+// Allowed for the loads that hint@ld=... takes (hint.go), with .nc only where it is there already;
 // loads with a policy for L1 keep it; an L2 prefetch size is kept on both. Guarded instructions are
 // left alone.
 //

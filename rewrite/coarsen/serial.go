@@ -155,34 +155,37 @@ func (w *coarseWriter) rest() {
 				continue
 			}
 		}
-		for i := from; i < blocks[b].Last; i++ {
-			if end, is := w.calls[i]; is {
-				w.call(i, serial)
-				i = end
-				continue
-			}
-			w.own(i, serial, coarseLabel+"_s_")
-		}
+		w.own(from, blocks[b].Last, serial, coarseLabel+"_s_")
 	}
 	if w.falls() {
 		w.line("bra %s_next;", coarseLabel)
 	}
 }
 
-// own writes a statement of the kernel's for a turn that goes on alone.
-func (w *coarseWriter) own(i, turn int, label string) {
-	if n := slices.Index(w.leaves, i); n >= 0 && turn == serial {
-		w.line("%s_alone%d:", coarseLabel, n)
-	}
-	switch s := w.Stmts[i]; {
-	case s.Kind == ptx.Inst && ends(w.Inst(i)):
-		guard := ""
-		if x := w.Inst(i); x.Guard != ir.None {
-			guard = "@" + map[bool]string{true: "!"}[x.Unless] + w.register(x.Guard, turn) + " "
+// own writes some of the kernel's statements for one turn. Where one goes on alone, each end goes to
+// the next one.
+func (w *coarseWriter) own(from, to, turn int, label string) {
+	for i := from; i < to; i++ {
+		if end, is := w.calls[i]; is {
+			w.call(i, turn)
+			i = end
+			continue
 		}
-		w.line("%sbra %s_next;", guard, coarseLabel)
-	case s.Kind == ptx.Inst, s.Kind == ptx.Label, s.Kind == ptx.Line, s.Kind == ptx.Direction:
-		w.line("%s", w.statement(i, turn, label))
+		if n := slices.Index(w.leaves, i); n >= 0 && turn == serial {
+			w.line("%s_alone%d:", coarseLabel, n)
+		}
+		switch x := w.Inst(i); w.Stmts[i].Kind {
+		case ptx.Inst, ptx.Label, ptx.Line, ptx.Direction:
+			if turn != serial || !ends(x) {
+				w.line("%s", w.statement(i, turn, label))
+				continue
+			}
+			guard := ""
+			if x.Guard != ir.None {
+				guard = "@" + map[bool]string{true: "!"}[x.Unless] + w.register(x.Guard, turn) + " "
+			}
+			w.line("%sbra %s_next;", guard, coarseLabel)
+		}
 	}
 }
 

@@ -206,17 +206,7 @@ func (w *coarseWriter) jam() {
 func (w *coarseWriter) left() {
 	w.line("%s_left:", coarseLabel)
 	w.line("add.u32 %sb0, %sb0, %d;", coarsePrefix, coarsePrefix, w.grid/w.turns*(w.turns-1))
-	for i := 0; i < len(w.Stmts); i++ {
-		switch w.Stmts[i].Kind {
-		case ptx.Open:
-			if end, is := w.calls[i]; is {
-				w.call(i, 0)
-				i = end
-			}
-		case ptx.Inst, ptx.Label, ptx.Line, ptx.Direction:
-			w.line("%s", w.statement(i, 0, coarseLabel+"_o_"))
-		}
-	}
+	w.own(0, len(w.Stmts), 0, coarseLabel+"_o_")
 	if w.falls() {
 		w.line("ret;")
 	}

@@ -289,27 +289,38 @@ func (c Counters) Work(table []byte) (w Work) {
 	return w
 }
 
+// addressOf returns the address at which an instruction loads from memory, stores to it or changes it
+// atomically, nil for others.
+func addressOf(x *ir.Inst) *ir.Operand {
+	operand := 1
+	switch x.Op {
+	case "ld", "ldu", "atom", "cp":
+	case "st", "red":
+		operand = 0
+	default:
+		return nil
+	}
+	if operand >= len(x.Args) || !x.Args[operand].Address {
+		return nil
+	}
+	return &x.Args[operand]
+}
+
 // countedAccess looks at one statement. A level of cache or a policy makes no difference.
 func countedAccess(w *ir.Func, i int) (a Access, ok bool) {
-	x, operand := w.Inst(i), 0
-	space := ptx.Space(w.Opcode(i))
-	switch x.Op {
-	case "ld", "ldu", "atom":
-		operand = 1
-	case "st", "red":
-	case "cp":
-		if !x.Has("async") || x.Has("bulk") || !x.Has("global") {
-			return a, false
+	x := w.Inst(i)
+	o, space := addressOf(x), ptx.Space(w.Opcode(i))
+	if x.Op == "cp" {
+		space = "none"
+		if x.Has("async") && !x.Has("bulk") && x.Has("global") {
+			space = "global"
 		}
-		operand, space = 1, "global"
-	default:
-		return a, false
 	}
-	if space != "" && space != "global" || operand >= len(x.Args) || !x.Args[operand].Address {
+	if o == nil || space != "" && space != "global" {
 		return a, false
 	}
 	return Access{Func: w.Func, Stmt: i, Store: x.Op == "st" || x.Op == "red" || x.Op == "atom",
-		address: x.Args[operand].At, generic: space == ""}, true
+		address: o.At, generic: space == ""}, true
 }
 
 // limited tells whether the source says how many registers there are to be.

@@ -24,20 +24,11 @@ const banks = 32
 
 // sharedAccess looks at one statement.
 func sharedAccess(w *ir.Func, i int) (a SharedAccess, ok bool) {
-	x, operand := w.Inst(i), 0
-	switch x.Op {
-	case "ld", "atom":
-		operand = 1
-	case "st", "red":
-	default:
+	x := w.Inst(i)
+	o, width := addressOf(x), pass.AccessSize(w.Opcode(i))
+	if o == nil || x.Op == "cp" || x.Op == "ldu" || !ptx.OwnShared(w.Opcode(i)) || width == 0 || width > 16 {
 		return a, false
 	}
-	width := pass.AccessSize(w.Opcode(i))
-	if !ptx.OwnShared(w.Opcode(i)) || operand >= len(x.Args) || width == 0 || width > 16 ||
-		!x.Args[operand].Address {
-		return a, false
-	}
-	o := x.Args[operand]
 	return SharedAccess{Func: w.Func, Stmt: i, address: o.At, width: width,
 		long: o.Reg != ir.None && w.Bits(o.Reg) == 64, atomic: x.Op == "atom" || x.Op == "red"}, true
 }

@@ -3,5 +3,5 @@
 // 7.3.4, as they are today. It changes nothing, and it says nothing where it is not sure: a warning
 // about code that is right is worse than none.
 //
-// cmd/gnvcc asks it for its report. It calls rewrite/ptx.
+// cmd/gnvcc prints its warnings in reports. It calls rewrite/ptx.
 package hazard

@@ -1,7 +1,7 @@
-// Package manner says how a second entry is launched otherwise than the launch in whose place it
-// stands: in other blocks, in fewer of them, in clusters, with more shared memory.
+// Package manner computes how the launch of a second entry differs from the launch that it replaces:
+// other blocks, fewer of them, clusters, more shared memory.
 //
-// A recipe says it in words (rewrite.MannerOf). The host stub does it in a build, the tuner's agent
-// in a replay, and whoever counts blocks or warps asks what they are then: all by the one
-// arithmetic that stands here. The package imports nobody.
+// A recipe says it in words (rewrite.MannerOf). The host stub does it in a build, the tuner's agent in a
+// replay; both, and what counts blocks or warps, use the arithmetic here. The package imports no other
+// of ours.
 package manner

@@ -3,7 +3,7 @@
 // The source stage recompiles a whole translation unit for each recipe, but decisions are per
 // kernel: each kernel is to come from the compile that was made for it, and all others are to stay
 // the default ones, byte for byte. So the default module is the base; a kernel of another compile
-// (a variant) takes the place of the default one or stands beside it under a second name, and
+// (a variant) replaces the default one or is added under a second name, and
 // brings what it needs: string constants, and device functions that were not inlined, get names of
 // their own where they differ from the default module's. Variables must be the default's.
 //

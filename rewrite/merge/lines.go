@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"sync"
 
@@ -35,14 +36,8 @@ var (
 	})
 	strLabel = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([\w$]+):`) })
 	strByte  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\.b8\s+(\d+)`) })
-	locFile  = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(\.loc[ \t]+|inlined_at[ \t]+)(\d+)`)
-	})
-	locLabel = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(function_name[ \t]+)([\w$]+)`)
-	})
-	locOffset = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`function_name[ \t]+[\w$]+\+`)
+	locName  = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(\.loc|inlined_at|function_name)([ \t]+)([\w$]+\+?)`)
 	})
 )
 
@@ -100,20 +95,14 @@ func (l *lines) translate(f *ptx.Func, from *lines) ([]byte, error) {
 		}
 		old := text[s.Start:s.End]
 		known := true
-		now := locFile().ReplaceAllFunc(old, func(m []byte) []byte {
-			p := locFile().FindSubmatch(m)
-			n, ok := l.number[from.files[string(p[2])]]
+		now := locName().ReplaceAllFunc(old, func(m []byte) []byte {
+			p := locName().FindSubmatch(m)
+			name, ok := l.number[from.files[string(p[3])]]
+			if string(p[1]) == "function_name" { // one with an offset (+) is in no table
+				name, ok = l.text[from.label[string(p[3])]]
+			}
 			known = known && ok
-			return append(append([]byte(nil), p[1]...), n...)
-		})
-		if locOffset().Match(now) {
-			known = false
-		}
-		now = locLabel().ReplaceAllFunc(now, func(m []byte) []byte {
-			p := locLabel().FindSubmatch(m)
-			n, ok := l.text[from.label[string(p[2])]]
-			known = known && ok
-			return append(append([]byte(nil), p[1]...), n...)
+			return slices.Concat(p[1], p[2], []byte(name))
 		})
 		switch {
 		case !known:

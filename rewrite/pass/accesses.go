@@ -7,8 +7,8 @@ import (
 
 // Accesses to memory, as far as passes change them.
 
-// An access is a load or store that may be given a hint.
-type access struct {
+// An Access is a load or store that may be given a hint.
+type Access struct {
 	Stmt  int
 	At    uint32 // offset in the function's text where the hint goes: behind .global or .global.nc
 	sized bool   // has an L2 prefetch size
@@ -16,8 +16,8 @@ type access struct {
 
 // Accesses lists the plain, unguarded accesses to global memory that have no policy, in the order
 // of the text. base is "ld" or "st".
-func Accesses(f *ptx.Func, base string) []access {
-	var out []access
+func Accesses(f *ptx.Func, base string) []Access {
+	var out []Access
 	for i := range f.Stmts {
 		if a, ok := PlainAccess(f, i, base); ok && !a.sized {
 			out = append(out, a)
@@ -28,9 +28,9 @@ func Accesses(f *ptx.Func, base string) []access {
 
 // PlainAccess looks at one statement: a plain, unguarded access to global memory with no policy
 // but, perhaps, an L2 prefetch size.
-func PlainAccess(f *ptx.Func, i int, base string) (access, bool) {
+func PlainAccess(f *ptx.Func, i int, base string) (Access, bool) {
 	s := f.Stmts[i]
-	var a access
+	var a Access
 	if s.Kind != ptx.Inst || s.Guarded {
 		return a, false
 	}

@@ -8,7 +8,7 @@
 // form that an edit elsewhere in the file does not change, and Traits tells what a kernel uses that
 // decides which rewrites are allowed.
 //
-// rewrite and driver call it; it calls nobody. A Module may be read from several
+// rewrite and driver call it; it imports no package of ours. A Module may be read from several
 // goroutines, not edited.
 //
 // Reading the source: lex.go (bytes to words), parse.go (words to statements), module.go (the

@@ -22,19 +22,19 @@ func forPeople(mangled string, options ...demangle.Option) string {
 	if len(mangled) > maxName {
 		return mangled // taking it apart is recursive
 	}
-	name, err := demangle.ToString(ownName(mangled), append(options, demangle.NoClones)...)
+	name, err := demangle.ToString(OwnName(mangled), append(options, demangle.NoClones)...)
 	if err != nil {
-		return ownName(mangled)
+		return OwnName(mangled)
 	}
 	// Instances of templates come with their return type, which a kernel does not need to tell: it is
 	// void.
 	return strings.TrimPrefix(strings.ReplaceAll(name, "(anonymous namespace)::", ""), "void ")
 }
 
-// ownName takes away what nvcc puts in front of a static kernel's name under -rdc, where names of
+// OwnName takes away what nvcc puts in front of a static kernel's name under -rdc, where names of
 // several files meet: __nv_static_25__a579f572_4_a_cu_745c4948__Z4axpyPfS_i is _Z4axpyPfS_i (11.8
 // to 13.5).
-func ownName(mangled string) string {
+func OwnName(mangled string) string {
 	rest, ok := strings.CutPrefix(mangled, markStatic)
 	if !ok {
 		return mangled

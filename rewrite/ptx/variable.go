@@ -61,7 +61,7 @@ func variables(b []byte, i int, closing byte) ([]Variable, int, error) {
 // attribute reads one dotted word of a declaration and what belongs to it.
 func (v *Variable) attribute(b []byte, i int) (int, error) {
 	end := word(b, i+1)
-	w := intern(b[i+1 : end])
+	w := string(b[i+1 : end])
 	switch w {
 	case "reg", "sreg", "param", "global", "const", "shared", "local", "tex":
 		if v.Space == "" || !v.Pointer {
@@ -184,19 +184,4 @@ func initialiser(b []byte, i int) (int, error) {
 		}
 	}
 	return 0, fail(b, start, "an initialiser without its end")
-}
-
-// words are what most declarations are made of, the frequent ones first; intern gives them without
-// an allocation.
-var words = [...]string{"reg", "param", "b32", "b64", "pred", "f32", "u64", "u32", "b16", "f64",
-	"global", "shared", "const", "local", "align", "ptr", "v2", "v4", "b8", "b128", "u8", "u16", "s8",
-	"s16", "s32", "s64", "f16"}
-
-func intern(b []byte) string {
-	for _, w := range words {
-		if string(b) == w {
-			return w
-		}
-	}
-	return string(b)
 }

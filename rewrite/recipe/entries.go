@@ -6,7 +6,7 @@ import "fmt"
 // What they have in common stands outside; what only one of them is built with stands in its
 // braces, behind a bar:
 //
-//	ld=cs spec{n=64} spec{n=1024}
+//	hint@ld=cs spec{n=64} spec{n=1024}
 //	spec{n=64} spec{n=1024|maxnreg=96 unroll=4}
 //
 // The host looks at them in this order and launches the first whose conditions hold.

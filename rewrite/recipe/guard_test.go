@@ -19,7 +19,7 @@ func TestGuardText(t *testing.T) {
 	for _, text := range []string{
 		"#1=1024", "#0+8=-3", "n=2.5e-07", "s.rows=7,blockDim.x=256,gridDim.z=65535",
 		"align(#0)=16,align(p)=128",
-		"host(block)=256x1x1,host(grid)=80x2x1,host(dynamic)=0", "host(#1:4)=1024,host(#2+8:8)=-3", "#1=1|ld=cs maxnreg=96",
+		"host(block)=256x1x1,host(grid)=80x2x1,host(dynamic)=0", "host(#1:4)=1024,host(#2+8:8)=-3", "#1=1|hint@ld=cs maxnreg=96",
 		"blockDim.x=64,host(block)=64x1x1",
 	} {
 		if g := mustGuard(t, text); g.String() != text {
@@ -117,9 +117,9 @@ func TestGuardAnswers(t *testing.T) {
 // FuzzText: whatever is taken comes back as it is printed, a guard and its parts too.
 func FuzzText(f *testing.F) {
 	for _, s := range []string{
-		"", "maxnreg=56 ld@3=cs", "spec{#1=1} spec{n=2}",
+		"", "maxnreg=56 hint@ld3=cs", "spec{#1=1} spec{n=2}",
 		"spec{host(block)=32x1x1,host(dynamic)=0|throttle=3}", "x={", "a=b}c", "spec{|}",
-		"spec{align(#0)=16,blockDim.x=8}", "unroll@f.1=8 unroll@2=full", "spec{#0+8=-3,s.n=1e5|ld=cs}",
+		"spec{align(#0)=16,blockDim.x=8}", "unroll@f.1=8 unroll@2=full", "spec{#0+8=-3,s.n=1e5|hint@ld=cs}",
 		"spec{n=1,n=1}", "spec{blockDim.x=32,host(block)=64x1x1}", "spec{ #1=1 , #2=2 }",
 	} {
 		f.Add(s)

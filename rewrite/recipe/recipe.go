@@ -12,7 +12,7 @@ import (
 // applies to and its value. The zero Recipe is nvcc's own compile. Its text is what users read and
 // what the store keeps:
 //
-//	maxnreg=56 ld=L2::256B unroll=4 unroll@2=8 spec{n=1024,blockDim.x=256}
+//	maxnreg=56 hint@ld=L2::256B unroll=4 unroll@2=8 spec{n=1024,blockDim.x=256}
 //
 // Terms stand in a fixed order, so that equal recipes have equal texts.
 type Recipe struct {
@@ -21,9 +21,8 @@ type Recipe struct {
 
 // A Term is one lever of a recipe.
 type Term struct {
-	Lever string // "maxnreg", "ld", "ptxas", "unroll", "spec", ...
-	// where it applies, "" for the whole kernel: "L17" (a line of the user's file), "ld3" (the fourth
-	// load)
+	Lever string // "maxnreg", "hint", "unroll", "spec", ...
+	// where it applies, "" for the whole kernel: "2" (the second loop), "ld3" (the fourth load)
 	Site  string
 	Value string // "56", "L2::256B"; for a term with braces the text between them
 	Brace bool   // printed as lever{value}

@@ -15,8 +15,8 @@ func TestText(t *testing.T) {
 	for _, c := range [][2]string{ // as given, as printed
 		{"", ""},
 		{"maxnreg=56", "maxnreg=56"},
-		{"  unroll@2=8   maxnreg=56 spec{n=1024,blockDim.x=256} ld=L2::256B unroll=4 ",
-			"ld=L2::256B maxnreg=56 spec{n=1024,blockDim.x=256} unroll=4 unroll@2=8"},
+		{"  unroll@2=8   maxnreg=56 spec{n=1024,blockDim.x=256} hint@ld=L2::256B unroll=4 ",
+			"hint@ld=L2::256B maxnreg=56 spec{n=1024,blockDim.x=256} unroll=4 unroll@2=8"},
 		{"spec{n=1} spec{n=2}", "spec{n=1} spec{n=2}"},
 		{"spec{}", "spec{}"},
 	} {
@@ -33,7 +33,7 @@ func TestText(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{"maxnreg", "maxnreg=", "=5", "spec{n=1", "spec{n=1}x",
-		"maxnreg=1 maxnreg=2", "ld@1=a ld@1=b", "a=}", "@3=x", "}", "spec{a{b}", "spec{n=1\n}"} {
+		"maxnreg=1 maxnreg=2", "hint@ld1=a hint@ld1=b", "a=}", "@3=x", "}", "spec{a{b}", "spec{n=1\n}"} {
 		if r, err := Parse(bad); err == nil {
 			t.Errorf("%q is taken as %q", bad, r)
 		}

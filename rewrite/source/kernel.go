@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/ianlancetaylor/demangle"
+
+	"gnvcc/rewrite/ptx"
 )
 
 // A Kernel is a kernel's definition in the user's files, perhaps seen as one of its instantiations
@@ -55,7 +57,7 @@ const maxName = 1 << 15
 
 // Kernel finds the definition that the PTX entry of that (mangled) name was compiled from.
 func (u *Unit) Kernel(entry string) (*Kernel, error) {
-	name := stripStatic(entry)
+	name := ptx.OwnName(entry)
 	if !strings.HasPrefix(name, "_Z") {
 		f, err := u.pick(entry, u.byName[name], func(f *function) bool {
 			return !f.template && !f.explicit && !f.member && (f.linkageC || u.linkedC[name])
@@ -92,7 +94,7 @@ func (u *Unit) Kernel(entry string) (*Kernel, error) {
 	f, err := u.pick(entry, u.byName[base], func(f *function) bool {
 		return (f.template || f.explicit) == (targs != nil) && slices.Equal(f.path, path) &&
 			u.fits(f, args)
-	}, specialised(u, targs))
+	}, specialised(targs))
 	if err != nil {
 		return nil, err
 	}
@@ -143,21 +145,6 @@ func (u *Unit) pick(entry string, all []*function, keep func(*function) bool,
 			u.place(int(u.tokens[left[0].open].off)))
 	}
 	return left[0], nil
-}
-
-// stripStatic takes off what -rdc puts before a static kernel's name: __nv_static_27_ and 27
-// characters and _.
-func stripStatic(entry string) string {
-	rest, ok := strings.CutPrefix(entry, "__nv_static_")
-	if !ok {
-		return entry
-	}
-	digits, rest, ok := strings.Cut(rest, "_")
-	n, err := strconv.Atoi(digits)
-	if !ok || err != nil || n < 0 || n+1 > len(rest) || rest[n] != '_' {
-		return entry
-	}
-	return rest[n+1:]
 }
 
 // qualified splits a name into its components, "" for an unnamed namespace, and gives the template
@@ -289,89 +276,55 @@ func (u *Unit) samePointer(text string, a demangle.AST) bool {
 }
 
 // specialised chooses between a template and its explicit specialisations, where the arguments are
-// builtin types and integers.
-func specialised(u *Unit, targs []demangle.AST) func([]*function) []*function {
+// builtin types and integers; else it leaves them all.
+func specialised(targs []demangle.AST) func([]*function) []*function {
+	var list []string
+	for _, a := range targs {
+		list = append(list, plainArg(demangle.ASTToString(a)))
+	}
+	wanted := strings.Join(list, ",")
 	return func(fs []*function) []*function {
-		if len(fs) < 2 {
-			if len(fs) == 1 && fs[0].explicit && !plainEqual(fs[0].args, targs) {
-				return nil
-			}
-			return fs
-		}
 		var exact, primary []*function
+		sure := !slices.Contains(list, "")
 		for _, f := range fs {
+			args := strings.Split(strings.TrimSuffix(strings.TrimPrefix(f.args, "<"), ">"), ",")
+			for i, a := range args {
+				args[i] = plainArg(a)
+			}
+			plain := !slices.Contains(args, "")
 			switch {
 			case !f.explicit:
 				primary = append(primary, f)
-			case f.args == "":
-				return fs // template <> void k(double *): arguments deduced, not by us
-			case plainEqual(f.args, targs):
+			case plain && strings.Join(args, ",") == wanted:
 				exact = append(exact, f)
-			case !builtinArgs(f.args):
-				return fs
+			default: // template <> void k(double *): arguments deduced, not by us
+				sure = sure && plain
 			}
 		}
-		for _, a := range targs {
-			if !builtinArgs(strings.ReplaceAll(demangle.ASTToString(a), "'", "")) {
-				return fs
-			}
-		}
-		if len(exact) > 0 {
+		switch {
+		case len(fs) == 1:
+			return append(exact, primary...)
+		case !sure:
+			return fs
+		case len(exact) > 0:
 			return exact
 		}
 		return primary
 	}
 }
 
-// builtinArgs reports whether template arguments are builtin types and integers only, so that texts
-// can be compared.
-func builtinArgs(args string) bool {
-	for _, a := range strings.Split(strings.TrimSuffix(strings.TrimPrefix(args, "<"), ">"), ",") {
-		if _, ok := builtin(a); ok {
-			continue
+// plainArg is a template argument that is a builtin type or an integer, in one spelling; "" for
+// others.
+func plainArg(text string) string {
+	if _, is := builtin(text); !is {
+		if _, err := strconv.Atoi(text); err != nil && text != "true" && text != "false" {
+			return ""
 		}
-		if _, err := strconv.Atoi(a); err == nil || a == "true" || a == "false" {
-			continue
-		}
-		return false
+		return text
 	}
-	return true
-}
-
-func plainEqual(args string, targs []demangle.AST) bool {
-	list := strings.Split(strings.TrimSuffix(strings.TrimPrefix(args, "<"), ">"), ",")
-	if args == "" || len(list) != len(targs) || !builtinArgs(args) {
-		return false
-	}
-	for i, a := range list {
-		m := demangle.ASTToString(targs[i])
-		s, isType := builtin(a)
-		if isType {
-			other, ok := builtin(m)
-			if !ok || other != s || spelling(a) != spelling(m) {
-				return false
-			}
-		} else if a != m {
-			return false
-		}
-	}
-	return true
-}
-
-// spelling tells apart types of one width: long and long long, char and signed char.
-func spelling(s string) string {
-	w := strings.Fields(s)
-	var out []string
-	for _, x := range w {
-		if x != "int" && x != "const" {
-			out = append(out, x)
-		}
-	}
-	if len(out) == 0 {
-		return "int"
-	}
-	slices.Sort(out)
-	return strings.Join(out, " ")
+	words := slices.DeleteFunc(strings.Fields(text), func(w string) bool { return w == "int" || w == "const" })
+	slices.Sort(words)
+	return cmp.Or(strings.Join(words, " "), "int")
 }
 
 // kernel puts together what is known about a definition.

@@ -15,53 +15,27 @@ type field struct {
 	scalar scalar
 }
 
-// vector reads the name of one of CUDA's vector types: element, count, alignment in bytes
-// (vector_types.h).
-func vector(name string) (elem string, count, align int, ok bool) {
-	if name == "dim3" {
-		return "unsigned int", 3, 4, true
+// vectors are the elements of CUDA's vector types, by these types' names (vector_types.h).
+var vectors = map[string]string{"char": "signed char", "uchar": "unsigned char", "short": "short",
+	"ushort": "unsigned short", "int": "int", "uint": "unsigned int", "longlong": "long long",
+	"ulonglong": "unsigned long long", "float": "float", "double": "double"}
+
+// vector reads the name of one of them: element, count, alignment in bytes.
+func vector(name string) (text string, elem scalar, count, align int) {
+	base := strings.TrimRight(name, "1234")
+	text, ok := vectors[base]
+	if ok = ok && len(name) == len(base)+1; name == "dim3" {
+		text, base, ok = "unsigned int", "dim", true
 	}
-	if name == "" {
-		return "", 0, 0, false
+	if !ok {
+		return "", elem, 0, 0
 	}
-	size := 0
-	switch name[:len(name)-1] {
-	case "char":
-		elem, size = "signed char", 1
-	case "uchar":
-		elem, size = "unsigned char", 1
-	case "short":
-		elem, size = "short", 2
-	case "ushort":
-		elem, size = "unsigned short", 2
-	case "int":
-		elem, size = "int", 4
-	case "uint":
-		elem, size = "unsigned int", 4
-	case "longlong":
-		elem, size = "long long", 8
-	case "ulonglong":
-		elem, size = "unsigned long long", 8
-	case "float":
-		elem, size = "float", 4
-	case "double":
-		elem, size = "double", 8
-	default:
-		return "", 0, 0, false
+	elem, _ = builtin(text)
+	count, align = int(name[len(base)]-'0'), elem.bits/8
+	if count%2 == 0 { // double4 and the like: 16 before 13.0, and where _32a says otherwise the size does not show it
+		align = min(count*align, 16)
 	}
-	count, align = int(name[len(name)-1]-'0'), size
-	switch {
-	case count < 1 || count > 4:
-		return "", 0, 0, false
-	case count == 2:
-		align = 2 * size
-	case count == 4 && size < 8:
-		align = 4 * size
-	case count == 4:
-		// double4 and the like: 16 before 13.0, and where _32a says otherwise the size does not show it
-		align = 16
-	}
-	return elem, count, align, true
+	return text, elem, count, align
 }
 
 // layout returns the fields of the named struct with its size and alignment; not ok: not known.
@@ -76,8 +50,7 @@ func (u *Unit) layout(name string, depth int) (fields []field, size, align int, 
 		if a, found := u.aliases[name]; found && !a.many {
 			return u.layout(a.text, depth+1)
 		}
-		if text, count, align, found := vector(name); found {
-			elem, _ := builtin(text)
+		if text, elem, count, align := vector(name); text != "" {
 			for i := range count {
 				fields = append(fields, field{"xyzw"[i : i+1], text, i * elem.bits / 8, elem})
 			}
@@ -120,11 +93,7 @@ func (u *Unit) layout(name string, depth int) (fields []field, size, align int, 
 				return nil, 0, 0, false
 			}
 		}
-		next, isFunction := u.memberFunction(i, stop, d.name)
-		if isFunction {
-			if next < 0 {
-				return nil, 0, 0, false
-			}
+		if next, is := r.memberFunction(i, stop); is {
 			i = next
 			continue
 		}
@@ -139,79 +108,30 @@ func (u *Unit) layout(name string, depth int) (fields []field, size, align int, 
 	return fields, (size + align - 1) / align * align, align, true
 }
 
-// memberFunction reports whether the member at i is a function, and where it ends (-1: it isn't
-// known, or is virtual). A parenthesis makes a function only behind a name that has a type in front
-// of it, or behind the class' own name: `void (*f)(int)`, `T (x)` and `int n = f(3), m` declare
-// fields.
-func (u *Unit) memberFunction(i, stop int, class string) (int, bool) {
-	t := u.tokens
-	r := reader{u: u, t: t}
-	function := false
-	types := 0 // words so far that are no specifiers
+// memberFunction returns the index behind the member at i where that is a function. A pointer to a
+// function is taken for one: then the struct's size comes out as another than it has.
+func (r *reader) memberFunction(i, stop int) (next int, is bool) {
 	for ; i < stop; i++ {
-		switch t[i].kind {
-		case ';':
-			return i + 1, function
-		case ',', '=':
-			if !function {
-				return i, false
+		switch k := r.t[i].kind; {
+		case k == ident && r.u.is(i, "operator"):
+			is = true
+		case !is && (k == ';' || k == ',' || k == '=' || k == '{' || k == ':'):
+			return 0, false
+		case k == '(':
+			is = is || !r.u.is(i-1, "__attribute__") && !r.u.is(i-1, "explicit")
+			i = int(r.t[i].match)
+		case k == ';':
+			return i + 1, true
+		case k == ':':
+			if i = r.initialisers(i, stop); i < 0 {
+				return stop, true
 			}
-		case '(':
-			if u.is(i-1, "__attribute__") || u.is(i-1, "noexcept") || u.is(i-1, "explicit") {
-				i = int(t[i].match)
-				continue
-			}
-			if !function && !u.memberName(i-1, types, class) {
-				return -1, true
-			}
-			function = true
-			i = int(t[i].match)
-		case '{':
-			if !function {
-				return -1, true // int x{3} and the like: not read
-			}
-			return int(t[i].match) + 1, true
-		case ':':
-			if function {
-				body := r.initialisers(i, stop)
-				if body < 0 {
-					return -1, true
-				}
-				return int(t[body].match) + 1, true
-			}
-			return -1, true // a bit-field
-		case '[':
-			i = int(t[i].match)
-		case ident:
-			switch w := u.str(i); w {
-			case "operator":
-				function = true
-			case "virtual", "override", "final":
-				return -1, true
-			case "const", "volatile", "inline", "constexpr", "consteval", "explicit", "static",
-				"__attribute__", "struct", "class", "enum",
-				"typename", "__inline__", "__inline", "__forceinline__", "mutable":
-			default:
-				types++
-			}
-		case skipped, pragma:
-			return -1, true
+			return int(r.t[i].match) + 1, true
+		case k == '{':
+			return int(r.t[i].match) + 1, true
 		}
 	}
-	return -1, true
-}
-
-// memberName reports whether token i, the word before a parenthesis, is the name of a member
-// function; words are the types and names up to it.
-func (u *Unit) memberName(i, words int, class string) bool {
-	t := u.tokens
-	if t[i].kind != ident || noDeclarator(u.str(i)) || typeWord(u.str(i)) {
-		return false
-	}
-	if k := t[i+2].kind; k == '*' || k == '&' || k == '(' { // the first token inside
-		return false
-	}
-	return words > 1 || u.str(i) == class
+	return stop, true
 }
 
 // fields reads one member declaration: type, then names with array sizes and perhaps initialisers.
@@ -233,9 +153,6 @@ func (u *Unit) fields(i, stop int, public bool, depth int, fields *[]field, size
 	base := u.fromText(text)
 	var inner []field
 	elemSize, elemAlign := base.bits/8, base.bits/8
-	if base.class == Unknown && t[last].kind == '*' && !pointerFirst(u, last, stop) {
-		return 0, false // struct S *p, q: not for us
-	}
 	if base.class == Unknown && t[last].kind != '*' {
 		var ok bool
 		if inner, elemSize, elemAlign, ok = u.layout(text, depth+1); !ok {
@@ -334,18 +251,4 @@ func (u *Unit) behindValue(i, stop int) int {
 		i++
 	}
 	return i
-}
-
-// pointerFirst reports whether the declaration whose first * stands at i declares one name only, so
-// that nothing but pointers depends on a type that is not known.
-func pointerFirst(u *Unit, i, stop int) bool {
-	for ; i < stop; i++ {
-		switch u.tokens[i].kind {
-		case ';':
-			return true
-		case ',':
-			return false
-		}
-	}
-	return false
 }

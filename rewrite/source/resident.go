@@ -53,10 +53,12 @@ func HostResident(text []byte) string {
 				break
 			}
 			at += n
-			if word := wordAt(text, at); word == name {
-				if file := fileAt(text, at); own == "" || !strings.HasPrefix(file, own) {
-					return name
-				}
+			if end := at + len(name); at > 0 && class[text[at-1]] >= cLetter ||
+				end < len(text) && class[text[end]] >= cLetter {
+				continue // a part of another name
+			}
+			if file := fileAt(text, at); own == "" || !strings.HasPrefix(file, own) {
+				return name
 			}
 		}
 	}
@@ -79,20 +81,4 @@ func fileAt(text []byte, at int) string {
 		}
 	}
 	return ""
-}
-
-// wordAt is the whole name that stands at a place, "" where one that began before goes on there.
-func wordAt(text []byte, at int) string {
-	letter := func(i int) bool {
-		return i >= 0 && i < len(text) && (text[i] == '_' || text[i] >= '0' && text[i] <= '9' ||
-			text[i]|0x20 >= 'a' && text[i]|0x20 <= 'z')
-	}
-	if letter(at - 1) {
-		return ""
-	}
-	end := at
-	for letter(end) {
-		end++
-	}
-	return string(text[at:end])
 }

@@ -58,65 +58,44 @@ func wellKnown(name string) string {
 	return ""
 }
 
+// bases are the builtin types of one word. long double is not supported in device code as such.
+var bases = map[string]scalar{"int": {Integer, 32, 's'}, "char": {Integer, 8, 's'},
+	"float": {Float, 32, 0}, "double": {Float, 64, 0}, "bool": {Integer, 8, 'u'},
+	"wchar_t": {Integer, 32, 's'}, "char8_t": {Integer, 8, 'u'}, "char16_t": {Integer, 16, 'u'},
+	"char32_t": {Integer, 32, 'u'}, "__int128": {Unknown, 128, 's'}}
+
 // builtin reads a type of builtin words, in any order, cv-qualifiers aside.
 func builtin(text string) (scalar, bool) {
-	var long, short, unsigned, signed, base int
-	kind := ""
+	bits, sign, base := 0, byte(0), ""
 	for _, w := range strings.Fields(text) {
 		switch w {
 		case "const", "register", "__const":
 		case "long":
-			long++
+			bits = 64
 		case "short":
-			short++
+			bits = 16
 		case "unsigned":
-			unsigned++
+			sign = 'u'
 		case "signed", "__signed__":
-			signed++
-		case "int":
-			if kind == "" {
-				kind = "int"
-			}
-			base++
-		case "char", "float", "double", "bool", "wchar_t", "char8_t", "char16_t", "char32_t", "__int128":
-			kind = w
-			base++
+			sign = 's'
 		default:
-			return scalar{}, false
+			if base != "" {
+				return scalar{}, false
+			}
+			base = w
 		}
 	}
-	if base > 1 || long+short+unsigned+signed+base == 0 {
-		return scalar{}, false
+	if base == "" && (bits > 0 || sign != 0) {
+		base = "int"
 	}
-	sign := byte('s')
-	if unsigned > 0 {
-		sign = 'u'
+	s, ok := bases[base]
+	if bits > 0 {
+		s.bits, ok = bits, ok && base == "int"
 	}
-	switch kind {
-	case "float":
-		return scalar{Float, 32, 0}, long == 0
-	case "double": // long double is not supported in device code as such
-		return scalar{Float, 64, 0}, long == 0
-	case "bool", "char8_t":
-		return scalar{Integer, 8, 'u'}, true
-	case "char":
-		return scalar{Integer, 8, sign}, true
-	case "wchar_t":
-		return scalar{Integer, 32, 's'}, true
-	case "char16_t":
-		return scalar{Integer, 16, 'u'}, true
-	case "char32_t":
-		return scalar{Integer, 32, 'u'}, true
-	case "__int128":
-		return scalar{Unknown, 128, sign}, true
+	if sign != 0 {
+		s.sign = sign
 	}
-	switch {
-	case long > 0:
-		return scalar{Integer, 64, sign}, true
-	case short > 0:
-		return scalar{Integer, 16, sign}, true
-	}
-	return scalar{Integer, 32, sign}, true
+	return s, ok
 }
 
 // fromText is the first witness. Class Unknown means that the text does not tell.

@@ -2,9 +2,9 @@
 // memory, stack, launch bounds, parameters. Every build and every candidate is read back through
 // it, since ptxas does not always meet a cap.
 //
-// The room is a leaf: sim/sass, driver, policy and cmd may call it, it calls nobody. It never runs
-// a tool and never writes. The bytes it is given may come from anywhere; a hostile file gives an
-// error, not a panic, and costs memory in proportion to its size.
+// sim/sass, driver, policy and cmd may call it; it imports no package of ours, runs no tool and writes
+// no file. Its input is untrusted: a hostile file gives an error, not a panic, and costs memory in
+// proportion to its size.
 //
 // Files: elf.go reads the container, cubin.go gathers the facts, code.go hands out machine code
 // (sim/sass decodes it), lines.go line information (by debug/dwarf), info.go .nv.info, verbose.go

@@ -20,6 +20,8 @@ const (
 	typeNoBits      = 8 // SHT_NOBITS
 	typeSymtab      = 2
 	typeSymtabShndx = 18
+	typeGlobal      = 0x70000007 // SHT_CUDA_GLOBAL, SHT_CUDA_SHARED: with -rdc=true in the place of
+	typeShared      = 0x7000000a // NOBITS, several of them at one offset (11.8 to 13.5)
 
 	indexReserved = 0xff00 // SHN_LORESERVE: from here on no section is meant
 	indexExtended = 0xffff // SHN_XINDEX: the index stands in .symtab_shndx
@@ -33,7 +35,12 @@ type section struct {
 	link   uint32
 	info   uint32
 	offset uint64
-	data   []byte // nil for NOBITS and for sections that lie outside the file
+	data   []byte // nil without bits, and for sections that lie outside the file
+}
+
+// bits reports whether a section's content is in the file.
+func (s *section) bits() bool {
+	return s.kind != typeNoBits && s.kind != typeGlobal && s.kind != typeShared
 }
 
 type symbol struct {
@@ -99,7 +106,7 @@ func readContainer(b []byte) (*container, error) {
 		s.kind, s.flags = le.Uint32(h[4:]), le.Uint64(h[8:])
 		s.offset, s.size = le.Uint64(h[24:]), le.Uint64(h[32:])
 		s.link, s.info = le.Uint32(h[40:]), le.Uint32(h[44:])
-		if s.kind != typeNoBits && s.offset <= uint64(len(b)) && s.size <= uint64(len(b))-s.offset {
+		if s.bits() && s.offset <= uint64(len(b)) && s.size <= uint64(len(b))-s.offset {
 			s.data = b[s.offset : s.offset+s.size]
 		}
 	}

@@ -84,7 +84,7 @@ func Load(b []byte, kernel string, variable func(name string, start []byte) uint
 			address[n] = s.value // in its section: kernels' addresses are of no use
 		case strings.HasPrefix(section.name, ".nv.global") && s.size > 0:
 			start := make([]byte, min(s.size, section.size))
-			if section.kind != typeNoBits {
+			if section.bits() {
 				if s.value > uint64(len(section.data)) || s.size > uint64(len(section.data))-s.value {
 					return nil, fmt.Errorf("variable %s lies outside of its section", s.name)
 				}

@@ -1,9 +1,9 @@
 // Package fatbin takes the cubins out of what nvcc and linkers write: cubins, fat binaries, host
 // objects, archives, shared libraries and programs.
 //
-// A leaf, as sim/cubin is: it runs no tool and writes nothing. The bytes may come from anywhere; a
-// hostile file gives an error and costs memory in proportion to its size and to the sizes that its
-// entries claim, each of which is bounded.
+// Like sim/cubin it imports no package of ours, runs no tool and writes no file. A hostile file gives an
+// error and costs memory in proportion to its size and to the sizes that its entries claim, each of
+// which is bounded.
 //
 // Callers: driver/witness.
 //

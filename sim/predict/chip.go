@@ -59,11 +59,11 @@ func (r *Run) chip(e *Estimate) (l2, memory float64) {
 		return e.L2 / r.Units.L2Sectors, e.Memory / r.Units.Sectors
 	}
 	l2 = e.written * (storeSector + storeLine/4)
-	for a := range c.Sectors {
-		if c.Stores[a] {
-			l2 += storeLine*c.Lines[a] + storeSector*c.L2[a]
+	for _, a := range c.Accesses {
+		if a.Store {
+			l2 += storeLine*a.Lines + storeSector*a.L2
 		} else {
-			l2 += c.L2[a]
+			l2 += a.L2
 		}
 	}
 	return l2 / r.Units.L2Sectors, c.traffic() / r.Units.Sectors
@@ -73,20 +73,18 @@ func (r *Run) chip(e *Estimate) (l2, memory float64) {
 func (c *Recorded) traffic() float64 {
 	var all, kept rows // loads and stores; stores of what L2 has
 	reads, loads, writes, missed := 0.0, 0.0, 0.0, 0.0
-	for a := range c.Sectors {
-		if c.Stores[a] {
-			missed += c.Memory[a]
-			kept.add(c.Sectors[a], c.Lines[a], c.L2[a]-c.Memory[a])
+	for _, a := range c.Accesses {
+		if a.Store {
+			missed += a.Memory
+			kept.add(a.Sectors, a.Lines, a.L2-a.Memory)
 		} else {
-			reads += c.Memory[a]
-			loads += c.L2[a]
+			reads += a.Memory
+			loads += a.L2
 		}
-		all.add(c.Sectors[a], c.Lines[a], c.Memory[a])
-		if c.Written != nil {
-			writes += c.Written[a]
-		}
+		all.add(a.Sectors, a.Lines, a.Memory)
+		writes += a.Written
 	}
-	if c.Written == nil {
+	if c.Unwritten {
 		writes = missed
 	}
 	if reads+writes <= 0 {

@@ -9,38 +9,46 @@ import (
 )
 
 // A Recorded is what was counted of a kernel's launch, and where each of its instructions comes
-// from. Blocks, statements and accesses are those of the PTX.
+// from. Blocks, statements and accesses are those of the PTX; counts are of one warp on average, all
+// its runs together.
 type Recorded struct {
-	Block     []int // by instruction: the block that it comes from, -1: not known
-	Statement []int // by instruction: the statement, -1: not known
-	// by instruction: its statement becomes one instruction in each copy of the code (a load, a
-	// multiplication), so that copies can be counted by it
-	Plain  []bool
-	Access []int  // by instruction: the access, -1: it is none
-	Calls  []bool // by instruction: it is of a statement that calls a function
-	// by block: runs by a warp; and by access: sectors of 32 bytes that it touches, those that L1 has
-	// not, those that L2 has not, and lines of 128 bytes; all of one warp on average, all its runs
-	// together
-	Runs, Sectors, L2, Memory, Lines []float64
-	// by access: sectors that L2 wrote to memory to make room; nil: not known, then stores that L2 has
-	// not are taken for it
-	Written []float64
-	Stores  []bool // by access: it is a store, or an atomic operation
-	Called  []bool // by block: it is of a function that the kernel calls
-	In      []int  // by access: its block
-	// by instruction: the access to shared memory, -1: it is none, and by that: turns of its warp;
-	// Turns is nil where they were not counted
-	Shared []int
-	Turns  []float64
-	TurnIn []int // by access to shared memory: its block
+	Insts    []Origin
+	Blocks   []Counted
+	Accesses []*Access // to global memory
+	// Written is not known: stores that L2 has not are taken for it
+	Unwritten bool
+}
+
+// An Origin is where an instruction comes from.
+type Origin struct {
+	Block     int // -1: not known
+	Statement int // -1: not known
+	// the statement becomes one instruction in each copy of the code (a load, a multiplication), so
+	// that copies can be counted by it
+	Plain  bool
+	Calls  bool    // the statement calls a function
+	Access *Access // nil: it is none
+	Shared *Access // to shared memory, nil: it is none, or was not counted
+}
+
+// A Counted is a block.
+type Counted struct {
+	Runs   float64
+	Called bool // it is of a function that the kernel calls
+}
+
+// An Access is one to global or shared memory.
+type Access struct {
+	Runs  float64 // of its block
+	Store bool    // or an atomic operation
+	// sectors of 32 bytes that it touches, those that L1 has not, those that L2 has not, lines of 128
+	// bytes, and sectors that L2 wrote to memory to make room
+	Sectors, L2, Memory, Lines, Written float64
+	Turns                               float64 // of a warp, at the banks of shared memory
 }
 
 // fits tells whether a record is of that function.
-func (c *Recorded) fits(f *sass.Function) bool {
-	n := len(f.Insts)
-	return c != nil && len(c.Block) == n && len(c.Statement) == n && len(c.Plain) == n &&
-		len(c.Access) == n && len(c.Calls) == n
-}
+func (c *Recorded) fits(f *sass.Function) bool { return c != nil && len(c.Insts) == len(f.Insts) }
 
 // An origin is of one block of the code: the PTX block that most of its instructions come from, how
 // many copies of that it holds, and how often each of its plain statements stands in it.
@@ -53,9 +61,9 @@ type origin struct {
 func (c *Recorded) origin(b sass.Block) origin {
 	votes := map[int]int{}
 	s := origin{of: -1, copies: 1, plain: map[int]int{}}
-	for k := b.Start; k < b.End; k++ {
-		if c.Block[k] >= 0 {
-			votes[c.Block[k]]++
+	for _, i := range c.Insts[b.Start:b.End] {
+		if i.Block >= 0 {
+			votes[i.Block]++
 		}
 	}
 	for p, n := range votes {
@@ -64,9 +72,9 @@ func (c *Recorded) origin(b sass.Block) origin {
 		}
 	}
 	var counts []int
-	for k := b.Start; k < b.End; k++ {
-		if c.Plain[k] && c.Block[k] == s.of {
-			s.plain[c.Statement[k]]++
+	for _, i := range c.Insts[b.Start:b.End] {
+		if i.Plain && i.Block == s.of {
+			s.plain[i.Statement]++
 		}
 	}
 	for _, n := range s.plain {
@@ -100,7 +108,7 @@ func (c *Recorded) weights(flow *sass.Flow, apart, leads func(block int) bool) [
 	for _, group := range groups {
 		for _, part := range together(group, shares) {
 			if b := part[0]; len(part) == 1 {
-				out[b] = c.Runs[shares[b].of] / shares[b].copies
+				out[b] = c.Blocks[shares[b].of].Runs / shares[b].copies
 			} else {
 				twice = append(twice, part)
 			}
@@ -123,7 +131,7 @@ func (c *Recorded) weights(flow *sass.Flow, apart, leads func(block int) bool) [
 		switch of := shares[b].of; {
 		case !flow.Reached(b): // padding behind the last instruction
 			out[b] = 0
-		case (of < 0 || !c.Called[of]) && (apart(b) || len(shares[b].plain) == 0 && leads(b)):
+		case (of < 0 || !c.Blocks[of].Called) && (apart(b) || len(shares[b].plain) == 0 && leads(b)):
 			out[b] *= rare
 		}
 	}
@@ -168,7 +176,7 @@ func (c *Recorded) divide(flow *sass.Flow, part []int, shares []origin, out []fl
 		}
 		return shares[a].copies > shares[b].copies
 	})
-	left := c.Runs[shares[part[0]].of]
+	left := c.Blocks[shares[part[0]].of].Runs
 	for n, b := range part {
 		most := left / shares[b].copies
 		entries := math.NaN()
@@ -190,63 +198,41 @@ func (c *Recorded) divide(flow *sass.Flow, part []int, shares []origin, out []fl
 	}
 }
 
+// run is what one run of an access has of a count.
+func (a *Access) run(count float64) float64 {
+	if a.Runs > 0 {
+		return count / a.Runs
+	}
+	return 0
+}
+
 // level gives the chances that a run of an access waits for L2, and for memory: one sector of its
 // warp's is enough.
-func (c *Recorded) level(access int) (l2, memory float64) {
-	runs := c.Runs[c.In[access]]
-	if runs <= 0 {
-		return 0, 0
-	}
-	return min(1, c.L2[access]/runs), min(1, c.Memory[access]/runs)
+func (a *Access) level() (l2, memory float64) {
+	return min(1, a.run(a.L2)), min(1, a.run(a.Memory))
 }
 
 // rowTurns is how many turns of L1 a run of an access takes: one a line. A single row that lies
 // across a line more than it fills takes no turn for that (an H200: 12.2 million turns of 21.9
 // million lines in a stencil whose rows are shifted). full is how many sectors the lanes fill.
-func (c *Recorded) rowTurns(access int, full float64) float64 {
-	lines := c.lines(access)
-	runs := c.Runs[c.In[access]]
-	if runs <= 0 || full < 4 {
-		return lines
-	}
-	if beside := c.Sectors[access]/runs - full; beside > 0 && beside <= 1 {
+func (a *Access) rowTurns(full float64) float64 {
+	lines, beside := a.run(a.Lines), a.run(a.Sectors)-full
+	if full >= 4 && beside > 0 && beside <= 1 {
 		lines -= beside
 	}
 	return lines
 }
 
 // more is how many sectors a run of an access brings from L2, and from memory, beside the first.
-func (c *Recorded) more(access int) (l2, memory float64) {
-	runs := c.Runs[c.In[access]]
-	if runs <= 0 {
-		return 0, 0
-	}
-	beside := func(sectors float64) float64 { return min(max(0, sectors/runs-1), mostMore) }
-	return beside(c.L2[access]), beside(c.Memory[access])
+func (a *Access) more() (l2, memory float64) {
+	beside := func(sectors float64) float64 { return min(max(0, sectors-1), mostMore) }
+	return beside(a.run(a.L2)), beside(a.run(a.Memory))
 }
 
 // turns is how many turns a run of an access to shared memory takes, 0: not known.
 func (c *Recorded) turns(k int) float64 {
-	if c == nil || len(c.Shared) <= k || c.Shared[k] < 0 || c.Shared[k] >= len(c.Turns) {
+	if c == nil || c.Insts[k].Shared == nil {
 		return 0
 	}
-	if runs := c.Runs[c.TurnIn[c.Shared[k]]]; runs > 0 {
-		return c.Turns[c.Shared[k]] / runs
-	}
-	return 0
-}
-
-// lines is how many lines of L1 a run of an access touches.
-func (c *Recorded) lines(access int) float64 {
-	if runs := c.Runs[c.In[access]]; runs > 0 {
-		return c.Lines[access] / runs
-	}
-	return 0
-}
-
-func sum(x []float64) (s float64) {
-	for _, v := range x {
-		s += v
-	}
-	return s
+	return c.Insts[k].Shared.run(c.Insts[k].Shared.Turns)
 }

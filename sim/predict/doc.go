@@ -1,6 +1,6 @@
 // Package predict estimates, from machine code alone, how long candidates of one kernel take
 // against each other: by RegDem's compile-time predictor as its authors printed it, and by a model
-// of ours beside it. Nobody has run anything: who shows a prediction says so.
+// of ours. Nothing was run, and whatever shows a prediction says so.
 //
 // policy and cmd may call it; it calls sim, sim/cubin, sim/sass and sim/xmodel, and runs no tool.
 //

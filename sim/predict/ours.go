@@ -120,8 +120,12 @@ func (r *Run) Estimate() (Estimate, error) {
 	}
 	if c := r.recorded(); c != nil {
 		e.Counted = true
-		e.Sectors += sum(c.Sectors) // beside those of local memory
-		e.L2, e.Memory = e.written+sum(c.L2), sum(c.Memory)
+		var sectors, l2 float64
+		for _, a := range c.Accesses {
+			sectors, l2, e.Memory = sectors+a.Sectors, l2+a.L2, e.Memory+a.Memory
+		}
+		e.Sectors += sectors // beside those of local memory
+		e.L2 = e.written + l2
 	} else {
 		e.L2, e.Memory = e.Sectors, e.Sectors
 	}
@@ -162,7 +166,7 @@ func (r *Run) weights(flow *sass.Flow) []float64 {
 		apart := func(b int) bool { return r.called(flow.Blocks[b].Start) }
 		return c.weights(flow, apart, func(b int) bool {
 			for k := flow.Blocks[b].Start; k < flow.Blocks[b].End; k++ {
-				if i := &r.Function.Insts[k]; i.Name() == "CALL" && !c.Calls[k] {
+				if i := &r.Function.Insts[k]; i.Name() == "CALL" && !c.Insts[k].Calls {
 					return true
 				}
 			}
@@ -214,11 +218,11 @@ type pending [6]float64
 type group struct{ near, l2, last float64 }
 
 // joins adds a load, and gives when all are there.
-func (g *group) joins(r *Run, access int, now float64, fresh bool) float64 {
+func (g *group) joins(r *Run, a *Access, now float64, fresh bool) float64 {
 	if fresh {
 		*g = group{1, 1, now}
 	}
-	l2, memory := r.recorded().level(access)
+	l2, memory := a.level()
 	switch r.l1 {
 	case allHit:
 		l2, memory = 0, 0
@@ -234,8 +238,8 @@ func (g *group) joins(r *Run, access int, now float64, fresh bool) float64 {
 	}
 	g.near, g.l2, g.last = g.near*(1-l2), g.l2*(1-memory), now
 	u := &r.Units
-	turns := max(0, r.recorded().lines(access)-1) // lines of L1 come one by one
-	near, far := r.recorded().more(access)
+	turns := max(0, a.run(a.Lines)-1) // lines of L1 come one by one
+	near, far := a.more()
 	return now + turns + u.Near + (1-g.near)*(u.L2+near*sectorL2-u.Near) +
 		(1-g.l2)*(u.Global+far*sectorMemory-u.L2-near*sectorL2)
 }
@@ -276,8 +280,8 @@ func (r *Run) costs(flow *sass.Flow) []cost {
 				if i.Wait != 0 {
 					flight = 0
 				}
-				if w := i.Write; w < len(p) && counted != nil && counted.Access[k] >= 0 {
-					p[w] = max(p[w], groups[w].joins(r, counted.Access[k], now, p[w] == 0))
+				if w := i.Write; w < len(p) && counted != nil && counted.Insts[k].Access != nil {
+					p[w] = max(p[w], groups[w].joins(r, counted.Insts[k].Access, now, p[w] == 0))
 				} else if w < len(p) {
 					turns := max(0, counted.turns(k)-1) // banks in conflict
 					p[w] = max(p[w], now+r.latency(i)+turns)

@@ -54,19 +54,14 @@ func NewGraph(m xmodel.Model) Graph {
 	if m.Check() != nil {
 		return g
 	}
-	g.Curves(m.Warps, m.Supply, func(k float64) float64 { return m.Demand(m.Warps - k) })
+	for s := 0; s <= graphSteps; s++ {
+		k := m.Warps * float64(s) / graphSteps
+		g.K = append(g.K, k)
+		g.Supply = append(g.Supply, m.Supply(k))
+		g.Demand = append(g.Demand, m.Demand(m.Warps-k))
+	}
 	g.Points = m.Equilibria()
 	return g
-}
-
-// Curves puts two curves over k into a graph.
-func (g *Graph) Curves(warps float64, supply, demand func(k float64) float64) {
-	for s := 0; s <= graphSteps; s++ {
-		k := warps * float64(s) / graphSteps
-		g.K = append(g.K, k)
-		g.Supply = append(g.Supply, supply(k))
-		g.Demand = append(g.Demand, demand(k))
-	}
 }
 
 // NewPicture makes the picture of a kernel: base is nvcc's own build, others are builds under

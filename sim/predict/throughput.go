@@ -150,8 +150,8 @@ func (r *Run) pipes(e *Estimate, flow *sass.Flow, weights []float64) map[string]
 				out["L1"] += weights[b] * turns
 			case sass.Global, sass.Generic:
 				turns := max(1, float64(i.Bytes)*32/lineBytes)
-				if c != nil && c.Access[k] >= 0 {
-					turns = max(1, c.rowTurns(c.Access[k], float64(i.Bytes)))
+				if c != nil && c.Insts[k].Access != nil {
+					turns = max(1, c.Insts[k].Access.rowTurns(float64(i.Bytes)))
 					if i.Class() == sass.Load {
 						turns = max(turns, shortestLoad)
 					}

@@ -16,26 +16,20 @@ func busy(t *testing.T, loads, sums int, record func(*Recorded)) map[string]floa
 	t.Helper()
 	const lds = 0x984
 	var lines []line
-	c := &Recorded{Runs: []float64{1}, Called: []bool{false}}
-	add := func(l line, access, shared int) {
+	c := &Recorded{Blocks: []Counted{{Runs: 1}}}
+	add := func(l line, access, shared *Access) {
 		lines = append(lines, l)
-		c.Block, c.Statement = append(c.Block, 0), append(c.Statement, len(lines))
-		c.Plain, c.Calls = append(c.Plain, false), append(c.Calls, false)
-		c.Access, c.Shared = append(c.Access, access), append(c.Shared, shared)
+		c.Insts = append(c.Insts, Origin{Statement: len(lines), Access: access, Shared: shared})
 	}
 	for n := range loads {
-		add(line{ldg, 1, n % 4, 0, 0, 0}, n, -1)
-		c.In, c.Stores = append(c.In, 0), append(c.Stores, false)
-		c.Sectors, c.L2 = append(c.Sectors, 4), append(c.L2, 4)
-		c.Memory, c.Lines = append(c.Memory, 4), append(c.Lines, 1)
-		c.Written = append(c.Written, 0)
+		c.Accesses = append(c.Accesses, &Access{Runs: 1, Sectors: 4, L2: 4, Memory: 4, Lines: 1})
+		add(line{ldg, 1, n % 4, 0, 0, 0}, c.Accesses[n], nil)
 	}
-	add(line{lds, 1, 4, 0, 0, 0}, -1, 0)
-	c.Turns, c.TurnIn = []float64{1}, []int{0}
+	add(line{lds, 1, 4, 0, 0, 0}, nil, &Access{Runs: 1, Turns: 1})
 	for range sums {
-		add(line{ffma, 4, -1, 0, 0, 0}, -1, -1)
+		add(line{ffma, 4, -1, 0, 0, 0}, nil, nil)
 	}
-	add(line{exit, 0, -1, 31, 0, 0}, -1, -1)
+	add(line{exit, 0, -1, 31, 0, 0}, nil, nil)
 	if record != nil {
 		record(c)
 	}
@@ -55,23 +49,23 @@ func busy(t *testing.T, loads, sums int, record func(*Recorded)) map[string]floa
 // What keeps parts of the machine busy: banks in conflict, stores, sectors written back to memory.
 func TestBusy(t *testing.T) {
 	was := busy(t, 8, 40, nil)
-	conflict := busy(t, 8, 40, func(c *Recorded) { c.Turns[0] = 32 })
+	conflict := busy(t, 8, 40, func(c *Recorded) { c.Insts[8].Shared.Turns = 32 })
 	if d := conflict["L1"] - was["L1"]; math.Abs(d-31) > 1e-9 {
 		t.Errorf("32 turns of shared memory for one take %g cycles more", d)
 	}
-	stores := busy(t, 8, 40, func(c *Recorded) { c.Stores[0], c.Memory[0] = true, 0 })
+	stores := busy(t, 8, 40, func(c *Recorded) { c.Accesses[0].Store, c.Accesses[0].Memory = true, 0 })
 	if stores["L2"] < was["L2"]*1.1 {
 		t.Errorf("a store of 8 accesses: L2 is busy for %g, %g", stores["L2"], was["L2"])
 	}
-	back := busy(t, 8, 40, func(c *Recorded) { c.Written[3] = 32 })
+	back := busy(t, 8, 40, func(c *Recorded) { c.Accesses[3].Written = 32 })
 	if b := was["memory"]; math.Abs(back["memory"]-2*b/oneWay) > 1e-9 {
 		t.Errorf("as much written back as read: memory is busy for %g, %g", back["memory"],
 			was["memory"])
 	}
 	// Stores that L2 has not are no reads of memory; where write-backs were not counted, they stand
 	// for these.
-	unknown := busy(t, 8, 40, func(c *Recorded) { c.Written, c.Stores[0] = nil, true })
-	known := busy(t, 8, 40, func(c *Recorded) { c.Stores[0] = true })
+	unknown := busy(t, 8, 40, func(c *Recorded) { c.Unwritten, c.Accesses[0].Store = true, true })
+	known := busy(t, 8, 40, func(c *Recorded) { c.Accesses[0].Store = true })
 	if b := was["memory"]; unknown["memory"] < b || unknown["memory"] > 1.05*b ||
 		math.Abs(known["memory"]-b*7/8) > 1e-9 {
 		t.Errorf("memory is busy for %g, %g, %g", was["memory"], unknown["memory"],
@@ -84,9 +78,8 @@ func TestRowTurns(t *testing.T) {
 	for _, x := range []struct{ sectors, lines, full, want float64 }{
 		{4, 1, 4, 1}, {5, 2, 4, 1}, {4.75, 1.75, 4, 1}, {9, 3, 8, 2}, {4, 2, 4, 2}, {6, 4, 4, 4},
 		{2, 2, 1, 2}, {32, 32, 4, 32}} {
-		c := &Recorded{Runs: []float64{2}, In: []int{0}, Sectors: []float64{2 * x.sectors},
-			Lines: []float64{2 * x.lines}}
-		if got := c.rowTurns(0, x.full); got != x.want {
+		a := &Access{Runs: 2, Sectors: 2 * x.sectors, Lines: 2 * x.lines}
+		if got := a.rowTurns(x.full); got != x.want {
 			t.Errorf("%+v: %g turns", x, got)
 		}
 	}
@@ -96,9 +89,8 @@ func TestRowTurns(t *testing.T) {
 // other blocks use the same sectors.
 func TestRows(t *testing.T) {
 	record := func(lines, again, memory float64) *Recorded {
-		return &Recorded{Sectors: []float64{4, 4}, L2: []float64{4, 4},
-			Memory: []float64{memory, 4 - again}, Lines: []float64{lines, lines},
-			Written: []float64{4, 0}, Stores: []bool{false, true}}
+		return &Recorded{Accesses: []*Access{{Sectors: 4, L2: 4, Memory: memory, Lines: lines, Written: 4},
+			{Sectors: 4, L2: 4, Memory: 4 - again, Lines: lines, Store: true}}}
 	}
 	whole, half := record(1, 0, 4).traffic(), record(2, 0, 4).traffic()
 	again := record(2, 4, 4).traffic()

@@ -7,8 +7,8 @@
 // of memory traffic a sector of 32 bytes: a warp's uncoalesced access counts as the sectors that it
 // touches, which the thesis leaves out and names as its main error.
 //
-// The room is arithmetic alone: it calls nobody; sim/predict, policy and cmd may call it.
+// It is arithmetic alone and imports no package of ours; sim/predict, policy and cmd may call it.
 //
 // Files: model.go f, g and their parameters, balance.go equilibria, stability and what bounds,
-// what.go what-ifs.
+// what.go two models compared.
 package xmodel

@@ -51,6 +51,9 @@ type Work struct {
 	// read: the larger Alpha and the smaller Beta, the better the cache serves it. Alpha 0: no use of
 	// the cache.
 	Alpha, Beta float64
+	// Bypass is the share of warps whose accesses go past the cache, 0 to 1, and leave it to the
+	// others (thesis, section 3.6 and chapter 5).
+	Bypass float64
 }
 
 // A Model is a kernel on a machine.
@@ -100,9 +103,15 @@ func (m Model) Supply(k float64) float64 {
 	if k <= 0 {
 		return 0
 	}
-	far := m.far(k)
-	h := m.hits(k)
-	return k / (h*m.CacheLatency + (1-h)*far)
+	far := m.far(k) // one queue for all
+	past := k * m.Bypass
+	cached := k - past
+	out := past / far
+	if cached > 0 {
+		h := m.hits(cached)
+		out += cached / (h*m.CacheLatency + (1-h)*far)
+	}
+	return out
 }
 
 // Demand is g(x): sectors per cycle that x computing warps ask for: min(E x, M)/Z, with the corner

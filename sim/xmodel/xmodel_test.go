@@ -92,35 +92,40 @@ func TestThreeEquilibria(t *testing.T) {
 }
 
 func TestWhat(t *testing.T) {
+	with := func(m Model, change func(m *Model)) (Effect, bool) {
+		changed := m
+		change(&changed)
+		return m.What(changed)
+	}
 	m := plain(16, 100, 0.25)
-	e, ok := m.What(Change{Warps: 32})
+	e, ok := with(m, func(m *Model) { m.Warps = 32 })
 	if !ok || math.Abs(e.Time-0.5) > 1e-9 { // bound by threads: twice the warps, half the time
 		t.Errorf("twice the warps: %+v", e)
 	}
-	if e, _ := m.What(Change{}); e.Time != 1 {
+	if e, _ := m.What(m); e.Time != 1 {
 		t.Errorf("no change: %+v", e)
 	}
 	crowd := plain(256, 10, 0.25)
-	if e, _ := crowd.What(Change{Warps: 512}); math.Abs(e.Time-1) > 1e-9 {
+	if e, _ := with(crowd, func(m *Model) { m.Warps = 512 }); math.Abs(e.Time-1) > 1e-9 {
 		t.Errorf("memory is full, and more warps change its time by %g", e.Time)
 	}
-	if e, _ := crowd.What(Change{Intensity: 20}); math.Abs(e.Time-0.5) > 1e-9 {
+	if e, _ := with(crowd, func(m *Model) { m.Intensity = 20 }); math.Abs(e.Time-0.5) > 1e-9 {
 		t.Errorf("half the sectors: %+v", e)
 	}
 	// A cache that is thrashed: throttling and bypassing help, and all warps past the cache is as if
 	// there were none.
 	thrash := Model{Machine{Memory{600, 0.02, 32 << 10, 30, 0}, 4, 0}, Work{Warps: 64, Intensity: 4,
 		Pace: 0.5, Alpha: 6, Beta: 2500}}
-	fewer, _ := thrash.What(Change{Warps: 16})
-	some, _ := thrash.What(Change{Bypass: 0.5})
-	all, _ := thrash.What(Change{Bypass: 1})
+	fewer, _ := with(thrash, func(m *Model) { m.Warps = 16 })
+	some, _ := with(thrash, func(m *Model) { m.Bypass = 0.5 })
+	all, _ := with(thrash, func(m *Model) { m.Bypass = 1 })
 	none := thrash
 	none.Alpha = 0
 	p, _ := none.Settled()
 	if math.Abs(all.After.Sectors-p.Sectors) > 1e-6 {
 		t.Errorf("all warps past the cache: %+v, without a cache: %+v", all.After, p)
 	}
-	least, _ := thrash.What(Change{Bypass: 1e-9})
+	least, _ := with(thrash, func(m *Model) { m.Bypass = 1e-9 })
 	if math.Abs(least.Time-1) > 1e-3 {
 		t.Errorf("hardly any warp past the cache changes the time by %g", least.Time)
 	}

@@ -55,8 +55,7 @@ func (g GPU) Replay(ctx context.Context, _ replay.Options, u *replay.Unpacked,
 	if !ok {
 		return replay.Outcome{Reason: "no such kernel"}, replay.ErrRefused
 	}
-	l := &profile.Launch{Process: &profile.Process{PID: 1}, Kernel: m.Kernel, Cubin: m.Cubin, Grid: m.Grid, Block: m.Block,
-		Dynamic: m.Dynamic, Count: 1,
+	l := &profile.Launch{Process: &profile.Process{PID: 1}, Kernel: m.Kernel, Cubin: m.Cubin, Shape: m.Shape, Count: 1,
 		Device:     &profile.Device{Name: m.Device, Major: m.Major, Minor: m.Minor, Multiprocessors: 132},
 		Attributes: profile.Attributes{Registers: k.Registers, MaxThreads: 1024}}
 	for _, param := range k.Params {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"gnvcc/profile"
 	"gnvcc/profile/capture"
 )
 
@@ -28,7 +29,7 @@ const array = 0x7f2000000000
 func Keep(s *capture.Store, l Launch) (*capture.Manifest, error) {
 	m := capture.Manifest{Made: l.Made, Program: l.Program, Driver: 13000, Device: "Simulated H200",
 		UUID:  strings.Repeat("0a", 16),
-		Major: 9, Kernel: l.Kernel, Grid: [3]int{l.Grid, 1, 1}, Block: [3]int{l.Block, 1, 1}, Nth: 1,
+		Major: 9, Kernel: l.Kernel, Shape: profile.Shape{Grid: [3]int{l.Grid, 1, 1}, Block: [3]int{l.Block, 1, 1}}, Nth: 1,
 		Use: capture.Use{Count: 100, Seconds: l.Seconds, Sampled: 4, Sets: 1}}
 	sum := sha256.Sum256(l.Cubin)
 	m.Cubin = hex.EncodeToString(sum[:])

@@ -225,7 +225,7 @@ func (a *waiter) invariant(p *part, r ir.Reg, depth int) bool {
 	if len(d) == 0 {
 		return true
 	}
-	return len(d) == 1 && depth > 0 && ir.Pure(a.Inst(d[0]).Op) &&
+	return len(d) == 1 && depth > 0 && ir.Computes(a.Inst(d[0]).Op) &&
 		!slices.ContainsFunc(a.Accesses(d[0]), func(x ir.Access) bool {
 			return x.Read && !a.guards(x) && (x.Reg == r || !a.invariant(p, x.Reg, depth-1))
 		})

@@ -83,7 +83,7 @@ func (w *Func) computed(r Reg) int {
 		return -1
 	}
 	x := w.Inst(i)
-	if !Pure(x.Op) || len(x.Args) < 2 || x.Args[0].Reg != r { // a vector taken apart
+	if !Computes(x.Op) || len(x.Args) < 2 || x.Args[0].Reg != r { // a vector taken apart
 		return -1
 	}
 	for _, o := range x.Args[1:] {
@@ -93,18 +93,6 @@ func (w *Func) computed(r Reg) int {
 		}
 	}
 	return i
-}
-
-// Pure reports whether an operation's result depends on its operands alone, as addresses are
-// computed.
-func Pure(op string) bool {
-	switch op {
-	case "mov", "cvt", "cvta", "add", "sub", "mul", "mad", "and", "or", "xor", "shl", "shr",
-		"min", "max", "bfe", "bfi", "rem", "div", "lop3", "not", "neg", "selp", "prmt", "shf",
-		"abs":
-		return true
-	}
-	return false
 }
 
 // OfThread reports whether a special register holds the same for a thread at any time.
