@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 		os.Exit(0)
 	}
 	status := m.Run()
-	if dir := fakes.driver.dir; dir != "" {
+	if dir := fakes.driver.dir; dir != "" && os.Getenv(fakeEnv) == "" {
 		os.RemoveAll(dir)
 	}
 	os.Exit(status)

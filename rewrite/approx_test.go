@@ -57,13 +57,6 @@ func TestApproxReachesTheUnits(t *testing.T) {
 					}
 				}
 			}
-			for _, r := range []string{"approx=all,all.f64+1:warps<32"} {
-				for name, code := range sass(r) {
-					if !call.MatchString(code) || !regexp.MustCompile(mufu[name]).MatchString(code) {
-						t.Errorf("%s, %s has not both forms:\n%s", r, name, code)
-					}
-				}
-			}
 		})
 	}
 }
@@ -87,27 +80,6 @@ func TestSFU(t *testing.T) {
 	}
 }
 
-// TestDegrees: degrees are read, printed and put into recipes as a whole.
-func TestDegrees(t *testing.T) {
-	r := mustRecipe(t, "approx=all,all.f64 fastmath=sin,cos maxnreg=40")
-	for _, d := range []Degree{{}, {Warps: 3}, {Warps: 30}} {
-		with := WithDegree(r, d)
-		if got := DegreeOf(with); got != d {
-			t.Errorf("%s: degree %+v", with, got)
-		}
-		if back := WithDegree(with, Degree{}); back.String() != r.String() {
-			t.Errorf("%s without its degree is %s", with, back)
-		}
-		again, err := recipe.Parse(with.String())
-		if err != nil || again.String() != with.String() {
-			t.Errorf("%s is read as %s, %v", with, again, err)
-		}
-	}
-	if r.String() != "approx=all,all.f64 fastmath=sin,cos maxnreg=40" {
-		t.Errorf("WithDegree changed the recipe that it was given: %s", r)
-	}
-}
-
 // TestApproximateIsAskedFor: no recipe with these levers promises the same bits.
 func TestApproximateIsAskedFor(t *testing.T) {
 	var levers []string
@@ -123,50 +95,6 @@ func TestApproximateIsAskedFor(t *testing.T) {
 	for _, text := range []string{"maxnreg=40 approx=div", "spec{#1=64} spec{#1=1024|approx=all}"} {
 		if e := ExactnessOf(mustRecipe(t, text)); e != Approximate {
 			t.Errorf("%s is %s", text, e)
-		}
-	}
-}
-
-// TestTwice: bodies with all that is hard to have twice are taken by ptxas, with line information
-// and without, and shared memory stays what it was.
-func TestTwice(t *testing.T) {
-	kits := ptxtest.Toolkits(t)
-	kit := kits[len(kits)-1]
-	for _, flags := range [][]string{{"-arch=sm_80", "-lineinfo"}, {"-arch=sm_80", "-rdc=true"}} {
-		text := kit.PTX(t, filepath.Join("testdata", "twice.cu"), flags...)
-		m, err := ptx.Parse(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		recipes := map[string]recipe.Recipe{}
-		for _, f := range m.Entries() {
-			recipes[f.Name] = mustRecipe(t, "approx=all.ftz,all.f64+1:warps<3 hint@ld=cs maxnreg=64")
-		}
-		out, refused, err := Options{}.apply(text, recipes)
-		if err != nil || len(refused) > 0 {
-			t.Fatal(refused, err)
-		}
-		if flags[1] == "-rdc=true" {
-			flags[1] = "-c"
-		}
-		if _, err := kit.Assemble(t, out, flags...); err != nil {
-			t.Error(err)
-		}
-		after, err := ptx.Parse(out)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, f := range m.Entries() {
-			was, _ := m.Traits(f.Name)
-			is, err := after.Traits(f.Name)
-			if err != nil || is.SharedStatic != was.SharedStatic {
-				t.Errorf("%s: %d bytes of shared memory, had %d, %v", f.Name, is.SharedStatic, was.SharedStatic,
-					err)
-			}
-			if n := strings.Count(string(after.Entry(f.Name).Text()), "bar.sync"); n != 2*strings.Count(
-				string(f.Text()), "bar.sync") {
-				t.Errorf("%s: %d barriers", f.Name, n)
-			}
 		}
 	}
 }
