@@ -29,7 +29,7 @@
 //	bench/lab       FuzzRead                  the clock's files         576
 //
 // Three readers were compared with an oracle on 2026-11-22, each for more than an hour of processor
-// time: rewrite/source's layouts with cicc (TestFuzzLayouts: 854,000 structs, 231,000 layouts
+// time: rewrite/source's layouts with cicc (854,000 structs, 231,000 layouts
 // found, 870,000 fields), its lines with cicc's messages (TestFuzzLines: 249,000 texts, 191,000 of
 // them rewritten), and rewrite/ptx's control flow with an interpreter (TestFlowFuzz: 1,505,000
 // programs, 1.08e9 steps, 894,000 recipes carried out). Layouts and lines: no fault. Control flow:
