@@ -227,18 +227,6 @@ func DegreeOf(r recipe.Recipe) Degree {
 	return Degree{}
 }
 
-// WithDegree returns a recipe with another degree for all its approximations.
-func WithDegree(r recipe.Recipe, d Degree) recipe.Recipe {
-	out := recipe.Recipe{Terms: append([]recipe.Term(nil), r.Terms...)}
-	for i, t := range out.Terms {
-		if t.Lever == "approx" || t.Lever == "fastmath" {
-			list, _, _ := strings.Cut(t.Value, ":")
-			out.Terms[i].Value = list + d.String()
-		}
-	}
-	return out
-}
-
 // predicate computes whether a warp is one of those that approximate.
 func (d Degree) predicate() []string {
 	out := pass.Fill(".reg .pred Pp;\n.reg .b32 P<5>;", "P", approxPrefix)

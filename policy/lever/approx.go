@@ -9,10 +9,9 @@ import (
 	"gnvcc/rewrite/recipe"
 )
 
-// SFU-driven approximation (Li, ICS 2016), for those who ask for it (gnvcc tune --exact=approximate). All
-// warps first, which is nearly always the fastest (thesis, section 6.4.3); degrees are looked for
-// only where the bound demands it (search/degrees.go). Of f64 functions, those with a Newton step
-// too: their error is that of the accurate form in most programs' eyes.
+// SFU-driven approximation (Li, ICS 2016), for those who ask for it (gnvcc tune --exact=approximate), in all
+// warps, which is nearly always the fastest (thesis, section 6.4.3). Of f64 functions, those with a
+// Newton step too: their error is that of the accurate form in most programs' eyes.
 
 var _ = register(Lever{
 	Name: "approx", Idea: "approximated by special function units:", Gain: 1.033,
