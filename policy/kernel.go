@@ -30,8 +30,6 @@ type Kernel struct {
 	CC       int    // 90
 	Ptxas    string // version, "13.0.88"
 
-	File     string   // hash of the PTX it was assembled from
-	Siblings []string // identities of the other kernels of that PTX
 	// what the program was built into (cache.Decision.For): whom an approximation is for
 	For []string
 	// recipe that the loaded build was made with, "" for nvcc's own; then the default is loaded to
@@ -85,13 +83,12 @@ type Kernel struct {
 	Early         int  // loads that the lever early does in front of stores
 	EarlyTurns    bool // and it can do so for several turns of a loop at once
 
-	Ordered      int  // loads from global memory that the lever inorder keeps in their order
-	Calls        bool // real calls
-	Functions    bool // some of other functions than the driver's (printf, assert, malloc)
-	Dynamic      bool // uses dynamic shared memory
-	SharedStatic bool // uses static shared memory
-	Reloc        bool // -rdc=true: assembled with -c, linked later
-	Spins        int  // spin loops on shared memory
+	Ordered   int  // loads from global memory that the lever inorder keeps in their order
+	Calls     bool // real calls
+	Functions bool // some of other functions than the driver's (printf, assert, malloc)
+	Dynamic   bool // uses dynamic shared memory
+	Reloc     bool // -rdc=true: assembled with -c, linked later
+	Spins     int  // spin loops on shared memory
 
 	Writes string         // what it stores to global memory: "f32" or "f64" if nothing else, else ""
 	SFU    map[string]int // what the lever approx could replace (rewrite.SFU)

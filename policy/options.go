@@ -38,7 +38,6 @@ type Options struct {
 	Only    *regexp.Regexp `json:"-"` // kernels to tune, by mangled or short name; nil: all
 	Levers  []string       // only these; nil: all
 	Without []string       // but not these
-	Device  string         // "NVIDIA H200", part of what results are remembered under
 	Driver  string
 	Version string     // of gnvcc
 	Rule    stats.Rule `json:"-"`

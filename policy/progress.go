@@ -19,10 +19,8 @@ type Progress interface {
 // An Outcome is what tuning one configuration gave.
 type Outcome struct {
 	Recipe  string // "": nothing better was found
-	Words   string
 	Ratio   stats.Interval
 	Before  cache.Time
-	After   cache.Time
 	Tried   int // candidates compiled
 	Run     int // of them, measured
 	Refused int

@@ -4,7 +4,6 @@ import (
 	"math"
 	"slices"
 	"sort"
-	"time"
 
 	"gnvcc/cache"
 	"gnvcc/policy/stats"
@@ -55,7 +54,6 @@ type Compared struct {
 	Later float64 `json:",omitempty"`
 	// the same on launches of which it is known which part of the configuration's time they stand for
 	Parts []Part `json:",omitempty"`
-	Time  time.Time
 }
 
 // A Part is what can be claimed of launches that take a part of a configuration's time.
@@ -95,12 +93,12 @@ func (c *Compared) Better(r stats.Rule) bool {
 // Usable tells whether a trial may be built upon.
 func (t *Trial) Usable() bool { return t.Refused == "" && t.Same == "" && t.Ratio > 0 && !t.Stale }
 
-func Compare(c stats.Comparison, confidence float64, now time.Time) *Compared {
+func Compare(c stats.Comparison, confidence float64) *Compared {
 	if math.IsInf(c.Ratio.High, 1) {
 		c.Ratio.High = 1e9 // JSON has no infinity
 	}
 	return &Compared{Ratio: c.Ratio, Bound: c.Bound(), Before: TimeOf(c.Base, confidence),
-		After: TimeOf(c.Cand, confidence), Time: now}
+		After: TimeOf(c.Cand, confidence)}
 }
 
 func TimeOf(x []float64, confidence float64) cache.Time {

@@ -21,6 +21,9 @@ import (
 // app.c are the three.
 type fakeDriver struct{ dir, agent string }
 
+// fakeEnv has a fake driver's folder and agent, where a test has started this process.
+const fakeEnv = "GNVCC_TEST_FAKE_DRIVER"
+
 // fakes is built once for all tests, which write nothing into its folder; TestMain removes it.
 var fakes struct {
 	once   sync.Once
@@ -31,7 +34,12 @@ var fakes struct {
 func newFakeDriver(t testing.TB) fakeDriver {
 	t.Helper()
 	root := kits.Any(t).Dir
-	fakes.once.Do(func() { fakes.driver, fakes.err = buildFakeDriver(root) })
+	fakes.once.Do(func() {
+		dir, library, built := strings.Cut(os.Getenv(fakeEnv), " ")
+		if fakes.driver = (fakeDriver{dir, library}); !built {
+			fakes.driver, fakes.err = buildFakeDriver(root)
+		}
+	})
 	if fakes.err != nil {
 		t.Fatal(fakes.err)
 	}

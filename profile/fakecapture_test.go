@@ -174,10 +174,10 @@ func TestKilledHost(t *testing.T) {
 		newFakeDriver(t).run(t, &host{dir: dir}, "large", true, "SLOW=3000")
 		t.Fatal("it was not killed")
 	}
-	newFakeDriver(t)
-	dir, tmp := t.TempDir(), t.TempDir()
+	f, dir, tmp := newFakeDriver(t), t.TempDir(), t.TempDir()
 	cmd := exec.Command(os.Args[0], "-test.run=^TestKilledHost$")
-	cmd.Env = append(os.Environ(), "GNVCC_TEST_KILLED_HOST="+dir, "TMPDIR="+tmp)
+	cmd.Env = append(os.Environ(), "GNVCC_TEST_KILLED_HOST="+dir, "TMPDIR="+tmp,
+		fakeEnv+"="+f.dir+" "+f.agent)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

@@ -100,16 +100,20 @@ func (w *writer) bool(v bool) {
 	}
 }
 
-// A reader takes a body apart. The first read over the end makes all that follow give zero; err
-// tells.
-type reader struct {
+// A Reader takes the body of a frame, or of a record of a capture, apart. The first read over the end
+// makes all that follow give zero; Err tells.
+type Reader struct {
 	b   []byte
 	err error
 }
 
+// Read takes a body apart.
+func Read(b []byte) *Reader { return &Reader{b: b} }
+
 var errShort = errors.New("a frame of the agent is shorter than its fields")
 
-func (r *reader) take(n int) []byte {
+// Take gives the next n bytes; the fields below are made of it.
+func (r *Reader) Take(n int) []byte {
 	if r.err != nil || n < 0 || n > len(r.b) {
 		r.err = errShort
 		return nil
@@ -118,31 +122,40 @@ func (r *reader) take(n int) []byte {
 	r.b = r.b[n:]
 	return v
 }
-func (r *reader) u8() uint8 {
-	if v := r.take(1); v != nil {
+
+func (r *Reader) U8() uint8 {
+	if v := r.Take(1); v != nil {
 		return v[0]
 	}
 	return 0
 }
-func (r *reader) u32() uint32 {
-	if v := r.take(4); v != nil {
+
+func (r *Reader) U32() uint32 {
+	if v := r.Take(4); v != nil {
 		return binary.LittleEndian.Uint32(v)
 	}
 	return 0
 }
-func (r *reader) int() int { return int(int32(r.u32())) }
-func (r *reader) u64() uint64 {
-	if v := r.take(8); v != nil {
+func (r *Reader) int() int { return int(int32(r.U32())) }
+
+func (r *Reader) U64() uint64 {
+	if v := r.Take(8); v != nil {
 		return binary.LittleEndian.Uint64(v)
 	}
 	return 0
 }
-func (r *reader) f64() float64  { return math.Float64frombits(r.u64()) }
-func (r *reader) bytes() []byte { return r.take(int(r.u32())) }
-func (r *reader) str() string   { return string(r.bytes()) }
+func (r *Reader) f64() float64  { return math.Float64frombits(r.U64()) }
+func (r *Reader) Bytes() []byte { return r.Take(int(r.U32())) }
+func (r *Reader) Str() string   { return string(r.Bytes()) }
 
-// end gives the error of any read, and complains about bytes that are left.
-func (r *reader) end() error {
+// Rest is what is left.
+func (r *Reader) Rest() []byte { return r.Take(len(r.b)) }
+
+// Err gives the error of any read.
+func (r *Reader) Err() error { return r.err }
+
+// End is Err that complains about bytes that are left.
+func (r *Reader) End() error {
 	if r.err == nil && len(r.b) > 0 {
 		r.err = fmt.Errorf("a frame of the agent has %d bytes too many", len(r.b))
 	}

@@ -23,7 +23,7 @@ func FuzzFrames(f *testing.F) {
 			info:    &Process{},
 			devices: map[int]*Device{}, modules: map[uint32]*module{},
 			shapes: map[uint32]*Seen{1: {Launch: &Launch{Params: []Param{{Size: 4}}}}}}
-		in := &reader{b: body}
+		in := &Reader{b: body}
 		switch frameType(kind % 16) {
 		case fDevice:
 			p.device(in)

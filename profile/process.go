@@ -68,17 +68,17 @@ func (r *run) serve(ctx context.Context, c *net.UnixConn) {
 		return
 	}
 	c.SetReadDeadline(time.Time{})
-	in := reader{b: body}
-	version := in.u32()
+	in := Reader{b: body}
+	version := in.U32()
 	if version != protocol {
 		log("process %d: the agent speaks protocol %d, not %d: another gnvcc built it", pid, version,
 			protocol)
 		return
 	}
-	in.u32() // its own idea of its pid: another one in a container
+	in.U32() // its own idea of its pid: another one in a container
 	p.info = &Process{PID: pid, Driver: in.int(), CUPTI: in.int()}
-	trouble := in.str()
-	if err := in.end(); err != nil {
+	trouble := in.Str()
+	if err := in.End(); err != nil {
 		log("process %d: %v", pid, err)
 		return
 	}
@@ -110,7 +110,7 @@ func (p *process) events(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		in := &reader{b: body}
+		in := &Reader{b: body}
 		switch t {
 		case fDevice:
 			err = p.device(in)
@@ -119,7 +119,7 @@ func (p *process) events(ctx context.Context) error {
 		case fSummary:
 			err = p.counts(in)
 		case fNote:
-			p.note(in.str())
+			p.note(in.Str())
 		case fBye:
 			return nil
 		case fLaunch:
@@ -141,21 +141,21 @@ func (p *process) note(text string) {
 	p.run.options.Log("process %d: %s", p.pid, text)
 }
 
-func (p *process) device(in *reader) error {
-	d := &Device{Ordinal: in.int(), Name: in.str(), UUID: hex.EncodeToString(in.bytes()),
-		Memory: int64(in.u64())}
+func (p *process) device(in *Reader) error {
+	d := &Device{Ordinal: in.int(), Name: in.Str(), UUID: hex.EncodeToString(in.Bytes()),
+		Memory: int64(in.U64())}
 	for _, v := range []*int{&d.Major, &d.Minor, &d.Multiprocessors, &d.L2, &d.RegistersPerSM,
 		&d.SharedPerSM, &d.SharedPerBlock,
 		&d.ThreadsPerSM, &d.ClockKHz, &d.MemoryKHz} {
 		*v = in.int()
 	}
 	p.devices[d.Ordinal] = d
-	return in.end()
+	return in.End()
 }
 
-func (p *process) module(in *reader) error {
-	id, cubin := in.u32(), in.bytes()
-	if err := in.end(); err != nil {
+func (p *process) module(in *Reader) error {
+	id, cubin := in.U32(), in.Bytes()
+	if err := in.End(); err != nil {
 		return err
 	}
 	sum := sha256.Sum256(cubin)
@@ -174,11 +174,11 @@ func (p *process) module(in *reader) error {
 	return nil
 }
 
-func (p *process) launch(in *reader) (*Launch, error) {
-	l := &Launch{Process: p.info, id: in.u32()}
+func (p *process) launch(in *Reader) (*Launch, error) {
+	l := &Launch{Process: p.info, id: in.U32()}
 	l.Device = p.devices[in.int()]
-	m := p.modules[in.u32()]
-	l.Kernel = in.str()
+	m := p.modules[in.U32()]
+	l.Kernel = in.Str()
 	for i := range l.Grid {
 		l.Grid[i] = in.int()
 	}
@@ -188,8 +188,8 @@ func (p *process) launch(in *reader) (*Launch, error) {
 	l.Dynamic = in.int()
 	l.Attributes = attributes(in)
 	l.MaxDynamic = in.int()
-	l.Count = int(in.u64())
-	n := in.u32()
+	l.Count = int(in.U64())
+	n := in.U32()
 	if int(n) > len(in.b)/8 {
 		return nil, errShort
 	}
@@ -197,19 +197,19 @@ func (p *process) launch(in *reader) (*Launch, error) {
 	for i := range l.Params {
 		l.Params[i].Offset, l.Params[i].Size = in.int(), in.int()
 	}
-	values, same, align := in.bytes(), in.bytes(), in.take(int(n))
-	l.Values = slices.Clone(in.bytes())
-	attributes := in.u32()
+	values, same, align := in.Bytes(), in.Bytes(), in.Take(int(n))
+	l.Values = slices.Clone(in.Bytes())
+	attributes := in.U32()
 	for ; attributes > 0 && in.err == nil; attributes-- {
-		l.LaunchAttributes = append(l.LaunchAttributes, attributeName(in.u32()))
+		l.LaunchAttributes = append(l.LaunchAttributes, attributeName(in.U32()))
 	}
-	l.LeaveAlone = in.str()
-	l.Bytes = int64(in.u64())
-	if prior := in.bytes(); len(prior) > 0 {
+	l.LeaveAlone = in.Str()
+	l.Bytes = int64(in.U64())
+	if prior := in.Bytes(); len(prior) > 0 {
 		l.Prior = slices.Clone(prior)
 	}
-	l.Past = in.u8() != 0
-	if err := in.end(); err != nil {
+	l.Past = in.U8() != 0
+	if err := in.End(); err != nil {
 		return nil, err
 	}
 	for i := range l.Params {
@@ -254,7 +254,7 @@ func (p *process) repeatable(l *Launch, m *module) {
 	l.LeaveAlone = cmp.Or(l.LeaveAlone, why)
 }
 
-func attributes(in *reader) (a Attributes) {
+func attributes(in *Reader) (a Attributes) {
 	for _, v := range []*int{&a.Registers, &a.Shared, &a.Local, &a.Const, &a.MaxThreads, &a.Binary,
 		&a.PTX} {
 		*v = in.int()
@@ -282,19 +282,19 @@ func attributeName(id uint32) string {
 func ComesPast(past, all int) bool { return 20*past > all }
 
 // counts brings the counts of the configurations up to date.
-func (p *process) counts(in *reader) error {
-	p.summary.Whole = in.u8() != 0
-	p.summary.Graphs = int(in.u64())
+func (p *process) counts(in *Reader) error {
+	p.summary.Whole = in.U8() != 0
+	p.summary.Graphs = int(in.U64())
 	p.summary.Unseen = nil // each summary has all of it
-	for n := in.u32(); n > 0 && in.err == nil; n-- {
-		p.summary.Unseen = append(p.summary.Unseen, Unseen{Why: in.str(), Launches: int(in.u64()),
+	for n := in.U32(); n > 0 && in.err == nil; n-- {
+		p.summary.Unseen = append(p.summary.Unseen, Unseen{Why: in.Str(), Launches: int(in.U64()),
 			Seconds: in.f64()})
 	}
-	p.summary.Peak = int64(in.u64())
-	for n := in.u32(); n > 0 && in.err == nil; n-- {
-		s := p.shapes[in.u32()]
-		count, varied := int(in.u64()), int(in.u64())
-		watched, beside, same := in.f64(), in.f64(), in.bytes()
+	p.summary.Peak = int64(in.U64())
+	for n := in.U32(); n > 0 && in.err == nil; n-- {
+		s := p.shapes[in.U32()]
+		count, varied := int(in.U64()), int(in.U64())
+		watched, beside, same := in.f64(), in.f64(), in.Bytes()
 		if s == nil { // launched and not yet asked about
 			return fmt.Errorf("the agent counts a launch that it did not report")
 		}
@@ -304,22 +304,22 @@ func (p *process) counts(in *reader) error {
 			if q.Offset+q.Size <= len(same) {
 				q.Same = slices.Clone(same[q.Offset : q.Offset+q.Size])
 			}
-			q.Align = int(in.u8())
+			q.Align = int(in.U8())
 		}
 		if err := s.sets(in); err != nil {
 			return err
 		}
-		s.Launch.Asked = in.u8() != 0
-		s.Rows = int(in.u64())
-		s.Launch.Past = ComesPast(int(in.u64()), count)
+		s.Launch.Asked = in.U8() != 0
+		s.Rows = int(in.U64())
+		s.Launch.Past = ComesPast(int(in.U64()), count)
 	}
-	return in.end()
+	return in.End()
 }
 
 // sets reads those of a configuration. One without a time takes what the others take.
-func (s *Seen) sets(in *reader) error {
-	s.Sets = Sets{Mask: slices.Clone(in.bytes())}
-	n := in.u32()
+func (s *Seen) sets(in *Reader) error {
+	s.Sets = Sets{Mask: slices.Clone(in.Bytes())}
+	n := in.U32()
 	if int(n) > len(in.b)/20 { // three numbers each, and more
 		return errShort
 	}
@@ -327,8 +327,8 @@ func (s *Seen) sets(in *reader) error {
 	var launches int
 	s.Sampled = 0
 	for ; n > 0 && in.err == nil; n-- {
-		x := Set{Values: slices.Clone(in.bytes()), Count: int(in.u64())}
-		took, sampled := in.f64(), int(in.u64())
+		x := Set{Values: slices.Clone(in.Bytes()), Count: int(in.U64())}
+		took, sampled := in.f64(), int(in.U64())
 		if len(x.Values) != len(s.Sets.Mask) {
 			return errors.New("the agent reports values that are not a launch's")
 		}
@@ -371,7 +371,7 @@ func (p *process) decide(ctx context.Context, l *Launch) error {
 }
 
 // order tells the agent what to do with the launch, and gives its answer.
-func (h *held) order(t, want frameType, more writer) (*reader, error) {
+func (h *held) order(t, want frameType, more writer) (*Reader, error) {
 	if h.lost != nil {
 		return nil, ErrGone
 	}
@@ -386,7 +386,7 @@ func (h *held) order(t, want frameType, more writer) (*reader, error) {
 	}
 	w.bool(h.l.module.contents.usesTextures(h.l.Kernel))
 	var got frameType
-	var in *reader
+	var in *Reader
 	err := writeFrame(h.p.conn, t, append(w.b, more.b...))
 	if err == nil {
 		got, in, err = h.p.answer(answerLimit)
@@ -396,8 +396,8 @@ func (h *held) order(t, want frameType, more writer) (*reader, error) {
 	case got == want:
 		return in, nil
 	case got == fRefused:
-		why := in.str()
-		if err = in.end(); err == nil {
+		why := in.Str()
+		if err = in.End(); err == nil {
 			return nil, errors.New(why)
 		}
 	default:
@@ -417,9 +417,9 @@ func (h *held) capture(o Order) (c Captured, err error) {
 	if err != nil {
 		return c, err
 	}
-	c = Captured{Why: in.str(), Bytes: int64(in.u64()), Before: seconds(in.f64()),
+	c = Captured{Why: in.Str(), Bytes: int64(in.U64()), Before: seconds(in.f64()),
 		After: seconds(in.f64())}
-	if h.lost = in.end(); h.lost != nil {
+	if h.lost = in.End(); h.lost != nil {
 		return c, ErrGone
 	}
 	return c, nil
@@ -434,9 +434,9 @@ func (h *held) session(long time.Duration, use func(Session)) error {
 	if err != nil {
 		return err
 	}
-	onHost := in.u64()
+	onHost := in.U64()
 	h.l.Saving = seconds(in.f64())
-	if h.lost = in.end(); h.lost != nil {
+	if h.lost = in.End(); h.lost != nil {
 		return ErrGone
 	}
 	if onHost > 0 {
@@ -455,7 +455,7 @@ func (h *held) session(long time.Duration, use func(Session)) error {
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
 // answer reads the next frame that is no note, within a time.
-func (p *process) answer(limit time.Duration) (frameType, *reader, error) {
+func (p *process) answer(limit time.Duration) (frameType, *Reader, error) {
 	p.conn.SetReadDeadline(time.Now().Add(limit))
 	defer p.conn.SetReadDeadline(time.Time{})
 	for {
@@ -463,9 +463,9 @@ func (p *process) answer(limit time.Duration) (frameType, *reader, error) {
 		if err != nil {
 			return 0, nil, err
 		}
-		in := &reader{b: body}
+		in := &Reader{b: body}
 		if t == fNote {
-			p.note(in.str())
+			p.note(in.Str())
 			continue
 		}
 		return t, in, nil

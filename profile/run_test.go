@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 		os.Exit(0)
 	}
 	status := m.Run()
-	if dir := fakes.driver.dir; dir != "" {
+	if dir := fakes.driver.dir; dir != "" && os.Getenv(fakeEnv) == "" {
 		os.RemoveAll(dir)
 	}
 	os.Exit(status)
@@ -119,13 +119,13 @@ func (f fake) send(t frameType, fields ...any) {
 }
 
 // expect reads a frame and exits where it is another one.
-func (f fake) expect(t frameType) *reader {
+func (f fake) expect(t frameType) *Reader {
 	got, body, err := readFrame(f.c)
 	if err != nil || got != t {
 		fmt.Fprintf(os.Stderr, "fake agent: frame %d, %v; want %d\n", got, err, t)
 		os.Exit(92)
 	}
-	return &reader{b: body}
+	return &Reader{b: body}
 }
 
 func (f fake) hello() { f.send(fHello, protocol, os.Getpid(), 13000, 130000, "") }
@@ -163,39 +163,39 @@ var scripts = map[string]func(){
 		f.send(fModule, 1, smallELF())
 		f.launch(1, 1, "")
 		v := f.expect(fSession)
-		check(v.u32() == 2 && v.str() == "v" && v.u8() == 0 && v.str() == "c" && v.u8() == 1 &&
-			v.u8() == 0 && v.end() == nil, "variables")
+		check(v.U32() == 2 && v.Str() == "v" && v.U8() == 0 && v.Str() == "c" && v.U8() == 1 &&
+			v.U8() == 0 && v.End() == nil, "variables")
 		f.send(fReady, uint64(8192), 0.5)
 		f.expect(fGolden)
 		f.send(fNote, "in between")
 		f.send(fOK, 2, uint64(1<<20), 12345.0, 2, uint64(0x1000), uint64(4096), uint64(0x9000),
 			uint64(1<<20))
 		load := f.expect(fLoad)
-		check(load.str() == "/a/candidate" && load.str() == "" && load.u32() == 0 && load.u32() == 0 &&
-			load.u32() == 0, "path")
+		check(load.Str() == "/a/candidate" && load.Str() == "" && load.U32() == 0 && load.U32() == 0 &&
+			load.U32() == 0, "path")
 		f.send(fOK, 1, 40, 1024, 8, 16, 512, 90, 90)
 		r := f.expect(fRun)
-		check(r.u32() == 1 && r.u32() == 3 && r.u8() == 1 && r.u32() == 5000, "run")
+		check(r.U32() == 1 && r.U32() == 3 && r.U8() == 1 && r.U32() == 5000, "run")
 		f.send(fOK, 1.5, 2.5, 3.5)
 		c := f.expect(fCheck)
-		check(c.u32() == 1 && c.u32() == 5000 && c.u8() == 0 && c.u32() == 0, "check")
+		check(c.U32() == 1 && c.U32() == 5000 && c.U8() == 0 && c.U32() == 0, "check")
 		f.send(fOK, uint8(0), uint64(7), "allocation 1 (device memory)", uint64(0x1000), uint64(4096),
 			uint64(12), uint64(1), uint64(2), 0.25, 0.5, 0.125, 0.0625, 99.0)
 		read := f.expect(fRead)
-		check(read.u32() == 1 && read.str() == "counts" && read.u64() == 3, "read")
+		check(read.U32() == 1 && read.Str() == "counts" && read.U64() == 3, "read")
 		f.send(fOK, []byte{1, 2, 3})
 		load = f.expect(fLoad)
-		check(load.str() == "/another" && load.str() == "k" && load.u32() == 1664 && load.u32() == 4 &&
-			load.u32() == 16 && load.u32() == 1 && load.u32() == 1 &&
-			load.u32() == 64 && load.u32() == 1 && load.u32() == 1, "manner")
+		check(load.Str() == "/another" && load.Str() == "k" && load.U32() == 1664 && load.U32() == 4 &&
+			load.U32() == 16 && load.U32() == 1 && load.U32() == 1 &&
+			load.U32() == 64 && load.U32() == 1 && load.U32() == 1, "manner")
 		f.send(fError, 209, "loading a candidate", "no binary for gpu")
-		check(f.expect(fUnload).u32() == 1, "unload")
+		check(f.expect(fUnload).U32() == 1, "unload")
 		f.send(fOK)
-		check(f.expect(fGo).u64() == 5, "again")
+		check(f.expect(fGo).U64() == 5, "again")
 		f.launch(1, 6, "")
 		f.expect(fSession)
 		f.send(fRefused, "the device is busy")
-		check(f.expect(fGo).u64() == 5, "again")
+		check(f.expect(fGo).U64() == 5, "again")
 		f.send(fSummary, uint8(1), uint64(2), 1, "wide", uint64(2), 0.25, uint64(4096), 1, 1, uint64(10),
 			uint64(4), 2.0, 0.5, bytes.Repeat([]byte{1}, 12), uint8AndMore{9, 2},
 			[]byte{}, 1, []byte{}, uint64(10), 0.5, uint64(2), uint8(1), uint64(9), uint64(3))

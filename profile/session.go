@@ -20,7 +20,7 @@ type session struct {
 }
 
 // command sends one command and waits for its answer. What ends the session ends it for good.
-func (p *process) command(t frameType, body []byte, limit time.Duration) (*reader, error) {
+func (p *process) command(t frameType, body []byte, limit time.Duration) (*Reader, error) {
 	if p.dead != nil {
 		return nil, p.dead
 	}
@@ -44,8 +44,8 @@ func (p *process) command(t frameType, body []byte, limit time.Duration) (*reade
 		p.run.kill(p.pid, ErrHung.Error())
 		return nil, p.dead
 	case fError, fFault:
-		code, doing, text := in.int(), in.str(), in.str()
-		if err := in.end(); err != nil {
+		code, doing, text := in.int(), in.Str(), in.Str()
+		if err := in.End(); err != nil {
 			p.dead = err
 			return nil, err
 		}
@@ -60,8 +60,8 @@ func (p *process) command(t frameType, body []byte, limit time.Duration) (*reade
 }
 
 // done checks that an answer was read to its end.
-func (s *session) done(in *reader) error {
-	if err := in.end(); err != nil {
+func (s *session) done(in *Reader) error {
+	if err := in.End(); err != nil {
 		s.p.dead = err
 		return err
 	}
@@ -86,14 +86,14 @@ func (s *session) Golden() (Written, error) {
 	if err != nil {
 		return Written{}, s.fault(err, Original)
 	}
-	out := Written{Allocations: in.int(), Bytes: int64(in.u64()), Time: in.f64()}
+	out := Written{Allocations: in.int(), Bytes: int64(in.U64()), Time: in.f64()}
 	n := in.int()
 	if n < 0 || n > len(in.b)/16 {
 		s.p.dead = errShort
 		return Written{}, s.p.dead
 	}
 	for range n {
-		out.Where = append(out.Where, Stretch{in.u64(), int64(in.u64())})
+		out.Where = append(out.Where, Stretch{in.U64(), int64(in.U64())})
 	}
 	s.golden = true
 	return out, s.done(in)
@@ -140,7 +140,7 @@ func (s *session) LoadAs(path, entry string, m manner.Manner) (Candidate, Attrib
 	if err != nil {
 		return 0, Attributes{}, err
 	}
-	c, a := Candidate(in.u32()), attributes(in)
+	c, a := Candidate(in.U32()), attributes(in)
 	return c, a, s.done(in)
 }
 
@@ -188,7 +188,7 @@ func (s *session) Read(c Candidate, variable string, size int) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := slices.Clone(in.bytes())
+	b := slices.Clone(in.Bytes())
 	if err := s.done(in); err != nil {
 		return nil, err
 	}
@@ -214,9 +214,9 @@ func (s *session) CheckUnder(c Candidate, o Schedule) (Difference, error) {
 	if err != nil {
 		return Difference{}, s.fault(err, c)
 	}
-	d := Difference{Same: in.u8() != 0, Words: int64(in.u64()), Where: in.str(), Address: in.u64(),
-		Size:   int64(in.u64()),
-		Offset: int64(in.u64()), Want: in.u64(), Got: in.u64(), Relative32: in.f64(),
+	d := Difference{Same: in.U8() != 0, Words: int64(in.U64()), Where: in.Str(), Address: in.U64(),
+		Size:   int64(in.U64()),
+		Offset: int64(in.U64()), Want: in.U64(), Got: in.U64(), Relative32: in.f64(),
 		Relative64: in.f64(),
 		Mean32:     in.f64(), Mean64: in.f64(), Time: in.f64()}
 	return d, s.done(in)

@@ -49,25 +49,6 @@ import (
 // subnormal divisor is a division by zero, a divisor above 2^1022 gives 0, the root of a subnormal
 // is 0. The Newton step is left out where it would give something that is not finite.
 //
-// A degree behind a colon limits it to a part of the warps, for a part of the error (Li's lambda):
-//
-//	approx=all:warps<4     the first 4 warps of each block, by the linear thread index / 32 as in bypass: the same in every run
-//
-// For a degree the body stands twice in the kernel, approximate and as it was, and each warp takes
-// one of them at entry:
-//
-//	setp.lt.u32 %gnvcc_ap, %gnvcc_a0, 4;        (once)
-//	@!%gnvcc_ap bra.uni $gnvcc_accurate;        (all lanes of a warp agree)
-//	{ ... div.approx.f32 %f3, %f1, %f2; ... }
-//	$gnvcc_accurate:
-//	{ ... div.rn.f32 %f3, %f1, %f2; ... }
-//
-// Two instructions under opposite guards in place of each would be shorter, and no gain: an
-// accurate division is ten and more machine instructions, which are issued guard or no guard (H200,
-// examples/potential: 1.19 of the default's time with half of the warps). Variables other than
-// registers stand in front of both copies, once. A kernel that declares such within an inner scope
-// takes no degree.
-//
 // Guarded instructions are replaced in f32 only. Allowed for the instructions of the kernel itself
 // that are not approximate yet: div.full, and .rn, .rz, .rm, .rp. Called functions stay as they
 // are. Other results are intended, so the lever is for those who ask for it.
@@ -79,20 +60,13 @@ func approx(k *pass.Kernel, terms []recipe.Term) error {
 	if err != nil {
 		return err
 	}
-	list, degree, err := CutDegree(value)
+	forms, err := parseForms(value)
 	if err != nil {
 		return err
 	}
-	forms, err := parseForms(list)
-	if err != nil {
-		return err
+	if bytes.Contains(k.Text(), []byte(approxPrefix)) {
+		return errors.New("the kernel has names that begin with " + approxPrefix + " already")
 	}
-	if bytes.Contains(k.Text(), []byte(approxPrefix)) ||
-		bytes.Contains(k.Text(), []byte(approxLabel)) {
-		return errors.New("the kernel has names that begin with " + approxPrefix + " or " + approxLabel +
-			" already")
-	}
-	before := k.Clone()
 	a := approximation{Kernel: k, forms: forms}
 	all, err := inaccurates(k.Func)
 	if err != nil {
@@ -108,131 +82,10 @@ func approx(k *pass.Kernel, terms []recipe.Term) error {
 		k.Insert(k.First(), fmt.Sprintf(".reg .f64 %sd<3>;\n\t.reg .pred %sq;", approxPrefix,
 			approxPrefix))
 	}
-	if degree == (Degree{}) {
-		return nil
-	}
-	if err := k.Commit(); err != nil {
-		return err
-	}
-	return twice(k, before, degree)
+	return nil
 }
 
-// twice puts the body as it was beside the approximate one; which one a warp takes is decided at
-// entry.
-func twice(k *pass.Kernel, before *ptx.Func, degree Degree) error {
-	variables, fast, err := separate(k.Func)
-	if err != nil {
-		return err
-	}
-	_, slow, err := separate(before)
-	if err != nil {
-		return err
-	}
-	inside := k.Inside()
-	lines := append(variables, degree.predicate()...)
-	lines = append(lines, fmt.Sprintf("@!%sp bra.uni %s;", approxPrefix, approxLabel))
-	end := "\tret;\n"
-	for i := len(k.Stmts) - 1; i >= 0; i-- {
-		if s := k.Stmts[i]; s.Kind == ptx.Inst {
-			if string(k.Base(i)) == "ret" && !s.Guarded {
-				end = ""
-			}
-			break
-		}
-	}
-	text := "\n\t" + strings.Join(lines, "\n\t") + "\n\t{" + fast + end + "\t}\n" + approxLabel +
-		":\n\t{" + slow + "\t}\n"
-	return k.SetText([]byte(string(k.Text()[:inside.Start]) + text + string(k.Text()[inside.End:])))
-}
-
-// separate returns a body's variables other than registers, and its text without them.
-func separate(f *ptx.Func) (variables []string, body string, err error) {
-	inside := f.Inside()
-	at, depth := inside.Start, 0
-	var out strings.Builder
-	for i, s := range f.Stmts {
-		switch s.Kind {
-		case ptx.Open:
-			depth++
-		case ptx.Close:
-			depth--
-		case ptx.Direction: // demote's pragma is the whole function's
-			if text := f.Bytes(ptx.Span{Start: s.Start, End: s.End}); depth == 0 &&
-				bytes.Contains(text, []byte("enable_smem_spilling")) {
-				variables = append(variables, string(text))
-				out.Write(f.Bytes(ptx.Span{Start: at, End: s.Start}))
-				at = s.End
-			}
-		case ptx.Decl:
-			switch kind := string(f.Opcode(i)); {
-			case kind == ".reg", depth > 0 && (kind == ".param" || kind == ".local"):
-				// a thread's own; .param: for a call
-				continue
-			case depth > 0:
-				return nil, "", errors.New(
-					"a degree needs the body twice, and a variable in an inner scope would be there twice too")
-			}
-			variables = append(variables, string(f.Bytes(ptx.Span{Start: s.Start, End: s.End})))
-			out.Write(f.Bytes(ptx.Span{Start: at, End: s.Start}))
-			at = s.End
-		}
-	}
-	out.Write(f.Bytes(ptx.Span{Start: at, End: inside.End}))
-	return variables, out.String(), nil
-}
-
-const (
-	approxPrefix = "%gnvcc_a"
-	approxLabel  = "$gnvcc_accurate"
-)
-
-// A Degree says which warps of a kernel approximate; the zero Degree: all.
-type Degree struct {
-	Warps int // those whose index in the block is below
-}
-
-func (d Degree) String() string {
-	if d == (Degree{}) {
-		return ""
-	}
-	return fmt.Sprintf(":warps<%d", d.Warps)
-}
-
-// CutDegree splits the value of a lever that takes a degree, such as "div,sqrt:warps<4".
-func CutDegree(value string) (list string, d Degree, err error) {
-	list, text, ok := strings.Cut(value, ":")
-	if !ok {
-		return list, d, nil
-	}
-	kind, count, _ := strings.Cut(text, "<")
-	if kind != "warps" {
-		return "", d, fmt.Errorf("%q is no degree: it is warps<N", text)
-	}
-	if d.Warps, err = recipe.Number(count, 1, 32); err != nil {
-		return "", d, err
-	}
-	return list, d, nil
-}
-
-// DegreeOf returns the degree of a recipe's approximation, the zero Degree where there is none or
-// all warps approximate.
-func DegreeOf(r recipe.Recipe) Degree {
-	for _, t := range r.Terms {
-		if t.Lever == "approx" || t.Lever == "fastmath" {
-			if _, d, err := CutDegree(t.Value); err == nil && d != (Degree{}) {
-				return d
-			}
-		}
-	}
-	return Degree{}
-}
-
-// predicate computes whether a warp is one of those that approximate.
-func (d Degree) predicate() []string {
-	out := pass.Fill(".reg .pred Pp;\n.reg .b32 P<5>;", "P", approxPrefix)
-	out = append(out, pass.WarpIndex(approxPrefix)...)
-	return append(out, fmt.Sprintf("setp.lt.u32 %sp, %s0, %d;", approxPrefix, approxPrefix, d.Warps))
-}
+const approxPrefix = "%gnvcc_a"
 
 // A form says how a function is approximated in one type; "" is not at all.
 type form struct {

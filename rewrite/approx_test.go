@@ -57,13 +57,6 @@ func TestApproxReachesTheUnits(t *testing.T) {
 					}
 				}
 			}
-			for _, r := range []string{"approx=all,all.f64+1:warps<32"} {
-				for name, code := range sass(r) {
-					if !call.MatchString(code) || !regexp.MustCompile(mufu[name]).MatchString(code) {
-						t.Errorf("%s, %s has not both forms:\n%s", r, name, code)
-					}
-				}
-			}
 		})
 	}
 }
@@ -87,17 +80,6 @@ func TestSFU(t *testing.T) {
 	}
 }
 
-// TestDegrees: degrees are read and printed.
-func TestDegrees(t *testing.T) {
-	for text, want := range map[string]Degree{"approx=all,all.f64 fastmath=sin": {},
-		"approx=all:warps<3 maxnreg=40": {Warps: 3}, "fastmath=sin,cos:warps<30": {Warps: 30}} {
-		got := DegreeOf(mustRecipe(t, text))
-		if got != want || !strings.Contains(text, got.String()) {
-			t.Errorf("%s: degree %+v", text, got)
-		}
-	}
-}
-
 // TestApproximateIsAskedFor: no recipe with these levers promises the same bits.
 func TestApproximateIsAskedFor(t *testing.T) {
 	var levers []string
@@ -113,50 +95,6 @@ func TestApproximateIsAskedFor(t *testing.T) {
 	for _, text := range []string{"maxnreg=40 approx=div", "spec{#1=64} spec{#1=1024|approx=all}"} {
 		if e := ExactnessOf(mustRecipe(t, text)); e != Approximate {
 			t.Errorf("%s is %s", text, e)
-		}
-	}
-}
-
-// TestTwice: bodies with all that is hard to have twice are taken by ptxas, with line information
-// and without, and shared memory stays what it was.
-func TestTwice(t *testing.T) {
-	kits := ptxtest.Toolkits(t)
-	kit := kits[len(kits)-1]
-	for _, flags := range [][]string{{"-arch=sm_80", "-lineinfo"}, {"-arch=sm_80", "-rdc=true"}} {
-		text := kit.PTX(t, filepath.Join("testdata", "twice.cu"), flags...)
-		m, err := ptx.Parse(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		recipes := map[string]recipe.Recipe{}
-		for _, f := range m.Entries() {
-			recipes[f.Name] = mustRecipe(t, "approx=all.ftz,all.f64+1:warps<3 hint@ld=cs maxnreg=64")
-		}
-		out, refused, err := Options{}.apply(text, recipes)
-		if err != nil || len(refused) > 0 {
-			t.Fatal(refused, err)
-		}
-		if flags[1] == "-rdc=true" {
-			flags[1] = "-c"
-		}
-		if _, err := kit.Assemble(t, out, flags...); err != nil {
-			t.Error(err)
-		}
-		after, err := ptx.Parse(out)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, f := range m.Entries() {
-			was, _ := m.Traits(f.Name)
-			is, err := after.Traits(f.Name)
-			if err != nil || is.SharedStatic != was.SharedStatic {
-				t.Errorf("%s: %d bytes of shared memory, had %d, %v", f.Name, is.SharedStatic, was.SharedStatic,
-					err)
-			}
-			if n := strings.Count(string(after.Entry(f.Name).Text()), "bar.sync"); n != 2*strings.Count(
-				string(f.Text()), "bar.sync") {
-				t.Errorf("%s: %d barriers", f.Name, n)
-			}
 		}
 	}
 }

@@ -71,7 +71,6 @@ var passes = []Pass{
 type rule struct{ before, after, because string }
 
 const (
-	doubles  = "for a degree approx doubles the body, with all that the others did; accesses are numbered as nvcc gave them"
 	chosen   = "what is demoted is chosen by the kernel as nvcc gave it"
 	numbered = "accesses are numbered as nvcc gave them"
 	oneText  = "both begin with registers of their own at the entry, and one recipe is to give one text"
@@ -86,31 +85,24 @@ var order = []rule{
 	{"coarsen", "early", "the turns' stores stand between their loads"},
 	{"coarsen", "bypass", "a load in two guarded halves would stand twice for each turn"},
 	{"coarsen", "inorder", "coarsen reads once for all turns by plain loads alone"},
-	{"coarsen", "approx", doubles},
 	{"hint", "tile", numbered},
 	{"tile", "demote", "beside slots, which are volatile, no tile is made"},
 	{"tile", "bypass", "a load in two guarded halves is none of each turn"},
 	{"tile", "spin", oneText},
-	{"tile", "approx", doubles},
 	{"hint", "early", numbered},
 	{"tile", "early", "a loop with a way beside it is no loop that can be tiled"},
 	{"demote", "early", chosen},
 	{"early", "bypass", "a load in two guarded halves stays where it is"},
 	{"early", "inorder", "a relaxed load stays where it is"},
 	{"early", "spin", oneText},
-	{"early", "approx", doubles},
 	{"hint", "inorder", "hint takes plain loads alone, and numbers them as nvcc gave them"},
 	{"tile", "inorder", "tile takes a relaxed load for one that waits for other threads"},
 	{"bypass", "inorder", "bypass takes plain loads alone"},
 	{"demote", "bypass", "a load in two guarded halves would be two definitions, each of which keeps the old value"},
 	{"demote", "spin", chosen},
-	{"demote", "approx", doubles},
 	{"demote", "maxnreg", "where demote=spill names a block's size, it stands in front of the cap"},
 	{"hint", "bypass", "a load that was given a policy of its own keeps it; bypass takes the others"},
-	{"hint", "approx", doubles},
 	{"bypass", "spin", oneText},
-	{"bypass", "approx", doubles},
-	{"spin", "approx", doubles},
 }
 
 func init() {

@@ -67,8 +67,8 @@ func (x *Index) Decisions() (n int) {
 	return n
 }
 
-// Pack makes the shards of decisions: the index without a name, and the blobs by their hashes.
-func Pack(decisions []cache.Decision) (x *Index, blobs map[string][]byte, err error) {
+// pack makes the shards of decisions: the index without a name, and the blobs by their hashes.
+func pack(decisions []cache.Decision) (x *Index, blobs map[string][]byte, err error) {
 	byKey := map[string]cache.Decision{}
 	for _, d := range decisions {
 		if !cache.IsHash(d.Identity) {
@@ -107,9 +107,9 @@ func Pack(decisions []cache.Decision) (x *Index, blobs map[string][]byte, err er
 	return x, blobs, nil
 }
 
-// PackTo is Pack into a folder of blobs.
-func PackTo(folder string, decisions []cache.Decision) (*Index, error) {
-	x, blobs, err := Pack(decisions)
+// Pack is pack into a folder of blobs.
+func Pack(folder string, decisions []cache.Decision) (*Index, error) {
+	x, blobs, err := pack(decisions)
 	for _, b := range blobs {
 		if err == nil {
 			_, err = put(folder, b)

@@ -1,7 +1,6 @@
 package remote
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,6 +15,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"gnvcc/cache"
 )
@@ -222,21 +223,14 @@ func (r *Remote) Check(tag string, index []byte, signature string, keys Keys) (
 	return x, signed, nil
 }
 
-// eachShard does something for each shard, several at a time, and gives the error of the first one
-// that has one.
+// eachShard does something for each shard, several at a time, and gives the first error.
 func eachShard(do func(i int) error) error {
-	var all sync.WaitGroup
-	var errs [Shards]error
-	turns := make(chan struct{}, runtime.GOMAXPROCS(0))
+	var g errgroup.Group
+	g.SetLimit(runtime.GOMAXPROCS(0))
 	for i := range Shards {
-		all.Go(func() {
-			turns <- struct{}{}
-			errs[i] = do(i)
-			<-turns
-		})
+		g.Go(func() error { return do(i) })
 	}
-	all.Wait()
-	return cmp.Or(errs[:]...)
+	return g.Wait()
 }
 
 func (r *Remote) unpack(x *Index, i int) ([]cache.Arrived, error) {

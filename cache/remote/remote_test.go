@@ -49,7 +49,7 @@ func arrive(t *testing.T, r *Remote, x *Index, blobs map[string][]byte) []byte {
 func packed(t *testing.T, tag string, minute int, all ...cache.Decision) (
 	*Index, map[string][]byte) {
 	t.Helper()
-	x, blobs, err := Pack(all)
+	x, blobs, err := pack(all)
 	if err != nil {
 		t.Fatal(err)
 	}

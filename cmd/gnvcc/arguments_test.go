@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"errors"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -72,21 +71,10 @@ var wrong = map[string][]struct{ line, says string }{
 // TestArguments: what is wrong is refused with a message of a few lines that names the verb,
 // nothing is printed to standard output, and nothing is left behind but what a store is.
 func TestArguments(t *testing.T) {
-	kit, dir := kits.Any(t), t.TempDir()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	gnvcc := filepath.Join(t.TempDir(), "gnvcc")
-	if err := os.Symlink(self, gnvcc); err != nil {
-		t.Fatal(err)
-	}
-	env := append(os.Environ(), "GNVCC_NVCC="+kit.Nvcc(), "GNVCC_STORE="+filepath.Join(t.TempDir(),
-		"store"), asIfDriver+"=yes")
+	s := newSite(t, kits.Any(t).Nvcc(), asIfDriver+"=yes")
 	refuse := func(t *testing.T, says string, words ...string) {
 		t.Helper()
-		cmd := exec.Command(gnvcc, words...)
-		cmd.Dir, cmd.Env = dir, env
+		cmd := s.command(s.exe, words...)
 		var stdout, stderr bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &stdout, &stderr
 		err := cmd.Run()
@@ -146,7 +134,7 @@ func TestArguments(t *testing.T) {
 			t.Errorf("the table has a row for %s, which is no verb", name)
 		}
 	}
-	if left, _ := filepath.Glob(filepath.Join(dir, "*")); len(left) > 0 {
+	if left, _ := filepath.Glob(filepath.Join(s.dir, "*")); len(left) > 0 {
 		t.Errorf("left behind: %v", left)
 	}
 }

@@ -3,7 +3,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -227,19 +226,6 @@ func newBench(ctx context.Context, store *cache.Store) (*compare.Bench, error) {
 		b.Agent, b.Replayer, err = retune.Tools(ctx, store)
 	}
 	return b, err
-}
-
-// putPage writes a page; draw gets gnvcc's version.
-func putPage(file string, draw func(io.Writer, string) error) error {
-	var b bytes.Buffer
-	err := draw(&b, ownVersion())
-	if err == nil {
-		err = os.WriteFile(file, []byte(policy.Shown(b.String())), 0o644)
-	}
-	if err != nil {
-		return fmt.Errorf("writing the page: %w", err)
-	}
-	return nil
 }
 
 // outcome is the exit code.

@@ -11,22 +11,18 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
-	"gnvcc/cache"
 	"gnvcc/install/kits"
 	"gnvcc/policy"
 	"gnvcc/profile/capture"
 	"gnvcc/profile/capture/capturetest"
-	"gnvcc/sim/cubin"
 )
 
 // upgraded is a project that is built with one toolkit, with a store of its own.
 type upgraded struct {
-	t               *testing.T
-	dir, store, exe string
-	kit             kits.Kit
-	env             []string
+	*site // in the folder src of the project's
+	kit   kits.Kit
+	top   string
 }
 
 const upgradedSource = `__global__ void sums(float *p, int n) {
@@ -39,92 +35,22 @@ __global__ void plain(float *p, int n) { if (threadIdx.x < n) p[threadIdx.x] += 
 
 func newUpgraded(t *testing.T) *upgraded {
 	t.Helper()
-	u := &upgraded{t: t, dir: t.TempDir(), kit: kits.Need(t, "13.0")}
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	u.exe, u.store = filepath.Join(u.dir, "gnvcc"), filepath.Join(u.dir, "store")
-	if err := copyFile(self, u.exe); err != nil {
-		t.Fatal(err)
-	}
-	tmp := filepath.Join(u.dir, "tmp")
-	os.MkdirAll(tmp, 0o700)
-	os.MkdirAll(filepath.Join(u.dir, "src"), 0o700)
-	u.env = append(os.Environ(), "GNVCC_STORE="+u.store, "GNVCC_NVCC="+u.kit.Nvcc(), "TMPDIR="+tmp,
-		kits.Short(upgradedSource),
-		"TERM=dumb", "TEST_LEVERS=ld", "TEST_NO_GPU=yes", asIfGPU+"="+filepath.Join(u.dir, "measured"))
-	u.write("src/k.cu", upgradedSource)
-	u.must(u.gnvcc("-arch=sm_90", "-cubin", "-o", "k.cubin", "k.cu"))
+	u := &upgraded{kit: kits.Need(t, "13.0")}
+	u.site = newSite(t, u.kit.Nvcc(), kits.Short(upgradedSource), "TEST_LEVERS=hint", "TEST_NO_GPU=yes")
+	u.top, u.dir = u.dir, filepath.Join(u.dir, "src")
+	u.env = append(u.env, asIfGPU+"="+filepath.Join(u.top, "measured"))
+	u.write("k.cu", upgradedSource)
+	u.good("-arch=sm_90", "-cubin", "-o", "k.cubin", "k.cu")
 	return u
-}
-
-func (u *upgraded) write(name, text string) {
-	u.t.Helper()
-	if err := os.WriteFile(filepath.Join(u.dir, name), []byte(text), 0o600); err != nil {
-		u.t.Fatal(err)
-	}
-}
-
-// gnvcc runs a command in the project's folder, and gives its exit code.
-func (u *upgraded) gnvcc(args ...string) (string, int) {
-	u.t.Helper()
-	cmd := exec.Command(u.exe, args...)
-	cmd.Dir, cmd.Env = filepath.Join(u.dir, "src"), u.env
-	out, err := cmd.CombinedOutput()
-	if cmd.ProcessState == nil {
-		u.t.Fatal(err)
-	}
-	return string(out), cmd.ProcessState.ExitCode()
-}
-
-func (u *upgraded) must(out string, code int) string {
-	u.t.Helper()
-	if code != 0 {
-		u.t.Fatalf("exit code %d\n%s", code, out)
-	}
-	return out
-}
-
-// ends checks an exit code and what is said.
-func (u *upgraded) ends(out string, code, want int, words ...string) {
-	u.t.Helper()
-	if code != want {
-		u.t.Errorf("exit code %d, not %d\n%s", code, want, out)
-	}
-	for _, w := range words {
-		if !strings.Contains(out, w) {
-			u.t.Errorf("it does not say %q:\n%s", w, out)
-		}
-	}
 }
 
 // captured keeps a launch of each kernel of the cubin that was built.
 func (u *upgraded) captured(block int) map[string]*capture.Manifest {
 	u.t.Helper()
 	u.t.Log("the GPU is simulated")
-	s, err := capture.Open(filepath.Join(u.store, "captures"))
-	if err != nil {
-		u.t.Fatal(err)
-	}
-	content, err := os.ReadFile(filepath.Join(u.dir, "src", "k.cubin"))
-	if err != nil {
-		u.t.Fatal(err)
-	}
-	f, err := cubin.Read(content)
-	if err != nil {
-		u.t.Fatal(err)
-	}
-	out := map[string]*capture.Manifest{}
-	for i, k := range f.Kernels {
-		m, err := capturetest.Keep(s, capturetest.Launch{Program: "app", Kernel: k.Name, Cubin: content,
-			Params: [][2]int{{0, 8}, {8, 4}}, Grid: 1024, Block: block, Seconds: float64(i + 1),
-			Made: time.Now()})
-		if err != nil {
-			u.t.Fatal(err)
-		}
-		out[k.Name] = m
-	}
+	out, err := keepLaunch(u.store, filepath.Join(u.dir, "k.cubin"), capturetest.Launch{Program: "app", Grid: 1024,
+		Block: block, Seconds: 1})
+	u.must(err)
 	return out
 }
 
@@ -132,47 +58,22 @@ func (u *upgraded) captured(block int) map[string]*capture.Manifest {
 func (u *upgraded) takes(kernel string, times float64, other bool, options ...string) {
 	u.t.Helper()
 	out := filepath.Join(u.t.TempDir(), "k.cubin")
-	cmd := exec.Command(u.kit.Nvcc(), append(options, "-arch=sm_90", "-cubin", "-o", out, "k.cu")...)
-	cmd.Dir, cmd.Env = filepath.Join(u.dir, "src"), u.env
+	cmd := u.command(u.kit.Nvcc(), append(options, "-arch=sm_90", "-cubin", "-o", out, "k.cu")...)
 	if said, err := cmd.CombinedOutput(); err != nil {
 		u.t.Fatalf("%v\n%s", err, said)
 	}
 	content, err := os.ReadFile(out)
-	if err != nil {
-		u.t.Fatal(err)
-	}
+	u.must(err)
 	code, err := policy.CodeHash(content, kernel)
-	if err != nil {
-		u.t.Fatal(err)
-	}
-	f, err := os.OpenFile(filepath.Join(u.dir, "measured.takes"), os.O_APPEND|os.O_CREATE|os.O_WRONLY,
+	u.must(err)
+	f, err := os.OpenFile(filepath.Join(u.top, "measured.takes"), os.O_APPEND|os.O_CREATE|os.O_WRONLY,
 		0o600)
-	if err != nil {
-		u.t.Fatal(err)
-	}
+	u.must(err)
 	fmt.Fprintln(f, code, times)
 	f.Close()
 	if other {
-		u.write("measured.other."+code, "")
+		u.write("../measured.other."+code, "")
 	}
-}
-
-// hashes of all files of the project and of the store's records that builds read.
-func (u *upgraded) decisions() (out []cache.Decision) {
-	u.t.Helper()
-	store, err := cache.Open(u.store)
-	if err != nil {
-		u.t.Fatal(err)
-	}
-	sn, err := store.Snapshot()
-	if err != nil {
-		return nil
-	}
-	defer sn.Close()
-	if out, err = sn.AllDecisions(); err != nil {
-		u.t.Fatal(err)
-	}
-	return out
 }
 
 const sumsName = "_Z4sumsPfi"
@@ -181,11 +82,9 @@ const sumsName = "_Z4sumsPfi"
 // another architecture; a launch that was seen and is possible no longer is a loss.
 func TestCompareStatic(t *testing.T) {
 	u := newUpgraded(t)
-	before, _ := os.ReadFile(filepath.Join(u.dir, "src", "k.cubin"))
-	out, code := u.gnvcc("compare", "--flags", "-maxrregcount=200")
-	u.ends(out, code, 0, "CUDA 13.0", "-maxrregcount=200", "2 kernels in both: 2 the same code")
-	out, code = u.gnvcc("compare", "--flags", "-use_fast_math", "--json")
-	u.ends(out, code, 0)
+	before, _ := os.ReadFile(filepath.Join(u.dir, "k.cubin"))
+	u.ends(0, []string{"compare", "--flags", "-maxrregcount=200"}, "CUDA 13.0", "-maxrregcount=200", "2 kernels in both: 2 the same code")
+	out := u.ends(0, []string{"compare", "--flags", "-use_fast_math", "--json"})
 	var report compared
 	if err := json.Unmarshal([]byte(out), &report); err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -204,23 +103,19 @@ func TestCompareStatic(t *testing.T) {
 		if kit.Version == "13.0" || kit.Version == "13.3" && testing.Short() {
 			continue
 		}
-		out, code = u.gnvcc("compare", "--toolkit", kit.Version, "sums")
-		u.ends(out, code, 0, "CUDA 13.0", "-> CUDA "+kit.Version+".", "1 kernel in both")
+		u.ends(0, []string{"compare", "--toolkit", kit.Version, "sums"}, "CUDA 13.0", "-> CUDA "+kit.Version+".", "1 kernel in both")
 	}
-	out, code = u.gnvcc("compare", "--flags", "-arch=sm_80")
-	u.ends(out, code, 0, "CUDA 13.0", "-arch=sm_80", "2 of other code, not run")
+	u.ends(0, []string{"compare", "--flags", "-arch=sm_80"}, "CUDA 13.0", "-arch=sm_80", "2 of other code, not run")
 	// The blocks of captured launches count, with or without a GPU.
 	u.captured(1024)
-	out, code = u.gnvcc("compare", "--flags", "-D__launch_bounds=1 -Xptxas -maxntid=512")
-	u.ends(out, code, 1, "2 can't be built or launched as before",
+	u.ends(1, []string{"compare", "--flags", "-D__launch_bounds=1 -Xptxas -maxntid=512"}, "2 can't be built or launched as before",
 		"1024 x 1024: blocks of 1024 threads, and its directives allow 512 now", "no NVIDIA driver here")
 	// It does not compile: a loss, with the compiler's words.
-	out, code = u.gnvcc("compare", "--flags", "-DplainX -include nothing.h")
-	u.ends(out, code, 1, "no longer compiles", "nothing.h", "its kernels: plain, sums")
-	if after, _ := os.ReadFile(filepath.Join(u.dir, "src", "k.cubin")); string(after) != string(before) {
+	u.ends(1, []string{"compare", "--flags", "-DplainX -include nothing.h"}, "no longer compiles", "nothing.h", "its kernels: plain, sums")
+	if after, _ := os.ReadFile(filepath.Join(u.dir, "k.cubin")); string(after) != string(before) {
 		t.Error("the user's cubin is another")
 	}
-	u.must(u.gnvcc("status"))
+	u.good("status")
 }
 
 // TestCompareBad: bad input is refused with clear words, and exit code 2.
@@ -242,8 +137,7 @@ func TestCompareBad(t *testing.T) {
 		{"--flags -Xptxas=-nosuch", "-nosuch may write another file"},
 		{"--flags -arch=sm_1", `nvcc does not take "-arch=sm_1": `},
 	} {
-		out, code := u.gnvcc(append([]string{"compare"}, strings.Fields(c.args)...)...)
-		u.ends(out, code, 2, c.words)
+		u.ends(2, append([]string{"compare"}, strings.Fields(c.args)...), c.words)
 	}
 	for _, part := range []string{"bin/ptxas", "nvvm/bin/cicc"} {
 		half := filepath.Join(u.t.TempDir(), "half")
@@ -255,15 +149,12 @@ func TestCompareBad(t *testing.T) {
 			t.Skipf("SKIPPED: %s lies elsewhere, and is not ours to remove", gone)
 		}
 		os.Remove(gone)
-		out, code := u.gnvcc("compare", "--static", "--toolkit", half)
-		u.ends(out, code, 2, "is incomplete", filepath.Base(part)+": not found")
+		u.ends(2, []string{"compare", "--static", "--toolkit", half}, "is incomplete", filepath.Base(part)+": not found")
 	}
-	u.write("src/k.cu", "__global__ void sums(float *p { }\n")
-	out, code := u.gnvcc("compare", "--flags", "-O1")
-	u.ends(out, code, 2, "does not build as it was", "k.cu(1)")
+	u.write("k.cu", "__global__ void sums(float *p { }\n")
+	u.ends(2, []string{"compare", "--flags", "-O1"}, "does not build as it was", "k.cu(1)")
 	os.RemoveAll(u.store)
-	out, code = u.gnvcc("compare", "--flags", "-O1")
-	u.ends(out, code, 2, "no builds by gnvcc are on record here")
+	u.ends(2, []string{"compare", "--flags", "-O1"}, "no builds by gnvcc are on record here")
 }
 
 // TestCompareCommit: the recorded command on another commit's tree, which needs a header that git
@@ -274,7 +165,7 @@ func TestCompareCommit(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("SKIPPED: no git here")
 	}
-	inside := filepath.Join(u.dir, "src")
+	inside := u.dir
 	git := func(args ...string) {
 		t.Helper()
 		cmd := exec.Command("git", append([]string{"-c", "user.name=a", "-c", "user.email=a@b",
@@ -284,53 +175,47 @@ func TestCompareCommit(t *testing.T) {
 			t.Fatalf("git %v: %v\n%s", args, err, out)
 		}
 	}
-	u.write("src/made.h", "#define TURN 32\n")
+	u.write("made.h", "#define TURN 32\n")
 	edited := strings.Replace("#include \"made.h\"\n"+upgradedSource, "i += 32", "i += TURN", 1)
-	u.write("src/k.cu", strings.Replace(edited, "p[threadIdx.x] += 1", "p[threadIdx.x] += 2", 1))
+	u.write("k.cu", strings.Replace(edited, "p[threadIdx.x] += 1", "p[threadIdx.x] += 2", 1))
 	git("init", "-q")
-	u.write("src/.gitattributes", "k.cu export-ignore\n") // of archives alone
+	u.write(".gitattributes", "k.cu export-ignore\n") // of archives alone
 	git("add", "k.cu", ".gitattributes")
 	git("commit", "-qm", "one")
-	u.write("src/k.cu", strings.Replace(edited, "__global__ void plain(float *p, int n)",
+	u.write("k.cu", strings.Replace(edited, "__global__ void plain(float *p, int n)",
 		"__global__ void plain(float *p, int n, int m)", 1))
-	u.must(u.gnvcc("-arch=sm_90", "-cubin", "-o", "k.cubin", "k.cu"))
-	before, _ := exec.Command("find", u.dir+"/src", "-newer", u.dir+"/src/k.cubin").Output()
-	out, code := u.gnvcc("compare", "--commit", "HEAD")
-	u.ends(out, code, 1, " at HEAD", "the later build has no kernel of that name", "1 the same code")
-	out, code = u.gnvcc("compare", "--commit", "HEAD", "sums")
-	u.ends(out, code, 0, "1 kernel in both: 1 the same code")
-	u.env = append(u.env, "GIT_DIR="+u.dir+"/nowhere") // as in a hook of another repository
-	out, code = u.gnvcc("compare", "--commit", "HEAD", "sums")
-	u.ends(out, code, 0, "1 kernel in both: 1 the same code")
-	out, code = u.gnvcc("compare", "--commit", "nowhere")
-	u.ends(out, code, 2, "nowhere")
-	if after, _ := exec.Command("find", u.dir+"/src", "-newer", u.dir+"/src/k.cubin").Output(); string(after) != string(before) {
+	u.good("-arch=sm_90", "-cubin", "-o", "k.cubin", "k.cu")
+	before, _ := exec.Command("find", u.dir, "-newer", u.dir+"/k.cubin").Output()
+	u.ends(1, []string{"compare", "--commit", "HEAD"}, " at HEAD", "the later build has no kernel of that name", "1 the same code")
+	u.ends(0, []string{"compare", "--commit", "HEAD", "sums"}, "1 kernel in both: 1 the same code")
+	u.env = append(u.env, "GIT_DIR="+u.top+"/nowhere") // as in a hook of another repository
+	u.ends(0, []string{"compare", "--commit", "HEAD", "sums"}, "1 kernel in both: 1 the same code")
+	u.ends(2, []string{"compare", "--commit", "nowhere"}, "nowhere")
+	if after, _ := exec.Command("find", u.dir, "-newer", u.dir+"/k.cubin").Output(); string(after) != string(before) {
 		t.Errorf("the user's tree has changed: %s", after)
 	}
 	u.env = u.env[:len(u.env)-1]
 	// A submodule, of which the commit takes an earlier state than the present tree has.
-	inside = filepath.Join(u.dir, "sub")
+	inside = filepath.Join(u.top, "sub")
 	os.Mkdir(inside, 0o700)
-	u.write("sub/turn.h", "#define TURN 32\n")
+	u.write("../sub/turn.h", "#define TURN 32\n")
 	git("init", "-q")
 	git("add", "turn.h")
 	git("commit", "-qm", "sub")
-	inside = filepath.Join(u.dir, "src")
-	u.write("src/k.cu", strings.Replace(edited, "made.h", "sub/turn.h", 1))
-	git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", u.dir+"/sub", "sub")
+	inside = u.dir
+	u.write("k.cu", strings.Replace(edited, "made.h", "sub/turn.h", 1))
+	git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", u.top+"/sub", "sub")
 	git("add", "k.cu")
 	git("commit", "-qm", "with a submodule")
-	inside = filepath.Join(u.dir, "src", "sub")
-	u.write("src/sub/turn.h", "#define TURN 64\n")
+	inside = filepath.Join(u.dir, "sub")
+	u.write("sub/turn.h", "#define TURN 64\n")
 	git("commit", "-qam", "another turn")
-	u.must(u.gnvcc("-arch=sm_90", "-cubin", "-o", "k.cubin", "k.cu"))
-	out, code = u.gnvcc("compare", "--commit", "HEAD")
-	u.ends(out, code, 0, "2 kernels in both: 1 of other code, not run, 1 the same code")
+	u.good("-arch=sm_90", "-cubin", "-o", "k.cubin", "k.cu")
+	u.ends(0, []string{"compare", "--commit", "HEAD"}, "2 kernels in both: 1 of other code, not run, 1 the same code")
 	git("update-ref", "-d", "HEAD")
-	os.RemoveAll(filepath.Join(u.dir, "src", ".git", "modules", "sub", "objects"))
-	os.MkdirAll(filepath.Join(u.dir, "src", ".git", "modules", "sub", "objects"), 0o700)
-	out, code = u.gnvcc("compare", "--commit", "HEAD")
-	u.ends(out, code, 2, "the submodule sub at ")
+	os.RemoveAll(filepath.Join(u.dir, ".git", "modules", "sub", "objects"))
+	os.MkdirAll(filepath.Join(u.dir, ".git", "modules", "sub", "objects"), 0o700)
+	u.ends(2, []string{"compare", "--commit", "HEAD"}, "the submodule sub at ")
 }
 
 // TestCompareReplay: captured launches are replayed by both builds in turn; what lost is searched
@@ -341,19 +226,16 @@ func TestCompareReplay(t *testing.T) {
 	u.captured(256)
 	u.takes(sumsName, 1, false)
 	u.takes(sumsName, 1.3, true, "-fmad=false")
-	out, code := u.gnvcc("compare", "--flags", "-fmad=false", "--budget", "0")
-	u.ends(out, code, 1, "1 slower", "1 the same code", "1024 x 256: 1.3", ", slower", "different bits: 2 words differ",
+	out := u.ends(1, []string{"compare", "--flags", "-fmad=false", "--budget", "0"}, "1 slower", "1 the same code", "1024 x 256: 1.3", ", slower", "different bits: 2 words differ",
 		"relative error up to 1e-07")
 	if strings.Contains(out, "restored") {
 		t.Errorf("a search without a budget:\n%s", out)
 	}
-	out, code = u.gnvcc("compare", "--flags", "-fmad=false", "--budget", "20")
-	u.ends(out, code, 1, "restored by ld", "(--adopt keeps it)")
+	u.ends(1, []string{"compare", "--flags", "-fmad=false", "--budget", "20"}, "restored by hint", "(--adopt keeps it)")
 	if list := u.decisions(); len(list) > 0 {
 		t.Errorf("nothing was to be kept: %+v", list)
 	}
-	out, code = u.gnvcc("compare", "--flags", "-fmad=false", "--budget", "20", "--adopt", "--json")
-	u.ends(out, code, 1)
+	out = u.ends(1, []string{"compare", "--flags", "-fmad=false", "--budget", "20", "--adopt", "--json"})
 	var report compared
 	if _, text, ok := strings.Cut(out, "\n{"); ok {
 		out = "{" + text
@@ -372,19 +254,17 @@ func TestCompareReplay(t *testing.T) {
 			t.Errorf("%s: %+v", k.Kernel, r)
 		}
 	}
-	u.must(u.gnvcc("-fmad=false", "-arch=sm_90", "-cubin", "-o", "later.cubin", "k.cu"))
-	if out := u.must(u.gnvcc("status")); !strings.Contains(out, list[0].Recipe) {
+	u.good("-fmad=false", "-arch=sm_90", "-cubin", "-o", "later.cubin", "k.cu")
+	if out := u.good("status"); !strings.Contains(out, list[0].Recipe) {
 		t.Errorf("a build in the later way does not take it:\n%s", out)
 	}
 	// Faster, and as fast.
 	u.takes(sumsName, 0.8, false, "-Xptxas", "-O1")
-	out, code = u.gnvcc("compare", "--flags", "-Xptxas=-O1", "sums")
-	u.ends(out, code, 0, "1 faster", "1024 x 256: 0.8")
+	u.ends(0, []string{"compare", "--flags", "-Xptxas=-O1", "sums"}, "1 faster", "1024 x 256: 0.8")
 	// A kernel whose parameters are others now is compared as code, and is not launched.
-	u.write("src/k.cu", strings.Replace(upgradedSource, "sums(float *p, int n)", "sums(float *p, long n)", 1))
-	u.must(u.gnvcc("-arch=sm_90", "-cubin", "-o", "k.cubin", "k.cu"))
-	out, code = u.gnvcc("compare", "--flags", "-fmad=false", "--static")
-	u.ends(out, code, 0, "not run")
+	u.write("k.cu", strings.Replace(upgradedSource, "sums(float *p, int n)", "sums(float *p, long n)", 1))
+	u.good("-arch=sm_90", "-cubin", "-o", "k.cubin", "k.cu")
+	u.ends(0, []string{"compare", "--flags", "-fmad=false", "--static"}, "not run")
 }
 
 // TestClaims: what a lock file says that recipes gain is measured, and that they leave the same bits.
@@ -395,49 +275,34 @@ func TestClaims(t *testing.T) {
 	made := u.captured(256)
 	u.takes(sumsName, 1, false)
 	u.takes("_Z5plainPfi", 1, false)
-	u.must(u.gnvcc("tune", "--levers", "hint", "--kernels", "sums"))
-	u.must(u.gnvcc("export", "-o", "gnvcc.lock"))
-	out, code := u.gnvcc("compare", "--lock", "gnvcc.lock")
-	u.ends(out, code, 0, "Simulated H200", "2 launches", "1 alike", "sums")
-	text, err := os.ReadFile(filepath.Join(u.dir, "src", "gnvcc.lock"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	u.good("tune", "--levers", "hint", "--kernels", "sums")
+	u.good("export", "-o", "gnvcc.lock")
+	u.ends(0, []string{"compare", "--lock", "gnvcc.lock"}, "Simulated H200", "2 launches", "1 alike", "sums")
+	text := u.read("gnvcc.lock")
 	claims := regexp.MustCompile(`gain=[0-9.]+`)
-	u.write("src/more.lock", claims.ReplaceAllString(string(text), "gain=3.000"))
-	out, code = u.gnvcc("compare", "--lock", "more.lock")
-	u.ends(out, code, 1, "slower", "gains less than the lock file says")
-	u.write("src/other.lock", strings.ReplaceAll(string(text), "Simulated H200", "NVIDIA L4"))
-	out, code = u.gnvcc("compare", "--lock", "other.lock")
-	u.ends(out, code, 2, "no recipe of the lock file is for a captured kernel")
-	out, code = u.gnvcc("compare", "--lock", "gnvcc.lock", "--captures", "src")
-	u.ends(out, code, 2, "no folder of captures")
+	u.write("more.lock", claims.ReplaceAllString(text, "gain=3.000"))
+	u.ends(1, []string{"compare", "--lock", "more.lock"}, "slower", "gains less than the lock file says")
+	u.write("other.lock", strings.ReplaceAll(text, "Simulated H200", "NVIDIA L4"))
+	u.ends(2, []string{"compare", "--lock", "other.lock"}, "no recipe of the lock file is for a captured kernel")
+	u.ends(2, []string{"compare", "--lock", "gnvcc.lock", "--captures", "src"}, "no folder of captures")
 	// Other bits by the recipe that builds take.
 	for _, d := range u.decisions() {
 		if d.Kernel == sumsName && d.Recipe != "" {
 			u.otherwise(made[sumsName], d.Recipe)
 		}
 	}
-	out, code = u.gnvcc("compare", "--lock", "gnvcc.lock")
-	u.ends(out, code, 1, "broken", "the recipe leaves different bits")
-	u.must(u.gnvcc("doctor", "--clean=captures"))
-	out, code = u.gnvcc("compare", "--lock", "gnvcc.lock")
-	u.ends(out, code, 2, "no launches are captured of what was built here")
+	u.ends(1, []string{"compare", "--lock", "gnvcc.lock"}, "broken", "the recipe leaves different bits")
+	u.good("doctor", "--clean=captures")
+	u.ends(2, []string{"compare", "--lock", "gnvcc.lock"}, "no launches are captured of what was built here")
 }
 
 // otherwise makes the simulated GPU leave other bits by a recipe.
 func (u *upgraded) otherwise(m *capture.Manifest, recipe string) {
 	u.t.Helper()
-	u.must(u.gnvcc("-arch=sm_90", "-cubin", "-o", "recipe.cubin", "k.cu"))
-	content, err := os.ReadFile(filepath.Join(u.dir, "src", "recipe.cubin"))
-	if err != nil {
-		u.t.Fatal(err)
-	}
-	code, err := policy.CodeHash(content, m.Kernel)
-	if err != nil {
-		u.t.Fatal(err)
-	}
-	u.write("measured.other."+code, "")
+	u.good("-arch=sm_90", "-cubin", "-o", "recipe.cubin", "k.cu")
+	code, err := policy.CodeHash([]byte(u.read("recipe.cubin")), m.Kernel)
+	u.must(err)
+	u.write("../measured.other."+code, "")
 }
 
 // TestAction: the steps of the GitHub Action, as its file names them, run here in their order, with
@@ -451,12 +316,12 @@ func TestAction(t *testing.T) {
 	u.takes(sumsName, 1, false)
 	u.takes("_Z5plainPfi", 1, false)
 	u.takes(sumsName, 1.4, false, "-fmad=false")
-	u.must(u.gnvcc("tune", "--levers", "hint", "--kernels", "sums"))
-	u.must(u.gnvcc("export", "-o", "gnvcc.lock", "--all"))
-	bin := filepath.Join(u.dir, "bin")
+	u.good("tune", "--levers", "hint", "--kernels", "sums")
+	u.good("export", "-o", "gnvcc.lock", "--all")
+	bin := filepath.Join(u.top, "bin")
 	os.Mkdir(bin, 0o700)
 	os.Symlink(u.exe, filepath.Join(bin, "gnvcc"))
-	gh := "#!/bin/sh\necho \"$@\" >" + u.dir + "/gh.said\ncat \"$5\" >>" + u.dir + "/gh.said\n"
+	gh := "#!/bin/sh\necho \"$@\" >" + u.top + "/gh.said\ncat \"$5\" >>" + u.top + "/gh.said\n"
 	if err := os.WriteFile(filepath.Join(bin, "gh"), []byte(gh), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -470,12 +335,12 @@ func TestAction(t *testing.T) {
 	}
 	codes := func(inputs map[string]string) (out []int, said string) {
 		t.Helper()
-		os.Remove(filepath.Join(u.dir, "summary"))
+		os.Remove(filepath.Join(u.top, "summary"))
 		for _, s := range steps {
 			cmd := exec.Command("bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", s.run)
-			cmd.Dir = filepath.Join(u.dir, "src")
+			cmd.Dir = u.dir
 			cmd.Env = append(append([]string(nil), u.env...), "PATH="+bin+":"+os.Getenv("PATH"),
-				"GITHUB_ACTION_PATH="+folder, "RUNNER_TEMP="+u.dir, "GITHUB_STEP_SUMMARY="+u.dir+"/summary")
+				"GITHUB_ACTION_PATH="+folder, "RUNNER_TEMP="+u.top, "GITHUB_STEP_SUMMARY="+u.top+"/summary")
 			for name, value := range s.env {
 				for input, is := range inputs {
 					value = strings.ReplaceAll(value, "${{ "+input+" }}", is)
@@ -498,7 +363,7 @@ func TestAction(t *testing.T) {
 	if fmt.Sprint(got) != "[0 0 0 0 0]" {
 		t.Errorf("exit codes %v\n%s", got, said)
 	}
-	summary, _ := os.ReadFile(filepath.Join(u.dir, "summary"))
+	summary, _ := os.ReadFile(filepath.Join(u.top, "summary"))
 	for _, want := range []string{"Simulated H200", "-Xptxas=-O3", "1 alike"} {
 		if !strings.Contains(string(summary), want) {
 			t.Errorf("the summary does not say %q:\n%s", want, summary)
@@ -514,7 +379,7 @@ func TestAction(t *testing.T) {
 	if fmt.Sprint(got) != "[0 0 0 0 1]" {
 		t.Errorf("a kernel lost: exit codes %v\n%s", got, said)
 	}
-	comments, _ := os.ReadFile(filepath.Join(u.dir, "gh.said"))
+	comments, _ := os.ReadFile(filepath.Join(u.top, "gh.said"))
 	for _, want := range []string{"pr comment 7 --body-file", "1 slower"} {
 		if !strings.Contains(string(comments), want) {
 			t.Errorf("the pull request does not get %q:\n%s", want, comments)

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -57,35 +56,15 @@ type judged struct {
 // TestJudgeVerb: edits judged without a GPU, by the recorded command, by exit code, as JSON and in
 // one process; nothing of the user's is written. All of it in a folder that a link leads to.
 func TestJudgeVerb(t *testing.T) {
-	kit, dir, store := kits.Any(t), filepath.Join(t.TempDir(), "link"), t.TempDir()
-	if err := os.Symlink(t.TempDir(), dir); err != nil {
-		t.Fatal(err)
-	}
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	gnvcc := filepath.Join(t.TempDir(), "gnvcc")
-	if err := copyFile(self, gnvcc); err != nil {
-		t.Fatal(err)
-	}
-	write := func(name, text string) string {
-		t.Helper()
-		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return path
-	}
+	v := newSite(t, kits.Any(t).Nvcc(), "GNVCC_STRICT=1")
+	dir := filepath.Join(t.TempDir(), "link")
+	v.must(os.Symlink(v.dir, dir))
+	v.dir = dir
+	v.env = append(v.env, "PWD="+dir)
+	write := v.write
 	run := func(input string, args ...string) (string, int) {
 		t.Helper()
-		cmd := exec.Command(gnvcc, args...)
-		cmd.Dir = dir
-		cmd.Env = append(os.Environ(), "GNVCC_STORE="+store, "GNVCC_NVCC="+kit.Nvcc(), "GNVCC_STRICT=1",
-			"PWD="+dir)
+		cmd := v.command(v.exe, args...)
 		cmd.Stdin = strings.NewReader(input)
 		out, err := cmd.CombinedOutput()
 		if err != nil && cmd.ProcessState == nil {
@@ -244,7 +223,7 @@ func TestJudgeReplays(t *testing.T) {
 	kits.Long(t, "policy/judge replays on a simulated GPU")
 	t.Log("the GPU is simulated: it runs nothing, all builds are equal there, and times are made up")
 	w := newWatched(t, "hint")
-	text, err := os.ReadFile(filepath.Join(w.Dir, "many.cu"))
+	text, err := os.ReadFile(filepath.Join(w.dir, "many.cu"))
 	w.must(err)
 	file := filepath.Join(w.tmp, "edit.cu")
 	edited := strings.Replace(string(text), "float sum = 3.0f;", "float sum = 3.25f;", 1)
@@ -252,7 +231,7 @@ func TestJudgeReplays(t *testing.T) {
 		t.Fatal("nothing is edited")
 	}
 	w.must(os.WriteFile(file, []byte(edited), 0o600))
-	out, err := w.gnvcc("judge", "--json", "--of", filepath.Join(w.Dir, "many.cu"), file)
+	out, err := w.gnvcc("judge", "--json", "--of", filepath.Join(w.dir, "many.cu"), file)
 	var got judged
 	if err := json.Unmarshal([]byte(out), &got); err != nil {
 		t.Fatalf("%v: %s", err, out)
@@ -271,12 +250,12 @@ func TestJudgeReplays(t *testing.T) {
 	words := strings.Fields(string(measured))
 	w.must(os.WriteFile(filepath.Join(w.tmp, "measured.other."+words[len(words)-1]+".overwritten"), nil,
 		0o600))
-	if out, err := w.gnvcc("judge", "--of", filepath.Join(w.Dir, "many.cu"), file); err == nil ||
+	if out, err := w.gnvcc("judge", "--of", filepath.Join(w.dir, "many.cu"), file); err == nil ||
 		!strings.Contains(out, "NOT EQUAL: 2 words differ") || !strings.Contains(out, "with data varied") {
 		t.Errorf("where ranges are overwritten: %v: %s", err, out)
 	}
-	w.must(os.RemoveAll(filepath.Join(w.Store, "captures", "launches")))
-	if out, err := w.gnvcc("judge", "--of", filepath.Join(w.Dir, "many.cu"), file); err == nil ||
+	w.must(os.RemoveAll(filepath.Join(w.store, "captures", "launches")))
+	if out, err := w.gnvcc("judge", "--of", filepath.Join(w.dir, "many.cu"), file); err == nil ||
 		!strings.Contains(out, "no launch of the original is captured") {
 		t.Errorf("without captures: %v: %s", err, out)
 	}
@@ -284,16 +263,8 @@ func TestJudgeReplays(t *testing.T) {
 
 // TestJudgeServeEnds: --serve ends when it is told to, also while it waits for a line.
 func TestJudgeServeEnds(t *testing.T) {
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	gnvcc := filepath.Join(t.TempDir(), "gnvcc")
-	if err := copyFile(self, gnvcc); err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(gnvcc, "judge", "--serve", "--emulate")
-	cmd.Env = append(os.Environ(), "GNVCC_STORE="+t.TempDir())
+	v := newSite(t, "")
+	cmd := v.command(v.exe, "judge", "--serve", "--emulate")
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -340,9 +311,9 @@ func TestJudgeSanitizes(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(filepath.Dir(w.kit.Nvcc()), "compute-sanitizer")); err == nil {
 		t.Skip("this toolkit has a compute-sanitizer of its own, which is taken before the test's")
 	}
-	text, err := os.ReadFile(filepath.Join(w.Dir, "many.cu"))
+	text, err := os.ReadFile(filepath.Join(w.dir, "many.cu"))
 	w.must(err)
-	file, of := filepath.Join(w.tmp, "edit.cu"), filepath.Join(w.Dir, "many.cu")
+	file, of := filepath.Join(w.tmp, "edit.cu"), filepath.Join(w.dir, "many.cu")
 	w.must(os.WriteFile(file, []byte(strings.Replace(string(text), "float sum = 3.0f;",
 		"float sum = 3.25f;", 1)), 0o600))
 	bin := filepath.Join(w.tmp, "bin")
@@ -361,7 +332,7 @@ func TestJudgeSanitizes(t *testing.T) {
 	}
 	w.must(os.Mkdir(bin, 0o700))
 	w.must(os.WriteFile(filepath.Join(bin, "compute-sanitizer"), []byte(sanitizer), 0o700))
-	w.Env = append(w.Env, "PATH="+bin+":"+os.Getenv("PATH"))
+	w.env = append(w.env, "PATH="+bin+":"+os.Getenv("PATH"))
 	const found = `========= COMPUTE-SANITIZER
 ========= Invalid __global__ read of size 4 bytes
 =========     at k(float *)+0x70 in edit.cu:5

@@ -186,7 +186,7 @@ func (p *pushing) look(ctx context.Context, c *carrier, folder, tag string) (was
 func (p *pushing) packed(store *cache.Store, all []cache.Decision, folder string) (x *remote.Index,
 	what string, err error) {
 	if !p.captures {
-		if x, err = remote.PackTo(folder, all); err == nil {
+		if x, err = remote.Pack(folder, all); err == nil {
 			what = policy.Count(x.Decisions(), "decision")
 		}
 		return x, what, err

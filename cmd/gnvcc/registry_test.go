@@ -16,9 +16,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"gnvcc/install/kits"
-	"gnvcc/profile/capture"
 	"gnvcc/profile/capture/capturetest"
-	"gnvcc/sim/cubin"
 )
 
 // TestNoNetwork: nothing in gnvcc itself can speak with a registry. A build can't wait for one, and
@@ -115,17 +113,8 @@ func TestRegistry(t *testing.T) {
 		Condition: kits.Condition,
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("PATH", e.Getenv("PATH")+string(os.PathListSeparator)+carrier)
-			e.Setenv("GNVCC_NVCC", kit.Nvcc())
-			e.Setenv("TERM", "dumb")
-			e.Setenv("KIT", kit.Dir)
-			e.Vars = append(e.Vars, kits.ShortIn(e.WorkDir))
-			e.Setenv("GNVCC_LOG", filepath.Join(e.WorkDir, "log"))
-			for _, machine := range []string{"one", "two", "three"} {
-				home := filepath.Join(e.WorkDir, machine)
-				if err := os.MkdirAll(home, 0o700); err != nil {
-					return err
-				}
-				e.Setenv(strings.ToUpper(machine), home)
+			if err := machines(e, kit); err != nil {
+				return err
 			}
 			storage := filepath.Join(e.WorkDir, "registry")
 			more := ""
@@ -172,21 +161,9 @@ func registryCommand(ts *testscript.TestScript, neg bool, args []string) {
 
 // captured CUBIN: a launch of each of its kernels, made up, in the machine's store.
 func captured(ts *testscript.TestScript, neg bool, args []string) {
-	s, err := capture.Open(filepath.Join(ts.Getenv("GNVCC_STORE"), "captures"))
+	_, err := keepLaunch(ts.Getenv("GNVCC_STORE"), ts.MkAbs(args[0]), capturetest.Launch{Program: "/secret/app",
+		Grid: 4, Block: 256, Seconds: 1})
 	ts.Check(err)
-	b, err := os.ReadFile(ts.MkAbs(args[0]))
-	ts.Check(err)
-	f, err := cubin.Read(b)
-	ts.Check(err)
-	for _, k := range f.Kernels {
-		var params [][2]int
-		for _, p := range k.Params {
-			params = append(params, [2]int{p.Offset, p.Size})
-		}
-		_, err := capturetest.Keep(s, capturetest.Launch{Program: "/secret/app", Kernel: k.Name, Cubin: b,
-			Params: params, Grid: 4, Block: 256, Seconds: 1, Made: time.Now()})
-		ts.Check(err)
-	}
 }
 
 // damage flip|cut: every blob of the registry that is a shard and not empty.

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"sort"
@@ -358,7 +359,15 @@ func writePage(store *cache.Store, path string, in page.Input) error {
 		}
 		return ""
 	}
-	return putPage(path, func(w io.Writer, _ string) error { return page.Write(w, in) })
+	var b bytes.Buffer
+	err := page.Write(&b, in)
+	if err == nil {
+		err = os.WriteFile(path, []byte(policy.Shown(b.String())), 0o644)
+	}
+	if err != nil {
+		return fmt.Errorf("writing the page: %w", err)
+	}
+	return nil
 }
 
 // programs are those of a scope that were observed, with what the decisions make of their time.
@@ -476,11 +485,10 @@ func tellPrograms(w io.Writer, list []page.Program) {
 
 // What a report says of locks and barriers: worked out anew from the PTX that builds have kept, so
 // that it needs no tuning, and for the blocks of the launches that were seen, where there are any.
-// hazards prints what there is to say, nothing where there is nothing. meant are the kernels'
+// tellHazards prints what there is to say, nothing where there is nothing. meant are the kernels'
 // identities, nil: all.
-func hazards(w io.Writer, mine *scope, decisions []cache.Decision,
-	meant map[string]bool) error {
-	store := mine.store
+func tellHazards(mine *scope, decisions []cache.Decision, meant map[string]bool) {
+	w, store := stdout(), mine.store
 	shapes := make(map[string][][3]int)
 	for _, d := range decisions {
 		for _, l := range d.Evidence.Launches {
@@ -544,16 +552,6 @@ func hazards(w io.Writer, mine *scope, decisions []cache.Decision,
 		if more := len(names[one]) - 1; more > 0 {
 			who += fmt.Sprintf(" and %s", policy.Count(more, "other kernel"))
 		}
-		if _, err := fmt.Fprintf(w, "  %s: %s\n", who, one.text); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// tellHazards is hazards for a report: what goes wrong here must not spoil the rest.
-func tellHazards(mine *scope, decisions []cache.Decision, meant map[string]bool) {
-	if err := hazards(stdout(), mine, decisions, meant); err != nil {
-		fmt.Fprintln(stderr, "gnvcc report: locks and barriers were not checked:", err)
+		fmt.Fprintf(w, "  %s: %s\n", who, one.text)
 	}
 }

@@ -44,21 +44,7 @@ func TestSharing(t *testing.T) {
 					}
 					return kits.Condition(name)
 				},
-				Setup: func(e *testscript.Env) error {
-					e.Setenv("GNVCC_NVCC", kit.Nvcc())
-					e.Setenv("TERM", "dumb")
-					e.Setenv("KIT", kit.Dir)
-					e.Vars = append(e.Vars, kits.ShortIn(e.WorkDir))
-					e.Setenv("GNVCC_LOG", filepath.Join(e.WorkDir, "log"))
-					for _, machine := range []string{"one", "two"} {
-						home := filepath.Join(e.WorkDir, machine)
-						if err := os.MkdirAll(home, 0o700); err != nil {
-							return err
-						}
-						e.Setenv(strings.ToUpper(machine), home)
-					}
-					return nil
-				},
+				Setup: func(e *testscript.Env) error { return machines(e, kit) },
 				Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 					"machine": machine, "measured": measured, "edit": edit, "device": device,
 					"disown": disown, "unchanged": unchanged, "forged": forged,
@@ -67,6 +53,23 @@ func TestSharing(t *testing.T) {
 			})
 		})
 	}
+}
+
+// machines sets up three of them: each has a home.
+func machines(e *testscript.Env, kit kits.Kit) error {
+	e.Setenv("GNVCC_NVCC", kit.Nvcc())
+	e.Setenv("TERM", "dumb")
+	e.Setenv("KIT", kit.Dir)
+	e.Vars = append(e.Vars, kits.ShortIn(e.WorkDir))
+	e.Setenv("GNVCC_LOG", filepath.Join(e.WorkDir, "log"))
+	for _, machine := range []string{"one", "two", "three"} {
+		home := filepath.Join(e.WorkDir, machine)
+		if err := os.MkdirAll(home, 0o700); err != nil {
+			return err
+		}
+		e.Setenv(strings.ToUpper(machine), home)
+	}
+	return nil
 }
 
 // machine NAME: go there, with its home and its store.

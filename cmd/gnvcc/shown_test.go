@@ -5,7 +5,6 @@ package main
 import (
 	"encoding/json"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"reflect"
 	"regexp"
@@ -59,23 +58,11 @@ func spoil(v reflect.Value, keep ...string) {
 // TestHostile takes a report, and has a remote, whose every text is hostile, and looks at what
 // each verb prints, and at its pages.
 func TestHostile(t *testing.T) {
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	gnvcc := filepath.Join(dir, "gnvcc")
-	if err := os.Symlink(self, gnvcc); err != nil {
-		t.Fatal(err)
-	}
+	v := newSite(t, "", "LC_ALL=C.UTF-8")
 	text, err := os.ReadFile("../../examples/recorded-h200.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	v.must(err)
 	recorded, err := report.Read(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	v.must(err)
 	var own []map[string]any
 	var theirs []cache.Arrived
 	for i := range recorded {
@@ -88,37 +75,24 @@ func TestHostile(t *testing.T) {
 		}
 		spoil(reflect.ValueOf(&d), "Identity")
 		raw, err := json.Marshal(d)
-		if err != nil {
-			t.Fatal(err)
-		}
+		v.must(err)
 		theirs = append(theirs, cache.Arrived{Decision: d, Raw: raw})
 	}
 	text, err = json.Marshal(map[string]any{"format": "gnvcc-report", "version": 1, "kernels": own})
-	if err == nil {
-		err = os.WriteFile(filepath.Join(dir, "report.json"), text, 0o600)
-	}
-	remote := filepath.Join(dir, "store", "remotes", "theirs")
-	if err == nil {
-		err = os.MkdirAll(remote, 0o700)
-	}
-	if err == nil {
-		err = cache.PublishOther(remote, theirs)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	v.must(err)
+	v.write("report.json", string(text))
+	remote := filepath.Join(v.store, "remotes", "theirs")
+	v.must(os.MkdirAll(remote, 0o700))
+	v.must(cache.PublishOther(remote, theirs))
 	steers := regexp.MustCompile(`[\x00-\x08\x0b-\x1f\x7f-\x{9f}\x{202a}-\x{202e}\x{2066}-\x{2069}]`)
 	shown := 0
 	run := func(words ...string) {
-		cmd := exec.Command(gnvcc, words...)
-		cmd.Dir = dir
-		cmd.Env = append(os.Environ(), "GNVCC_STORE="+filepath.Join(dir, "store"), "LC_ALL=C.UTF-8")
-		out, _ := cmd.CombinedOutput()
-		if at := steers.FindIndex(out); at != nil {
+		out, _ := v.gnvcc(words...)
+		if at := steers.FindStringIndex(out); at != nil {
 			t.Errorf("gnvcc %s prints %q", strings.Join(words, " "),
 				out[max(0, at[0]-60):min(len(out), at[1]+20)])
 		}
-		if strings.Contains(string(out), "owned") {
+		if strings.Contains(out, "owned") {
 			shown++
 		}
 	}
@@ -133,14 +107,14 @@ func TestHostile(t *testing.T) {
 		t.Errorf("%d verbs showed the texts", shown)
 	}
 	for _, name := range []string{"page.html", "why.html"} {
-		page, err := os.ReadFile(filepath.Join(dir, name))
-		if err != nil || !strings.Contains(string(page), "owned") {
-			t.Fatalf("%s does not show the texts: %v", name, err)
+		page := v.read(name)
+		if !strings.Contains(page, "owned") {
+			t.Fatalf("%s does not show the texts", name)
 		}
-		if strings.Contains(string(page), "<script>alert") {
+		if strings.Contains(page, "<script>alert") {
 			t.Errorf("%s has the script of a text", name)
 		}
-		if strings.ContainsFunc(string(page), func(c rune) bool {
+		if strings.ContainsFunc(page, func(c rune) bool {
 			return c != '\n' && c != '\t' && unicode.IsControl(c)
 		}) {
 			t.Errorf("%s has control characters", name)

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -45,29 +44,12 @@ func terminal(t *testing.T, columns uint16) (master, slave *os.File) {
 // fits, with the recipes of the examples in the store; without UTF-8 all of it is ASCII; and there
 // are no colours or control characters, neither there nor in a pipe.
 func TestTerminal(t *testing.T) {
-	kit, dir := kits.Any(t), t.TempDir()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	gnvcc := filepath.Join(dir, "gnvcc")
-	// a copy: by a link's target it would not know itself in nvcc's steps
-	program, err := os.ReadFile(self)
-	if err == nil {
-		err = os.WriteFile(gnvcc, program, 0o755)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := newSite(t, kits.Any(t).Nvcc(), "NO_COLOR=1", "LC_ALL=")
 	recorded, err := filepath.Abs("../../examples/recorded-h200.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	env := append(os.Environ(), "GNVCC_NVCC="+kit.Nvcc(), "GNVCC_STORE="+filepath.Join(dir, "store"),
-		"NO_COLOR=1", "LC_ALL=")
+	v.must(err)
 	run := func(out *os.File, locale, kind string, args ...string) (string, error) {
-		cmd := exec.Command(gnvcc, args...)
-		cmd.Dir, cmd.Env = dir, append(env, "LANG="+locale, "TERM="+kind)
+		cmd := v.command(v.exe, args...)
+		cmd.Env = append(cmd.Env, "LANG="+locale, "TERM="+kind)
 		if out != nil {
 			cmd.Stdout, cmd.Stderr = out, out
 			return "", cmd.Run()
@@ -78,18 +60,15 @@ func TestTerminal(t *testing.T) {
 	if text, err := run(nil, "C", "dumb", "lock", "--take", recorded); err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "k.cu"),
-		[]byte("__global__ void k(float *p) { p[threadIdx.x] *= 2; }\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	v.write("k.cu", "__global__ void k(float *p) { p[threadIdx.x] *= 2; }\n")
 	if text, err := run(nil, "C", "dumb", "-arch=sm_90", "-c", "k.cu", "-o", "k.o"); err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
 	lines := [][]string{{"help"}, {"report", "--all"},
 		{"explain", "median"}, {"status"}, {"doctor", "--store"}, {"doctor"}, {"apply"},
 		{"doctor", "--captures"}, {"doctor", "--config"}, {"predict", "k"}}
-	for _, v := range root().Commands() {
-		lines = append(lines, []string{v.Name(), "--help"})
+	for _, c := range root().Commands() {
+		lines = append(lines, []string{c.Name(), "--help"})
 	}
 	for _, args := range lines {
 		for _, kind := range []string{"dumb", "xterm"} {

@@ -252,7 +252,7 @@ var (
 
 // withoutDriver says why a verb that runs launches runs nothing.
 func withoutDriver(verb string) error {
-	fmt.Fprintf(stderr, "gnvcc %s: no NVIDIA driver here: nothing was run; use a machine with a GPU (in a container: docker run --gpus all)\n", verb)
+	fmt.Fprintf(stderr, "gnvcc %s: no NVIDIA driver here: nothing was run; use a machine with a GPU (in a container: docker run --gpus all); gnvcc predict needs none\n", verb)
 	return exit(1)
 }
 
@@ -355,13 +355,15 @@ func summary(w io.Writer, results []decide.Result, counts string, took time.Dura
 			alone++
 		}
 	}
-	switch {
-	case len(results) == 0:
-		fmt.Fprintln(w, "gnvcc: the program launched no kernel, or uses no GPU: nothing was measured")
-	default:
-		fmt.Fprintf(w, "gnvcc: %s: %d faster with a recipe, %d best as nvcc builds them, %d left alone (%.1f s; %s). gnvcc report has details\n",
+	text := "gnvcc: the program launched no kernel, or uses no GPU: nothing was measured"
+	if len(results) > 0 {
+		text = fmt.Sprintf("gnvcc: %s: %d faster with a recipe, %d best as nvcc builds them, %d left alone (%.1f s; %s). gnvcc report has details",
 			policy.Count(len(results), "kernel"), better, same, alone, took.Seconds(), counts)
 	}
+	if width := terminalWidth(os.Stderr); width > 0 {
+		text = wrap(text, width)
+	}
+	fmt.Fprintln(w, text)
 }
 
 // Parallel programs: mpirun gnvcc tune -- ./app starts as many of us as there are ranks. One of

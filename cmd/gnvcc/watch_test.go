@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,88 +14,36 @@ import (
 	"gnvcc/driver/record"
 	"gnvcc/install/kits"
 	"gnvcc/policy/watch"
-	"gnvcc/profile/capture"
 	"gnvcc/profile/capture/capturetest"
-	"gnvcc/sim/cubin"
 )
 
 // A watched is the script's project, built with real nvcc, on the simulated GPU, with a captured
 // launch of each kernel.
 type watched struct {
+	*site
 	*watchProject
-	t   *testing.T
 	kit kits.Kit
 	tmp string
 }
 
 func newWatched(t *testing.T, levers string) *watched {
 	t.Helper()
-	w := &watched{t: t, kit: kits.Need(t, "13.0"), tmp: t.TempDir()}
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
+	w := &watched{kit: kits.Need(t, "13.0"), tmp: t.TempDir()}
+	w.site = newSite(t, w.kit.Nvcc(), kits.Short(), "GNVCC_STRICT=1", "GNVCC_DEVICE=Simulated",
+		asIfGPU+"="+filepath.Join(w.tmp, "measured"), "TEST_LEVERS="+levers)
+	w.watchProject = &watchProject{site: w.site}
+	for name, text := range watchFiles() {
+		w.write(name, text)
 	}
-	gnvcc := filepath.Join(w.tmp, "gnvcc")
-	if err := copyFile(self, gnvcc); err != nil {
-		t.Fatal(err)
-	}
-	scratch := filepath.Join(w.tmp, "tmp")
-	os.Mkdir(scratch, 0o700)
-	store := filepath.Join(w.tmp, "store")
-	w.watchProject = &watchProject{Gnvcc: gnvcc, Dir: filepath.Join(w.tmp, "project"), Store: store,
-		Env: append(os.Environ(), kits.Short(),
-			"GNVCC_STORE="+store, "GNVCC_NVCC="+w.kit.Nvcc(), "TMPDIR="+scratch, "GNVCC_STRICT=1",
-			"GNVCC_DEVICE=Simulated", "TERM=dumb",
-			asIfGPU+"="+filepath.Join(w.tmp, "measured"), "TEST_LEVERS="+levers)}
-	w.must(w.Write())
 	w.must(w.Build())
 	w.capture("many", 1)
 	return w
 }
 
-func copyFile(from, to string) error {
-	if os.Link(from, to) == nil {
-		return nil
-	}
-	in, err := os.Open(from)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	out, err := os.OpenFile(to, os.O_CREATE|os.O_WRONLY, 0o755)
-	if err != nil {
-		return err
-	}
-	if _, err := io.Copy(out, in); err != nil {
-		return err
-	}
-	return out.Close()
-}
-
-func (w *watched) must(err error) {
-	w.t.Helper()
-	if err != nil {
-		w.t.Fatal(err)
-	}
-}
-
-// decisions are all that its store has.
-func (w *watched) decisions() []cache.Decision {
-	w.t.Helper()
-	store, err := cache.Open(w.Store)
-	w.must(err)
-	sn, err := store.Snapshot()
-	w.must(err)
-	defer sn.Close()
-	all, err := sn.AllDecisions()
-	w.must(err)
-	return all
-}
-
 // capture makes up a launch of each kernel that a program has; kernel n takes n seconds of the run.
 func (w *watched) capture(program string, seconds float64) {
 	w.t.Helper()
-	w.must(keepLaunches(w.kit.Nvcc(), w.Store, filepath.Join(w.Dir, program), seconds))
+	w.must(keepLaunches(w.kit.Nvcc(), w.store, filepath.Join(w.dir, program), seconds))
 }
 
 // keepLaunches does so.
@@ -111,38 +58,15 @@ func keepLaunches(nvcc, store, program string, seconds float64) error {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("cuobjdump: %w\n%s", err, out)
 	}
-	s, err := capture.Open(filepath.Join(store, "captures"))
-	if err != nil {
-		return err
-	}
 	found, _ := filepath.Glob(filepath.Join(dir, "*.cubin"))
-	n := 0
-	for _, path := range found {
-		b, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		f, err := cubin.Read(b)
-		if err != nil {
-			return err
-		}
-		for _, k := range f.Kernels {
-			var params [][2]int
-			for _, p := range k.Params {
-				params = append(params, [2]int{p.Offset, p.Size})
-			}
-			number := 1
-			fmt.Sscanf(strings.TrimLeft(k.Name, "_Z0123456789"), "k%d", &number)
-			if _, err := capturetest.Keep(s, capturetest.Launch{Program: program, Kernel: k.Name,
-				Cubin: b, Params: params, Grid: 16384, Block: 256,
-				Seconds: float64(number) * seconds, Made: time.Now()}); err != nil {
-				return err
-			}
-			n++
-		}
-	}
-	if n == 0 {
+	if len(found) == 0 {
 		return fmt.Errorf("no kernel in %s", program)
+	}
+	for _, path := range found {
+		if _, err := keepLaunch(store, path, capturetest.Launch{Program: program, Grid: 16384, Block: 256,
+			Seconds: seconds}); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -150,7 +74,7 @@ func keepLaunches(nvcc, store, program string, seconds float64) error {
 // recipes are the recipes that the project's kernels were built with last, by kernel.
 func (w *watched) recipes() map[string]string {
 	w.t.Helper()
-	store, err := cache.Open(w.Store)
+	store, err := cache.Open(w.store)
 	w.must(err)
 	out, when := map[string]string{}, map[string]time.Time{}
 	for _, b := range record.Built(store) {
@@ -239,7 +163,7 @@ func TestWatchRests(t *testing.T) {
 	w.must(os.WriteFile(filepath.Join(supply, "type"), []byte("Battery\n"), 0o600))
 	battery("Full")
 	load := filepath.Join(w.tmp, "load")
-	w.Env = append(w.Env, "TEST_POWER_SUPPLY="+filepath.Dir(supply), "TEST_GPU_LOAD="+load)
+	w.env = append(w.env, "TEST_POWER_SUPPLY="+filepath.Dir(supply), "TEST_GPU_LOAD="+load)
 	if out, err := w.gnvcc("watch", "--status"); err == nil ||
 		!strings.Contains(out, "is not running") {
 		t.Errorf("before it runs: %v: %s", err, out)
@@ -249,12 +173,12 @@ func TestWatchRests(t *testing.T) {
 		!strings.Contains(out, "is running already (process ") {
 		t.Errorf("a second watch: %v: %s", err, out)
 	}
-	w.Env = append(w.Env, "GNVCC_STORE="+filepath.Join(w.tmp, "other")) // the last one counts
+	w.env = append(w.env, "GNVCC_STORE="+filepath.Join(w.tmp, "other")) // the last one counts
 	if out, err := w.gnvcc("watch"); err == nil ||
 		!strings.Contains(out, "another gnvcc watch is running on this machine") {
 		t.Errorf("a watch with another store: %v: %s", err, out)
 	}
-	w.Env = w.Env[:len(w.Env)-1]
+	w.env = w.env[:len(w.env)-1]
 	if out, err := w.gnvcc("watch", "--status"); err != nil ||
 		!strings.Contains(out, "nothing to do") {
 		t.Errorf("idle: %v: %s", err, out)
@@ -308,9 +232,9 @@ func TestWatchRests(t *testing.T) {
 		t.Error("what was decided before kill -9 was measured again")
 	}
 	w.must(w.Stop())
-	left, _ := filepath.Glob(filepath.Join(w.tmp, "tmp", "gnvcc-*"))
+	left, _ := filepath.Glob(filepath.Join(filepath.Dir(w.exe), "tmp", "gnvcc-*"))
 	left = slices.DeleteFunc(left, func(path string) bool {
-		return path == filepath.Join(w.tmp, "tmp", "gnvcc-watch.lock")
+		return path == filepath.Join(filepath.Dir(w.exe), "tmp", "gnvcc-watch.lock")
 	})
 	for _, path := range left { // those of the killed one go with the next command after a minute
 		if info, err := os.Stat(path); err == nil && !info.IsDir() {
@@ -319,24 +243,16 @@ func TestWatchRests(t *testing.T) {
 	}
 }
 
-// gnvcc runs the command.
-func (w *watched) gnvcc(args ...string) (string, error) {
-	cmd := exec.Command(w.Gnvcc, args...)
-	cmd.Dir, cmd.Env = w.Dir, w.Env
-	out, err := cmd.CombinedOutput()
-	return string(out), err
-}
-
 // TestWatchRun: a kernel with a new name waits for the next run, and watch --run runs the program
 // by itself when it is built. Without a GPU kernels wait, and predictions are shown.
 func TestWatchRun(t *testing.T) {
 	kits.Long(t, "TestWatchScript has a watch and its edits")
 	w := newWatched(t, "hint")
 	ran := filepath.Join(w.tmp, "ran")
-	program := filepath.Join(w.Dir, "run me.sh")
+	program := filepath.Join(w.dir, "run me.sh")
 	w.must(os.WriteFile(program, []byte("#!/bin/sh\necho \"$@\" >>'"+ran+"'\n"), 0o755))
 	w.Watch = []string{"--run", `"` + program + `" 'one word' two`}
-	w.Env = append(w.Env, "TEST_NO_GPU=yes")
+	w.env = append(w.env, "TEST_NO_GPU=yes")
 	w.must(w.Start())
 	w.must(w.Replace("many.cu", "float sum = 4.0f;", "float sum = 4.5f;"))
 	s, err := w.Until(func(s watch.Status) bool {
@@ -357,7 +273,7 @@ func TestWatchRun(t *testing.T) {
 	}
 	w.must(w.Build())
 	for end := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
-		log, _ := os.ReadFile(filepath.Join(w.Store, "watch", "log"))
+		log, _ := os.ReadFile(filepath.Join(w.store, "watch", "log"))
 		if strings.Contains(string(log), "the program was run for ") {
 			if !strings.Contains(string(log), "no NVIDIA driver here") || !strings.Contains(string(log),
 				"_Z4lastPfPKfi") {
@@ -380,7 +296,7 @@ func TestWatchUpgrade(t *testing.T) {
 	w := newWatched(t, "hint")
 	link := filepath.Join(w.tmp, "cuda")
 	w.must(os.Symlink(filepath.Dir(filepath.Dir(w.kit.Nvcc())), link))
-	w.Env = append(w.Env, "GNVCC_NVCC="+filepath.Join(link, "bin", "nvcc"))
+	w.env = append(w.env, "GNVCC_NVCC="+filepath.Join(link, "bin", "nvcc"))
 	w.must(w.Build())
 	w.must(w.Start())
 	w.must(os.Remove(link))
@@ -406,7 +322,7 @@ func TestWatchOn(t *testing.T) {
 	kits.Long(t, "TestWork has workers, TestWatchScript a watch")
 	t.Log("the GPU is simulated; Slurm is not")
 	w := newWatched(t, "hint")
-	w.Env = append(w.Env, "TEST_WORKER=Simulated H200/580.1")
+	w.env = append(w.env, "TEST_WORKER=Simulated H200/580.1")
 	for _, on := range []string{"local:n=1"} {
 		if out, err := w.gnvcc("watch", "--on", on); err == nil || !strings.Contains(out, "--on ") {
 			t.Errorf("--on %s: %v: %s", on, err, out)
@@ -419,7 +335,7 @@ func TestWatchOn(t *testing.T) {
 		if e := w.Stop(); err == nil {
 			err = e
 		}
-		log, _ := os.ReadFile(filepath.Join(w.Store, "watch", "log"))
+		log, _ := os.ReadFile(filepath.Join(w.store, "watch", "log"))
 		if err != nil || wrong != "" {
 			t.Fatalf("%v: %s\n%s\n%s", err, wrong, w.Output(), log)
 		}
@@ -437,8 +353,8 @@ func TestWatchOn(t *testing.T) {
 	t.Run("local", func(t *testing.T) { searches(t, "local:gpus=1", 3) })
 	t.Run("Slurm", func(t *testing.T) {
 		c := startCluster(t)
-		w.must(os.MkdirAll(filepath.Join(w.Store, "agent"), 0o700)) // nobody builds one for the simulated GPU
-		w.Env = append(w.Env, "PATH="+c.bin+":"+os.Getenv("PATH"), "TEST_NO_GPU=but workers")
+		w.must(os.MkdirAll(filepath.Join(w.store, "agent"), 0o700)) // nobody builds one for the simulated GPU
+		w.env = append(w.env, "PATH="+c.bin+":"+os.Getenv("PATH"), "TEST_NO_GPU=but workers")
 		searches(t, "slurm:n=1,partition=gpu", 5)
 	})
 }

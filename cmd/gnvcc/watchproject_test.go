@@ -79,10 +79,7 @@ func watchFiles() map[string]string {
 
 // A watchProject is the project in a folder, with gnvcc watch beside it.
 type watchProject struct {
-	Gnvcc string   // the command
-	Dir   string   // the project's folder
-	Env   []string // GNVCC_STORE among it
-	Store string
+	*site
 	Watch []string // further arguments of gnvcc watch
 
 	process *exec.Cmd
@@ -91,43 +88,22 @@ type watchProject struct {
 	removed map[string]string
 }
 
-// Write makes the project.
-func (p *watchProject) Write() error {
-	if err := os.MkdirAll(p.Dir, 0o755); err != nil {
-		return err
-	}
-	for name, text := range watchFiles() {
-		if err := os.WriteFile(filepath.Join(p.Dir, name), []byte(text), 0o644); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // Build is the user's own build.
-func (p *watchProject) Build() error { return p.run(p.Gnvcc, p.compile()...) }
-
-func (p *watchProject) compile() []string {
-	return []string{"-O3", "-arch=sm_90", "-o", "many", "many.cu"}
+func (p *watchProject) Build() error {
+	return p.run("-O3", "-arch=sm_90", "-o", "many", "many.cu")
 }
 
-func (p *watchProject) run(name string, args ...string) error {
-	out, err := p.command(name, args...).CombinedOutput()
+func (p *watchProject) run(args ...string) error {
+	out, err := p.gnvcc(args...)
 	if err != nil {
-		return fmt.Errorf("%s %q: %w\n%s", name, args, err, out)
+		err = fmt.Errorf("gnvcc %q: %w\n%s", args, err, out)
 	}
-	return nil
-}
-
-func (p *watchProject) command(name string, args ...string) *exec.Cmd {
-	cmd := exec.Command(name, args...)
-	cmd.Dir, cmd.Env = p.Dir, p.Env
-	return cmd
+	return err
 }
 
 // Start starts gnvcc watch, and waits until there is nothing to do for it.
 func (p *watchProject) Start() error {
-	p.process = p.command(p.Gnvcc, append([]string{"watch"}, p.Watch...)...)
+	p.process = p.command(p.exe, append([]string{"watch"}, p.Watch...)...)
 	p.output.Reset()
 	p.process.Stdout, p.process.Stderr = &p.output, &p.output
 	if err := p.process.Start(); err != nil {
@@ -141,7 +117,7 @@ func (p *watchProject) Start() error {
 
 // Stop ends it as a user does.
 func (p *watchProject) Stop() error {
-	if err := p.run(p.Gnvcc, "watch", "--stop"); err != nil {
+	if err := p.run("watch", "--stop"); err != nil {
 		return err
 	}
 	return <-p.ended
@@ -170,7 +146,7 @@ func (p *watchProject) Until(is func(watch.Status) bool) (watch.Status, error) {
 			return s, fmt.Errorf("gnvcc watch has ended: %v\n%s", err, p.Output())
 		default:
 		}
-		text, err := os.ReadFile(filepath.Join(p.Store, "watch", "status.json"))
+		text, err := os.ReadFile(filepath.Join(p.store, "watch", "status.json"))
 		if err != nil {
 			continue
 		}
@@ -251,7 +227,7 @@ func (e watchEdit) compare(before, after watch.Status, done []watch.Done) string
 
 // ---- What edits do.
 
-func (p *watchProject) path(name string) string { return filepath.Join(p.Dir, name) }
+func (p *watchProject) path(name string) string { return filepath.Join(p.dir, name) }
 
 // Change rewrites a file.
 func (p *watchProject) Change(name string, change func(string) string) error {

@@ -9,21 +9,15 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
-	"gnvcc/cache"
 	"gnvcc/install/kits"
-	"gnvcc/profile/capture"
 	"gnvcc/profile/capture/capturetest"
-	"gnvcc/sim/cubin"
 )
 
 // workers is a project of some kernels with captured launches, and a store that has seen no search.
 type workers struct {
-	t               *testing.T
-	dir, store, exe string
-	env             []string
-	local           map[string]string // what gnvcc tune decides by itself
+	*site
+	local map[string]string // what gnvcc tune decides by itself
 }
 
 const workKernels = 3
@@ -31,50 +25,19 @@ const workKernels = 3
 func newWorkers(t *testing.T) *workers {
 	t.Helper()
 	t.Log("the GPU is simulated")
-	kit := kits.Need(t, "13.0")
-	w := &workers{t: t, dir: t.TempDir()}
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.exe, w.store = filepath.Join(w.dir, "gnvcc"), filepath.Join(w.dir, "store")
-	if err := copyFile(self, w.exe); err != nil {
-		t.Fatal(err)
-	}
-	tmp := filepath.Join(w.dir, "tmp")
-	os.Mkdir(tmp, 0o700)
-	w.env = append(os.Environ(), kits.Short(), "GNVCC_STORE="+w.store, "GNVCC_NVCC="+kit.Nvcc(), "TMPDIR="+tmp,
-		"TERM=dumb", "GOMAXPROCS=1", asIfGPU+"="+filepath.Join(w.dir, "measured"), "TEST_WORKER=Simulated H200/580.1")
+	w := &workers{site: newSite(t, kits.Need(t, "13.0").Nvcc(), kits.Short(), "GOMAXPROCS=1",
+		"TEST_WORKER=Simulated H200/580.1")}
+	w.env = append(w.env, asIfGPU+"="+filepath.Join(w.dir, "measured"))
 	var text strings.Builder
 	for i := range workKernels {
 		fmt.Fprintf(&text, "__global__ void k%d(float *p, int n) { float s = %d; for (int i = threadIdx.x; i < n; i += 32) s = s * p[i] + p[i + n]; p[threadIdx.x] = s; }\n",
 			i, i)
 	}
-	if err := os.WriteFile(filepath.Join(w.dir, "k.cu"), []byte(text.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if out, err := w.gnvcc("-arch=sm_90", "-cubin", "-o", "k.cubin", "k.cu"); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	s, err := capture.Open(filepath.Join(w.store, "captures"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	content, err := os.ReadFile(filepath.Join(w.dir, "k.cubin"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := cubin.Read(content)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i, k := range f.Kernels {
-		if _, err := capturetest.Keep(s, capturetest.Launch{Program: "app", Kernel: k.Name, Cubin: content,
-			Params: [][2]int{{0, 8}, {8, 4}}, Grid: 1024, Block: 256, Seconds: float64(i + 1),
-			Made: time.Now()}); err != nil {
-			t.Fatal(err)
-		}
-	}
+	w.write("k.cu", text.String())
+	w.good("-arch=sm_90", "-cubin", "-o", "k.cubin", "k.cu")
+	_, err := keepLaunch(w.store, filepath.Join(w.dir, "k.cubin"), capturetest.Launch{Program: "app", Grid: 1024,
+		Block: 256, Seconds: 1})
+	w.must(err)
 	if out, err := exec.Command("cp", "-r", w.store, w.store+".before").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
@@ -86,17 +49,6 @@ func newWorkers(t *testing.T) *workers {
 		t.Fatalf("the local run has decided %v", w.local)
 	}
 	return w
-}
-
-func (w *workers) command(args ...string) *exec.Cmd {
-	cmd := exec.Command(w.exe, args...)
-	cmd.Dir, cmd.Env = w.dir, w.env
-	return cmd
-}
-
-func (w *workers) gnvcc(args ...string) (string, error) {
-	out, err := w.command(args...).CombinedOutput()
-	return string(out), err
 }
 
 // replay searches, and says what was said.
@@ -116,21 +68,8 @@ func (w *workers) fresh() {
 // decided are the recipes that stand, by kernel.
 func (w *workers) decided() map[string]string {
 	w.t.Helper()
-	store, err := cache.Open(w.store)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	sn, err := store.Snapshot()
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	defer sn.Close()
-	all, err := sn.AllDecisions()
-	if err != nil {
-		w.t.Fatal(err)
-	}
 	out := map[string]string{}
-	for _, d := range all {
+	for _, d := range w.decisions() {
 		if len(d.Evidence.Launches) > 0 {
 			out[d.Kernel] = d.Recipe
 		}

@@ -194,7 +194,7 @@ int main() { sum<<<1, 32>>>(0, 7, 1.5f); }
 }
 
 // TestApproximateCandidates: recipes that approximate go the whole way, from the source stage to a
-// cubin, with others beside them; and another degree is another kernel.
+// cubin, with others beside them.
 func TestApproximateCandidates(t *testing.T) {
 	p := built(t, "13.0", "sm_90", `
 #include <cmath> // fastmath writes what sin is for every type
@@ -211,8 +211,7 @@ int main() { wave<<<1, 256>>>(0, 1); }
 	seen := map[string]string{}
 	for _, text := range []string{
 		"", "approx=all.ftz", "fastmath=all.ftz", "approx=all.ftz fastmath=all.ftz",
-		"approx=all:warps<4 fastmath=all:warps<4",
-		"approx=all:warps<2 fastmath=all:warps<2 unroll=2 maxnreg=64",
+		"approx=all.ftz fastmath=all.ftz unroll=2 maxnreg=64",
 		"approx=div fastmath=sin spec{#1=4}",
 	} {
 		made, _ := p.made(s, text)

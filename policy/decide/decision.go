@@ -28,7 +28,7 @@ func (t *Run) decide(k *Findings, choices []choice) *cache.Decision {
 		if k.Past != nil {
 			return nil
 		}
-		d.Evidence.Note = k.reason()
+		d.Evidence.Note = append(k.leftAlone(), "no launch was measured")[0]
 		return d
 	}
 	all := append(configs, k.earlier(t)...)
@@ -143,19 +143,6 @@ func scaled(t cache.Time, median float64) cache.Time {
 	}
 	f := median / t.Median
 	return cache.Time{Median: median, Low: t.Low * f, High: t.High * f, N: t.N}
-}
-
-// reason is why a kernel was left alone, of its configurations the first one's.
-func (k *Findings) reason() string {
-	if k.Alone != "" {
-		return k.Alone
-	}
-	for _, c := range k.Configs {
-		if c.Alone != "" {
-			return c.Alone
-		}
-	}
-	return "no launch was measured"
 }
 
 // constants are the values that all launches of a configuration had in common, by name.

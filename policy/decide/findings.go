@@ -153,15 +153,6 @@ func (k *Findings) refused(text string) string {
 	return ""
 }
 
-// launches counts those of all configurations.
-func (k *Findings) launches() int {
-	n := 0
-	for _, c := range k.Configs {
-		n += c.Count
-	}
-	return n
-}
-
 // measured returns the configurations that a decision must regard.
 func (k *Findings) measured() []*Config {
 	var out []*Config

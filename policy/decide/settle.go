@@ -24,7 +24,7 @@ type Result struct {
 	Kernel   policy.Kernel
 	Device   string          // the model of the GPU
 	Decision *cache.Decision // nil if nothing was measured or decided
-	Alone    []Alone         // what was left alone, and why
+	Alone    []string        // why it was left alone, or configurations of it were
 	Lost     string          // what ended a process while this kernel was tuned
 	Unheld   string          // of an earlier recipe with values: that no launch had them
 	Between  []policy.Shape  // sizes that nobody measured, and for which others stand
@@ -34,13 +34,6 @@ type Result struct {
 	// ns.
 	Approximate []cache.Decision
 	Saves       float64
-}
-
-// Alone is one configuration (or a whole kernel: zero shape) that was left alone.
-type Alone struct {
-	Shape  policy.Shape
-	Count  int
-	Reason string
 }
 
 // Run is what a run's decisions are made with.
@@ -78,15 +71,14 @@ func (t *Run) Settle() []Result {
 	return out
 }
 
-// leftAlone lists what of a kernel was left alone.
-func (k *Findings) leftAlone() []Alone {
+// leftAlone lists why it was left alone: altogether, or configurations of it.
+func (k *Findings) leftAlone() (out []string) {
 	if k.Alone != "" {
-		return []Alone{{Count: k.launches(), Reason: k.Alone}}
+		return []string{k.Alone}
 	}
-	var out []Alone
 	for _, c := range k.Configs {
 		if c.Alone != "" {
-			out = append(out, Alone{Shape: c.Shape, Count: c.Count, Reason: c.Alone})
+			out = append(out, c.Alone)
 		}
 	}
 	return out

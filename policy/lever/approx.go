@@ -1,7 +1,6 @@
 package lever
 
 import (
-	"fmt"
 	"strings"
 
 	"gnvcc/policy"
@@ -9,9 +8,9 @@ import (
 	"gnvcc/rewrite/recipe"
 )
 
-// SFU-driven approximation (Li, ICS 2016), for those who ask for it (gnvcc tune --exact=approximate), in all
-// warps, which is nearly always the fastest (thesis, section 6.4.3). Of f64 functions, those with a
-// Newton step too: their error is that of the accurate form in most programs' eyes.
+// SFU-driven approximation (Li, ICS 2016), for those who ask for it (gnvcc tune --exact=approximate). Of
+// f64 functions, those with a Newton step too: their error is that of the accurate form in most programs'
+// eyes.
 
 var _ = register(Lever{
 	Name: "approx", Idea: "approximated by special function units:", Gain: 1.033,
@@ -52,20 +51,12 @@ var _ = register(Lever{
 		}
 		return out
 	},
-	Words: func(k *policy.Kernel, t recipe.Term) string { return approximated(t, "approximate ") },
+	Words: approximated,
 })
 
-// approximated explains a list of functions with a degree.
-func approximated(t recipe.Term, what string) string {
-	list, _, _ := strings.Cut(t.Value, ":")
-	text := what + strings.ReplaceAll(list, ",", ", ")
-	switch d := rewrite.DegreeOf(recipe.Recipe{Terms: []recipe.Term{t}}); {
-	case d.Warps == 1:
-		text += " in the first warp of a block"
-	case d.Warps > 1:
-		text += fmt.Sprintf(" in the first %d warps of a block", d.Warps)
-	}
-	return text
+// approximated explains a list of functions.
+func approximated(k *policy.Kernel, t recipe.Term) string {
+	return "approximate " + strings.ReplaceAll(t.Value, ",", ", ")
 }
 
 // Approximation for functions that reach PTX as library code: sin, cos, exp, log, pow
@@ -92,5 +83,5 @@ var _ = register(Lever{
 		}
 		return out
 	},
-	Words: func(k *policy.Kernel, t recipe.Term) string { return approximated(t, "approximate ") },
+	Words: approximated,
 })

@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	_ "embed"
 	"fmt"
 	"html/template"
@@ -8,7 +9,6 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"sort"
 	"strings"
 	"time"
 
@@ -75,41 +75,36 @@ func (p Program) Percent() float64 { return 100 * p.Faster / math.Max(p.Seconds,
 
 // A kernel is one decision, ready for the page.
 type kernel struct {
+	report.Entry
 	ID         string // of its section
 	Drawn      bool
-	Name       string
-	Mangled    string
 	State      string // "faster", "same", "pinned", "predicted", "alone", "not tuned"
-	Recipe     string
-	Words      string
 	Why        string
 	Checked    string
-	Note       string
-	Untaken    string // why no build takes the recipe
-	Imported   string // the file that it was taken over from
-	Device     string
 	Toolkit    string
-	Date       string
-	Place      string  // file and program, where several kernels have its name
-	Total      float64 // ns, all launches
-	Time       string  // it, for people
-	Share      string  // of the time of all kernels measured
-	ratio      float64 // of it that is left
-	Before     string
+	Place      string // file and program, where several kernels have its name
+	Share      string // of the time of all kernels measured
+	Before     string // a launch
 	After      string
-	SpeedUp    string
-	Launches   int
+	Up         string
 	Bar        template.HTML
 	Registers  string
-	Occupancy  string
+	Warps      string // occupancy
 	Rows       []row
 	Pictures   []picture
 	Refused    []reason
 	RefusedAll int
-	Tried      int
-	Levers     []report.Single
 	Patch      string
 	Predicted  *prediction
+}
+
+// Time is that of all its launches; Date is when it was decided, "" if it was not.
+func (k kernel) Time() string { return report.Duration(k.Total()) }
+func (k kernel) Date() string {
+	if k.Decision.Time.IsZero() {
+		return ""
+	}
+	return k.Decision.Time.Format("2006-01-02 15:04")
 }
 
 // A row is one configuration.
@@ -139,18 +134,18 @@ func Write(w io.Writer, in Input) error {
 	counts := map[string]int{}
 	devices, toolkits, imported := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	before, after := 0.0, 0.0
-	for _, d := range kernels {
-		counts[d.State]++
-		devices[d.Device], toolkits[d.Toolkit] = true, true
-		if d.Imported != "" {
+	for _, k := range kernels {
+		counts[k.State]++
+		devices[k.Decision.Evidence.Device], toolkits[k.Toolkit] = true, true
+		if from := k.Decision.Imported; from != "" {
 			counts["imported"]++
-			imported[d.Imported] = true
+			imported[from] = true
 		}
-		before += d.Total
-		after += d.Total * d.ratio
+		before += k.Total()
+		after += k.Total() * k.Ratio
 	}
 	for i := range kernels {
-		kernels[i].Share = report.Share(kernels[i].Total, before)
+		kernels[i].Share = report.Share(kernels[i].Total(), before)
 	}
 	return t.Execute(w, map[string]any{
 		"CSS": template.CSS(css), "In": in, "Title": in.Title, "Kernels": kernels,
@@ -164,103 +159,78 @@ func Write(w io.Writer, in Input) error {
 	})
 }
 
-// gather makes the kernels, those that take most time first.
+// gather makes the kernels, those that take most time first, and then those that are not tuned.
 func gather(in Input) []kernel {
-	all := in.entries()
-	out := make([]kernel, 0, len(all))
-	for i, e := range all {
-		k := summary(in, e)
-		k.ID = fmt.Sprintf("k%d", i+1)
-		if k.Drawn = i < drawn; k.Drawn {
-			detail(in, e, &k)
-		}
-		out = append(out, k)
+	options := report.Options{Untaken: in.Untaken, Place: in.Place}
+	var out []kernel
+	for _, d := range in.Decisions {
+		e := options.Entry(d)
+		out = append(out, kernel{Entry: e, State: state(e), Why: Why(e)})
 	}
+	slices.SortStableFunc(out, func(a, b kernel) int { return cmp.Compare(b.Total(), a.Total()) })
 	for _, d := range in.Undecided {
-		k := kernel{ID: fmt.Sprintf("k%d", len(out)+1), Drawn: true, Name: policy.ShortName(d.Kernel),
-			Mangled: d.Kernel, State: "not tuned",
-			Why: "Not tuned yet: nothing was measured.", Time: "-", Before: "-", After: "-", SpeedUp: "-",
-			Registers: fmt.Sprint(d.Evidence.Default.Registers)}
-		if in.Predicted != nil {
-			k.Predicted = newPredicted(in.Predicted(d))
-		}
-		out = append(out, k)
+		out = append(out, kernel{Entry: report.NewEntry(d), State: "not tuned",
+			Why: "Not tuned yet: nothing was measured."})
 	}
 	named := map[string]int{}
 	for _, k := range out {
-		named[k.Name]++
+		named[k.Kernel]++
 	}
-	for i, k := range out {
-		if named[k.Name] < 2 {
-			out[i].Place = ""
+	for i := range out {
+		k := &out[i]
+		k.ID = fmt.Sprintf("k%d", i+1)
+		if named[k.Kernel] > 1 && k.State != "not tuned" {
+			k.Place = k.Where()
+		}
+		k.summary(in)
+		if k.Drawn = i < drawn || k.State == "not tuned"; k.Drawn {
+			k.detail(in)
 		}
 	}
 	return out
 }
 
-// entries sums decisions up, those that take most time first.
-func (in Input) entries() []report.Entry {
-	all := make([]report.Entry, 0, len(in.Decisions))
-	for _, d := range in.Decisions {
-		all = append(all, report.Options{Untaken: in.Untaken, Place: in.Place}.Entry(d))
-	}
-	sort.SliceStable(all, func(i, j int) bool { return all[i].Total() > all[j].Total() })
-	return all
-}
-
 // summary is what stands in the table.
-func summary(in Input, e report.Entry) kernel {
-	d := e.Decision
-	ev := &d.Evidence
-	k := kernel{Name: e.Kernel, Mangled: d.Kernel, State: state(e), Recipe: e.Recipe, Words: e.Words,
-		Note: ev.Note, Untaken: e.Untaken, Imported: d.Imported,
-		Device: ev.Device, Date: d.Time.Format("2006-01-02 15:04"), Total: e.Total(), ratio: e.Ratio,
-		Launches: e.Launches, Why: Why(e), Place: e.Where(),
-		Time: report.Duration(e.Total()), Before: "-", After: "-", SpeedUp: "-"}
-	if in.Toolkit != nil {
-		k.Toolkit = in.Toolkit(*d)
+func (k *kernel) summary(in Input) {
+	ev := &k.Decision.Evidence
+	if in.Toolkit != nil && k.State != "not tuned" {
+		k.Toolkit = in.Toolkit(*k.Decision)
 	}
-	if len(ev.Launches) > 0 && e.Time[0] > 0 {
-		k.Before = fmt.Sprintf("%s ± %.1f %%", report.Duration(e.Time[0]), 100*e.Spread[0])
-		if e.Recipe != "" {
-			k.After = fmt.Sprintf("%s ± %.1f %%", report.Duration(e.Time[1]), 100*e.Spread[1])
-			k.SpeedUp = fmt.Sprintf("%.2f", e.SpeedUp)
-			k.Bar = bar(e.Ratio)
+	k.Before, k.After, k.Up = "-", "-", "-"
+	if len(ev.Launches) > 0 && k.Entry.Time[0] > 0 {
+		one := func(i int) string {
+			return fmt.Sprintf("%s ± %.1f %%", report.Duration(k.Entry.Time[i]), 100*k.Spread[i])
+		}
+		if k.Before = one(0); k.Recipe != "" {
+			k.After, k.Up, k.Bar = one(1), fmt.Sprintf("%.2f", k.SpeedUp), bar(k.Ratio)
 		}
 	}
-	k.Registers = change(fmt.Sprint(ev.Default.Registers), fmt.Sprint(ev.Chosen.Registers), e.Recipe)
-	if e.Occupancy[0] > 0 {
-		k.Occupancy = change(percent(e.Occupancy[0]), percent(e.Occupancy[1]), e.Recipe)
+	k.Registers = change(fmt.Sprint(ev.Default.Registers), fmt.Sprint(ev.Chosen.Registers), k.Recipe)
+	if k.Occupancy[0] > 0 {
+		k.Warps = change(percent(k.Occupancy[0]), percent(k.Occupancy[1]), k.Recipe)
 	}
-	return k
 }
 
 // detail is what stands in a kernel's own section.
-func detail(in Input, e report.Entry, k *kernel) {
-	d := e.Decision
-	if e.Recipe != "" {
-		k.Checked = report.CheckedText(e)
-	}
-	for _, l := range d.Evidence.Launches {
-		r := row{Shape: policy.ShapeMeasured(l).String(), Before: interval(l.Before),
-			After: interval(l.After), SpeedUp: times(l.Before.Median, l.After.Median), Launches: l.Count,
-			Checked: l.Checked}
-		for _, name := range slices.Sorted(maps.Keys(l.Values)) {
-			if r.Values != "" {
-				r.Values += ", "
-			}
-			r.Values += name + " = " + l.Values[name]
-		}
-		k.Rows = append(k.Rows, r)
-	}
-	k.Tried = len(d.Evidence.Tried)
-	k.Levers = e.Levers
-	k.Refused, k.RefusedAll = refusals(d.Evidence.Tried)
-	k.Pictures = pictures(e)
+func (k *kernel) detail(in Input) {
+	d := k.Decision
 	if in.Predicted != nil {
 		k.Predicted = newPredicted(in.Predicted(*d))
 	}
-	if in.Patch != nil && e.Recipe != "" {
+	if k.State == "not tuned" {
+		return
+	}
+	if k.Recipe != "" {
+		k.Checked = report.CheckedText(k.Entry)
+	}
+	for _, l := range d.Evidence.Launches {
+		k.Rows = append(k.Rows, row{Shape: policy.ShapeMeasured(l).String(), Before: interval(l.Before),
+			After: interval(l.After), SpeedUp: times(l.Before.Median, l.After.Median), Launches: l.Count,
+			Checked: l.Checked, Values: report.Values(l.Values)})
+	}
+	k.Refused, k.RefusedAll = refusals(d.Evidence.Tried)
+	k.Pictures = pictures(k.Entry)
+	if in.Patch != nil && k.Recipe != "" {
 		k.Patch = in.Patch(*d)
 	}
 }
@@ -300,11 +270,8 @@ func refusals(tried []cache.Trial) ([]reason, int) {
 	for _, r := range by {
 		out = append(out, *r)
 	}
-	sort.Slice(out, func(i, j int) bool {
-		if out[i].Count != out[j].Count {
-			return out[i].Count > out[j].Count
-		}
-		return out[i].Text < out[j].Text
+	slices.SortFunc(out, func(a, b reason) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Text, b.Text))
 	})
 	return out[:min(len(out), mostRefused)], all
 }
@@ -312,15 +279,10 @@ func refusals(tried []cache.Trial) ([]reason, int) {
 // names lists what is known, or says what is not.
 func names(set map[string]bool, what string) string {
 	delete(set, "")
-	var list []string
-	for name := range set {
-		list = append(list, name)
-	}
-	sort.Strings(list)
-	if len(list) == 0 {
+	if len(set) == 0 {
 		return what + " not known"
 	}
-	return strings.Join(list, ", ")
+	return strings.Join(slices.Sorted(maps.Keys(set)), ", ")
 }
 
 func interval(t cache.Time) string {

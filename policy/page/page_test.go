@@ -117,23 +117,25 @@ func TestTimeBar(t *testing.T) {
 	if timeBar(nil) != "" || timeBar([]policy.Piece{{Kernel: "k"}}) != "" {
 		t.Error("a bar of no time")
 	}
-	browse(t, text)
 }
 
-// TestNames: what others call their kernels is text, wherever it stands.
-func TestNames(t *testing.T) {
+// evilPage has a script wherever others may have written something.
+func evilPage(t *testing.T) string {
 	const evil = `<script>alert("x")</script>"'><img src=x onerror=alert(1)>`
 	d := recorded(t)[0]
 	d.Kernel, d.Evidence.Note, d.Evidence.Device, d.Imported = evil, evil, evil, evil
 	d.Evidence.Tried = append([]cache.Trial{{Recipe: "unroll=2", Ratio: 0.9, Refused: evil}},
 		d.Evidence.Tried...)
-	text := made(t, Input{Decisions: []cache.Decision{d}, Programs: []Program{{Name: evil, Seconds: 1,
+	return made(t, Input{Decisions: []cache.Decision{d}, Programs: []Program{{Name: evil, Seconds: 1,
 		Pieces: []policy.Piece{{Kernel: evil, Seconds: 1, After: 1, Why: evil}}}},
 		Patch: func(cache.Decision) string { return evil }})
-	if strings.Contains(text, "<script>alert") || strings.Contains(text, "<img") {
+}
+
+// TestNames: what others call their kernels is text, wherever it stands.
+func TestNames(t *testing.T) {
+	if text := evilPage(t); strings.Contains(text, "<script>alert") || strings.Contains(text, "<img") {
 		t.Error("a kernel's name became a part of the page")
 	}
-	browse(t, text)
 }
 
 // TestWhyThrottled: where blocks are kept away, the registers are not what decides how many are
@@ -165,28 +167,25 @@ func TestWhyUnmeasured(t *testing.T) {
 	}
 }
 
-// TestLongName: a name that never ends, as templates have them, does not widen the page.
-func TestLongName(t *testing.T) {
-	d := recorded(t)[0]
-	d.Kernel = strings.Repeat("x", 3000)
-	browse(t, made(t, Input{Decisions: []cache.Decision{d},
-		Programs: []Program{{Name: "/" + d.Kernel}}}))
-}
-
 func TestEmpty(t *testing.T) {
 	if text := made(t, Input{}); !strings.Contains(text, "Nothing decided yet") {
 		t.Error("an empty page does not say what to do")
 	}
-	browse(t, made(t, Input{}))
-	d := cache.Decision{Kernel: "k", Recipe: "a recipe{ of another version", Target: "sm_999"}
-	browse(t, made(t, Input{Decisions: []cache.Decision{d, {}}}))
 }
 
+// TestBrowser: no page has an error or is wider than its frame, be it empty, of a recipe that can't be
+// read, or of a name that never ends, as templates have them.
 func TestBrowser(t *testing.T) {
-	text := made(t, Input{Decisions: recorded(t), Programs: []Program{{Name: "/a/program", Seconds: 2,
-		Faster: 1, After: 1.5}},
-		Patch: func(cache.Decision) string { return strings.Repeat("a long line of a patch ", 20) }})
-	browse(t, text)
+	long := recorded(t)[0]
+	long.Kernel = strings.Repeat("x", 3000)
+	odd := cache.Decision{Kernel: "k", Recipe: "a recipe{ of another version", Target: "sm_999"}
+	browseIn(t, []int{360, 500, 1400}, made(t, Input{Decisions: recorded(t), Programs: []Program{{Name: "/a/program",
+		Seconds: 2, Faster: 1, After: 1.5, Pieces: []policy.Piece{{Kernel: "heavy", Seconds: 3, After: 1.5},
+			{Kernel: "prints", Seconds: 0.8, After: 0.8, Why: "it prints"}}}},
+		Patch: func(cache.Decision) string { return strings.Repeat("a long line of a patch ", 20) }}),
+		made(t, Input{}), made(t, Input{Decisions: []cache.Decision{odd, {}}}), evilPage(t),
+		made(t, Input{Decisions: many(t, 20)}),
+		made(t, Input{Decisions: []cache.Decision{long}, Programs: []Program{{Name: "/" + long.Kernel}}}))
 }
 
 // TestMany: 5,000 kernels on one page, pictures of the heaviest.
@@ -198,19 +197,13 @@ func TestMany(t *testing.T) {
 	if len(text) > 16<<20 {
 		t.Errorf("the page has %d bytes", len(text))
 	}
-	browseIn(t, text, 360) // how wide it is does not depend on how many there are
 }
 
-// browse opens a page in frames as wide as a phone, a narrow window and a wide one, in CSS pixels.
-func browse(t *testing.T, text string) {
-	t.Helper()
-	browseIn(t, text, 360, 500, 1400)
-}
-
-// browseIn opens a page in headless Chromium, in frames of several widths, light and dark, and
-// fails on an error in its console, where it is wider than its frame, and where text and background
-// are too much alike. GNVCC_SCREENSHOTS=DIR keeps pictures of what was seen.
-func browseIn(t *testing.T, text string, widths ...int) {
+// browseIn opens pages in headless Chromium, in frames of several widths in CSS pixels (a phone's, a
+// narrow window's and a wide one's), light and dark, and fails on an error in its console, where a page is
+// wider than its frame, and where text and background are too much alike. GNVCC_SCREENSHOTS=DIR keeps
+// pictures of what was seen.
+func browseIn(t *testing.T, widths []int, pages ...string) {
 	t.Helper()
 	browser := ""
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "chrome"} {
@@ -225,14 +218,15 @@ func browseIn(t *testing.T, text string, widths ...int) {
 	const probe = `<script>addEventListener("load", () => {
 for (const d of document.querySelectorAll("details")) d.open = true;
 const s = getComputedStyle(document.body), b = s.backgroundColor == "rgba(0, 0, 0, 0)" ? getComputedStyle(document.documentElement) : s;
-parent.document.body.dataset["w" + innerWidth] = document.documentElement.scrollWidth + " " + s.color + " on " + b.backgroundColor;
+parent.document.body.dataset["p%dw" + innerWidth] = document.documentElement.scrollWidth + " " + s.color + " on " + b.backgroundColor;
 });</script></html>`
-	text = strings.Replace(text, "</html>", probe, 1)
 	var frames strings.Builder
-	for _, width := range widths {
-		fmt.Fprintf(&frames,
-			`<iframe style="width:%dpx;height:900px;border:0;display:block" srcdoc="%s"></iframe>`, width,
-			html.EscapeString(text))
+	for i, text := range pages {
+		text = html.EscapeString(strings.Replace(text, "</html>", fmt.Sprintf(probe, i), 1))
+		for _, width := range widths {
+			fmt.Fprintf(&frames,
+				`<iframe style="width:%dpx;height:900px;border:0;display:block" srcdoc="%s"></iframe>`, width, text)
+		}
 	}
 	dir := t.TempDir()
 	path := filepath.Join(dir, "page.html")
@@ -263,7 +257,9 @@ parent.document.body.dataset["w" + innerWidth] = document.documentElement.scroll
 				t.Errorf("the browser's console: %s", line)
 			}
 		}
-		looked(t, dom, dark, widths)
+		for i := range pages {
+			looked(t, dom, i, dark, widths)
+		}
 		if to := os.Getenv("GNVCC_SCREENSHOTS"); to != "" {
 			run("--screenshot="+filepath.Join(to, fmt.Sprintf("%s-dark-%v.png", strings.ReplaceAll(t.Name(),
 				"/", "-"), dark)), scheme)
@@ -272,20 +268,20 @@ parent.document.body.dataset["w" + innerWidth] = document.documentElement.scroll
 }
 
 // looked judges what the frames said of themselves.
-func looked(t *testing.T, dom string, dark bool, widths []int) {
+func looked(t *testing.T, dom string, page int, dark bool, widths []int) {
 	t.Helper()
 	dom = dom[strings.LastIndex(dom[:min(len(dom), 4<<10)], "<body"):]
 	for _, width := range widths {
 		m := regexp.MustCompile(
-			fmt.Sprintf(`data-w%d="(\d+) rgb\((\d+), \d+, \d+\) on rgb\((\d+), \d+, \d+\)"`,
-				width)).FindStringSubmatch(dom)
+			fmt.Sprintf(`data-p%dw%d="(\d+) rgb\((\d+), \d+, \d+\) on rgb\((\d+), \d+, \d+\)"`,
+				page, width)).FindStringSubmatch(dom)
 		if m == nil {
-			t.Fatalf("the browser has not loaded the page in a frame of %d: %.300s", width, dom)
+			t.Fatalf("the browser has not loaded page %d in a frame of %d: %.300s", page, width, dom)
 		}
 		var wide, text, ground int
 		fmt.Sscan(strings.Join(m[1:], " "), &wide, &text, &ground)
 		if wide > width {
-			t.Errorf("the page is %d wide in a frame of %d", wide, width)
+			t.Errorf("page %d is %d wide in a frame of %d", page, wide, width)
 		}
 		if dark && (ground > 80 || text < 170) || !dark && (ground < 200 || text > 80) {
 			t.Errorf("text %d on %d, dark %v", text, ground, dark)

@@ -4,7 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"sort"
+	"maps"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -77,7 +78,7 @@ func Explain(w io.Writer, e Entry) {
 				up = fmt.Sprintf("%.2fx", l.Before.Median/l.After.Median)
 			}
 			fmt.Fprintf(t, "  %s\t%d\t%s\t%s\t%s\t%d\t%s\n", policy.ShapeMeasured(l), l.Count, interval(l.Before),
-				interval(l.After), up, l.Checked, valuesText(l.Values))
+				interval(l.After), up, l.Checked, cmp.Or(Values(l.Values), "-"))
 		}
 		if err := t.Flush(); err != nil && p.err == nil {
 			p.err = err
@@ -168,14 +169,11 @@ func interval(t cache.Time) string {
 	return fmt.Sprintf("%s %s%.2f%% (n = %d)", Duration(t.Median), PlusMinus, 100*spread(t), t.N)
 }
 
-func valuesText(v map[string]string) string {
-	if len(v) == 0 {
-		return "-"
-	}
+// Values lists values by their names, "" for none.
+func Values(v map[string]string) string {
 	var words []string
-	for name, text := range v {
-		words = append(words, name+" = "+text)
+	for _, name := range slices.Sorted(maps.Keys(v)) {
+		words = append(words, name+" = "+v[name])
 	}
-	sort.Strings(words)
 	return strings.Join(words, ", ")
 }

@@ -113,7 +113,7 @@ func (p *Lines) Tuned(k *policy.Kernel, s policy.Shape, o policy.Outcome) {
 func (p *Lines) Alone(k *policy.Kernel, s policy.Shape, reason string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if (p.last[reason] != "" || Library(k.Short) != "") && !p.Verbose {
+	if (p.last[reason] != "" || libraryOf(k.Short) != "") && !p.Verbose {
 		return // Outcome sums them up
 	}
 	p.last[reason] = "left alone"

@@ -130,7 +130,7 @@ func (o Outcome) named(list []policy.Piece, all float64) string {
 	var libraries []library
 	var own []policy.Piece
 	for _, x := range list {
-		name := Library(x.Kernel)
+		name := libraryOf(x.Kernel)
 		if name == "" || o.Verbose {
 			own = append(own, x)
 			continue
@@ -171,8 +171,8 @@ func part(some, all float64) string {
 	}
 }
 
-// Library names the library that a kernel is from, by its name; "" for a program's own.
-func Library(kernel string) string {
+// libraryOf names the library that a kernel is from, by its name; "" for a program's own.
+func libraryOf(kernel string) string {
 	for _, l := range [][2]string{{"at::", "PyTorch"}, {"c10::", "PyTorch"}, {"torch::", "PyTorch"},
 		{"cub::", "CUB"}, {"thrust::", "Thrust"}, {"cutlass::", "CUTLASS"}, {"cutlass_", "CUTLASS"},
 		{"cublas", "cuBLAS"}, {"gemv2", "cuBLAS"}, {"gemvNSP", "cuBLAS"}, {"splitKreduce", "cuBLAS"},

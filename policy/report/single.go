@@ -164,15 +164,18 @@ func (p *printer) single(w io.Writer, e Entry) {
 	for _, s := range e.Levers {
 		switch {
 		case s.Refusal != "": // with the first differing allocation and element, where bits differ
-			p.wrapped("    refused: ", s.Refusal)
+			p.paragraph("    refused: ", notMeasured, s.Refusal)
 		case s.Measured == 0:
 			without[s.Why] = append(without[s.Why], s.Lever)
 		}
 	}
 	for _, why := range slices.Sorted(maps.Keys(without)) {
-		p.wrapped("    not measured: ", strings.Join(without[why], ", ")+": "+why)
+		p.paragraph("    not measured: ", notMeasured, strings.Join(without[why], ", ")+": "+why)
 	}
 }
+
+// notMeasured is how far the lines of a reason are set in.
+const notMeasured = "            "
 
 // counts says what became of a lever's values.
 func (s *Single) counts() string {

@@ -245,31 +245,6 @@ func attempts(e Entry) string {
 	return text
 }
 
-// filled prints a text in lines of 80 columns, each set in. A word that is longer than a line goes
-// on in the next one.
-func (p *printer) filled(indent, text string) {
-	line, room := "", columns-len(indent)
-	const joined = "\x00" // "n = 12" stays in one line
-	for _, word := range strings.Fields(strings.ReplaceAll(text, " = ", joined+"="+joined)) {
-		word = strings.ReplaceAll(word, joined, " ")
-		if n := utf8.RuneCountInString(line); line != "" && n+1+utf8.RuneCountInString(word) > room {
-			p.line("%s%s", indent, line)
-			line = ""
-		}
-		if line != "" {
-			line += " "
-		}
-		for line += word; utf8.RuneCountInString(line) > room; {
-			r := []rune(line)
-			p.line("%s%s", indent, string(r[:room]))
-			line = string(r[room:])
-		}
-	}
-	if line != "" {
-		p.line("%s%s", indent, line)
-	}
-}
-
 // padded fills a text up with blanks.
 func padded(s string, n int) string {
 	return s + strings.Repeat(" ", max(0, n-utf8.RuneCountInString(s)))

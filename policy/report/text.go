@@ -5,6 +5,7 @@ import (
 	"io"
 	"math"
 	"strings"
+	"unicode/utf8"
 
 	"gnvcc/cache"
 )
@@ -49,20 +50,33 @@ func registers(b cache.Build) string {
 	return fmt.Sprintf("%d registers", b.Registers)
 }
 
-// wrapped prints a text behind a start, in lines of 80 columns; lines after the first are set in.
-func (p *printer) wrapped(start, text string) {
+// filled prints a text in lines of 80 columns, each set in.
+func (p *printer) filled(indent, text string) { p.paragraph(indent, indent, text) }
+
+// paragraph prints a text in lines of 80 columns behind a start; lines after the first are set in. A
+// word that is longer than a line goes on in the next one.
+func (p *printer) paragraph(start, indent, text string) {
 	line, empty := start, true
-	for _, word := range strings.Fields(text) {
-		if !empty && len([]rune(line))+1+len([]rune(word)) > columns {
+	const joined = "\x00" // "n = 12" stays in one line
+	for _, word := range strings.Fields(strings.ReplaceAll(text, " = ", joined+"="+joined)) {
+		word = strings.ReplaceAll(word, joined, " ")
+		if !empty && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > columns {
 			p.line("%s", line)
-			line, empty = strings.Repeat(" ", min(12, len(start))), true
+			line, empty = indent, true
 		}
 		if !empty {
 			line += " "
 		}
 		line, empty = line+word, false
+		for utf8.RuneCountInString(line) > columns {
+			r := []rune(line)
+			p.line("%s", string(r[:columns]))
+			line = indent + string(r[columns:])
+		}
 	}
-	p.line("%s", line)
+	if !empty {
+		p.line("%s", line)
+	}
 }
 
 // Numbers as people read them.

@@ -202,7 +202,7 @@ func (s *editedSearch) outcome(results []decide.Result) watch.Outcome {
 			out.Why = "a process of the search was lost: " + r.Lost
 		case d == nil || len(d.Evidence.Launches) == 0:
 			for _, a := range r.Alone {
-				out.Why = a.Reason
+				out.Why = a
 			}
 			if out.Why == "" && d != nil {
 				out.Why = d.Evidence.Note

@@ -28,7 +28,8 @@ func TestAsked(t *testing.T) {
 		"a kernel of their own": {"spec", "blockDim.x=256", more, true, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			k := &simKernel{Kernel: sources(policy.Kernel{Loads: 8}), speed: takes(map[string]float64{c.wins: 0.7}), regs: c.regs}
+			k := &simKernel{Kernel: sources(policy.Kernel{Loads: 8}),
+				speed: takes(map[string]float64{c.wins: 0.7}), regs: c.regs}
 			g := newSim(t, k)
 			o := simOptions()
 			o.Levers = []string{c.lever}

@@ -51,7 +51,8 @@ func TestClaimed(t *testing.T) {
 		results, _ := newSim(t, k).run(o, one("_Z1aPfi", shape(1000, 256)))
 		d := results[0].Decision
 		l := d.Evidence.Launches[0]
-		if got := l.After.Median / l.Before.Median; math.Abs(got-c.claimed) > 0.02 || (d.Recipe != "") != (c.claimed < 1) {
+		if got := l.After.Median / l.Before.Median; math.Abs(got-c.claimed) > 0.02 ||
+			(d.Recipe != "") != (c.claimed < 1) {
 			t.Errorf("%s: claimed %.3f of %q", name, got, d.Recipe)
 		}
 		for _, tr := range d.Evidence.Tried {

@@ -7,7 +7,6 @@ import (
 	"gnvcc/cache"
 	"gnvcc/policy"
 	"gnvcc/policy/decide"
-	"gnvcc/policy/lever"
 	"gnvcc/profile"
 )
 
@@ -123,9 +122,7 @@ func (c *Config) outcome() policy.Outcome {
 		}
 	}
 	if c.winner != nil && c.winner.Confirmed != nil {
-		o.Recipe, o.Words = c.winner.Text, lever.Words(&c.k.Kernel, c.winner.Recipe)
-		o.Ratio, o.Before, o.After = c.winner.Confirmed.Ratio, c.winner.Confirmed.Before,
-			c.winner.Confirmed.After
+		o.Recipe, o.Ratio, o.Before = c.winner.Text, c.winner.Confirmed.Ratio, c.winner.Confirmed.Before
 		o.Ratio.Estimate = c.winner.Confirmed.Careful()
 	}
 	if best := policy.Rank(c.Notebook.Trials); len(best) > 0 && best[0].Open != "" {

@@ -163,7 +163,7 @@ func follow(tr, other *policy.Trial) {
 // even is the figure of what is the default itself.
 func (s *search) even() *policy.Compared {
 	return &policy.Compared{Ratio: stats.Interval{Estimate: 1, Low: 1, High: 1, N: 1},
-		Before: s.c.Before, After: s.c.Before, Time: s.t.now()}
+		Before: s.c.Before, After: s.c.Before}
 }
 
 // A finding is what a comparison says of a trial.
@@ -211,7 +211,7 @@ func (s *search) compare(tr *policy.Trial) (finding, error) {
 			earlier = tr.Confirmed.Careful()
 		}
 	}
-	tr.Confirmed = policy.Compare(c, s.rule.Confidence, s.t.now())
+	tr.Confirmed = policy.Compare(c, s.rule.Confidence)
 	tr.Confirmed.Later = earlier
 	s.looked(tr)
 	if s.l.Part > 0 {

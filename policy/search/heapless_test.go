@@ -50,7 +50,7 @@ func TestHeapless(t *testing.T) {
 			if len(alone) != 0 || results[0].Decision == nil || made != 1 {
 				t.Errorf("%s: %+v, made %d times", name, alone, made)
 			}
-		} else if len(alone) != 1 || !strings.Contains(alone[0].Reason, c.want) {
+		} else if len(alone) != 1 || !strings.Contains(alone[0], c.want) {
 			t.Errorf("%s: %+v, want %q", name, alone, c.want)
 		}
 	}

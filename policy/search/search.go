@@ -82,7 +82,6 @@ type search struct {
 	plan     stats.Plan
 	loaded   map[string]profile.Candidate // by recipe text
 	byCode   map[string]*policy.Trial
-	together bool // winners are put together (step 4), no source variants
 	missing  bool // something was not compiled in time
 	doubted  bool // doubt has asked
 	glanced  bool // it ends with its first look, for now
@@ -207,8 +206,6 @@ func (s *search) sources() error {
 
 // winners is steps 4 and 5.
 func (s *search) winners() error {
-	s.together = true
-	defer func() { s.together = false }()
 	for round := 0; round < 3 && !s.over(); round++ {
 		best := s.best(nil)
 		if best == nil || best.Ratio > lever.Step {

@@ -233,10 +233,13 @@ func TestSearch(t *testing.T) {
 		values = append(values, first(on(1, 1000, 256), 1024+i))
 	}
 	for name, c := range map[string]searched{
-		"a cap and a hint": {k: loading(map[string]float64{"": 1.02, "maxnreg=": 1.1, "maxnreg=48": 0.8 / 1.1, "hint@ld=cs": 0.9}),
-			want: "hint@ld=cs maxnreg=48", exact: "construction", check: func(t *testing.T, g *simGPU, r decide.Result) {
+		"a cap and a hint": {k: loading(map[string]float64{"": 1.02, "maxnreg=": 1.1, "maxnreg=48": 0.8 / 1.1,
+			"hint@ld=cs": 0.9}),
+			want: "hint@ld=cs maxnreg=48", exact: "construction",
+			check: func(t *testing.T, g *simGPU, r decide.Result) {
 				e := r.Decision.Evidence
-				if l := e.Launches[0]; e.Chosen.Registers != 48 || e.Default.Registers != 40 || l.Count != 40 || l.Checked < 1 ||
+				if l := e.Launches[0]; e.Chosen.Registers != 48 || e.Default.Registers != 40 || l.Count != 40 ||
+					l.Checked < 1 ||
 					l.After.Median > 0.76*l.Before.Median || l.Before.Low >= l.Before.High {
 					t.Errorf("%+v", e)
 				}
@@ -244,24 +247,27 @@ func TestSearch(t *testing.T) {
 					t.Errorf("%.0f ms of GPU time for one configuration of 100 us", ms)
 				}
 			}},
-		"nothing better": {k: sourced(nil).with(func(k *simKernel) { k.Stores = 2 }), check: func(t *testing.T, _ *simGPU, r decide.Result) {
-			if n := len(r.Decision.Evidence.Tried); n < 20 {
-				t.Errorf("%d recipes were tried", n)
-			}
-		}},
-		"factor and values, then a cap on their code": {k: cappedBeside(), want: "maxnreg=48 spec{#1=1024} unroll=2", exact: "checked",
+		"nothing better": {k: sourced(nil).with(func(k *simKernel) { k.Stores = 2 }),
+			check: func(t *testing.T, _ *simGPU, r decide.Result) {
+				if n := len(r.Decision.Evidence.Tried); n < 20 {
+					t.Errorf("%d recipes were tried", n)
+				}
+			}},
+		"factor and values, then a cap on their code": {k: cappedBeside(),
+			want: "maxnreg=48 spec{#1=1024} unroll=2", exact: "checked",
 			check: func(t *testing.T, _ *simGPU, r decide.Result) {
 				if l := r.Decision.Evidence.Launches[0]; l.Checked < 4 || l.Values["n"] != "1024" {
 					t.Errorf("checked on %d launches, want 4 later ones too; values %v", l.Checked, l.Values)
 				}
 			}},
-		"caps and hints alone": {k: cappedBeside(), set: exactly, check: func(t *testing.T, _ *simGPU, r decide.Result) {
-			for _, tr := range r.Decision.Evidence.Tried {
-				if rewrite.ExactnessOf(mustParse(t, tr.Recipe)) != rewrite.ByConstruction {
-					t.Errorf("tried %q", tr.Recipe)
+		"caps and hints alone": {k: cappedBeside(), set: exactly,
+			check: func(t *testing.T, _ *simGPU, r decide.Result) {
+				for _, tr := range r.Decision.Evidence.Tried {
+					if rewrite.ExactnessOf(mustParse(t, tr.Recipe)) != rewrite.ByConstruction {
+						t.Errorf("tried %q", tr.Recipe)
+					}
 				}
-			}
-		}},
+			}},
 		"other bits": {k: sourced(map[string]float64{"unroll=4": 0.5, "unroll=2": 0.8}).with(func(k *simKernel) {
 			k.trouble = fails("unroll=4", "bits", 0)
 		}), want: "unroll=2", refused: map[string]string{"unroll=4": "different bits|allocation 1"},
@@ -270,7 +276,8 @@ func TestSearch(t *testing.T) {
 					t.Errorf("a candidate with other bits was measured")
 				}
 			}},
-		"other bits at a later launch": {k: sourced(map[string]float64{"unroll=4": 0.5, "unroll=2": 0.8}).with(func(k *simKernel) {
+		"other bits at a later launch": {k: sourced(map[string]float64{"unroll=4": 0.5,
+			"unroll=2": 0.8}).with(func(k *simKernel) {
 			k.trouble = fails("unroll=4", "bits", 3)
 		}), want: "unroll=2", refused: map[string]string{"unroll=4": "at launch 4"}},
 		// A count with which blocks of 1024 threads can't be launched is never adopted, save in a second
@@ -279,7 +286,8 @@ func TestSearch(t *testing.T) {
 			want: "maxnreg=255 spec{blockDim.x=128,blockDim.y=1,blockDim.z=1}"},
 		"the largest block": {k: byRegisters().with(func(k *simKernel) { k.NoSpec = "its source is not known" }),
 			on: on(40, 66, 128), want: "maxnreg=64"},
-		"the largest block, by __launch_bounds__(128)": {k: byRegisters().with(func(k *simKernel) { k.MaxThreads = 128 }),
+		"the largest block, by __launch_bounds__(128)": {
+			k:  byRegisters().with(func(k *simKernel) { k.MaxThreads = 128 }),
 			on: on(40, 66, 128), want: "maxnreg=255"},
 		"the user's limit": {k: byRegisters().with(func(k *simKernel) {
 			k.NoSpec, k.Bounds = "its source is not known", "-maxrregcount=40"
@@ -323,7 +331,8 @@ func TestSearch(t *testing.T) {
 				}
 				return time
 			}
-		}), want: "hint@ld1=L1::no_allocate hint@ld3=L1::no_allocate hint@ld7=L1::no_allocate hint@ld8=L1::no_allocate"},
+		}), want: "hint@ld1=L1::no_allocate hint@ld3=L1::no_allocate hint@ld7=L1::no_allocate " +
+			"hint@ld8=L1::no_allocate"},
 		"one recipe for all shapes": {k: loading(nil).with(func(k *simKernel) {
 			k.speed = func(r recipe.Recipe, s policy.Shape) float64 {
 				if large(s) {
@@ -332,13 +341,15 @@ func TestSearch(t *testing.T) {
 				return takes(map[string]float64{"hint@ld=cs": 1.05, "hint@ld=L2::256B": 0.85})(r, s)
 			}
 		}), levers: "hint", on: inTurn(20, append(on(1, 1000, 256), on(1, 50, 256)...)...), want: "hint@ld=L2::256B",
-			refused: map[string]string{"hint@ld=cs": "slower on 50 x 256"}, check: func(t *testing.T, _ *simGPU, r decide.Result) {
+			refused: map[string]string{"hint@ld=cs": "slower on 50 x 256"},
+			check: func(t *testing.T, _ *simGPU, r decide.Result) {
 				if n := len(r.Decision.Evidence.Launches); n != 2 {
 					t.Errorf("decided on %d configurations", n)
 				}
 			}},
 		"an entry for each set of values": {k: sourced(map[string]float64{"#1=": 0.7}), want: "spec{#1=*",
-			on: inTurn(30, first(on(1, 1000, 256), 1000), first(on(1, 500, 256), 500)), check: func(t *testing.T, _ *simGPU, r decide.Result) {
+			on: inTurn(30, first(on(1, 1000, 256), 1000), first(on(1, 500, 256), 500)),
+			check: func(t *testing.T, _ *simGPU, r decide.Result) {
 				d := r.Decision
 				if d.Recipe != "spec{#1=1000} spec{#1=500}" && d.Recipe != "spec{#1=500} spec{#1=1000}" {
 					t.Errorf("decided %q", d.Recipe)
@@ -350,14 +361,15 @@ func TestSearch(t *testing.T) {
 				}
 			}},
 		// Beyond the limits configurations are only verified, then left alone: what won is not adopted.
-		"many configurations": {k: streaming(0.8), set: few(2, 3), on: manyGrids, check: func(t *testing.T, g *simGPU, r decide.Result) {
-			if n := len(r.Decision.Evidence.Launches); n != 5 || len(r.Alone) != 5 {
-				t.Errorf("decided on %d configurations, %d left alone", n, len(r.Alone))
-			}
-			if n := g.measured["hint@ld=L2::128B"]; n > 200 {
-				t.Errorf("a loser was measured %d times: beyond the limit only winners should be", n)
-			}
-		}},
+		"many configurations": {k: streaming(0.8), set: few(2, 3), on: manyGrids,
+			check: func(t *testing.T, g *simGPU, r decide.Result) {
+				if n := len(r.Decision.Evidence.Launches); n != 5 || len(r.Alone) != 5 {
+					t.Errorf("decided on %d configurations, %d left alone", n, len(r.Alone))
+				}
+				if n := g.measured["hint@ld=L2::128B"]; n > 200 {
+					t.Errorf("a loser was measured %d times: beyond the limit only winners should be", n)
+				}
+			}},
 		"a value that varies later": {k: sourced(nil).with(func(k *simKernel) {
 			k.speed = func(r recipe.Recipe, _ policy.Shape) float64 {
 				switch {
@@ -369,7 +381,8 @@ func TestSearch(t *testing.T) {
 				return 1
 			}
 		}), on: values, want: "spec{blockDim.x=256,blockDim.y=1,blockDim.z=1}"},
-		"the factor of one loop": {k: sourced(map[string]float64{"unroll=": 1.5, "unroll@2=": 1.5, "unroll@1=16": 0.5, "unroll@1=8": 0.6,
+		"the factor of one loop": {k: sourced(map[string]float64{"unroll=": 1.5, "unroll@2=": 1.5,
+			"unroll@1=16": 0.5, "unroll@1=8": 0.6,
 			"unroll@1=4": 0.7}), want: "unroll@1=16"},
 		"no factor of any loop": {k: sourced(nil), check: func(t *testing.T, _ *simGPU, r decide.Result) {
 			single := 0
@@ -384,8 +397,10 @@ func TestSearch(t *testing.T) {
 		}},
 		// A recipe that takes more registers could leave a block out for which the others wait for ever.
 		"blocks that don't wait": {k: awaiting(""), want: "maxnreg=64"},
-		"blocks that may wait":   {k: awaiting("ld.volatile.global.u32"), want: "hint@ld=cs", refused: map[string]string{"maxnreg=64": "wait for each other"}},
-		"levers for another file's functions": {k: loading(map[string]float64{"unroll=": 0.3, "hint@ld=": 0.5}).with(func(k *simKernel) {
+		"blocks that may wait": {k: awaiting("ld.volatile.global.u32"), want: "hint@ld=cs",
+			refused: map[string]string{"maxnreg=64": "wait for each other"}},
+		"levers for another file's functions": {k: loading(map[string]float64{"unroll=": 0.3,
+			"hint@ld=": 0.5}).with(func(k *simKernel) {
 			k.Stores, k.External, k.Loops = 2, "of another file", []source.Loop{{Site: "1", Kind: "for"}}
 		}), want: "hint@ld=*", check: func(t *testing.T, _ *simGPU, r decide.Result) {
 			if why := r.Decision.Evidence.Untried["unroll"]; why != "of another file" {
@@ -397,27 +412,38 @@ func TestSearch(t *testing.T) {
 				}
 			}
 		}},
-		"a banned lever": {k: loading(map[string]float64{"hint@ld=": 0.5}).with(func(k *simKernel) { k.Banned = []string{"hint"} }), never: "hint@ld=",
+		"a banned lever": {
+			k:     loading(map[string]float64{"hint@ld=": 0.5}).with(func(k *simKernel) { k.Banned = []string{"hint"} }),
+			never: "hint@ld=",
 			check: func(t *testing.T, _ *simGPU, r decide.Result) {
 				if why := r.Decision.Evidence.Untried["hint"]; !strings.Contains(why, "banned") {
 					t.Errorf("hint: %q", why)
 				}
 			}},
 		// Launches whose grid the winner does not divide take the kernel itself.
-		"coarsen": {k: coarse(), levers: "coarsen", set: few(1, 16), on: append(on(40, 20000, 256), on(40, 20001, 256)...),
-			want: "coarsen=4x1x1 " + entry256, exact: "checked", explain: []string{"each block does the work of 4 neighbouring blocks in x",
+		"coarsen": {k: coarse(), levers: "coarsen", set: few(1, 16),
+			on:   append(on(40, 20000, 256), on(40, 20001, 256)...),
+			want: "coarsen=4x1x1 " + entry256, exact: "checked",
+			explain: []string{"each block does the work of 4 neighbouring blocks in x",
 				"shape       each block does the work of 4: 5000 blocks, not 20000"}},
 		"coarsen on a grid that is no multiple": {k: coarse(), levers: "coarsen", on: on(40, 20001, 256),
 			want: "coarsen=4x1x1 spec{host(block)=256x1x1,host(dynamic)=0,host(grid)=20001x1x1}"},
-		"coarsen, and others that it does not divide": {k: coarse(), levers: "coarsen", on: append(on(40, 20000, 256), unseen(40, 30001, 256)...),
+		"coarsen, and others that it does not divide": {k: coarse(), levers: "coarsen",
+			on:   append(on(40, 20000, 256), unseen(40, 30001, 256)...),
 			want: "coarsen=4x1x1 " + entry256},
-		"coarsen, and others that it divides": {k: coarse(), levers: "coarsen", on: append(on(40, 20000, 256), unseen(40, 30000, 256)...)},
-		"coarsen with too few blocks":         {k: coarse(), on: on(40, 2000, 256), want: "*", never: "coarsen="},
-		"coarsen with shared memory": {k: coarse().with(func(k *simKernel) { k.Coarsenable, k.NoCoarsen = [3]bool{}, "it uses shared memory" }),
+		"coarsen, and others that it divides": {k: coarse(), levers: "coarsen",
+			on: append(on(40, 20000, 256), unseen(40, 30000, 256)...)},
+		"coarsen with too few blocks": {k: coarse(), on: on(40, 2000, 256), want: "*", never: "coarsen="},
+		"coarsen with shared memory": {k: coarse().with(func(k *simKernel) {
+			k.Coarsenable,
+				k.NoCoarsen = [3]bool{}, "it uses shared memory"
+		}),
 			on: on(40, 20000, 256), want: "*", never: "coarsen="},
-		"coarsen without a second entry": {k: coarse().with(func(k *simKernel) { k.NoSecond = "x" }), on: on(40, 20000, 256), want: "*", never: "coarsen="},
+		"coarsen without a second entry": {k: coarse().with(func(k *simKernel) { k.NoSecond = "x" }),
+			on: on(40, 20000, 256), want: "*", never: "coarsen="},
 		// Demotion that gains more than a cap alone, for blocks of that size only.
-		"demote": {k: (&simKernel{Kernel: policy.Kernel{Loads: 2, Default: cache.Build{Registers: 78}}, regs: registersOf(78, 78)}).with(func(k *simKernel) {
+		"demote": {k: (&simKernel{Kernel: policy.Kernel{Loads: 2, Default: cache.Build{Registers: 78}},
+			regs: registersOf(78, 78)}).with(func(k *simKernel) {
 			k.speed = func(r recipe.Recipe, _ policy.Shape) float64 {
 				switch {
 				case has(r, "demote=31:static"):
@@ -430,29 +456,39 @@ func TestSearch(t *testing.T) {
 				return 1
 			}
 		}), levers: "demote maxnreg", on: on(40, 8192, 128), want: "demote=31:static *", exact: "checked",
-			explain: []string{"31 words of each thread kept in shared memory"}, check: func(t *testing.T, _ *simGPU, r decide.Result) {
+			explain: []string{"31 words of each thread kept in shared memory"},
+			check: func(t *testing.T, _ *simGPU, r decide.Result) {
 				if !strings.Contains(r.Decision.Recipe, "spec{host(block)=128x1x1,") {
 					t.Errorf("%s is for other blocks, too", r.Decision.Recipe)
 				}
 			}},
 		// That the default spills is known from its own compile alone.
-		"spills": {k: (&simKernel{speed: takes(map[string]float64{"demote=spill": 0.7})}).with(func(k *simKernel) { k.spills = 64 }),
+		"spills": {k: &simKernel{speed: takes(map[string]float64{"demote=spill": 0.7}), spills: 64},
 			want: "demote=spill " + entry256, check: func(t *testing.T, _ *simGPU, r decide.Result) {
 				if n := r.Decision.Evidence.Default.Spill; n != 64 {
 					t.Errorf("the default spills %d bytes", n)
 				}
 			}},
-		"shape": {k: uneven(), levers: "shape throttle", on: append(on(40, 4000, 256), on(1, 333, 100)...), want: "shape=128x1x1 " + entry256,
-			set: func(o *policy.Options) { o.Exact, o.Full = rewrite.ByConstruction, 1 }, exact: "construction", never: "shape=256x1x1",
+		"shape": {k: uneven(), levers: "shape throttle", on: append(on(40, 4000, 256), on(1, 333, 100)...),
+			want: "shape=128x1x1 " + entry256,
+			set:  func(o *policy.Options) { o.Exact, o.Full = rewrite.ByConstruction, 1 }, exact: "construction",
+			never:   "shape=256x1x1",
 			explain: []string{"meaning     blocks of 128 threads", "shape       blocks of 128: 8000 blocks, not 4000"}},
-		"shape where it is seen": {k: uneven().with(func(k *simKernel) { k.Shapeable, k.NoShape = false, "it may see its launch shape" }),
+		"shape where it is seen": {k: uneven().with(func(k *simKernel) {
+			k.Shapeable, k.NoShape = false,
+				"it may see its launch shape"
+		}),
 			on: on(40, 4000, 256), want: "*", never: "shape="},
-		"shape without a second entry": {k: uneven().with(func(k *simKernel) { k.NoSecond = "-rdc=true" }), on: on(40, 4000, 256), want: "*", never: "shape="},
-		"shape without such a block":   {k: uneven().with(func(k *simKernel) { k.MaxThreads = 31 }), on: on(40, 4000, 25), want: "*", never: "shape="},
+		"shape without a second entry": {k: uneven().with(func(k *simKernel) { k.NoSecond = "-rdc=true" }),
+			on: on(40, 4000, 256), want: "*", never: "shape="},
+		"shape without such a block": {k: uneven().with(func(k *simKernel) { k.MaxThreads = 31 }),
+			on: on(40, 4000, 25), want: "*", never: "shape="},
 		// Not spec: the copy belongs to throttle. Other launches take the kernel itself.
 		"throttle": {k: thrashing(), levers: "throttle hint", on: append(on(40, 4000, 256), appLaunch{kernel: "_Z1aPfi",
-			shape: with(shape(4000, 256), 2048), n: 1024}), set: func(o *policy.Options) { o.Exact, o.Full = rewrite.ByConstruction, 1 },
-			want: entry256 + " throttle=3", exact: "construction", check: func(t *testing.T, _ *simGPU, r decide.Result) {
+			shape: with(shape(4000, 256), 2048), n: 1024}),
+			set:  func(o *policy.Options) { o.Exact, o.Full = rewrite.ByConstruction, 1 },
+			want: entry256 + " throttle=3", exact: "construction",
+			check: func(t *testing.T, _ *simGPU, r decide.Result) {
 				e := report.NewEntry(*r.Decision)
 				if !strings.Contains(e.Words, "at most 3 blocks") || strings.Contains(e.Words, "host(") {
 					t.Errorf("in words: %s", e.Words)
@@ -470,20 +506,26 @@ func TestSearch(t *testing.T) {
 					t.Errorf("occupancy %v, want 3 blocks of 8 warps in the second", e.Occupancy)
 				}
 			}},
-		"throttle without loads": {k: thrashing().with(func(k *simKernel) { k.Loads = 0 }), on: on(40, 4000, 256), want: "*", never: "throttle"},
-		"throttle where blocks may wait": {k: thrashing().with(func(k *simKernel) { k.NoThrottle = "its blocks may wait" }),
+		"throttle without loads": {k: thrashing().with(func(k *simKernel) { k.Loads = 0 }), on: on(40, 4000, 256),
+			want: "*", never: "throttle"},
+		"throttle where blocks may wait": {
+			k:  thrashing().with(func(k *simKernel) { k.NoThrottle = "its blocks may wait" }),
 			on: on(40, 4000, 256), want: "*", never: "throttle"},
 		"throttle without a second entry": {k: thrashing().with(func(k *simKernel) { k.NoSecond = "-rdc=true" }),
 			on: on(40, 4000, 256), want: "*", never: "throttle"},
-		"throttle that gains nothing": {k: thrashing().with(func(k *simKernel) { k.speed = takes(nil) }), on: on(40, 4000, 256)},
+		"throttle that gains nothing": {k: thrashing().with(func(k *simKernel) { k.speed = takes(nil) }),
+			on: on(40, 4000, 256)},
 		// Levers that act on the resident warps are put together so that as many warps are, and are not
 		// tried as if they were independent. 24 warps are best, and blocks of 128: 6 of them, where it were
 		// 3 of 256.
-		"warps of a shape, throttled": {k: crowded(map[int]float64{48: 1, 40: 1, 32: 0.95, 24: 0.7, 12: 1.5}, map[int]float64{256: 1, 128: 0.8}),
-			levers: "shape throttle", on: on(40, 4096, 256), set: few(1, 16), want: "shape=128x1x1 " + entry256 + " throttle=6",
+		"warps of a shape, throttled": {k: crowded(map[int]float64{48: 1, 40: 1, 32: 0.95, 24: 0.7, 12: 1.5},
+			map[int]float64{256: 1, 128: 0.8}),
+			levers: "shape throttle", on: on(40, 4096, 256), set: few(1, 16),
+			want:  "shape=128x1x1 " + entry256 + " throttle=6",
 			never: "shape=128x1x1 " + entry256 + " throttle=3"},
 		// 64 warps are best, and blocks of 1024: they need 32 registers, where 48 warps came with 40.
-		"warps of a shape, capped": {k: crowded(map[int]float64{48: 0.8, 40: 1, 32: 1.05, 64: 0.75}, map[int]float64{256: 1, 1024: 0.8}).with(
+		"warps of a shape, capped": {k: crowded(map[int]float64{48: 0.8, 40: 1, 32: 1.05, 64: 0.75},
+			map[int]float64{256: 1, 1024: 0.8}).with(
 			func(k *simKernel) {
 				k.Default.Registers = 48 // 5 blocks of 256, 40 warps; one of 1024
 				even := k.speed
@@ -493,14 +535,18 @@ func TestSearch(t *testing.T) {
 					}
 					return even(r, s)
 				}
-			}), levers: "shape maxnreg", on: on(40, 4096, 256), set: few(1, 16), want: "maxnreg=32 shape=1024x1x1 " + entry256,
+			}), levers: "shape maxnreg", on: on(40, 4096, 256), set: few(1, 16),
+			want:  "maxnreg=32 shape=1024x1x1 " + entry256,
 			never: "maxnreg=40 shape=1024x1x1 " + entry256},
 		// A cap for more warps than throttling allows.
-		"warps throttled, capped": {k: crowded(map[int]float64{48: 1, 24: 0.7, 64: 0.9}, map[int]float64{256: 1}), levers: "throttle maxnreg",
-			on: on(40, 4096, 256), set: few(1, 16), want: entry256 + " throttle=3", never: "maxnreg=32 " + entry256 + " throttle=3"},
+		"warps throttled, capped": {k: crowded(map[int]float64{48: 1, 24: 0.7, 64: 0.9}, map[int]float64{256: 1}),
+			levers: "throttle maxnreg",
+			on:     on(40, 4096, 256), set: few(1, 16), want: entry256 + " throttle=3",
+			never: "maxnreg=32 " + entry256 + " throttle=3"},
 		// Beside throttling, bypassing keeps the number of warps that share the cache: 2 of each of 6 blocks
 		// are 4 of each of 3.
-		"warps throttled, bypassing": {k: crowded(map[int]float64{48: 1, 24: 0.7}, map[int]float64{256: 1}).with(func(k *simKernel) {
+		"warps throttled, bypassing": {k: crowded(map[int]float64{48: 1, 24: 0.7},
+			map[int]float64{256: 1}).with(func(k *simKernel) {
 			plain := k.speed
 			k.speed = func(r recipe.Recipe, s policy.Shape) float64 {
 				var n int
@@ -516,16 +562,22 @@ func TestSearch(t *testing.T) {
 				}
 				return 1.2 * plain(r, s)
 			}
-		}), levers: "throttle bypass", on: on(40, 4096, 256), set: few(1, 16), want: "bypass=4 " + entry256 + " throttle=3",
+		}), levers: "throttle bypass", on: on(40, 4096, 256), set: few(1, 16),
+			want:  "bypass=4 " + entry256 + " throttle=3",
 			never: "bypass=2 " + entry256 + " throttle=3"},
-		"approximation within a bound":             {k: divisions(), set: within("1e-3"), want: "approx=all", exact: "approximate", says: "results differ by up to"},
-		"approximation within a mean":              {k: divisions(), set: within("mean:1e-5"), want: "approx=all", exact: "approximate", says: "results differ by up to"},
-		"approximation beyond a bound":             {k: divisions(), set: within("5.1e-5")},
-		"approximation beyond a mean":              {k: divisions(), set: within("mean:2.6e-6")},
-		"approximation of values of several types": {k: divisions().with(func(k *simKernel) { k.Writes = "" }), set: within("1e-1"), refused: map[string]string{"approx=all": "not all f32 or all f64"}},
-		"functions and divisions":                  {k: functionsToo(), set: within("1e-3"), want: "approx=all.ftz fastmath=all.ftz"},
-		"functions alone":                          {k: functionsToo(), set: within("6.1e-5"), want: "fastmath=all.ftz"},
-		"no functions":                             {k: functionsToo(), set: within("1e-5")},
+		"approximation within a bound": {k: divisions(), set: within("1e-3"), want: "approx=all",
+			exact: "approximate", says: "results differ by up to"},
+		"approximation within a mean": {k: divisions(), set: within("mean:1e-5"), want: "approx=all",
+			exact: "approximate", says: "results differ by up to"},
+		"approximation beyond a bound": {k: divisions(), set: within("5.1e-5")},
+		"approximation beyond a mean":  {k: divisions(), set: within("mean:2.6e-6")},
+		"approximation of values of several types": {k: divisions().with(func(k *simKernel) { k.Writes = "" }),
+			set: within("1e-1"), refused: map[string]string{"approx=all": "not all f32 or all f64"}},
+		"functions and divisions": {k: functionsToo(), set: within("1e-3"),
+			want: "approx=all.ftz fastmath=all.ftz"},
+		"functions alone": {k: functionsToo(), set: within("6.1e-5"),
+			want: "fastmath=all.ftz"},
+		"no functions": {k: functionsToo(), set: within("1e-5")},
 	} {
 		t.Run(name, c.run)
 	}
@@ -568,18 +620,20 @@ func launchCode(r recipe.Recipe) string {
 // uneven is a kernel that is fastest in blocks of 128; its shaped entries have the default's code.
 func uneven() *simKernel {
 	return &simKernel{Kernel: policy.Kernel{Loads: 3, Shapeable: true}, code: launchCode,
-		speed: takes(map[string]float64{"shape=": 1.1, "shape=64x1x1": 0.85 / 1.1, "shape=128x1x1": 0.8 / 1.1, "throttle=": 1.3})}
+		speed: takes(map[string]float64{"shape=": 1.1, "shape=64x1x1": 0.85 / 1.1, "shape=128x1x1": 0.8 / 1.1,
+			"throttle=": 1.3})}
 }
 
 // thrashing is a kernel that is fastest with 3 blocks on a multiprocessor, whose throttled entries
 // have the default's code.
 func thrashing() *simKernel {
-	return &simKernel{Kernel: policy.Kernel{Loads: 3}, code: launchCode, speed: func(r recipe.Recipe, s policy.Shape) float64 {
-		if n := rewrite.Throttle(r); n > 0 {
-			return []float64{0, 1.5, 0.9, 0.7, 0.8, 0.9, 0.95, 1}[min(n, 7)]
-		}
-		return 1
-	}}
+	return &simKernel{Kernel: policy.Kernel{Loads: 3}, code: launchCode,
+		speed: func(r recipe.Recipe, s policy.Shape) float64 {
+			if n := rewrite.Throttle(r); n > 0 {
+				return []float64{0, 1.5, 0.9, 0.7, 0.8, 0.9, 0.95, 1}[min(n, 7)]
+			}
+			return 1
+		}}
 }
 
 // crowded is a kernel of 40 registers whose time depends on how many warps are resident, and on

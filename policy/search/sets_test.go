@@ -72,7 +72,8 @@ func TestSetsWeighPlain(t *testing.T) {
 	for _, light := range []bool{true, false} {
 		k := loading(nil)
 		k.speed = func(r recipe.Recipe, s policy.Shape) float64 {
-			parts := map[string]map[string]float64{"n1": {"hint@ld=cs": 0.8, "hint@ld=L2::256B": 0.9}, "n2": {"hint@ld=cs": 0.9, "hint@ld=L2::256B": 0.8}}
+			parts := map[string]map[string]float64{"n1": {"hint@ld=cs": 0.8, "hint@ld=L2::256B": 0.9},
+				"n2": {"hint@ld=cs": 0.9, "hint@ld=L2::256B": 0.8}}
 			return takes(parts[s.Set])(r, s)
 		}
 		g := newSim(t, k)

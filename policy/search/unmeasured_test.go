@@ -59,9 +59,10 @@ func TestUnmeasured(t *testing.T) {
 			"it is captured"},
 		"larger": {hint, "hint", nil, launches(1, shape(100000, 256), "it is captured"), false,
 			"it is captured"},
-		"the host's":      {values, "spec", nil, launches(20, other, "it is captured"), true, ""},
-		"all are known":   {hint, "hint", nil, launches(20, other, ""), true, ""},
-		"between":         {hint, "hint", few, family(400, 200, 100), true, "measured at some sizes, and also used for 98 sizes in between"},
+		"the host's":    {values, "spec", nil, launches(20, other, "it is captured"), true, ""},
+		"all are known": {hint, "hint", nil, launches(20, other, ""), true, ""},
+		"between": {hint, "hint", few, family(400, 200, 100), true,
+			"measured at some sizes, and also used for 98 sizes in between"},
 		"between, of two": {hint, "hint", few, family(400, 200), false, "that were not measured"},
 		"between, but slower on one": {func(r recipe.Recipe, s policy.Shape) float64 {
 			if s.Grid[0] == 200 {

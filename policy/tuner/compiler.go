@@ -131,7 +131,7 @@ func (c *Compiler) fitting(b []byte, hash, kernel string) (capture.Code, error) 
 func describe(s *compile.Source) (*policy.Kernel, error) {
 	k := &policy.Kernel{
 		Name: s.Kernel, Identity: s.Identity, Target: s.Target, Ptxas: s.Version,
-		File: s.Assembly.PTX, Siblings: s.Siblings, Applied: s.Applied, Default: s.Default,
+		Applied: s.Applied, Default: s.Default,
 		Reloc: s.Assembly.Reloc, Source: s.File, NoSecond: s.NoSecond, Built: s,
 	}
 	k.CC = ptx.Capability(s.Target)

@@ -14,7 +14,7 @@ import (
 )
 
 // A stand has a program that prints what its recipes come to: the "build" writes it anew. Kernel a
-// is off by its degree, b by ten times that.
+// is off by the number of its form, b by ten times that.
 type stand struct {
 	t     *testing.T
 	j     *judge
@@ -43,7 +43,7 @@ func newStand(t *testing.T, command, bound string) *stand {
 		r := decide.Result{Decision: &d, Saves: float64(2 - i)}
 		for n := 1; n <= 4; n++ {
 			a := d
-			a.Recipe = fmt.Sprintf("approx=all:warps<%d", n)
+			a.Recipe = fmt.Sprintf("approx=form%d", n)
 			r.Approximate = append(r.Approximate, a)
 		}
 		s.open = append(s.open, r)
@@ -59,7 +59,7 @@ func (s *stand) write() error {
 	off := 0
 	for i, name := range []string{"a", "b"} {
 		var n int
-		fmt.Sscanf(s.has[name], "approx=all:warps<%d", &n)
+		fmt.Sscanf(s.has[name], "approx=form%d", &n)
 		off += n * []int{1, 10}[i]
 	}
 	text := fmt.Sprintf("#!/bin/sh\n# build %d\necho result %d\n", s.built, off)
@@ -76,9 +76,9 @@ const difference = `f() { set -- $(cat "$1" "$2"); echo "apart:"; echo $(($4 - $
 
 func TestJudgeByNumber(t *testing.T) {
 	for _, c := range []struct{ bound, a, b string }{
-		{"100", "approx=all:warps<4", "approx=all:warps<4"},
-		{"25", "approx=all:warps<4", "approx=all:warps<2"},
-		{"3", "approx=all:warps<3", ""},
+		{"100", "approx=form4", "approx=form4"},
+		{"25", "approx=form4", "approx=form2"},
+		{"3", "approx=form3", ""},
 		{"0.5", "", ""},
 	} {
 		s := newStand(t, difference, c.bound)
@@ -90,7 +90,7 @@ func TestJudgeByNumber(t *testing.T) {
 
 func TestJudgeByExitCode(t *testing.T) {
 	s := newStand(t, `f() { set -- $(cat "$1" "$2"); [ $(($4 - $2)) -le 12 ]; }; f`, "")
-	if err := s.run(); err != nil || s.has["a"] != "approx=all:warps<4" || s.has["b"] != "" {
+	if err := s.run(); err != nil || s.has["a"] != "approx=form4" || s.has["b"] != "" {
 		t.Errorf("%v, %v\n%s", s.has, err, strings.Join(s.said, "\n"))
 	}
 	s = newStand(t, `cmp -s`, "") // nothing but the same output
@@ -173,7 +173,7 @@ func TestJudgeFailingProgram(t *testing.T) {
 		}
 		return 1, "", nil
 	}
-	if err := s.run(); err != nil || s.has["a"] != "approx=all:warps<4" || s.has["b"] != "" {
+	if err := s.run(); err != nil || s.has["a"] != "approx=form4" || s.has["b"] != "" {
 		t.Errorf("%v, %v\n%s", s.has, err, strings.Join(s.said, "\n"))
 	}
 }

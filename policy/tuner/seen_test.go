@@ -148,7 +148,8 @@ func TestThousand(t *testing.T) {
 		}
 	}
 	got := strings.Join(strings.Fields(report.Outcome{Parts: w.account.pieces(nil)}.String()), " ")
-	if !strings.Contains(got, "nearly all: "+manyMissing+": k") || !strings.Contains(got, ", 947 more < 0.1 %: "+tooSmall) ||
+	if !strings.Contains(got, "nearly all: "+manyMissing+": k") ||
+		!strings.Contains(got, ", 947 more < 0.1 %: "+tooSmall) ||
 		!strings.HasSuffix(got, ", 47 more") || len(got) > 400 {
 		t.Error(got)
 	}

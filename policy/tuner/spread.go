@@ -251,7 +251,7 @@ func (s *spreading) share(t *task, sum float64, workers int) time.Duration {
 func (s *spreading) unsearched(t *task, err error) {
 	s.w.Say("%s was not searched: %v", t.kernel.Short, err)
 	s.results = append(s.results, decide.Result{Kernel: *t.kernel, Device: t.device,
-		Alone: []decide.Alone{{Reason: "not searched: " + err.Error()}}})
+		Alone: []string{"not searched: " + err.Error()}})
 	for _, j := range t.jobs {
 		s.w.account.replayed(j.Capture, false, "", err)
 	}
@@ -312,11 +312,8 @@ func (s *spreading) take(t *task, done *Done) error {
 			"%w: %s has a %q with driver %s, and %s a %q with driver %s: workers must be alike", ErrUnfit,
 			done.Host, m.Device, m.Driver, s.host, s.machine.Device, s.machine.Driver)
 	}
-	result := decide.Result{Kernel: *t.kernel, Device: t.device, Lost: done.Lost,
+	result := decide.Result{Kernel: *t.kernel, Device: t.device, Alone: done.Alone, Lost: done.Lost,
 		Between: done.Between}
-	for _, reason := range done.Alone {
-		result.Alone = append(result.Alone, decide.Alone{Reason: reason})
-	}
 	for _, d := range done.Decisions {
 		if d.Identity != t.kernel.Identity || d.Pinned || d.Approximate() {
 			return fmt.Errorf("%s has decided on another kernel, or otherwise than it was ordered", done.Host)

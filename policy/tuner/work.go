@@ -174,9 +174,7 @@ func (w Worker) search(ctx context.Context, o *order, captures *capture.Store, j
 	for _, r := range results {
 		done.Lost = cmp.Or(done.Lost, r.Lost)
 		done.Between = append(done.Between, r.Between...)
-		for _, a := range r.Alone {
-			done.Alone = append(done.Alone, a.Reason)
-		}
+		done.Alone = append(done.Alone, r.Alone...)
 	}
 	if err == nil {
 		err = ctx.Err()

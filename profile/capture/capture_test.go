@@ -142,22 +142,11 @@ func writeOne(t recordType, parts ...[]byte) []byte {
 	return b.Bytes()
 }
 
-// Chunks that were damaged, exchanged or removed are noticed; manifests of other versions too.
+// A chunk that was removed is noticed (TestPoisonedChunk has those that were damaged or exchanged);
+// manifests of other versions too.
 func TestDamagedStore(t *testing.T) {
 	s, m := packed(t)
-	path := s.chunkPath(m.Code.Hash)
-	if err := os.WriteFile(path, []byte("no zstd"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.Bytes(m); !errors.Is(err, errDamaged) {
-		t.Errorf("a chunk that is none: %v", err)
-	}
-	other, _ := coders()
-	os.WriteFile(path, other.EncodeAll([]byte("another"), nil), 0o600)
-	if _, err := s.Bytes(m); !errors.Is(err, errDamaged) {
-		t.Errorf("a chunk of other content: %v", err)
-	}
-	os.Remove(path)
+	os.Remove(s.chunkPath(m.Code.Hash))
 	if _, err := s.Bytes(m); err == nil {
 		t.Error("a chunk that is gone was read")
 	}

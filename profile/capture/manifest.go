@@ -274,15 +274,15 @@ func (m *Manifest) Overwritten(read, written [][2]int) *Manifest {
 
 // settingsOf checks the record of the kernel, and gives what is needed of it.
 func settingsOf(body []byte) (name string, params []Span, args []byte, err error) {
-	c := cursor{b: body}
-	name = c.str()
-	c.take(3*4 + 3*4 + 5*4 + 8)
-	n := c.u32()
-	for ; n > 0 && !c.bad; n-- {
-		params = append(params, Span{int(c.u32()), int(c.u32())})
+	c := profile.Read(body)
+	name = c.Str()
+	c.Take(3*4 + 3*4 + 5*4 + 8)
+	n := c.U32()
+	for ; n > 0 && c.Err() == nil; n-- {
+		params = append(params, Span{int(c.U32()), int(c.U32())})
 	}
-	args = c.take(uint64(c.u32()))
-	if c.bad || len(c.b) > 0 || name == "" {
+	args = c.Bytes()
+	if c.End() != nil || name == "" {
 		return "", nil, nil, damaged("the kernel's record")
 	}
 	for _, p := range params {

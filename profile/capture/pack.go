@@ -9,6 +9,8 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+
+	"gnvcc/profile"
 )
 
 // Content on its way into the store and out of it: hashing and compressing take longer than the
@@ -197,7 +199,7 @@ func sums(content []byte) (out []byte) {
 
 // record takes one record of the agent's.
 func (p *packer) record(m *Manifest, t recordType, body []byte) error {
-	c := cursor{b: body}
+	c := profile.Read(body)
 	switch t {
 	case recKernel:
 		name, _, _, err := settingsOf(body)
@@ -206,22 +208,22 @@ func (p *packer) record(m *Manifest, t recordType, body []byte) error {
 	case recAttribute:
 		m.Attributes = append(m.Attributes, body)
 	case recRange:
-		r := Range{Base: c.u64(), Size: int64(c.u64()), Host: c.u32() != 0}
+		r := Range{Base: c.U64(), Size: int64(c.U64()), Host: c.U32() != 0}
 		m.Ranges = append(m.Ranges, r)
 		m.Bytes += r.Size
 		p.array, p.sums = false, nil
 	case recBefore:
 		return p.before(m, body)
 	case recArray:
-		c.u64()
-		a := Array{Head: body, Size: int64(c.u64())}
+		c.U64()
+		a := Array{Head: body, Size: int64(c.U64())}
 		m.Arrays = append(m.Arrays, a)
 		m.Bytes += a.Size
 		p.array = true
 	case recObject:
 		m.Objects = append(m.Objects, body)
 	case recData:
-		of, at := len(m.Arrays)-1, c.u64()
+		of, at := len(m.Arrays)-1, c.U64()
 		if !p.array {
 			if of = len(m.Ranges) - 1; of >= 0 {
 				at -= m.Ranges[of].Base
@@ -230,12 +232,12 @@ func (p *packer) record(m *Manifest, t recordType, body []byte) error {
 		if of < 0 || len(body) > 8+chunkSize {
 			return damaged("data for no range")
 		}
-		content := c.rest()
+		content := c.Rest()
 		m.Filled += int64(len(content))
 		p.put(of, int64(at), content)
 	case recVariable:
-		v := Variable{Name: c.str(), Constant: c.u8() != 0}
-		content := c.rest()
+		v := Variable{Name: c.Str(), Constant: c.U8() != 0}
+		content := c.Rest()
 		p.variables[v.Name] = sums(content)
 		m.Bytes += int64(len(content))
 		m.Filled += int64(len(content))
@@ -246,11 +248,11 @@ func (p *packer) record(m *Manifest, t recordType, body []byte) error {
 			return err
 		}
 	case recAfter:
-		m.After = append(m.After, After{Variable: c.str(), Base: c.u64(), Sums: c.rest()})
+		m.After = append(m.After, After{Variable: c.Str(), Base: c.U64(), Sums: c.Rest()})
 	default:
-		c.bad = true
+		return damaged("a record of type %d", t)
 	}
-	if c.bad {
+	if c.Err() != nil {
 		return damaged("a record of type %d", t)
 	}
 	return nil

@@ -92,47 +92,6 @@ func writeRecord(w io.Writer, t recordType, parts ...[]byte) error {
 	return nil
 }
 
-// A cursor takes a body apart; the first read over the end makes all that follow give zero.
-type cursor struct {
-	b   []byte
-	bad bool
-}
-
-func (c *cursor) take(n uint64) []byte {
-	if c.bad || n > uint64(len(c.b)) {
-		c.bad = true
-		return nil
-	}
-	v := c.b[:n:n]
-	c.b = c.b[n:]
-	return v
-}
-
-func (c *cursor) u8() uint8 {
-	if v := c.take(1); v != nil {
-		return v[0]
-	}
-	return 0
-}
-
-func (c *cursor) u32() uint32 {
-	if v := c.take(4); v != nil {
-		return binary.LittleEndian.Uint32(v)
-	}
-	return 0
-}
-
-func (c *cursor) u64() uint64 {
-	if v := c.take(8); v != nil {
-		return binary.LittleEndian.Uint64(v)
-	}
-	return 0
-}
-
-func (c *cursor) str() string { return string(c.take(uint64(c.u32()))) }
-
-func (c *cursor) rest() []byte { return c.take(uint64(len(c.b))) }
-
 func str(s string) []byte {
 	return append(binary.LittleEndian.AppendUint32(nil, uint32(len(s))), s...)
 }

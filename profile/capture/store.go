@@ -3,6 +3,7 @@ package capture
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -14,7 +15,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"sort"
 	"strings"
 	"sync"
 	"syscall"
@@ -179,12 +179,7 @@ func (s *Store) pack(raw io.Reader, code []byte, m Manifest, have kept) (*Manife
 	if m.Code, err = s.put(code); err != nil {
 		return nil, err
 	}
-	slices.SortFunc(m.Ranges, func(a, b Range) int {
-		if a.Base < b.Base {
-			return -1
-		}
-		return 1
-	})
+	slices.SortFunc(m.Ranges, func(a, b Range) int { return cmp.Compare(a.Base, b.Base) })
 	if err := m.check(); err != nil {
 		return nil, err
 	}
@@ -268,7 +263,7 @@ func (s *Store) List() (list []*Manifest, skipped int) {
 			skipped++
 		}
 	}
-	sort.SliceStable(list, func(i, j int) bool { return list[i].Weight() > list[j].Weight() })
+	slices.SortStableFunc(list, func(a, b *Manifest) int { return cmp.Compare(b.Weight(), a.Weight()) })
 	return list, skipped
 }
 
@@ -328,7 +323,7 @@ func (s *Store) Trim(l Limits) error {
 			keep[f.Name()], unread = true, true
 		}
 	}
-	sort.SliceStable(list, func(i, j int) bool { return list[i].Made.After(list[j].Made) })
+	slices.SortStableFunc(list, func(a, b *Manifest) int { return b.Made.Compare(a.Made) })
 	used := map[string]int64{}
 	var total int64
 	for _, m := range list {
@@ -354,20 +349,15 @@ func (s *Store) Trim(l Limits) error {
 			os.Remove(filepath.Join(s.dir, "launches", f.Name()))
 		}
 	}
-	for _, dir := range []string{"launches", "profiles"} { // a chunk's is no chunk that anybody names
-		left, _ := filepath.Glob(filepath.Join(s.dir, dir, aside+"*"))
+	// What was half written among the chunks is no chunk that anybody names.
+	for _, pattern := range []string{"launches/" + aside + "*", "profiles/" + aside + "*", "chunks/??/*"} {
+		left, _ := filepath.Glob(filepath.Join(s.dir, pattern))
 		for _, path := range left {
-			if info, err := os.Lstat(path); err == nil && time.Since(info.ModTime()) > time.Hour {
+			name := strings.TrimSuffix(filepath.Base(path), ".zst")
+			kept := used[name] > 0 || unread && !strings.HasPrefix(name, aside)
+			if info, err := os.Lstat(path); err == nil && !kept && time.Since(info.ModTime()) > time.Hour {
 				os.Remove(path)
 			}
-		}
-	}
-	chunks, _ := filepath.Glob(filepath.Join(s.dir, "chunks", "??", "*"))
-	for _, path := range chunks {
-		name := strings.TrimSuffix(filepath.Base(path), ".zst")
-		info, err := os.Stat(path)
-		if err == nil && !unread && used[name] == 0 && time.Since(info.ModTime()) > time.Hour {
-			os.Remove(path)
 		}
 	}
 	return nil

@@ -2,7 +2,6 @@ package hazard
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 
 	"gnvcc/rewrite/ptx"
@@ -126,18 +125,9 @@ func (k *kernelView) differs(predicate ir.Reg) bool {
 	shapes := k.shapes
 	if len(shapes) == 0 {
 		shapes = [][3]int{{64, 1, 1}, {256, 1, 1}, {32, 8, 1}, {16, 16, 1}}
-		if n, exact := k.Threads(); exact {
-			shapes = nil
-			for _, d := range k.Directives {
-				if d.Name == ".reqntid" {
-					shape := [3]int{1, 1, 1}
-					for i, word := range strings.Split(d.Args, ",") {
-						shape[min(i, 2)], _ = strconv.Atoi(strings.TrimSpace(word))
-					}
-					shapes = append(shapes, shape)
-				}
-			}
-		} else if n > 0 && n < 256 {
+		if block, exact := k.Bounds(); exact {
+			shapes = [][3]int{block}
+		} else if n, _ := k.Threads(); n > 0 && n < 256 {
 			return false // smaller than the usual ones: not known
 		}
 	}

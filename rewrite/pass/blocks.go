@@ -1,11 +1,6 @@
 package pass
 
-import (
-	"fmt"
-	"strings"
-
-	"gnvcc/rewrite/recipe"
-)
+import "fmt"
 
 // What is known of the blocks that an entry is launched with.
 
@@ -20,22 +15,14 @@ func BlockOf(k *Kernel) Block {
 	if d := k.Options.Blocks[k.Name]; known(d) {
 		return Block{d[0] * d[1] * d[2], d}
 	}
-	n, exact := k.Threads()
-	if n <= 0 || n > MaxThreads {
+	switch d, exact := k.Bounds(); {
+	case !known(d):
 		return Block{Threads: MaxThreads}
+	case exact:
+		return Block{d[0] * d[1] * d[2], d}
+	default:
+		return Block{Threads: d[0] * d[1] * d[2]}
 	}
-	if args, ok := k.Directive(".reqntid"); ok && exact {
-		d := [3]int{1, 1, 1}
-		for i, word := range strings.Split(args, ",") {
-			if i < 3 {
-				d[i], _ = recipe.Number(strings.TrimSpace(word), 1, MaxThreads)
-			}
-		}
-		if d[0]*d[1]*d[2] == n {
-			return Block{n, d}
-		}
-	}
-	return Block{Threads: n}
 }
 
 // Index writes the thread's linear index into register `to`; other is a register for use in

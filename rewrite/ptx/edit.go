@@ -101,9 +101,6 @@ func (f *Func) First() int {
 	return len(f.Stmts)
 }
 
-// Edited reports whether edits are noted that are not committed.
-func (f *Func) Edited() bool { return len(f.edits) > 0 }
-
 // Discard forgets the edits noted since the last Commit.
 func (f *Func) Discard() { f.edits = f.edits[:0] }
 

@@ -199,24 +199,29 @@ func (f *Func) Pragmas() []string {
 	return out
 }
 
-// Threads returns the bound that the source gives for a block's size: the product of .reqntid or
-// .maxntid; exact is true for .reqntid. n is 0 where the source gives none.
-func (f *Func) Threads() (n int, exact bool) {
-	for _, d := range f.Directives {
-		if d.Name != ".reqntid" && d.Name != ".maxntid" {
-			continue
-		}
-		product := 1
-		for _, word := range strings.Split(d.Args, ",") {
-			k, err := strconv.ParseUint(strings.TrimSpace(word), 10, 20)
-			if product *= int(k); err != nil || product <= 0 || product > 1<<20 {
-				return 0, false
-			}
-		}
-		if d.Name == ".reqntid" {
-			return product, true
-		}
-		n = product
+// Bounds returns the block that the source asks for by .reqntid (exact), or the largest by .maxntid;
+// zeroes where it gives none.
+func (f *Func) Bounds() (block [3]int, exact bool) {
+	args, exact := f.Directive(".reqntid")
+	if !exact {
+		args, _ = f.Directive(".maxntid")
 	}
-	return n, false
+	block = [3]int{1, 1, 1}
+	for i, word := range strings.Split(args, ",") {
+		n, err := strconv.ParseUint(strings.TrimSpace(word), 10, 20)
+		if err != nil || n == 0 || i > 2 {
+			return [3]int{}, false
+		}
+		block[i] = int(n)
+	}
+	return block, exact
+}
+
+// Threads returns the product of Bounds, 0 where there are none.
+func (f *Func) Threads() (n int, exact bool) {
+	d, exact := f.Bounds()
+	if n = d[0] * d[1] * d[2]; n > 1<<20 {
+		return 0, false
+	}
+	return n, exact
 }

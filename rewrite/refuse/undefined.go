@@ -82,8 +82,7 @@ func Undefined(m *ptx.Module, entry string, fixed Fixed) error {
 		return err
 	}
 	for _, i := range list {
-		err := c.fails(i, func(o ir.Operand) (int64, bool) { return c.value(i, o) })
-		if err != nil {
+		if err := c.fails(i, c.value); err != nil {
 			return err
 		}
 	}
@@ -96,10 +95,7 @@ func computationOf(m *ptx.Module, entry string, fixed Fixed) (c computation, err
 		return c, fmt.Errorf("there is no kernel %s", entry)
 	}
 	c = computation{fixed: fixed, made: map[int]result{}}
-	if c.Func, err = ir.Of(f); err == nil {
-		c.reach, err = c.Reaching()
-	}
-	if err != nil {
+	if c.Func, err = ir.Of(f); err != nil {
 		return c, fmt.Errorf("analyse the integers of %s: %w", entry, err)
 	}
 	return c, nil
@@ -168,7 +164,6 @@ func (c computation) fails(i int, value values) error {
 // A computation is what fixed values lead to in one function.
 type computation struct {
 	*ir.Func
-	reach func(stmt int, r ir.Reg) []int
 	fixed Fixed
 	made  map[int]result // by statement: what it always writes, as far as that was asked for
 }
@@ -188,8 +183,8 @@ func (c computation) text(i int) string {
 		End: st.End}))), " "), "; ")
 }
 
-// value is that of an integer operand of statement i, where it is known.
-func (c computation) value(i int, o ir.Operand) (v int64, certain bool) {
+// value is that of an integer operand, where it is always the same and known.
+func (c computation) value(o ir.Operand) (v int64, certain bool) {
 	switch {
 	case literal(o):
 		return ir.Literal(o.Text)
@@ -197,11 +192,10 @@ func (c computation) value(i int, o ir.Operand) (v int64, certain bool) {
 		v, certain = c.fixed[strings.TrimPrefix(o.Text, "%")]
 		return v, certain
 	}
-	defs := c.reach(i, o.Reg)
-	if len(defs) != 1 || c.Stmts[defs[0]].Guarded {
+	at := c.Sole(o.Reg)
+	if at < 0 {
 		return 0, false
 	}
-	at := defs[0]
 	if x := c.Inst(at); len(x.Args) == 0 || x.Args[0].Reg != o.Reg { // one of several that it writes
 		return 0, false
 	}
@@ -209,7 +203,7 @@ func (c computation) value(i int, o ir.Operand) (v int64, certain bool) {
 		return n.v, n.certain
 	}
 	c.made[at] = result{} // where it is computed of itself
-	v, certain = c.compute(at, func(o ir.Operand) (int64, bool) { return c.value(at, o) })
+	v, certain = c.compute(at, c.value)
 	c.made[at] = result{v, certain}
 	return v, certain
 }

@@ -99,7 +99,7 @@ func TestIntegers(t *testing.T) {
 	value := func(name string) (int64, bool) {
 		for r := range ir.Reg(c.Registers()) {
 			if c.Name(r) == name {
-				return c.value(0, ir.Operand{Text: name, Reg: r})
+				return c.value(ir.Operand{Text: name, Reg: r})
 			}
 		}
 		t.Fatal(name)

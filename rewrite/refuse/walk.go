@@ -133,7 +133,7 @@ func (c computation) forget(first, last int, known map[ir.Reg]int64) {
 // known is an operand's value on a way.
 func (c computation) known(known map[ir.Reg]int64, o ir.Operand) (int64, bool) {
 	if o.Reg == ir.None {
-		return c.value(0, o)
+		return c.value(o)
 	}
 	v, certain := known[o.Reg]
 	return v, certain

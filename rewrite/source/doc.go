@@ -12,9 +12,8 @@
 // program: an unrolling factor is a hint, and a specialised kernel is launched only where its
 // conditions hold.
 //
-// The driver may call it (the build) and the tuner through it. It imports gnvcc/rewrite for
-// degrees, gnvcc/rewrite/recipe for terms and gnvcc/rewrite/ptx for signatures,
-// nothing else of ours.
+// The driver may call it (the build) and the tuner through it. It imports gnvcc/rewrite/recipe for
+// terms and gnvcc/rewrite/ptx for signatures, nothing else of ours.
 //
 // Reading the source: lex.go and lines.go (bytes to tokens and positions), decl.go and class.go
 // (functions and classes), params.go, body.go, types.go, layout.go (what is inside), kernel.go and

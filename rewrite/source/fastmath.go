@@ -9,8 +9,7 @@ package source
 //	                                     # 7 "x.cu"
 //	                                                                      (y);
 //
-// fastmath=sin,cos,exp,log,pow or all; a name with .ftz (sin.ftz) makes subnormals 0; a degree
-// behind a colon (all:warps<4) as in rewrite/approx.go, which both levers have alike. Calls in the
+// fastmath=sin,cos,exp,log,pow or all; a name with .ftz (sin.ftz) makes subnormals 0. Calls in the
 // kernel and in the user's device functions that it reaches are renamed, those in headers are not.
 // The new names are an overload set that is put in front of the user's text: for float, one to
 // three instructions of the special function unit (Li, thesis, Table 6.1); for all other types,
@@ -34,7 +33,6 @@ import (
 	"sort"
 	"strings"
 
-	"gnvcc/rewrite"
 	"gnvcc/rewrite/recipe"
 )
 
@@ -82,13 +80,9 @@ const (
 const fastPrefix = "__gnvcc_fast_"
 
 // parseFast reads a value: the families that are wanted, true for those with .ftz.
-func parseFast(value string) (map[string]bool, rewrite.Degree, error) {
-	list, degree, err := rewrite.CutDegree(value)
-	if err != nil {
-		return nil, degree, err
-	}
+func parseFast(value string) (map[string]bool, error) {
 	out := map[string]bool{}
-	for _, word := range strings.Split(list, ",") {
+	for _, word := range strings.Split(value, ",") {
 		name, ftz := strings.CutSuffix(word, ".ftz")
 		found := false
 		for _, f := range fastFamilies {
@@ -97,10 +91,10 @@ func parseFast(value string) (map[string]bool, rewrite.Degree, error) {
 			}
 		}
 		if !found {
-			return nil, degree, fmt.Errorf("%q is none of sin, cos, exp, log, pow, all (each perhaps with .ftz)", word)
+			return nil, fmt.Errorf("%q is none of sin, cos, exp, log, pow, all (each perhaps with .ftz)", word)
 		}
 	}
-	return out, degree, nil
+	return out, nil
 }
 
 // A site is a call that can be renamed.
@@ -207,7 +201,7 @@ func (k *Kernel) fastEdits(terms []recipe.Term) ([]insertion, error) {
 	if k.NoUnroll != "" { // the text could not be read with certainty
 		return nil, refuse(k.label(), "%s", k.NoUnroll)
 	}
-	wanted, degree, err := parseFast(terms[0].Value)
+	wanted, err := parseFast(terms[0].Value)
 	if err != nil {
 		return nil, refuse(k.label(), "%s: %v", terms[0], err)
 	}
@@ -232,7 +226,7 @@ func (k *Kernel) fastEdits(terms []recipe.Term) ([]insertion, error) {
 	if len(edits) == 0 {
 		return nil, refuse(k.label(), "it calls none of these functions (or only in headers, or they are the user's own)")
 	}
-	return append(edits, insertion{off: int(u.tokens[front].off), text: fastText(wanted, degree)}), nil
+	return append(edits, insertion{off: int(u.tokens[front].off), text: fastText(wanted)}), nil
 }
 
 // firstOwn returns the user's first token behind the toolkit's headers: global scope, with all
@@ -251,15 +245,9 @@ func (u *Unit) firstOwn() int {
 }
 
 // fastText is the overload set.
-func fastText(wanted map[string]bool, d rewrite.Degree) string {
+func fastText(wanted map[string]bool) string {
 	const head = "static __inline__ __attribute__((always_inline)) __attribute__((host)) __attribute__((device)) "
 	var b strings.Builder
-	partial := d != rewrite.Degree{}
-	if partial {
-		index := `asm("{ .reg .u32 a, b; mov.u32 a, %%tid.z; mov.u32 b, %%ntid.y; mad.lo.u32 a, a, b, 0; mov.u32 b, %%tid.y; add.u32 a, a, b; ` +
-			`mov.u32 b, %%ntid.x; mul.lo.u32 a, a, b; mov.u32 b, %%tid.x; add.u32 a, a, b; shr.u32 %0, a, 5; }" : "=r"(i));`
-		fmt.Fprintf(&b, "%sbool %swarp() { unsigned i; %s return i < %du; }\n", head, fastPrefix, index, d.Warps)
-	}
 	for _, f := range fastFamilies {
 		ftz, ok := wanted[f.name]
 		if !ok {
@@ -280,11 +268,7 @@ func fastText(wanted map[string]bool, d rewrite.Degree) string {
 				params, args, in = "float x, float y", "x, y", `"f"(x), "f"(y)`
 				generic, types = "const A &x, const B &y", "class A, class B"
 			}
-			slow := ""
-			if partial {
-				slow = fmt.Sprintf("if (!%swarp()) return %s(%s); ", fastPrefix, c.name, args)
-			}
-			fmt.Fprintf(&b, "%sfloat %s%s(%s) { %sfloat r; asm(\"%s\" : \"=f\"(r) : %s); return r; }\n", head, fastPrefix, c.name, params, slow, code, in)
+			fmt.Fprintf(&b, "%sfloat %s%s(%s) { float r; asm(\"%s\" : \"=f\"(r) : %s); return r; }\n", head, fastPrefix, c.name, params, code, in)
 			if c.overloaded {
 				fmt.Fprintf(&b, "template <%s> %sauto %s%s(%s) -> decltype(%s(%s)) { return %s(%s); }\n", types, head, fastPrefix, c.name, generic, c.name, args, c.name, args)
 			}
@@ -292,11 +276,7 @@ func fastText(wanted map[string]bool, d rewrite.Degree) string {
 	}
 	_, sin := wanted["sin"]
 	if _, cos := wanted["cos"]; sin && cos {
-		slow := ""
-		if partial {
-			slow = fmt.Sprintf("if (!%swarp()) { %s(x, s, c); return; } ", fastPrefix, sinCos)
-		}
-		fmt.Fprintf(&b, "%svoid %s%s(float x, float *s, float *c) { %s*s = %ssinf(x); *c = %scosf(x); }\n", head, fastPrefix, sinCos, slow, fastPrefix, fastPrefix)
+		fmt.Fprintf(&b, "%svoid %s%s(float x, float *s, float *c) { *s = %ssinf(x); *c = %scosf(x); }\n", head, fastPrefix, sinCos, fastPrefix, fastPrefix)
 	}
 	return b.String()
 }

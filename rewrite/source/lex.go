@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 )
 
 // A kind is what a token is. Punctuation of one byte is its own kind.
@@ -223,83 +224,35 @@ func (u *Unit) bracket(open []int32, pos int) ([]int32, error) {
 	return open[:len(open)-1], nil
 }
 
-// punctuation takes the longest operator at the start of s, > excepted: those stay single, for the
-// sake of template arguments. Size 0: not an operator, or a digraph, which would hide brackets from
-// us.
+// operators are those of several bytes, with the bytes that are taken of each: > excepted, which stays
+// single for the sake of template arguments. None is taken of digraphs, which would hide brackets from
+// us, and one of <::, which is < and ::.
+var operators = map[string]struct {
+	kind kind
+	size int
+}{"::": {scope, 2}, "->": {arrow, 2}, "...": {ellipsis, 3}, "<<": {shiftL, 2}, "<::": {'<', 1},
+	"<:": {}, "<%": {}, ":>": {}, "%>": {}, "%:": {}}
+
+func init() {
+	for _, s := range strings.Fields(".* -- -= <<= <=> <= >= && &= || |= ++ += %= *= /= ^= != ==") {
+		operators[s] = struct {
+			kind kind
+			size int
+		}{operator, len(s)}
+	}
+}
+
+// punctuation takes the longest operator at the start of s. Size 0: not an operator, or a digraph.
 func punctuation(s []byte) (kind, int) {
-	c := s[0]
-	var d, e byte
-	if len(s) > 1 {
-		d = s[1]
+	for n := min(3, len(s)); n > 1; n-- {
+		if o, is := operators[string(s[:n])]; is {
+			return o.kind, o.size
+		}
 	}
-	if len(s) > 2 {
-		e = s[2]
+	if strings.IndexByte(":.-<>&|+%*/^!=;,?~", s[0]) < 0 {
+		return 0, 0
 	}
-	switch c {
-	case ':':
-		if d == ':' {
-			return scope, 2
-		}
-		if d == '>' {
-			return 0, 0
-		}
-		return kind(c), 1
-	case '.':
-		if d == '.' && e == '.' {
-			return ellipsis, 3
-		}
-		if d == '*' {
-			return operator, 2
-		}
-		return kind(c), 1
-	case '-':
-		if d == '>' {
-			return arrow, 2
-		}
-		if d == '-' || d == '=' {
-			return operator, 2
-		}
-		return kind(c), 1
-	case '<':
-		switch {
-		case d == '<' && e == '=':
-			return operator, 3
-		case d == '<':
-			return shiftL, 2
-		case d == '=' && e == '>':
-			return operator, 3
-		case d == '=':
-			return operator, 2
-		case d == '%':
-			return 0, 0
-		case d == ':' && e != ':': // <: is [, but <:: is < ::
-			return 0, 0
-		}
-		return kind(c), 1
-	case '>':
-		if d == '=' {
-			return operator, 2
-		}
-		return kind(c), 1
-	case '&', '|', '+':
-		if d == c || d == '=' {
-			return operator, 2
-		}
-		return kind(c), 1
-	case '%':
-		if d == '>' || d == ':' {
-			return 0, 0
-		}
-		fallthrough
-	case '*', '/', '^', '!', '=':
-		if d == '=' {
-			return operator, 2
-		}
-		return kind(c), 1
-	case ';', ',', '?', '~':
-		return kind(c), 1
-	}
-	return 0, 0
+	return kind(s[0]), 1
 }
 
 // continued returns the offset behind the backslash at pos and the end of its line, pos where

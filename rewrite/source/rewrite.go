@@ -65,7 +65,7 @@ func (k *Kernel) work(terms []recipe.Term, signature []string) (*work, error) {
 		return nil, err
 	}
 	w.edits = append(w.edits, renames...)
-	if w.copy, err = k.copied(spec, signature); err != nil {
+	if w.copy, _, err = k.copied(spec, signature); err != nil {
 		return nil, err
 	}
 	return w, nil

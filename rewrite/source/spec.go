@@ -14,6 +14,8 @@ package source
 
 import (
 	"bytes"
+	"cmp"
+	"encoding/binary"
 	"fmt"
 	"slices"
 	"strings"
@@ -33,24 +35,72 @@ type copied struct {
 	judge string
 }
 
-// copied reads the spec terms: one at most.
-func (k *Kernel) copied(terms []recipe.Term, signature []string) (copied, error) {
+// copied reads the spec terms: one at most. What they say is given twice, for the text and for the
+// host.
+func (k *Kernel) copied(terms []recipe.Term, signature []string) (c copied, host Conditions, err error) {
 	if len(terms) == 0 {
-		return copied{}, nil
+		return c, host, nil
 	}
 	if len(terms) > 1 {
-		return copied{}, refuse(k.label(), "a second entry is for one set of values")
+		return c, host, refuse(k.label(), "a second entry is for one set of values")
 	}
 	values, err := k.Values(signature)
 	if err != nil {
-		return copied{}, err
+		return c, host, err
 	}
 	t := k.u.tokens
 	if size := int(t[t[k.f.open].match].end - t[k.f.open].off); size > maxBody {
-		return copied{}, refuse(k.label(), "its body has %d bytes, and %d are the most that is copied",
+		return c, host, refuse(k.label(), "its body has %d bytes, and %d are the most that is copied",
 			size, maxBody)
 	}
-	return k.copy(terms[0], values)
+	g, err := terms[0].Guard()
+	if err != nil {
+		return c, host, refuse(k.label(), "%v", err)
+	}
+	host.Block, host.Grid = g.Block(), g.Grid()
+	host.Dynamic, host.HasDynamic = g.Dynamic()
+	var guards, judges []string
+	for _, condition := range g.Conditions {
+		switch condition.Kind {
+		case recipe.BlockDim, recipe.GridDim:
+			guards = append(guards, fmt.Sprintf("::%s == %du", condition.Key(), condition.Number))
+		case recipe.Argument, recipe.Alignment:
+			v, err := find(values, condition.Of)
+			aligns := condition.Kind == recipe.Alignment
+			switch {
+			case err != nil:
+				return c, host, refuse(k.label(), "%s: %v", terms[0], err)
+			case aligns && (v.Why != "" || v.Class != Pointer || v.field):
+				return c, host, refuse(k.label(), "%s: %s is no pointer parameter", terms[0], condition.Of)
+			case v.Why != "":
+				return c, host, refuse(k.label(), "%s: %s cannot be specialised: %s", terms[0], condition.Of, v.Why)
+			case aligns:
+				guards = append(guards, fmt.Sprintf("((unsigned long long)%s & %dull) == 0ull", v.Name,
+					condition.Number-1))
+				// Said of the pointer itself, not by a copy of it: a copy would lose __restrict__.
+				c.declare += fmt.Sprintf(" (void)__builtin_assume_aligned((const void *)%s, %d);", v.Name,
+					condition.Number)
+				host.Arguments = append(host.Arguments, Argument{Index: v.Argument, Align: condition.Number})
+				continue
+			}
+			x, err := v.bits(condition.Value)
+			if err != nil {
+				return c, host, refuse(k.label(), "%s: %v", terms[0], err)
+			}
+			guards = append(guards, v.guard(x))
+			if judge := v.judge(); judge != "" {
+				judges = append(judges, judge)
+			}
+			if v.shadow {
+				c.declare += " " + v.declare(x)
+			}
+			host.Arguments = append(host.Arguments, Argument{Index: v.Argument, Offset: v.Offset,
+				Bytes: binary.LittleEndian.AppendUint64(nil, x)[:v.Bits/8]})
+		}
+	}
+	c.judge = strings.Join(judges, " && ")
+	c.guard = cmp.Or(strings.Join(guards, " && "), "true") // the host alone looks
+	return c, host, nil
 }
 
 // find gives the value at a place: by its name, or by argument and offset.
@@ -106,56 +156,6 @@ func (k *Kernel) Resolve(r recipe.Recipe, signature []string) (recipe.Recipe, er
 		out = out.With(t)
 	}
 	return out, nil
-}
-
-// copy reads one term.
-func (k *Kernel) copy(term recipe.Term, values []Value) (copied, error) {
-	var c copied
-	var guards, judges []string
-	g, err := term.Guard()
-	if err != nil {
-		return c, refuse(k.label(), "%v", err)
-	}
-	for _, condition := range g.Conditions {
-		switch condition.Kind {
-		case recipe.BlockDim, recipe.GridDim:
-			guards = append(guards, fmt.Sprintf("::%s == %du", condition.Key(), condition.Number))
-		case recipe.Argument, recipe.Alignment:
-			v, err := find(values, condition.Of)
-			switch {
-			case err != nil:
-				return c, refuse(k.label(), "%s: %v", term, err)
-			case condition.Kind == recipe.Alignment && (v.Why != "" || v.Class != Pointer || v.field):
-				return c, refuse(k.label(), "%s: %s is no pointer parameter", term, condition.Of)
-			case v.Why != "":
-				return c, refuse(k.label(), "%s: %s cannot be specialised: %s", term, condition.Of, v.Why)
-			}
-			if condition.Kind == recipe.Alignment {
-				guards = append(guards, fmt.Sprintf("((unsigned long long)%s & %dull) == 0ull", v.Name,
-					condition.Number-1))
-				// Said of the pointer itself, not by a copy of it: a copy would lose __restrict__.
-				c.declare += fmt.Sprintf(" (void)__builtin_assume_aligned((const void *)%s, %d);", v.Name,
-					condition.Number)
-				continue
-			}
-			x, err := v.bits(condition.Value)
-			if err != nil {
-				return c, refuse(k.label(), "%s: %v", term, err)
-			}
-			guards = append(guards, v.guard(x))
-			if judge := v.judge(); judge != "" {
-				judges = append(judges, judge)
-			}
-			if v.shadow {
-				c.declare += " " + v.declare(x)
-			}
-		}
-	}
-	c.judge = strings.Join(judges, " && ")
-	if c.guard = strings.Join(guards, " && "); len(guards) == 0 {
-		c.guard = "true" // the host alone looks
-	}
-	return c, nil
 }
 
 // wrap writes the body, from its { to its }, for a set of values.

@@ -275,38 +275,29 @@ func (c Choice) edits(src string, number int) ([]edit, error) {
 	return []edit{{call, load}, {call, look}, {registered, again}}, nil
 }
 
-// otherwise declares the grid and the block that the second entry is launched with.
+// otherwise declares the grid and the block that the second entry is launched with. Where it is for
+// launches of one grid alone, theirs is known here.
 func (c Choice) otherwise() (string, error) {
-	var text strings.Builder
-	text.WriteString("dim3 __h = __g, __c = __b; ")
 	steps, ok := c.Manner.Steps(c.Block)
-	if !ok {
-		return "", fmt.Errorf("%s: blocks of %v can't be launched so: %+v", c.Entry, c.Block, c.Manner)
+	block, grid := c.Manner.In(c.Block), [3]int{}
+	if ok && c.Manner.Only != [3]int{} {
+		grid, _, ok = c.Manner.Launch(c.Grid, c.Block)
 	}
-	block := c.Manner.In(c.Block)
-	if c.Manner.Only != [3]int{} {
-		return c.only(block)
-	}
-	for i, axis := range "xyz" {
-		if c.Manner.Block[i] > 0 || block[i] != c.Block[i] {
-			fmt.Fprintf(&text, "__c.%c = %du; ", axis, block[i])
-		}
-		fmt.Fprintf(&text, "__h.%c = __gnvcc_blocks(__g.%c, %du, %du, %du); ", axis, axis, steps[i].Of,
-			steps[i].Now, steps[i].Most)
-	}
-	return text.String(), nil
-}
-
-// only is otherwise for launches of one grid alone, so that theirs is known here.
-func (c Choice) only(block [3]int) (string, error) {
-	grid, _, ok := c.Manner.Launch(c.Grid, c.Block)
 	if !ok {
 		return "", fmt.Errorf("%s: %v blocks of %v can't be launched so: %+v", c.Entry, c.Grid, c.Block,
 			c.Manner)
 	}
 	text := "dim3 __h = __g, __c = __b; "
 	for i, axis := range "xyz" {
-		text += fmt.Sprintf("__h.%c = %du; __c.%c = %du; ", axis, grid[i], axis, block[i])
+		if c.Manner.Only != [3]int{} {
+			text += fmt.Sprintf("__h.%c = %du; __c.%c = %du; ", axis, grid[i], axis, block[i])
+			continue
+		}
+		if c.Manner.Block[i] > 0 || block[i] != c.Block[i] {
+			text += fmt.Sprintf("__c.%c = %du; ", axis, block[i])
+		}
+		text += fmt.Sprintf("__h.%c = __gnvcc_blocks(__g.%c, %du, %du, %du); ", axis, axis, steps[i].Of,
+			steps[i].Now, steps[i].Most)
 	}
 	return text, nil
 }

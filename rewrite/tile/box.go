@@ -19,11 +19,7 @@ import (
 //	start + pitch * row + column        row, column: linear in the thread's place and the turn
 //
 // which is a finite set of rows and columns, known here to the last element: each one is listed, so
-// that nothing is copied that no thread reads. Between two elements of a row there may be gaps of
-// less than a sector, which lie between addresses that are read.
-
-// tileGap is the largest gap in a row, bytes: a sector of memory.
-const tileGap = 32
+// that nothing is copied that no thread reads.
 
 // limitBox bounds a box before it is looked at closely, elements; and what is listed.
 const (
@@ -54,12 +50,8 @@ type tileGroup struct {
 
 	rows, columns int // of the whole box; columns in elements
 	low           slopeOf
-	rects         []tileRect
 	pad           int // elements behind each row in shared memory
 }
-
-// A tileRect is a part of a box: rows of one length.
-type tileRect struct{ row, rows, column, columns int } // columns in elements, from the box's first
 
 // bytes is what a group takes of shared memory.
 func (g *tileGroup) bytes() int { return g.rows * g.stride() }
@@ -240,7 +232,7 @@ func (n *tileLoop) box(g *tileGroup, list []tileLoad, turns int) error {
 		}
 	}
 	for _, d := range differences {
-		if v, is := d.Constant(); !is || v >= tileGap {
+		if v, is := d.Constant(); !is || v >= 32 { // a sector and more apart: in another row
 			pitches = append(pitches, d)
 		}
 	}
@@ -341,7 +333,7 @@ func (g *tileGroup) parts(d affine) (out slopeOf, ok bool) {
 		-out.column) < most
 }
 
-// list marks each element that is read, and cuts the box into rectangles.
+// list marks each element that is read, of which there must be a full box.
 func (g *tileGroup) list(extents [4]int) error {
 	var low, high slopeOf
 	for k, l := range g.loads {
@@ -383,52 +375,14 @@ func (g *tileGroup) list(extents [4]int) error {
 			}
 		}
 	}
-	return g.cut(marks)
-}
-
-// limitRects bounds the parts of a box, each of which is copied by code of its own.
-const limitRects = 8
-
-// cut makes rectangles of the marked elements.
-func (g *tileGroup) cut(marks []bool) error {
-	g.rects = nil
-	for r := range g.rows {
-		row := marks[r*g.columns:][:g.columns]
-		first, last := slices.Index(row, true), -1
-		if first < 0 {
-			continue
-		}
-		last = first
-		for c := first + 1; c < len(row); c++ {
-			if row[c] {
-				if (c-last-1)*g.width >= tileGap {
-					return errors.New("what it loads has gaps")
-				}
-				last = c
-			}
-		}
-		if n := len(g.rects); n > 0 {
-			p := &g.rects[n-1]
-			if p.column == first && p.columns == last-first+1 && p.row+p.rows == r {
-				p.rows++
-				continue
-			}
-		}
-		g.rects = append(g.rects, tileRect{r, 1, first, last - first + 1})
-	}
-	if len(g.rects) > limitRects {
-		return fmt.Errorf("what it loads is a box of %d shapes of rows", len(g.rects))
+	if slices.Contains(marks, false) {
+		return errors.New("what it loads has gaps")
 	}
 	return nil
 }
 
 // elements is how much of memory is copied.
-func (g *tileGroup) elements() (n int) {
-	for _, r := range g.rects {
-		n += r.rows * r.columns
-	}
-	return n
-}
+func (g *tileGroup) elements() int { return g.rows * g.columns }
 
 // accesses is how often the threads of a block read it.
 func (g *tileGroup) accesses(block [3]int, turns int) int {

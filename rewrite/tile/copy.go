@@ -2,13 +2,12 @@ package tile
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"gnvcc/rewrite/pass"
 )
 
-// How a box comes to shared memory: the elements of each rectangle are dealt out to the threads of
+// How a box comes to shared memory: its elements are dealt out to the threads of
 // the block row by row, so that neighbours load what lies side by side.
 
 // atOnce is how many loads of a thread are under way together.
@@ -25,29 +24,25 @@ type piece struct {
 func (x *tileText) copies() {
 	total := 0
 	for _, g := range x.groups {
-		for _, r := range g.rects {
-			total += x.pieces(r) * max(1, g.width/8)
-		}
+		total += g.pieces(x.n.t.block) * max(1, g.width/8)
 	}
 	if total > 2*atOnce {
 		x.line("barrier.sync 0;")
 	}
 	var stores []string
 	for i, g := range x.groups {
-		for _, r := range g.rects {
-			if x.pieces(r) <= 2*atOnce {
-				var list []piece
-				for k := range x.pieces(r) {
-					list = append(list, x.piece(i, r, k))
-				}
-				stores = append(stores, x.load(g, list)...)
-			} else {
-				x.longCopy(i, r)
+		if n := g.pieces(x.n.t.block); n <= 2*atOnce {
+			var list []piece
+			for k := range n {
+				list = append(list, x.piece(i, k))
 			}
-			if total > 2*atOnce {
-				x.out = append(x.out, stores...)
-				stores = nil
-			}
+			stores = append(stores, x.load(g, list)...)
+		} else {
+			x.longCopy(i)
+		}
+		if total > 2*atOnce {
+			x.out = append(x.out, stores...)
+			stores = nil
 		}
 	}
 	if total <= 2*atOnce {
@@ -57,19 +52,15 @@ func (x *tileText) copies() {
 	x.line("barrier.sync 0;")
 }
 
-// pieces is how many elements of a rectangle a thread copies at most.
-func (x *tileText) pieces(r tileRect) int { return pieces(x.n.t.block, r) }
-
-func pieces(block [3]int, r tileRect) int {
+// pieces is how many elements of a box a thread copies at most.
+func (g *tileGroup) pieces(block [3]int) int {
 	n := pass.Threads(block)
-	return (r.rows*r.columns + n - 1) / n
+	return (g.elements() + n - 1) / n
 }
 
-// even reports whether all that is copied in a loop is copied in whole rows.
+// even reports whether what is copied in a loop is copied in whole rows.
 func (g *tileGroup) even(block [3]int) bool {
-	return !slices.ContainsFunc(g.rects, func(r tileRect) bool {
-		return pieces(block, r) > 2*atOnce && pass.Threads(block)%r.columns != 0
-	})
+	return g.pieces(block) <= 2*atOnce || pass.Threads(block)%g.columns == 0
 }
 
 // load writes the loads of some pieces and gives back their stores.
@@ -100,30 +91,30 @@ func (x *tileText) load(g *tileGroup, list []piece) (stores []string) {
 }
 
 // piece works out where the k-th element of a thread lies.
-func (x *tileText) piece(group int, r tileRect, k int) piece {
-	n := pass.Threads(x.n.t.block)
+func (x *tileText) piece(group, k int) piece {
+	n, g := pass.Threads(x.n.t.block), x.groups[group]
 	p := piece{}
-	if (k+1)*n > r.rows*r.columns {
+	if (k+1)*n > g.elements() {
 		p.guard = x.p()
-		x.line("setp.lt.u32 %s, %s, %d;", p.guard, x.lane, r.rows*r.columns-k*n)
+		x.line("setp.lt.u32 %s, %s, %d;", p.guard, x.lane, g.elements()-k*n)
 	}
 	row, column := x.r32(), x.r32()
 	switch {
-	case n%r.columns == 0: // whole rows
-		x.divide(row, column, x.lane, r.columns)
-		x.line("add.u32 %s, %s, %d;", row, row, k*(n/r.columns))
-	case r.columns%n == 0: // a part of a row
-		x.line("mov.u32 %s, %d;", row, k/(r.columns/n))
-		x.line("add.u32 %s, %s, %d;", column, x.lane, k%(r.columns/n)*n)
+	case n%g.columns == 0: // whole rows
+		x.divide(row, column, x.lane, g.columns)
+		x.line("add.u32 %s, %s, %d;", row, row, k*(n/g.columns))
+	case g.columns%n == 0: // a part of a row
+		x.line("mov.u32 %s, %d;", row, k/(g.columns/n))
+		x.line("add.u32 %s, %s, %d;", column, x.lane, k%(g.columns/n)*n)
 	default:
 		at := x.lane
 		if k > 0 {
 			at = x.r32()
 			x.line("add.u32 %s, %s, %d;", at, x.lane, k*n)
 		}
-		x.divide(row, column, at, r.columns)
+		x.divide(row, column, at, g.columns)
 	}
-	p.from, p.to = x.addresses(group, r, row, column)
+	p.from, p.to = x.addresses(group, row, column)
 	return p
 }
 
@@ -139,22 +130,21 @@ func (x *tileText) divide(row, column, index string, columns int) {
 	x.line("sub.u32 %s, %s, %s;", column, index, column)
 }
 
-// addresses writes where an element of a rectangle lies in global and in shared memory.
-func (x *tileText) addresses(group int, r tileRect, row, column string) (from, to string) {
+// addresses writes where an element of a box lies in global and in shared memory.
+func (x *tileText) addresses(group int, row, column string) (from, to string) {
 	g := x.groups[group]
-	first := slopeOf{g.low.row + r.row, g.low.column + r.column*g.width}
 	wide, at := x.r64(), x.r64()
 	x.line("mad.wide.u32 %s, %s, %d, %s;", wide, column, g.width, x.start[group])
-	offset := int64(first.column)
+	offset := int64(g.low.column)
 	if pitch := x.pitch[group]; pitch != "" {
 		n := x.r32()
-		x.line("add.s32 %s, %s, %d;", n, row, first.row)
+		x.line("add.s32 %s, %s, %d;", n, row, g.low.row)
 		x.line("cvt.s64.s32 %s, %s;", at, n)
 		x.line("mad.lo.s64 %s, %s, %s, %s;", wide, at, pitch, wide)
 	} else if v, _ := g.pitch.Constant(); v != 0 {
 		x.line("cvt.u64.u32 %s, %s;", at, row)
 		x.line("mad.lo.s64 %s, %s, %d, %s;", wide, at, v, wide)
-		offset += v * int64(first.row)
+		offset += v * int64(g.low.row)
 	}
 	if offset != 0 {
 		x.line("add.s64 %s, %s, %d;", wide, wide, offset)
@@ -163,21 +153,22 @@ func (x *tileText) addresses(group int, r tileRect, row, column string) (from, t
 	x.line("mov.u32 %s, %s;", base, tileArray)
 	x.line("mad.lo.u32 %s, %s, %d, %s;", place, row, g.stride(), base)
 	x.line("mad.lo.u32 %s, %s, %d, %s;", place, column, g.width, place)
-	return wide, fmt.Sprintf("%s+%d", place, x.offset[group]+r.row*g.stride()+r.column*g.width)
+	return wide, fmt.Sprintf("%s+%d", place, x.offset[group])
 }
 
-// longCopy writes the copying of a rectangle in a loop, some pieces in each turn. Threads take whole
+// longCopy writes the copying of a box in a loop, some pieces in each turn. Threads take whole
 // rows (even), so that each goes straight down.
-func (x *tileText) longCopy(group int, r tileRect) {
-	n, all, g := pass.Threads(x.n.t.block), r.rows*r.columns, x.groups[group]
+func (x *tileText) longCopy(group int) {
+	n, g := pass.Threads(x.n.t.block), x.groups[group]
+	all := g.elements()
 	x.number2++
 	again := fmt.Sprintf("%s_%d", x.label("copy"), x.number2)
 	index, row, column := x.r32(), x.r32(), x.r32()
 	x.line("mov.u32 %s, %s;", index, x.lane)
-	x.divide(row, column, x.lane, r.columns)
-	from, to := x.addresses(group, r, row, column)
+	x.divide(row, column, x.lane, g.columns)
+	from, to := x.addresses(group, row, column)
 	to, _, _ = strings.Cut(to, "+")
-	rows := n / r.columns
+	rows := n / g.columns
 	step, stride := "", rows*g.stride()
 	if pitch := x.pitch[group]; pitch != "" {
 		step = x.r64()
@@ -202,7 +193,7 @@ func (x *tileText) longCopy(group int, r tileRect) {
 		p.from = x.r64()
 		x.line("mov.u64 %s, %s;", p.from, from)
 		x.line("add.s64 %s, %s, %s;", from, from, step)
-		p.to = fmt.Sprintf("%s+%d", to, x.offset[group]+r.row*g.stride()+r.column*g.width+k*stride)
+		p.to = fmt.Sprintf("%s+%d", to, x.offset[group]+k*stride)
 		list = append(list, p)
 	}
 	x.out = append(x.out, x.load(g, list)...)

@@ -10,9 +10,9 @@
 //	ret;
 //
 // A *value* is what one statement writes to one register: Defs lists the statements that write a
-// register, Sole gives the only one, Reaching those whose write a read may see. Registers are
-// numbered over all scopes, since inline assembly declares the same names over and over. An operand
-// is a register, or a name that is none (a special register, a variable, a label), or a number.
+// register, Sole gives the only one. Registers are numbered over all scopes, since inline assembly
+// declares the same names over and over. An operand is a register, or a name that is none (a special
+// register, a variable, a label), or a number.
 //
 // A *block* is a run of statements that is entered at its beginning only (ptx.Block).
 //
@@ -22,7 +22,6 @@
 //   - graph.go: Dominates, Meet (postdominators), Reaches, Loops, Depth, Apart (what a branch decides
 //     about)
 //   - live.go: which registers hold a value that is still needed (Live, Pressure, Range)
-//   - reaching.go: which writes a read may see
 //   - value.go: the constant in a register (Constant), the variable or parameter that an address
 //     points into (Origin, Parameter), the expression that it is (Expression, Location); Forward, by
 //     which properties of registers are worked out
