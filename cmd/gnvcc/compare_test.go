@@ -83,7 +83,8 @@ const sumsName = "_Z4sumsPfi"
 func TestCompareStatic(t *testing.T) {
 	u := newUpgraded(t)
 	before, _ := os.ReadFile(filepath.Join(u.dir, "k.cubin"))
-	u.ends(0, []string{"compare", "--flags", "-maxrregcount=200"}, "CUDA 13.0", "-maxrregcount=200", "2 kernels in both: 2 the same code")
+	u.ends(0, []string{"compare", "--flags", "-maxrregcount=200"},
+		"CUDA 13.0", "-maxrregcount=200", "2 kernels in both: 2 the same code")
 	out := u.ends(0, []string{"compare", "--flags", "-use_fast_math", "--json"})
 	var report compared
 	if err := json.Unmarshal([]byte(out), &report); err != nil {
@@ -103,15 +104,18 @@ func TestCompareStatic(t *testing.T) {
 		if kit.Version == "13.0" || kit.Version == "13.3" && testing.Short() {
 			continue
 		}
-		u.ends(0, []string{"compare", "--toolkit", kit.Version, "sums"}, "CUDA 13.0", "-> CUDA "+kit.Version+".", "1 kernel in both")
+		u.ends(0, []string{"compare", "--toolkit", kit.Version, "sums"},
+			"CUDA 13.0", "-> CUDA "+kit.Version+".", "1 kernel in both")
 	}
 	u.ends(0, []string{"compare", "--flags", "-arch=sm_80"}, "CUDA 13.0", "-arch=sm_80", "2 of other code, not run")
 	// The blocks of captured launches count, with or without a GPU.
 	u.captured(1024)
-	u.ends(1, []string{"compare", "--flags", "-D__launch_bounds=1 -Xptxas -maxntid=512"}, "2 can't be built or launched as before",
+	u.ends(1, []string{"compare", "--flags", "-D__launch_bounds=1 -Xptxas -maxntid=512"},
+		"2 can't be built or launched as before",
 		"1024 x 1024: blocks of 1024 threads, and its directives allow 512 now", "no NVIDIA driver here")
 	// It does not compile: a loss, with the compiler's words.
-	u.ends(1, []string{"compare", "--flags", "-DplainX -include nothing.h"}, "no longer compiles", "nothing.h", "its kernels: plain, sums")
+	u.ends(1, []string{"compare", "--flags", "-DplainX -include nothing.h"},
+		"no longer compiles", "nothing.h", "its kernels: plain, sums")
 	if after, _ := os.ReadFile(filepath.Join(u.dir, "k.cubin")); string(after) != string(before) {
 		t.Error("the user's cubin is another")
 	}
@@ -149,7 +153,8 @@ func TestCompareBad(t *testing.T) {
 			t.Skipf("SKIPPED: %s lies elsewhere, and is not ours to remove", gone)
 		}
 		os.Remove(gone)
-		u.ends(2, []string{"compare", "--static", "--toolkit", half}, "is incomplete", filepath.Base(part)+": not found")
+		u.ends(2, []string{"compare", "--static", "--toolkit", half},
+			"is incomplete", filepath.Base(part)+": not found")
 	}
 	u.write("k.cu", "__global__ void sums(float *p { }\n")
 	u.ends(2, []string{"compare", "--flags", "-O1"}, "does not build as it was", "k.cu(1)")
@@ -186,7 +191,8 @@ func TestCompareCommit(t *testing.T) {
 		"__global__ void plain(float *p, int n, int m)", 1))
 	u.good("-arch=sm_90", "-cubin", "-o", "k.cubin", "k.cu")
 	before, _ := exec.Command("find", u.dir, "-newer", u.dir+"/k.cubin").Output()
-	u.ends(1, []string{"compare", "--commit", "HEAD"}, " at HEAD", "the later build has no kernel of that name", "1 the same code")
+	u.ends(1, []string{"compare", "--commit", "HEAD"},
+		" at HEAD", "the later build has no kernel of that name", "1 the same code")
 	u.ends(0, []string{"compare", "--commit", "HEAD", "sums"}, "1 kernel in both: 1 the same code")
 	u.env = append(u.env, "GIT_DIR="+u.top+"/nowhere") // as in a hook of another repository
 	u.ends(0, []string{"compare", "--commit", "HEAD", "sums"}, "1 kernel in both: 1 the same code")
@@ -226,7 +232,8 @@ func TestCompareReplay(t *testing.T) {
 	u.captured(256)
 	u.takes(sumsName, 1, false)
 	u.takes(sumsName, 1.3, true, "-fmad=false")
-	out := u.ends(1, []string{"compare", "--flags", "-fmad=false", "--budget", "0"}, "1 slower", "1 the same code", "1024 x 256: 1.3", ", slower", "different bits: 2 words differ",
+	out := u.ends(1, []string{"compare", "--flags", "-fmad=false", "--budget", "0"},
+		"1 slower", "1 the same code", "1024 x 256: 1.3", ", slower", "different bits: 2 words differ",
 		"relative error up to 1e-07")
 	if strings.Contains(out, "restored") {
 		t.Errorf("a search without a budget:\n%s", out)

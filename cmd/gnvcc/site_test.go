@@ -28,7 +28,8 @@ type site struct {
 func newSite(t *testing.T, nvcc string, env ...string) *site {
 	t.Helper()
 	top := t.TempDir()
-	s := &site{t: t, dir: filepath.Join(top, "work"), store: filepath.Join(top, "store"), exe: filepath.Join(top, "gnvcc")}
+	s := &site{t: t, dir: filepath.Join(top, "work"), store: filepath.Join(top, "store"),
+		exe: filepath.Join(top, "gnvcc")}
 	tmp := filepath.Join(top, "tmp")
 	s.must(os.Mkdir(s.dir, 0o700))
 	s.must(os.Mkdir(tmp, 0o700))

@@ -174,7 +174,7 @@ func TestSlurm(t *testing.T) {
 		return
 	}
 	w.fresh()
-	cmd := w.command(w.exe, "tune", "--levers", "hint", "--on", on)
+	cmd := w.command(w.exe, "tune", "--levers", "hint", "--budget", "900", "--on", on)
 	watch := &stopper{at: "worker 1 searches", then: func() { c.controller.Process.Kill() }}
 	cmd.Stdout, cmd.Stderr = watch, watch
 	if err := cmd.Run(); err != nil {

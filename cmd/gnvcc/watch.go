@@ -126,7 +126,7 @@ func watchFor(store *cache.Store, place watchPlace, o watchOptions, run []string
 	files := edits.New(edits.Options{})
 	defer files.Close()
 	_ = os.Remove(place.file("status.json")) // it is another watch's
-	world, err := retune.New(ctx, retune.Options{Store: store, Files: files, Folders: o.folders,
+	world, err := retune.New(ctx, retune.Options{Store: store, Folders: o.folders,
 		On:     on,
 		Run:    run,
 		Budget: watchBudget, Version: ownVersion(), Debug: func(text string) { lines.Print(text) },
@@ -142,7 +142,7 @@ func watchFor(store *cache.Store, place watchPlace, o watchOptions, run []string
 	base := watch.Status{PID: os.Getpid(), Version: version, Since: time.Now(), Folders: o.folders}
 	teller := &teller{place: place, files: files}
 	defer teller.write()
-	w := watch.New(world, watch.Options{Tries: retune.Jobs(), Runs: len(run) > 0, Base: base,
+	w := watch.New(world, watch.Options{Tries: retune.Jobs(), Runs: len(run) > 0, Base: base, Watch: files.Set,
 		OnStatus: teller.tell, Log: func(e watch.Event) {
 			lines.Print(sentence(e))
 			fmt.Fprintf(stderr, "gnvcc watch: %s %s\n", time.Now().Format(time.TimeOnly), sentence(e))

@@ -53,7 +53,7 @@ func newWorkers(t *testing.T) *workers {
 
 // replay searches, and says what was said.
 func (w *workers) replay(more ...string) (string, error) {
-	return w.gnvcc(append([]string{"tune", "--levers", "hint"}, more...)...)
+	return w.gnvcc(append([]string{"tune", "--levers", "hint", "--budget", "900"}, more...)...)
 }
 
 // fresh takes back what was found.

@@ -151,24 +151,18 @@ func (b *Bench) add(ctx context.Context, p *prepared) error {
 	if err != nil {
 		return err
 	}
-	p.launch.Limit = mostSteps
 	for _, x := range p.memory.Buffers() {
 		if held, ok := p.held[x.Name]; ok && len(held) == len(x.Bytes) {
 			copy(x.Bytes, held)
 		}
 	}
-	for n, o := range orders {
-		l, m := p.launch, p.memory.Clone()
-		l.Order, l.Fill, l.Done = o.order, o.fill, ctx.Done()
-		ran, err := own.Run(m, l)
-		if err := late(ctx); err != nil {
-			return err
-		}
-		if emulate.Unknown(err) {
-			return err
-		}
+	for n := range orders {
+		m, ran, fault, err := p.run(ctx, own, p.memory, n, mostSteps)
 		if err != nil {
-			b.Skipped = append(b.Skipped, fmt.Sprintf("%s: the original: %v", p.what, err))
+			return err
+		}
+		if fault != nil {
+			b.Skipped = append(b.Skipped, fmt.Sprintf("%s: the original: %v", p.what, fault))
 			return nil
 		}
 		p.steps, p.special = max(p.steps, ran.Steps), p.special || ran.Approximate
@@ -184,12 +178,20 @@ func (b *Bench) add(ctx context.Context, p *prepared) error {
 	return nil
 }
 
-// late is the error of a bench or a judgement that nobody waits for any more.
-func late(ctx context.Context) error {
-	if ctx.Err() != nil {
-		return fmt.Errorf("no time was left to judge it: %w", ctx.Err())
+// run does a launch in one of the orders, on a copy of memory. fault is what a kernel did that can't
+// be done; an error: it can't be run here, or nobody waits for it any more.
+func (p *prepared) run(ctx context.Context, code *emulate.Program, start *emulate.Memory, order,
+	limit int) (after *emulate.Memory, ran emulate.Result, fault, err error) {
+	l, after := p.launch, start.Clone()
+	l.Order, l.Fill, l.Done, l.Limit = orders[order].order, orders[order].fill, ctx.Done(), limit
+	ran, fault = code.Run(after, l)
+	switch {
+	case ctx.Err() != nil:
+		return nil, ran, nil, fmt.Errorf("no time was left to judge it: %w", ctx.Err())
+	case emulate.Unknown(fault):
+		return nil, ran, nil, fault
 	}
-	return nil
+	return after, ran, fault, nil
 }
 
 // note enters the bytes that the original leaves otherwise in another order.

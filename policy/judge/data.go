@@ -1,7 +1,6 @@
 package judge
 
 import (
-	"encoding/binary"
 	"math"
 	"math/rand"
 	"strings"
@@ -73,42 +72,25 @@ func integer(r *rand.Rand, kind int) uint64 {
 // fill makes size bytes of numbers of a kind, of the type that a pointer leads to.
 func fill(r *rand.Rand, kind int, pointer string, size int) []byte {
 	b := make([]byte, size)
-	word := func(name string) bool { return strings.Contains(pointer, name) }
+	each, is := element(pointer)
 	before := 0.0
-	switch {
-	case word("double"):
-		for n := 0; n+8 <= size; n += 8 {
+	for n := 0; n+each <= size; n += each {
+		at := b[n : n+each]
+		switch is {
+		case "double":
 			before = number(r, kind, before, 1e-310, 300)
-			binary.LittleEndian.PutUint64(b[n:], math.Float64bits(before))
-		}
-	case word("long") || word("int64") || word("size_t"):
-		for n := 0; n+8 <= size; n += 8 {
-			binary.LittleEndian.PutUint64(b[n:], integer(r, kind))
-		}
-	case word("float") || strings.Contains(pointer, "T*"):
-		for n := 0; n+4 <= size; n += 4 {
+			put(at, 64, math.Float64bits(before))
+		case "float":
 			f := float32(number(r, kind, before, 1e-40, 36))
 			before = float64(f)
-			binary.LittleEndian.PutUint32(b[n:], math.Float32bits(f))
-		}
-	case word("half") || word("bfloat"):
-		for n := 0; n+2 <= size; n += 2 {
-			binary.LittleEndian.PutUint16(b[n:], uint16(r.Intn(1<<14)|r.Intn(2)<<15))
-		}
-	case word("char") || word("bool") || word("int8"):
-		for n := range b {
-			b[n] = byte(integer(r, kind))
-			if word("bool") {
-				b[n] &= 1
+			put(at, 32, uint64(math.Float32bits(f)))
+		case "half":
+			put(at, 16, uint64(r.Intn(1<<14)|r.Intn(2)<<15))
+		default:
+			put(at, 8*each, integer(r, kind))
+			if strings.Contains(pointer, "bool") {
+				at[0] &= 1
 			}
-		}
-	case word("short") || word("int16"):
-		for n := 0; n+2 <= size; n += 2 {
-			binary.LittleEndian.PutUint16(b[n:], uint16(integer(r, kind)))
-		}
-	default:
-		for n := 0; n+4 <= size; n += 4 {
-			binary.LittleEndian.PutUint32(b[n:], uint32(integer(r, kind)))
 		}
 	}
 	return b

@@ -90,24 +90,18 @@ func (p *prepared) judge(ctx context.Context, edit Code, within Within) (Verdict
 		return out, err
 	}
 	for n, o := range orders {
-		l, m := p.launch, start.Clone()
-		l.Order, l.Fill, l.Done = o.order, o.fill, ctx.Done()
-		l.Limit = min(20*p.steps+100_000, 1<<26)
 		where := p.what
 		if o.order != 0 {
 			where += ", blocks and warps in another order"
 		}
-		ran, err := program.Run(m, l)
-		if err := late(ctx); err != nil {
+		m, ran, fault, err := p.run(ctx, program, start, n, min(20*p.steps+100_000, 1<<26))
+		if err != nil {
 			return out, err
 		}
 		out.Modelled = out.Modelled || ran.Approximate
-		if emulate.Unknown(err) {
-			return out, err
-		}
-		if err != nil {
-			out.How, out.Equal, out.Why, out.Where = Faults, false, err.Error(), where
-			if emulate.Endless(err) {
+		if fault != nil {
+			out.How, out.Equal, out.Why, out.Where = Faults, false, fault.Error(), where
+			if emulate.Endless(fault) {
 				out.How = Hangs
 			}
 			return out, nil

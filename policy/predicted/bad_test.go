@@ -3,6 +3,7 @@ package predicted
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -25,8 +26,6 @@ type files struct {
 	own, caps []byte
 }
 
-func (f files) Kernel(module, kernel string) (*policy.Kernel, error) { return nil, nil }
-
 func (f files) Compile(ctx context.Context, k *policy.Kernel, r recipe.Recipe) (*policy.Candidate, error) {
 	content := f.caps
 	if r.IsDefault() {
@@ -35,6 +34,10 @@ func (f files) Compile(ctx context.Context, k *policy.Kernel, r recipe.Recipe) (
 	path := filepath.Join(f.dir, "x.cubin")
 	return &policy.Candidate{Path: path, Build: cache.Build{Registers: 32}},
 		os.WriteFile(path, content, 0o600)
+}
+
+func (f files) Lines(context.Context, *policy.Kernel, recipe.Recipe) (code, text []byte, err error) {
+	return nil, nil, errors.New("there are none")
 }
 
 // TestBadInput: where something is wrong with what is looked at there is a clear line, and no

@@ -2,14 +2,11 @@ package predicted
 
 import (
 	"bytes"
-	"context"
 	"errors"
 
 	"gnvcc/cache"
-	"gnvcc/policy"
 	"gnvcc/rewrite/counters"
 	"gnvcc/rewrite/ptx"
-	"gnvcc/rewrite/recipe"
 	"gnvcc/sim"
 	"gnvcc/sim/cubin"
 	"gnvcc/sim/predict"
@@ -18,26 +15,6 @@ import (
 
 // From what a build with counters has counted to how often machine code runs: counts are by the
 // blocks of nvcc's own PTX, ptxas says from which of its lines each instruction comes.
-
-// A liner is a Compiler that can say which line of the PTX each instruction of a build comes from.
-type liner interface {
-	// Lines gives the build with the lines in it, and the PTX.
-	Lines(ctx context.Context, k *policy.Kernel, r recipe.Recipe) (code, text []byte, err error)
-}
-
-// recorded puts a launch's counts to a candidate.
-func recorded(ctx context.Context, c compiler, k *policy.Kernel, r recipe.Recipe,
-	counts *cache.Counts, shape sim.Shape) (*predict.Recorded, error) {
-	liner, ok := c.(liner)
-	if !ok {
-		return nil, errors.New("its instructions have no line information")
-	}
-	code, text, err := liner.Lines(ctx, k, r)
-	if err != nil {
-		return nil, err
-	}
-	return Recorded(code, text, k.Name, counts, shape)
-}
 
 // Recorded puts a launch's counts to a build of its kernel. code is the build with lines, text its
 // PTX, whose blocks must be those that were counted.

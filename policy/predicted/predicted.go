@@ -56,6 +56,8 @@ func (k *Kernel) Best() (r predict.Ranked, ok bool) {
 // A compiler makes candidates, as policy.Compiler does.
 type compiler interface {
 	Compile(ctx context.Context, k *policy.Kernel, r recipe.Recipe) (*policy.Candidate, error)
+	// Lines gives the build with the lines of the PTX in it, and the PTX.
+	Lines(ctx context.Context, k *policy.Kernel, r recipe.Recipe) (code, text []byte, err error)
 }
 
 // Look predicts one kernel. decided is an earlier decision about it, from which launch shapes and
@@ -135,9 +137,12 @@ func (l *look) made(r recipe.Recipe) (run predict.Run, code []byte, err error) {
 	launch := l.shape.Sim(cache.Build{Shared: cand.Manner.Reserve.Dynamic})
 	run, err = predict.NewRun(code, cmp.Or(cand.Entry, k.Name), l.device, launch, l.rates)
 	if err == nil && l.counts != nil {
-		run.Recorded, err = recorded(l.ctx, l.c, k, r, l.counts, launch)
-		if err != nil { // then guesses do
-			l.out.Uncounted, err = err, nil
+		lined, text, problem := l.c.Lines(l.ctx, k, r)
+		if problem == nil {
+			run.Recorded, problem = Recorded(lined, text, k.Name, l.counts, launch)
+		}
+		if problem != nil { // then guesses do
+			l.out.Uncounted = problem
 		}
 	}
 	return run, code, err

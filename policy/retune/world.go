@@ -30,7 +30,6 @@ import (
 // Options are what a World is made of.
 type Options struct {
 	Store   *cache.Store
-	Files   *edits.Watcher
 	Folders []string // only what was built from or into these; nil: all
 	Run     []string // the user's command, nil: none
 	Budget  time.Duration
@@ -54,7 +53,6 @@ type World struct {
 	captures  *capture.Store
 	compiler  *tuner.Compiler
 	decisions *tuner.Decisions
-	files     *edits.Watcher
 	toolkit   string
 	scratch   string
 
@@ -94,7 +92,7 @@ func New(ctx context.Context, o Options) (*World, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &World{o: o, store: o.Store, captures: s, compiler: c, decisions: decisions, files: o.Files,
+	w := &World{o: o, store: o.Store, captures: s, compiler: c, decisions: decisions,
 		toolkit: kit.Dir(), scratch: c.Folder(), units: map[string]record.Unit{},
 		launches: map[string]keptLaunch{}, load: loads{ask: o.Machine.Load}}
 	if w.o.Tools == nil {
@@ -116,13 +114,14 @@ func (w *World) Commands() ([]watch.Command, error) {
 	w.mu.Unlock()
 	var out []watch.Command
 	for _, x := range b.Commands(w.o.Folders) {
-		out = append(out, command(x))
+		out = append(out, w.command(x))
 	}
 	return out, nil
 }
 
-func command(b apply.Built) watch.Command {
-	c := watch.Command{Built: b}
+func (w *World) command(b apply.Built) watch.Command {
+	near, far := w.sides(b.Files)
+	c := watch.Command{Built: b, Read: edits.Files{Near: near, Far: far, Tools: b.Tools}}
 	for _, u := range b.Units {
 		if u.Time.After(c.When) {
 			c.When = u.Time
@@ -141,10 +140,6 @@ func command(b apply.Built) watch.Command {
 // Try is watch.World's.
 func (w *World) Try(ctx context.Context, c watch.Command) (watch.Command, error) {
 	trial, err := apply.Try(ctx, w.store, c.Hash)
-	if errors.Is(err, apply.ErrSource) {
-		return c, fmt.Errorf("%w%s", watch.ErrSource, strings.TrimPrefix(err.Error(),
-			apply.ErrSource.Error()))
-	}
 	if err != nil {
 		return c, err
 	}
@@ -154,7 +149,7 @@ func (w *World) Try(ctx context.Context, c watch.Command) (watch.Command, error)
 	}
 	w.mu.Unlock()
 	c.Files, c.Units, c.Stale = trial.Files, trial.Units, false
-	now := command(c.Built)
+	now := w.command(c.Built)
 	now.When = time.Now()
 	return now, nil
 }
@@ -208,27 +203,6 @@ func (w *World) Decided(identity, device string) bool {
 	return slices.ContainsFunc(w.decisions.Known(identity), func(d cache.Decision) bool {
 		return d.Evidence.Device == device && !d.Approximate() && !d.Pinned
 	})
-}
-
-// Digest is watch.World's.
-func (w *World) Digest(c watch.Command) string {
-	near, far := w.sides(c.Files)
-	return edits.Digest(edits.Files{Near: near, Far: far, Tools: c.Tools})
-}
-
-// Edited is watch.World's.
-func (w *World) Edited(c watch.Command) bool {
-	return c.Stale || slices.ContainsFunc(append(slices.Clone(c.Files), c.Tools...),
-		func(path string) bool {
-			info, err := os.Stat(path)
-			return err != nil || info.ModTime().After(c.When)
-		})
-}
-
-// Watch is watch.World's.
-func (w *World) Watch(files, tools []string) {
-	near, far := w.sides(files)
-	w.files.Set(edits.Files{Near: near, Far: far, Tools: tools})
 }
 
 // sides parts a user's own files from headers of toolkits and of the system, which change with an

@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"gnvcc/driver/apply"
+	"gnvcc/policy/edits"
 )
 
 // Commands that are run again.
-
-// ErrSource is wrapped where a command fails since its sources, as they are now, don't compile.
-var ErrSource = errors.New("it does not compile")
 
 // remembered is how many results of one command are kept: a branch switch and back runs nothing.
 const remembered = 8
@@ -96,19 +96,19 @@ func (w *Watcher) give(ctx context.Context, c Command) (now Command, compiled bo
 	earlier := w.results[c.Hash]
 	w.mu.Unlock()
 	for _, r := range earlier {
-		if w.world.Digest(r.command) == r.digest {
+		if edits.Digest(r.command.Read) == r.digest {
 			return r.command, false, nil
 		}
 	}
-	before := w.world.Digest(c)
+	before := edits.Digest(c.Read)
 	if err = guarded(func() (err error) {
 		now, err = w.world.Try(ctx, c)
 		return err
 	}); err != nil {
 		return c, true, err
 	}
-	digest := w.world.Digest(now)
-	if w.world.Digest(c) != before { // edited meanwhile: not to be believed later on
+	digest := edits.Digest(now.Read)
+	if edits.Digest(c.Read) != before { // edited meanwhile: not to be believed later on
 		return now, true, nil
 	}
 	w.mu.Lock()
@@ -120,7 +120,7 @@ func (w *Watcher) give(ctx context.Context, c Command) (now Command, compiled bo
 // take takes the result in; what could not be had leaves the last good one as it was.
 func (w *Watcher) take(c, now Command, err error) {
 	switch {
-	case errors.Is(err, ErrSource):
+	case errors.Is(err, apply.ErrSource):
 		w.failing[c.Hash] = err.Error()
 		return
 	case err != nil:

@@ -3,18 +3,30 @@ package watch
 import (
 	"cmp"
 	"context"
+	"os"
 	"slices"
 	"sync"
 	"time"
 
 	"gnvcc/driver/apply"
+	"gnvcc/policy/edits"
 )
 
 // A Command is a recorded compile command, with what it gives.
 type Command struct {
 	apply.Built
+	Read    edits.Files // its files and tools, as they are watched
 	Kernels []Kernel
 	When    time.Time // it was built, or run again
+}
+
+// edited reports whether a file of a command was written after it was built, or a tool is another
+// one.
+func (c *Command) edited() bool {
+	return c.Stale || slices.ContainsFunc(slices.Concat(c.Files, c.Tools), func(path string) bool {
+		info, err := os.Stat(path)
+		return err != nil || info.ModTime().After(c.When)
+	})
 }
 
 func (c *Command) sources() []string {
@@ -41,7 +53,7 @@ type Outcome struct {
 type World interface {
 	// Commands gives the recorded commands as they were built last.
 	Commands() ([]Command, error)
-	// Try runs a command again as its sources are now. ErrSource is for sources that don't compile.
+	// Try runs a command again as its sources are now.
 	Try(ctx context.Context, c Command) (Command, error)
 	// Captured gives the launches that there are.
 	Captured() ([]Captured, error)
@@ -55,13 +67,6 @@ type World interface {
 	// Busy says why nothing should be run on this machine now (battery), or nothing on the GPU; "":
 	// all is free.
 	Busy(gpu bool) string
-	// Digest is a hash of the content of a command's files and tools.
-	Digest(c Command) string
-	// Edited tells whether a file of a command was written after it was built, or a tool is another
-	// one.
-	Edited(c Command) bool
-	// Watch has files watched from now on.
-	Watch(files, tools []string)
 	// Predict says of a kernel that can't be tuned for now what can be said without a GPU; "":
 	// nothing.
 	Predict(ctx context.Context, j Job) string
@@ -78,9 +83,10 @@ type Options struct {
 	Settle time.Duration // a build is over when it has noted nothing for so long (usual: 5 s)
 	// before a command is tried again that failed by no fault of its sources (usual: 1 min)
 	Retry    time.Duration
-	Pause    time.Duration // between looks at whether the machine is free again (usual: 5 s)
-	Runs     bool          // World.Run may be asked
-	Base     Status        // what the status begins with
+	Pause    time.Duration     // between looks at whether the machine is free again (usual: 5 s)
+	Runs     bool              // World.Run may be asked
+	Watch    func(edits.Files) // has files watched from now on
+	Base     Status            // what the status begins with
 	Log      func(Event)
 	OnStatus func(Status) // is called when the status has changed
 }
@@ -269,11 +275,11 @@ func (w *Watcher) reload(first bool) error {
 			w.dirty[c.Hash] = true // the build may have been of an older text than the trial
 		}
 		if _, any := m.weight(c); any {
-			switch edited := w.world.Edited(c); {
+			switch edited := c.edited(); {
 			case edited && !known || w.asks(c):
 				w.dirty[c.Hash] = true
 			case !edited: // what it gives with its files as they are need not be asked
-				w.remember(w.world.Digest(c), c)
+				w.remember(edits.Digest(c.Read), c)
 			}
 		}
 		delete(w.failing, c.Hash)
@@ -319,24 +325,23 @@ func sameKernels(a, b Command) bool { return slices.Equal(a.Kernels, b.Kernels) 
 func (w *Watcher) follow() {
 	w.mu.Lock()
 	byFile := map[string][]string{}
-	var files, tools []string
+	var all edits.Files
 	for hash, c := range w.commands {
-		for i, list := range [][]string{c.Files, c.Tools} {
-			for _, f := range list {
+		add := func(to *[]string, files []string) {
+			for _, f := range files {
 				if byFile[f] == nil {
-					if i == 0 {
-						files = append(files, f)
-					} else {
-						tools = append(tools, f)
-					}
+					*to = append(*to, f)
 				}
 				byFile[f] = append(byFile[f], hash)
 			}
 		}
+		add(&all.Near, c.Read.Near)
+		add(&all.Far, c.Read.Far)
+		add(&all.Tools, c.Read.Tools)
 	}
 	w.byFile = byFile
 	w.mu.Unlock()
-	w.world.Watch(files, tools)
+	w.o.Watch(all)
 }
 
 // edited marks the commands that read one of the files.

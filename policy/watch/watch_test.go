@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -11,31 +12,32 @@ import (
 	"time"
 
 	"gnvcc/driver/apply"
+	"gnvcc/policy/edits"
 )
 
-// A fake is a World of one command a file; what its kernels are stands in the files. Nothing is
-// compiled or run.
+// A fake is a World of one command a file; what its kernels are stands in the files, "k1=a k2=b".
+// Nothing is compiled or run.
 type fake struct {
+	t        *testing.T
 	mu       sync.Mutex
-	text     map[string]string // of files: kernels with what they are, "k1=a k2=b"
-	built    map[string]string // as they were when they were built
+	built    map[string]string // files as they were when they were built
 	captured []Captured
 	decided  map[string]bool
 	news     map[string]News // of kernels as they were captured, by identity
 	tried    []string        // commands
 	tuned    []Job
 	ran      []string
-	watched  []string
 	busy     string
 	wrong    map[string]error // what a try gives
 	outcome  func(ctx context.Context, j Job) (Outcome, error)
 	program  string
-	when     int // builds so far
+	when     time.Time // of the last build
 }
 
 func (f *fake) command(file, text string) Command {
+	files := []string{file, "common.h"}
 	c := Command{Built: apply.Built{Hash: "hash of " + file, Name: file, Output: file + ".o",
-		Files: []string{file, "common.h"}}, When: time.Unix(int64(f.when), 0)}
+		Files: files}, Read: edits.Files{Near: files}, When: f.when}
 	for _, word := range strings.Fields(text) {
 		name, is, _ := strings.Cut(word, "=")
 		k := Kernel{Name: name, Identity: name + " as " + is, Source: file, CC: 90, Cubin: file + text}
@@ -60,7 +62,7 @@ func (f *fake) Try(ctx context.Context, c Command) (Command, error) {
 	if err := f.wrong[c.Name]; err != nil {
 		return c, err
 	}
-	return f.command(c.Name, f.text[c.Name]), ctx.Err()
+	return f.command(c.Name, f.text(c.Name)), ctx.Err()
 }
 
 func (f *fake) Captured() ([]Captured, error) {
@@ -106,24 +108,6 @@ func (f *fake) Busy(gpu bool) string {
 	return f.busy
 }
 
-func (f *fake) Digest(c Command) string {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.text[c.Name] + f.text["common.h"]
-}
-
-func (f *fake) Edited(c Command) bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.text[c.Name] != f.built[c.Name]
-}
-
-func (f *fake) Watch(files, tools []string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.watched = files
-}
-
 func (f *fake) Predict(context.Context, Job) string { return "" }
 
 func (f *fake) Run(ctx context.Context, kernels []string) error {
@@ -148,16 +132,39 @@ func (f *fake) names() (out []string) {
 	return out
 }
 
+// text is what stands in a file, write changes it.
+func (f *fake) text(file string) string {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		f.t.Error(err)
+	}
+	return string(text)
+}
+
+func (f *fake) write(file, text string) {
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		f.t.Error(err)
+	}
+}
+
 // newFake has files as they were built, and a captured launch of each kernel; the first weighs
 // most.
-func newFake(files map[string]string) *fake {
-	f := &fake{text: map[string]string{}, built: map[string]string{}, decided: map[string]bool{},
-		wrong: map[string]error{}}
+func newFake(t *testing.T, files map[string]string) *fake {
+	t.Helper()
+	t.Chdir(t.TempDir())
+	f := &fake{t: t, built: map[string]string{}, decided: map[string]bool{}, wrong: map[string]error{}}
+	f.write("common.h", "")
 	for file, text := range files {
-		f.text[file], f.built[file] = text, text
+		f.build(file, text)
 		f.capture(file, text)
 	}
 	return f
+}
+
+// build has a file built with a text.
+func (f *fake) build(file, text string) {
+	f.write(file, text)
+	f.built[file], f.when = text, time.Now()
 }
 
 func (f *fake) capture(file, text string) {
@@ -177,7 +184,6 @@ func (f *fake) capture(file, text string) {
 // A running is a watch of a fake.
 type running struct {
 	*fake
-	t     *testing.T
 	edits chan []string
 	notes chan struct{}
 	mu    sync.Mutex
@@ -187,8 +193,9 @@ type running struct {
 
 func (f *fake) start(t *testing.T, o Options) *running {
 	t.Helper()
-	r := &running{fake: f, t: t, edits: make(chan []string), notes: make(chan struct{})}
+	r := &running{fake: f, edits: make(chan []string), notes: make(chan struct{})}
 	o.Settle, o.Pause = 20*time.Millisecond, 20*time.Millisecond
+	o.Watch = func(edits.Files) {}
 	o.OnStatus = func(s Status) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
@@ -223,7 +230,7 @@ func (r *running) edit(pairs ...string) {
 	var batch []string
 	r.fake.mu.Lock()
 	for i := 0; i < len(pairs); i += 2 {
-		r.text[pairs[i]] = pairs[i+1]
+		r.write(pairs[i], pairs[i+1])
 		batch = append(batch, pairs[i])
 	}
 	r.fake.mu.Unlock()
@@ -264,7 +271,7 @@ func (r *running) want(names ...string) {
 
 // TestEdited: of many kernels the edited one is tuned, once; what stood for it before is said.
 func TestEdited(t *testing.T) {
-	r := newFake(map[string]string{"a.cu": "k1=a k2=b k3=c", "b.cu": "k4=d"}).start(t,
+	r := newFake(t, map[string]string{"a.cu": "k1=a k2=b k3=c", "b.cu": "k4=d"}).start(t,
 		Options{Tries: 2})
 	r.want()
 	r.edit("a.cu", "k1=a k2=x k3=c")
@@ -295,11 +302,11 @@ func TestEdited(t *testing.T) {
 // TestHeader: kernels of many files, by weight, the heaviest first; those that weigh nothing are
 // left out.
 func TestHeader(t *testing.T) {
-	f := newFake(map[string]string{"a.cu": "k1=a"})
+	f := newFake(t, map[string]string{"a.cu": "k1=a"})
 	var names []string
 	for i := range 50 {
 		name := fmt.Sprintf("h%02d", i)
-		f.text[name+".cu"], f.built[name+".cu"] = name+"=a", name+"=a"
+		f.build(name+".cu", name+"=a")
 		f.capture(name+".cu", name+"=a")
 		f.captured[len(f.captured)-1].Weight = float64(100 - i)
 		if i < 49 {
@@ -337,9 +344,9 @@ func TestHeader(t *testing.T) {
 // TestTrouble: what does not compile, or can't be run, leaves the last good state, and is tried
 // again when it may be otherwise.
 func TestTrouble(t *testing.T) {
-	r := newFake(map[string]string{"a.cu": "k1=a k2=b"}).start(t, Options{})
+	r := newFake(t, map[string]string{"a.cu": "k1=a k2=b"}).start(t, Options{})
 	r.idle()
-	r.wrong["a.cu"] = fmt.Errorf("%w: a.cu(3): error", ErrSource)
+	r.wrong["a.cu"] = fmt.Errorf("%w: a.cu(3): error", apply.ErrSource)
 	r.edit("a.cu", "k1=half")
 	if s := r.until("failing", func(s Status) bool {
 		return len(s.Failing) == 1
@@ -393,7 +400,7 @@ func TestTrouble(t *testing.T) {
 
 // TestSuperseded: the search on a kernel that is edited once more ends, and the newest is tuned.
 func TestSuperseded(t *testing.T) {
-	r := newFake(map[string]string{"a.cu": "k1=a"}).start(t, Options{})
+	r := newFake(t, map[string]string{"a.cu": "k1=a"}).start(t, Options{})
 	r.idle()
 	begun := make(chan string, 8)
 	r.outcome = func(ctx context.Context, j Job) (Outcome, error) {
@@ -416,7 +423,7 @@ func TestSuperseded(t *testing.T) {
 
 // TestYield: a search ends when somebody else wants the GPU, and is done when it is free.
 func TestYield(t *testing.T) {
-	r := newFake(map[string]string{"a.cu": "k1=a"}).start(t, Options{})
+	r := newFake(t, map[string]string{"a.cu": "k1=a"}).start(t, Options{})
 	r.idle()
 	begun := make(chan bool, 8)
 	first := true
@@ -448,8 +455,8 @@ func TestYield(t *testing.T) {
 // TestBuilt: what a build gave counts; kernels that were edited while nobody watched are tuned; a
 // program is run for kernels with new names, once for each time that it was built.
 func TestBuilt(t *testing.T) {
-	f := newFake(map[string]string{"a.cu": "k1=a"})
-	f.built["a.cu"], f.text["a.cu"] = "k1=b", "k1=b" // built again after the launches were captured
+	f := newFake(t, map[string]string{"a.cu": "k1=a"})
+	f.build("a.cu", "k1=b") // again, after the launches were captured
 	r := f.start(t, Options{Runs: true})
 	r.want("k1 as b")
 	r.edit("a.cu", "k1=b renamed=a")
@@ -462,7 +469,8 @@ func TestBuilt(t *testing.T) {
 	}
 	build := func(program string) {
 		r.fake.mu.Lock()
-		r.built["a.cu"], r.when, r.program = r.text["a.cu"], r.when+1, program
+		r.fake.build("a.cu", r.text("a.cu"))
+		r.program = program
 		r.fake.mu.Unlock()
 		r.notes <- struct{}{}
 		time.Sleep(150 * time.Millisecond)
@@ -480,7 +488,7 @@ func TestBuilt(t *testing.T) {
 // TestRetry: a full disk is no fault of a source's: the command is run again by itself, and what
 // was good stays until then.
 func TestRetry(t *testing.T) {
-	r := newFake(map[string]string{"a.cu": "k1=a"}).start(t, Options{Retry: 50 * time.Millisecond})
+	r := newFake(t, map[string]string{"a.cu": "k1=a"}).start(t, Options{Retry: 50 * time.Millisecond})
 	r.idle()
 	r.fake.mu.Lock()
 	r.wrong["a.cu"] = errors.New("the disk is full")
@@ -504,8 +512,8 @@ func TestRetry(t *testing.T) {
 // TestUnobserved: a file of which no launch is captured waits for a first run, and the status says
 // so; a run that captures one ends that.
 func TestUnobserved(t *testing.T) {
-	f := newFake(map[string]string{"a.cu": "k1=a"})
-	f.text["b.cu"], f.built["b.cu"] = "k2=a k3=a", "k2=a k3=a"
+	f := newFake(t, map[string]string{"a.cu": "k1=a"})
+	f.build("b.cu", "k2=a k3=a")
 	r := f.start(t, Options{})
 	s := r.until("idle", func(s Status) bool { return s.Idle && s.Commands == 2 })
 	if want := []Unobserved{{"b.cu", 2}}; !slices.Equal(s.Unobserved, want) {
@@ -522,7 +530,7 @@ func TestUnobserved(t *testing.T) {
 // is stale, the heaviest first, each once; those that need other launches wait; those that weigh
 // little are left.
 func TestStale(t *testing.T) {
-	f := newFake(map[string]string{"a.cu": "k1=a k2=b k3=c k4=d k5=e"})
+	f := newFake(t, map[string]string{"a.cu": "k1=a k2=b k3=c k4=d k5=e"})
 	weights := map[string]float64{"k1": 0.2, "k2": 0.49, "k3": 0.005, "k4": 0.3, "k5": 0.005}
 	for i, c := range f.captured {
 		f.decide(c.Identity)

@@ -85,7 +85,8 @@ func TestRegDem(t *testing.T) {
 	if got, want := regDem(loop, loop.Flow(), &u, 1), 4+10*8.0; got != want {
 		t.Errorf("loop: %g, want %g", got, want)
 	}
-	if got := paperTime(100, 0.25, 0.5, func(x float64) float64 { return 1 / x }); got != 200 {
+	r := Run{Device: sim.Device{Warps: 64}, Units: Units{Occupancy: map[int]float64{16: 4, 32: 2}}}
+	if got := r.Slower(&Estimate{Paper: 100, Fraction: 0.25}, 0.5); got != 200 {
 		t.Errorf("Eq. 3: %g", got)
 	}
 }

@@ -68,13 +68,6 @@ func regDem(f *sass.Function, flow *sass.Flow, u *Units, occupancy float64) floa
 // mostDepth bounds the powers of loopFactor: deeper nests are hostile files.
 const mostDepth = 6
 
-// paperTime is Eq. 3: the stall count with what the occupancy costs. slowdown is f, the execution
-// time at an occupancy, whose scale does not matter; most is the largest occupancy among the
-// candidates.
-func paperTime(stalls, occupancy, most float64, slowdown func(float64) float64) float64 {
-	return stalls * slowdown(occupancy) / slowdown(most)
-}
-
 // slowdown is f for a device of so many warps an SM: what was measured, drawn straight from point
 // to point, else paperSlowdown.
 func (u *Units) slowdown(most int) func(x float64) float64 {
@@ -97,10 +90,11 @@ func (u *Units) slowdown(most int) func(x float64) float64 {
 	}
 }
 
-// Slower is RegDem's time of an estimate (Eq. 3) by the run's own f; most is the largest occupancy
-// among the candidates.
+// Slower is RegDem's time of an estimate (Eq. 3): the stall count with what the occupancy costs by
+// f, whose scale does not matter; most is the largest occupancy among the candidates.
 func (r *Run) Slower(e *Estimate, most float64) float64 {
-	return paperTime(e.Paper, e.Fraction, most, r.Units.slowdown(r.Device.Warps))
+	f := r.Units.slowdown(r.Device.Warps)
+	return e.Paper * f(e.Fraction) / f(most)
 }
 
 // paperSlowdown stands in for the paper's f(x), which its authors measured with compute-bound
