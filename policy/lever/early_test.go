@@ -43,7 +43,7 @@ func TestEarlyTried(t *testing.T) {
 // TestMoreTurns: twice as many where the most that were tried won.
 func TestMoreTurns(t *testing.T) {
 	for value, want := range map[string]string{"on": "", "4": "", "8": "early=16 hint@ld=cs", "16": ""} {
-		best := policy.Trial{Recipe: Join(Term("early", value), hints(loads, "cs")[0])}
+		best := policy.Trial{Recipe: Join(Term("early", value), Term("hint@ld", "cs"))}
 		got := ""
 		for _, r := range levers()["early"].Around(&Situation{Kernel: &policy.Kernel{}}, best) {
 			got += r.String()

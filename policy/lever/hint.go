@@ -39,19 +39,19 @@ var _ = register(Lever{
 	Name: "hint", Idea: "cache hints", Gain: 1.030,
 	Try: func(s *Situation) (out []recipe.Recipe) {
 		if s.Kernel.Loads > 0 {
-			out = hints(loads, "L2::256B", "L1::no_allocate", "L2::128B", "L1::evict_last", "L1::evict_first", "cs",
+			out = terms("hint@ld", "L2::256B", "L1::no_allocate", "L2::128B", "L1::evict_last", "L1::evict_first", "cs",
 				"L2::64B")
 			for _, sites := range loadParts(s.Kernel) {
 				out = append(out, hintOn(recipe.Recipe{}, sites, "L1::no_allocate"))
 			}
 		}
 		if s.Kernel.Stores > 0 {
-			out = append(out, hints(stores, "cs", "L1::no_allocate", "L1::evict_last")...)
+			out = append(out, terms("hint@st", "cs", "L1::no_allocate", "L1::evict_last")...)
 		}
 		return out
 	},
 	Around: func(s *Situation, best policy.Trial) []recipe.Recipe {
-		if !Has(best.Recipe, "hint@"+loads) {
+		if !Has(best.Recipe, "hint@ld") {
 			return nil
 		}
 		all, whole := best.Recipe.Get("hint", loads)
@@ -124,14 +124,6 @@ func loadParts(k *policy.Kernel) [][]int {
 		}
 	}
 	return arrays
-}
-
-// hints makes a recipe of each policy, for all loads or all stores.
-func hints(site string, policies ...string) (out []recipe.Recipe) {
-	for _, policy := range policies {
-		out = append(out, recipe.Recipe{}.With(recipe.Term{Lever: "hint", Site: site, Value: policy}))
-	}
-	return out
 }
 
 // hintOn returns a recipe with a policy for some loads.

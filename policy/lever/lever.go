@@ -110,7 +110,7 @@ func Words(k *policy.Kernel, r recipe.Recipe) string {
 		case l != nil && l.Sites != nil && t.Site != "":
 			if same := Group(t) + "=" + t.Value; !seen[same] {
 				seen[same] = true
-				parts = append(parts, l.Sites(SitesOf(r, t), t.Value))
+				parts = append(parts, l.Sites(sitesOf(r, t), t.Value))
 			}
 		case l == nil:
 			parts = append(parts, t.String())

@@ -2,6 +2,7 @@ package lever
 
 import (
 	"slices"
+	"strings"
 
 	"gnvcc/policy"
 	"gnvcc/rewrite"
@@ -56,8 +57,8 @@ func Of(r recipe.Recipe) string {
 	return name
 }
 
-// SitesOf returns the sites at which a recipe has a term's group and value.
-func SitesOf(r recipe.Recipe, like recipe.Term) []string {
+// sitesOf returns the sites at which a recipe has a term's group and value.
+func sitesOf(r recipe.Recipe, like recipe.Term) []string {
 	var out []string
 	for _, t := range r.Terms {
 		if Group(t) == Group(like) && t.Value == like.Value && t.Site != "" {
@@ -67,15 +68,16 @@ func SitesOf(r recipe.Recipe, like recipe.Term) []string {
 	return out
 }
 
-// Term makes a recipe of one term.
-func Term(lever, value string) recipe.Recipe {
-	return recipe.Recipe{}.With(recipe.Term{Lever: lever, Value: value})
+// Term makes a recipe of one term, of a lever ("maxnreg") or of one at a site ("hint@ld").
+func Term(name, value string) recipe.Recipe {
+	lever, site, _ := strings.Cut(name, "@")
+	return recipe.Recipe{}.With(recipe.Term{Lever: lever, Site: site, Value: value})
 }
 
 // terms makes a recipe of each value.
-func terms(lever string, values ...string) (out []recipe.Recipe) {
+func terms(name string, values ...string) (out []recipe.Recipe) {
 	for _, v := range values {
-		out = append(out, Term(lever, v))
+		out = append(out, Term(name, v))
 	}
 	return out
 }
