@@ -113,12 +113,15 @@ func (a *waiter) decides(p *part, look func(i int) bool, kind func(p *part, b in
 	if len(seeds) == 0 {
 		return -1
 	}
-	memory := false
-	from := a.Spread(p.Body, func(i int, from *ir.Spread) bool {
-		is := seeds[i] || from.Divergent[a.Block(i)] || from.Reads(i) || memory && a.takes(i)
-		memory = memory || is && a.hands(i)
-		return is
-	}, func(i int, from *ir.Spread) bool { return from.Reads(i) })
+	var from *ir.Spread
+	for before, memory := true, false; before != memory; { // again where a load stands before the store
+		before = memory
+		from = a.Spread(p.Body, func(i int, from *ir.Spread) bool {
+			is := seeds[i] || from.Divergent[a.Block(i)] || from.Reads(i) || memory && a.takes(i)
+			memory = memory || is && a.hands(i)
+			return is
+		}, func(i int, from *ir.Spread) bool { return from.Reads(i) })
+	}
 	for _, b := range p.Body {
 		if i := a.Branch(b); i >= 0 && from.Reads(i) && kind(p, b) {
 			return slices.Min(slices.Collect(maps.Keys(seeds)))
