@@ -46,12 +46,10 @@ func TestAwaitsGuards(t *testing.T) {
 			"setp.eq.u32 %p1, 0, 0;\nL: @%p1 ld.global.u32 %r1, [%rd1];\nsetp.lt.u32 %p1, %r1, 3;\n@%p1 bra L;", true},
 		{"load of a place that moves, under such a guard",
 			"setp.eq.u32 %p1, 0, 0;\nL: add.s64 %rd1, %rd1, 4;\n@%p1 ld.global.u32 %r1, [%rd1];\nsetp.lt.u32 %p1, %r1, 3;\n@%p1 bra L;", false},
-		{"surface, one place", "L: suld.b.1d.b32.trap {%r1}, [%rd1, {%r2}];\n" +
-			"setp.eq.s32 %p1, %r1, 0;\n@%p1 bra L;", true},
+		{"surface, one place", "L: suld.b.1d.b32.trap {%r1}, [%rd1, {%r2}];\nsetp.eq.s32 %p1, %r1, 0;\n@%p1 bra L;", true},
 		{"surface, place after place", "L: suld.b.1d.b32.trap {%r1}, [%rd1, {%r2}];\n" +
 			"add.s32 %r2, %r2, 4;\nsetp.eq.s32 %p1, %r1, 0;\n@%p1 bra L;", false},
-		{"texture, one place", "L: tex.1d.v4.s32.s32 {%r1, _, _, _}, [%rd1, {%r2}];\n" +
-			"setp.eq.s32 %p1, %r1, 0;\n@%p1 bra L;", true},
+		{"texture, one place", "L: tex.1d.v4.s32.s32 {%r1, _, _, _}, [%rd1, {%r2}];\nsetp.eq.s32 %p1, %r1, 0;\n@%p1 bra L;", true},
 		{"retry",
 			"mov.u32 %r2, 0;\nL: atom.global.cas.b32 %r1, [%rd1], %r2, 5;\nsetp.ne.s32 %p1, %r1, %r2;\nmov.u32 %r2, %r1;\n@%p1 bra L;", false},
 		{"retry with one value, under a guard that is newer",
@@ -75,9 +73,8 @@ func TestAwaitsGuards(t *testing.T) {
 			"mov.u64 %rd0, 0;\nL: ld.global.u64 %rd3, [%rd1];\nld.param.u64 %rd2, [g];\nadd.s64 %rd0, %rd0, %rd2;\nsetp.lt.s64 %p1, %rd0, %rd3;\n@%p1 bra L;", false},
 		{"such a step under a guard",
 			"mov.u64 %rd0, 0;\nmov.u64 %rd2, 0;\nsetp.ne.s32 %p2, 0, 0;\nL: ld.global.u64 %rd3, [%rd1];\n@%p2 ld.param.u64 %rd2, [g];\nadd.s64 %rd0, %rd0, %rd2;\nsetp.lt.s64 %p1, %rd0, %rd3;\n@%p1 bra L;", true},
-		{"shared memory that is told what the turn before has seen", "mov.u32 %r2, 0;\n.shared .b32 s;\n" +
-			"L: ld.shared.u32 %r1, [s];\nst.shared.u32 [s], %r2;\nld.volatile.global.u32 %r2, [%rd1];\n" +
-			"setp.eq.s32 %p1, %r1, 0;\n@%p1 bra L;", true},
+		{"shared memory that is told what the turn before has seen",
+			"mov.u32 %r2, 0;\n.shared .b32 s;\nL: ld.shared.u32 %r1, [s];\nst.shared.u32 [s], %r2;\nld.volatile.global.u32 %r2, [%rd1];\nsetp.eq.s32 %p1, %r1, 0;\n@%p1 bra L;", true},
 		{"atomic beside it, on the same memory",
 			"mov.u64 %rd2, %rd1;\nL: atom.global.exch.b32 %r2, [%rd1+16], 1;\nld.global.u32 %r1, [%rd2];\ncvt.u64.u32 %rd0, %r1;\nadd.s64 %rd2, %rd1, %rd0;\nsetp.lt.s32 %p1, %r1, 3;\n@%p1 bra L;", true},
 	} {
