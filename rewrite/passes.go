@@ -103,6 +103,7 @@ var order = []rule{
 	{"demote", "maxnreg", "where demote=spill names a block's size, it stands in front of the cap"},
 	{"hint", "bypass", "a load that was given a policy of its own keeps it; bypass takes the others"},
 	{"bypass", "spin", oneText},
+	{"bypass", "approx", oneText},
 }
 
 func init() {
