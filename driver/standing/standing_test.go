@@ -80,9 +80,8 @@ func TestOf(t *testing.T) {
 			want: "maxnreg=40"},
 		"another's, measured":     {all: list{leftAlone, from(seen(h200, "maxnreg=48", 1))}, want: "maxnreg=48"},
 		"another's approximates":  {all: list{from(approximated(h200, "approx=all", 1, "/a/k.o"))}},
-		"of a lever that is gone": {all: list{seen(h200, "ld=cs", 1)}, want: "ld=cs"}, // and refused
-		"another gnvcc's": {all: list{from(seen(h200, "lever_to_come=1", 1))},
-			want: "lever_to_come=1"}, // and refused
+		"of a lever that is gone": {all: list{seen(h200, "ld=cs", 1)}, want: "ld=cs"},                           // and refused
+		"another gnvcc's":         {all: list{from(seen(h200, "lever_to_come=1", 1))}, want: "lever_to_come=1"}, // and refused
 
 		"predicted, asked for":      {all: list{predicted("maxnreg=40")}, ask: true, want: "maxnreg=40"},
 		"predicted, not asked for":  {all: list{predicted("maxnreg=40")}},

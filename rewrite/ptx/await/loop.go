@@ -113,9 +113,8 @@ func (a *waiter) decides(p *part, look func(i int) bool, kind func(p *part, b in
 	if len(seeds) == 0 {
 		return -1
 	}
-	var from *ir.Spread
-	for before, memory := true, false; before != memory; { // again where a load stands before the store
-		before = memory
+	memory, from := false, (*ir.Spread)(nil)
+	for range 2 { // again where a load stands before the store
 		from = a.Spread(p.Body, func(i int, from *ir.Spread) bool {
 			is := seeds[i] || from.Divergent[a.Block(i)] || from.Reads(i) || memory && a.takes(i)
 			memory = memory || is && a.hands(i)
@@ -133,10 +132,9 @@ func (a *waiter) decides(p *part, look func(i int) bool, kind func(p *part, b in
 // leaves reports whether a block has a way out of the part.
 func (a *waiter) leaves(p *part, b int) bool {
 	last := a.Blocks[b].Last - 1
-	if op := a.Inst(last).Op; op != "" && a.Leaves(last) && op != "bra" && op != "brx" {
-		return true // a guarded ret
-	}
-	return slices.ContainsFunc(a.Blocks[b].Succs, func(s int) bool { return !p.in[s] })
+	op := a.Inst(last).Op
+	return op != "" && a.Leaves(last) && op != "bra" && op != "brx" || // a guarded ret
+		slices.ContainsFunc(a.Blocks[b].Succs, func(s int) bool { return !p.in[s] })
 }
 
 // repeats reports whether a branch decides about coming back to itself: it can before its ways have
@@ -263,8 +261,6 @@ func (a *waiter) hands(i int) bool {
 	switch a.Inst(i).Op {
 	case "st", "atom", "red", "stmatrix":
 		return own(a.Opcode(i))
-	case "cp", "call":
-		return true
 	}
-	return false
+	return a.Inst(i).Op == "cp" || a.Inst(i).Op == "call"
 }
