@@ -252,7 +252,7 @@ func (r *reader) use(i int, reg ir.Reg, on map[ir.Reg]bool) (e evidence) {
 	case x.Op == "mov" || x.Op == "selp" || x.Op == "shfl" && len(x.Args) > 1 && x.Args[1].Reg == reg:
 		return r.results(i, on)
 	case x.Op == "cvt":
-		return converted(x)
+		return converted(x) | r.results(i, on)&integer // a half becomes an index by way of float
 	case x.Op == "mma" && len(x.Words) > 4: // its last types are those of d, a, b, c
 		for _, a := range r.Accesses(i) {
 			k := slices.IndexFunc(x.Args, func(o ir.Operand) bool { return o.At.Start <= a.At.Start && a.At.End <= o.At.End })

@@ -19,7 +19,7 @@ func TestReadsReal(t *testing.T) {
 		"math":    {{1, 0}: Floats, {2, 0}: Floats, {3, 0}: Doubles},
 		"vectors": {{1, 0}: Floats, {2, 0}: Doubles, {3, 0}: Integers},
 		"others":  {{1, 0}: Floats, {3, 0}: Integers, {4, 0}: Integers, {5, 0}: Halves},
-		"halves":  {{1, 0}: Halves, {2, 0}: Bfloat16s, {3, 0}: Halves, {4, 0}: Integers},
+		"halves":  {{1, 0}: Halves, {2, 0}: Bfloat16s, {3, 0}: Halves, {4, 0}: Integers, {6, 0}: Integers},
 		"tile":    {{1, 0}: Floats},
 	}
 	for _, kit := range ptxtest.Toolkits(t) {

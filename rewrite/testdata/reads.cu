@@ -34,11 +34,11 @@ __global__ void others(float *to, const float *from, unsigned *bins, const float
   out[i] = (float)r;
 }
 // Halves and bfloat16s, single and in pairs; bits that only look like halves.
-__global__ void halves(float *o, const __half *h, const __nv_bfloat16 *b, const __half2 *p, const unsigned short *k, int n) {
+__global__ void halves(float *o, const __half *h, const __nv_bfloat16 *b, const __half2 *p, const unsigned short *k, int n, const __half *at) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= n) return;
   __half2 q = __hfma2(p[i], p[i], p[n - i]);
-  o[i] = __half2float(h[i]) + __bfloat162float(b[i]) + __low2float(q) + k[i];
+  o[i] = __half2float(h[i]) + __bfloat162float(b[i]) + __low2float(q) + k[(int)__half2float(at[i])];
 }
 // A float array by tiles, through shared memory and shuffles.
 __global__ void tile(float *o, const float *x, int n) {
