@@ -73,9 +73,9 @@ func TestCoverage(t *testing.T) {
 			t.Errorf("%s: %s is refused without a reason", r.Kernel, r.Lever)
 		}
 	}
-	want := map[string]bool{"directives maxnreg": true, "directives ld": true, "directives unroll": true,
-		"directives shape": false, "overlaps maxnreg": true, "overlaps ld": true, "overlaps unroll": true,
-		"overlaps shape": false, "prints maxnreg": true, "prints ld": true, "prints unroll": true,
+	want := map[string]bool{"directives maxnreg": true, "directives hint": true, "directives unroll": true,
+		"directives shape": false, "overlaps maxnreg": true, "overlaps hint": true, "overlaps unroll": true,
+		"overlaps shape": false, "prints maxnreg": true, "prints hint": true, "prints unroll": true,
 		"prints shape": false}
 	for key, accepted := range want {
 		if is, asked := got[key]; !asked || is != accepted {
