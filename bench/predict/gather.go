@@ -16,7 +16,6 @@ import (
 	"gnvcc/driver/record"
 	"gnvcc/policy/lever"
 	"gnvcc/policy/predicted"
-	"gnvcc/profile/units"
 	"gnvcc/rewrite"
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/recipe"
@@ -46,7 +45,6 @@ type kernel struct {
 // A gatherer finds decisions and builds their trials.
 type gatherer struct {
 	reports, stores string
-	machine         *units.Machine
 	least           float64 // nanoseconds
 	alone           bool    // recipes of one lever only
 	registers       bool    // recipes for registers only
@@ -231,9 +229,6 @@ func (b *builder) trial(ctx context.Context, s *compile.Source, r recipe.Recipe,
 	u, err := predict.ForArchitecture(cc)
 	if err != nil {
 		return t, nil, err
-	}
-	if m := b.g.machine; m != nil && m.CC == cc {
-		u, d.SMs = u.Measured(m.Device, m.Latency, m.Rate, m.Occupancy), m.SMs
 	}
 	grid, block, ok := made.Manner.Launch(l.Grid, l.Block)
 	if !ok {

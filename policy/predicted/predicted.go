@@ -12,7 +12,6 @@ import (
 	"gnvcc/policy"
 	"gnvcc/policy/lever"
 	"gnvcc/profile"
-	"gnvcc/profile/units"
 	"gnvcc/rewrite"
 	"gnvcc/rewrite/recipe"
 	"gnvcc/sim"
@@ -61,11 +60,9 @@ type compiler interface {
 }
 
 // Look predicts one kernel. decided is an earlier decision about it, from which launch shapes and
-// measured times are taken; nil: a shape is assumed, and Picture.Assumed says so. machine is what
-// was measured of a GPU of the kernel's architecture; nil, or one of another architecture: tables.
-func Look(ctx context.Context, c compiler, k *policy.Kernel, decided *cache.Decision,
-	machine *units.Machine) (*Kernel, error) {
-	device, rates, err := Rates(k.CC, machine)
+// measured times are taken; nil: a shape is assumed, and Picture.Assumed says so.
+func Look(ctx context.Context, c compiler, k *policy.Kernel, decided *cache.Decision) (*Kernel, error) {
+	device, rates, err := Rates(k.CC)
 	if err != nil {
 		return nil, fmt.Errorf("predict %s: %w", k.Short, err)
 	}
@@ -95,18 +92,13 @@ func Look(ctx context.Context, c compiler, k *policy.Kernel, decided *cache.Deci
 	return l.out, nil
 }
 
-// Rates are the limits and speeds of an architecture: those that were measured of a GPU of it, else
-// those of NVIDIA's tables.
-func Rates(cc int, machine *units.Machine) (sim.Device, predict.Units, error) {
+// Rates are the limits and speeds of an architecture.
+func Rates(cc int) (sim.Device, predict.Units, error) {
 	device, ok := sim.Lookup(cc)
 	if !ok {
 		return device, predict.Units{}, fmt.Errorf("sm_%d is not in the table of architectures", cc)
 	}
 	rates, err := predict.ForArchitecture(cc)
-	if err == nil && machine != nil && machine.CC == cc {
-		rates = rates.Measured(machine.Device, machine.Latency, machine.Rate, machine.Occupancy)
-		device.SMs = machine.SMs
-	}
 	return device, rates, err
 }
 

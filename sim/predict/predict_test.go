@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -85,7 +84,7 @@ func TestRegDem(t *testing.T) {
 	if got, want := regDem(loop, loop.Flow(), &u, 1), 4+10*8.0; got != want {
 		t.Errorf("loop: %g, want %g", got, want)
 	}
-	r := Run{Device: sim.Device{Warps: 64}, Units: Units{Occupancy: map[int]float64{16: 4, 32: 2}}}
+	r := Run{}
 	if got := r.Slower(&Estimate{Paper: 100, Fraction: 0.25}, 0.5); got != 200 {
 		t.Errorf("Eq. 3: %g", got)
 	}
@@ -186,32 +185,6 @@ func TestSpillsCost(t *testing.T) {
 	}
 	if none, some, more := cycles(0), cycles(8), cycles(16); some < 1.2*none || more < 1.1*some {
 		t.Errorf("no spill accesses: %.0f cycles, 8: %.0f, 16: %.0f", none, some, more)
-	}
-}
-
-func TestMeasuredUnits(t *testing.T) {
-	tables := units(t, 90)
-	u := tables.Measured("NVIDIA H200", map[string]float64{"global": 800, "sfu": 40},
-		map[string]float64{"fp64": 60, "sectors": 0.6},
-		map[int]float64{4: 8, 16: 2, 64: 1})
-	if u.Global != 800 || u.Latency[sass.SFU] != 40 || u.Rate[sass.FP64] != 60 || u.Sectors != 0.6 ||
-		u.Device != "NVIDIA H200" ||
-		!strings.Contains(u.Source, "measured on NVIDIA H200") {
-		t.Errorf("%+v", u)
-	}
-	if u.SharedMemory != tables.SharedMemory || u.Rate[sass.FP32] != tables.Rate[sass.FP32] ||
-		tables.Global == 800 {
-		t.Error("what was not measured has changed")
-	}
-	f := u.slowdown(64)
-	for x, want := range map[float64]float64{1: 1, 0.25: 2, 10.0 / 64: 5, 40.0 / 64: 1.5, 2.0 / 64: 16,
-		1.5: 1} {
-		if got := f(x); math.Abs(got-want) > 1e-9 {
-			t.Errorf("f(%g) = %g, want %g", x, got, want)
-		}
-	}
-	if tables.slowdown(64)(0.25) != paperSlowdown(0.25) {
-		t.Error("without a table f is another one")
 	}
 }
 

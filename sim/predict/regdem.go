@@ -1,12 +1,6 @@
 package predict
 
-import (
-	"cmp"
-	"maps"
-	"slices"
-
-	"gnvcc/sim/sass"
-)
+import "gnvcc/sim/sass"
 
 // loopFactor is the paper's LOOP_FACTOR: how often a loop is taken to run.
 const loopFactor = 10
@@ -68,39 +62,16 @@ func regDem(f *sass.Function, flow *sass.Flow, u *Units, occupancy float64) floa
 // mostDepth bounds the powers of loopFactor: deeper nests are hostile files.
 const mostDepth = 6
 
-// slowdown is f for a device of so many warps an SM: what was measured, drawn straight from point
-// to point, else paperSlowdown.
-func (u *Units) slowdown(most int) func(x float64) float64 {
-	if len(u.Occupancy) < 2 || most < 1 {
-		return paperSlowdown
-	}
-	points := slices.Sorted(maps.Keys(u.Occupancy))
-	return func(x float64) float64 {
-		k := x * float64(most)
-		n, _ := slices.BinarySearchFunc(points, k, func(p int, k float64) int {
-			return cmp.Compare(float64(p), k)
-		})
-		n = min(max(n, 1), len(points)-1)
-		a, b := points[n-1], points[n]
-		if k <= float64(points[0]) { // below the first point by its warps alone
-			return u.Occupancy[points[0]] * float64(points[0]) / max(k, 1e-9)
-		}
-		part := min((k-float64(a))/float64(b-a), 1)
-		return u.Occupancy[a] + part*(u.Occupancy[b]-u.Occupancy[a])
-	}
-}
-
 // Slower is RegDem's time of an estimate (Eq. 3): the stall count with what the occupancy costs by
 // f, whose scale does not matter; most is the largest occupancy among the candidates.
 func (r *Run) Slower(e *Estimate, most float64) float64 {
-	f := r.Units.slowdown(r.Device.Warps)
-	return e.Paper * f(e.Fraction) / f(most)
+	return e.Paper * slowdown(e.Fraction) / slowdown(most)
 }
 
-// paperSlowdown stands in for the paper's f(x), which its authors measured with compute-bound
+// slowdown stands in for the paper's f(x), which its authors measured with compute-bound
 // programs on Maxwell: time falls as 1/x until half of the warp slots are in use, and hardly
-// beyond. A table that doctor measured replaces it.
-func paperSlowdown(x float64) float64 {
+// beyond.
+func slowdown(x float64) float64 {
 	const knee = 0.5
 	switch {
 	case x <= 0:

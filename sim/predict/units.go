@@ -9,7 +9,6 @@ import (
 
 // Units are an SM's rates and latencies by class of instruction.
 type Units struct {
-	Device string // "NVIDIA H200", or an architecture's name
 	Source string // who says so
 	// Rate is results of one lane per cycle and SM, as in NVIDIA's table of arithmetic throughput; 0:
 	// as Integer.
@@ -22,9 +21,6 @@ type Units struct {
 	// of 32 bytes, that device memory and L2 give one SM per cycle
 	Sectors, L2Sectors float64
 	Schedulers         float64 // instructions of warps per cycle
-	// Occupancy is the time of the same compute-bound work by so many resident warps of each SM, in
-	// any unit: RegDem's f. nil: not measured.
-	Occupancy map[int]float64
 }
 
 // byGuide has rates from the table "Throughput of Native Arithmetic Instructions" of NVIDIA's CUDA
@@ -71,7 +67,6 @@ func ForArchitecture(cc int) (Units, error) {
 	}
 	b := bandwidth[cc]
 	u := Units{
-		Device: fmt.Sprintf("sm_%d", cc),
 		Source: "NVIDIA's programming guide (rates) and data sheets (memory); latencies as on an H200",
 		Global: 650, L2: 290, SharedMemory: 30, Near: 40, Schedulers: 4, L2Sectors: 1.2,
 		Sectors: b[0] * 1e9 / (b[1] * 1e6) / b[2] / 32,
@@ -94,45 +89,6 @@ func ForArchitecture(cc int) (Units, error) {
 	set(1024, 20, sass.Tensor)
 	set(64, 8, sass.Uniform, sass.Branch, sass.Barrier, sass.Other, sass.Unknown)
 	return u, nil
-}
-
-// classOf names what doctor measures.
-var classOf = map[string][]sass.Class{
-	"fp32": {sass.FP32}, "fp64": {sass.FP64}, "imad": {sass.IMAD}, "integer": {sass.Integer},
-	"sfu":     {sass.SFU},
-	"convert": {sass.Convert}, "shuffle": {sass.Shuffle},
-}
-
-// Measured puts what was measured on a device in place of the tables' numbers; classes that were
-// not measured keep these. Names are those that profile/units prints.
-func (u Units) Measured(device string, latency, rate map[string]float64,
-	occupancy map[int]float64) Units {
-	u.Occupancy = occupancy
-	u.Device = device
-	u.Source = "measured on " + device +
-		" (gnvcc doctor --measure); rates of other classes from NVIDIA's programming guide"
-	for name, classes := range classOf {
-		for _, c := range classes {
-			if r := rate[name]; r > 0 {
-				u.Rate[c] = r
-			}
-			if l := latency[name]; l > 0 {
-				u.Latency[c] = l
-			}
-		}
-	}
-	for name, to := range map[string]*float64{"global": &u.Global, "shared": &u.SharedMemory,
-		"l1": &u.Near, "l2": &u.L2} {
-		if l := latency[name]; l > 0 {
-			*to = l
-		}
-	}
-	for name, to := range map[string]*float64{"sectors": &u.Sectors, "sectorsL2": &u.L2Sectors} {
-		if s := rate[name]; s > 0 {
-			*to = s
-		}
-	}
-	return u
 }
 
 // rate is a class's rate, never 0.
