@@ -25,7 +25,7 @@ var wrong = map[string][]struct{ line, says string }{
 		{"--flags -O1", "no builds by gnvcc are on record here"}, {"--flags -O1 k", "no such kernel: k"}},
 	"doctor": {{"now", "this verb takes none"}, {"--store --config", "--config and --store"}},
 	"explain": {{"", "an argument is missing"}, {"a b", `unexpected argument "b"`},
-		{"(", "missing closing"}, {"k --patch --html f", "--html and --patch"}, {"k", "no such kernel: k"}},
+		{"(", "missing closing"}, {"k", "no such kernel: k"}},
 	"export": {{"a b", `unexpected argument "b"`}, {"nosuch", "nosuch"}, {"--all .", "--all"},
 		{"-o nosuch/file", "no lock file is written"}},
 	"judge": {{"", "which file?"}, {"a.cu b.cu", `unexpected argument "b.cu"`},
