@@ -46,8 +46,6 @@ type Index struct {
 	Host      string // for people
 	Gnvcc     string
 	Time      time.Time // later with each push under a tag
-	Expires   time.Time `json:",omitzero"` // of captures, which have one: from then on nobody uses them
-	Captures  int       `json:",omitempty"`
 	Shards    []Shard
 }
 
@@ -56,7 +54,7 @@ type Shard struct {
 	Digest    string // sha256 of the packed form, hexadecimal
 	Size      int64  // of that, bytes
 	Unpacked  int64
-	Decisions int // or files, of captures
+	Decisions int
 }
 
 // Decisions is how many there are in all.
@@ -141,6 +139,9 @@ var tagText = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$`)
 })
 
+// IsCaptures tells whether an earlier gnvcc has pushed captured launches under a tag.
+func IsCaptures(tag string) bool { return strings.HasSuffix(tag, ".captures") }
+
 // IsTag tells whether a word may be a registry's tag. It becomes the name of a file, too.
 func IsTag(s string) bool { return tagText().MatchString(s) }
 
@@ -164,8 +165,8 @@ func ReadIndex(text []byte, tag string) (*Index, error) {
 			len(x.Shards))
 	case x.Tag != tag:
 		return nil, fmt.Errorf("it was pushed as %q, and stands as %q", x.Tag, tag)
-	case IsCaptures(tag) == x.Expires.IsZero():
-		return nil, errors.New("captures have a day on which they expire, and nothing else has")
+	case IsCaptures(tag):
+		return nil, errors.New("it has captured launches, which this gnvcc does not bring: gnvcc pull --remove takes them away")
 	}
 	for i, s := range x.Shards {
 		if !cache.IsHash(s.Digest) || s.Size < 0 || s.Size > MaxShard || s.Unpacked < 0 ||
