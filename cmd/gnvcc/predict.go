@@ -10,7 +10,7 @@ import (
 	"gnvcc/cache"
 	"gnvcc/driver/record"
 	"gnvcc/policy"
-	"gnvcc/policy/page"
+	"gnvcc/policy/predicted"
 	"gnvcc/policy/selection"
 	"gnvcc/policy/tuner"
 )
@@ -71,14 +71,19 @@ func newPrediction(ctx context.Context, store *cache.Store) (*prediction, error)
 	return &prediction{p, decisions}, err
 }
 
-// print prints what can be predicted of kernels.
+// print prints what can be predicted of kernels, and once what that rests on.
 func (p *prediction) print(ctx context.Context, list []record.BuiltKernel) {
+	basis := ""
 	for i, b := range list {
 		if i > 0 {
 			fmt.Fprintln(console)
 		}
 		seen, err := p.Predict(ctx, b)
 		if err == nil {
+			if now := seen.Basis(); now != basis {
+				basis = now
+				fmt.Fprintln(console, basis)
+			}
 			err = seen.Print(stdout())
 		}
 		if err != nil {
@@ -86,39 +91,9 @@ func (p *prediction) print(ctx context.Context, list []record.BuiltKernel) {
 				b.Assembly.Target, err)
 		}
 	}
-}
-
-// explainPage writes a page with what was decided of kernels, those that were built and not yet
-// tuned, and what can be predicted of all of them. Without any it writes nothing.
-func explainPage(store *cache.Store, path string, built []record.BuiltKernel,
-	in page.Input) error {
-	ctx, stop := ended(context.Background())
-	defer stop()
-	p, err := newPrediction(ctx, store)
-	if err != nil {
-		return err
+	if basis != "" {
+		fmt.Fprint(console, predicted.Legend)
 	}
-	defer p.Close()
-	seen := map[string]*page.Predicted{}
-	decided := map[string]bool{}
-	for _, d := range in.Decisions {
-		decided[d.Identity] = true
-	}
-	for _, b := range built {
-		k, err := p.Predict(ctx, b)
-		seen[b.Identity] = &page.Predicted{Kernel: k, Err: err}
-		if !decided[b.Identity] {
-			in.Undecided = append(in.Undecided, cache.Decision{Identity: b.Identity, Kernel: b.Name,
-				Target: b.Assembly.Target,
-				Evidence: cache.Evidence{Default: cache.Build{Registers: b.Registers, Spill: b.Spill,
-					Stack: b.Stack, Shared: b.Shared, Barriers: b.Barriers}}})
-		}
-	}
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	in.Predicted = func(d cache.Decision) *page.Predicted { return seen[d.Identity] }
-	return writePage(store, path, in)
 }
 
 // adopt keeps, for each of some kernels that nothing was decided for, the recipe that is predicted

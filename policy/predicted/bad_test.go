@@ -3,11 +3,11 @@ package predicted
 import (
 	"context"
 	"encoding/binary"
-	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -34,10 +34,6 @@ func (f files) Compile(ctx context.Context, k *policy.Kernel, r recipe.Recipe) (
 	path := filepath.Join(f.dir, "x.cubin")
 	return &policy.Candidate{Path: path, Build: cache.Build{Registers: 32}},
 		os.WriteFile(path, content, 0o600)
-}
-
-func (f files) Lines(context.Context, *policy.Kernel, recipe.Recipe) (code, text []byte, err error) {
-	return nil, nil, errors.New("there are none")
 }
 
 // TestBadInput: where something is wrong with what is looked at there is a clear line, and no
@@ -76,8 +72,14 @@ func TestBadInput(t *testing.T) {
 	look := func(k policy.Kernel, own, caps []byte, m *units.Machine) (*Kernel, error) {
 		return Look(context.Background(), files{t.TempDir(), own, caps}, &k, nil, m)
 	}
-	if seen, err := look(k, good, good, nil); err != nil || len(seen.Failed) > 0 {
-		t.Fatalf("a sound file: %v, %v", err, seen.Failed)
+	seen, err := look(k, good, good, nil)
+	if err != nil || len(seen.Failed) > 0 {
+		t.Fatalf("a sound file: %v, %+v", err, seen)
+	}
+	if len(seen.Levels) == 0 || !slices.ContainsFunc(seen.Limits, func(l Limit) bool {
+		return l.Binds && l.Blocks == seen.Default.Occupancy.Blocks
+	}) {
+		t.Errorf("%+v", seen)
 	}
 	unknown, old, other := k, k, k
 	unknown.CC, unknown.Target = 999, "sm_999"
@@ -129,9 +131,9 @@ func TestBadInput(t *testing.T) {
 		seen, err := look(k, good, good, m)
 		device, rates, _ := Rates(90, m)
 		measured := strings.Contains(rates.Source, "measured on Quadro") && device.SMs == 40
-		if err != nil || !reflect.DeepEqual(seen.Picture.Units, rates) || measured != (cc == 90) ||
+		if err != nil || !reflect.DeepEqual(seen.Units, rates) || measured != (cc == 90) ||
 			(rates.Global == 1e6) != (cc == 90) {
-			t.Errorf("measured on sm_%d: %+v, %v", cc, seen.Picture.Units, err)
+			t.Errorf("measured on sm_%d: %+v, %v", cc, seen.Units, err)
 		}
 	}
 }

@@ -17,14 +17,10 @@ type Units struct {
 	// Latency is cycles until a result can be used; of arithmetic the stall counts tell it, so that it
 	// matters for what a scoreboard guards.
 	Latency [sass.Classes]float64
-	// cycles of a load: from device memory, from L2, from shared memory, from L1
-	Global, L2, SharedMemory, Near float64
-	// of 32 bytes, that device memory and L2 give one SM per cycle
-	Sectors, L2Sectors float64
-	Schedulers         float64 // instructions of warps per cycle
-	// Occupancy is the time of the same compute-bound work by so many resident warps of each SM, in
-	// any unit: RegDem's f. nil: not measured.
-	Occupancy map[int]float64
+	// cycles of a load: from device memory, from shared memory, from L1
+	Global, SharedMemory, Near float64
+	Sectors                    float64 // of 32 bytes, that device memory gives one SM per cycle
+	Schedulers                 float64 // instructions of warps per cycle
 }
 
 // byGuide has rates from the table "Throughput of Native Arithmetic Instructions" of NVIDIA's CUDA
@@ -73,7 +69,7 @@ func ForArchitecture(cc int) (Units, error) {
 	u := Units{
 		Device: fmt.Sprintf("sm_%d", cc),
 		Source: "NVIDIA's programming guide (rates) and data sheets (memory); latencies as on an H200",
-		Global: 650, L2: 290, SharedMemory: 30, Near: 40, Schedulers: 4, L2Sectors: 1.2,
+		Global: 650, SharedMemory: 30, Near: 40, Schedulers: 4,
 		Sectors: b[0] * 1e9 / (b[1] * 1e6) / b[2] / 32,
 	}
 	set := func(rate, latency float64, classes ...sass.Class) {
@@ -105,9 +101,7 @@ var classOf = map[string][]sass.Class{
 
 // Measured puts what was measured on a device in place of the tables' numbers; classes that were
 // not measured keep these. Names are those that profile/units prints.
-func (u Units) Measured(device string, latency, rate map[string]float64,
-	occupancy map[int]float64) Units {
-	u.Occupancy = occupancy
+func (u Units) Measured(device string, latency, rate map[string]float64) Units {
 	u.Device = device
 	u.Source = "measured on " + device +
 		" (gnvcc doctor --measure); rates of other classes from NVIDIA's programming guide"
@@ -122,15 +116,13 @@ func (u Units) Measured(device string, latency, rate map[string]float64,
 		}
 	}
 	for name, to := range map[string]*float64{"global": &u.Global, "shared": &u.SharedMemory,
-		"l1": &u.Near, "l2": &u.L2} {
+		"l1": &u.Near} {
 		if l := latency[name]; l > 0 {
 			*to = l
 		}
 	}
-	for name, to := range map[string]*float64{"sectors": &u.Sectors, "sectorsL2": &u.L2Sectors} {
-		if s := rate[name]; s > 0 {
-			*to = s
-		}
+	if s := rate["sectors"]; s > 0 {
+		u.Sectors = s
 	}
 	return u
 }
@@ -142,9 +134,6 @@ func (u *Units) rate(c sass.Class) float64 {
 	}
 	return 64
 }
-
-// most is the largest rate of ordinary arithmetic: the paper's MAX_THROUGHPUT.
-func (u *Units) most() float64 { return max(u.rate(sass.FP32), u.rate(sass.Integer), 1) }
 
 // latency is how long a result guarded by a scoreboard takes.
 func (u *Units) latency(i *sass.Inst) float64 {
