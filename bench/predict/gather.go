@@ -15,7 +15,6 @@ import (
 	"gnvcc/driver/compile"
 	"gnvcc/driver/record"
 	"gnvcc/policy/lever"
-	"gnvcc/profile/units"
 	"gnvcc/rewrite"
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/recipe"
@@ -45,7 +44,6 @@ type kernel struct {
 // A gatherer finds decisions and builds their trials.
 type gatherer struct {
 	reports, stores string
-	machine         *units.Machine
 	least           float64 // nanoseconds
 	alone           bool    // recipes of one lever only
 	registers       bool    // recipes for registers only
@@ -223,9 +221,6 @@ func (b *builder) trial(ctx context.Context, s *compile.Source, r recipe.Recipe,
 	u, err := predict.ForArchitecture(cc)
 	if err != nil {
 		return t, nil, err
-	}
-	if m := b.g.machine; m != nil && m.CC == cc {
-		u, d.SMs = u.Measured(m.Device, m.Latency, m.Rate), m.SMs
 	}
 	grid, block, ok := made.Manner.Launch(l.Grid, l.Block)
 	if !ok {

@@ -21,8 +21,6 @@ func run(ctx context.Context, args []string, w io.Writer) error {
 		"folder of reports: PROGRAM.json is what `gnvcc report --json` printed")
 	stores := flags.String("stores", "",
 		"folder of stores: PROGRAM, the same code built again by gnvcc")
-	machine := flags.String("machine", "",
-		"what profile/units' program printed on the GPU; else tables")
 	half := flags.String("half", "", "a or b: only this half of the programs, by a hash of the name")
 	least := flags.Float64("least", 2, "leave out kernels whose launch takes less, microseconds")
 	alone := flags.Bool("alone", false,
@@ -41,12 +39,6 @@ func run(ctx context.Context, args []string, w io.Writer) error {
 	}
 	g := gatherer{reports: *reports, stores: *stores, least: *least * 1000, alone: *alone, jobs: *jobs,
 		say: w, registers: *registers}
-	if *machine != "" {
-		var err error
-		if g.machine, err = readMachine(*machine); err != nil {
-			return err
-		}
-	}
 	var kernels []kernel
 	var err error
 	if *from != "" {

@@ -74,7 +74,7 @@ func tell(w io.Writer, kernels []kernel) {
 	}
 	fmt.Fprintf(w,
 		"%d kernels of %d programs, %d trials (%d others left out), one device: %s; rates: %s\n", len(kernels),
-		len(programs), trials, left, kernels[0].device, kernels[0].trials[0].run.Units.Source)
+		len(programs), trials, left, kernels[0].device, predict.Source)
 	fmt.Fprintln(w)
 	fmt.Fprintf(w, "%-24s %6s %7s %12s %14s %12s %20s\n", "picks by", "picks", "gain", "of oracle's",
 		"lose over 1 %", "worst pick", "with a third, of best")

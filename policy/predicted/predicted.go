@@ -12,7 +12,6 @@ import (
 	"gnvcc/policy"
 	"gnvcc/policy/lever"
 	"gnvcc/profile"
-	"gnvcc/profile/units"
 	"gnvcc/rewrite"
 	"gnvcc/rewrite/recipe"
 	"gnvcc/sim"
@@ -29,8 +28,7 @@ const mostCaps = 12
 // A Kernel is what is predicted of one.
 type Kernel struct {
 	Kernel  *policy.Kernel
-	Assumed []string      // what of the launch is a guess
-	Units   predict.Units // with their source, which must be shown
+	Assumed []string // what of the launch is a guess
 	Region  sim.Region
 	Levels  []sim.Level // one a critical point, most registers first
 	Limits  []Limit
@@ -62,17 +60,15 @@ type compiler interface {
 }
 
 // Look predicts one kernel. decided is an earlier decision about it, from which the launch is
-// taken; nil: one is assumed, and Assumed says so. machine is what
-// was measured of a GPU of the kernel's architecture; nil, or one of another architecture: tables.
-func Look(ctx context.Context, c compiler, k *policy.Kernel, decided *cache.Decision,
-	machine *units.Machine) (*Kernel, error) {
-	device, rates, err := Rates(k.CC, machine)
+// taken; nil: one is assumed, and Assumed says so.
+func Look(ctx context.Context, c compiler, k *policy.Kernel, decided *cache.Decision) (*Kernel, error) {
+	device, rates, err := Rates(k.CC)
 	if err != nil {
 		return nil, fmt.Errorf("predict %s: %w", k.Short, err)
 	}
 	shape, assumed := shapeOf(k, decided)
 	l := look{ctx: ctx, c: c, shape: shape, device: device, rates: rates, out: &Kernel{Kernel: k,
-		Assumed: assumed, Units: rates, Same: map[string]error{}, Failed: map[string]error{}}}
+		Assumed: assumed, Same: map[string]error{}, Failed: map[string]error{}}}
 	base, plain, err := l.made(recipe.Recipe{})
 	if err != nil {
 		return nil, fmt.Errorf("predict %s: nvcc's own build: %w", k.Short, err)
@@ -103,18 +99,13 @@ func Look(ctx context.Context, c compiler, k *policy.Kernel, decided *cache.Deci
 	return out, err
 }
 
-// Rates are the limits and speeds of an architecture: those that were measured of a GPU of it, else
-// those of NVIDIA's tables.
-func Rates(cc int, machine *units.Machine) (sim.Device, predict.Units, error) {
+// Rates are the limits and speeds of an architecture.
+func Rates(cc int) (sim.Device, predict.Units, error) {
 	device, ok := sim.Lookup(cc)
 	if !ok {
 		return device, predict.Units{}, fmt.Errorf("sm_%d is not in the table of architectures", cc)
 	}
 	rates, err := predict.ForArchitecture(cc)
-	if err == nil && machine != nil && machine.CC == cc {
-		rates = rates.Measured(machine.Device, machine.Latency, machine.Rate)
-		device.SMs = machine.SMs
-	}
 	return device, rates, err
 }
 

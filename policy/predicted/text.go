@@ -11,7 +11,7 @@ import (
 
 // Basis says what a prediction rests on: the same for many kernels.
 func (k *Kernel) Basis() string {
-	text := "rates: " + k.Units.Source +
+	text := "rates: " + predict.Source +
 		"\nassumed: accesses coalesced and served by no cache, loops run ten times"
 	return strings.Join(append([]string{text}, k.Assumed...), ", ")
 }

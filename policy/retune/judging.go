@@ -446,7 +446,7 @@ func (k *JudgedKernel) note() {
 
 // predict compares machine code: that is no measurement.
 func (j *Judging) predict(k *JudgedKernel, o *original, code judge.Code) {
-	device, rates, err := predicted.Rates(90, nil)
+	device, rates, err := predicted.Rates(90)
 	if err != nil {
 		return
 	}

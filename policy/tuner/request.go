@@ -31,8 +31,7 @@ type Request struct {
 	CaptureLimit int64          // bytes of one captured launch; 0: the usual
 	Captures     *capture.Store // without a program: of another machine; nil: the store's
 
-	Judge, Link string // commands of the user's (judge.go); "": none
-	Apply       bool   // build with what was found
+	Apply bool // build with what was found
 
 	On      Engine // who searches on captures; nil: this process
 	NoGPU   bool   // this machine has none: On alone can search
@@ -45,7 +44,7 @@ type Request struct {
 	At func(n, of int, end time.Time)
 	// called with what was found, before anything is built with it; may be nil
 	Found  func(Found)
-	Stderr io.Writer // what apply and the judge say
+	Stderr io.Writer // what apply says
 }
 
 // Found is what a run gave.

@@ -84,7 +84,7 @@ func Run(asked Request) (exit profile.Exit, err error) {
 		r.Found(found)
 	}
 	if finish == nil {
-		finish = r.build(results)
+		finish = r.build()
 	}
 	if s := r.Signals.CutShort(); s != 0 {
 		r.note("interrupted: results so far are kept; gnvcc tune without a program continues with the captured launches")
@@ -196,18 +196,15 @@ func (r *run) search() (run *search.Run, exit profile.Exit, err error) {
 	return run, exit, err
 }
 
-// build asks the user's judge, or rebuilds with what was found.
-func (r *run) build(results []decide.Result) error {
-	ctx, judged := r.Signals.Rest(), r.Judge != ""
+// build rebuilds with what was found.
+func (r *run) build() error {
 	switch {
-	case !judged && !r.Apply:
+	case !r.Apply:
 		return nil
 	case r.Signals.Asked() != 0:
 		return errors.New("interrupted: results so far are kept, nothing was built")
-	case judged:
-		return newJudge(ctx, r).run(ctx, results)
 	}
-	if _, err := apply.Build(ctx, r.Store, apply.Aim{}, r.Stderr); err != nil {
+	if _, err := apply.Build(r.Signals.Rest(), r.Store, apply.Aim{}, r.Stderr); err != nil {
 		return fmt.Errorf("apply: %w", err)
 	}
 	return nil

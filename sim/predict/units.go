@@ -7,10 +7,11 @@ import (
 	"gnvcc/sim/sass"
 )
 
+// Source says where the figures are from.
+const Source = "NVIDIA's programming guide (rates) and data sheets (memory); latencies as on an H200"
+
 // Units are an SM's rates and latencies by class of instruction.
 type Units struct {
-	Device string // "NVIDIA H200", or an architecture's name
-	Source string // who says so
 	// Rate is results of one lane per cycle and SM, as in NVIDIA's table of arithmetic throughput; 0:
 	// as Integer.
 	Rate [sass.Classes]float64
@@ -53,8 +54,8 @@ var bandwidth = map[int][3]float64{
 }
 
 // ForArchitecture gives what NVIDIA's tables say of an architecture. Latencies are no part of any
-// table of NVIDIA's: they are those of an H200 (bench/results/2026-11-22-predict), rounded, which
-// the Source says.
+// table of NVIDIA's: they are those of an H200 (bench/results/2026-11-22-predict), rounded, as
+// Source says.
 func ForArchitecture(cc int) (Units, error) {
 	r, ok := byGuide[cc]
 	if !ok {
@@ -67,8 +68,6 @@ func ForArchitecture(cc int) (Units, error) {
 	}
 	b := bandwidth[cc]
 	u := Units{
-		Device: fmt.Sprintf("sm_%d", cc),
-		Source: "NVIDIA's programming guide (rates) and data sheets (memory); latencies as on an H200",
 		Global: 650, SharedMemory: 30, Near: 40, Schedulers: 4,
 		Sectors: b[0] * 1e9 / (b[1] * 1e6) / b[2] / 32,
 	}
@@ -90,41 +89,6 @@ func ForArchitecture(cc int) (Units, error) {
 	set(1024, 20, sass.Tensor)
 	set(64, 8, sass.Uniform, sass.Branch, sass.Barrier, sass.Other, sass.Unknown)
 	return u, nil
-}
-
-// classOf names what doctor measures.
-var classOf = map[string][]sass.Class{
-	"fp32": {sass.FP32}, "fp64": {sass.FP64}, "imad": {sass.IMAD}, "integer": {sass.Integer},
-	"sfu":     {sass.SFU},
-	"convert": {sass.Convert}, "shuffle": {sass.Shuffle},
-}
-
-// Measured puts what was measured on a device in place of the tables' numbers; classes that were
-// not measured keep these. Names are those that profile/units prints.
-func (u Units) Measured(device string, latency, rate map[string]float64) Units {
-	u.Device = device
-	u.Source = "measured on " + device +
-		" (gnvcc doctor --measure); rates of other classes from NVIDIA's programming guide"
-	for name, classes := range classOf {
-		for _, c := range classes {
-			if r := rate[name]; r > 0 {
-				u.Rate[c] = r
-			}
-			if l := latency[name]; l > 0 {
-				u.Latency[c] = l
-			}
-		}
-	}
-	for name, to := range map[string]*float64{"global": &u.Global, "shared": &u.SharedMemory,
-		"l1": &u.Near} {
-		if l := latency[name]; l > 0 {
-			*to = l
-		}
-	}
-	if s := rate["sectors"]; s > 0 {
-		u.Sectors = s
-	}
-	return u
 }
 
 // rate is a class's rate, never 0.
