@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -71,28 +72,27 @@ func newPrediction(ctx context.Context, store *cache.Store) (*prediction, error)
 	return &prediction{p, decisions}, err
 }
 
-// print prints what can be predicted of kernels, and once what that rests on.
+// print prints what can be predicted of kernels; what that rests on once for all of which it is true.
 func (p *prediction) print(ctx context.Context, list []record.BuiltKernel) {
-	basis := ""
-	for i, b := range list {
-		if i > 0 {
-			fmt.Fprintln(console)
-		}
+	said := ""
+	for _, b := range list {
 		seen, err := p.Predict(ctx, b)
 		if err == nil {
-			if now := seen.Basis(); now != basis {
-				basis = now
-				fmt.Fprintln(console, basis)
+			assumed := cmp.Or(strings.Join(seen.Assumed, ", "), "nothing, its launches are known")
+			if said == "" {
+				fmt.Fprint(console, predicted.Header)
 			}
+			if said != assumed {
+				fmt.Fprintf(console, "Assumed: %s.\n", assumed)
+			}
+			said = assumed
+			fmt.Fprintln(console)
 			err = seen.Print(stdout())
 		}
 		if err != nil {
 			fmt.Fprintf(console, "%s (%s): nothing can be predicted: %v\n", policy.ShortName(b.Name),
 				b.Assembly.Target, err)
 		}
-	}
-	if basis != "" {
-		fmt.Fprint(console, predicted.Legend)
 	}
 }
 

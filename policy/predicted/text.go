@@ -9,17 +9,11 @@ import (
 	"gnvcc/sim/predict"
 )
 
-// Basis says what a prediction rests on: the same for many kernels.
-func (k *Kernel) Basis() string {
-	text := "rates: " + predict.Source +
-		"\nassumed: accesses coalesced and served by no cache, loops run ten times"
-	return strings.Join(append([]string{text}, k.Assumed...), ", ")
-}
-
-// Legend explains what Print writes.
-const Legend = `
-faster, slower: share of trials on an H200 with such a prediction that were so by 1 % or more
-gnvcc tune measures; builds take predictions only after gnvcc predict --adopt, with GNVCC_PREDICT=1
+// Header says what predictions of all kernels rest on.
+const Header = `Predicted from machine code, nothing was run. Accesses count as coalesced and served by no cache, loops as run ten times.
+Rates: ` + predict.Source + `.
+In tables, "faster, slower": share of trials on an H200 with such a prediction that were so by 1 % or more.
+gnvcc tune measures; builds take predictions only after gnvcc predict --adopt, with GNVCC_PREDICT=1.
 `
 
 // Note is what people should know of one cap, "" for nothing.
@@ -36,8 +30,7 @@ func (k *Kernel) Note(r predict.Ranked) string {
 // Print writes what is predicted of a kernel.
 func (k *Kernel) Print(w io.Writer) error {
 	e := &k.Default
-	fmt.Fprintf(w, "%s (%s): predicted from machine code, nothing was run\n", k.Kernel.Short,
-		k.Kernel.Target)
+	fmt.Fprintf(w, "%s (%s)\n", k.Kernel.Short, k.Kernel.Target)
 	var limits, points, causes []string
 	for _, l := range k.Limits {
 		text := fmt.Sprintf("%s %d", l.Resource, l.Blocks)
