@@ -73,13 +73,11 @@ func newPrediction(ctx context.Context, store *cache.Store) (*prediction, error)
 
 // print prints what can be predicted of kernels.
 func (p *prediction) print(ctx context.Context, list []record.BuiltKernel) {
-	for i, b := range list {
-		if i > 0 {
-			fmt.Fprintln(console)
-		}
+	said := map[string]bool{}
+	for _, b := range list {
 		seen, err := p.Predict(ctx, b)
 		if err == nil {
-			err = seen.Print(stdout())
+			err = seen.Print(stdout(), said)
 		}
 		if err != nil {
 			fmt.Fprintf(console, "%s (%s): nothing can be predicted: %v\n", policy.ShortName(b.Name),

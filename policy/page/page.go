@@ -15,6 +15,7 @@ import (
 	"gnvcc/cache"
 	"gnvcc/policy"
 	"gnvcc/policy/report"
+	"gnvcc/rewrite/recipe"
 )
 
 //go:embed page.html
@@ -43,6 +44,7 @@ type Input struct {
 	Made      time.Time
 	Place     func(cache.Decision) report.Place // where a kernel comes from; nil: not asked
 	Untaken   func(cache.Decision) error        // why no build takes a recipe; nil: not asked
+	Site      func(cache.Decision, recipe.Term) string
 
 	// kernels that were built and that nothing was decided for
 	Undecided []cache.Decision
@@ -161,7 +163,7 @@ func Write(w io.Writer, in Input) error {
 
 // gather makes the kernels, those that take most time first, and then those that are not tuned.
 func gather(in Input) []kernel {
-	options := report.Options{Untaken: in.Untaken, Place: in.Place}
+	options := report.Options{Untaken: in.Untaken, Place: in.Place, Site: in.Site}
 	var out []kernel
 	for _, d := range in.Decisions {
 		e := options.Entry(d)
@@ -228,7 +230,7 @@ func (k *kernel) detail(in Input) {
 			After: interval(l.After), SpeedUp: times(l.Before.Median, l.After.Median), Launches: l.Count,
 			Checked: l.Checked, Values: report.Values(l.Values)})
 	}
-	k.Refused, k.RefusedAll = refusals(d.Evidence.Tried)
+	k.Refused, k.RefusedAll = refusals(k.Entry)
 	k.Pictures = pictures(k.Entry)
 	if in.Patch != nil && k.Recipe != "" {
 		k.Patch = in.Patch(*d)
@@ -251,10 +253,10 @@ func state(e report.Entry) string {
 
 // refusals groups the candidates that were refused by their reason's first words, and tells the
 // first one's in full.
-func refusals(tried []cache.Trial) ([]reason, int) {
+func refusals(e report.Entry) ([]reason, int) {
 	by := map[string]*reason{}
 	all := 0
-	for _, t := range tried {
+	for _, t := range e.Decision.Evidence.Tried {
 		if t.Refused == "" {
 			continue
 		}
@@ -262,7 +264,7 @@ func refusals(tried []cache.Trial) ([]reason, int) {
 		text, _, _ := strings.Cut(t.Refused, ":")
 		text, _, _ = strings.Cut(text, " (")
 		if by[text] == nil {
-			by[text] = &reason{Text: t.Refused, Example: t.Recipe}
+			by[text] = &reason{Text: e.Refusal(t), Example: t.Recipe}
 		}
 		by[text].Count++
 	}

@@ -143,7 +143,7 @@ func xPicture(p *predict.Picture) (picture, bool) {
 			class, name = "refused", "unstable"
 		}
 		s.add(
-			`<circle class="%s" cx="%.1f" cy="%.1f" r="5"><title>%s: %.1f warps wait, %.2f instructions a cycle, bound by %s</title></circle>`,
+			`<circle class="%s" cx="%.1f" cy="%.1f" r="5"><title>%s: %.1f warps wait, %.2f instructions a cycle, limited by %s</title></circle>`,
 			class, x.at(e.Waiting), y.at(math.Min(e.Sectors, y.high)), name, e.Waiting, e.Rate,
 			html.EscapeString(fmt.Sprint(e.Bound)))
 	}
@@ -151,7 +151,7 @@ func xPicture(p *predict.Picture) (picture, bool) {
 		"X-graph: sectors that memory delivers by the number of waiting warps (blue), and that the others request (yellow); the balance " +
 			"is where they meet; " + predicted.Basis(p) + "."
 	if b := p.Default.Balance; b.Rate > 0 {
-		caption += fmt.Sprintf(" Here: %.1f of %.0f warps wait, %.2f instructions a cycle, bound by %s.",
+		caption += fmt.Sprintf(" Here: %.1f of %.0f warps wait, %.2f instructions a cycle, limited by %s.",
 			b.Waiting, g.Model.Warps, b.Rate, b.Bound)
 	}
 	return s.picture(caption, caption), true

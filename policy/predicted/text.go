@@ -1,6 +1,7 @@
 package predicted
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -63,15 +64,33 @@ func Basis(p *predict.Picture) string {
 		"gnvcc tune counts"
 }
 
-// Print writes what is predicted of a kernel.
-func (k *Kernel) Print(w io.Writer) error {
+// Print writes what is predicted of a kernel. What it rests on is written once for all kernels of
+// which it is true: said has what was written already.
+func (k *Kernel) Print(w io.Writer, said map[string]bool) error {
 	p := &k.Picture
 	e := &p.Default
-	fmt.Fprintf(w, "%s (%s): predicted from machine code, nothing was run\n", k.Kernel.Short,
-		k.Kernel.Target)
-	fmt.Fprintf(w, "  rates: %s\n", p.Units.Source)
-	if len(p.Assumed) > 0 {
-		fmt.Fprintf(w, "  assumed: %s\n", strings.Join(p.Assumed, ", "))
+	once := func(format string, args ...any) {
+		if text := fmt.Sprintf(format, args...); !said[text] {
+			said[text] = true
+			fmt.Fprint(w, text)
+		}
+	}
+	assumed := cmp.Or(strings.Join(p.Assumed, ", "), "nothing, its launches are known")
+	if len(said) == 0 { // where it is otherwise for a later kernel, that says so
+		said[assumed] = true
+		fmt.Fprintf(w, "Predicted from machine code, nothing was run. Assumed: %s.\n", assumed)
+	}
+	once("Rates: %s.\n", p.Units.Source)
+	if e.Balance.Rate > 0 && !e.Counted {
+		once("Accesses count as coalesced and served by no cache, loops as run ten times: gnvcc tune counts.\n")
+	}
+	if len(k.Ranked) > 0 {
+		once("In tables, \"faster, slower\": share of trials on an H200 with such a prediction that were so by 1 %% or more.\n")
+	}
+	once("gnvcc tune measures; builds take predictions only after gnvcc predict --adopt, with GNVCC_PREDICT=1.\n")
+	fmt.Fprintf(w, "\n%s (%s)\n", k.Kernel.Short, k.Kernel.Target)
+	if !said[assumed] {
+		fmt.Fprintf(w, "  assumed: %s\n", assumed)
 	}
 	var limits []string
 	for _, l := range p.Limits {
@@ -95,8 +114,11 @@ func (k *Kernel) Print(w io.Writer) error {
 	}
 	if e.Balance.Rate > 0 {
 		fmt.Fprintf(w,
-			"  of %.0f warps %.1f wait for memory; bound by %s, at %.2f instructions a cycle, %s\n",
-			p.Graph.Model.Warps, e.Balance.Waiting, e.Balance.Bound, e.Balance.Rate, Basis(p))
+			"  limited by %s: %.1f of %.0f resident warps wait for memory, %.2f instructions a cycle\n",
+			e.Balance.Bound, e.Balance.Waiting, p.Graph.Model.Warps, e.Balance.Rate)
+		if e.Counted {
+			fmt.Fprintf(w, "  %s\n", Basis(p))
+		}
 		if k.Uncounted != nil {
 			fmt.Fprintf(w, "  the counters are not used: %v\n", k.Uncounted)
 		}
@@ -122,10 +144,5 @@ func (k *Kernel) Print(w io.Writer) error {
 		fmt.Fprintf(t, "  %s\t%.2f\t%.2f\t%d\t%.0f\t%s\t%s\n", r.Recipe, r.By(), r.Paper,
 			r.Estimate.Occupancy.Warps, r.Estimate.Spills, predict.ChanceOf(r.By()), note)
 	}
-	if err := t.Flush(); err != nil {
-		return err
-	}
-	_, err := fmt.Fprintln(w, "  faster, slower: share of trials on an H200 with such a prediction that were so by 1 % or more\n"+
-		"  gnvcc tune measures; builds take predictions only after gnvcc predict --adopt, with GNVCC_PREDICT=1")
-	return err
+	return t.Flush()
 }

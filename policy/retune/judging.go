@@ -7,8 +7,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"gnvcc/cache"
@@ -70,6 +73,7 @@ type original struct {
 	facts  cubin.Kernel
 	bench  *judge.Bench
 	types  []string
+	names  []string            // of its parameters in the source
 	list   []*capture.Manifest // captured launches of it, on a GPU
 }
 
@@ -338,7 +342,7 @@ func (j *Judging) original(ctx context.Context, p pair) (*original, error) {
 	}
 	if s.Code != nil {
 		for _, q := range s.Code.Params {
-			o.types = append(o.types, q.Type)
+			o.types, o.names = append(o.types, q.Type), append(o.names, q.Name)
 		}
 	}
 	list, _ := j.captures.List()
@@ -415,8 +419,22 @@ func (j *Judging) kernel(ctx context.Context, p pair, cubin []byte,
 	if err != nil {
 		return nil, err
 	}
+	k.Why = o.named(k.Why)
 	k.note()
 	return k, nil
+}
+
+var numbered = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`#[0-9]+`) })
+
+// named has parameters by their names in the source, where they have some, in place of numbers.
+func (o *original) named(text string) string {
+	return numbered().ReplaceAllStringFunc(text, func(number string) string {
+		n, err := strconv.Atoi(number[1:])
+		if err != nil || n >= len(o.names) || o.names[n] == "" {
+			return number
+		}
+		return o.names[n]
+	})
 }
 
 // note says what an edit needs more of.

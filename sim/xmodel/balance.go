@@ -30,7 +30,7 @@ const (
 )
 
 func (b Bound) String() string {
-	return [...]string{"threads", "computing", "memory", "computing and memory"}[b]
+	return [...]string{"occupancy", "instruction throughput", "memory throughput", "instruction and memory throughput"}[b]
 }
 
 // steps is how finely k is looked at. Between two steps f and g are smooth but for one corner each,
