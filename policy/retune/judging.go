@@ -45,8 +45,6 @@ type JudgeOptions struct {
 	// tools of compute-sanitizer that look at edits which are equal, on a GPU
 	Sanitize judge.Sanitizer
 	Stays    bool // more edits follow: what they need, too, is kept and prepared
-	// of another machine; nil: the store's
-	Captures *capture.Store
 	// gives the agent and the replayer; nil: they are built
 	Tools func() (agent, replayer string, err error)
 }
@@ -113,10 +111,8 @@ func NewJudging(ctx context.Context, o JudgeOptions) (*Judging, error) {
 	if err = o.Store.PublishSpooled(ctx); err != nil {
 		return nil, err
 	}
-	if j.captures = o.Captures; j.captures == nil {
-		if j.captures, err = tuner.Captures(o.Store); err != nil {
-			return nil, err
-		}
+	if j.captures, err = tuner.Captures(o.Store); err != nil {
+		return nil, err
 	}
 	if !o.Emulate {
 		if o.Tools == nil {
@@ -350,13 +346,6 @@ func (j *Judging) original(ctx context.Context, p pair) (*original, error) {
 		}
 	}
 	list, _ := j.captures.List()
-	if j.o.Captures != nil {
-		f, err := tuner.NewBrought(j.captures, j.o.Store, j.compiler)
-		if err != nil {
-			return nil, err
-		}
-		list, _, _ = f.List(ctx, s.Identity)
-	}
 	for _, m := range list {
 		if m.Kernel != p.name || !slices.ContainsFunc(j.builds.Of(m.Cubin, m.Kernel),
 			func(at apply.Place) bool { return at.Identity == s.Identity }) {
