@@ -17,9 +17,9 @@ type Removed struct {
 	Bytes int64
 }
 
-// ClearMemos removes the memos of some kinds, without one all, and derived snapshots with them.
+// ClearMemos removes the memos of some kinds, without one all.
 func (s *Store) ClearMemos(kinds ...string) (all Removed, err error) {
-	folders := []string{memoName, derivedName}
+	folders := []string{memoName, "derived"} // an earlier version had lock files there
 	if len(kinds) > 0 {
 		folders = nil
 	}

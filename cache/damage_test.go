@@ -3,10 +3,8 @@ package cache
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -15,8 +13,7 @@ import (
 	"testing"
 )
 
-// What is put and deleted in many ways is published, and a database made anew from the snapshot has
-// all of it.
+// What is put and deleted in many ways is published, and the next owner has all of it.
 func TestAgainstModel(t *testing.T) {
 	for _, n := range []int{0, 1, 5, 60, 3000} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) { againstModel(t, n) })
@@ -58,8 +55,9 @@ func againstModel(t *testing.T, n int) {
 	model := fillModel(t, o, n)
 	ok(t, o.Publish())
 	ok(t, o.Close())
-	ok(t, os.Remove(filepath.Join(s.dir, dbName)))
-	ok(t, own(t, s).Publish())
+	next := own(t, s)
+	ok(t, next.Put(Bans, "k", 1)) // else nothing is written
+	ok(t, next.Publish())
 	published, err := surveySnapshot(filepath.Join(s.dir, snapName), nil)
 	ok(t, err)
 	if published.Records[Decisions] != len(model) {
@@ -102,13 +100,12 @@ func againstModel(t *testing.T, n int) {
 	}
 }
 
-// filled gives a file of a store with n decisions: the database is deep enough to have branch
-// pages.
-func filled(t testing.TB, name string, n int) []byte {
+// filled gives the snapshot of a store with n decisions.
+func filled(t testing.TB, n int) []byte {
 	t.Helper()
 	s := newStore(t)
 	fill(t, s, n)
-	b, err := os.ReadFile(filepath.Join(s.dir, name))
+	b, err := os.ReadFile(filepath.Join(s.dir, snapName))
 	ok(t, err)
 	return b
 }
@@ -188,7 +185,7 @@ var damages = map[string]func(r *rand.Rand, b []byte) []byte{
 // record.
 func TestDamagedSnapshot(t *testing.T) {
 	const n = 600
-	whole := filled(t, snapName, n)
+	whole := filled(t, n)
 	path := filepath.Join(t.TempDir(), snapName)
 	for name, damage := range damages {
 		t.Run(name, func(t *testing.T) {
@@ -219,59 +216,6 @@ func TestDamagedSnapshot(t *testing.T) {
 	}
 }
 
-// A damaged database is made anew: nothing published is lost, and it is as the snapshot.
-func TestDamagedDatabase(t *testing.T) {
-	const n = 300
-	s := newStore(t)
-	fill(t, s, n)
-	path := filepath.Join(s.dir, dbName)
-	whole, err := os.ReadFile(path)
-	ok(t, err)
-	hostile := maps.Clone(damages)
-	hostile["page that leads to itself"] = leadsToItself
-	for name, damage := range hostile {
-		t.Run(name, func(t *testing.T) {
-			random := rand.New(rand.NewPCG(7, 8))
-			for range 25 {
-				ok(t, os.WriteFile(path, damage(random, whole), 0o600))
-				o, err := s.Own(context.Background())
-				ok(t, err)
-				for i := range n {
-					var d Decision
-					if hit, err := o.Get(Decisions, hashKey(i), &d); !hit || err != nil ||
-						d.Recipe != decision(i).Recipe {
-						t.Fatalf("record %d: %v %v %+v", i, hit, err, d)
-					}
-				}
-				if len(o.Notes()) > 0 {
-					t.Fatalf("nothing is missing: %q", o.Notes())
-				}
-				ok(t, o.Close())
-			}
-		})
-	}
-}
-
-// leadsToItself makes every child of every branch page that page itself: bbolt's own search for a
-// key would end the process, since its stack overflows, which no recover catches.
-func leadsToItself(_ *rand.Rand, b []byte) []byte {
-	b, le, pages := bytes.Clone(b), binary.LittleEndian, 0
-	for p := 2; p < len(b)/4096; p++ {
-		page := b[p*4096:][:4096]
-		if le.Uint16(page[8:]) != 1 { // bbolt's flag of a branch page
-			continue
-		}
-		for i := range int(le.Uint16(page[10:])) {
-			le.PutUint64(page[16+16*i+8:], uint64(p))
-		}
-		pages++
-	}
-	if pages == 0 {
-		panic("no branch page")
-	}
-	return b
-}
-
 // What was put and not published goes with the owner; what was merged comes again from the spool.
 func TestUnpublished(t *testing.T) {
 	s := newStore(t)
@@ -299,86 +243,47 @@ func TestUnpublished(t *testing.T) {
 	}
 }
 
-// Both damaged: what can be read is taken, the rest is gone, and the store works.
-func TestBothDamaged(t *testing.T) {
-	const n = 600
+// Of a damaged snapshot the next owner has the sound records, or those of the one before; it says so,
+// and the store works.
+func TestDamagedOwner(t *testing.T) {
+	const n = 120
 	for name, damage := range damages {
 		t.Run(name, func(t *testing.T) {
 			s := newStore(t)
 			fill(t, s, n)
+			fill(t, s, n+1) // so that there is one before
+			path := filepath.Join(s.dir, snapName)
+			whole, err := os.ReadFile(path)
+			ok(t, err)
 			random := rand.New(rand.NewPCG(9, 10))
-			for range 5 {
-				damaged := 0
-				for _, file := range []string{dbName, snapName} {
-					path := filepath.Join(s.dir, file)
-					b, err := os.ReadFile(path)
-					ok(t, err)
-					after := damage(random, b)
-					ok(t, os.WriteFile(path, after, 0o600))
-					if !bytes.Equal(b, after) {
-						damaged++
-					}
-				}
+			for range 4 {
+				hurt := damage(random, whole)
+				ok(t, os.WriteFile(path, hurt, 0o600))
 				o, err := s.Own(context.Background())
 				ok(t, err)
+				if bytes.Equal(whole, hurt) != (len(o.Notes()) == 0) {
+					t.Fatalf("notes: %q", o.Notes())
+				}
+				lost := 0
+				for i := range n {
+					var d Decision
+					hit, err := o.Get(Decisions, hashKey(i), &d)
+					if ok(t, err); !hit {
+						lost++
+					} else if d.Recipe != decision(i).Recipe {
+						t.Fatalf("record %d: %+v", i, d)
+					}
+				}
+				if some := name == "bit" || name == "truncated" || name == "zero" || name == "empty"; some && lost > 1 {
+					t.Errorf("%d records are lost", lost)
+				}
 				ok(t, o.Put(Decisions, hashKey(1), decision(1)))
 				ok(t, o.Publish())
 				ok(t, o.Close())
 				get(t, snapshot(t, s), 1)
-				if damaged == 2 && len(o.Notes()) != 1 {
-					t.Fatalf("notes: %q", o.Notes())
-				}
+				fill(t, s, n+1)
 			}
 		})
-	}
-}
-
-// A database that lost its last transactions (a disk that lied) is seen by the snapshot being
-// ahead.
-func TestDatabaseBehindSnapshot(t *testing.T) {
-	s := newStore(t)
-	fill(t, s, 5)
-	path := filepath.Join(s.dir, dbName)
-	old, err := os.ReadFile(path)
-	ok(t, err)
-	seal, err := os.ReadFile(filepath.Join(s.dir, sealName))
-	ok(t, err)
-	fill(t, s, 9)
-	ok(t, os.WriteFile(path, old, 0o600))
-	ok(t, os.WriteFile(filepath.Join(s.dir, sealName), seal, 0o600))
-	o := own(t, s)
-	for i := range 9 {
-		if hit, err := o.Get(Decisions, hashKey(i), nil); !hit || err != nil {
-			t.Errorf("record %d: %v %v", i, hit, err)
-		}
-	}
-	if len(o.Notes()) == 0 {
-		t.Error("mended without a word")
-	}
-}
-
-// The file shrinks while it is mapped: what would be SIGBUS is an error.
-func TestTruncatedUnderOwner(t *testing.T) {
-	s := newStore(t)
-	fill(t, s, 600)
-	o := own(t, s)
-	ok(t, os.Truncate(filepath.Join(s.dir, dbName), 8192))
-	failedOnce := false
-	for i := range 600 {
-		if _, err := o.Get(Decisions, hashKey(i), nil); err != nil {
-			wants(t, err, errCorrupt)
-			failedOnce = true
-		}
-	}
-	if !failedOnce {
-		t.Error("nobody noticed")
-	}
-	o.Close()
-	o = own(t, s)
-	for i := range 600 {
-		if hit, err := o.Get(Decisions, hashKey(i), nil); !hit || err != nil {
-			t.Fatalf("record %d: %v %v", i, hit, err)
-		}
 	}
 }
 

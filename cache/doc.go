@@ -5,15 +5,13 @@
 // # What lies where
 //
 //	owner.lock               flock decides who the owner is; the file's text (process, time) is for people
-//	decisions.db             bbolt; only the owner opens it
-//	decisions.db.seal        the hash of its content when it was published last
-//	decisions.snapshot       all its records, sorted, in one flat file, replaced by rename; what builds read
+//	decisions.snapshot       all records, sorted, in one flat file, replaced by rename; what builds read
+//	decisions.snapshot.before the one before, which is read where that can't be
+//	decisions.snapshot.broken-* a damaged one, kept for inspection
 //	recipes                  what of it builds depend on, as text; for compiler caches in front of gnvcc
-//	decisions.db.broken-*    a damaged decisions.db, kept for inspection
 //	spool/<sha256>.json      one observation that no owner has merged yet
 //	objects/ab/<sha256>      files by their content: preprocessed code, PTX, relocatable cubins, commands
 //	memo/<kind>/ab/<key>     small results that the next build step reads at once
-//	derived/<name>           snapshots made of other files, lock files for one, as an index
 //	remotes/<name>/          what gnvcc pull brought (cache/remote): snapshots of others
 //	hung/<hash>              a store of others whose file system did not answer: left alone for a minute
 //	trimmed                  its time of modification says when objects and memos were last trimmed
@@ -32,15 +30,13 @@
 //     their hash, which is compared when they are read.
 //   - What Owner.Publish returned for without an error is on the disk, visible to builds, all or
 //     nothing, and no later crash of any process takes it away.
-//   - What Spool returned for without an error reaches the database at the next Merge, once,
-//     however often owner and spoolers are killed. Merging twice is merging once.
+//   - What Spool returned for without an error is in the snapshot after the next Merge and Publish,
+//     once, however often owner and spoolers are killed. Merging twice is merging once.
 //   - A write that fails (full disk, read-only folder, limit on file size) says what to do, and
 //     nothing that was there before is lost.
-//   - bbolt trusts the pages of its file, so it is only given one whose content is the sealed one.
-//     Any other decisions.db (its owner was killed, bits have flipped) is made anew from the
-//     snapshot; spool files are removed after Publish only, so that nothing is missing. Where the
-//     snapshot is damaged as well the database is moved aside, and the sound records of the snapshot
-//     are taken.
+//   - Of a snapshot with flipped bits the owner takes the sound records; of one that can't be read at
+//     all it takes the one before. The spool is emptied after Publish only, so that nothing that
+//     waits there is missing.
 //
 // # What it does not promise
 //
@@ -61,8 +57,8 @@
 //     user.
 //
 // Reading the source: store.go, errors.go, file.go, filesystem.go (a folder that is ours);
-// record.go, decision.go, gain.go (what is kept); spool.go, owner.go, publish.go (on its way
-// to the database); flat.go, snapshot.go, recipes.go, derived.go (what builds read);
+// record.go, decision.go, gain.go (what is kept); spool.go, owner.go (on its way to the snapshot);
+// flat.go, snapshot.go, recipes.go (what builds read);
 // object.go, compress.go, memo.go, key.go; folders.go, remotes.go, hung.go (stores of others);
 // trim.go, clean.go, stats.go, verify.go.
 package cache

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"strings"
+	"slices"
 	"syscall"
 )
 
@@ -58,13 +58,7 @@ func failed(doing, path string, err error) error {
 	}
 	e := &Error{Doing: doing, Path: path, Err: bare(err)}
 	is := func(numbers ...syscall.Errno) bool {
-		for _, n := range numbers {
-			// bbolt quotes some errors of the system as text.
-			if errors.Is(err, n) || strings.HasSuffix(err.Error(), ": "+n.Error()) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(numbers, func(n syscall.Errno) bool { return errors.Is(err, n) })
 	}
 	switch {
 	case is(syscall.ENOSPC, syscall.EDQUOT):
@@ -101,17 +95,4 @@ func corrupt(doing, path, format string, args ...any) error {
 	return &Error{Doing: doing, Path: path, Kind: errCorrupt, Err: fmt.Errorf("%w: %w", errCorrupt,
 		fmt.Errorf(format, args...)),
 		Advice: "gnvcc doctor says more; the next gnvcc tune repairs it"}
-}
-
-// guard runs fn and turns a panic into an error. bbolt panics on pages that are not what it
-// expects; it is only given files that it wrote itself, so that this is for what happens to a file
-// while it is open.
-func guard(doing, path string, fn func() error) (err error) {
-	defer panicOnFault()()
-	defer func() {
-		if r := recover(); r != nil {
-			err = corrupt(doing, path, "%v", r)
-		}
-	}()
-	return fn()
 }

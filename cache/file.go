@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"strconv"
 	"strings"
 	"syscall"
@@ -190,12 +189,4 @@ func unseal(where string, b []byte) (body []byte, stamp int64, err error) {
 		return nil, 0, errors.New("wrong checksum")
 	}
 	return body, stamp, nil
-}
-
-// panicOnFault makes an access to a page of a mapped file that is not there any more (somebody
-// truncated it) a panic, which can be recovered, in place of a signal that ends the process. The
-// function that it gives puts the old state back.
-func panicOnFault() func() {
-	old := debug.SetPanicOnFault(true)
-	return func() { debug.SetPanicOnFault(old) }
 }

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 )
@@ -41,8 +43,8 @@ const (
 type flatHeader struct {
 	Format  int // a later one may change everything but this line's form
 	Schema  int
-	ID      string // of the database that it was published from
-	Tx      uint64 // and its last transaction
+	ID      string // of the store that it was published from
+	Tx      uint64 // how often that had been published
 	Records int
 	Table   int64  // where it begins
 	Size    int64  // of the file, bytes
@@ -50,25 +52,25 @@ type flatHeader struct {
 	Recipes string // hash of the file recipes that belongs to it
 }
 
-// encodeFlat gives a file with the records, which each gives in the order of their keys; about how
-// many bytes these are spares it copies. Whose they are stands in the header, which putFlatHead
-// writes.
-func encodeFlat(size int, each func(add func(bucket, key string, sealed []byte)) error) (b []byte,
-	head flatHeader, err error) {
+// encodeFlat gives a file with sealed records, by their names. Whose they are stands in the header.
+func encodeFlat(records map[string][]byte, head flatHeader) ([]byte, error) {
 	le := binary.LittleEndian
-	b = make([]byte, flatHead, flatHead+size)
-	var table []byte
-	err = each(func(bucket, key string, sealed []byte) {
-		name := where(bucket, key)
+	size := flatHead
+	for name, sealed := range records {
+		size += 2 + len(name) + len(sealed) + flatEntry
+	}
+	b := make([]byte, flatHead, size)
+	table := make([]byte, 0, len(records)*flatEntry)
+	for _, name := range slices.Sorted(maps.Keys(records)) {
 		table = append(le.AppendUint64(table, uint64(len(b))), nameStart(name)...)
 		b = append(le.AppendUint16(b, uint16(len(name))), name...)
-		b = append(b, sealed...)
-	})
-	head = flatHeader{Format: flatFormat, Schema: schema, Records: len(table) / flatEntry,
-		Table: int64(len(b)), Size: int64(len(b) + len(table))}
+		b = append(b, records[name]...)
+	}
+	head.Format, head.Schema, head.Records = flatFormat, schema, len(records)
+	head.Table, head.Size = int64(len(b)), int64(len(b)+len(table))
 	b = append(b, table...)
 	head.Sum = crc32.Checksum(b[flatHead:], castagnoli)
-	return b, head, err
+	return b, putFlatHead(b, head)
 }
 
 // putFlatHead puts the header to the beginning of a file, which makes a snapshot of it.

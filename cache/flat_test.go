@@ -27,7 +27,7 @@ func mendSum(t testing.TB, b []byte, change func(h *flatHeader)) []byte {
 // Damage made on purpose, where the seals agree: what random bits hardly hit.
 func TestHostileSnapshot(t *testing.T) {
 	const n = 60
-	whole := filled(t, snapName, n)
+	whole := filled(t, n)
 	le := binary.LittleEndian
 	offset := func(b []byte, i int) []byte { return b[len(b)-flatEntry*n+flatEntry*i:] }
 	same := func(*flatHeader) {}
@@ -77,9 +77,9 @@ func TestHostileSnapshot(t *testing.T) {
 
 // What a build reads of any bytes is a record that was written, or an error.
 func FuzzSnapshot(f *testing.F) {
-	whole := filled(f, snapName, 20)
+	whole := filled(f, 20)
 	f.Add(whole[flatHead:], 20)
-	f.Add(filled(f, snapName, 0)[flatHead:], 0)
+	f.Add(filled(f, 0)[flatHead:], 0)
 	f.Add([]byte{}, 1)
 	want := map[string]string{}
 	for i := range 20 {
@@ -117,7 +117,7 @@ func FuzzSnapshot(f *testing.F) {
 }
 
 func FuzzSnapshotHead(f *testing.F) {
-	f.Add(filled(f, snapName, 2))
+	f.Add(filled(f, 2))
 	f.Add([]byte{})
 	f.Fuzz(func(t *testing.T, b []byte) {
 		flat, err := openFlat(bytes.NewReader(b), int64(len(b)))
@@ -222,7 +222,7 @@ func TestRecipesFile(t *testing.T) {
 // Records that changed places are no records, even where every checksum of the file is right.
 func TestSnapshotSwaps(t *testing.T) {
 	const n = 40
-	whole := filled(t, snapName, n)
+	whole := filled(t, n)
 	random := rand.New(rand.NewPCG(1, 1))
 	path := filepath.Join(t.TempDir(), snapName)
 	noticed := 0

@@ -44,8 +44,9 @@ func cramped(s *Store, kind error) error {
 	o, err := s.Own(context.Background())
 	if !check("own", err) {
 		defer o.Close()
-		full("put", func(i int) error { return o.Put(Decisions, fmt.Sprint("full-", i), big) })
-		check("publish", o.Publish())
+		full("publish", func(i int) error {
+			return errors.Join(o.Put(Decisions, fmt.Sprint("full-", i), big), o.Publish())
+		})
 	}
 	full("object", func(i int) error {
 		noise := make([]byte, len(big)) // which no compression makes smaller

@@ -233,7 +233,7 @@ func TestKill(t *testing.T) {
 		t.Errorf("torn spool files: %v", bad)
 	}
 	if broken, _ := filepath.Glob(filepath.Join(s.dir, "*"+brokenMark+"*")); len(broken) > 0 {
-		t.Errorf("damaged databases: %v", broken)
+		t.Errorf("damaged snapshots: %v", broken)
 	}
 	t.Logf(
 		"%d kills; confirmed: %d decisions, %d assemblies, %d objects, %d publications; %d files waited",
@@ -253,7 +253,11 @@ func TestReadersWhilePublishing(t *testing.T) {
 	const records = 200
 	o := own(t, s)
 	state := func(version int) {
-		ok(t, o.mergeBatch(allAt(t, records, version)))
+		for i := range records {
+			raw, err := encodeRecord(Decisions, hashKey(i), version)
+			ok(t, err)
+			o.merge(&spooled{Bucket: Decisions, Key: hashKey(i), Stamp: int64(version), Record: raw})
+		}
 		ok(t, o.Publish())
 	}
 	state(0)
@@ -301,19 +305,6 @@ func TestReadersWhilePublishing(t *testing.T) {
 		}
 		return true
 	})
-}
-
-// allAt is a state of the database in which all records have one version.
-func allAt(t testing.TB, records, version int) []*spooled {
-	t.Helper()
-	var batch []*spooled
-	for i := range records {
-		raw, err := encodeRecord(Decisions, hashKey(i), version)
-		ok(t, err)
-		batch = append(batch, &spooled{Bucket: Decisions, Key: hashKey(i), Stamp: int64(version),
-			Record: raw})
-	}
-	return batch
 }
 
 // oneVersion opens the snapshot and checks that all of it is of one version.

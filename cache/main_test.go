@@ -87,13 +87,11 @@ func fill(t testing.TB, s *Store, n int) {
 	t.Helper()
 	o, err := s.Own(context.Background())
 	ok(t, err)
-	batch := make([]*spooled, 0, n)
 	for i := range n {
 		raw, err := encodeRecord(Decisions, hashKey(i), decision(i))
 		ok(t, err)
-		batch = append(batch, &spooled{Bucket: Decisions, Key: hashKey(i), Stamp: 1, Record: raw})
+		o.merge(&spooled{Bucket: Decisions, Key: hashKey(i), Stamp: 1, Record: raw})
 	}
-	ok(t, o.mergeBatch(batch))
 	ok(t, o.Publish())
 	ok(t, o.Close())
 }

@@ -1,8 +1,10 @@
 package cache
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
+	"time"
 )
 
 // Remotes: what other machines have published in a registry, brought here by gnvcc pull
@@ -42,13 +44,19 @@ type Arrived struct {
 func PublishOther(dir string, decisions []Arrived) error {
 	const doing = "publish what was pulled"
 	var list recipeList
-	records := make([]Record, len(decisions))
+	records := map[string][]byte{}
+	stamp := time.Now().UnixNano()
 	for i := range decisions {
 		d := &decisions[i]
 		list.decision(d.Key(), &d.Decision)
-		records[i] = Record{Decisions, d.Key(), wholeText(d.Raw)}
+		raw, err := encodeRecord(Decisions, d.Key(), json.RawMessage(d.Raw))
+		if err != nil {
+			return failed(doing, dir, err)
+		}
+		name := where(Decisions, d.Key())
+		records[name] = seal(name, stamp, raw)
 	}
-	b, err := flatOf(records)
+	b, err := encodeFlat(records, flatHeader{ID: "pulled"})
 	if err == nil {
 		err = writeFile(dir, snapName, b, true)
 	}

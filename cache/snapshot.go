@@ -62,20 +62,12 @@ func unreadable(doing, path string, err error) error {
 	return corrupt(doing, path, "%w", err)
 }
 
-// ID is that of the database that it was published from, "" for none.
+// ID is that of the store that it was published from, "" for none.
 func (sn *Snapshot) ID() string {
 	if sn == nil {
 		return ""
 	}
 	return sn.flat.head.ID
-}
-
-// Path is the file that it is read from.
-func (sn *Snapshot) Path() string {
-	if sn == nil {
-		return ""
-	}
-	return sn.path
 }
 
 // Get reads the record at key into into (a pointer, as for json.Unmarshal; nil to know only whether
@@ -181,9 +173,9 @@ func surveySnapshot(path string, fn func(bucket, key string, stamp int64, raw []
 
 // A survey is what the check of a whole file found.
 type survey struct {
-	ID      string         // of the database: snapshots have their original's
-	Tx      uint64         // transactions since it was made
-	Recipes string         // of a snapshot: hash of the file recipes that belongs to it
+	ID      string         // of the store
+	Tx      uint64         // publications
+	Recipes string         // hash of the file recipes that belongs to it
 	Records map[string]int // sound ones by bucket
 	problem error          // the first one
 }

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// The spool: observations on their way to the database, one file each.
+// The spool: observations on their way to the snapshot, one file each.
 
 const (
 	spoolExt = ".json"
@@ -47,18 +47,11 @@ func (s *Store) Spool(bucket, key string, record any) error {
 	return failed(doing, dir, writeFile(dir, Hash(b)+spoolExt, b, bucket == Decisions))
 }
 
-// A wholeText is a record's JSON in one line, which was read already.
-type wholeText []byte
-
 func encodeRecord(bucket, key string, record any) ([]byte, error) {
 	if err := checkRecord(bucket, key); err != nil {
 		return nil, err
 	}
-	raw, whole := record.(wholeText)
-	var err error
-	if !whole {
-		raw, err = json.Marshal(record)
-	}
+	raw, err := json.Marshal(record)
 	if err == nil && len(raw) > maxRecord {
 		err = fmt.Errorf("a record of %d bytes: at most %d are taken", len(raw), maxRecord)
 	}

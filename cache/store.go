@@ -18,7 +18,7 @@ import (
 // schema is the version of everything in the store. Fields of records are added without a new one.
 const schema = 1
 
-// The buckets of the database, and what their keys are. Others may be added; their names are
+// The buckets of records, and what their keys are. Others may be added; their names are
 // checked by validBucket.
 const (
 	Decisions    = "decision"    // by kernel identity and more (Decision.Key)
@@ -38,9 +38,8 @@ const maxRecord = 16 << 20
 
 // Names in the store's folder.
 const (
-	dbName      = "decisions.db"
-	sealName    = "decisions.db.seal"
 	snapName    = "decisions.snapshot"
+	beforeName  = "decisions.snapshot.before"
 	recipesName = "recipes"
 	lockName    = "owner.lock"
 	brokenMark  = ".broken-"
@@ -48,15 +47,6 @@ const (
 	objectName  = "objects"
 	memoName    = "memo"
 	trimName    = "trimmed"
-	derivedName = "derived"
-)
-
-// The meta bucket of the database holds what concerns it as a whole, unsealed.
-const (
-	metaBucket = "gnvcc"
-	schemaKey  = "schema"
-	// random, made with the database: tells a snapshot of this one from one of another
-	idKey = "id"
 )
 
 // A Store is one folder. It holds nothing open and may be used from many goroutines.
@@ -169,7 +159,7 @@ func validName(s string) bool {
 }
 
 // validBucket and validKey are the rules for records. Keys never become a part of a path.
-func validBucket(s string) bool { return validName(s) && s != metaBucket }
+func validBucket(s string) bool { return validName(s) }
 func validKey(s string) bool    { return len(s) > 0 && len(s) <= 512 }
 
 func checkRecord(bucket, key string) error {

@@ -3,6 +3,7 @@ package cache
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -131,9 +132,6 @@ func TestNames(t *testing.T) {
 			t.Errorf("an object called %q", bad)
 		}
 	}
-	if err := s.Spool(metaBucket, schemaKey, 7); err == nil {
-		t.Error("the meta bucket can be written")
-	}
 	if err := s.Spool(Decisions, "", 1); err == nil {
 		t.Error("an empty key taken")
 	}
@@ -155,4 +153,44 @@ func TestReadOnlyFolder(t *testing.T) {
 	defer os.Chmod(s.dir, 0o700)
 	wants(t, s.Spool("new-bucket", "k", 1), errReadOnly)
 	get(t, snapshot(t, s), 3)
+}
+
+// TestFolders: GNVCC_STORE is a list; without it the store lies in the user's cache.
+func TestFolders(t *testing.T) {
+	t.Setenv("GNVCC_STORE", "")
+	for _, c := range []struct{ xdg, home, want string }{{"/x", "/h", "/x/gnvcc"}, {"x", "/h", "/h/.cache/gnvcc"},
+		{"", "", ""}} {
+		t.Setenv("XDG_CACHE_HOME", c.xdg)
+		t.Setenv("HOME", c.home)
+		if got, err := Dir(); got != c.want || (err == nil) != (c.want != "") {
+			t.Errorf("%+v: %q, %v", c, got, err)
+		}
+	}
+	t.Setenv("HOME", "/home/me")
+	const usual = "/home/me/.cache/gnvcc"
+	for list, want := range map[string]struct {
+		own    string
+		others string
+		wrong  bool
+	}{
+		"":                    {usual, "[]", false},
+		"/a":                  {"/a", "[]", false},
+		"/a:/b:/c/":           {"/a", "[/b /c]", false},
+		":/b":                 {usual, "[/b]", false},
+		"/a:":                 {"/a", "[]", false},
+		"/a::/b:/b:/a":        {"/a", "[/b]", false},
+		"/a:b:/c":             {"/a", "[/c]", true},
+		"a:/b":                {"", "[/b]", false},
+		":" + usual + ":/opt": {usual, "[/opt]", false},
+	} {
+		t.Setenv("GNVCC_STORE", list)
+		own, err := Dir()
+		if own != want.own || (err == nil) != (want.own != "") {
+			t.Errorf("%q: own %q, %v", list, own, err)
+		}
+		others, err := Others()
+		if fmt.Sprint(others) != want.others || (err != nil) != want.wrong {
+			t.Errorf("%q: others %v, %v; want %s", list, others, err, want.others)
+		}
+	}
 }

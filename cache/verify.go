@@ -58,20 +58,20 @@ func (c *checkup) fail(err error) {
 }
 
 // Check looks at the store in dir: what is there, how much, and what is wrong. It reads the
-// database and the snapshot as a whole, and only the names and sizes of the rest (CheckContents
+// snapshot as a whole, and only the names and sizes of the rest (CheckContents
 // reads that too).
 func Check(dir string) []Finding {
 	c := &checkup{s: &Store{dir: dir}}
 	if !c.folder() {
 		return c.findings
 	}
-	alive := c.owner()
-	c.database(alive, c.snapshot())
+	c.owner()
+	c.snapshot()
 	c.spool()
 	c.sizes()
 	broken, _ := filepath.Glob(filepath.Join(dir, "*"+brokenMark+"*"))
 	for _, path := range broken {
-		c.say(Note, "delete it when it is no longer of interest", "%s: a damaged database that was replaced, %s",
+		c.say(Note, "delete it when it is no longer of interest", "%s: damaged decisions that were replaced, %s",
 			path, sizeText(path))
 	}
 	return c.findings
@@ -135,16 +135,15 @@ func makeable(dir string) error {
 
 // owner reports whether somebody is the owner. Trying the lock would keep a real owner out for that
 // moment: the text in the file names a process, which is the owner if it has the file open.
-func (c *checkup) owner() (alive bool) {
+func (c *checkup) owner() {
 	path := filepath.Join(c.s.dir, lockName)
 	text, _ := readLimited(path, 1024)
 	var pid int
 	if fmt.Sscanf(string(text), "process %d", &pid); hasOpen(pid, path) {
 		c.say(Fine, "", "process %d is the owner", pid)
-		return true
+	} else {
+		c.say(Fine, "", "no owner at the moment")
 	}
-	c.say(Fine, "", "no owner at the moment")
-	return false
 }
 
 // hasOpen reports whether the process has the file open.
@@ -156,16 +155,16 @@ func hasOpen(pid int, path string) bool {
 	})
 }
 
-func (c *checkup) snapshot() *survey {
+func (c *checkup) snapshot() {
 	path := filepath.Join(c.s.dir, snapName)
 	found, err := surveySnapshot(path, nil)
 	if errors.Is(err, fs.ErrNotExist) {
 		c.say(Note, "", "no decisions have been published: builds compile as nvcc does")
-		return nil
+		return
 	}
 	if err != nil {
 		c.fail(err)
-		return nil
+		return
 	}
 	var records []string
 	for _, bucket := range slices.Sorted(maps.Keys(found.Records)) {
@@ -174,33 +173,6 @@ func (c *checkup) snapshot() *survey {
 	if info, err := os.Stat(path); err == nil {
 		c.say(Fine, "", "published %s ago, %s: %s", AgeText(info.ModTime()), BytesText(info.Size()),
 			cmp.Or(strings.Join(records, ", "), "no records"))
-	}
-	return found
-}
-
-func (c *checkup) database(alive bool, snap *survey) {
-	path := filepath.Join(c.s.dir, dbName)
-	if alive { // it changes while we read
-		c.say(Fine, "", "database: %s, in use by the owner and not looked into", sizeText(path))
-		return
-	}
-	state, err := c.s.database()
-	switch {
-	case err != nil:
-		c.fail(failed("check the database", path, err))
-	case !state.exists && snap != nil:
-		c.say(Note, "", "no database: the next owner makes one from what was published")
-	case !state.exists:
-	case !state.sealed:
-		c.say(Note, "the next owner (gnvcc tune) rebuilds it from the snapshot and the spool",
-			"database: its owner was killed, or the file was changed since")
-	case snap != nil && snap.ID == state.id && snap.Tx > state.tx:
-		c.say(Problem, "the next owner (gnvcc tune) starts from the snapshot",
-			"database: older than what was published from it")
-	case snap == nil || snap.ID != state.id || snap.Tx != state.tx:
-		c.say(Note, "the next owner (gnvcc tune) publishes", "database: %s, not what is published", sizeText(path))
-	default:
-		c.say(Fine, "", "database: %s, all of it published", sizeText(path))
 	}
 }
 

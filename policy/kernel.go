@@ -174,7 +174,7 @@ type Compiler interface {
 	// Compile makes a candidate.
 	Compile(ctx context.Context, k *Kernel, r recipe.Recipe) (*Candidate, error)
 	// Counting makes nvcc's own build with counters in it.
-	Counting(ctx context.Context, k *Kernel, c counters.Caches) (*Candidate, counters.Counters, error)
+	Counting(ctx context.Context, k *Kernel) (*Candidate, counters.Counters, error)
 	// Heapless makes nvcc's own build as one that does not allocate, and says whether it would have
 	// (rewrite.Heapless).
 	Heapless(ctx context.Context, k *Kernel) (*Candidate, error)

@@ -20,8 +20,6 @@ type Options struct {
 	// the worst level that may be adopted: ByConstruction, Checked (usual), Approximate
 	Exact  rewrite.Exactness
 	Within Bound // error allowed; zero: the same bits
-	// a judge looks at the program's output afterwards: any finite error is allowed before
-	Judged bool
 	// the source's hints for speed (hints.go) are kept, whatever is faster
 	Keep bool
 
@@ -85,7 +83,7 @@ func (o *Options) Validate(known []string) error {
 	if o.Budget <= 0 {
 		return errors.New("--budget must be more than 0")
 	}
-	if o.Exact == rewrite.Approximate && o.Within == (Bound{}) && !o.Judged {
+	if o.Exact == rewrite.Approximate && o.Within == (Bound{}) {
 		return errNoBound
 	}
 	return nil
@@ -93,10 +91,10 @@ func (o *Options) Validate(known []string) error {
 
 // Leave is what the user allows beyond the same bits, as text; "" for nothing.
 func (o *Options) Leave() string {
-	if o.Within == (Bound{}) && !o.Judged {
+	if o.Within == (Bound{}) {
 		return ""
 	}
-	return fmt.Sprintf("%s within %s, judged %v\n", o.Exact, o.Within, o.Judged)
+	return fmt.Sprintf("%s within %s\n", o.Exact, o.Within)
 }
 
 // Allows tells whether a lever may be used at all.

@@ -23,7 +23,7 @@ import (
 // then). The mean is over the values that the original changed; where a launch writes what was
 // there already, over those that differ, so that such a launch is judged more strictly. Both
 // compare what one launch leaves, from equal memory before it: errors that grow from launch to
-// launch are not in it; a command that judges the program's output sees them.
+// launch are not in it.
 //
 // What a value is must be known: two floats read as a double hide the first one's error, bytes read
 // as a float hide most of them. So a kernel is judged by its errors only where all that it stores
@@ -187,4 +187,4 @@ func storesNumbers(w *ir.Func, i int) bool {
 }
 
 var errNoBound = errors.New(
-	"approximation needs to know how far results may be off: --within 1e-3 (relative error of every value), --within mean:1e-5, or --judge COMMAND")
+	"approximation needs to know how far results may be off: --within 1e-3 (relative error of every value), or --within mean:1e-5")

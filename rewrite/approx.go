@@ -32,7 +32,7 @@ import (
 //	div.f64        f64 from the 20 leading bits of the significand: relative errors up to about 1.3e-6
 //	div.f64+1      f64 with a Newton step behind it: up to about 1.2e-12
 //
-// (Both measured on an H200 by gnvcc doctor --measure, which has the same sequences.)
+// (Both measured on an H200 with the same sequences.)
 //
 // In f64 (Table 6.2), as the units give a reciprocal and a reciprocal root only:
 //

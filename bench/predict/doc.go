@@ -4,7 +4,7 @@
 // construction), and says how good the picks and the order of each predictor would have been. It
 // needs a toolkit and no GPU.
 //
-//	predict -alone -reports REPORTS -stores STORES -machine machine.tsv -rows rows.jsonl
+//	predict -alone -reports REPORTS -stores STORES -rows rows.jsonl
 //	predict -registers -from ROWS,...
 //
 // REPORTS/PROGRAM.json is what `gnvcc report --json` printed where the program was tuned,

@@ -21,8 +21,6 @@ func run(ctx context.Context, args []string, w io.Writer) error {
 		"folder of reports: PROGRAM.json is what `gnvcc report --json` printed")
 	stores := flags.String("stores", "",
 		"folder of stores: PROGRAM, the same code built again by gnvcc")
-	machine := flags.String("machine", "",
-		"what profile/units' program printed on the GPU; else tables")
 	half := flags.String("half", "", "a or b: only this half of the programs, by a hash of the name")
 	least := flags.Float64("least", 2, "leave out kernels whose launch takes less, microseconds")
 	alone := flags.Bool("alone", false,
@@ -31,8 +29,6 @@ func run(ctx context.Context, args []string, w io.Writer) error {
 		"only recipes for registers: caps, demote, and what joins them")
 	from := flags.String("from", "",
 		"in place of -reports: files that -rows wrote, with commas between; needs no toolkit")
-	counted := flags.Bool("counted", false,
-		"use what was counted of launches: how often code runs, which sectors come from where")
 	rows := flags.String("rows", "", "write one line a trial, with what was measured and predicted")
 	jobs := flags.Int("j", runtime.NumCPU(), "programs at a time")
 	if err := flags.Parse(args); err != nil {
@@ -42,13 +38,7 @@ func run(ctx context.Context, args []string, w io.Writer) error {
 		return fmt.Errorf("-half %q: a or b", *half)
 	}
 	g := gatherer{reports: *reports, stores: *stores, least: *least * 1000, alone: *alone, jobs: *jobs,
-		say: w, counted: *counted, registers: *registers}
-	if *machine != "" {
-		var err error
-		if g.machine, err = readMachine(*machine); err != nil {
-			return err
-		}
-	}
+		say: w, registers: *registers}
 	var kernels []kernel
 	var err error
 	if *from != "" {
@@ -74,11 +64,11 @@ type line struct {
 	Program, Kernel, Device, Recipe string
 	Launch                          [3]int  // threads of a block, dynamic shared memory, blocks
 	Ratio                           float64 // measured, over the default's
-	Ours, Paper                     float64 // predicted, over the default's
+	Ours                            float64 // predicted, over the default's
 	Registers, Warps                int
 	Spills                          float64
-	Counted, Stacks                 bool    // see predict.Ranked
-	Sectors, Memory                 float64 // of a warp: sectors of 32 bytes, those of memory
+	Stacks                          bool    // see predict.Ranked
+	Sectors                         float64 // of a warp: sectors of 32 bytes
 }
 
 func lines(kernels []kernel) (out []line) {
@@ -90,9 +80,8 @@ func lines(kernels []kernel) (out []line) {
 				Launch:    [3]int{t.run.Shape.Threads, k.dynamic, t.run.Shape.Blocks},
 				Warps:     t.estimate.Occupancy.Warps,
 				Stacks:    t.ranked.Stacks,
-				Ours:      t.ranked.Time, Paper: t.ranked.Paper,
-				Spills: t.estimate.Spills, Counted: t.estimate.Counted, Sectors: t.estimate.Sectors,
-				Memory: t.estimate.Memory})
+				Ours:      t.ranked.Time,
+				Spills:    t.estimate.Spills, Sectors: t.estimate.Sectors})
 		}
 	}
 	return out

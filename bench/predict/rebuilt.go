@@ -11,7 +11,6 @@ import (
 	"gnvcc/cache"
 	"gnvcc/driver/compile"
 	"gnvcc/driver/record"
-	"gnvcc/profile/units"
 )
 
 // readReport reads what `gnvcc report --json` printed.
@@ -74,13 +73,4 @@ func heaviestOf(d cache.Decision, least float64) (most cache.Launch, err error) 
 		err = fmt.Errorf("a launch takes %.1f us", most.Before.Median/1e3)
 	}
 	return most, err
-}
-
-// readMachine reads what profile/units' program printed on a GPU.
-func readMachine(file string) (*units.Machine, error) {
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return nil, fmt.Errorf("read what was measured of the machine: %w", err)
-	}
-	return units.ReadMachine(string(text))
 }

@@ -23,7 +23,6 @@ import (
 	"gnvcc/policy"
 	"gnvcc/policy/tuner"
 	"gnvcc/profile/agent"
-	"gnvcc/profile/units"
 )
 
 const doctorAbout = `Checks nvcc, ptxas, CUPTI, driver, GPU and store, and says what is missing and what to do about it. Exit code 1: builds would
@@ -44,15 +43,13 @@ func doctorVerb() *cobra.Command {
 		doctorAbout+strings.Join(config.OfProjects, ", ")+`. Your own may set everything. A build ignores a file with a mistake in it
 (GNVCC_LOG says so, GNVCC_STRICT=1 makes it an error).`, none)
 	fs := c.Flags()
-	inStore := fs.Bool("store", false, "what builds took from the store, why stages stepped aside, how large it is; reads every file in it and checks its hash")
+	inStore := fs.Bool("store", false, "what builds took from the store, which calls were left to nvcc and why, how large it is; reads every file in it and checks its hash")
 	captures := fs.Bool("captures", false, "list the launches that gnvcc tune has captured")
 	cleans := fs.String("clean", "", "remove what killed processes left behind, and records of builds that are gone; captures: captured launches; all: every build, and what can be made again. Recipes stay; files already built stay, too, but gnvcc revert no longer knows them")
 	fs.Lookup("clean").NoOptDefVal = "left"
 	settings := fs.Bool("config", false, "which settings hold, and where they are from; exit code 1: there is a mistake in a file")
 	key := fs.Bool("key", false, "a hash of what builds here depend on besides command and sources: toolkit, recipes, lock file, GPU; for ccache (CCACHE_COMPILERCHECK='gnvcc doctor --key')")
-	measure := fs.Bool("measure", false,
-		"measure this GPU: rate, error and code of every function that can be approximated, latencies, and rates of memory (takes some seconds)")
-	oneOf(c, "store", "captures", "clean", "config", "key", "measure")
+	oneOf(c, "store", "captures", "clean", "config", "key")
 	return tries(c, 1, func([]string) error {
 		switch {
 		case *settings:
@@ -62,8 +59,6 @@ func doctorVerb() *cobra.Command {
 		}
 		settle(false)
 		switch {
-		case *measure:
-			return measureUnits()
 		case *cleans != "" && !slices.Contains([]string{"left", "all", "captures"}, *cleans):
 			return fmt.Errorf("invalid argument %q: --clean, --clean=captures or --clean=all", *cleans)
 		case *inStore || *captures || *cleans != "":
@@ -272,45 +267,4 @@ func release(nvcc string) string {
 		}
 	}
 	return "of an unknown version"
-}
-
-// measureUnits tabulates the functions that gnvcc can approximate, and keeps what was measured of
-// the machine, for predictions.
-func measureUnits() error {
-	ctx, stop := ended(context.Background())
-	defer stop()
-	if tuner.DriverVersion() == "" {
-		return units.ErrNoGPU
-	}
-	self, _ := os.Executable()
-	toolkit, err := toolkit.Find(self, environment.Read())
-	if err != nil {
-		return err
-	}
-	scratch, err := scratch.New()
-	if err != nil {
-		return fmt.Errorf("make a scratch folder: %w", err)
-	}
-	defer scratch.Remove()
-	program, err := units.BuildMachine(ctx, toolkit.Nvcc, scratch.Path)
-	if err != nil {
-		return err
-	}
-	machine, err := units.MeasureMachine(ctx, program)
-	if err != nil {
-		return err
-	}
-	if program, err = units.Build(ctx, toolkit.Nvcc, scratch.Path); err != nil {
-		return err
-	}
-	table, err := units.Measure(ctx, program)
-	if err != nil {
-		return err
-	}
-	printed := errors.Join(table.Print(stdout()), machine.Print(stdout()))
-	store, err := openStore()
-	if err == nil {
-		err = tuner.KeepMachine(store, machine)
-	}
-	return errors.Join(printed, err)
 }

@@ -30,7 +30,6 @@ With --serve it stays, reads JSON lines from its input ({"file": "k.cu", "of": "
 // judgeOptions are what the user may say.
 type judgeOptions struct {
 	of, kernel, within    string
-	captures              string
 	sanitize              judge.Sanitizer
 	emulate, asJSON, stay bool
 }
@@ -43,7 +42,6 @@ func judgeVerb() *cobra.Command {
 	fs.StringVar(&o.of, "of", "", "the recorded `source` that FILE.cu is an edit of (default: FILE.cu itself, or the recorded file of its name)")
 	fs.StringVar(&o.kernel, "kernel", "", "judge this `kernel` alone (default: all that differ)")
 	fs.StringVar(&o.within, "within", "", "numbers may differ by `ABS,REL`: absolutely or relatively, one is enough")
-	fs.StringVar(&o.captures, "captures", "", capturesUsage)
 	fs.BoolVar(&o.emulate, "emulate", false, "run both in the emulator, though there may be a GPU")
 	fs.Var(&o.sanitize, "sanitize", "on a GPU, let compute-sanitizer look at edits that are equal, by its `TOOLS` (default "+judge.Usual+"): slow")
 	fs.Lookup("sanitize").NoOptDefVal = "usual"
@@ -74,11 +72,6 @@ func judgeMain(ctx context.Context, store *cache.Store, o judgeOptions,
 		Sanitize: o.sanitize, Stays: o.stay, Tools: watchTools}
 	if options.Within, err = readWithin(o.within); err != nil {
 		return fmt.Errorf("--within: %w", err)
-	}
-	if o.captures != "" {
-		if options.Captures, err = openCaptures(store, o.captures); err != nil {
-			return err
-		}
 	}
 	j, err := retune.NewJudging(ctx, options)
 	if err != nil {

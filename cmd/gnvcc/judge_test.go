@@ -95,7 +95,7 @@ func TestJudgeVerb(t *testing.T) {
 		code           int
 		want           []string
 	}{
-		{"barrier.cu", "__syncthreads();", "", nil, 1, []string{"turn: NOT EQUAL: #0[", "run in the emulator"}},
+		{"barrier.cu", "__syncthreads();", "", nil, 1, []string{"turn: NOT EQUAL: p[", "run in the emulator"}},
 		{"comment.cu", "__shared__", "/* tile */ __shared__", nil, 1, []string{"no kernel differs"}},
 		{"faster.cu", second, "", nil, 0, []string{"slow: the same bytes on", "(not measured)"}},
 		{"only.cu", "__syncthreads();", "", []string{"--kernel", "slow"}, 1,

@@ -26,7 +26,7 @@ import (
 // take keeps a file's decisions in the store, all of them or none: a lock file's, or those of what
 // gnvcc report --json printed. What was measured here stays.
 func take(ctx context.Context, file string) error {
-	text, _, err := standing.ReadLock(file)
+	text, err := standing.ReadLock(file)
 	if err != nil {
 		return fmt.Errorf("read %s: %w", file, err)
 	}
@@ -218,7 +218,7 @@ func readLock(file string) (string, []lock.Line, error) {
 	if err != nil {
 		return "", nil, err
 	}
-	text, _, err := standing.ReadLock(path)
+	text, err := standing.ReadLock(path)
 	if err == nil {
 		var lines []lock.Line
 		if lines, err = standing.ParseLock(text); err == nil {

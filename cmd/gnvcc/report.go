@@ -161,7 +161,7 @@ func explain(store *cache.Store, kernel, html string, patch bool) error {
 		return !meant[b.Identity]
 	}))
 	if html != "" {
-		return explainPage(store, html, built, page.Input{Decisions: found, Untaken: untaken,
+		return writePage(store, html, page.Input{Decisions: found, Untaken: untaken,
 			Place: everywhere.place, Title: "gnvcc explain " + kernel, Version: ownVersion(),
 			Made: time.Now()})
 	}
@@ -179,14 +179,23 @@ func explain(store *cache.Store, kernel, html string, patch bool) error {
 		p.print(ctx, built)
 		return nil
 	}
-	if patch {
-		return printPatches(store, found)
+	o := report.Options{Untaken: untaken, Place: everywhere.place}
+	sources, err := openSources(store)
+	if err == nil {
+		defer sources.compiler.Close()
+		o.Site = sources.site
+	}
+	switch {
+	case patch && err != nil:
+		return err
+	case patch:
+		return sources.printPatches(found)
 	}
 	for i, d := range found {
 		if i > 0 {
 			fmt.Fprintln(console)
 		}
-		e := report.Options{Untaken: untaken, Place: everywhere.place}.Entry(d)
+		e := o.Entry(d)
 		report.Explain(stdout(), e)
 		fmt.Fprintf(stdout(), "\n  %s\n", page.Why(e))
 	}
@@ -343,10 +352,11 @@ func (s *scope) nothing(elsewhere int) string {
 // recipes as source.
 func writePage(store *cache.Store, path string, in page.Input) error {
 	known := newestBuilt(store)
-	if c, err := tuner.NewCompiler(store); err == nil {
-		defer c.Close()
+	if x, err := openSources(store); err == nil {
+		defer x.compiler.Close()
+		in.Site = x.site
 		in.Patch = func(d cache.Decision) string {
-			p, err := patchOf(c, known, d, false)
+			p, err := x.patchOf(d, false)
 			if err != nil {
 				return "no diff: " + err.Error()
 			}

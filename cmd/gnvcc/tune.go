@@ -100,11 +100,11 @@ func (o *observing) Set(text string) error {
 // tuneOptions are what the user may say.
 type tuneOptions struct {
 	tuner.Request
-	exact, kernels, rank, on, captures string
-	budget                             seconds
-	observe                            observing
-	most                               size
-	talk                               talk
+	exact, kernels, rank, on string
+	budget                   seconds
+	observe                  observing
+	most                     size
+	talk                     talk
 }
 
 // talk is how much a run prints.
@@ -120,10 +120,8 @@ func tuneVerb() *cobra.Command {
 	fs := c.Flags()
 	commandBehind(c)
 	fs.BoolVar(&t.Apply, "apply", false, "rebuild with the recipes found, as gnvcc apply does")
-	fs.StringVar(&t.exact, "exact", "checked", "what may be adopted: `level` construction (the arithmetic is untouched), checked (compared on launches) or approximate (special function units in place of accurate divisions, roots, sin, exp, ...; needs --within or --judge)")
+	fs.StringVar(&t.exact, "exact", "checked", "what may be adopted: `level` construction (the arithmetic is untouched), checked (compared on launches) or approximate (special function units in place of accurate divisions, roots, sin, exp, ...; needs --within)")
 	fs.Var(within{&o.Within}, "within", "allow results to differ by this `error`, also without --exact=approximate: 1e-3 bounds the relative error of every value that a launch writes, mean:1e-5 their mean (default: the same bits)")
-	fs.StringVar(&t.Judge, "judge", "", "with --exact=approximate: a `command` that gets two files, the program's output without and with approximation, and accepts with exit code 0 (with --within E: prints a number, at most E); the program is rebuilt in place and run for each question")
-	fs.StringVar(&t.Link, "build", "", "with --judge: a `command` that links the program after gnvcc apply, such as make")
 	fs.BoolVar(&o.Keep, "keep-directives", false, "keep __launch_bounds__' second value, __maxnreg__, -maxrregcount and unroll pragmas, also where something else is faster")
 	fs.Var(&t.budget, "budget", "search for at most this `time` (60, or 1m30s), divided by the kernels' shares of the GPU time and their first results (default 1m0s)")
 	fs.Var(&t.observe, "observe", "search nothing; with a `time` (=60, or =1m30s) the program is observed that long, and then continues by itself")
@@ -136,7 +134,6 @@ func tuneVerb() *cobra.Command {
 		return kernelCompletions(), cobra.ShellCompDirectiveNoFileComp
 	})
 	fs.StringSliceVar(&o.Levers, "levers", nil, "try only these levers (comma-separated `list`); -LEVER: all but it")
-	fs.StringVar(&t.captures, "captures", "", "without PROGRAM: "+capturesUsage)
 	fs.StringVar(&t.on, "on", "", onUsage)
 	fs.BoolVar(&t.talk.quiet, "quiet", false, "print errors only")
 	fs.BoolVarP(&t.talk.verbose, "verbose", "v", false, "name every kernel that is left alone")
@@ -160,29 +157,14 @@ func (t *tuneOptions) run(args []string) (err error) {
 	if o.Exact, err = rewrite.ParseExactness(t.exact); err != nil {
 		return err
 	}
-	o.Judged = t.Judge != ""
 	loose := o.Exact == rewrite.Approximate || o.Within != (policy.Bound{})
 	switch {
-	case o.Judged && (o.Exact != rewrite.Approximate || o.Within.Mean):
-		return errors.New("--judge goes with --exact=approximate, and its --within with a plain number, which the judge's is compared with")
-	case t.Link != "" && !o.Judged:
-		return errors.New("--build goes with --judge")
 	case t.on != "" && loose:
 		return errors.New("--on searches for exact recipes: not with --exact=approximate or --within")
 	case len(args) == 0 && loose && !t.Look:
 		return errors.New("--exact=approximate and --within need the program: gnvcc tune [options] -- ./app arguments")
-	case len(args) > 0 && t.captures != "":
-		return errors.New("--captures takes no program")
-	case t.Look && (t.Apply || t.on != "" || t.captures != "" || o.Judged):
-		return errors.New("--observe does no search: it can't be combined with --apply, --on, --captures or --judge")
-	}
-	for _, text := range []string{t.Judge, t.Link} {
-		if text == "" {
-			continue
-		}
-		if err := tuner.CheckCommand(text); err != nil {
-			return err
-		}
+	case t.Look && (t.Apply || t.on != ""):
+		return errors.New("--observe does no search: it can't be combined with --apply or --on")
 	}
 	if t.On, err = engineOf(t.on); err != nil {
 		return err
@@ -219,13 +201,8 @@ func (t *tuneOptions) again() error {
 	if t.Look {
 		return showProfile(store, "")
 	}
-	if t.captures != "" {
-		if t.Captures, err = openCaptures(store, t.captures); err != nil {
-			return err
-		}
-	}
 	if t.kernels != "" {
-		if t.Options.Only, err = capturedKernels(store, t.Captures, t.kernels); err != nil {
+		if t.Options.Only, err = capturedKernels(store, t.kernels); err != nil {
 			complain("tune", err)
 			return exit(1)
 		}

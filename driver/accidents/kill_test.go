@@ -94,7 +94,7 @@ func TestKill(t *testing.T) {
 		for _, u := range p.units {
 			p.buildIs(t, u, true)
 		}
-		for _, pattern := range []string{"decisions.db.broken-*", "spool/*.bad"} {
+		for _, pattern := range []string{"decisions.snapshot.broken-*", "spool/*.bad"} {
 			if bad, _ := filepath.Glob(filepath.Join(p.store, pattern)); len(bad) > 0 {
 				t.Errorf("damaged: %v", bad)
 			}

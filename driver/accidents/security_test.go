@@ -159,8 +159,7 @@ func TestHostileRecords(t *testing.T) {
 // those lines by nvcc, which lets the shell expand them; that is the same without us.) Names from
 // PTX never get there: tools are started with lists of words, in files whose names are ours. Our
 // own three uses of a shell hand words on as arguments ("$@"), or a number; the second half finds a
-// fourth. Beside them stand the commands that a user writes for a shell (gnvcc tune --judge,
-// -build).
+// fourth.
 func TestNamesAndTheShell(t *testing.T) {
 	t.Parallel()
 	p, _ := one(t)
@@ -179,9 +178,8 @@ func TestNamesAndTheShell(t *testing.T) {
 	}
 
 	known := map[string]int{"driver/stage/stage.go": 1, "driver/face.go": 1,
-		"driver/child/child.go":       1,
-		"policy/tuner/commandline.go": 2, // commands that the user gives as such (gnvcc tune --judge): read, run
-		"policy/tuner/engines.go":     1} // in a Slurm allocation: words of ours alone
+		"driver/child/child.go":   1,
+		"policy/tuner/engines.go": 1} // in a Slurm allocation: words of ours alone
 	root := "../.."
 	ok(t, filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		ok(t, err)

@@ -4,8 +4,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"gnvcc/cache"
 	"gnvcc/driver/environment"
@@ -26,14 +28,12 @@ import (
 
 // A Known is such a thing, opened.
 type Known struct {
-	own    *cache.Snapshot   // the lock file's index, where there is one; nil: nothing
+	own    *cache.Snapshot   // nil: nothing
 	others []*cache.Snapshot // those of others
 	dirs   []string          // their folders
 
-	store  *cache.Store
-	mended bool
-
-	Lock string // path of the lock file that counts, "" for none
+	Lock   string // path of the lock file that counts, "" for none
+	locked map[string][]cache.Decision
 	// Problem says why the lock file can't be read: then nothing is known, and every kernel is nvcc's
 	// own.
 	Problem error
@@ -54,32 +54,16 @@ func KnownAt(store *cache.Store, dir string, env *environment.Environment) (*Kno
 		return kn, err
 	}
 	own.Close()
-	return lockedBy(store, file, why), nil
+	return lockedBy(file, why), nil
 }
 
 // lockedBy is what a lock file says; why: it can't be read.
-func lockedBy(store *cache.Store, file string, why error) *Known {
-	kn := &Known{store: store, Lock: file, Problem: why}
+func lockedBy(file string, why error) *Known {
+	kn := &Known{Lock: file, Problem: why}
 	if why == nil {
-		kn.own, kn.Problem = openLock(store, file)
+		kn.locked, kn.Problem = openLock(file)
 	}
 	return kn
-}
-
-// mend makes a damaged index of a lock file again, once.
-func (kn *Known) mend() bool {
-	if kn.Lock == "" || kn.mended {
-		return false
-	}
-	kn.mended = true
-	os.Remove(kn.own.Path())
-	sn, err := openLock(kn.store, kn.Lock)
-	if err != nil {
-		return false
-	}
-	kn.own.Close()
-	kn.own = sn
-	return true
 }
 
 // Key is a hash of all that decides which recipes a build in dir takes, for caches of what the
@@ -165,13 +149,19 @@ func (kn *Known) from(snapshot int) string {
 	if snapshot > 0 {
 		return kn.dirs[snapshot-1]
 	}
-	return kn.Lock
+	return ""
 }
 
 // All lists what counts here for some build, for people: pins; of kernels without one, the user's
 // own decisions, and those of shared stores on kernels and GPUs that no store before has measured;
 // predictions of kernels on which nothing was decided. Beside an error there is what could be read.
 func (kn *Known) All() (all []cache.Decision, problems error) {
+	if kn.Lock != "" {
+		for _, identity := range slices.Sorted(maps.Keys(kn.locked)) {
+			all = append(all, kn.locked[identity]...)
+		}
+		return all, nil
+	}
 	pinned, known, measured := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	each := func(bucket string, fn func(d cache.Decision)) {
 		problems = errors.Join(problems, kn.own.Each(bucket, "", func(key string, raw []byte) error {
@@ -252,12 +242,6 @@ func hasLocks(own *cache.Snapshot) bool {
 	return errors.Is(own.Each(cache.Locks, "", func(string, []byte) error { return some }), some)
 }
 
-// fileState is what tells one state of a file from another without reading it.
-func fileState(info os.FileInfo) string {
-	st := systemStat(info)
-	return fmt.Sprint(st.Dev, st.Ino, st.Size, st.Mtim.Nano(), st.Ctim.Nano())
-}
-
 // Several are those of several builds, each opened once.
 type Several struct {
 	Store *cache.Store
@@ -280,7 +264,7 @@ func (ks *Several) At(dir string, env *environment.Environment) *Known {
 	}
 	kn, ok := ks.by[file]
 	if !ok {
-		kn = lockedBy(ks.Store, file, err)
+		kn = lockedBy(file, err)
 		ks.by[file] = kn
 	}
 	return kn

@@ -3,10 +3,7 @@ package standing
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
-	"syscall"
-	"time"
 
 	"gnvcc/cache"
 	"gnvcc/cache/lock"
@@ -14,129 +11,36 @@ import (
 	"gnvcc/rewrite/recipe"
 )
 
-// A lock file in a build. It is sorted by name, for people and git, and looked up by identity;
-// 10,000 lines take some 30 ms to read. So its decisions are kept as a snapshot of the store's own
-// form (cache.Derive), under the hash of the file's content, and a memo says which content a state
-// of the file (device, inode, size, times) has: a build that finds both reads a stat, a memo and a
-// few places of the index. Whatever of these is missing is made again. A state counts only where it
-// was old when the content was read: a file that was written twice within what a file system's
-// clock tells apart looks the same.
-
-// A lockState is the memo of a file's content.
-type lockState struct {
-	Content string // hash
-	Read    int64  // when, nanoseconds since 1970
-}
-
-const memoLock cache.Memos[lockState] = "lock"
-
-// settled is how old a file must be when it is read, for its state to stand for its content.
-// Network file systems and FAT tell 1 or 2 seconds apart.
-const settled = 3 * time.Second
-
-// lockForm goes into an index' name: it changes with what is made of a lock file.
-const lockForm = "lock 1"
+// A lock file in a build: its decisions by the kernels' identities. A file of some hundred lines is
+// read in some milliseconds.
 
 // openLock gives a lock file's decisions.
-func openLock(store *cache.Store, path string) (*cache.Snapshot, error) {
-	sn, err := openLockFile(store, path)
+func openLock(path string) (map[string][]cache.Decision, error) {
+	text, err := ReadLock(path)
+	var lines []lock.Line
+	if err == nil {
+		lines, err = ParseLock(text)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("read the lock file %s: %w", path, err)
 	}
-	return sn, nil
-}
-
-func openLockFile(store *cache.Store, path string) (*cache.Snapshot, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, bareError(err)
-	}
-	key := cache.HashOf(lockForm, fileState(info))
-	if state, ok := memoLock.Get(store, key); ok {
-		if sn, ok := store.Derived(indexName(state.Content)); ok {
-			return sn, nil
-		}
-	}
-	text, info, err := ReadLock(path)
-	if err != nil {
-		return nil, err
-	}
-	content, now := cache.Hash(text), time.Now()
-	if st := systemStat(info); now.UnixNano()-max(st.Mtim.Nano(), st.Ctim.Nano()) > int64(settled) {
-		// Read again by the next build if it can't be kept.
-		memoLock.Put(store, cache.HashOf(lockForm, fileState(info)), lockState{content, now.UnixNano()})
-	}
-	if sn, ok := store.Derived(indexName(content)); ok {
-		return sn, nil
-	}
-	lines, err := ParseLock(text)
-	if err != nil {
-		return nil, err
-	}
-	records := make([]cache.Record, 0, len(lines))
+	out := map[string][]cache.Decision{}
 	for _, l := range lines {
-		records = append(records, cache.Record{Bucket: cache.Decisions, Key: l.Key(),
-			Value: l.Decision()})
+		d := l.Decision()
+		d.From = path
+		out[l.Identity] = append(out[l.Identity], d)
 	}
-	return store.Derive(indexName(content), records)
+	return out, nil
 }
 
-func indexName(content string) string { return cache.HashOf(lockForm, content)[:32] + "-lock" }
-
-// ReadLock reads a lock file's text. It may be replaced meanwhile, as by git: what is read is one
-// state of it.
-func ReadLock(path string) ([]byte, os.FileInfo, error) {
-	for range 5 {
-		text, info, again, err := readLockOnce(path)
-		if err != nil || !again {
-			return text, info, err
-		}
-		time.Sleep(10 * time.Millisecond)
+// ReadLock reads a lock file's text. The errors are without the path.
+func ReadLock(path string) ([]byte, error) {
+	text, err := cache.ReadRegular(path, 64<<20) // as package lock takes
+	var known *os.PathError
+	if errors.As(err, &known) {
+		err = known.Err
 	}
-	return nil, nil, errors.New("it changes again and again while it is read")
-}
-
-func readLockOnce(path string) (text []byte, info os.FileInfo, again bool, err error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe would have a build wait
-	if err != nil {
-		return nil, nil, false, bareError(err)
-	}
-	defer f.Close()
-	if info, err = f.Stat(); err != nil {
-		return nil, nil, false, bareError(err)
-	}
-	if info.IsDir() {
-		return nil, nil, false, errors.New("it is a directory")
-	}
-	if !info.Mode().IsRegular() {
-		return nil, nil, false, errors.New("it is not a regular file")
-	}
-	const most = 64 << 20 // as package lock takes
-	if text, err = io.ReadAll(io.LimitReader(f, most+1)); err != nil {
-		return nil, nil, false, bareError(err)
-	}
-	now, err := f.Stat()
-	if err != nil {
-		return nil, nil, false, bareError(err)
-	}
-	return text, info, fileState(now) != fileState(info) || int64(len(text)) != info.Size() &&
-		len(text) <= most, nil
-}
-
-// bareError leaves out the path, which stands in front.
-func bareError(err error) error {
-	var path *os.PathError
-	if errors.As(err, &path) {
-		return path.Err
-	}
-	return err
-}
-
-func systemStat(info os.FileInfo) *syscall.Stat_t {
-	if st, ok := info.Sys().(*syscall.Stat_t); ok {
-		return st
-	}
-	return new(syscall.Stat_t)
+	return text, err
 }
 
 // ParseLock reads a lock file, recipes included. A recipe of a lever that this gnvcc does not know

@@ -25,6 +25,10 @@ func (kn *Known) on(identity string, predicted bool) (all []cache.Decision) {
 	if len(all) > 0 {
 		return all
 	}
+	for _, d := range kn.locked[identity] {
+		d.Pinned = false
+		all = append(all, d)
+	}
 	for i, sn := range kn.snapshots() {
 		err := sn.EachDecision(identity, func(raw []byte) error {
 			d, err := cache.Brief(raw)
@@ -36,9 +40,6 @@ func (kn *Known) on(identity string, predicted bool) (all []cache.Decision) {
 			return nil
 		})
 		if err != nil && i == 0 {
-			if kn.mend() {
-				return kn.on(identity, predicted)
-			}
 			return nil
 		}
 	}

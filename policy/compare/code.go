@@ -7,7 +7,6 @@ import (
 
 	"gnvcc/policy"
 	"gnvcc/policy/predicted"
-	"gnvcc/profile/units"
 	"gnvcc/rewrite/ptx"
 	"gnvcc/sim"
 	"gnvcc/sim/cubin"
@@ -27,9 +26,8 @@ type Code struct {
 	MaxThreads   int // the largest block by directives; 1024 without
 }
 
-// look compares what both builds' code says of a kernel; machine is what was measured of this
-// machine's GPU, nil where nothing was.
-func (k *Kernel) look(machine *units.Machine) {
+// look compares what both builds' code says of a kernel.
+func (k *Kernel) look() {
 	if k.Gone {
 		return
 	}
@@ -37,7 +35,7 @@ func (k *Kernel) look(machine *units.Machine) {
 	is, err2 := policy.CodeHash(k.after.content, k.after.kernel.Name)
 	k.Same = err1 == nil && err2 == nil && was == is && k.Before == k.After
 	if !k.Same {
-		k.predict(machine)
+		k.predict()
 	} else if len(k.Launches) > 0 {
 		k.Predicted = 1
 	}
@@ -108,11 +106,11 @@ func (s side) loops() (out []int) {
 // predict says how long the later build takes over the earlier one by the model of sim/predict, on
 // the launch that takes most time; nothing where they are for two architectures, of which times
 // can't be compared.
-func (k *Kernel) predict(machine *units.Machine) {
+func (k *Kernel) predict() {
 	if k.before.unit.Target != k.after.unit.Target || len(k.Launches) == 0 {
 		return
 	}
-	device, rates, err := predicted.Rates(ptx.Capability(k.Target), machine)
+	device, rates, err := predicted.Rates(ptx.Capability(k.Target))
 	if err != nil {
 		return
 	}

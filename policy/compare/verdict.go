@@ -42,7 +42,7 @@ func (p *Pair) Look(a Ask, decided []cache.Decision) error {
 	if err != nil {
 		return err
 	}
-	profiles, builds, machine := s.Profiles(), apply.ReadBuilds(a.Store), tuner.Machine(a.Store)
+	profiles, builds := s.Profiles(), apply.ReadBuilds(a.Store)
 	for _, k := range p.Kernels {
 		k.Before = k.before.code()
 		if !k.Gone {
@@ -50,7 +50,7 @@ func (p *Pair) Look(a Ask, decided []cache.Decision) error {
 		}
 		k.seen(profiles, builds, decided)
 		k.fit()
-		k.look(machine)
+		k.look()
 		k.judge()
 	}
 	return nil

@@ -60,14 +60,8 @@ func Copies(tr *policy.Trial, original string, other *policy.Trial) bool {
 }
 
 // Within tells whether a difference is allowed: none, or one within the bound that the user gave.
-// For a judge, all but numbers that became infinite or NaN; it sees the program's output, so that
-// it does not matter whether we know what the values are.
 func Within(o *policy.Options, k *policy.Kernel, d profile.Difference) bool {
-	e := k.ErrorOf(d)
-	if o.Judged {
-		return k.Writes == "" || e.Max < policy.UnknownError
-	}
-	return o.Within.Allows(e)
+	return o.Within.Allows(k.ErrorOf(d))
 }
 
 // Simple are the trials that are compared with a winner because they are simpler: those that the

@@ -126,14 +126,8 @@ func (t *Run) error(k *Findings, configs []*Config, r recipe.Recipe) policy.Erro
 
 // off says how far results are off.
 func (t *Run) off(e policy.Error) string {
-	text := fmt.Sprintf("results differ by up to %.2g, %.2g in the mean", e.Max, e.Mean)
-	if e.Max >= policy.UnknownError {
-		text = "results differ by an unknown amount"
-	}
-	if t.Options.Within != (policy.Bound{}) {
-		text += fmt.Sprintf("; %s is allowed", t.Options.Within)
-	}
-	return text
+	return fmt.Sprintf("results differ by up to %.2g, %.2g in the mean; %s is allowed", e.Max, e.Mean,
+		t.Options.Within)
 }
 
 // scaled moves a time to another median.

@@ -28,12 +28,6 @@ type Result struct {
 	Lost     string          // what ended a process while this kernel was tuned
 	Unheld   string          // of an earlier recipe with values: that no launch had them
 	Between  []policy.Shape  // sizes that nobody measured, and for which others stand
-
-	// With Options.Judged, Decision gives the same bits; these are decisions that don't, slowest
-	// first, for the judge, and what the fastest of them saves beyond Decision over all launches seen,
-	// ns.
-	Approximate []cache.Decision
-	Saves       float64
 }
 
 // Run is what a run's decisions are made with.
@@ -55,12 +49,8 @@ func (t *Run) Settle() []Result {
 			if k.Alone == "" {
 				eligible = t.eligible(k)
 			}
-			if t.Options.Judged {
-				t.judged(&r, k, eligible)
-			} else {
-				r.Decision = t.decide(k, eligible)
-				r.Between = k.between
-			}
+			r.Decision = t.decide(k, eligible)
+			r.Between = k.between
 			r.Unheld = k.unheld()
 			if r.Decision != nil && r.Unheld != "" {
 				r.Decision.Evidence.Note = strings.TrimPrefix(r.Decision.Evidence.Note+"; "+r.Unheld, "; ")

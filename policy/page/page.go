@@ -15,6 +15,7 @@ import (
 	"gnvcc/cache"
 	"gnvcc/policy"
 	"gnvcc/policy/report"
+	"gnvcc/rewrite/recipe"
 )
 
 //go:embed page.html
@@ -43,11 +44,7 @@ type Input struct {
 	Made      time.Time
 	Place     func(cache.Decision) report.Place // where a kernel comes from; nil: not asked
 	Untaken   func(cache.Decision) error        // why no build takes a recipe; nil: not asked
-
-	// kernels that were built and that nothing was decided for
-	Undecided []cache.Decision
-	// what machine code tells of a kernel; may be nil, and give nil
-	Predicted func(cache.Decision) *Predicted
+	Site      func(cache.Decision, recipe.Term) string
 }
 
 // A Program is what one program does on the GPU.
@@ -78,7 +75,7 @@ type kernel struct {
 	report.Entry
 	ID         string // of its section
 	Drawn      bool
-	State      string // "faster", "same", "pinned", "predicted", "alone", "not tuned"
+	State      string // "faster", "same", "pinned", "predicted", "alone"
 	Why        string
 	Checked    string
 	Toolkit    string
@@ -95,7 +92,6 @@ type kernel struct {
 	Refused    []reason
 	RefusedAll int
 	Patch      string
-	Predicted  *prediction
 }
 
 // Time is that of all its launches; Date is when it was decided, "" if it was not.
@@ -159,19 +155,15 @@ func Write(w io.Writer, in Input) error {
 	})
 }
 
-// gather makes the kernels, those that take most time first, and then those that are not tuned.
+// gather makes the kernels, those that take most time first.
 func gather(in Input) []kernel {
-	options := report.Options{Untaken: in.Untaken, Place: in.Place}
+	options := report.Options{Untaken: in.Untaken, Place: in.Place, Site: in.Site}
 	var out []kernel
 	for _, d := range in.Decisions {
 		e := options.Entry(d)
 		out = append(out, kernel{Entry: e, State: state(e), Why: Why(e)})
 	}
 	slices.SortStableFunc(out, func(a, b kernel) int { return cmp.Compare(b.Total(), a.Total()) })
-	for _, d := range in.Undecided {
-		out = append(out, kernel{Entry: report.NewEntry(d), State: "not tuned",
-			Why: "Not tuned yet: nothing was measured."})
-	}
 	named := map[string]int{}
 	for _, k := range out {
 		named[k.Kernel]++
@@ -183,7 +175,7 @@ func gather(in Input) []kernel {
 			k.Place = k.Where()
 		}
 		k.summary(in)
-		if k.Drawn = i < drawn || k.State == "not tuned"; k.Drawn {
+		if k.Drawn = i < drawn; k.Drawn {
 			k.detail(in)
 		}
 	}
@@ -214,12 +206,6 @@ func (k *kernel) summary(in Input) {
 // detail is what stands in a kernel's own section.
 func (k *kernel) detail(in Input) {
 	d := k.Decision
-	if in.Predicted != nil {
-		k.Predicted = newPredicted(in.Predicted(*d))
-	}
-	if k.State == "not tuned" {
-		return
-	}
 	if k.Recipe != "" {
 		k.Checked = report.CheckedText(k.Entry)
 	}
@@ -228,7 +214,7 @@ func (k *kernel) detail(in Input) {
 			After: interval(l.After), SpeedUp: times(l.Before.Median, l.After.Median), Launches: l.Count,
 			Checked: l.Checked, Values: report.Values(l.Values)})
 	}
-	k.Refused, k.RefusedAll = refusals(d.Evidence.Tried)
+	k.Refused, k.RefusedAll = refusals(k.Entry)
 	k.Pictures = pictures(k.Entry)
 	if in.Patch != nil && k.Recipe != "" {
 		k.Patch = in.Patch(*d)
@@ -251,10 +237,10 @@ func state(e report.Entry) string {
 
 // refusals groups the candidates that were refused by their reason's first words, and tells the
 // first one's in full.
-func refusals(tried []cache.Trial) ([]reason, int) {
+func refusals(e report.Entry) ([]reason, int) {
 	by := map[string]*reason{}
 	all := 0
-	for _, t := range tried {
+	for _, t := range e.Decision.Evidence.Tried {
 		if t.Refused == "" {
 			continue
 		}
@@ -262,7 +248,7 @@ func refusals(tried []cache.Trial) ([]reason, int) {
 		text, _, _ := strings.Cut(t.Refused, ":")
 		text, _, _ = strings.Cut(text, " (")
 		if by[text] == nil {
-			by[text] = &reason{Text: t.Refused, Example: t.Recipe}
+			by[text] = &reason{Text: e.Refusal(t), Example: t.Recipe}
 		}
 		by[text].Count++
 	}

@@ -294,7 +294,7 @@ func looked(t *testing.T, dom string, page int, dark bool, widths []int) {
 func TestTable(t *testing.T) {
 	d := recorded(t)[0]
 	d.Recipe = "maxnreg=64"
-	const why = "it does not compile: ptxas says (line 7) that this is no instruction"
+	const why = "ptxas says (line 7) that this is no instruction"
 	d.Evidence.Tried = append(d.Evidence.Tried, cache.Trial{Recipe: "unroll=2", Refused: why})
 	other := d
 	other.Identity = "other"

@@ -3,18 +3,16 @@ package predicted
 import (
 	"context"
 	"encoding/binary"
-	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
 	"gnvcc/cache"
 	"gnvcc/install/kits"
 	"gnvcc/policy"
-	"gnvcc/profile/units"
 	"gnvcc/rewrite/recipe"
 	"gnvcc/sim/cubin"
 )
@@ -34,10 +32,6 @@ func (f files) Compile(ctx context.Context, k *policy.Kernel, r recipe.Recipe) (
 	path := filepath.Join(f.dir, "x.cubin")
 	return &policy.Candidate{Path: path, Build: cache.Build{Registers: 32}},
 		os.WriteFile(path, content, 0o600)
-}
-
-func (f files) Lines(context.Context, *policy.Kernel, recipe.Recipe) (code, text []byte, err error) {
-	return nil, nil, errors.New("there are none")
 }
 
 // TestBadInput: where something is wrong with what is looked at there is a clear line, and no
@@ -73,11 +67,17 @@ func TestBadInput(t *testing.T) {
 		}
 	}
 	k := policy.Kernel{Name: "k", Short: "k", Target: "sm_90", CC: 90}
-	look := func(k policy.Kernel, own, caps []byte, m *units.Machine) (*Kernel, error) {
-		return Look(context.Background(), files{t.TempDir(), own, caps}, &k, nil, m)
+	look := func(k policy.Kernel, own, caps []byte) (*Kernel, error) {
+		return Look(context.Background(), files{t.TempDir(), own, caps}, &k, nil)
 	}
-	if seen, err := look(k, good, good, nil); err != nil || len(seen.Failed) > 0 {
-		t.Fatalf("a sound file: %v, %v", err, seen.Failed)
+	seen, err := look(k, good, good)
+	if err != nil || len(seen.Failed) > 0 {
+		t.Fatalf("a sound file: %v, %+v", err, seen)
+	}
+	if len(seen.Levels) == 0 || !slices.ContainsFunc(seen.Limits, func(l Limit) bool {
+		return l.Binds && l.Blocks == seen.Default.Occupancy.Blocks
+	}) {
+		t.Errorf("%+v", seen)
 	}
 	unknown, old, other := k, k, k
 	unknown.CC, unknown.Target = 999, "sm_999"
@@ -98,13 +98,13 @@ func TestBadInput(t *testing.T) {
 		"without its section's table": {k, append(append([]byte(nil), good[:0x28]...),
 			make([]byte, len(good)-0x28)...), ""},
 	} {
-		seen, err := look(c.k, c.own, good, nil)
+		seen, err := look(c.k, c.own, good)
 		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %+v, %v", name, seen, err)
 		}
 		// A cap's build that is no good is left out, with the reason.
 		if c.k.Name == k.Name && c.k.CC == k.CC {
-			seen, err := look(k, good, c.own, nil)
+			seen, err := look(k, good, c.own)
 			if err != nil || len(seen.Ranked) > 0 || len(seen.Failed) == 0 {
 				t.Errorf("%s, under a cap: %+v, %v", name, seen, err)
 			}
@@ -115,23 +115,10 @@ func TestBadInput(t *testing.T) {
 	}
 	// Cut anywhere: no panic, and a prediction only where the kernel is whole.
 	for n := 0; n < len(good); n += 97 {
-		if _, err := look(k, good[:n], good, nil); err == nil {
+		if _, err := look(k, good[:n], good); err == nil {
 			if _, bad := cubin.Read(good[:n]); bad != nil {
 				t.Errorf("a prediction from %d of %d bytes", n, len(good))
 			}
-		}
-	}
-	// What was measured of another architecture is not for this one.
-	m := &units.Machine{Device: "Quadro", SMs: 40, CC: 75, Latency: map[string]float64{"global": 1e6},
-		Rate: map[string]float64{"sectors": 1e-6}}
-	for _, cc := range []int{75, 90} {
-		m.CC = cc
-		seen, err := look(k, good, good, m)
-		device, rates, _ := Rates(90, m)
-		measured := strings.Contains(rates.Source, "measured on Quadro") && device.SMs == 40
-		if err != nil || !reflect.DeepEqual(seen.Picture.Units, rates) || measured != (cc == 90) ||
-			(rates.Global == 1e6) != (cc == 90) {
-			t.Errorf("measured on sm_%d: %+v, %v", cc, seen.Picture.Units, err)
 		}
 	}
 }

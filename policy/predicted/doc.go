@@ -3,9 +3,8 @@
 // which order, and the values that a picture of it is drawn from. It compiles candidates and reads
 // their machine code; nothing is run, and who prints its results says so.
 //
-// cmd calls it; it calls policy for kernels and compiling, sim/predict for the models,
-// profile/units for what was measured. It adopts nothing.
+// cmd calls it; it calls policy for kernels and compiling, sim/predict for the models. It adopts
+// nothing.
 //
-// Files: predict.go candidates and their order, counted.go from counts by the PTX to machine code,
-// text.go the results as text.
+// Files: predicted.go candidates and their order, text.go the results as text.
 package predicted

@@ -7,8 +7,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"gnvcc/cache"
@@ -42,8 +45,6 @@ type JudgeOptions struct {
 	// tools of compute-sanitizer that look at edits which are equal, on a GPU
 	Sanitize judge.Sanitizer
 	Stays    bool // more edits follow: what they need, too, is kept and prepared
-	// of another machine; nil: the store's
-	Captures *capture.Store
 	// gives the agent and the replayer; nil: they are built
 	Tools func() (agent, replayer string, err error)
 }
@@ -72,6 +73,7 @@ type original struct {
 	facts  cubin.Kernel
 	bench  *judge.Bench
 	types  []string
+	names  []string            // of its parameters in the source
 	list   []*capture.Manifest // captured launches of it, on a GPU
 }
 
@@ -109,10 +111,8 @@ func NewJudging(ctx context.Context, o JudgeOptions) (*Judging, error) {
 	if err = o.Store.PublishSpooled(ctx); err != nil {
 		return nil, err
 	}
-	if j.captures = o.Captures; j.captures == nil {
-		if j.captures, err = tuner.Captures(o.Store); err != nil {
-			return nil, err
-		}
+	if j.captures, err = tuner.Captures(o.Store); err != nil {
+		return nil, err
 	}
 	if !o.Emulate {
 		if o.Tools == nil {
@@ -342,17 +342,10 @@ func (j *Judging) original(ctx context.Context, p pair) (*original, error) {
 	}
 	if s.Code != nil {
 		for _, q := range s.Code.Params {
-			o.types = append(o.types, q.Type)
+			o.types, o.names = append(o.types, q.Type), append(o.names, q.Name)
 		}
 	}
 	list, _ := j.captures.List()
-	if j.o.Captures != nil {
-		f, err := tuner.NewBrought(j.captures, j.o.Store, j.compiler)
-		if err != nil {
-			return nil, err
-		}
-		list, _, _ = f.List(ctx, s.Identity)
-	}
 	for _, m := range list {
 		if m.Kernel != p.name || !slices.ContainsFunc(j.builds.Of(m.Cubin, m.Kernel),
 			func(at apply.Place) bool { return at.Identity == s.Identity }) {
@@ -426,8 +419,22 @@ func (j *Judging) kernel(ctx context.Context, p pair, cubin []byte,
 	if err != nil {
 		return nil, err
 	}
+	k.Why = o.named(k.Why)
 	k.note()
 	return k, nil
+}
+
+var numbered = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`#[0-9]+`) })
+
+// named has parameters by their names in the source, where they have some, in place of numbers.
+func (o *original) named(text string) string {
+	return numbered().ReplaceAllStringFunc(text, func(number string) string {
+		n, err := strconv.Atoi(number[1:])
+		if err != nil || n >= len(o.names) || o.names[n] == "" {
+			return number
+		}
+		return o.names[n]
+	})
 }
 
 // note says what an edit needs more of.
@@ -446,7 +453,7 @@ func (k *JudgedKernel) note() {
 
 // predict compares machine code: that is no measurement.
 func (j *Judging) predict(k *JudgedKernel, o *original, code judge.Code) {
-	device, rates, err := predicted.Rates(90, nil)
+	device, rates, err := predicted.Rates(90)
 	if err != nil {
 		return
 	}

@@ -327,7 +327,7 @@ func (w *World) Predict(ctx context.Context, j watch.Job) string {
 		heaviest.Evidence.Launches = []cache.Launch{{Grid: m.Grid, Block: m.Block, Dynamic: m.Dynamic,
 			Count: max(m.Use.Count, 1), Before: time, After: time}}
 	}
-	seen, err := predicted.Look(ctx, w.compiler, k, &heaviest, tuner.Machine(w.store))
+	seen, err := predicted.Look(ctx, w.compiler, k, &heaviest)
 	if err != nil {
 		return "nothing can be predicted: " + policy.FirstLine(err)
 	}

@@ -32,9 +32,6 @@ func (s *search) confirm() error {
 	if winner != nil {
 		s.k.Win(winner.Recipe)
 	}
-	if err := s.alternatives(winner); err != nil {
-		return err
-	}
 	return s.verifyAll()
 }
 

@@ -1,6 +1,6 @@
 // Package tuner is a tuning run from its first to its last step: the program is observed and some
 // of its launches captured, these are replayed and searched on, decisions go to the store, and what
-// was built is built again or put before the user's judge.
+// was built is built again.
 //
 // Run does all of it, for gnvcc tune. Who has captures already makes a
 // ReplaySearch: Jobs says which are worth a search and with which share of the time, Search does
@@ -11,10 +11,8 @@
 // A GPU is asked for (Request.GPU, ReplaySearch.GPU), so that a test can simulate one.
 //
 // Files: request.go what a run is asked for, run.go the run, observe.go the program's, jobs.go
-// which captures with which share, agenda.go in which order and for how long, brought.go those
-// of another machine, replays.go the search on them, account.go what it cost and looked at, memory.go where captures are unpacked,
-// judge.go approximation that a command allows, commandline.go such commands; compiler.go
-// kernels as policy wants them, decisions.go the store's decisions, rehearse.go a recipe by
+// which captures with which share, agenda.go in which order and for how long, replays.go the search on them, account.go what it cost and looked at, memory.go where captures are unpacked,
+// compiler.go kernels as policy wants them, decisions.go the store's decisions, rehearse.go a recipe by
 // hand, predict.go recipes from machine code, machine.go this machine; work.go one kernel's
 // search as a unit, spread.go such units on several GPUs, engines.go processes and Slurm.
 package tuner

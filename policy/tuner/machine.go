@@ -2,7 +2,6 @@ package tuner
 
 import (
 	"context"
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -11,7 +10,6 @@ import (
 	"gnvcc/policy"
 	"gnvcc/profile/capture"
 	"gnvcc/profile/replay"
-	"gnvcc/profile/units"
 )
 
 // What a run needs of this machine: its GPU and driver, the store's captures and notes.
@@ -81,30 +79,4 @@ func (m Memos) Recall(key string) ([]byte, bool) {
 
 func (m Memos) Remember(key string, b []byte) error {
 	return m.Store.PutMemo(policy.Notebooks, cache.Hash([]byte(key)), b)
-}
-
-// machineKey finds what doctor -measure found out about this machine's GPU. What version 1 measured
-// of memory and integers was wrong.
-const machineKey = "machine 2"
-
-// Machine is what was measured of this machine's GPU last, nil where nothing was.
-func Machine(store *cache.Store) *units.Machine {
-	text, ok := Memos{store}.Recall(machineKey)
-	if !ok {
-		return nil
-	}
-	var m units.Machine
-	if json.Unmarshal(text, &m) != nil {
-		return nil
-	}
-	return &m
-}
-
-// KeepMachine keeps what was measured, for predictions.
-func KeepMachine(store *cache.Store, m *units.Machine) error {
-	text, err := json.Marshal(m)
-	if err != nil {
-		return err
-	}
-	return Memos{store}.Remember(machineKey, text)
 }

@@ -10,7 +10,6 @@ import (
 	"gnvcc/cache"
 	"gnvcc/driver/record"
 	"gnvcc/policy/predicted"
-	"gnvcc/profile/units"
 	"gnvcc/rewrite"
 	"gnvcc/rewrite/recipe"
 	predictor "gnvcc/sim/predict"
@@ -20,7 +19,6 @@ import (
 type Predictor struct {
 	compiler *Compiler
 	decided  map[string]*cache.Decision // by identity; a pinned one before a measured one
-	machine  *units.Machine
 	version  string
 }
 
@@ -32,8 +30,7 @@ func NewPredictor(store *cache.Store, decided []cache.Decision, version string) 
 	if err != nil {
 		return nil, err
 	}
-	p := &Predictor{compiler: c, decided: map[string]*cache.Decision{}, machine: Machine(store),
-		version: version}
+	p := &Predictor{compiler: c, decided: map[string]*cache.Decision{}, version: version}
 	for i := range decided {
 		p.decided[decided[i].Identity] = &decided[i]
 	}
@@ -51,7 +48,7 @@ func (p *Predictor) Predict(ctx context.Context, b record.BuiltKernel) (*predict
 	if why := cmp.Or(known.Alone, known.External); why != "" { // its machine code is not all there
 		return nil, errors.New(why)
 	}
-	return predicted.Look(ctx, p.compiler, known, p.decided[b.Identity], p.machine)
+	return predicted.Look(ctx, p.compiler, known, p.decided[b.Identity])
 }
 
 // Recipe gives the decision for what is predicted to be fastest, nil where nothing is to be kept;
@@ -90,8 +87,8 @@ func (p *Predictor) Recipe(ctx context.Context, b record.BuiltKernel) (*cache.De
 	}
 	d.Pinned, d.Predicted = false, true
 	d.Evidence.Note = fmt.Sprintf("predicted, not measured: %.2f of the time; rates: %s", best.By(),
-		seen.Picture.Units.Source)
-	if a := seen.Picture.Assumed; len(a) > 0 {
+		predictor.Source)
+	if a := seen.Assumed; len(a) > 0 {
 		d.Evidence.Note += "; assumed: " + strings.Join(a, ", ")
 	}
 	return &d, fmt.Sprintf("%s, predicted to take %.2f of the time; %d registers, nvcc's own has %d",

@@ -12,7 +12,6 @@ import (
 	"gnvcc/policy"
 	"gnvcc/policy/decide"
 	"gnvcc/profile"
-	"gnvcc/profile/capture"
 )
 
 // A Request is what a tuning run is asked for.
@@ -24,15 +23,13 @@ type Request struct {
 	// the search is on the captures that there are
 	Program []string
 
-	Budget       time.Duration  // for the whole search
-	Look         bool           // the program is observed, launches are captured, and nothing is searched
-	Observe      time.Duration  // how long the program is looked at; 0: as long as it runs
-	Rank         int            // of a parallel program's processes; profile.AllRanks: every one
-	CaptureLimit int64          // bytes of one captured launch; 0: the usual
-	Captures     *capture.Store // without a program: of another machine; nil: the store's
+	Budget       time.Duration // for the whole search
+	Look         bool          // the program is observed, launches are captured, and nothing is searched
+	Observe      time.Duration // how long the program is looked at; 0: as long as it runs
+	Rank         int           // of a parallel program's processes; profile.AllRanks: every one
+	CaptureLimit int64         // bytes of one captured launch; 0: the usual
 
-	Judge, Link string // commands of the user's (judge.go); "": none
-	Apply       bool   // build with what was found
+	Apply bool // build with what was found
 
 	On      Engine // who searches on captures; nil: this process
 	NoGPU   bool   // this machine has none: On alone can search
@@ -45,7 +42,7 @@ type Request struct {
 	At func(n, of int, end time.Time)
 	// called with what was found, before anything is built with it; may be nil
 	Found  func(Found)
-	Stderr io.Writer // what apply and the judge say
+	Stderr io.Writer // what apply says
 }
 
 // Found is what a run gave.

@@ -84,7 +84,7 @@ func Run(asked Request) (exit profile.Exit, err error) {
 		r.Found(found)
 	}
 	if finish == nil {
-		finish = r.build(results)
+		finish = r.build()
 	}
 	if s := r.Signals.CutShort(); s != 0 {
 		r.note("interrupted: results so far are kept; gnvcc tune without a program continues with the captured launches")
@@ -153,19 +153,6 @@ func (r *run) search() (run *search.Run, exit profile.Exit, err error) {
 	o.Crashes, o.Full = MostCrashes, mostFull
 	run = search.NewRun(r.Signals.Rest(), *o, r.compiler, r.decisions, notes, r.Listen)
 	s, err := Captures(r.Store)
-	list := func() ([]*capture.Manifest, int) { return s.List() }
-	if r.Captures != nil && err == nil {
-		s = r.Captures
-		var f *Brought
-		f, err = NewBrought(s, r.Store, r.compiler)
-		list = func() ([]*capture.Manifest, int) {
-			list, left, why := f.List(r.Signals.Rest(), "")
-			if why != nil {
-				r.note("a capture is skipped: %v", why)
-			}
-			return list, left
-		}
-	}
 	if err != nil {
 		return run, exit, err
 	}
@@ -188,7 +175,7 @@ func (r *run) search() (run *search.Run, exit profile.Exit, err error) {
 	r.started, r.replays = true, w
 	if len(r.Program) == 0 {
 		r.Signals.ProgramEnded()
-		return run, exit, w.again(r.Signals.Rest(), *o, list)
+		return run, exit, w.again(r.Signals.Rest(), *o)
 	}
 	exit, err = w.observed(r, func(l *profile.Launch) error {
 		return tunable(r.compiler, *o, l)
@@ -196,18 +183,15 @@ func (r *run) search() (run *search.Run, exit profile.Exit, err error) {
 	return run, exit, err
 }
 
-// build asks the user's judge, or rebuilds with what was found.
-func (r *run) build(results []decide.Result) error {
-	ctx, judged := r.Signals.Rest(), r.Judge != ""
+// build rebuilds with what was found.
+func (r *run) build() error {
 	switch {
-	case !judged && !r.Apply:
+	case !r.Apply:
 		return nil
 	case r.Signals.Asked() != 0:
 		return errors.New("interrupted: results so far are kept, nothing was built")
-	case judged:
-		return newJudge(ctx, r).run(ctx, results)
 	}
-	if _, err := apply.Build(ctx, r.Store, apply.Aim{}, r.Stderr); err != nil {
+	if _, err := apply.Build(r.Signals.Rest(), r.Store, apply.Aim{}, r.Stderr); err != nil {
 		return fmt.Errorf("apply: %w", err)
 	}
 	return nil

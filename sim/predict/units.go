@@ -7,24 +7,21 @@ import (
 	"gnvcc/sim/sass"
 )
 
+// Source says where the figures are from.
+const Source = "NVIDIA's programming guide (rates) and data sheets (memory); latencies as on an H200"
+
 // Units are an SM's rates and latencies by class of instruction.
 type Units struct {
-	Device string // "NVIDIA H200", or an architecture's name
-	Source string // who says so
 	// Rate is results of one lane per cycle and SM, as in NVIDIA's table of arithmetic throughput; 0:
 	// as Integer.
 	Rate [sass.Classes]float64
 	// Latency is cycles until a result can be used; of arithmetic the stall counts tell it, so that it
 	// matters for what a scoreboard guards.
 	Latency [sass.Classes]float64
-	// cycles of a load: from device memory, from L2, from shared memory, from L1
-	Global, L2, SharedMemory, Near float64
-	// of 32 bytes, that device memory and L2 give one SM per cycle
-	Sectors, L2Sectors float64
-	Schedulers         float64 // instructions of warps per cycle
-	// Occupancy is the time of the same compute-bound work by so many resident warps of each SM, in
-	// any unit: RegDem's f. nil: not measured.
-	Occupancy map[int]float64
+	// cycles of a load: from device memory, from shared memory, from L1
+	Global, SharedMemory, Near float64
+	Sectors                    float64 // of 32 bytes, that device memory gives one SM per cycle
+	Schedulers                 float64 // instructions of warps per cycle
 }
 
 // byGuide has rates from the table "Throughput of Native Arithmetic Instructions" of NVIDIA's CUDA
@@ -57,8 +54,8 @@ var bandwidth = map[int][3]float64{
 }
 
 // ForArchitecture gives what NVIDIA's tables say of an architecture. Latencies are no part of any
-// table of NVIDIA's: they are those of an H200 (bench/results/2026-11-22-predict), rounded, which
-// the Source says.
+// table of NVIDIA's: they are those of an H200 (bench/results/2026-11-22-predict), rounded, as
+// Source says.
 func ForArchitecture(cc int) (Units, error) {
 	r, ok := byGuide[cc]
 	if !ok {
@@ -71,9 +68,7 @@ func ForArchitecture(cc int) (Units, error) {
 	}
 	b := bandwidth[cc]
 	u := Units{
-		Device: fmt.Sprintf("sm_%d", cc),
-		Source: "NVIDIA's programming guide (rates) and data sheets (memory); latencies as on an H200",
-		Global: 650, L2: 290, SharedMemory: 30, Near: 40, Schedulers: 4, L2Sectors: 1.2,
+		Global: 650, SharedMemory: 30, Near: 40, Schedulers: 4,
 		Sectors: b[0] * 1e9 / (b[1] * 1e6) / b[2] / 32,
 	}
 	set := func(rate, latency float64, classes ...sass.Class) {
@@ -96,45 +91,6 @@ func ForArchitecture(cc int) (Units, error) {
 	return u, nil
 }
 
-// classOf names what doctor measures.
-var classOf = map[string][]sass.Class{
-	"fp32": {sass.FP32}, "fp64": {sass.FP64}, "imad": {sass.IMAD}, "integer": {sass.Integer},
-	"sfu":     {sass.SFU},
-	"convert": {sass.Convert}, "shuffle": {sass.Shuffle},
-}
-
-// Measured puts what was measured on a device in place of the tables' numbers; classes that were
-// not measured keep these. Names are those that profile/units prints.
-func (u Units) Measured(device string, latency, rate map[string]float64,
-	occupancy map[int]float64) Units {
-	u.Occupancy = occupancy
-	u.Device = device
-	u.Source = "measured on " + device +
-		" (gnvcc doctor --measure); rates of other classes from NVIDIA's programming guide"
-	for name, classes := range classOf {
-		for _, c := range classes {
-			if r := rate[name]; r > 0 {
-				u.Rate[c] = r
-			}
-			if l := latency[name]; l > 0 {
-				u.Latency[c] = l
-			}
-		}
-	}
-	for name, to := range map[string]*float64{"global": &u.Global, "shared": &u.SharedMemory,
-		"l1": &u.Near, "l2": &u.L2} {
-		if l := latency[name]; l > 0 {
-			*to = l
-		}
-	}
-	for name, to := range map[string]*float64{"sectors": &u.Sectors, "sectorsL2": &u.L2Sectors} {
-		if s := rate[name]; s > 0 {
-			*to = s
-		}
-	}
-	return u
-}
-
 // rate is a class's rate, never 0.
 func (u *Units) rate(c sass.Class) float64 {
 	if r := u.Rate[c]; r > 0 {
@@ -142,9 +98,6 @@ func (u *Units) rate(c sass.Class) float64 {
 	}
 	return 64
 }
-
-// most is the largest rate of ordinary arithmetic: the paper's MAX_THROUGHPUT.
-func (u *Units) most() float64 { return max(u.rate(sass.FP32), u.rate(sass.Integer), 1) }
 
 // latency is how long a result guarded by a scoreboard takes.
 func (u *Units) latency(i *sass.Inst) float64 {
