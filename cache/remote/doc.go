@@ -1,7 +1,7 @@
 // Package remote is what gnvcc push and gnvcc pull carry between machines: measured decisions in
-// sixteen shards by identity, with an index that names each shard by its hash, and optionally a
-// signature of the index. It reads and writes files; cmd/gnvcc-oci does the network, and builds
-// check recipes. Caller: cmd/gnvcc.
+// sixteen shards by identity, with an index that names
+// each shard by its hash, and optionally a signature of the index. It reads and writes files;
+// cmd/gnvcc-oci does the network, and builds check recipes. Caller: cmd/gnvcc.
 //
 // One publisher has one tag, since a registry's tags have no compare-and-swap. Whoever reads
 // several merges them: of two decisions on one kernel and GPU the measured one stands, then the

@@ -139,9 +139,6 @@ var tagText = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$`)
 })
 
-// IsCaptures tells whether an earlier gnvcc has pushed captured launches under a tag.
-func IsCaptures(tag string) bool { return strings.HasSuffix(tag, ".captures") }
-
 // IsTag tells whether a word may be a registry's tag. It becomes the name of a file, too.
 func IsTag(s string) bool { return tagText().MatchString(s) }
 
@@ -165,8 +162,6 @@ func ReadIndex(text []byte, tag string) (*Index, error) {
 			len(x.Shards))
 	case x.Tag != tag:
 		return nil, fmt.Errorf("it was pushed as %q, and stands as %q", x.Tag, tag)
-	case IsCaptures(tag):
-		return nil, errors.New("it has captured launches, which this gnvcc does not bring: gnvcc pull --remove takes them away")
 	}
 	for i, s := range x.Shards {
 		if !cache.IsHash(s.Digest) || s.Size < 0 || s.Size > MaxShard || s.Unpacked < 0 ||

@@ -202,11 +202,10 @@ func (r *Remote) Check(tag string, index []byte, signature string, keys Keys) (
 				x.Time.Format(time.RFC3339), y.Time.Format(time.RFC3339))
 		}
 	}
-	err = eachShard(func(i int) error {
+	if err := eachShard(func(i int) error {
 		_, err := r.unpack(x, i)
 		return err
-	})
-	if err != nil {
+	}); err != nil {
 		return nil, "", err
 	}
 	return x, signed, nil

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"sync"
 
 	"github.com/opencontainers/go-digest"
@@ -86,8 +87,8 @@ func (r *repository) pull(ctx context.Context, folder string, whole bool) error 
 	var g errgroup.Group
 	g.SetLimit(requests)
 	for _, tag := range tags {
-		if r.tag == "" && remote.IsCaptures(tag) {
-			continue // an earlier gnvcc's
+		if r.tag == "" && strings.HasSuffix(tag, ".captures") {
+			continue // captured launches, which an earlier gnvcc pushed
 		}
 		g.Go(func() error {
 			var p remote.Pulled

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"gnvcc/cache"
 	"gnvcc/driver/record"
 	"gnvcc/policy"
+	"gnvcc/policy/predicted"
 	"gnvcc/policy/selection"
 	"gnvcc/policy/tuner"
 )
@@ -70,13 +72,22 @@ func newPrediction(ctx context.Context, store *cache.Store) (*prediction, error)
 	return &prediction{p, decisions}, err
 }
 
-// print prints what can be predicted of kernels.
+// print prints what can be predicted of kernels; what that rests on once for all of which it is true.
 func (p *prediction) print(ctx context.Context, list []record.BuiltKernel) {
-	said := map[string]bool{}
+	said := ""
 	for _, b := range list {
 		seen, err := p.Predict(ctx, b)
 		if err == nil {
-			err = seen.Print(stdout(), said)
+			assumed := cmp.Or(strings.Join(seen.Assumed, ", "), "nothing, its launches are known")
+			if said == "" {
+				fmt.Fprint(console, predicted.Header)
+			}
+			if said != assumed {
+				fmt.Fprintf(console, "Assumed: %s.\n", assumed)
+			}
+			said = assumed
+			fmt.Fprintln(console)
+			err = seen.Print(stdout())
 		}
 		if err != nil {
 			fmt.Fprintf(console, "%s (%s): nothing can be predicted: %v\n", policy.ShortName(b.Name),

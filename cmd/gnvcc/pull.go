@@ -25,8 +25,7 @@ func pullVerb() *cobra.Command {
 and GPU the measured one, then the newer, then the one with more evidence. Builds on this machine take them for kernels that it
 has not measured itself, as those of stores in GNVCC_STORE, and behind these. No build asks the registry: what was pulled counts
 until the next pull. What is cut, altered, not signed by a key that is asked for, or older than what was pulled before is
-refused, and what was there stays. It is called REPOSITORY-TAG here, with - for each /. Without an address: what was pulled before, again.
-`,
+refused, and what was there stays. It is called REPOSITORY-TAG here, with - for each /. Without an address: what was pulled before, again.`,
 		arguments(0, -1))
 	var p pulling
 	fs := c.Flags()

@@ -29,8 +29,7 @@ func pushVerb() *cobra.Command {
 		`Puts the decisions that were measured into this store under a tag of an OCI registry, with their evidence: kernels' names,
 GPUs, launch shapes, values of arguments, times. Pins, bans, approximations, what was imported or pulled, captures and compiled
 code do not travel. Only shards that have changed are sent. One publisher has one tag: a tag that another store has pushed to is
-refused, unless --merge adds to what is there (a CI's tag, say). Credentials are those of docker login and podman login.
-`, arguments(1, 1))
+refused, unless --merge adds to what is there (a CI's tag, say). Credentials are those of docker login and podman login.`, arguments(1, 1))
 	var p pushing
 	fs := c.Flags()
 	fs.StringVar(&p.sign, "sign", "",
@@ -102,6 +101,7 @@ func (p *pushing) run(ctx context.Context, word string) error {
 	if err != nil {
 		return err
 	}
+	what := policy.Count(x.Decisions(), "decision")
 	x.Tag, x.Publisher, x.Gnvcc = tag, id, ownVersion()
 	x.Host, _ = os.Hostname()
 	x.Time = time.Now().UTC().Truncate(time.Second)
@@ -110,7 +110,7 @@ func (p *pushing) run(ctx context.Context, word string) error {
 	case err != nil:
 		return err
 	case same:
-		fmt.Fprintf(console, "%s has these %s already\n", word, policy.Count(x.Decisions(), "decision"))
+		fmt.Fprintf(console, "%s has these %s already\n", word, what)
 		return nil
 	}
 	digest, err := x.Write(folder, p.sign)
@@ -120,8 +120,7 @@ func (p *pushing) run(ctx context.Context, word string) error {
 	if _, err := c.run(ctx, "push", folder, digest, was.digest); err != nil {
 		return err
 	}
-	fmt.Fprintf(console, "%s: %s pushed, %d of %d shards are new", word, policy.Count(x.Decisions(), "decision"),
-		changed, remote.Shards)
+	fmt.Fprintf(console, "%s: %s pushed, %d of %d shards are new", word, what, changed, remote.Shards)
 	if added := len(all) - own; added > 0 {
 		fmt.Fprintf(console, "; %d of them were there", added)
 	}
