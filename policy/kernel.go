@@ -107,9 +107,8 @@ type Kernel struct {
 	First []recipe.Recipe
 
 	// Tilings lists what can be tiled where the kernel is launched with a block and so much dynamic
-	// shared memory, for some numbers of turns; Untiled says why nothing can. nil: not known.
-	Tilings func(block [3]int, dynamic int, turns ...int) []tile.Tiling `json:"-"`
-	Untiled func(block [3]int, dynamic int) error                       `json:"-"`
+	// shared memory, for some numbers of turns, or says why nothing can. nil: not known.
+	Tilings func(block [3]int, dynamic int, turns ...int) ([]tile.Tiling, error) `json:"-"`
 
 	Built *compile.Source `json:"-"` // what it was built from
 }
