@@ -85,10 +85,6 @@ func Explain(w io.Writer, e Entry) {
 		}
 	}
 	p.levels(e)
-	if e.Cache != nil {
-		p.line("")
-		p.line("  L1 cache    %s", e.Cache)
-	}
 	p.single(w, e)
 	p.tried(e)
 }
