@@ -45,6 +45,7 @@ func Explain(w io.Writer, e Entry) {
 			if why := reshaped(d, r); why != "" {
 				p.line("  shape       %s", why)
 			}
+			p.inSource(e, r)
 		}
 		p.line("  results     %s", CheckedText(e))
 		if e.Untaken != "" {
@@ -87,6 +88,21 @@ func Explain(w io.Writer, e Entry) {
 	p.levels(e)
 	p.single(w, e)
 	p.tried(e)
+}
+
+// inSource says how terms would be written in the source, for who wants them without gnvcc, and where.
+func (p *printer) inSource(e Entry, r recipe.Recipe) {
+	for _, t := range r.Terms {
+		text := map[string]string{"unroll": strings.TrimSuffix("#pragma unroll "+t.Value, " full"),
+			"maxnreg": "__maxnreg__(" + t.Value + ")"}[t.Lever]
+		if text == "" || e.site == nil || e.site(t) == "" {
+			continue
+		}
+		if r.HasSecond() {
+			text += " (there for all launches, which was not measured)"
+		}
+		p.line("  in source   %s: %s", e.site(t), text)
+	}
 }
 
 // levels draws the occupancy levels at the launch that takes most time, as the recipe has it done.
