@@ -175,7 +175,9 @@ func explain(store *cache.Store, kernel string) error {
 		}
 		e := o.Entry(d)
 		report.Explain(stdout(), e)
-		fmt.Fprintf(stdout(), "\n  %s\n", page.Why(e))
+		if !d.Pinned && !d.Predicted { // of which all is said
+			fmt.Fprintf(stdout(), "\n  %s\n", page.Why(e))
+		}
 	}
 	tellHazards(everywhere, decisions, meant)
 	return nil

@@ -38,5 +38,9 @@ func (x *sources) site(d cache.Decision, t recipe.Term) string {
 			return fmt.Sprintf("loop at %s:%d", l.File, l.Line)
 		}
 	}
-	return fmt.Sprintf("kernel at %s:%d", s.Code.File, s.Code.Line)
+	whole := ""
+	if t.Lever == "unroll" && t.Site == "" {
+		whole = "every loop of the "
+	}
+	return fmt.Sprintf("%skernel at %s:%d", whole, s.Code.File, s.Code.Line)
 }

@@ -29,8 +29,11 @@ func Explain(w io.Writer, e Entry) {
 	if place := e.place.String(); place != "" {
 		p.line("  built in    %s", place)
 	}
-	p.line("  target      %s, on %s, driver %s", d.Target, cmp.Or(d.Evidence.Device, "no GPU"),
-		cmp.Or(d.Evidence.Driver, "unknown"))
+	if d.Evidence.Device == "" {
+		p.line("  target      %s", d.Target)
+	} else {
+		p.line("  target      %s, on %s, driver %s", d.Target, d.Evidence.Device, cmp.Or(d.Evidence.Driver, "unknown"))
+	}
 	p.line("  decided     %s, by gnvcc %s", d.Time.Format("2006-01-02 15:04"), cmp.Or(d.Evidence.Version,
 		"of an unknown version"))
 	if d.From != "" {
@@ -58,7 +61,8 @@ func Explain(w io.Writer, e Entry) {
 	if d.Imported != "" {
 		p.line("  imported    from %s: measured elsewhere", d.Imported)
 	}
-	if d.Evidence.Note != "" {
+	if d.Evidence.Note != "" && !d.Pinned { // results says it
+
 		p.line("  note        %s", d.Evidence.Note)
 	}
 	if len(d.Evidence.Outvoted) > 0 {
