@@ -4,15 +4,13 @@ import (
 	"context"
 	"errors"
 
-	"gnvcc/rewrite"
 	"gnvcc/rewrite/counters"
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/recipe"
 )
 
 // Builds for the tuner alone, which never replace a program's own: one that counts what the kernel
-// does, one that says whether it would allocate, and one that says which line of the PTX each machine
-// instruction comes from.
+// does and one that says which line of the PTX each machine instruction comes from.
 
 // Counting makes nvcc's own build of a kernel with counters in it (rewrite.Count), and says what
 // they count. It is made anew each time: a configuration is counted once.
@@ -28,18 +26,6 @@ func (c *Compiler) Counting(ctx context.Context, s *Source,
 	}
 	out, err := c.asIs(ctx, s, text)
 	return out, counters, err
-}
-
-// Heapless makes nvcc's own build of a kernel as one that does not allocate (rewrite.Heapless).
-func (c *Compiler) Heapless(ctx context.Context, s *Source) (*Candidate, error) {
-	if s.Link != nil {
-		return nil, errors.New("with -rdc=true a module is linked from several files")
-	}
-	text, err := rewrite.Heapless(s.Module)
-	if err != nil {
-		return nil, err
-	}
-	return c.asIs(ctx, s, text)
 }
 
 // asIs makes a candidate of a text that has the kernel.

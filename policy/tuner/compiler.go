@@ -165,11 +165,6 @@ func (c *Compiler) Counting(ctx context.Context, k *policy.Kernel,
 	return c.Compiler.Counting(ctx, k.Built, caches)
 }
 
-// Heapless makes nvcc's own build as one that does not allocate.
-func (c *Compiler) Heapless(ctx context.Context, k *policy.Kernel) (*policy.Candidate, error) {
-	return c.Compiler.Heapless(ctx, k.Built)
-}
-
 // Lines makes a candidate once more, with the lines of its PTX.
 func (c *Compiler) Lines(ctx context.Context, k *policy.Kernel,
 	r recipe.Recipe) (code, text []byte, err error) {
