@@ -106,9 +106,8 @@ type Kernel struct {
 	First []recipe.Recipe
 
 	// Tilings lists what can be tiled where the kernel is launched with a block and so much dynamic
-	// shared memory, for some numbers of turns; Untiled says why nothing can. nil: not known.
-	Tilings func(block [3]int, dynamic int, turns ...int) []tile.Tiling `json:"-"`
-	Untiled func(block [3]int, dynamic int) error                       `json:"-"`
+	// shared memory, for some numbers of turns, or says why nothing can. nil: not known.
+	Tilings func(block [3]int, dynamic int, turns ...int) ([]tile.Tiling, error) `json:"-"`
 
 	Built *compile.Source `json:"-"` // what it was built from
 }
@@ -174,7 +173,7 @@ type Compiler interface {
 	// Compile makes a candidate.
 	Compile(ctx context.Context, k *Kernel, r recipe.Recipe) (*Candidate, error)
 	// Counting makes nvcc's own build with counters in it.
-	Counting(ctx context.Context, k *Kernel, c counters.Caches) (*Candidate, counters.Counters, error)
+	Counting(ctx context.Context, k *Kernel) (*Candidate, counters.Counters, error)
 	// Spent returns how often a tool has run, and for how long.
 	Spent(tool string) (runs int, took time.Duration)
 }

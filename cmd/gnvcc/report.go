@@ -161,7 +161,7 @@ func explain(store *cache.Store, kernel, html string, patch bool) error {
 		return !meant[b.Identity]
 	}))
 	if html != "" {
-		return explainPage(store, html, built, page.Input{Decisions: found, Untaken: untaken,
+		return writePage(store, html, page.Input{Decisions: found, Untaken: untaken,
 			Place: everywhere.place, Title: "gnvcc explain " + kernel, Version: ownVersion(),
 			Made: time.Now()})
 	}

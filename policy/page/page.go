@@ -45,11 +45,6 @@ type Input struct {
 	Place     func(cache.Decision) report.Place // where a kernel comes from; nil: not asked
 	Untaken   func(cache.Decision) error        // why no build takes a recipe; nil: not asked
 	Site      func(cache.Decision, recipe.Term) string
-
-	// kernels that were built and that nothing was decided for
-	Undecided []cache.Decision
-	// what machine code tells of a kernel; may be nil, and give nil
-	Predicted func(cache.Decision) *Predicted
 }
 
 // A Program is what one program does on the GPU.
@@ -80,7 +75,7 @@ type kernel struct {
 	report.Entry
 	ID         string // of its section
 	Drawn      bool
-	State      string // "faster", "same", "pinned", "predicted", "alone", "not tuned"
+	State      string // "faster", "same", "pinned", "predicted", "alone"
 	Why        string
 	Checked    string
 	Toolkit    string
@@ -97,7 +92,6 @@ type kernel struct {
 	Refused    []reason
 	RefusedAll int
 	Patch      string
-	Predicted  *prediction
 }
 
 // Time is that of all its launches; Date is when it was decided, "" if it was not.
@@ -161,7 +155,7 @@ func Write(w io.Writer, in Input) error {
 	})
 }
 
-// gather makes the kernels, those that take most time first, and then those that are not tuned.
+// gather makes the kernels, those that take most time first.
 func gather(in Input) []kernel {
 	options := report.Options{Untaken: in.Untaken, Place: in.Place, Site: in.Site}
 	var out []kernel
@@ -170,10 +164,6 @@ func gather(in Input) []kernel {
 		out = append(out, kernel{Entry: e, State: state(e), Why: Why(e)})
 	}
 	slices.SortStableFunc(out, func(a, b kernel) int { return cmp.Compare(b.Total(), a.Total()) })
-	for _, d := range in.Undecided {
-		out = append(out, kernel{Entry: report.NewEntry(d), State: "not tuned",
-			Why: "Not tuned yet: nothing was measured."})
-	}
 	named := map[string]int{}
 	for _, k := range out {
 		named[k.Kernel]++
@@ -185,7 +175,7 @@ func gather(in Input) []kernel {
 			k.Place = k.Where()
 		}
 		k.summary(in)
-		if k.Drawn = i < drawn || k.State == "not tuned"; k.Drawn {
+		if k.Drawn = i < drawn; k.Drawn {
 			k.detail(in)
 		}
 	}
@@ -216,12 +206,6 @@ func (k *kernel) summary(in Input) {
 // detail is what stands in a kernel's own section.
 func (k *kernel) detail(in Input) {
 	d := k.Decision
-	if in.Predicted != nil {
-		k.Predicted = newPredicted(in.Predicted(*d))
-	}
-	if k.State == "not tuned" {
-		return
-	}
 	if k.Recipe != "" {
 		k.Checked = report.CheckedText(k.Entry)
 	}
