@@ -133,17 +133,15 @@ func explainVerb() *cobra.Command {
 	c := newVerb("explain KERNEL",
 		"show all that is known of a kernel, and why it is built as it is; --patch: the recipe as a diff",
 		"All that is known of a kernel, and why it is built as it is; of all that KERNEL means.\n"+kernelUsage, arguments(1, 1))
-	html := c.Flags().String("html", "", "write a page to `FILE`")
 	patch := c.Flags().Bool("patch", false,
 		"print the recipe as a diff for patch -p0: pragmas and register caps; what can't be written so is named")
-	oneOf(c, "html", "patch")
 	completesKernels(c)
 	return withStore(c, 2, func(store *cache.Store, args []string) error {
-		return explain(store, args[0], *html, *patch)
+		return explain(store, args[0], *patch)
 	})
 }
 
-func explain(store *cache.Store, kernel, html string, patch bool) error {
+func explain(store *cache.Store, kernel string, patch bool) error {
 	decisions, untaken, err := decided(store)
 	if err != nil {
 		return err
@@ -157,14 +155,6 @@ func explain(store *cache.Store, kernel, html string, patch bool) error {
 		complain("explain", err)
 		return exit(1)
 	}
-	built := codes(slices.DeleteFunc(builtKernels(store), func(b builtKernel) bool {
-		return !meant[b.Identity]
-	}))
-	if html != "" {
-		return writePage(store, html, page.Input{Decisions: found, Untaken: untaken,
-			Place: everywhere.place, Title: "gnvcc explain " + kernel, Version: ownVersion(),
-			Made: time.Now()})
-	}
 	if len(found) == 0 && patch {
 		return fmt.Errorf("nothing is decided for %s yet: there is no recipe", kernel)
 	}
@@ -176,7 +166,7 @@ func explain(store *cache.Store, kernel, html string, patch bool) error {
 			return err
 		}
 		defer p.Close()
-		p.print(ctx, built)
+		p.print(ctx, codes(slices.DeleteFunc(builtKernels(store), func(b builtKernel) bool { return !meant[b.Identity] })))
 		return nil
 	}
 	o := report.Options{Untaken: untaken, Place: everywhere.place}
@@ -355,13 +345,6 @@ func writePage(store *cache.Store, path string, in page.Input) error {
 	if x, err := openSources(store); err == nil {
 		defer x.compiler.Close()
 		in.Site = x.site
-		in.Patch = func(d cache.Decision) string {
-			p, err := x.patchOf(d, false)
-			if err != nil {
-				return "no diff: " + err.Error()
-			}
-			return p
-		}
 	}
 	in.Toolkit = func(d cache.Decision) string {
 		if k, ok := known[d.Identity]; ok {
