@@ -206,26 +206,14 @@ type Launch struct {
 	Counts *Counts `json:",omitempty"` // what one launch did; nil: nobody has counted
 }
 
-// Counts is what nvcc's own code does in one launch of a configuration, by its PTX: counted by a
-// build with counters, never estimated.
+// Counts is how often nvcc's own code runs in one launch of a configuration, by its PTX: counted by
+// a build with counters, never estimated.
 type Counts struct {
 	// how often each basic block is run by a warp, in the order of the text: those of the kernel, then
 	// those of the functions that it calls
 	Blocks []uint64
 	// which of them have floating-point arithmetic
 	Floating []int `json:",omitempty"`
-	// sectors of 32 bytes that each access to global memory touches, all its runs together; of these,
-	// what L1 had not, and what L2 had not either: after an earlier run of the same launch, or, Cold,
-	// with an empty L2. Lines are lines of L1, of 128 bytes: each takes a turn of its own
-	Sectors, L2, Memory []uint64 `json:",omitempty"`
-	Lines               []uint64 `json:",omitempty"`
-	// Written are sectors that L2 wrote to memory to make room for an access' own; Turns are those
-	// that each access to shared memory takes, banks in conflict. nil: not known
-	Written, Turns []uint64 `json:",omitempty"`
-	// Instructions of the PTX that threads run, called functions left out: all threads, the one that
-	// runs most, all of the multiprocessor that runs most. 0: not known
-	Work, Longest, Busiest uint64 `json:",omitempty"`
-	Cold                   bool   `json:",omitempty"`
 }
 
 // A Cost is what a search has taken, all runs together.

@@ -50,7 +50,6 @@ func (k *Kernel) ReadPTX(m *ptx.Module) error {
 		}
 	}
 	k.Calls, k.Functions = t.Calls || t.Indirect, t.Functions
-	k.Allocates = t.Malloc
 	k.Dynamic = t.SharedDynamic
 	k.readBounds(f)
 	k.Loads, k.Stores = rewrite.Accesses(f)
@@ -69,11 +68,8 @@ func (k *Kernel) ReadPTX(m *ptx.Module) error {
 	}
 	k.Streams, k.Through, k.Scalars = rewrite.Streams(f), rewrite.Reads(f), rewrite.Scalars(f)
 	k.Decided = check.ArgumentsOf(f)
-	k.Tilings = func(block [3]int, dynamic int, turns ...int) []tile.Tiling {
+	k.Tilings = func(block [3]int, dynamic int, turns ...int) ([]tile.Tiling, error) {
 		return tile.Tilings(m, name, block, dynamic, turns...)
-	}
-	k.Untiled = func(block [3]int, dynamic int) error {
-		return tile.Untiled(m, name, block, dynamic)
 	}
 	if k.Awaits, err = await.Why(m, k.Name); err != nil {
 		k.Awaits = "its code can't be followed"

@@ -15,7 +15,6 @@ import (
 	"gnvcc/driver/compile"
 	"gnvcc/driver/record"
 	"gnvcc/policy/lever"
-	"gnvcc/policy/predicted"
 	"gnvcc/rewrite"
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/recipe"
@@ -48,7 +47,6 @@ type gatherer struct {
 	least           float64 // nanoseconds
 	alone           bool    // recipes of one lever only
 	registers       bool    // recipes for registers only
-	counted         bool    // how often code runs, and what memory does, as counted where it was
 	jobs            int
 	say             io.Writer
 }
@@ -127,8 +125,6 @@ type builder struct {
 	g     *gatherer
 	c     *compile.Compiler
 	built map[string]record.BuiltKernel
-	// of the kernel's heaviest launch; nil: nobody has counted, or nobody wants to know
-	counts *cache.Counts
 }
 
 // kernel builds one decision's trials.
@@ -148,10 +144,6 @@ func (b *builder) kernel(ctx context.Context, d cache.Decision) (kernel, error) 
 		return k, err
 	}
 	k.dynamic = heaviest.Dynamic
-	b.counts = nil
-	if b.g.counted {
-		b.counts = heaviest.Counts
-	}
 	base, plain, err := b.trial(ctx, source, recipe.Recipe{}, heaviest)
 	if err != nil {
 		return k, fmt.Errorf("nvcc's own build: %w", err)
@@ -239,11 +231,6 @@ func (b *builder) trial(ctx context.Context, s *compile.Source, r recipe.Recipe,
 	t.recipe = r.String()
 	if t.run, err = predict.NewRun(code, made.Entry, d, shape, u); err != nil {
 		return t, nil, err
-	}
-	if b.counts != nil {
-		if lined, text, err := b.c.Lines(ctx, s, r); err == nil {
-			t.run.Recorded, _ = predicted.Recorded(lined, text, s.Kernel, b.counts, t.run.Shape)
-		}
 	}
 	t.estimate, err = t.run.Estimate()
 	return t, code, err

@@ -29,8 +29,6 @@ func run(ctx context.Context, args []string, w io.Writer) error {
 		"only recipes for registers: caps, demote, and what joins them")
 	from := flags.String("from", "",
 		"in place of -reports: files that -rows wrote, with commas between; needs no toolkit")
-	counted := flags.Bool("counted", false,
-		"use what was counted of launches: how often code runs, which sectors come from where")
 	rows := flags.String("rows", "", "write one line a trial, with what was measured and predicted")
 	jobs := flags.Int("j", runtime.NumCPU(), "programs at a time")
 	if err := flags.Parse(args); err != nil {
@@ -40,7 +38,7 @@ func run(ctx context.Context, args []string, w io.Writer) error {
 		return fmt.Errorf("-half %q: a or b", *half)
 	}
 	g := gatherer{reports: *reports, stores: *stores, least: *least * 1000, alone: *alone, jobs: *jobs,
-		say: w, counted: *counted, registers: *registers}
+		say: w, registers: *registers}
 	var kernels []kernel
 	var err error
 	if *from != "" {
@@ -66,11 +64,11 @@ type line struct {
 	Program, Kernel, Device, Recipe string
 	Launch                          [3]int  // threads of a block, dynamic shared memory, blocks
 	Ratio                           float64 // measured, over the default's
-	Ours, Paper                     float64 // predicted, over the default's
+	Ours                            float64 // predicted, over the default's
 	Registers, Warps                int
 	Spills                          float64
-	Counted, Stacks                 bool    // see predict.Ranked
-	Sectors, Memory                 float64 // of a warp: sectors of 32 bytes, those of memory
+	Stacks                          bool    // see predict.Ranked
+	Sectors                         float64 // of a warp: sectors of 32 bytes
 }
 
 func lines(kernels []kernel) (out []line) {
@@ -82,9 +80,8 @@ func lines(kernels []kernel) (out []line) {
 				Launch:    [3]int{t.run.Shape.Threads, k.dynamic, t.run.Shape.Blocks},
 				Warps:     t.estimate.Occupancy.Warps,
 				Stacks:    t.ranked.Stacks,
-				Ours:      t.ranked.Time, Paper: t.ranked.Paper,
-				Spills: t.estimate.Spills, Counted: t.estimate.Counted, Sectors: t.estimate.Sectors,
-				Memory: t.estimate.Memory})
+				Ours:      t.ranked.Time,
+				Spills:    t.estimate.Spills, Sectors: t.estimate.Sectors})
 		}
 	}
 	return out

@@ -14,14 +14,12 @@ import (
 // The one that a tag stands for is the manifest; it names the index, the shards, and the signature.
 
 const (
-	// IndexType is what a manifest calls the index, FilesType a shard of captures.
+	// IndexType is what a manifest calls the index.
 	IndexType    = "application/vnd.gnvcc.index.v1+json"
-	FilesType    = "application/vnd.gnvcc.files.v1+tar"
 	shardType    = "application/vnd.gnvcc.shard.v1+zstd"
 	manifestType = "application/vnd.oci.image.manifest.v1+json"
 
 	signatureNote = "gnvcc.signature"
-	expiresNote   = "gnvcc.expires" // for whoever cleans the registry; what counts is in the index
 )
 
 // Pulled is what became of one tag: no digest, there is no such tag.
@@ -69,13 +67,8 @@ func (x *Index) Write(folder, keyFile string) (string, error) {
 	}
 	m := manifest{SchemaVersion: 2, MediaType: manifestType, ArtifactType: "application/vnd.gnvcc.recipes.v1",
 		Config: descriptor{MediaType: IndexType, Size: int64(len(text))}, Annotations: map[string]string{}}
-	kind := shardType
-	if !x.Expires.IsZero() {
-		m.ArtifactType, kind = "application/vnd.gnvcc.captures.v1", FilesType
-		m.Annotations[expiresNote] = x.Expires.Format("2006-01-02T15:04:05Z")
-	}
 	for _, s := range x.Shards {
-		m.Layers = append(m.Layers, descriptor{kind, "sha256:" + s.Digest, s.Size})
+		m.Layers = append(m.Layers, descriptor{shardType, "sha256:" + s.Digest, s.Size})
 	}
 	if keyFile != "" {
 		if m.Annotations[signatureNote], err = Sign(text, keyFile); err != nil {

@@ -1,5 +1,5 @@
 // Package remote is what gnvcc push and gnvcc pull carry between machines: measured decisions in
-// sixteen shards by identity, or captures by the hashes of their files, with an index that names
+// sixteen shards by identity, with an index that names
 // each shard by its hash, and optionally a signature of the index. It reads and writes files;
 // cmd/gnvcc-oci does the network, and builds check recipes. Caller: cmd/gnvcc.
 //
@@ -11,6 +11,6 @@
 // compared, every line has one form and one place, and an artefact that is wrong in one of these is
 // refused as a whole. What was pulled before stays.
 //
-// Reading the source: index.go (the form), sign.go, merge.go, place.go (in the store), files.go
-// (captures), blobs.go (what travels).
+// Reading the source: index.go (the form), sign.go, merge.go, place.go (in the store), blobs.go
+// (what travels).
 package remote

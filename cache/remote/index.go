@@ -46,8 +46,6 @@ type Index struct {
 	Host      string // for people
 	Gnvcc     string
 	Time      time.Time // later with each push under a tag
-	Expires   time.Time `json:",omitzero"` // of captures, which have one: from then on nobody uses them
-	Captures  int       `json:",omitempty"`
 	Shards    []Shard
 }
 
@@ -56,7 +54,7 @@ type Shard struct {
 	Digest    string // sha256 of the packed form, hexadecimal
 	Size      int64  // of that, bytes
 	Unpacked  int64
-	Decisions int // or files, of captures
+	Decisions int
 }
 
 // Decisions is how many there are in all.
@@ -164,8 +162,6 @@ func ReadIndex(text []byte, tag string) (*Index, error) {
 			len(x.Shards))
 	case x.Tag != tag:
 		return nil, fmt.Errorf("it was pushed as %q, and stands as %q", x.Tag, tag)
-	case IsCaptures(tag) == x.Expires.IsZero():
-		return nil, errors.New("captures have a day on which they expire, and nothing else has")
 	}
 	for i, s := range x.Shards {
 		if !cache.IsHash(s.Digest) || s.Size < 0 || s.Size > MaxShard || s.Unpacked < 0 ||

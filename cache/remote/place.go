@@ -27,7 +27,6 @@ import (
 //	remotes/NAME/blobs/sha256/       manifests, indices and shards as they came
 //	remotes/NAME/decisions.snapshot  all of them merged; what builds read
 //	remotes/NAME/recipes             for compiler caches
-//	remotes/NAME/captures/           of captures: their folder, in the place of the three before
 //	remotes/NAME/lock                flock: one pull at a time
 //
 // The snapshot is put into place by one rename, and remote.json after it: a pull that is killed in
@@ -45,11 +44,6 @@ type Remote struct {
 	Keys      string // file with the keys that have to have signed, "" for none
 	Pulled    time.Time
 	Tags      map[string]Tag
-	// what is wrong with a file of captures that has come, and with all of them in a folder
-	Sound struct {
-		File  func(name string, content []byte) error
-		Whole func(folder string, captures int) error
-	} `json:"-"`
 
 	dir   string
 	lock  *os.File
@@ -188,8 +182,7 @@ func (r *Remote) Newest() (t time.Time) {
 }
 
 // Check looks at an artefact that has arrived under a tag: may it take
-// the place of what was pulled last? keys, where there are any, have to have signed. Captures are
-// then put into their place.
+// the place of what was pulled last? keys, where there are any, have to have signed.
 func (r *Remote) Check(tag string, index []byte, signature string, keys Keys) (
 	*Index, string, error) {
 	x, err := ReadIndex(index, tag)
@@ -209,15 +202,10 @@ func (r *Remote) Check(tag string, index []byte, signature string, keys Keys) (
 				x.Time.Format(time.RFC3339), y.Time.Format(time.RFC3339))
 		}
 	}
-	if err = x.expired(); err == nil && IsCaptures(tag) {
-		err = r.unpackFiles(x)
-	} else if err == nil {
-		err = eachShard(func(i int) error {
-			_, err := r.unpack(x, i)
-			return err
-		})
-	}
-	if err != nil {
+	if err := eachShard(func(i int) error {
+		_, err := r.unpack(x, i)
+		return err
+	}); err != nil {
 		return nil, "", err
 	}
 	return x, signed, nil
@@ -332,7 +320,7 @@ func (r *Remote) Note() error {
 	for name, tag := range r.Tags {
 		used[strings.TrimPrefix(tag.Digest, "sha256:")] = true
 		used[cache.Hash(tag.Index)] = true
-		if x, err := ReadIndex(tag.Index, name); err == nil && !IsCaptures(name) { // these are unpacked
+		if x, err := ReadIndex(tag.Index, name); err == nil {
 			for _, s := range x.Shards {
 				used[s.Digest] = true
 			}

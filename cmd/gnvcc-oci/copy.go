@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"sync"
 
 	"github.com/opencontainers/go-digest"
@@ -17,7 +18,6 @@ import (
 	"oras.land/oras-go/v2/errdef"
 
 	"gnvcc/cache/remote"
-	"gnvcc/profile/capture"
 )
 
 const (
@@ -87,8 +87,8 @@ func (r *repository) pull(ctx context.Context, folder string, whole bool) error 
 	var g errgroup.Group
 	g.SetLimit(requests)
 	for _, tag := range tags {
-		if r.tag == "" && remote.IsCaptures(tag) {
-			continue // these are for who asks for them
+		if r.tag == "" && strings.HasSuffix(tag, ".captures") {
+			continue // captured launches, which an earlier gnvcc pushed
 		}
 		g.Go(func() error {
 			var p remote.Pulled
@@ -99,7 +99,7 @@ func (r *repository) pull(ctx context.Context, folder string, whole bool) error 
 				return err
 			default:
 				p.Digest = d.Digest.String()
-				if err := r.fetch(ctx, to, d, folder, whole); ctx.Err() != nil {
+				if err := r.fetch(ctx, to, d, whole); ctx.Err() != nil {
 					return ctx.Err()
 				} else if err != nil {
 					p.Error = "fetch it: " + err.Error()
@@ -118,9 +118,8 @@ func (r *repository) pull(ctx context.Context, folder string, whole bool) error 
 }
 
 // fetch brings a manifest, and before it what the manifest names; what the folder has is not
-// fetched again. Captures may have gigabytes, and are unpacked beside what came: the disk has to have room for both.
-func (r *repository) fetch(ctx context.Context, to *oci.Storage, d v1.Descriptor, folder string,
-	whole bool) error {
+// fetched again.
+func (r *repository) fetch(ctx context.Context, to *oci.Storage, d v1.Descriptor, whole bool) error {
 	unknown := errors.New("it was not pushed by gnvcc push")
 	if d.MediaType != v1.MediaTypeImageManifest {
 		return unknown
@@ -142,22 +141,12 @@ func (r *repository) fetch(ctx context.Context, to *oci.Storage, d v1.Descriptor
 		if !whole {
 			return []v1.Descriptor{m.Config}, nil
 		}
-		size := int64(0)
 		for _, l := range m.Layers {
 			if l.Size < 0 || l.Size > remote.MaxShard || l.MediaType == v1.MediaTypeImageManifest {
 				return nil, fmt.Errorf("%d bytes: at most %d are taken", l.Size, remote.MaxShard)
-			}
-			size += l.Size
-		}
-		if m.Layers[0].MediaType == remote.FilesType {
-			if err := roomFor(folder, 2*size); err != nil {
-				return nil, err
 			}
 		}
 		return append(m.Layers, m.Config), nil
 	}
 	return oras.CopyGraph(ctx, r, to, d, o)
 }
-
-// roomFor is a variable for tests.
-var roomFor = capture.RoomFor

@@ -152,11 +152,9 @@ func statusText(w io.Writer, folder string, outputs []apply.Output, broken []str
 		if len(o.Inputs) > 0 {
 			name += " (" + strings.Join(o.Inputs, " ") + ")"
 		}
-		fmt.Fprintf(w, "%s: %s", name, o.State)
-		if o.State == "alone" {
-			fmt.Fprintf(w, ": %s", o.Why)
-		}
-		fmt.Fprintln(w)
+		fmt.Fprintf(w, "%s: %s\n", name, cmp.Or(o.Why, o.State))
+		var lines [][2]string
+		targets := map[[2]string][]string{} // of kernels with the same text
 		for _, k := range o.Kernels {
 			text := orOwn(k.Recipe)
 			if k.Unknown {
@@ -180,7 +178,14 @@ func statusText(w io.Writer, folder string, outputs []apply.Output, broken []str
 			if k.Refused != "" {
 				text += "; refused: " + k.Refused
 			}
-			fmt.Fprintf(w, "  %s, %s: %s\n", policy.ShortName(k.Kernel), k.Target, text)
+			line := [2]string{policy.ShortName(k.Kernel), text}
+			if targets[line] == nil {
+				lines = append(lines, line)
+			}
+			targets[line] = append(targets[line], k.Target)
+		}
+		for _, line := range lines {
+			fmt.Fprintf(w, "  %s, %s: %s\n", line[0], strings.Join(targets[line], " "), line[1])
 		}
 	}
 	for _, path := range broken {

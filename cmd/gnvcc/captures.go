@@ -4,14 +4,11 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"regexp"
-	"strings"
 	"text/tabwriter"
 	"time"
 
 	"gnvcc/cache"
-	"gnvcc/cache/remote"
 	"gnvcc/policy"
 	"gnvcc/policy/selection"
 	"gnvcc/policy/tuner"
@@ -61,36 +58,11 @@ func dropCaptures(store *cache.Store) error {
 	return s.Trim(capture.Limits{})
 }
 
-const capturesUsage = "replay the captures in this `folder`, or that gnvcc pull --captures brought under this name, not the store's"
-
-// openCaptures opens captures that somebody else made: a folder, or what was pulled under a name.
-func openCaptures(store *cache.Store, word string) (*capture.Store, error) {
-	folder, err := filepath.Abs(word)
+// capturedKernels is what a word means among the kernels that launches are captured of.
+func capturedKernels(store *cache.Store, word string) (*regexp.Regexp, error) {
+	s, err := tuner.Captures(store)
 	if err != nil {
 		return nil, err
-	}
-	name := word
-	if in, err := filepath.Rel(store.RemotesDir(), folder); err == nil && filepath.IsLocal(in) {
-		name, _, _ = strings.Cut(in, "/") // its last day may have passed
-	} else if _, err := os.Stat(filepath.Join(folder, "launches")); err == nil {
-		return capture.Open(folder)
-	}
-	if strings.Contains(name, "/") {
-		return nil, fmt.Errorf("%s is no folder of captures", word)
-	}
-	if folder, err = remote.Captures(store, name); err != nil {
-		return nil, fmt.Errorf("%s is no folder of captures: %w", word, err)
-	}
-	return capture.Open(folder)
-}
-
-// capturedKernels is what a word means among the kernels that launches are captured of.
-func capturedKernels(store *cache.Store, s *capture.Store, word string) (*regexp.Regexp, error) {
-	if s == nil {
-		var err error
-		if s, err = tuner.Captures(store); err != nil {
-			return nil, err
-		}
 	}
 	list, _ := s.List()
 	captured := map[string]bool{}

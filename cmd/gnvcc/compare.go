@@ -36,7 +36,7 @@ less than the lock file says; 2: something went wrong, or nothing could be compa
 // A comparing is how a comparison is asked for.
 type comparing struct {
 	toolkit, commit, flags string
-	lock, captures         string
+	lock                   string
 
 	all, static, adopt, json bool
 	budget                   seconds
@@ -53,7 +53,6 @@ func compareVerb() *cobra.Command {
 	fs.StringVar(&r.flags, "flags", "", "build with these `options` of nvcc's as well: \"-use_fast_math\", \"-arch=sm_100\"")
 	fs.StringVar(&r.commit, "commit", "", "build the tree of this git `revision`")
 	fs.StringVar(&r.lock, "lock", "", "check what this lock `file` says that recipes gain")
-	fs.StringVar(&r.captures, "captures", "", "with --lock: "+capturesUsage)
 	fs.BoolVar(&r.all, "all", false, "everything in the store, whatever folder it was built in")
 	fs.BoolVar(&r.static, "static", false, "run nothing: compare machine code alone, of all kernels")
 	fs.Var(&r.budget, "budget", "search for at most this `time` for what restores the kernels that lost; 0: not at all")
@@ -140,18 +139,7 @@ func (r *comparing) claims(ctx context.Context, a compare.Ask) error {
 	if !driverHere() {
 		return errors.New("no NVIDIA driver here: nothing was run (without --lock machine code is compared without one)")
 	}
-	if r.captures != "" {
-		if a.Captures, err = openCaptures(a.Store, r.captures); err != nil {
-			return err
-		}
-	}
-	got, err := compare.Claimed(ctx, a, func() (*compare.Bench, error) {
-		b, err := newBench(ctx, a.Store)
-		if err == nil && a.Captures != nil {
-			b.Captures = a.Captures
-		}
-		return b, err
-	}, lines)
+	got, err := compare.Claimed(ctx, a, func() (*compare.Bench, error) { return newBench(ctx, a.Store) }, lines)
 	progressLine("")
 	if err != nil {
 		return err
@@ -173,8 +161,6 @@ func (r comparing) ways(a *compare.Ask) error {
 			"with what? --toolkit VERSION, --flags OPTIONS, --commit REVISION or --lock FILE")
 	case r.adopt && r.static:
 		return errors.New("--adopt needs launches to be replayed: it can't be combined with --static")
-	case r.captures != "" && r.lock == "":
-		return errors.New("--captures goes with --lock")
 	}
 	a.After = compare.Way{Toolkit: r.toolkit, Commit: r.commit, Flags: toolcmd.Words(r.flags)}
 	return nil

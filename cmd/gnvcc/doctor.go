@@ -43,7 +43,7 @@ func doctorVerb() *cobra.Command {
 		doctorAbout+strings.Join(config.OfProjects, ", ")+`. Your own may set everything. A build ignores a file with a mistake in it
 (GNVCC_LOG says so, GNVCC_STRICT=1 makes it an error).`, none)
 	fs := c.Flags()
-	inStore := fs.Bool("store", false, "what builds took from the store, why stages stepped aside, how large it is; reads every file in it and checks its hash")
+	inStore := fs.Bool("store", false, "what builds took from the store, which calls were left to nvcc and why, how large it is; reads every file in it and checks its hash")
 	captures := fs.Bool("captures", false, "list the launches that gnvcc tune has captured")
 	cleans := fs.String("clean", "", "remove what killed processes left behind, and records of builds that are gone; captures: captured launches; all: every build, and what can be made again. Recipes stay; files already built stay, too, but gnvcc revert no longer knows them")
 	fs.Lookup("clean").NoOptDefVal = "left"

@@ -85,15 +85,18 @@ func exporting(ctx context.Context, folder, out string) error {
 	if err != nil {
 		return fmt.Errorf("write the lock file: %w", err)
 	}
-	fmt.Fprintf(stderr, "gnvcc: %s", policy.Count(len(lines), "line"))
+	recipes := len(slices.DeleteFunc(slices.Clone(lines), func(l lock.Line) bool { return l.Recipe == "" }))
+	said := policy.Count(recipes, "recipe") + " written to " + cmp.Or(out, "standard output")
+	if best := len(lines) - recipes; best > 0 {
+		said += fmt.Sprintf(", and %s that nvcc builds best", policy.Count(best, "kernel"))
+	}
 	if len(left) > 0 {
-		fmt.Fprintf(stderr, ", %s left out", policy.Count(len(left), "kernel"))
+		said += fmt.Sprintf(", %s left out", policy.Count(len(left), "kernel"))
 	}
 	if len(lines)+len(left) == 0 {
-		fmt.Fprintf(stderr, ": of %s built here none has a recipe (gnvcc tune -- ./app)",
-			policy.Count(len(built), "kernel"))
+		said += fmt.Sprintf(": of %s built here none has a recipe (gnvcc tune -- ./app)", policy.Count(len(built), "kernel"))
 	}
-	fmt.Fprintln(stderr)
+	fmt.Fprintln(stderr, "gnvcc:", said)
 	return nil
 }
 

@@ -18,8 +18,8 @@ import (
 // spelling (likeThis), whatever the store calls its fields. docs/formats.md describes the formats,
 // docs/schema has a schema of each, which tests hold against what is printed.
 
-// formats are the versions of what verbs print. A version rises when a key changes its meaning or
-// goes; new keys don't change it.
+// formats are the versions of what verbs print. A version rises when a key changes its meaning, or
+// one that is always there goes; new keys don't change it.
 var formats = map[string]int{"report": 1, "status": 1,
 	"compare": 1, "judge": 1}
 

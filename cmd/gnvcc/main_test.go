@@ -29,9 +29,6 @@ func TestMain(m *testing.M) {
 		if text := os.Getenv("TEST_REGISTRY_TIMEOUT"); text != "" {
 			registryTimeout, _ = time.ParseDuration(text)
 		}
-		if text := os.Getenv("TEST_CAPTURES_LAST"); text != "" {
-			capturesLast, _ = time.ParseDuration(text)
-		}
 		if file := os.Getenv(asIfGPU); file != "" {
 			simulateGPU(file)
 		}

@@ -26,21 +26,56 @@ import (
 // pragmas and register caps. What has no such form that gnvcc itself could check (cache hints,
 // second entries, ...) is named in front of it.
 
-// printPatches prints the diffs of decisions; those without a recipe have none.
-func printPatches(store *cache.Store, found []cache.Decision) error {
+// sources are the kernels that were built here, with their source.
+type sources struct {
+	compiler *tuner.Compiler
+	built    map[string]record.BuiltKernel // by identity
+}
+
+func openSources(store *cache.Store) (*sources, error) {
 	c, err := tuner.NewCompiler(store)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer c.Close()
-	known := newestBuilt(store)
+	return &sources{c, newestBuilt(store)}, nil
+}
+
+// of is the source of a decision's kernel.
+func (x *sources) of(d cache.Decision) (*compile.Source, record.BuiltKernel, error) {
+	b, ok := x.built[d.Identity]
+	if !ok {
+		return nil, b, errors.New("this code was not built here")
+	}
+	s, err := x.compiler.Compiler.Built(b.Assembly, b.Name)
+	if err == nil && s.Code == nil {
+		err = errors.New(s.NoSource)
+	}
+	return s, b, err
+}
+
+// site is where a term of a recipe acts: a loop, or the kernel; "" where that is not known.
+func (x *sources) site(d cache.Decision, t recipe.Term) string {
+	s, _, err := x.of(d)
+	if err != nil {
+		return ""
+	}
+	for _, l := range s.Code.Loops {
+		if l.Site != "" && l.Site == t.Site {
+			return fmt.Sprintf("loop at %s:%d", l.File, l.Line)
+		}
+	}
+	return fmt.Sprintf("kernel at %s:%d", s.Code.File, s.Code.Line)
+}
+
+// printPatches prints the diffs of decisions; those without a recipe have none.
+func (x *sources) printPatches(found []cache.Decision) error {
 	var failed error
 	for _, d := range found {
 		if d.Recipe == "" {
 			fmt.Fprintf(stderr, "gnvcc: %s is best as nvcc builds it\n", policy.ShortName(d.Kernel))
 			continue
 		}
-		text, err := patchOf(c, known, d, true)
+		text, err := x.patchOf(d)
 		if err != nil {
 			fmt.Fprintf(stderr, "gnvcc explain: %s: no diff: %v\n", policy.ShortName(d.Kernel), err)
 			failed = exit(1)
@@ -54,18 +89,11 @@ func printPatches(store *cache.Store, found []cache.Decision) error {
 }
 
 // patchOf is a decision's recipe as a diff. A diff for other launches than the recipe, or with a part of
-// it, is compiled first, as gnvcc pin would; on a page of many kernels (not try) it is left out.
-func patchOf(c *tuner.Compiler, known map[string]record.BuiltKernel, d cache.Decision, try bool) (string, error) {
-	b, ok := known[d.Identity]
-	if !ok {
-		return "", errors.New("this code was not built here")
-	}
-	s, err := c.Compiler.Built(b.Assembly, b.Name)
+// it, is compiled first, as gnvcc pin would.
+func (x *sources) patchOf(d cache.Decision) (string, error) {
+	s, b, err := x.of(d)
 	if err != nil {
 		return "", err
-	}
-	if s.Code == nil {
-		return "", errors.New(s.NoSource)
 	}
 	r, err := recipe.Parse(d.Recipe)
 	if err != nil {
@@ -90,20 +118,12 @@ func patchOf(c *tuner.Compiler, known map[string]record.BuiltKernel, d cache.Dec
 	}
 	if len(written) > 0 && len(written) < len(r.Terms) {
 		part := recipe.Recipe{Terms: written}
-		switch {
-		case try:
-			over := during("compiling what the diff gives")
-			if _, err = c.Rehearse(context.Background(), b, part, ownVersion()); err != nil {
-				err = fmt.Errorf("gnvcc would refuse it for all launches: %w", err)
-			}
-			over()
-		case r.HasSecond():
-			err = errors.New("it is for some launches only: gnvcc explain KERNEL --patch tries whether all can have it")
-		}
-		if err != nil {
-			left = append(left, fmt.Sprintf("%s: %v", part, err))
+		over := during("compiling what the diff gives")
+		if _, err = x.compiler.Rehearse(context.Background(), b, part, ownVersion()); err != nil {
+			left = append(left, fmt.Sprintf("%s: gnvcc would refuse it for all launches: %v", part, err))
 			clear(p.edits)
 		}
+		over()
 	}
 	var out strings.Builder
 	fmt.Fprintf(&out, "# %s: %s\n", policy.ShortName(d.Kernel), d.Recipe)

@@ -13,8 +13,8 @@ import (
 	"gnvcc/cache"
 	"gnvcc/driver/standing"
 	"gnvcc/policy"
+	"gnvcc/policy/report"
 	"gnvcc/policy/selection"
-	"gnvcc/policy/tuner"
 	"gnvcc/rewrite"
 	"gnvcc/rewrite/recipe"
 )
@@ -85,11 +85,11 @@ func pin(ctx context.Context, name, text string, all, dry bool) error {
 		return err
 	}
 	store := own.Store()
-	c, err := tuner.NewCompiler(store)
+	x, err := openSources(store)
 	if err != nil {
 		return err
 	}
-	defer c.Close()
+	defer x.compiler.Close()
 	found, err := selection.One(name, all, builtKernels(store), builtKernel.selected)
 	if err != nil {
 		return err
@@ -98,10 +98,13 @@ func pin(ctx context.Context, name, text string, all, dry bool) error {
 	var refused error
 	for _, b := range codes(found) {
 		over := during("compiling, and proving")
-		d, err := c.Rehearse(ctx, b, r, ownVersion())
+		d, err := x.compiler.Rehearse(ctx, b, r, ownVersion())
 		over()
 		if err != nil {
-			refused = errors.Join(refused, fmt.Errorf("%s for %s: %w", policy.ShortName(b.Name), b.Assembly.Target, err))
+			why := report.Refusal(r.String(), err.Error(), func(t recipe.Term) string {
+				return x.site(cache.Decision{Identity: b.Identity}, t)
+			})
+			refused = errors.Join(refused, fmt.Errorf("%s for %s: %s: %s", policy.ShortName(b.Name), b.Assembly.Target, r, why))
 			continue
 		}
 		pinned = append(pinned, d)

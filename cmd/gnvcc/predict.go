@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -10,7 +11,7 @@ import (
 	"gnvcc/cache"
 	"gnvcc/driver/record"
 	"gnvcc/policy"
-	"gnvcc/policy/page"
+	"gnvcc/policy/predicted"
 	"gnvcc/policy/selection"
 	"gnvcc/policy/tuner"
 )
@@ -71,14 +72,21 @@ func newPrediction(ctx context.Context, store *cache.Store) (*prediction, error)
 	return &prediction{p, decisions}, err
 }
 
-// print prints what can be predicted of kernels.
+// print prints what can be predicted of kernels; what that rests on once for all of which it is true.
 func (p *prediction) print(ctx context.Context, list []record.BuiltKernel) {
-	for i, b := range list {
-		if i > 0 {
-			fmt.Fprintln(console)
-		}
+	said := ""
+	for _, b := range list {
 		seen, err := p.Predict(ctx, b)
 		if err == nil {
+			assumed := cmp.Or(strings.Join(seen.Assumed, ", "), "nothing, its launches are known")
+			if said == "" {
+				fmt.Fprint(console, predicted.Header)
+			}
+			if said != assumed {
+				fmt.Fprintf(console, "Assumed: %s.\n", assumed)
+			}
+			said = assumed
+			fmt.Fprintln(console)
 			err = seen.Print(stdout())
 		}
 		if err != nil {
@@ -86,39 +94,6 @@ func (p *prediction) print(ctx context.Context, list []record.BuiltKernel) {
 				b.Assembly.Target, err)
 		}
 	}
-}
-
-// explainPage writes a page with what was decided of kernels, those that were built and not yet
-// tuned, and what can be predicted of all of them. Without any it writes nothing.
-func explainPage(store *cache.Store, path string, built []record.BuiltKernel,
-	in page.Input) error {
-	ctx, stop := ended(context.Background())
-	defer stop()
-	p, err := newPrediction(ctx, store)
-	if err != nil {
-		return err
-	}
-	defer p.Close()
-	seen := map[string]*page.Predicted{}
-	decided := map[string]bool{}
-	for _, d := range in.Decisions {
-		decided[d.Identity] = true
-	}
-	for _, b := range built {
-		k, err := p.Predict(ctx, b)
-		seen[b.Identity] = &page.Predicted{Kernel: k, Err: err}
-		if !decided[b.Identity] {
-			in.Undecided = append(in.Undecided, cache.Decision{Identity: b.Identity, Kernel: b.Name,
-				Target: b.Assembly.Target,
-				Evidence: cache.Evidence{Default: cache.Build{Registers: b.Registers, Spill: b.Spill,
-					Stack: b.Stack, Shared: b.Shared, Barriers: b.Barriers}}})
-		}
-	}
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	in.Predicted = func(d cache.Decision) *page.Predicted { return seen[d.Identity] }
-	return writePage(store, path, in)
 }
 
 // adopt keeps, for each of some kernels that nothing was decided for, the recipe that is predicted

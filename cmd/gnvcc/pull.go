@@ -16,7 +16,6 @@ import (
 	"gnvcc/cache"
 	"gnvcc/cache/remote"
 	"gnvcc/policy"
-	"gnvcc/profile/capture"
 )
 
 func pullVerb() *cobra.Command {
@@ -26,26 +25,18 @@ func pullVerb() *cobra.Command {
 and GPU the measured one, then the newer, then the one with more evidence. Builds on this machine take them for kernels that it
 has not measured itself, as those of stores in GNVCC_STORE, and behind these. No build asks the registry: what was pulled counts
 until the next pull. What is cut, altered, not signed by a key that is asked for, or older than what was pulled before is
-refused, and what was there stays. It is called REPOSITORY-TAG here, with - for each /. Without an address: what was pulled before, again.
-
-With --captures: the captured launches that were pushed under a tag, for tune, compare and judge --captures NAME. They are
-replayed with the code that was built here of kernels of their names, never with their publisher's. Those that have expired are
-not used.`,
+refused, and what was there stays. It is called REPOSITORY-TAG here, with - for each /. Without an address: what was pulled before, again.`,
 		arguments(0, -1))
 	var p pulling
 	fs := c.Flags()
 	fs.StringVar(&p.keys, "require-signed", "",
 		"take only what one of the ed25519 public keys in this `file` has signed; this pull, and all later ones of it")
-	fs.BoolVar(&p.captures, "captures", false, "bring captured launches, not recipes")
 	fs.StringVar(&p.remove, "remove", "", "take the remote of this `name` away")
 	return onStore(c, 2, p.run)
 }
 
 // A pulling is what is to be pulled, and how.
-type pulling struct {
-	keys, remove string
-	captures     bool
-}
+type pulling struct{ keys, remove string }
 
 func (p *pulling) run(ctx context.Context, store *cache.Store, words []string) error {
 	if p.remove != "" {
@@ -62,21 +53,11 @@ func (p *pulling) run(ctx context.Context, store *cache.Store, words []string) e
 		if len(words) > 1 {
 			return fmt.Errorf("unexpected argument %q: one address at a time", words[1])
 		}
-		reference, tag, err := referenceOf(words[0])
-		switch {
-		case err != nil:
+		reference, _, err := referenceOf(words[0])
+		if err != nil {
 			return err
-		case p.captures && tag == "":
-			return fmt.Errorf("which tag? Captures are brought from one: %s:TAG", words[0])
-		case p.captures:
-			reference = remote.CapturesTag(reference)
-		case remote.IsCaptures(reference):
-			return fmt.Errorf("%s has captures (--captures)", tag)
 		}
 		return p.one(ctx, store, remote.NameOf(reference), reference)
-	}
-	if p.captures {
-		return errors.New("--captures is for an address")
 	}
 	all, err := remote.All(store)
 	var known []string
@@ -117,32 +98,22 @@ func (p *pulling) one(ctx context.Context, store *cache.Store, name, reference s
 			return err
 		}
 	}
-	late := r.Expire()
 	c, err := newCarrier(r.Reference)
 	if err != nil {
-		return errors.Join(late, err)
+		return err
 	}
-	r.Sound.File = func(name string, content []byte) error {
-		return capture.CheckFile(r.Dir(), name, content)
-	}
-	r.Sound.Whole = capture.CheckFolder
-	captures := remote.IsCaptures(r.Reference)
-	_, gone := os.Stat(r.CapturesDir()) // a pull that was killed
 	sound := map[string]bool{}
 	for tag, t := range r.Tags {
-		if sound[tag] = (keys == nil || keys.Has(t.Signed)) && (!captures || gone == nil); !sound[tag] {
+		if sound[tag] = keys == nil || keys.Has(t.Signed); !sound[tag] {
 			r.Again(tag)
 		}
 	}
 	found, err := c.pull(ctx, "pull", r.Dir())
 	if err != nil {
-		return errors.Join(late, err)
+		return err
 	}
 	changed, problems := takePulled(r, keys, sound, found)
 	r.Pulled = time.Now().UTC().Truncate(time.Second)
-	if captures {
-		return errors.Join(problems, r.Note(), tellCaptures(r))
-	}
 	n, left := 0, 0
 	if changed || !r.Published() {
 		n, left, err = r.Publish(portable)
@@ -194,18 +165,6 @@ func takePulled(r *remote.Remote, keys remote.Keys, sound map[string]bool,
 	return changed, problems
 }
 
-// tellCaptures says what there is, and takes away what nobody who is believed stands for any more.
-func tellCaptures(r *remote.Remote) error {
-	x := r.Captured()
-	if x == nil {
-		return os.RemoveAll(r.CapturesDir())
-	}
-	fmt.Fprintf(console, "%s: %s from oci://%s, used until %s; tune, compare and judge take them with --captures %s\n",
-		r.Name, policy.Count(x.Captures, "captured launch"), r.Reference,
-		x.Expires.Local().Format("2006-01-02 15:04"), r.Name)
-	return nil
-}
-
 func tellPulled(r *remote.Remote, changed bool, n, left int) {
 	if !changed {
 		fmt.Fprintf(console, "%s: nothing new in oci://%s\n", r.Name, r.Reference)
@@ -232,9 +191,6 @@ func sayRemotes(say sayer, store *cache.Store) {
 			if _, err := os.Stat(r.Keys); err != nil {
 				signed += " (which is gone)"
 			}
-		}
-		if x := r.Captured(); x != nil {
-			signed += ", used until " + x.Expires.Local().Format("2006-01-02")
 		}
 		say(cache.Fine, "", "remote %s: oci://%s, %s%s; pulled %s ago, pushed %s ago", r.Name,
 			r.Reference, policy.Count(len(r.Tags), "publisher"), signed, cache.AgeText(r.Pulled),

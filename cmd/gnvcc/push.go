@@ -19,7 +19,6 @@ import (
 	"gnvcc/driver/scratch"
 	"gnvcc/driver/standing"
 	"gnvcc/policy"
-	"gnvcc/policy/tuner"
 	"gnvcc/rewrite"
 	"gnvcc/rewrite/recipe"
 )
@@ -30,18 +29,12 @@ func pushVerb() *cobra.Command {
 		`Puts the decisions that were measured into this store under a tag of an OCI registry, with their evidence: kernels' names,
 GPUs, launch shapes, values of arguments, times. Pins, bans, approximations, what was imported or pulled, captures and compiled
 code do not travel. Only shards that have changed are sent. One publisher has one tag: a tag that another store has pushed to is
-refused, unless --merge adds to what is there (a CI's tag, say). Credentials are those of docker login and podman login.
-
-With --captures captured launches are pushed instead, for tune, compare and judge on other machines, as TAG.captures. They hold
-memory of your programs: whoever may read the repository reads it. After 30 days no gnvcc uses them; a registry keeps them until
-somebody deletes them there.`, arguments(1, 1))
+refused, unless --merge adds to what is there (a CI's tag, say). Credentials are those of docker login and podman login.`, arguments(1, 1))
 	var p pushing
 	fs := c.Flags()
 	fs.StringVar(&p.sign, "sign", "",
 		"sign with the ed25519 private key in this `file` (openssl genpkey -algorithm ed25519 -out FILE)")
 	fs.BoolVar(&p.merge, "merge", false, "keep what the tag has from other stores, and add to it")
-	fs.BoolVar(&p.captures, "captures", false, "push captured launches, not recipes")
-	oneOf(c, "merge", "captures")
 	return tries(c, 2, func(args []string) error {
 		ctx, stop := ended(context.Background())
 		defer stop()
@@ -51,12 +44,9 @@ somebody deletes them there.`, arguments(1, 1))
 
 // A pushing is what is to be pushed, and how.
 type pushing struct {
-	sign            string
-	merge, captures bool
+	sign  string
+	merge bool
 }
-
-// capturesLast is how long captures that were pushed are used. It is a variable for tests.
-var capturesLast = 30 * 24 * time.Hour
 
 func (p *pushing) run(ctx context.Context, word string) error {
 	reference, tag, err := referenceOf(word)
@@ -66,11 +56,6 @@ func (p *pushing) run(ctx context.Context, word string) error {
 	if err != nil {
 		return err
 	}
-	if p.captures {
-		tag, reference = remote.CapturesTag(tag), remote.CapturesTag(reference)
-	} else if remote.IsCaptures(tag) {
-		return fmt.Errorf("%s is for captures (--captures)", tag)
-	}
 	b, err := openDecisions(ctx)
 	if err != nil {
 		return err
@@ -79,7 +64,7 @@ func (p *pushing) run(ctx context.Context, word string) error {
 	if err != nil {
 		return err
 	}
-	if len(all) == 0 && !p.captures {
+	if len(all) == 0 {
 		return errors.New(
 			"nothing was measured into this store that can be pushed (gnvcc tune -- ./app; pinned, imported and approximate recipes stay here)")
 	}
@@ -112,10 +97,11 @@ func (p *pushing) run(ctx context.Context, word string) error {
 			theirs.Host, theirs.Time.Local().Format("2006-01-02 15:04"))
 	}
 	folder := filepath.Join(work.Path, "ours")
-	x, what, err := p.packed(b.Store(), all, folder)
+	x, err := remote.Pack(folder, all)
 	if err != nil {
 		return err
 	}
+	what := policy.Count(x.Decisions(), "decision")
 	x.Tag, x.Publisher, x.Gnvcc = tag, id, ownVersion()
 	x.Host, _ = os.Hostname()
 	x.Time = time.Now().UTC().Truncate(time.Second)
@@ -123,7 +109,7 @@ func (p *pushing) run(ctx context.Context, word string) error {
 	switch {
 	case err != nil:
 		return err
-	case same && !p.captures: // captures are to be used for longer
+	case same:
 		fmt.Fprintf(console, "%s has these %s already\n", word, what)
 		return nil
 	}
@@ -134,20 +120,12 @@ func (p *pushing) run(ctx context.Context, word string) error {
 	if _, err := c.run(ctx, "push", folder, digest, was.digest); err != nil {
 		return err
 	}
-	p.tell(x, word, what, changed, len(all)-own)
-	return nil
-}
-
-func (p *pushing) tell(x *remote.Index, word, what string, changed, added int) {
 	fmt.Fprintf(console, "%s: %s pushed, %d of %d shards are new", word, what, changed, remote.Shards)
-	if added > 0 {
+	if added := len(all) - own; added > 0 {
 		fmt.Fprintf(console, "; %d of them were there", added)
 	}
 	fmt.Fprintln(console)
-	if p.captures {
-		fmt.Fprintf(console, "they hold memory of your programs, which whoever may read that repository reads; used until %s\n",
-			x.Expires.Local().Format("2006-01-02 15:04"))
-	}
+	return nil
 }
 
 // A tagged is what a tag has before a push.
@@ -180,31 +158,6 @@ func (p *pushing) look(ctx context.Context, c *carrier, folder, tag string) (was
 		err = fmt.Errorf("look at what %s has: %w (take another tag)", c.reference, err)
 	}
 	return was, err
-}
-
-// packed makes the shards, those of decisions or of captures; what: so many of what.
-func (p *pushing) packed(store *cache.Store, all []cache.Decision, folder string) (x *remote.Index,
-	what string, err error) {
-	if !p.captures {
-		if x, err = remote.Pack(folder, all); err == nil {
-			what = policy.Count(x.Decisions(), "decision")
-		}
-		return x, what, err
-	}
-	captures, err := tuner.Captures(store)
-	if err != nil {
-		return nil, "", err
-	}
-	names, list := captures.Files()
-	if len(list) == 0 {
-		return nil, "", errors.New("no launches are captured (gnvcc tune -- ./app captures some)")
-	}
-	if x, err = remote.PackFiles(captures.Path(), names, remote.Blobs(folder)); err != nil {
-		return nil, "", fmt.Errorf("%w (gnvcc doctor --captures lists them)", err)
-	}
-	x.Captures = len(list)
-	x.Expires = time.Now().Add(capturesLast).UTC().Truncate(time.Second)
-	return x, policy.Count(len(list), "captured launch"), nil
 }
 
 // publishable are the decisions that may go to others, and the name of the store that they are
@@ -295,8 +248,7 @@ func (p *pushing) follows(x *remote.Index, was tagged) (same bool, changed int, 
 
 const carrierName = "gnvcc-oci"
 
-// registryTimeout is how long a transfer of recipes may take; captures, up to some GB, have fifteen
-// times as long. It is a variable for tests.
+// registryTimeout is how long a transfer may take. It is a variable for tests.
 var registryTimeout = time.Minute
 
 // A carrier runs that program.
@@ -325,14 +277,10 @@ func newCarrier(reference string) (*carrier, error) {
 
 // run has it do something, and gives what it prints.
 func (c *carrier) run(ctx context.Context, verb string, args ...string) ([]byte, error) {
-	timeout := registryTimeout
-	if remote.IsCaptures(c.reference) {
-		timeout *= 15
-	}
 	// It ends itself in time; what hangs all the same is ended from here.
-	ctx, cancel := context.WithTimeout(ctx, timeout+5*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, registryTimeout+5*time.Second)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, c.program, append([]string{"--timeout", timeout.String(), verb,
+	cmd := exec.CommandContext(ctx, c.program, append([]string{"--timeout", registryTimeout.String(), verb,
 		c.reference}, args...)...)
 	var errs bytes.Buffer
 	cmd.Stderr = &errs

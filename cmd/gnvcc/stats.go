@@ -12,8 +12,8 @@ import (
 	"gnvcc/policy"
 )
 
-// showStore says how often builds took results from the store, why stages stepped aside, and how
-// large it is.
+// showStore says how often builds took results from the store, which calls were left to nvcc and why, and
+// how large it is.
 func showStore(store *cache.Store) error {
 	counted := store.Stats()
 	sizes, err := store.Sizes()

@@ -100,11 +100,11 @@ func (o *observing) Set(text string) error {
 // tuneOptions are what the user may say.
 type tuneOptions struct {
 	tuner.Request
-	exact, kernels, rank, on, captures string
-	budget                             seconds
-	observe                            observing
-	most                               size
-	talk                               talk
+	exact, kernels, rank, on string
+	budget                   seconds
+	observe                  observing
+	most                     size
+	talk                     talk
 }
 
 // talk is how much a run prints.
@@ -134,7 +134,6 @@ func tuneVerb() *cobra.Command {
 		return kernelCompletions(), cobra.ShellCompDirectiveNoFileComp
 	})
 	fs.StringSliceVar(&o.Levers, "levers", nil, "try only these levers (comma-separated `list`); -LEVER: all but it")
-	fs.StringVar(&t.captures, "captures", "", "without PROGRAM: "+capturesUsage)
 	fs.StringVar(&t.on, "on", "", onUsage)
 	fs.BoolVar(&t.talk.quiet, "quiet", false, "print errors only")
 	fs.BoolVarP(&t.talk.verbose, "verbose", "v", false, "name every kernel that is left alone")
@@ -164,10 +163,8 @@ func (t *tuneOptions) run(args []string) (err error) {
 		return errors.New("--on searches for exact recipes: not with --exact=approximate or --within")
 	case len(args) == 0 && loose && !t.Look:
 		return errors.New("--exact=approximate and --within need the program: gnvcc tune [options] -- ./app arguments")
-	case len(args) > 0 && t.captures != "":
-		return errors.New("--captures takes no program")
-	case t.Look && (t.Apply || t.on != "" || t.captures != ""):
-		return errors.New("--observe does no search: it can't be combined with --apply, --on or --captures")
+	case t.Look && (t.Apply || t.on != ""):
+		return errors.New("--observe does no search: it can't be combined with --apply or --on")
 	}
 	if t.On, err = engineOf(t.on); err != nil {
 		return err
@@ -204,13 +201,8 @@ func (t *tuneOptions) again() error {
 	if t.Look {
 		return showProfile(store, "")
 	}
-	if t.captures != "" {
-		if t.Captures, err = openCaptures(store, t.captures); err != nil {
-			return err
-		}
-	}
 	if t.kernels != "" {
-		if t.Options.Only, err = capturedKernels(store, t.Captures, t.kernels); err != nil {
+		if t.Options.Only, err = capturedKernels(store, t.kernels); err != nil {
 			complain("tune", err)
 			return exit(1)
 		}

@@ -66,7 +66,13 @@ func (l *looking) found(ctx context.Context, folder string,
 		if f.unknown = f.codes; err != nil {
 			f.gone, f.strange = true, err.Error()
 		} else if f.made() {
-			f.strange = "built from other files"
+			f.strange = "linked from the objects below"
+			switch {
+			case path == folder:
+				f.strange = "linked from other files"
+			case f.kind == fatbin.Archive:
+				f.strange = "an archive of the objects below"
+			}
 		}
 		if err != nil || len(f.codes) > 0 {
 			out = append(out, f)

@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,7 +22,7 @@ import (
 // What is pending: kernels that are wanted otherwise than the store says they were built.
 
 // A change is a kernel that is wanted otherwise than it was built.
-type change struct{ kernel, identity, wanted string }
+type change struct{ kernel, target, identity, wanted string }
 
 // pendingFor lists what Build would run, and what it leaves alone with the reasons.
 func pendingFor(store *cache.Store, aim Aim) (runs []*fileState, left []string, err error) {
@@ -167,7 +168,7 @@ func (f *fileState) changesOf(known *standing.Several, a cache.Assembly,
 		if want == k.Recipe || want != "" && lasts(k.Unapplied, want, standing.HashOf(w.Evidence.Normals)) {
 			continue // a reason is found again, unless other code has been measured since
 		}
-		changes = append(changes, change{k.Name, k.Identity, want})
+		changes = append(changes, change{k.Name, a.Target, k.Identity, want})
 	}
 	return changes
 }
@@ -214,12 +215,18 @@ func reasonIn(notes []record.Note, c change) string {
 // String is the command for people: its sources and its output, and what is wanted.
 func (f *fileState) String() string {
 	var kernels []string
+	targets := map[string][]string{} // of a kernel's recipe
 	for _, c := range f.changes {
-		text := c.wanted
-		if text == "" {
-			text = "nvcc's own"
+		text := ptx.ShortName(c.kernel) + ": " + cmp.Or(c.wanted, "nvcc's own")
+		if targets[text] == nil {
+			kernels = append(kernels, text)
 		}
-		kernels = append(kernels, ptx.ShortName(c.kernel)+": "+text)
+		targets[text] = append(targets[text], c.target)
+	}
+	for i, text := range kernels {
+		if list := targets[text]; len(list) > 1 {
+			kernels[i] += " for " + strings.Join(list, ", ")
+		}
 	}
 	const most = 3
 	if len(kernels) > most {

@@ -73,7 +73,9 @@ func Status(ctx context.Context, store *cache.Store,
 			out = append(out, f.output())
 		}
 	}
-	slices.SortFunc(out, func(a, b Output) int { return strings.Compare(a.Output, b.Output) })
+	slices.SortFunc(out, func(a, b Output) int { // what is made of other files stands above them
+		return cmp.Or(cmp.Compare(min(len(a.Args), 1), min(len(b.Args), 1)), strings.Compare(a.Output, b.Output))
+	})
 	for _, p := range unfinished(store) {
 		for _, f := range p.Files {
 			broken = append(broken, f.Path)

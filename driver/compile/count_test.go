@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"gnvcc/driver/drivertest"
-	"gnvcc/rewrite/counters"
 	"gnvcc/sim/cubin"
 )
 
@@ -17,8 +16,7 @@ func TestCounting(t *testing.T) {
 		"__global__ void other(float *p) { p[threadIdx.x] = 1; }\n"+
 		"int main() { shown<<<1, 1>>>(0, 0); other<<<1, 1>>>(0); }\n")
 	s := p.kernel("_Z5shownPfi")
-	cand, counters, err := p.c.Counting(context.Background(), s,
-		counters.Caches{L1: 200 << 10, L2: 50 << 20})
+	cand, counters, err := p.c.Counting(context.Background(), s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,7 +24,7 @@ func TestCounting(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if counters.Blocks != len(blocks) || len(counters.Accesses) == 0 {
+	if len(counters) != len(blocks) {
 		t.Errorf("%+v for %d blocks", counters, len(blocks))
 	}
 	content, err := os.ReadFile(cand.Path)

@@ -19,7 +19,7 @@ const (
 	outCompiled = "with recipes, compiled"
 	outRefused  = "recipes refused: nvcc's own result"
 	outTaken    = "taken from the store"
-	outAside    = "stepped aside"
+	outAside    = "left to nvcc"
 	outFailed   = "failed on gnvcc's side: nvcc's own result"
 )
 

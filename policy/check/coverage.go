@@ -23,7 +23,7 @@ const (
 // Of a kernel that computes nothing there are none.
 func Floating(c counters.Counters) (blocks []int) {
 	some := false
-	c.Every(func(n int, b counters.Block) {
+	for n, b := range c {
 		counts := false
 		for i := b.Block.First; i < b.Block.Last; i++ {
 			if b.Stmts[i].Kind != ptx.Inst {
@@ -38,7 +38,7 @@ func Floating(c counters.Counters) (blocks []int) {
 		if counts {
 			blocks = append(blocks, n)
 		}
-	})
+	}
 	if !some {
 		return nil
 	}

@@ -37,7 +37,7 @@ $L2:
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := counters.CountersOf(m, "k")
+	c, err := counters.Of(m, "k")
 	if err != nil {
 		t.Fatal(err)
 	}

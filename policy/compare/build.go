@@ -37,8 +37,6 @@ type Ask struct {
 	All      bool              // every kernel on record, captured or not
 	Progress func(text string) // how far it is
 
-	Captures *capture.Store // nil: the store's
-
 	single bool // in the first way alone
 }
 
@@ -167,25 +165,14 @@ func (a Ask) choose() ([]one, error) {
 	if len(commands) == 0 {
 		return nil, errNoBuilds
 	}
-	store, err := a.Captures, error(nil)
-	if store == nil {
-		store, err = tuner.Captures(a.Store)
-	}
+	store, err := tuner.Captures(a.Store)
 	if err != nil {
 		return nil, err
 	}
 	manifests, _ := store.List()
 	by := map[string][]*capture.Manifest{} // output, and kernel by name and target
-	// those that were brought here from another machine, by kernel and what it is for: its builds are
-	// not on record
-	brought := map[string][]*capture.Manifest{}
 	for _, m := range manifests {
-		places := known.Of(m.Cubin, m.Kernel)
-		if len(places) == 0 && a.Captures != nil {
-			key := fmt.Sprint(ptx.StableName(m.Kernel), m.Major*10+m.Minor)
-			brought[key] = append(brought[key], m)
-		}
-		for _, at := range places {
+		for _, at := range known.Of(m.Cubin, m.Kernel) {
 			if ptx.Capability(at.Target) == m.Major*10+m.Minor {
 				key := at.Output + " " + keyOf(m.Kernel, at.Target)
 				by[key] = append(by[key], m)
@@ -204,8 +191,7 @@ func (a Ask) choose() ([]one, error) {
 				key := keyOf(k.Name, u.Target)
 				w := x.kernels[key]
 				if w == nil {
-					w = &wanted{captures: slices.Concat(by[c.Output+" "+key],
-						brought[fmt.Sprint(ptx.StableName(k.Name), ptx.Capability(u.Target))])}
+					w = &wanted{captures: by[c.Output+" "+key]}
 					x.kernels[key] = w
 				}
 				w.identities = append(w.identities, k.Identity)

@@ -2,7 +2,6 @@ package lever
 
 import (
 	"fmt"
-	"strings"
 
 	"gnvcc/policy"
 	"gnvcc/rewrite"
@@ -53,14 +52,13 @@ var _ = register(Lever{
 		switch {
 		case k.NoSecond != "":
 			return "it is for second entries, chosen by their block: " + k.NoSecond
-		case k.Untiled == nil || s.Shape.Threads() == 0:
+		case k.Tilings == nil || s.Shape.Threads() == 0:
 			return "its loads are not known"
 		}
-		if err := k.Untiled(s.Shape.Block, s.Shape.Dynamic); err != nil {
-			_, why, _ := strings.Cut(err.Error(), ": ")
-			return why
+		if _, err := k.Tilings(s.Shape.Block, s.Shape.Dynamic, tileTurns...); err != nil {
+			return err.Error()
 		}
-		return "no shared memory is left"
+		return "its blocks are not known"
 	},
 	Around: func(s *Situation, best policy.Trial) []recipe.Recipe {
 		if rewrite.Uses(best.Recipe, "tile") {
@@ -97,5 +95,6 @@ func tilings(s *Situation) (base recipe.Recipe, list []tile.Tiling) {
 	if k.Tilings == nil || k.NoSecond != "" || len(host) == 0 || k.Calls {
 		return base, nil
 	}
-	return spec(host), k.Tilings(s.Shape.Block, s.Shape.Dynamic, tileTurns...)
+	list, _ = k.Tilings(s.Shape.Block, s.Shape.Dynamic, tileTurns...)
+	return spec(host), list
 }

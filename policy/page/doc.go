@@ -3,7 +3,7 @@
 // kernels.
 //
 // cmd may call it. page.go gathers the values, why.go says in a sentence what a recipe changes,
-// draw.go and predicted.go make the pictures (SVG, by hand), page.html and page.css are the page.
+// draw.go makes the pictures (SVG, by hand), page.html and page.css are the page.
 // All text goes through html/template, which escapes it: kernels' names and notes are
 // untrusted.
 package page

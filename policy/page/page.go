@@ -15,6 +15,7 @@ import (
 	"gnvcc/cache"
 	"gnvcc/policy"
 	"gnvcc/policy/report"
+	"gnvcc/rewrite/recipe"
 )
 
 //go:embed page.html
@@ -37,17 +38,11 @@ type Input struct {
 	Decisions []cache.Decision
 	Programs  []Program
 	Toolkit   func(cache.Decision) string // "ptxas 13.0.88", "" where it is not known; may be nil
-	Patch     func(cache.Decision) string // the recipe as source, or why there is none; may be nil
 	Version   string                      // of gnvcc
-	Title     string                      // "gnvcc explain wave"; "": a report
 	Made      time.Time
 	Place     func(cache.Decision) report.Place // where a kernel comes from; nil: not asked
 	Untaken   func(cache.Decision) error        // why no build takes a recipe; nil: not asked
-
-	// kernels that were built and that nothing was decided for
-	Undecided []cache.Decision
-	// what machine code tells of a kernel; may be nil, and give nil
-	Predicted func(cache.Decision) *Predicted
+	Site      func(cache.Decision, recipe.Term) string
 }
 
 // A Program is what one program does on the GPU.
@@ -78,7 +73,7 @@ type kernel struct {
 	report.Entry
 	ID         string // of its section
 	Drawn      bool
-	State      string // "faster", "same", "pinned", "predicted", "alone", "not tuned"
+	State      string // "faster", "same", "pinned", "predicted", "alone"
 	Why        string
 	Checked    string
 	Toolkit    string
@@ -91,21 +86,14 @@ type kernel struct {
 	Registers  string
 	Warps      string // occupancy
 	Rows       []row
-	Pictures   []picture
+	Picture    *picture
 	Refused    []reason
 	RefusedAll int
-	Patch      string
-	Predicted  *prediction
 }
 
-// Time is that of all its launches; Date is when it was decided, "" if it was not.
+// Time is that of all its launches; Date is when it was decided.
 func (k kernel) Time() string { return report.Duration(k.Total()) }
-func (k kernel) Date() string {
-	if k.Decision.Time.IsZero() {
-		return ""
-	}
-	return k.Decision.Time.Format("2006-01-02 15:04")
-}
+func (k kernel) Date() string { return k.Decision.Time.Format("2006-01-02 15:04") }
 
 // A row is one configuration.
 type row struct {
@@ -127,10 +115,6 @@ func Write(w io.Writer, in Input) error {
 		return fmt.Errorf("the page's own text: %w", err)
 	}
 	kernels := gather(in)
-	searched := in.Title == "" && len(kernels) > 8
-	if in.Title == "" {
-		in.Title = "gnvcc report"
-	}
 	counts := map[string]int{}
 	devices, toolkits, imported := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	before, after := 0.0, 0.0
@@ -148,8 +132,8 @@ func Write(w io.Writer, in Input) error {
 		kernels[i].Share = report.Share(kernels[i].Total(), before)
 	}
 	return t.Execute(w, map[string]any{
-		"CSS": template.CSS(css), "In": in, "Title": in.Title, "Kernels": kernels,
-		"Searched": searched, "Counts": counts,
+		"CSS": template.CSS(css), "In": in, "Kernels": kernels,
+		"Searched": len(kernels) > 8, "Counts": counts,
 		"Made": in.Made.Format("2006-01-02 15:04"), "Devices": names(devices, "GPU"),
 		"Toolkits": names(toolkits, "toolkit"),
 		"Before":   report.Duration(before), "After": report.Duration(after), "SpeedUp": times(before,
@@ -159,19 +143,15 @@ func Write(w io.Writer, in Input) error {
 	})
 }
 
-// gather makes the kernels, those that take most time first, and then those that are not tuned.
+// gather makes the kernels, those that take most time first.
 func gather(in Input) []kernel {
-	options := report.Options{Untaken: in.Untaken, Place: in.Place}
+	options := report.Options{Untaken: in.Untaken, Place: in.Place, Site: in.Site}
 	var out []kernel
 	for _, d := range in.Decisions {
 		e := options.Entry(d)
 		out = append(out, kernel{Entry: e, State: state(e), Why: Why(e)})
 	}
 	slices.SortStableFunc(out, func(a, b kernel) int { return cmp.Compare(b.Total(), a.Total()) })
-	for _, d := range in.Undecided {
-		out = append(out, kernel{Entry: report.NewEntry(d), State: "not tuned",
-			Why: "Not tuned yet: nothing was measured."})
-	}
 	named := map[string]int{}
 	for _, k := range out {
 		named[k.Kernel]++
@@ -179,11 +159,11 @@ func gather(in Input) []kernel {
 	for i := range out {
 		k := &out[i]
 		k.ID = fmt.Sprintf("k%d", i+1)
-		if named[k.Kernel] > 1 && k.State != "not tuned" {
+		if named[k.Kernel] > 1 {
 			k.Place = k.Where()
 		}
 		k.summary(in)
-		if k.Drawn = i < drawn || k.State == "not tuned"; k.Drawn {
+		if k.Drawn = i < drawn; k.Drawn {
 			k.detail(in)
 		}
 	}
@@ -193,7 +173,7 @@ func gather(in Input) []kernel {
 // summary is what stands in the table.
 func (k *kernel) summary(in Input) {
 	ev := &k.Decision.Evidence
-	if in.Toolkit != nil && k.State != "not tuned" {
+	if in.Toolkit != nil {
 		k.Toolkit = in.Toolkit(*k.Decision)
 	}
 	k.Before, k.After, k.Up = "-", "-", "-"
@@ -214,12 +194,6 @@ func (k *kernel) summary(in Input) {
 // detail is what stands in a kernel's own section.
 func (k *kernel) detail(in Input) {
 	d := k.Decision
-	if in.Predicted != nil {
-		k.Predicted = newPredicted(in.Predicted(*d))
-	}
-	if k.State == "not tuned" {
-		return
-	}
 	if k.Recipe != "" {
 		k.Checked = report.CheckedText(k.Entry)
 	}
@@ -228,10 +202,9 @@ func (k *kernel) detail(in Input) {
 			After: interval(l.After), SpeedUp: times(l.Before.Median, l.After.Median), Launches: l.Count,
 			Checked: l.Checked, Values: report.Values(l.Values)})
 	}
-	k.Refused, k.RefusedAll = refusals(d.Evidence.Tried)
-	k.Pictures = pictures(k.Entry)
-	if in.Patch != nil && k.Recipe != "" {
-		k.Patch = in.Patch(*d)
+	k.Refused, k.RefusedAll = refusals(k.Entry)
+	if p, ok := residencyPicture(k.Entry); ok {
+		k.Picture = &p
 	}
 }
 
@@ -251,10 +224,10 @@ func state(e report.Entry) string {
 
 // refusals groups the candidates that were refused by their reason's first words, and tells the
 // first one's in full.
-func refusals(tried []cache.Trial) ([]reason, int) {
+func refusals(e report.Entry) ([]reason, int) {
 	by := map[string]*reason{}
 	all := 0
-	for _, t := range tried {
+	for _, t := range e.Decision.Evidence.Tried {
 		if t.Refused == "" {
 			continue
 		}
@@ -262,7 +235,7 @@ func refusals(tried []cache.Trial) ([]reason, int) {
 		text, _, _ := strings.Cut(t.Refused, ":")
 		text, _, _ = strings.Cut(text, " (")
 		if by[text] == nil {
-			by[text] = &reason{Text: t.Refused, Example: t.Recipe}
+			by[text] = &reason{Text: e.Refusal(t), Example: t.Recipe}
 		}
 		by[text].Count++
 	}

@@ -3,10 +3,10 @@ package predicted
 import (
 	"context"
 	"encoding/binary"
-	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -32,10 +32,6 @@ func (f files) Compile(ctx context.Context, k *policy.Kernel, r recipe.Recipe) (
 	path := filepath.Join(f.dir, "x.cubin")
 	return &policy.Candidate{Path: path, Build: cache.Build{Registers: 32}},
 		os.WriteFile(path, content, 0o600)
-}
-
-func (f files) Lines(context.Context, *policy.Kernel, recipe.Recipe) (code, text []byte, err error) {
-	return nil, nil, errors.New("there are none")
 }
 
 // TestBadInput: where something is wrong with what is looked at there is a clear line, and no
@@ -74,8 +70,14 @@ func TestBadInput(t *testing.T) {
 	look := func(k policy.Kernel, own, caps []byte) (*Kernel, error) {
 		return Look(context.Background(), files{t.TempDir(), own, caps}, &k, nil)
 	}
-	if seen, err := look(k, good, good); err != nil || len(seen.Failed) > 0 {
-		t.Fatalf("a sound file: %v, %v", err, seen.Failed)
+	seen, err := look(k, good, good)
+	if err != nil || len(seen.Failed) > 0 {
+		t.Fatalf("a sound file: %v, %+v", err, seen)
+	}
+	if len(seen.Levels) == 0 || !slices.ContainsFunc(seen.Limits, func(l Limit) bool {
+		return l.Binds && l.Blocks == seen.Default.Occupancy.Blocks
+	}) {
+		t.Errorf("%+v", seen)
 	}
 	unknown, old, other := k, k, k
 	unknown.CC, unknown.Target = 999, "sm_999"

@@ -6,6 +6,5 @@
 // cmd calls it; it calls policy for kernels and compiling, sim/predict for the models. It adopts
 // nothing.
 //
-// Files: predict.go candidates and their order, counted.go from counts by the PTX to machine code,
-// text.go the results as text.
+// Files: predicted.go candidates and their order, text.go the results as text.
 package predicted

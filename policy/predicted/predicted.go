@@ -28,14 +28,16 @@ const mostCaps = 12
 // A Kernel is what is predicted of one.
 type Kernel struct {
 	Kernel  *policy.Kernel
-	Picture predict.Picture
+	Assumed []string // what of the launch is a guess
+	Region  sim.Region
+	Levels  []sim.Level // one a critical point, most registers first
+	Limits  []Limit
+	Default predict.Estimate
 	Ranked  []predict.Ranked // recipes for registers, what is predicted to be fastest first
 	// Same says of each recipe of Ranked why it can't be taken without being run, nil where its
 	// floating-point instructions are nvcc's own.
 	Same   map[string]error
 	Failed map[string]error // recipes that could not be compiled or decoded
-	// why what was counted of the launch is not used for a build, nil where it is or nothing was
-	Uncounted error
 }
 
 // Best is the recipe that is predicted to gain most, exact by construction, with nvcc's own
@@ -45,7 +47,7 @@ func (k *Kernel) Best() (r predict.Ranked, ok bool) {
 	for _, r := range k.Ranked {
 		x, err := recipe.Parse(r.Recipe)
 		if k.Same[r.Recipe] == nil && err == nil && rewrite.ExactnessOf(x) == rewrite.ByConstruction &&
-			(len(k.Picture.Assumed) == 0 || !x.HasSecond()) {
+			(len(k.Assumed) == 0 || !x.HasSecond()) {
 			return predict.Pick([]predict.Ranked{r})
 		}
 	}
@@ -55,20 +57,18 @@ func (k *Kernel) Best() (r predict.Ranked, ok bool) {
 // A compiler makes candidates, as policy.Compiler does.
 type compiler interface {
 	Compile(ctx context.Context, k *policy.Kernel, r recipe.Recipe) (*policy.Candidate, error)
-	// Lines gives the build with the lines of the PTX in it, and the PTX.
-	Lines(ctx context.Context, k *policy.Kernel, r recipe.Recipe) (code, text []byte, err error)
 }
 
-// Look predicts one kernel. decided is an earlier decision about it, from which launch shapes and
-// measured times are taken; nil: a shape is assumed, and Picture.Assumed says so.
+// Look predicts one kernel. decided is an earlier decision about it, from which the launch is
+// taken; nil: one is assumed, and Assumed says so.
 func Look(ctx context.Context, c compiler, k *policy.Kernel, decided *cache.Decision) (*Kernel, error) {
 	device, rates, err := Rates(k.CC)
 	if err != nil {
 		return nil, fmt.Errorf("predict %s: %w", k.Short, err)
 	}
-	shape, counts, assumed := shapeOf(k, decided)
-	l := look{ctx: ctx, c: c, shape: shape, counts: counts, device: device, rates: rates,
-		out: &Kernel{Kernel: k, Same: map[string]error{}, Failed: map[string]error{}}}
+	shape, assumed := shapeOf(k, decided)
+	l := look{ctx: ctx, c: c, shape: shape, device: device, rates: rates, out: &Kernel{Kernel: k,
+		Assumed: assumed, Same: map[string]error{}, Failed: map[string]error{}}}
 	base, plain, err := l.made(recipe.Recipe{})
 	if err != nil {
 		return nil, fmt.Errorf("predict %s: nvcc's own build: %w", k.Short, err)
@@ -85,11 +85,18 @@ func Look(ctx context.Context, c compiler, k *policy.Kernel, decided *cache.Deci
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	err = l.out.rank(base, l.capped, l.candidates, measured(decided), assumed)
-	if err != nil {
+	out := l.out
+	if out.Default, err = base.Estimate(); err != nil {
 		return nil, err
 	}
-	return l.out, nil
+	out.Region = sim.Region{Min: base.Registers, Max: base.Registers}
+	for _, run := range l.capped {
+		out.Region.Min, out.Region.Max = min(out.Region.Min, run.Registers), max(out.Region.Max, run.Registers)
+	}
+	out.Levels = device.Levels(base.Shape, out.Region.Min, out.Region.Max)
+	out.Limits = limits(base)
+	out.Ranked, err = predict.Rank(predict.Candidate{Run: base}, l.candidates)
+	return out, err
 }
 
 // Rates are the limits and speeds of an architecture.
@@ -107,7 +114,6 @@ type look struct {
 	ctx        context.Context
 	c          compiler
 	shape      policy.Shape
-	counts     *cache.Counts
 	device     sim.Device
 	rates      predict.Units
 	out        *Kernel
@@ -128,15 +134,6 @@ func (l *look) made(r recipe.Recipe) (run predict.Run, code []byte, err error) {
 	}
 	launch := l.shape.Sim(cache.Build{Shared: cand.Manner.Reserve.Dynamic})
 	run, err = predict.NewRun(code, cmp.Or(cand.Entry, k.Name), l.device, launch, l.rates)
-	if err == nil && l.counts != nil {
-		lined, text, problem := l.c.Lines(l.ctx, k, r)
-		if problem == nil {
-			run.Recorded, problem = Recorded(lined, text, k.Name, l.counts, launch)
-		}
-		if problem != nil { // then guesses do
-			l.out.Uncounted = problem
-		}
-	}
 	return run, code, err
 }
 
@@ -182,28 +179,40 @@ func (l *look) caps(base predict.Run) {
 	}
 }
 
-// rank draws the picture and orders the candidates. By what was counted the model ranks worse than
-// by its guesses, on which it was built (bench/results/2026-11-22-predict): counts are for the
-// graphs.
-func (k *Kernel) rank(base predict.Run, runs []predict.Run, candidates []predict.Candidate,
-	times map[int]float64, assumed []string) (err error) {
-	if k.Picture, err = predict.NewPicture(base, runs, times, assumed); err != nil {
-		return err
+// A Limit is how many blocks one resource of an SM allows.
+type Limit struct {
+	Resource string // sim.LimitRegisters and the others
+	Blocks   int
+	Binds    bool // no resource allows fewer
+}
+
+// limits asks for each resource alone: the others are made plentiful.
+func limits(r predict.Run) (out []Limit) {
+	d, s := r.Device, r.Shape
+	add := func(resource string, registers int, only func(free *sim.Device), ask sim.Shape) {
+		free := d
+		free.Blocks, free.Warps, free.Threads, free.Reserved = 1<<20, 1<<20, 1<<20, 0
+		only(&free)
+		ask.Threads = s.Threads
+		out = append(out, Limit{Resource: resource, Blocks: free.Occupancy(registers, ask).Blocks})
 	}
-	base.Recorded = nil
-	for i := range runs {
-		runs[i].Recorded = nil
+	add(sim.LimitRegisters, r.Registers, func(*sim.Device) {}, sim.Shape{})
+	add(sim.LimitWarps, 0, func(x *sim.Device) { x.Warps, x.Threads = d.Warps, d.Threads }, sim.Shape{})
+	add(sim.LimitBlocks, 0, func(x *sim.Device) { x.Blocks = d.Blocks }, sim.Shape{})
+	if s.Shared > 0 {
+		add(sim.LimitShared, 0, func(x *sim.Device) { x.Reserved = d.Reserved }, sim.Shape{Shared: s.Shared})
 	}
-	for i := range candidates {
-		candidates[i].Run.Recorded = nil
+	if s.Barriers > 0 && d.Barriers > 0 {
+		add(sim.LimitBarriers, 0, func(*sim.Device) {}, sim.Shape{Barriers: s.Barriers})
 	}
-	guessed, err := predict.NewPicture(base, runs, times, assumed)
-	if err != nil {
-		return err
+	if s.Blocks > 0 && d.SMs > 0 {
+		out = append(out, Limit{Resource: sim.LimitGrid, Blocks: (s.Blocks + d.SMs - 1) / d.SMs})
 	}
-	k.Picture.Times = guessed.Times
-	k.Ranked, err = predict.Rank(predict.Candidate{Run: base}, candidates)
-	return err
+	least := slices.MinFunc(out, func(a, b Limit) int { return cmp.Compare(a.Blocks, b.Blocks) }).Blocks
+	for n := range out {
+		out[n].Binds = out[n].Blocks == least
+	}
+	return out
 }
 
 // toShared are the recipes that keep values in shared memory in launches of a shape.
@@ -215,10 +224,10 @@ func toShared(k *policy.Kernel, shape policy.Shape, device sim.Device) []recipe.
 }
 
 // shapeOf is the launch that takes most time, or what is assumed of it.
-func shapeOf(k *policy.Kernel, decided *cache.Decision) (policy.Shape, *cache.Counts, []string) {
+func shapeOf(k *policy.Kernel, decided *cache.Decision) (policy.Shape, []string) {
 	if decided != nil {
 		if most, ok := decided.Evidence.Heaviest(); ok {
-			return policy.Shape{Grid: most.Grid, Block: most.Block, Dynamic: most.Dynamic}, most.Counts, nil
+			return policy.Shape{Grid: most.Grid, Block: most.Block, Dynamic: most.Dynamic}, nil
 		}
 	}
 	threads := assumedThreads
@@ -229,23 +238,5 @@ func shapeOf(k *policy.Kernel, decided *cache.Decision) (policy.Shape, *cache.Co
 	if k.Dynamic {
 		assumed = append(assumed, "no dynamic shared memory")
 	}
-	return policy.Shape{Block: [3]int{threads, 1, 1}}, nil, assumed
-}
-
-// measured collects times over the default's by register count, of caps alone.
-func measured(decided *cache.Decision) map[int]float64 {
-	out := map[int]float64{}
-	if decided == nil {
-		return out
-	}
-	for _, t := range decided.Evidence.Tried {
-		r, err := recipe.Parse(t.Recipe)
-		if err != nil || t.Ratio <= 0 || len(r.Terms) != 1 || r.Terms[0].Lever != "maxnreg" {
-			continue
-		}
-		if was, ok := out[t.Build.Registers]; !ok || t.Ratio < was {
-			out[t.Build.Registers] = t.Ratio
-		}
-	}
-	return out
+	return policy.Shape{Block: [3]int{threads, 1, 1}}, assumed
 }

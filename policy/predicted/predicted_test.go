@@ -1,6 +1,7 @@
 package predicted
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -15,26 +16,14 @@ func TestShape(t *testing.T) {
 		{Grid: [3]int{20, 2, 1}, Block: [3]int{32, 8, 1}, Dynamic: 512, Count: 5,
 			Before: cache.Time{Median: 90}},
 	}}}
-	if s, _, assumed := shapeOf(&policy.Kernel{}, d); s.Threads() != 256 || s.Blocks() != 40 ||
+	if s, assumed := shapeOf(&policy.Kernel{}, d); s.Threads() != 256 || s.Blocks() != 40 ||
 		s.Dynamic != 512 || len(assumed) != 0 {
 		t.Errorf("the launch that takes most time: %+v, %v", s, assumed)
 	}
-	s, _, assumed := shapeOf(&policy.Kernel{MaxThreads: 128, Dynamic: true}, nil)
+	s, assumed := shapeOf(&policy.Kernel{MaxThreads: 128, Dynamic: true}, nil)
 	if s.Threads() != 128 || s.Blocks() != 0 || !strings.Contains(strings.Join(assumed, ";"),
 		"128 threads") || len(assumed) != 3 {
 		t.Errorf("nothing known: %+v, %v", s, assumed)
-	}
-}
-
-func TestMeasured(t *testing.T) {
-	d := &cache.Decision{Evidence: cache.Evidence{Tried: []cache.Trial{
-		{Recipe: "maxnreg=48", Build: cache.Build{Registers: 46}, Ratio: 0.8},
-		{Recipe: "maxnreg=50", Build: cache.Build{Registers: 46}, Ratio: 0.9},
-		{Recipe: "hint@ld=cs maxnreg=40", Build: cache.Build{Registers: 40}, Ratio: 0.5},
-		{Recipe: "maxnreg=32", Build: cache.Build{Registers: 32}},
-	}}}
-	if m := measured(d); len(m) != 1 || m[46] != 0.8 {
-		t.Errorf("%v", m)
 	}
 }
 
@@ -45,7 +34,7 @@ func TestBest(t *testing.T) {
 	if r, ok := k.Best(); !ok || r.Recipe != "maxnreg=24" {
 		t.Errorf("%+v, %v", r, ok)
 	}
-	k.Same["maxnreg=24"] = errOther
+	k.Same["maxnreg=24"] = errors.New("other floating-point instructions")
 	if r, ok := k.Best(); !ok || r.Recipe != "maxnreg=32" {
 		t.Errorf("%+v, %v", r, ok)
 	}
@@ -57,18 +46,23 @@ func TestBest(t *testing.T) {
 	copied := "demote=spill maxnreg=32 spec{host(block)=256x1x1,host(dynamic)=0}"
 	k.Ranked = append([]predict.Ranked{{Recipe: copied, Time: 0.6}}, k.Ranked...)
 	k.Ranked[2].Time = 0.8
-	k.Picture.Assumed = []string{"blocks of 256 threads"}
+	k.Assumed = []string{"blocks of 256 threads"}
 	if r, ok := k.Best(); !ok || r.Recipe != "maxnreg=32" {
 		t.Errorf("%+v, %v", r, ok)
 	}
-	k.Picture.Assumed = nil
+	k.Assumed = nil
 	if r, ok := k.Best(); !ok || r.Recipe != copied {
 		t.Errorf("%+v, %v", r, ok)
 	}
 }
 
-type other struct{}
-
-func (other) Error() string { return "other floating-point instructions" }
-
-var errOther = other{}
+// TestNote: what the model can't tell apart is called so.
+func TestNote(t *testing.T) {
+	k := Kernel{Same: map[string]error{}}
+	if n := k.Note(predict.Ranked{Time: 0.997}); !strings.Contains(n, "as fast as nvcc's own") {
+		t.Errorf("%q", n)
+	}
+	if n := k.Note(predict.Ranked{Time: 0.9}); n != "" {
+		t.Errorf("%q", n)
+	}
+}

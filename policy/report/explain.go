@@ -133,7 +133,7 @@ func (p *printer) tried(e Entry) {
 			mark = "*"
 		}
 		p.line("  %s %-12s  %s, %d registers%s%s", mark, up, t.Recipe, t.Build.Registers, spills(t.Build),
-			because(t))
+			e.because(t))
 	}
 }
 
@@ -147,10 +147,12 @@ func outvoted(e Entry) string {
 	return text
 }
 
-func because(t cache.Trial) string {
+func (e Entry) because(t cache.Trial) string {
 	switch {
+	case t.Because == cache.SameCode:
+		return ": " + t.Refused
 	case t.Refused != "":
-		return ": refused: " + t.Refused
+		return ": refused: " + e.Refusal(t)
 	case t.Open != "":
 		return ": open: " + t.Open
 	}

@@ -26,6 +26,9 @@ import (
 type Options struct {
 	Untaken func(cache.Decision) error // why no build takes a recipe; nil: not asked
 	Place   func(cache.Decision) Place // where a kernel comes from; nil: not asked
+	// where in the source a term of a recipe acts ("loop at k.cu:31"), "" where that is not known; nil:
+	// not asked
+	Site func(cache.Decision, recipe.Term) string
 }
 
 // A Place tells kernels of one name apart: files and programs as people find them, "" where they
@@ -45,7 +48,11 @@ func (p Place) String() string {
 
 // Entry sums a decision up, with what the options say of it.
 func (o Options) Entry(d cache.Decision) Entry {
-	e := NewEntry(d)
+	e := summed(d)
+	if o.Site != nil {
+		e.site = func(t recipe.Term) string { return o.Site(d, t) }
+	}
+	e.Levers = e.singles()
 	if o.Untaken != nil {
 		if err := o.Untaken(d); err != nil {
 			e.Untaken = err.Error()
@@ -94,10 +101,13 @@ type Entry struct {
 
 	total float64 // default time of all launches, ns
 	place Place
+	site  func(recipe.Term) string // nil: not asked
 }
 
 // NewEntry sums a decision up.
-func NewEntry(d cache.Decision) Entry {
+func NewEntry(d cache.Decision) Entry { return Options{}.Entry(d) }
+
+func summed(d cache.Decision) Entry {
 	k := &policy.Kernel{Name: d.Kernel, Short: policy.ShortName(d.Kernel), Names: d.Evidence.Names}
 	r, err := recipe.Parse(d.Recipe)
 	e := Entry{Kernel: k.Short, Recipe: d.Recipe, Ratio: 1, Decision: &d, Cache: sensitive(d)}
@@ -142,7 +152,6 @@ func NewEntry(d cache.Decision) Entry {
 	if e.Ratio > 0 {
 		e.SpeedUp = 1 / e.Ratio
 	}
-	e.Levers = singles(&d)
 	return e
 }
 

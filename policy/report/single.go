@@ -39,7 +39,8 @@ type Single struct {
 }
 
 // singles sums up a decision's evidence, the most gaining lever first, those without a figure last.
-func singles(d *cache.Decision) []Single {
+func (e Entry) singles() []Single {
+	d := e.Decision
 	if len(d.Evidence.Launches) == 0 {
 		return nil // nothing was measured
 	}
@@ -67,7 +68,7 @@ func singles(d *cache.Decision) []Single {
 			s.Refused++
 			other := t.Because == cache.OtherBits
 			if s.Refusal == "" || other && s.OtherBits == 0 {
-				s.Refusal = t.Recipe + ": " + t.Refused
+				s.Refusal = t.Recipe + ": " + e.Refusal(t)
 			}
 			if other {
 				s.OtherBits++

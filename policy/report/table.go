@@ -58,11 +58,8 @@ func (p *printer) table(entries []Entry) {
 		p.filled("", text+".")
 	}
 	p.best(same, several)
-	given := func(e Entry) string {
-		return fmt.Sprintf("%s: %s: %s (%s registers)", label(e, several), e.Recipe, e.Words, registersOf(e))
-	}
-	p.section("Pinned, not measured:", pinned, given)
-	p.section("Predicted, not measured; used only by builds with GNVCC_PREDICT=1:", predicted, given)
+	p.given("Pinned, not measured:", pinned, several)
+	p.given("Predicted, not measured; used only by builds with GNVCC_PREDICT=1:", predicted, several)
 	recipes := slices.Concat(pinned, predicted, faster)
 	p.section("Hints in the source that recipes override:", recipes, func(e Entry) string {
 		if len(e.Decision.Evidence.Outvoted) == 0 {
@@ -214,6 +211,22 @@ func (p *printer) imported(entries []Entry) {
 		p.filled("", fmt.Sprintf("Of these, %d were measured elsewhere and imported from %s.",
 			files[file], file))
 	}
+}
+
+// given prints recipes that nobody has measured, each once with the targets that it is for.
+func (p *printer) given(title string, list []Entry, several map[string]bool) {
+	name := func(e Entry) string { return fmt.Sprintf("%s: %s: %s", label(e, several), e.Recipe, e.Words) }
+	targets := map[string][]string{}
+	for _, e := range list {
+		targets[name(e)] = append(targets[name(e)], e.Decision.Target+": "+registersOf(e)+" registers")
+	}
+	p.section(title, list, func(e Entry) (text string) {
+		if of := targets[name(e)]; of != nil {
+			text = name(e) + " (" + strings.Join(of, ", ") + ")"
+		}
+		delete(targets, name(e))
+		return text
+	})
 }
 
 // section prints a title, and a paragraph for each entry that has a text.

@@ -17,13 +17,19 @@ func spills(b cache.Build) string {
 	return fmt.Sprintf(", %d bytes spilled", b.Spill)
 }
 
-// A printer remembers the first error.
+// A printer remembers the first error. An empty line parts two texts: in front of the first one
+// there is none.
 type printer struct {
-	w   io.Writer
-	err error
+	w     io.Writer
+	err   error
+	begun bool
 }
 
 func (p *printer) line(format string, args ...any) {
+	if format == "" && !p.begun {
+		return
+	}
+	p.begun = true
 	if _, err := fmt.Fprintf(p.w, format+"\n", args...); err != nil && p.err == nil {
 		p.err = err
 	}

@@ -87,7 +87,7 @@ type simGPU struct {
 	faults    int
 	read      func(variable string, size int) ([]byte, error) // nil: no candidate has variables
 	// make builds with counters, and builds that don't allocate; nil: they can't be had
-	counting func(counters.Caches) (counters.Counters, error)
+	counting func() (counters.Counters, error)
 	heapless func() error
 }
 
@@ -193,20 +193,12 @@ func (k *simKernel) counts() *cache.Counts {
 	return c
 }
 
-func (g *simGPU) Counting(_ context.Context, k *policy.Kernel, c counters.Caches) (*policy.Candidate,
-	counters.Counters, error) {
+func (g *simGPU) Counting(_ context.Context, k *policy.Kernel) (*policy.Candidate, counters.Counters, error) {
 	if g.counting == nil {
-		return nil, counters.Counters{}, errors.New("it can't be counted")
+		return nil, nil, errors.New("it can't be counted")
 	}
-	made, err := g.counting(c)
+	made, err := g.counting()
 	return &policy.Candidate{Path: k.Name + "|counting=on"}, made, err
-}
-
-func (g *simGPU) Heapless(_ context.Context, k *policy.Kernel) (*policy.Candidate, error) {
-	if g.heapless == nil {
-		return nil, errors.New("it is not made")
-	}
-	return &policy.Candidate{Path: k.Name + "|heapless=on"}, g.heapless()
 }
 
 func (g *simGPU) Spent(string) (int, time.Duration) { return 0, 0 }

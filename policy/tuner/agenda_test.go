@@ -111,16 +111,11 @@ func (s *simulation) Compile(ctx context.Context, k *policy.Kernel, r recipe.Rec
 	return c, nil
 }
 
-func (s *simulation) Counting(ctx context.Context, k *policy.Kernel,
-	_ counters.Caches) (*policy.Candidate, counters.Counters, error) {
+func (s *simulation) Counting(ctx context.Context, k *policy.Kernel) (*policy.Candidate, counters.Counters, error) {
 	if s.of(k.Name, 0).late {
 		<-ctx.Done()
 	}
-	return nil, counters.Counters{}, errors.New("it is not counted")
-}
-
-func (s *simulation) Heapless(context.Context, *policy.Kernel) (*policy.Candidate, error) {
-	return nil, errors.New("it is not made")
+	return nil, nil, errors.New("it is not counted")
 }
 
 func (s *simulation) Spent(string) (int, time.Duration) { return 0, 0 }

@@ -160,20 +160,8 @@ func (c *Compiler) Compile(ctx context.Context, k *policy.Kernel,
 }
 
 // Counting makes nvcc's own build with counters in it.
-func (c *Compiler) Counting(ctx context.Context, k *policy.Kernel,
-	caches counters.Caches) (*policy.Candidate, counters.Counters, error) {
-	return c.Compiler.Counting(ctx, k.Built, caches)
-}
-
-// Heapless makes nvcc's own build as one that does not allocate.
-func (c *Compiler) Heapless(ctx context.Context, k *policy.Kernel) (*policy.Candidate, error) {
-	return c.Compiler.Heapless(ctx, k.Built)
-}
-
-// Lines makes a candidate once more, with the lines of its PTX.
-func (c *Compiler) Lines(ctx context.Context, k *policy.Kernel,
-	r recipe.Recipe) (code, text []byte, err error) {
-	return c.Compiler.Lines(ctx, k.Built, r)
+func (c *Compiler) Counting(ctx context.Context, k *policy.Kernel) (*policy.Candidate, counters.Counters, error) {
+	return c.Compiler.Counting(ctx, k.Built)
 }
 
 // Counts says how often the tools ran.

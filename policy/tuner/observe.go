@@ -218,9 +218,8 @@ func floorOf(seen []capture.Seen, total float64) float64 {
 }
 
 // again searches on the captures that there are.
-func (w *ReplaySearch) again(ctx context.Context, o policy.Options,
-	captures func() ([]*capture.Manifest, int)) error {
-	all, skipped := captures()
+func (w *ReplaySearch) again(ctx context.Context, o policy.Options) error {
+	all, skipped := w.Captures.List()
 	if skipped > 0 {
 		w.Say("%d captures can't be used on this machine and are skipped", skipped)
 	}

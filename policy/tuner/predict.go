@@ -87,8 +87,8 @@ func (p *Predictor) Recipe(ctx context.Context, b record.BuiltKernel) (*cache.De
 	}
 	d.Pinned, d.Predicted = false, true
 	d.Evidence.Note = fmt.Sprintf("predicted, not measured: %.2f of the time; rates: %s", best.By(),
-		seen.Picture.Units.Source)
-	if a := seen.Picture.Assumed; len(a) > 0 {
+		predictor.Source)
+	if a := seen.Assumed; len(a) > 0 {
 		d.Evidence.Note += "; assumed: " + strings.Join(a, ", ")
 	}
 	return &d, fmt.Sprintf("%s, predicted to take %.2f of the time; %d registers, nvcc's own has %d",

@@ -12,7 +12,6 @@ import (
 	"gnvcc/policy"
 	"gnvcc/policy/decide"
 	"gnvcc/profile"
-	"gnvcc/profile/capture"
 )
 
 // A Request is what a tuning run is asked for.
@@ -24,12 +23,11 @@ type Request struct {
 	// the search is on the captures that there are
 	Program []string
 
-	Budget       time.Duration  // for the whole search
-	Look         bool           // the program is observed, launches are captured, and nothing is searched
-	Observe      time.Duration  // how long the program is looked at; 0: as long as it runs
-	Rank         int            // of a parallel program's processes; profile.AllRanks: every one
-	CaptureLimit int64          // bytes of one captured launch; 0: the usual
-	Captures     *capture.Store // without a program: of another machine; nil: the store's
+	Budget       time.Duration // for the whole search
+	Look         bool          // the program is observed, launches are captured, and nothing is searched
+	Observe      time.Duration // how long the program is looked at; 0: as long as it runs
+	Rank         int           // of a parallel program's processes; profile.AllRanks: every one
+	CaptureLimit int64         // bytes of one captured launch; 0: the usual
 
 	Apply bool // build with what was found
 

@@ -153,19 +153,6 @@ func (r *run) search() (run *search.Run, exit profile.Exit, err error) {
 	o.Crashes, o.Full = MostCrashes, mostFull
 	run = search.NewRun(r.Signals.Rest(), *o, r.compiler, r.decisions, notes, r.Listen)
 	s, err := Captures(r.Store)
-	list := func() ([]*capture.Manifest, int) { return s.List() }
-	if r.Captures != nil && err == nil {
-		s = r.Captures
-		var f *Brought
-		f, err = NewBrought(s, r.Store, r.compiler)
-		list = func() ([]*capture.Manifest, int) {
-			list, left, why := f.List(r.Signals.Rest(), "")
-			if why != nil {
-				r.note("a capture is skipped: %v", why)
-			}
-			return list, left
-		}
-	}
 	if err != nil {
 		return run, exit, err
 	}
@@ -188,7 +175,7 @@ func (r *run) search() (run *search.Run, exit profile.Exit, err error) {
 	r.started, r.replays = true, w
 	if len(r.Program) == 0 {
 		r.Signals.ProgramEnded()
-		return run, exit, w.again(r.Signals.Rest(), *o, list)
+		return run, exit, w.again(r.Signals.Rest(), *o)
 	}
 	exit, err = w.observed(r, func(l *profile.Launch) error {
 		return tunable(r.compiler, *o, l)

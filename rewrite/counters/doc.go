@@ -1,4 +1,3 @@
-// Package counters makes a kernel count what it does, for one launch in a replay: basic blocks,
-// sectors, caches, work of threads (count.go), banks of shared memory (shared.go). No build ever
-// holds such a kernel; policy calls it.
+// Package counters makes a kernel count how often its basic blocks run, for one launch in a replay.
+// No build ever holds such a kernel; policy calls it.
 package counters

@@ -71,37 +71,22 @@ func Apply(k *pass.Kernel, terms []recipe.Term) error {
 	if err != nil {
 		return err
 	}
+	if err := k.OwnArray(demotePrefix, demoteArray); err != nil {
+		return err
+	}
 	t, err := k.Uses()
 	if err != nil {
 		return err
 	}
-	if err := k.TakesShared(); err != nil {
-		return err
-	}
-	dynamic := k.Options.Dynamic[k.Name]
-	switch {
-	case strings.Contains(string(k.Text()), demotePrefix) || strings.Contains(string(k.Text()),
-		demoteArray):
-		return fmt.Errorf("the kernel has names that begin with %s or %s already", demotePrefix,
-			demoteArray)
-	case slices.Contains(k.Module.Target, "debug"):
-		return errors.New("the kernel is built for debugging (-G)")
-	case t.Functions:
+	if t.Functions {
 		return errors.New("the kernel calls functions, whose registers are not seen here")
-	case t.SharedDynamic && pass.ReadsSharedSize(k.Text()):
-		return errors.New("the kernel reads how much shared memory it has")
-	case t.SetMaxNReg:
-		return errors.New("the kernel moves registers between warps (setmaxnreg)")
-	case t.Cluster || t.GridSync:
-		return errors.New(
-			"the kernel builds on how many blocks are resident at once (clusters, grid-wide barriers)")
 	}
+	own := t.SharedStatic + k.Options.Dynamic[k.Name]
 	block := pass.BlockOf(k)
-	if words > Room(block.Threads, t.SharedStatic+dynamic) {
+	if room := Room(block.Threads, own); words > room {
 		return fmt.Errorf(
 			"%d words for each of %d threads take %d bytes; beside the kernel's own %d there is room for %d words",
-			words, block.Threads, 4*words*block.Threads, t.SharedStatic+dynamic, Room(block.Threads,
-				t.SharedStatic+dynamic))
+			words, block.Threads, 4*words*block.Threads, own, room)
 	}
 	flow, err := ir.Of(k.Func)
 	if err != nil {
@@ -135,17 +120,13 @@ const (
 	demoteArray  = "__gnvcc_demoted"
 )
 
-// Room is the largest number of words that demote takes for blocks of so many threads beside
-// so many bytes of the kernel's own shared memory, static and dynamic. Gaps between arrays, which
-// Traits does not count, and our own rounding are allowed for.
+// Room is the largest number of words that demote takes for blocks of so many threads beside so many
+// bytes of the kernel's own shared memory, static and dynamic.
 func Room(threads, own int) int {
 	if threads <= 0 {
 		threads = pass.MaxThreads
 	}
-	if own > 0 {
-		own = pass.RoundUp(own+128, pass.DynamicAlign)
-	}
-	return max(0, min(Most, (pass.SharedLimit-own)/(4*threads)))
+	return min(Most, pass.RoomBeside(own)/(4*threads))
 }
 
 // A demotion is the pass at work on one kernel.

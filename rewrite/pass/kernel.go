@@ -3,6 +3,7 @@ package pass
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -72,6 +73,45 @@ func (k *Kernel) TakesShared() error {
 			"it takes shared memory, which a launch may have asked for: it is for a second entry, chosen by host(dynamic)")
 	}
 	return nil
+}
+
+// OwnArray says why a pass may not give the kernel an array of its own in shared memory. names are
+// those that the pass uses.
+func (k *Kernel) OwnArray(names ...string) error {
+	t, err := k.Uses()
+	if err != nil {
+		return err
+	}
+	if err := k.TakesShared(); err != nil {
+		return err
+	}
+	for _, name := range names {
+		if strings.Contains(string(k.Text()), name) {
+			return fmt.Errorf("the kernel has names that begin with %s already", strings.Join(names, " or "))
+		}
+	}
+	switch {
+	case slices.Contains(k.Module.Target, "debug"):
+		return errors.New("the kernel is built for debugging (-G)")
+	case t.SharedDynamic && ReadsSharedSize(k.Text()):
+		return errors.New("the kernel reads how much shared memory it has")
+	case t.SetMaxNReg:
+		return errors.New("the kernel moves registers between warps (setmaxnreg)")
+	case t.Cluster || t.GridSync:
+		return errors.New(
+			"the kernel builds on how many blocks are resident at once (clusters, grid-wide barriers)")
+	}
+	return nil
+}
+
+// RoomBeside is how much an array may take beside so many bytes of the kernel's own shared memory,
+// static and dynamic. Gaps between arrays, which Traits does not count, and our own rounding are
+// allowed for.
+func RoomBeside(own int) int {
+	if own > 0 {
+		own = RoundUp(own+128, DynamicAlign)
+	}
+	return max(0, SharedLimit-own)
 }
 
 // Only returns the value of a lever that has one term.

@@ -2,7 +2,6 @@
 // memory first. Package rewrite calls Apply; who chooses values asks Tilings what could be tiled
 // and what it looks like, and Untiled why nothing can.
 //
-// In this order: tile.go (the lever), flow.go (blocks, loops, what differs between threads),
-// loop.go (addresses, affine in a thread's place and the turn), box.go (what is read), turns.go
-// (the test in front of a tile), copy.go and write.go (the code), list.go (Tilings).
+// In this order: tile.go (the lever), loop.go (the form of a loop, its addresses), box.go (what is
+// read), write.go (the code).
 package tile

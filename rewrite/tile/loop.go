@@ -7,338 +7,377 @@ import (
 	"strings"
 
 	"gnvcc/graph"
+	"gnvcc/rewrite/pass"
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/ptx/ir"
 )
 
-// What is computed in a loop, in terms of values that are the same for all threads of a block
-// (registers at the loop's beginning, blocks' numbers), of a thread's place in its block, and of
-// the turns that the loop has made. A register of 32 bits stands for its value, sign-extended.
+// The form of loops that are tiled, and what is computed in them: in terms of registers at the
+// beginning of a turn, modulo the width of the result.
 type affine = ir.Affine
 
-func constant(n int64) affine { return ir.Number(n) }
+// A tileLoop is one loop of a kernel: a block that its last statement leaves, or goes round.
+type tileLoop struct {
+	t     *tileFlow
+	head  int         // block
+	first int         // its label
+	latch int         // statement: the branch back
+	asked *divergence // where threads may leave in front of it, nil: nowhere
 
-// Of these leaves the value is not the same for all threads at any time.
-const turnsName = "turns"
+	spread *ir.Spread        // what differs between the threads of a block
+	now    map[ir.Reg]affine // what registers that the loop writes hold; nil: not known
+	loads  []tileLoad
+	test   tileTest
+	seen   map[string]affine // origin
+}
 
-var (
-	placeNames = [3]string{"%tid.x", "%tid.y", "%tid.z"}
-	notUniform = append(placeNames[:], turnsName)
-)
+// A tileLoad is a load that could be taken from a tile.
+type tileLoad struct {
+	stmt    int
+	width   int    // bytes
+	address affine // at the beginning of a turn
+	step    affine // what a turn adds
+}
+
+// A tileTest is the test of a loop: it goes round as long as a counter is below the bound (above
+// it, where the step is negative).
+type tileTest struct {
+	kind    string // of the comparison: s32
+	counter string // a register
+	plus    int64  // what is compared in the first turn: the counter, and so much
+	step    int64
+	bound   string
+	orEqual bool
+}
+
+// A divergence is a branch on which threads may differ, of which one way alone leads to the loop: a
+// thread takes the other one where the predicate is true, or where it is false.
+type divergence struct {
+	stmt      int
+	predicate ir.Reg
+	whenFalse bool
+}
+
+// newTileLoop says why a loop can't be tiled whatever its box.
+func newTileLoop(t *tileFlow, l graph.Loop) (*tileLoop, error) {
+	b := t.Blocks[l.Head]
+	n := &tileLoop{t: t, head: l.Head, first: b.First, latch: b.Last - 1, now: map[ir.Reg]affine{},
+		seen: map[string]affine{}}
+	latch := t.Inst(n.latch)
+	switch {
+	case len(l.Body) > 1:
+		return nil, errors.New("there are branches or loops inside")
+	case t.Stmts[n.first].Kind != ptx.Label || t.Stmts[n.first].Depth != 0:
+		return nil, errors.New("it begins without a label")
+	case latch.Op != "bra" || latch.Guard == ir.None || t.Stmts[n.latch].Depth != 0 || b.Succs[0] != l.Head ||
+		l.Head+1 >= len(t.Blocks):
+		return nil, errors.New("it does not end with the test that goes round")
+	}
+	for i := n.first + 1; i < n.latch; i++ {
+		switch s, op := t.Stmts[i], string(t.Opcode(i)); {
+		case s.Kind == ptx.Label, s.Kind == ptx.Decl && (s.Depth == 0 || op != ".reg"),
+			s.Kind == ptx.Direction && op != ".pragma",
+			s.Kind == ptx.Inst && slices.Contains([]string{"bar", "barrier", "trap"}, t.Inst(i).Op):
+			return nil, fmt.Errorf("it has %s inside", op)
+		}
+	}
+	if err := t.hangs(l.Head); err != nil {
+		return nil, err
+	}
+	asked := t.parts(l.Head)
+	n.spread = t.Uniform(func(i int) bool {
+		return slices.ContainsFunc(asked, func(p divergence) bool { return p.stmt == i })
+	})
+	asked = slices.DeleteFunc(asked, func(p divergence) bool { return !n.spread.Varying[p.predicate] })
+	if len(asked) > 0 {
+		n.asked = &asked[0]
+	}
+	switch {
+	case n.spread.Divergent[l.Head], n.spread.Varying[latch.Guard],
+		n.asked != nil && n.spread.Divergent[t.Block(n.asked.stmt)]:
+		return nil, errors.New("not all threads of a block come to it together, and go round equally often")
+	case len(asked) > 1:
+		return nil, fmt.Errorf("threads may part at %d places in front of it", len(asked))
+	}
+	return n, n.follow()
+}
+
+// follow goes through a turn once, and notes the loads and the test.
+func (n *tileLoop) follow() error {
+	t, latch := n.t, n.t.Inst(n.latch)
+	var sides [2]affine
+	var set *ir.Inst // the one that sets the latch's predicate
+	for i := n.first; i < n.latch; i++ {
+		x, exact := t.Inst(i), !t.Stmts[i].Guarded
+		if width := tileable(x); width > 0 && exact && x.Args[1].Reg != ir.None && t.Bits(x.Args[1].Reg) == 64 {
+			if p, ok := n.operand(x, 1); ok {
+				n.loads = append(n.loads, tileLoad{stmt: i, width: width, address: p.Plus(number(x.Args[1].Offset), 1)})
+			}
+		}
+		if t.Writes(i, latch.Guard) {
+			if set != nil {
+				return errNoCounter
+			}
+			a, known := n.operand(x, 1)
+			b, too := n.operand(x, 2)
+			if x.Op != "setp" || len(x.Words) != 2 || len(x.Args) != 3 || !exact || !known || !too {
+				return errNoCounter
+			}
+			set, sides = x, [2]affine{a, b}
+		}
+		p, ok := x.Arithmetic(func(k int) (affine, bool) { return n.operand(x, k) },
+			func(p affine, signed bool) affine { // from 32 bits to 64: of constants alone
+				v, is := p.Constant()
+				if exact = exact && is; signed {
+					return number(int64(int32(v)))
+				}
+				return number(int64(uint32(v)))
+			})
+		if !ok || !exact || len(p) > limitTerms {
+			p = nil
+		}
+		for _, a := range t.Accesses(i) {
+			if a.Write {
+				n.now[a.Reg] = p
+			}
+		}
+	}
+	if set == nil || latch.Unless || !n.counts(set, sides[0], sides[1]) {
+		return errNoCounter
+	}
+	n.loads = slices.DeleteFunc(n.loads, func(l tileLoad) bool { _, ok := n.step(l.address); return !ok })
+	for i := range n.loads {
+		n.loads[i].step, _ = n.step(n.loads[i].address)
+	}
+	if len(n.loads) == 0 {
+		return errors.New("no .nc load in it has a 64-bit address that moves by the same in every turn")
+	}
+	return nil
+}
+
+var errNoCounter = errors.New("how often it goes round is not shown by a counter and a bound")
 
 // limitTerms bounds what is worked out: addresses have some six terms.
 const limitTerms = 24
 
-// uniform reports whether all threads have the same value at the same time, in every turn.
-func uniform(p affine) bool { return len(p.Without(notUniform...)) == len(p) }
+func number[T ~int | ~int64](v T) affine { return ir.Number(int64(v)) }
 
-// A tileLoop is one loop of a kernel in the form that tiles are for: the text of its blocks is one
-// piece, it is entered at its first block, and its last statement alone leaves it or goes round.
-type tileLoop struct {
-	t     *tileFlow
-	in    map[int]bool // blocks
-	head  int          // block
-	first int          // its label
-	latch int          // statement: the branch back
-	asked []divergence // branches in front of it on which threads may differ
-
-	steps  map[ir.Reg]affine // what a turn adds
-	busy   map[string]bool
-	list   []widening // those met since the caller emptied it
-	effort int        // instructions that may still be looked at
+// operand is what an operand holds at the point that follow has come to.
+func (n *tileLoop) operand(x *ir.Inst, k int) (affine, bool) {
+	if k >= len(x.Args) {
+		return nil, false
+	}
+	o := x.Args[k]
+	if o.Reg == ir.None {
+		v, ok := ir.Literal(o.Text)
+		return number(v), ok
+	}
+	if p, written := n.now[o.Reg]; written {
+		return p, p != nil
+	}
+	return affine{n.t.Name(o.Reg): 1}, true
 }
 
-// A widening is a step from 32 bits to 64 at which the polynomial is the value only if it is within
-// the range of the narrower type.
-type widening struct {
-	value  affine
-	signed bool
-}
-
-func (w widening) String() string { return fmt.Sprint(w.value, w.signed) }
-
-// limitAsked bounds the branches that are asked about at run time.
-const limitAsked = 4
-
-// newTileLoop says why a loop can't be tiled whatever its loads.
-func newTileLoop(t *tileFlow, l graph.Loop) (*tileLoop, error) {
-	n := &tileLoop{t: t, in: map[int]bool{}, head: l.Head, steps: map[ir.Reg]affine{},
-		busy: map[string]bool{}}
-	last := l.Head
-	for _, b := range l.Body {
-		n.in[b] = true
-		last = max(last, b)
-	}
-	n.first, n.latch = t.Blocks[l.Head].First, t.Blocks[last].Last-1
-	if t.Stmts[n.first].Kind != ptx.Label || t.Stmts[n.first].Depth != 0 {
-		return nil, errors.New("it begins without a label")
-	}
-	x := t.Inst(n.latch)
-	if x.Op != "bra" || x.Guard == ir.None || t.Stmts[n.latch].Depth != 0 ||
-		last+1 >= len(t.Blocks) {
-		return nil, errors.New("it does not end with the test that goes round")
-	}
-	for b := l.Head; b <= last; b++ {
-		if !n.in[b] {
-			return nil, errors.New("its blocks do not stand together")
-		}
-		for _, s := range t.Blocks[b].Succs {
-			if !n.in[s] && b != last || s == l.Head && b != last {
-				return nil, errors.New("it is left, or goes round, at several places")
-			}
-		}
-		for i := t.Blocks[b].First; i < t.Blocks[b].Last; i++ {
-			if why := t.stays(i); why != "" {
-				return nil, fmt.Errorf("it has %s", why)
-			}
-		}
-	}
-	for b := range t.Blocks {
-		if !n.in[b] && slices.ContainsFunc(t.Blocks[b].Succs, func(s int) bool {
-			return n.in[s] && s != l.Head
-		}) {
-			return nil, errors.New("it is entered at several places")
-		}
-	}
-	for _, other := range t.Loops() {
-		if other.Head != l.Head && n.in[other.Head] {
-			return nil, errors.New("there is a loop inside")
-		}
-	}
-	n.asked = t.parts(l.Head)
-	t.Spread = t.Uniform(func(i int) bool {
-		return slices.ContainsFunc(n.asked, func(p divergence) bool { return p.stmt == i })
-	})
-	n.asked = slices.DeleteFunc(n.asked, func(p divergence) bool { return !t.Varying[p.predicate] })
-	if len(n.asked) > limitAsked {
-		return nil, fmt.Errorf("threads may part at %d places in front of it", len(n.asked))
-	}
-	for _, p := range n.asked {
-		if t.Divergent[t.Block(p.stmt)] {
-			return nil, errors.New("not all threads of a block come to it together")
-		}
-	}
-	if t.Divergent[l.Head] || t.Varying[x.Guard] {
-		return nil, errors.New("not all threads of a block come to it together, and go round equally often")
-	}
-	return n, nil
-}
-
-// stays says why a statement can't stand twice in the kernel, "" if it can.
-func (t *tileFlow) stays(i int) string {
-	switch s := t.Stmts[i]; s.Kind {
-	case ptx.Decl:
-		if s.Depth == 0 || string(t.Opcode(i)) != ".reg" {
-			return "a declaration inside"
-		}
-	case ptx.Direction:
-		if string(t.Opcode(i)) != ".pragma" {
-			return "a table of branches"
-		}
-	case ptx.Inst:
-		switch op := t.Inst(i).Op; op {
-		case "bar", "barrier":
-			return "a barrier"
-		case "brx", "ret", "exit", "trap":
-			return op
-		}
-	}
-	return ""
-}
-
-// always reports whether a statement runs exactly once in every turn.
-func (n *tileLoop) always(i int) bool {
-	b := n.t.Block(i)
-	return n.in[b] && n.t.Dominates(b, n.t.Block(n.latch)) && !n.t.Stmts[i].Guarded
-}
-
-var errNotAffine = errors.New("not affine")
-
-// operand is what an operand of a statement holds when the statement runs.
-func (n *tileLoop) operand(o ir.Operand, at int) (affine, error) {
-	if o.Reg != ir.None {
-		return n.register(o.Reg, at)
-	}
-	if v, ok := ir.Literal(o.Text); ok {
-		return constant(v), nil
-	}
-	special, axis, _ := strings.Cut(o.Text, ".")
-	if d := strings.Index("xyz", axis); d >= 0 && len(axis) == 1 {
-		switch {
-		case special == "%tid" && n.t.block[d] == 1:
-			return affine{}, nil
-		case special == "%tid", special == "%ctaid", special == "%nctaid":
-			return affine{o.Text: 1}, nil
-		case special == "%ntid":
-			return constant(int64(n.t.block[d])), nil
-		}
-	}
-	return nil, errNotAffine
-}
-
-// register is what a register holds where a statement reads it: of a statement in the loop, in the
-// turn that it is in.
-func (n *tileLoop) register(reg ir.Reg, at int) (affine, error) {
-	t, name := n.t, n.t.Name(reg)
-	var inside, outside []int
-	for _, d := range t.Defs(reg) {
-		if n.in[t.Block(d)] {
-			inside = append(inside, d)
-		} else {
-			outside = append(outside, d)
-		}
-	}
-	if n.busy[name] || len(n.busy) > 200 {
-		return nil, errNotAffine
-	}
-	switch {
-	case len(inside) == 1 && n.in[t.Block(at)]:
-		d := inside[0]
-		if !n.always(d) {
-			return nil, errNotAffine
-		}
-		if at != d && t.Before(d, at) {
-			n.busy[name] = true
-			defer delete(n.busy, name)
-			if len(outside) > 0 { // it has moved on: by a step, or it is only computed anew
-				if now, err := n.computed(d); err == nil {
-					return now, nil
-				}
-				head, err := n.atHead(reg, d, outside)
-				if err != nil {
-					return nil, err
-				}
-				return head.Plus(n.steps[reg], 1), nil
-			}
-			return n.computed(d)
-		}
-		if !t.Before(at, d) && at != d || len(outside) == 0 {
-			return nil, errNotAffine
-		}
-		return n.atHead(reg, d, outside)
-	case len(inside) > 0:
-		return nil, errNotAffine
-	case len(outside) == 1 && !t.Stmts[outside[0]].Guarded && t.Before(outside[0], at) &&
-		t.Dominates(t.Block(outside[0]), n.head):
-		n.busy[name] = true
-		defer delete(n.busy, name)
-		was := len(n.list)
-		if p, err := n.computed(outside[0]); err == nil && (len(p) <= limitTerms) {
-			return p, nil
-		}
-		n.list = n.list[:was]
-		if !t.Varying[reg] {
-			return affine{name: 1}, nil
-		}
-	case len(outside) > 1 && !t.Varying[reg] && (n.in[t.Block(at)] || t.kept(reg, at, n.head)):
-		return affine{name: 1}, nil
-	}
-	return nil, errNotAffine
-}
-
-// atHead is what a register that a loop moves on holds at the beginning of a turn. d: the one
-// statement in the loop that writes it.
-func (n *tileLoop) atHead(reg ir.Reg, d int, outside []int) (affine, error) {
-	t, name := n.t, n.t.Name(reg)
-	if _, ok := n.steps[reg]; !ok {
-		// an unknown of its own for what it holds now
-		own := "=" + name
-		if n.busy[own] {
-			return affine{own: 1}, nil
-		}
-		n.busy[own] = true
-		moving := n.busy[name]
-		delete(n.busy, name)
-		was := len(n.list)
-		next, err := n.computed(d)
-		narrow := len(n.list) == was
-		n.list = n.list[:was]
-		delete(n.busy, own)
-		if moving {
-			n.busy[name] = true
-		}
-		if err != nil {
-			return nil, err
-		}
-		step := next.Plus(affine{own: 1}, -1)
-		if !narrow || !uniform(step) || len(step) > limitTerms || strings.Contains(step.String(), "=") {
-			return nil, errNotAffine
-		}
-		n.steps[reg] = step
-	}
-	turns := n.steps[reg].Times(affine{turnsName: 1})
-	if n.entered(outside) {
-		was := len(n.list)
-		if p, err := n.computed(outside[0]); err == nil && len(p) <= limitTerms {
-			return p.Plus(turns, 1), nil
-		}
-		n.list = n.list[:was]
-	}
-	if t.Varying[reg] {
-		return nil, errNotAffine
-	}
-	return affine{name: 1}.Plus(turns, 1), nil
-}
-
-// entered reports whether one statement outside a loop gives a register what it holds when the loop
-// is entered, each time.
-func (n *tileLoop) entered(outside []int) bool {
-	t := n.t
-	if len(outside) != 1 || t.Stmts[outside[0]].Guarded || !t.Dominates(t.Block(outside[0]), n.head) {
-		return false
-	}
-	home := func(b int) bool { return b == t.Block(outside[0]) }
-	for _, s := range t.Blocks[t.Block(n.latch)].Succs {
-		if !n.in[s] && t.Reaches([]int{s}, n.head, home) {
-			return false
-		}
-	}
-	return true
-}
-
-// computed is what an instruction that runs once a turn, or in front of the loop, gives.
-func (n *tileLoop) computed(i int) (affine, error) {
-	x := n.t.Inst(i)
-	if n.effort--; n.effort < 0 || len(x.Args) < 2 || n.t.Stmts[i].Guarded {
-		return nil, errNotAffine
-	}
-	out, ok := x.Arithmetic(func(k int) (affine, bool) {
-		if k >= len(x.Args) {
+// step is what a turn adds to a value: the same in every turn.
+func (n *tileLoop) step(p affine) (out affine, ok bool) {
+	for key, c := range p {
+		r, is := n.t.named[key]
+		if !is && key != "" {
 			return nil, false
 		}
-		p, err := n.operand(x.Args[k], i)
-		return p, err == nil && len(p) <= limitTerms
-	}, n.widen)
-	if !ok {
-		return nil, errNotAffine
+		if next, written := n.now[r]; is && written {
+			if next == nil {
+				return nil, false
+			}
+			out = out.Plus(next, c).Plus(affine{key: 1}, -c)
+		}
 	}
-	return out, nil
+	for key := range out {
+		r, is := n.t.named[key]
+		if _, written := n.now[r]; key != "" && (!is || written) {
+			return nil, false
+		}
+	}
+	return out, true
 }
 
-// widen carries a value from 32 bits to 64.
-func (n *tileLoop) widen(p affine, signed bool) affine {
-	if v, is := p.Constant(); is {
-		if signed {
-			return constant(int64(int32(v)))
-		}
-		return constant(int64(uint32(v)))
+// counts reads the test of a loop: a comparison of an integer that grows by a constant with one that
+// stays.
+func (n *tileLoop) counts(x *ir.Inst, a, b affine) bool {
+	const most = 1 << 20 // times the turns of a tile less than 2^31
+	how, kind := x.Words[0], x.Words[1]
+	bits := pass.BitsOf(kind)
+	step, known := n.step(a)
+	by, constant := step.Constant()
+	still, too := n.step(b)
+	plus := a[""]
+	if bits == 32 {
+		by, plus = int64(int32(by)), int64(int32(plus))
 	}
-	out := affine{} // of what agrees modulo 2^32 the smallest
-	for key, c := range p {
-		if c = int64(int32(c)); c != 0 {
-			out[key] = c
-		}
+	if bits < 32 || bits > 64 || kind[0] == 'f' || !known || !constant || !too || len(still) > 0 || by == 0 ||
+		by > most || by < -most {
+		return false
 	}
-	p = out
-	if len(p) == 1 {
+	same := func(p affine) (name string, ok bool) { // a register that is the same for all threads
 		for key, c := range p {
-			// a register by itself, with its sign; numbers of threads and blocks are small
-			if c == 1 && !strings.Contains(key, "*") && key != turnsName && (strings.Contains(key, ".") ||
-				signed && n.t.bits(key) == 32) {
-				return p
+			r, is := n.t.named[key]
+			name, ok = key, is && len(p) == 1 && c == 1 && n.t.Bits(r) == bits && !n.spread.Varying[r]
+		}
+		return name, ok
+	}
+	counter, known := same(a.Plus(number(plus), -1))
+	bound, too := same(b)
+	if v, constant := b.Constant(); constant {
+		bound, too = fmt.Sprint(v), true
+	}
+	n.test = tileTest{kind: map[bool]string{true: "u", false: "s"}[kind[0] == 'u'] + fmt.Sprint(bits),
+		counter: counter, plus: plus, step: by, bound: bound, orEqual: how == "le" || how == "ge"}
+	return known && too && (how == "ne" || by > 0 && (how == "lt" || how == "le") || by < 0 && (how == "gt" || how == "ge"))
+}
+
+// tileable returns the width in bytes of a plain .nc load from global memory, 0 for others.
+func tileable(x *ir.Inst) (width int) {
+	if x.Op != "ld" || len(x.Words) < 2 || x.Words[0] != "global" || len(x.Args) != 2 || !x.Args[1].Address {
+		return 0
+	}
+	many, readOnly := 1, false
+	for _, w := range x.Words[1 : len(x.Words)-1] {
+		switch kind := ptx.KindOf(w); {
+		case kind == ptx.ReadOnlyWord:
+			readOnly = true
+		case w == "v2":
+			many = 2
+		case w == "v4":
+			many = 4
+		case kind == ptx.OperatorWord && w != "lu", kind == ptx.PriorityWord,
+			kind == ptx.PrefetchWord, kind == ptx.WeakWord:
+		default:
+			return 0
+		}
+	}
+	if width = pass.BitsOf(x.Type()) / 8 * many; !readOnly || width > 16 {
+		return 0
+	}
+	return width
+}
+
+// guess writes a value at the loop's entry in terms of the thread's place and of registers, as far
+// as the way in which it is computed can be followed. It may be wrong, where 32-bit arithmetic wraps
+// or a register changes: what is built on it is compared at run time.
+func (n *tileLoop) guess(p affine) (out affine) {
+	for key, c := range p {
+		term := number(c)
+		if key != "" {
+			for leaf := range strings.SplitSeq(key, "*") {
+				term = term.Times(n.origin(leaf))
 			}
 		}
+		out = out.Plus(term, 1)
 	}
-	n.list = append(n.list, widening{p, signed})
-	return p
+	return out
+}
+
+func (n *tileLoop) origin(leaf string) affine {
+	if p, known := n.seen[leaf]; known {
+		return p
+	}
+	n.seen[leaf] = affine{leaf: 1} // where it is computed from itself
+	r, is := n.t.named[leaf]
+	if d := n.outside(r); is && d >= 0 {
+		x := n.t.Inst(d)
+		p, ok := x.Arithmetic(func(k int) (affine, bool) {
+			switch {
+			case k >= len(x.Args):
+				return nil, false
+			case x.Args[k].Reg != ir.None:
+				return n.origin(n.t.Name(x.Args[k].Reg)), true
+			}
+			text := x.Args[k].Text
+			special, axis, _ := strings.Cut(text, ".")
+			at := strings.Index("xyz", axis)
+			switch v, ok := ir.Literal(text); {
+			case ok:
+				return number(v), true
+			case axis == "" || at < 0 || special == "%tid" && n.t.block[at] == 1:
+				return nil, axis != ""
+			case special == "%ntid":
+				return number(n.t.block[at]), true
+			}
+			return affine{text: 1}, special == "%tid" || special == "%ctaid" || special == "%nctaid"
+		}, func(p affine, _ bool) affine { return p })
+		if ok && len(p) <= limitTerms {
+			n.seen[leaf] = p
+		}
+	}
+	return n.seen[leaf]
+}
+
+// outside returns the one statement outside the loop that gives a register its value, in front of
+// it; -1 where there are several or none.
+func (n *tileLoop) outside(r ir.Reg) int {
+	defs := slices.DeleteFunc(slices.Clone(n.t.Defs(r)), func(d int) bool { return n.t.Block(d) == n.head })
+	if len(defs) != 1 || n.t.Stmts[defs[0]].Guarded || !n.t.Dominates(n.t.Block(defs[0]), n.head) {
+		return -1
+	}
+	return defs[0]
+}
+
+// parts lists the branches of which one way alone comes to a block.
+func (t *tileFlow) parts(head int) (out []divergence) {
+	for b := t.Dominator(head); b >= 0; b = t.Dominator(b) {
+		last := t.Blocks[b].Last - 1
+		x, to := t.Inst(last), t.Blocks[b].Succs
+		if x.Guard == ir.None {
+			continue
+		}
+		p := divergence{last, x.Guard, x.Unless}
+		home := func(x int) bool { return x == b }
+		switch {
+		case x.Op == "ret" || x.Op == "exit":
+		case x.Op == "bra" && len(to) == 2:
+			jumps, falls := t.Reaches(to[:1], head, home), t.Reaches(to[1:], head, home)
+			away := to[:1]
+			if jumps { // the others fall through
+				p.whenFalse, away = !x.Unless, to[1:]
+			}
+			if jumps == falls || t.Reaches(away, b, nil) {
+				continue // a loop's own test: who goes round comes back
+			}
+		default:
+			continue
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
+// hangs says why a barrier in a loop might wait for ever, nil if it can't: other barriers for a part
+// of a block, what is not known here, and instructions by which a thread may wait for another one
+// and from which a way leads to the loop. Who waits for a lock must not find its holder at a barrier
+// of ours; behind the loop no thread waits at one.
+func (t *tileFlow) hangs(head int) error {
+	for i, s := range t.Stmts {
+		x, op := t.Inst(i), string(t.Opcode(i))
+		switch x.Op {
+		case "":
+		case "bar", "barrier":
+			if !x.Has("sync") || x.Has("cluster", "warp") || len(x.Args) != 1 || x.Args[0].Text != "0" || s.Guarded {
+				return errors.New("the kernel has barriers for a part of a block")
+			}
+		case "ld", "st", "atom":
+			if (x.Op == "atom" || ptx.Strong(t.Opcode(i))) && t.Reaches([]int{t.Block(i)}, head, nil) {
+				return fmt.Errorf("a thread may wait for another one in front of it (%s)", op)
+			}
+		case "ldu", "red", "bra", "brx", "ret", "exit", "trap", "prefetch", "prefetchu", "shfl", "vote", "redux",
+			"tex", "tld4", "membar", "fence", "nanosleep":
+		default:
+			if !ir.Computes(x.Op) {
+				return fmt.Errorf("the kernel has an instruction that is not followed (%s)", op)
+			}
+		}
+		if strings.Contains(op, "::func") || strings.Contains(op, "bulk") || strings.Contains(op, "async") {
+			return fmt.Errorf("the kernel has an instruction that is not followed (%s)", op)
+		}
+	}
+	return nil
 }

@@ -7,22 +7,22 @@ import (
 	"strings"
 
 	"gnvcc/rewrite/pass"
-	"gnvcc/rewrite/ptx"
 )
 
 // The text of a tiled loop.
 //
 //	LOOP:                                  (the loop's own label)
-//	    what does not change: starts, pitches, the thread's place in the tile
+//	    does a thread of the block not come here, or are there too few turns: to PLAIN
+//	    where each box begins as this thread's address says it, compared with thread 0's: to PLAIN
 //	CHECK:
-//	    are there that many turns left, and are all addresses what they seem? else to AS_IT_WAS
-//	    copy; barriers
-//	TILED:
+//	    too few turns left: to PLAIN
+//	    barrier; copy; barrier
+//	TURN:
 //	    the body, with loads from shared memory
-//	    not all turns of the tile done: to TILED
+//	    not all turns of the tile done: to TURN
 //	    the loop's own test: to CHECK, else to END
-//	AS_IT_WAS:
-//	    the body; the loop's own test: to AS_IT_WAS
+//	PLAIN:
+//	    the body; the loop's own test: to PLAIN
 //	END:
 
 const (
@@ -31,324 +31,275 @@ const (
 	tileLabel  = "gnvcc_tile"
 )
 
-// A tileWriter writes PTX with registers of its own.
-type tileWriter struct {
-	t                  *tileFlow
-	out                []string
-	narrow, wide, pred int
-	asked              string            // the register that says that no thread has left, "" for none
-	values             map[string]string // by product of names: a 64-bit register with its value
-}
+// atOnce is how many loads of a thread are under way together.
+const atOnce = 8
 
-func (w *tileWriter) line(format string, args ...any) {
-	w.out = append(w.out, fmt.Sprintf(format, args...))
-}
+// registers are those that the tiles of a kernel need.
+type registers struct{ narrow, wide, pred int }
 
-func (w *tileWriter) r32() string { w.narrow++; return fmt.Sprintf("%sr%d", tilePrefix, w.narrow-1) }
-func (w *tileWriter) r64() string { w.wide++; return fmt.Sprintf("%sw%d", tilePrefix, w.wide-1) }
-func (w *tileWriter) p() string   { w.pred++; return fmt.Sprintf("%sp%d", tilePrefix, w.pred-1) }
-
-// name is a 64-bit register with the value that a name in a polynomial stands for.
-func (w *tileWriter) name(name string) string {
-	if r, ok := w.values[name]; ok {
-		return r
-	}
-	r := name
-	switch {
-	case strings.Contains(name, "."): // %ctaid.x
-		n := w.r32()
-		r = w.r64()
-		w.line("mov.u32 %s, %s;", n, name)
-		w.line("cvt.u64.u32 %s, %s;", r, n)
-	case w.t.bits(name) == 32:
-		r = w.r64()
-		w.line("cvt.s64.s32 %s, %s;", r, name)
-	}
-	w.values[name] = r
-	return r
-}
-
-// product is a 64-bit register with the value of several names, multiplied.
-func (w *tileWriter) product(key string) string {
-	if r, ok := w.values[key]; ok {
-		return r
-	}
-	head, rest, more := strings.Cut(key, "*")
-	if !more {
-		return w.name(key)
-	}
-	a, b := w.name(head), w.product(rest)
-	r := w.r64()
-	w.line("mul.lo.s64 %s, %s, %s;", r, a, b)
-	w.values[key] = r
-	return r
-}
-
-// value is a new 64-bit register with a polynomial's value.
-func (w *tileWriter) value(p affine) string {
-	keys := slices.Sorted(maps.Keys(p))
-	var products []string
-	for _, key := range keys {
-		if key != "" {
-			products = append(products, w.product(key))
-		}
-	}
-	r := w.r64()
-	w.line("mov.u64 %s, %d;", r, p[""])
-	keys = slices.DeleteFunc(keys, func(k string) bool { return k == "" })
-	for i, key := range keys {
-		switch c := p[key]; c {
-		case 1:
-			w.line("add.s64 %s, %s, %s;", r, r, products[i])
-		default:
-			w.line("mad.lo.s64 %s, %s, %d, %s;", r, products[i], c, r)
-		}
-	}
-	return r
-}
-
-// A moving register grows from tile to tile.
-type moving struct {
-	reg  string
-	wide bool
-	by   string // a number or a register
-}
+func (w *registers) r32() string { w.narrow++; return fmt.Sprintf("%sr%d", tilePrefix, w.narrow-1) }
+func (w *registers) r64() string { w.wide++; return fmt.Sprintf("%sw%d", tilePrefix, w.wide-1) }
+func (w *registers) p() string   { w.pred++; return fmt.Sprintf("%sp%d", tilePrefix, w.pred-1) }
 
 // tileText is one loop's rewriting.
 type tileText struct {
-	*tileWriter
-	n       *tileLoop
-	number  int // of the loop, for labels
-	number2 int // of loops that copy
-	turns   int
-	groups  []*tileGroup
-	offset  []int // of each group in the shared array
-	test    tileTest
-	checks  []widening
-	moves   []moving
-	start   []string // by group: the box's first address
-	pitch   []string // by group: a register, "" where the pitch is a number
-	place   []string // by group: the thread's place in shared memory
-	lane    string   // the thread's index in the block
-	ok      []string // predicates of the beginning, registers with 1 or 0
-	inRange []string // moving values that must be below 2^32
+	*registers
+	t      *tileFlow
+	n      *tileLoop
+	number int // of the loop, for labels
+	turns  int
+	groups []*tileGroup
+	offset []int // of each group in the shared array
+	bytes  int   // of all
+	out    []string
+
+	lane  string   // the thread's index in the block
+	pitch []string // by group: a register or a number
+	own   []string // by group: from the box's start to what the thread's first load reads, bytes
+	place []string // by group: the same in shared memory
+}
+
+func (x *tileText) line(format string, args ...any) {
+	x.out = append(x.out, fmt.Sprintf(format, args...))
 }
 
 func (x *tileText) label(what string) string {
 	return fmt.Sprintf("$%s_%s_%d", tileLabel, what, x.number)
 }
 
+// writeTiles notes the edits of all loops.
+func writeTiles(k *pass.Kernel, t *tileFlow, texts []*tileText) {
+	k.Forget()
+	w, bytes := &registers{}, 0
+	for _, x := range texts {
+		x.registers, bytes = w, max(bytes, x.bytes)
+		x.write()
+	}
+	head := []string{fmt.Sprintf(".shared .align 16 .b8 %s[%d];", tileArray, pass.RoundUp(bytes, t.unit))}
+	for _, r := range []struct {
+		kind, name string
+		count      int
+	}{{"pred", "p", w.pred}, {"b32", "r", w.narrow}, {"b64", "w", w.wide}} {
+		head = append(head, fmt.Sprintf(".reg .%s %s%s<%d>;", r.kind, tilePrefix, r.name, r.count))
+	}
+	k.Insert(k.First(), strings.Join(head, "\n\t"))
+}
+
 // write notes the edits of one loop.
 func (x *tileText) write() {
-	f := x.n.t
-	x.values = map[string]string{}
+	n, f := x.n, x.t
+	if d := n.asked; d != nil {
+		left := x.p()
+		f.Insert(d.stmt, fmt.Sprintf("barrier.red.or.pred %s, 0, %s%s;", left,
+			map[bool]string{true: "!"}[d.whenFalse], f.Name(d.predicate)))
+		x.line("@%s bra %s;", left, x.label("plain"))
+	}
+	x.enough()
 	x.setup()
-	x.check()
+	x.line("%s:", x.label("check"))
+	x.enough()
+	x.copies()
 	x.body()
 	x.line("%s:", x.label("plain"))
-	text := strings.Join(x.out, "\n\t")
-	x.out = nil
-	f.Insert(x.n.first+1, text)
-	target := f.Operands(x.n.latch, nil)[0]
-	f.ReplaceSpan(target, x.label("plain"))
-	f.Insert(x.n.latch+1, x.label("end")+":")
+	f.Insert(n.first+1, strings.Join(x.out, "\n\t"))
+	f.ReplaceSpan(f.Operands(n.latch, nil)[0], x.label("plain"))
+	f.Insert(n.latch+1, x.label("end")+":")
 }
 
-// setup writes what does not change in the loop.
-func (x *tileText) setup() {
-	x.lane = x.r32()
-	known := pass.Block{Threads: pass.Threads(x.n.t.block), Exact: x.n.t.block}
-	for _, line := range known.Index(x.lane, x.r32()) {
-		x.line("%s", line)
+// enough writes the test whether the loop makes all turns of a tile: after each of them but the last
+// its own test must hold. The counter is on the right side of the bound, and farther from it than it
+// moves in that time.
+func (x *tileText) enough() {
+	c := x.n.test
+	next := x.r32
+	if strings.HasSuffix(c.kind, "64") {
+		next = x.r64
 	}
-	if x.asked != "" {
-		x.ok = append(x.ok, x.asked)
+	first, distance, on := next(), next(), x.p()
+	x.line("add.%s %s, %s, %d;", c.kind, first, c.counter, c.plus)
+	how, high, low := "lt", c.bound, first
+	if c.step < 0 {
+		how, high, low = "gt", first, c.bound
 	}
-	x.test.setup(x)
-	for _, c := range x.checks {
-		x.widening(c)
+	least := int64(x.turns-2)*max(c.step, -c.step) + 1
+	if c.orEqual {
+		how, least = how[:1]+"e", least-1
 	}
-	for i, g := range x.groups {
-		x.start = append(x.start, x.value(g.address))
-		pitch := ""
-		var by affine
-		if v, is := g.pitch.Constant(); is {
-			by = constant(v * int64(g.turn.row))
-		} else {
-			pitch = x.value(g.pitch)
-			by = g.pitch.Times(constant(int64(g.turn.row)))
-		}
-		x.pitch = append(x.pitch, pitch)
-		x.grows(x.start[i], true, by.Plus(constant(int64(g.turn.column)), 1))
-		x.place = append(x.place, x.own(i, g))
-	}
+	x.line("setp.%s.%s %s, %s, %s;", how, c.kind, on, first, c.bound)
+	x.line("sub.%s %s, %s, %s;", c.kind, distance, high, low)
+	x.line("setp.ge.and.u%s %s, %s, %d, %s;", c.kind[1:], on, distance, least, on)
+	x.line("@!%s bra %s;", on, x.label("plain"))
 }
 
-// own is a register with the place in shared memory of what the thread's first load reads in the
-// first turn, from which the others count.
-func (x *tileText) own(i int, g *tileGroup) string {
-	r := x.r32()
-	least := g.loads[0]
-	for _, l := range g.loads {
-		if g.offset(slopeOf{l.row, l.column}) < g.offset(slopeOf{least.row, least.column}) {
-			least = l
-		}
-	}
-	x.line("mov.u32 %s, %s;", r, tileArray)
-	x.line("add.s32 %s, %s, %d;", r, r, x.offset[i]+g.offset(slopeOf{least.row - g.low.row,
-		least.column - g.low.column}))
-	for v, s := range g.place {
-		if by := g.offset(s); by != 0 && x.n.t.block[v] > 1 {
-			t := x.r32()
-			x.line("mov.u32 %s, %s;", t, placeNames[v])
-			x.line("mad.lo.s32 %s, %s, %d, %s;", r, t, by, r)
+// value is a new 64-bit register with the value of 64-bit registers and numbers.
+func (x *tileText) value(p affine) string {
+	r := x.r64()
+	x.line("mov.u64 %s, %d;", r, p[""])
+	for _, key := range slices.Sorted(maps.Keys(p)) {
+		if key != "" {
+			x.line("mad.lo.s64 %s, %s, %d, %s;", r, key, p[key], r)
 		}
 	}
 	return r
 }
 
-// grows notes that a register grows by the same from turn to turn.
-func (x *tileText) grows(reg string, wide bool, turn affine) {
-	if len(turn) == 0 {
-		return
-	}
-	all := turn.Times(constant(int64(x.turns)))
-	if v, is := all.Constant(); is {
-		x.moves = append(x.moves, moving{reg, wide, fmt.Sprint(v)})
-		return
-	}
-	x.moves = append(x.moves, moving{reg, wide, x.value(all)})
+// away writes a 64-bit register with the bytes of some rows and columns.
+func (x *tileText) away(group int, d slope) string {
+	r := x.r64()
+	x.line("mov.u64 %s, %s;", r, x.pitch[group])
+	x.line("mul.lo.s64 %s, %s, %d;", r, r, d.row)
+	x.line("add.s64 %s, %s, %d;", r, r, d.column)
+	return r
 }
 
-// widening writes what shows that a 32-bit value does not wrap for any thread in any turn of a
-// tile: the least and the largest that it comes to.
-func (x *tileText) widening(c widening) {
-	low, high := x.value(c.value.Without(notUniform...)), x.r64()
-	x.line("mov.u64 %s, %s;", high, low)
-	bias := int64(0)
-	if c.signed {
-		bias = 1 << 31
-	}
-	extents := [4]int{x.n.t.block[0], x.n.t.block[1], x.n.t.block[2], x.turns}
-	var turn affine
-	for v, name := range notUniform {
-		s, _ := c.value.Slope(name) // plan has looked
-		if name == turnsName {
-			turn = s
-		}
-		if len(s) == 0 {
-			continue
-		}
-		if n, is := s.Constant(); is {
-			n *= int64(extents[v] - 1)
-			x.line("add.s64 %s, %s, %d;", low, low, min(0, n))
-			x.line("add.s64 %s, %s, %d;", high, high, max(0, n))
-			continue
-		}
-		by, far, small, sum := x.value(s), x.r64(), x.p(), x.r64()
-		x.line("add.s64 %s, %s, %d;", sum, by, int64(1)<<32)
-		x.line("setp.le.u64 %s, %s, %d;", small, sum, int64(1)<<33)
-		x.remember(small)
-		x.line("mul.lo.s64 %s, %s, %d;", by, by, extents[v]-1)
-		x.line("min.s64 %s, %s, 0;", far, by)
-		x.line("add.s64 %s, %s, %s;", low, low, far)
-		x.line("max.s64 %s, %s, 0;", far, by)
-		x.line("add.s64 %s, %s, %s;", high, high, far)
-	}
-	for _, r := range []string{low, high} {
-		if bias != 0 {
-			x.line("add.s64 %s, %s, %d;", r, r, bias)
-		}
-		if len(turn) == 0 {
-			fits := x.p()
-			x.line("setp.lt.u64 %s, %s, %d;", fits, r, int64(1)<<32)
-			x.remember(fits)
-			continue
-		}
-		x.inRange = append(x.inRange, r)
-		x.grows(r, true, turn)
-	}
+// start writes where a box begins, in the turn at hand.
+func (x *tileText) start(group int) string {
+	r := x.value(x.groups[group].loads[0].address)
+	x.line("sub.s64 %s, %s, %s;", r, r, x.own[group])
+	return r
 }
 
-// remember keeps a predicate of the beginning for the checks in front of each tile.
-func (x *tileText) remember(p string) {
-	r := x.r32()
-	x.line("selp.u32 %s, 1, 0, %s;", r, p)
-	x.ok = append(x.ok, r)
+// setup writes what does not change in the loop, and the comparison of addresses: each thread works
+// out from its own where the box begins, and what its other loads and a turn add.
+func (x *tileText) setup() {
+	x.lane = x.r32()
+	known := pass.Block{Threads: pass.Threads(x.t.block), Exact: x.t.block}
+	x.out = append(x.out, known.Index(x.lane, x.r32())...)
+	differs, first := x.p(), x.p()
+	x.line("setp.ne.u32 %s, 0, 0;", differs)
+	x.line("setp.eq.u32 %s, %s, 0;", first, x.lane)
+	var starts []string
+	for i, g := range x.groups {
+		by := fmt.Sprint(g.pitch.by)
+		if r := g.pitch.register; r != "" {
+			by = x.r64()
+			x.line("%s %s, %s;", map[bool]string{true: "mov.u64", false: "cvt.s64.s32"}[x.t.Bits(x.t.named[r]) == 64], by, r)
+			x.line("mul.lo.s64 %s, %s, %d;", by, by, g.pitch.by)
+		}
+		x.pitch = append(x.pitch, by)
+		x.threadPlace(i)
+		starts = append(starts, x.start(i))
+		x.line("@%s st.shared.u64 [%s+%d], %s;", first, tileArray, 8*i, starts[i])
+	}
+	x.line("barrier.sync 0;")
+	unequal := func(a, b string) { x.line("setp.ne.or.u64 %s, %s, %s, %s;", differs, a, b, differs) }
+	for i, g := range x.groups {
+		own := x.r64()
+		x.line("ld.shared.u64 %s, [%s+%d];", own, tileArray, 8*i)
+		unequal(own, starts[i])
+		if _, fixed := g.loads[0].step.Constant(); !fixed {
+			unequal(x.value(g.loads[0].step), x.away(i, g.turn))
+		}
+		for k, l := range g.loads {
+			d := l.address.Plus(g.loads[0].address, -1)
+			if _, fixed := d.Constant(); !fixed {
+				unequal(x.value(d), x.away(i, g.apart[k]))
+			}
+		}
+	}
+	x.line("barrier.red.or.pred %s, 0, %s;", differs, differs)
+	x.line("@%s bra %s;", differs, x.label("plain"))
 }
 
-// check writes the test in front of a tile, and the copying.
-func (x *tileText) check() {
-	if len(x.ok) > 1 {
-		for _, r := range x.ok[1:] {
-			all := x.r32()
-			x.line("and.b32 %s, %s, %s;", all, x.ok[0], r)
-			x.ok[0] = all
+// threadPlace writes how far from a box's start the thread's first load reads, in global memory and
+// in shared memory.
+func (x *tileText) threadPlace(group int) {
+	g, own, near := x.groups[group], x.r64(), x.r32()
+	x.line("mov.u64 %s, 0;", own)
+	x.line("mov.u32 %s, %s;", near, tileArray)
+	x.line("add.s32 %s, %s, %d;", near, near, x.offset[group]-g.offset(g.low))
+	for v, s := range g.place {
+		if s == (slope{}) {
+			continue
+		}
+		tid, wide, by := x.r32(), x.r64(), x.away(group, s)
+		x.line("mov.u32 %s, %s;", tid, placeNames[v])
+		x.line("cvt.u64.u32 %s, %s;", wide, tid)
+		x.line("mad.lo.s64 %s, %s, %s, %s;", own, wide, by, own)
+		x.line("mad.lo.s32 %s, %s, %d, %s;", near, tid, g.offset(s), near)
+	}
+	x.own, x.place = append(x.own, own), append(x.place, near)
+}
+
+// copies writes the copying of all boxes between two barriers. Their elements are dealt out to the
+// threads row by row, so that neighbours load what lies side by side.
+func (x *tileText) copies() {
+	threads := pass.Threads(x.t.block)
+	x.line("barrier.sync 0;")
+	for i, g := range x.groups {
+		start, all := x.start(i), g.rows*g.columns
+		var stores []string
+		for k := range g.pieces(x.t.block) {
+			at, row, column, guard := x.r32(), x.r32(), x.r32(), ""
+			x.line("add.u32 %s, %s, %d;", at, x.lane, k*threads)
+			if (k+1)*threads > all {
+				p := x.p()
+				x.line("setp.lt.u32 %s, %s, %d;", p, at, all)
+				guard = "@" + p + " "
+			}
+			x.line("div.u32 %s, %s, %d;", row, at, g.columns)
+			x.line("mul.lo.u32 %s, %s, %d;", column, row, g.columns)
+			x.line("sub.u32 %s, %s, %s;", column, at, column)
+			stores = append(stores, x.piece(i, start, row, column, guard))
+			if (k+1)%atOnce == 0 {
+				x.out, stores = append(x.out, stores...), nil
+			}
+		}
+		x.out = append(x.out, stores...)
+	}
+	x.line("barrier.sync 0;")
+}
+
+// piece writes the load of one element of a box, and returns its store.
+func (x *tileText) piece(group int, start, row, column, guard string) (store string) {
+	g, from, wide, to := x.groups[group], x.r64(), x.r64(), x.r32()
+	x.line("cvt.u64.u32 %s, %s;", wide, row)
+	x.line("add.s64 %s, %s, %d;", wide, wide, g.low.row)
+	x.line("mad.lo.s64 %s, %s, %s, %s;", from, wide, x.pitch[group], start)
+	x.line("mad.wide.u32 %s, %s, %d, %s;", from, column, g.width, from)
+	x.line("mov.u32 %s, %s;", to, tileArray)
+	x.line("mad.lo.u32 %s, %s, %d, %s;", to, row, g.stride(), to)
+	x.line("mad.lo.u32 %s, %s, %d, %s;", to, column, g.width, to)
+	kind := map[int]string{1: "u8", 2: "u16", 4: "b32", 8: "v2.b32", 16: "v4.b32"}[g.width]
+	var words []string
+	for range max(1, g.width/4) {
+		words = append(words, x.r32())
+		if guard != "" { // what the verifier asks for
+			x.line("mov.u32 %s, 0;", words[len(words)-1])
 		}
 	}
-	x.line("%s:", x.label("check"))
-	all := x.test.enough(x)
-	and := func(p string) { x.line("and.pred %s, %s, %s;", all, all, p) }
-	if len(x.ok) > 0 {
-		p := x.p()
-		x.line("setp.ne.u32 %s, %s, 0;", p, x.ok[0])
-		and(p)
+	value := strings.Join(words, ", ")
+	if len(words) > 1 {
+		value = "{" + value + "}"
 	}
-	for _, r := range x.inRange {
-		p := x.p()
-		x.line("setp.lt.u64 %s, %s, %d;", p, r, int64(1)<<32)
-		and(p)
-	}
-	x.line("@!%s bra %s;", all, x.label("plain"))
-	x.copies()
-	for _, m := range x.moves {
-		kind := "s32"
-		if m.wide {
-			kind = "s64"
-		}
-		x.line("add.%s %s, %s, %s;", kind, m.reg, m.reg, m.by)
-	}
+	x.line("%sld.global.nc.%s %s, [%s+%d];", guard, kind, value, from, g.low.column)
+	return fmt.Sprintf("%sst.shared.%s [%s+%d], %s;", guard, kind, to, x.offset[group], value)
 }
 
 // body writes the loop's body with loads from shared memory.
 func (x *tileText) body() {
-	n, f := x.n, x.n.t
+	n, f := x.n, x.t
 	left := x.r32()
 	x.line("mov.u32 %s, %d;", left, x.turns)
-	at := make([]string, len(x.groups))
-	for i := range x.groups {
-		at[i] = x.place[i]
-		if x.groups[i].offset(x.groups[i].turn) != 0 {
-			at[i] = x.r32()
-			x.line("mov.u32 %s, %s;", at[i], x.place[i])
-		}
-	}
 	loads := map[int]string{}
+	at := make([]string, len(x.groups))
 	for i, g := range x.groups {
-		least := 0
+		at[i] = x.r32()
+		x.line("mov.u32 %s, %s;", at[i], x.place[i])
 		for k, l := range g.loads {
-			if by := g.offset(slopeOf{l.row, l.column}); k == 0 || by < least {
-				least = by
-			}
-		}
-		for _, l := range g.loads {
-			loads[l.stmt] = x.shared(l.stmt, at[i], g.offset(slopeOf{l.row, l.column})-least)
-		}
-	}
-	labels := map[string]bool{}
-	for i := n.first; i <= n.latch; i++ {
-		if f.Stmts[i].Kind == ptx.Label {
-			labels[string(f.Opcode(i))] = true
+			loads[l.stmt] = x.near(l.stmt, at[i], g.offset(g.apart[k]))
 		}
 	}
 	x.line("%s:", x.label("turn"))
 	for i := n.first + 1; i < n.latch; i++ {
-		x.line("%s", x.again(i, labels, loads))
+		text, tiled := loads[i]
+		if !tiled {
+			text = f.Statement(i)
+		}
+		x.line("%s", text)
 	}
 	for i, g := range x.groups {
-		if by := g.offset(g.turn); by != 0 {
-			x.line("add.s32 %s, %s, %d;", at[i], at[i], by)
-		}
+		x.line("add.s32 %s, %s, %d;", at[i], at[i], g.offset(g.turn))
 	}
 	more := x.p()
 	x.line("add.s32 %s, %s, -1;", left, left)
@@ -359,9 +310,9 @@ func (x *tileText) body() {
 	x.line("bra %s;", x.label("end"))
 }
 
-// shared is a load as it is from shared memory.
-func (x *tileText) shared(stmt int, base string, offset int) string {
-	f := x.n.t
+// near is a load as it is from shared memory.
+func (x *tileText) near(stmt int, base string, offset int) string {
+	f := x.t
 	words := strings.Split(string(f.Opcode(stmt)), ".")
 	op := "ld.shared"
 	for _, w := range words[2 : len(words)-1] {
@@ -369,27 +320,5 @@ func (x *tileText) shared(stmt int, base string, offset int) string {
 			op += "." + w
 		}
 	}
-	to := f.Bytes(f.Operands(stmt, nil)[0])
-	return fmt.Sprintf("%s.%s %s, [%s+%d];", op, words[len(words)-1], to, base, offset)
-}
-
-// again is a statement of the body for its second time in the kernel: labels are others.
-func (x *tileText) again(i int, labels map[string]bool, loads map[int]string) string {
-	f := x.n.t
-	s := f.Stmts[i]
-	if text, ok := loads[i]; ok {
-		return text
-	}
-	text := string(f.Text()[s.Start:s.End])
-	switch {
-	case s.Kind == ptx.Label:
-		return x.label(strings.TrimLeft(string(f.Opcode(i)), "$")) + ":"
-	case s.Kind == ptx.Inst && string(f.Base(i)) == "bra":
-		to := f.Operands(i, nil)[0]
-		if name := string(f.Bytes(to)); labels[name] {
-			return string(f.Text()[s.Start:to.Start]) + x.label(strings.TrimLeft(name, "$")) +
-				string(f.Text()[to.End:s.End])
-		}
-	}
-	return text
+	return fmt.Sprintf("%s.%s %s, [%s+%d];", op, words[len(words)-1], f.Bytes(f.Operands(stmt, nil)[0]), base, offset)
 }

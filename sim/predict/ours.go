@@ -1,23 +1,16 @@
 package predict
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"sort"
 
 	"gnvcc/sim"
 	"gnvcc/sim/cubin"
 	"gnvcc/sim/sass"
-	"gnvcc/sim/xmodel"
 )
-
-// recorded is what was counted of this very code, nil where nothing was.
-func (r *Run) recorded() *Recorded {
-	if c := r.Recorded; c.fits(r.Function) {
-		return c
-	}
-	return nil
-}
 
 // A Run is one kernel's code, built in one way, and how it is launched.
 type Run struct {
@@ -26,20 +19,9 @@ type Run struct {
 	Device    sim.Device
 	Shape     sim.Shape // Blocks 0: unknown, many
 	Units     Units
-	Recorded  *Recorded // what was counted in a launch; nil: nothing, how often code runs is guessed
-	Stack     int       // bytes of local memory of one thread: arrays and spills
-	missing   float64   // share of its accesses that L1 can't serve
-	l1        caching   // what is asked: the counted share of hits in L1, all, or none
+	Stack     int     // bytes of local memory of one thread: arrays and spills
+	missing   float64 // share of its accesses that L1 can't serve
 }
-
-// A caching says which accesses find their sectors in L1.
-type caching int
-
-const (
-	asCounted caching = iota
-	allHit
-	noneHits
-)
 
 // An Estimate is what is thought of a run. Cycles are of one multiprocessor, for all blocks that it
 // gets (divided by the blocks of a wave where the grid is unknown: what one block takes among
@@ -47,22 +29,23 @@ const (
 type Estimate struct {
 	Cycles    float64
 	Latency   float64 // of one warp from beginning to end, if it were alone
-	Paper     float64 // RegDem's stall count (Fig. 5)
 	Occupancy sim.Occupancy
-	Fraction  float64 // of the warp slots
 	Waves     float64 // of blocks, one after the other; 1 where the grid is unknown
 	Insts     float64 // instructions that one warp runs
 	Classes   [sass.Classes]float64
-	Counted   bool // how often code runs was counted, not guessed
-	// sectors of 32 bytes that one warp's accesses touch, those that L1 has not, and those that L2 has
-	// not; where nothing was counted, all come from memory, and accesses are coalesced
-	Sectors, L2, Memory float64
-	written             float64 // sectors of local memory
-	InFlight            float64 // loads of one warp that are on their way at once, at most
-	Spills              float64 // loads and stores of local memory that one warp runs
-	Hottest             Loop
-	Balance             xmodel.Point
-	Model               xmodel.Model
+	// sectors of 32 bytes that one warp's accesses touch, taken to be coalesced and to come from
+	// memory
+	Sectors  float64
+	InFlight float64 // loads of one warp that are on their way at once, at most
+	Spills   float64 // loads and stores of local memory that one warp runs
+	Hottest  Loop
+	Causes   []Cause // of Cycles, the largest first
+}
+
+// A Cause is a part of the predicted time.
+type Cause struct {
+	Name  string
+	Share float64
 }
 
 // A Loop is the loop that takes most of a warp's time.
@@ -90,11 +73,9 @@ func (r *Run) Estimate() (Estimate, error) {
 			f.Name, r.Shape.Threads,
 			r.Registers, e.Occupancy.Limit)
 	}
-	e.Fraction = r.Device.Fraction(e.Occupancy)
 	if r.Shape.Blocks > 0 && r.Device.SMs > 0 {
 		e.Waves = math.Ceil(float64(r.Shape.Blocks) / float64(r.Device.SMs*e.Occupancy.Blocks))
 	}
-	e.Paper = regDem(f, flow, &r.Units, e.Fraction)
 	cost := r.costs(flow)
 	for b := range flow.Blocks {
 		e.Latency += weights[b] * (cost[b].issue + cost[b].wait)
@@ -105,32 +86,16 @@ func (r *Run) Estimate() (Estimate, error) {
 			switch i.Space() {
 			case sass.Global, sass.Generic, sass.TextureSpace:
 				// 32 lanes of so many bytes are so many sectors
-				if r.recorded() == nil {
-					e.Sectors += weights[b] * float64(max(1, i.Bytes))
-				}
+				e.Sectors += weights[b] * float64(max(1, i.Bytes))
 			case sass.Local:
 				e.Spills += weights[b]
-				if i.Class() == sass.Store { // is written through to L2
-					e.written += weights[b] * float64(max(1, i.Bytes))
-				}
 				e.Sectors += weights[b] * float64(max(1, i.Bytes)) * r.missing / nearer
 			}
 		}
 		e.InFlight = max(e.InFlight, cost[b].flight)
 	}
-	if c := r.recorded(); c != nil {
-		e.Counted = true
-		var sectors, l2 float64
-		for _, a := range c.Accesses {
-			sectors, l2, e.Memory = sectors+a.Sectors, l2+a.L2, e.Memory+a.Memory
-		}
-		e.Sectors += sectors // beside those of local memory
-		e.L2 = e.written + l2
-	} else {
-		e.L2, e.Memory = e.Sectors, e.Sectors
-	}
 	e.Hottest = r.hottest(flow, weights, cost, e.Latency)
-	r.balance(&e)
+	r.sum(&e)
 	return e, nil
 }
 
@@ -162,17 +127,6 @@ func (r *Run) latency(i *sass.Inst) float64 {
 // weights is how often each block runs for one warp: loops' rounds multiplied, and halves behind
 // branches inside them not taken into account, for a warp whose lanes part runs both sides.
 func (r *Run) weights(flow *sass.Flow) []float64 {
-	if c := r.recorded(); c != nil {
-		apart := func(b int) bool { return r.called(flow.Blocks[b].Start) }
-		return c.weights(flow, apart, func(b int) bool {
-			for k := flow.Blocks[b].Start; k < flow.Blocks[b].End; k++ {
-				if i := &r.Function.Insts[k]; i.Name() == "CALL" && !c.Insts[k].Calls {
-					return true
-				}
-			}
-			return false
-		})
-	}
 	out := make([]float64, len(flow.Blocks))
 	for b := range out {
 		if flow.Reached(b) {
@@ -196,6 +150,12 @@ func (r *Run) weights(flow *sass.Flow) []float64 {
 	return out
 }
 
+// loopFactor is how often a loop is taken to run.
+const loopFactor = 10
+
+// mostDepth bounds the powers of loopFactor: deeper nests are hostile files.
+const mostDepth = 6
+
 // rare is the weight of called functions.
 const rare = 0.01
 
@@ -213,58 +173,16 @@ type cost struct{ issue, wait, flight float64 }
 // nothing to wait for.
 type pending [6]float64
 
-// A group is the loads that one scoreboard guards: the chances that none of them waits for L2, and
-// for memory, and when the last one was issued. A warp waits for the slowest.
-type group struct{ near, l2, last float64 }
-
-// joins adds a load, and gives when all are there.
-func (g *group) joins(r *Run, a *Access, now float64, fresh bool) float64 {
-	if fresh {
-		*g = group{1, 1, now}
-	}
-	l2, memory := a.level()
-	switch r.l1 {
-	case allHit:
-		l2, memory = 0, 0
-	case noneHits:
-		if l2 > 0 {
-			memory /= l2
-		}
-		l2 = 1
-	}
-	if r.Shape.Barriers > 0 { // the block's warps wait for each other
-		w := float64(r.Shape.WarpsPerBlock())
-		l2, memory = 1-math.Pow(1-l2, w), 1-math.Pow(1-memory, w)
-	}
-	g.near, g.l2, g.last = g.near*(1-l2), g.l2*(1-memory), now
-	u := &r.Units
-	turns := max(0, a.run(a.Lines)-1) // lines of L1 come one by one
-	near, far := a.more()
-	return now + turns + u.Near + (1-g.near)*(u.L2+near*sectorL2-u.Near) +
-		(1-g.l2)*(u.Global+far*sectorMemory-u.L2-near*sectorL2)
-}
-
-// What a load waits longer for each sector but the first, in cycles: those that come from L2, and
-// from memory. On an H200 a warp alone waits 289 cycles for one sector of L2, 309 for four and 331
-// for sixteen; for memory 659, 709 and 814 (bench/results/2026-11-22-predict/machine.tsv, supply).
-const (
-	sectorL2     = 4
-	sectorMemory = 11
-	mostMore     = 15 // more were not measured
-)
-
 // costs walks each block. What is on its way at a block's end goes on into the blocks behind it,
 // over back edges too: blocks are walked until nothing changes, or four times.
 func (r *Run) costs(flow *sass.Flow) []cost {
 	f := r.Function
 	out := make([]cost, len(flow.Blocks))
 	in := make([]pending, len(flow.Blocks))
-	counted, weights := r.recorded(), r.weights(flow)
 	for round := 0; round < 4; round++ {
 		changed := false
 		for b := range flow.Blocks {
 			p, now, wait, flight := in[b], 0.0, 0.0, 0
-			var groups [6]group
 			most := 0
 			for k := flow.Blocks[b].Start; k < flow.Blocks[b].End; k++ {
 				i := &f.Insts[k]
@@ -280,11 +198,8 @@ func (r *Run) costs(flow *sass.Flow) []cost {
 				if i.Wait != 0 {
 					flight = 0
 				}
-				if w := i.Write; w < len(p) && counted != nil && counted.Insts[k].Access != nil {
-					p[w] = max(p[w], groups[w].joins(r, counted.Insts[k].Access, now, p[w] == 0))
-				} else if w < len(p) {
-					turns := max(0, counted.turns(k)-1) // banks in conflict
-					p[w] = max(p[w], now+r.latency(i)+turns)
+				if w := i.Write; w < len(p) {
+					p[w] = max(p[w], now+r.latency(i))
 				}
 				if i.Read < len(p) {
 					p[i.Read] = max(p[i.Read], now+readLatency)
@@ -300,9 +215,6 @@ func (r *Run) costs(flow *sass.Flow) []cost {
 				p[w] = max(0, p[w]-now)
 			}
 			for _, n := range flow.Blocks[b].Next {
-				if counted != nil && weights[n] > 2*weights[b] {
-					continue // into a loop: waited for in the first of many rounds
-				}
 				for w := range p {
 					if p[w] > in[n][w]+0.5 {
 						in[n][w], changed = p[w], true
@@ -346,11 +258,10 @@ func (r *Run) hottest(flow *sass.Flow, weights []float64, cost []cost, all float
 	return best
 }
 
-// balance takes the counts to an X-model, and its rate to cycles.
-func (r *Run) balance(e *Estimate) {
+// sum adds up the parts of the time.
+func (r *Run) sum(e *Estimate) {
 	u := &r.Units
-	// M: the slowest pipe for this mix, or the schedulers. A warp's instruction takes 32 lanes of its
-	// class.
+	// the slowest pipe for this mix, or the schedulers; a warp's instruction takes 32 lanes of its class
 	perInst := 1 / u.Schedulers
 	for c := range e.Classes {
 		if e.Insts > 0 {
@@ -358,8 +269,6 @@ func (r *Run) balance(e *Estimate) {
 		}
 	}
 	sectors := max(e.Sectors, 1e-3)
-	e.Model = r.model(e).of(float64(e.Occupancy.Warps), 1)
-	e.Balance, _ = e.Model.Settled()
 	all := float64(r.Shape.WarpsPerBlock()) * float64(e.Occupancy.Blocks) // warps of the busiest SM
 	if r.Shape.Blocks > 0 && r.Device.SMs > 0 {
 		all = float64(r.Shape.WarpsPerBlock()) * math.Ceil(float64(r.Shape.Blocks)/float64(r.Device.SMs))
@@ -369,6 +278,11 @@ func (r *Run) balance(e *Estimate) {
 	// builds is faster better than their maximum does, which is the same for all builds of a kernel
 	// that is bound by memory.
 	e.Cycles = e.Latency*e.Waves + all*(e.Insts*perInst+sectors/u.Sectors+e.Spills*spillCycles)
+	for _, part := range []Cause{{"latency", e.Latency * e.Waves}, {"instruction issue", all * e.Insts * perInst},
+		{"memory bandwidth", all * sectors / u.Sectors}, {"local memory", all * e.Spills * spillCycles}} {
+		e.Causes = append(e.Causes, Cause{part.Name, part.Share / e.Cycles})
+	}
+	slices.SortStableFunc(e.Causes, func(a, b Cause) int { return cmp.Compare(b.Share, a.Share) })
 	// a wave's size is the candidate's own: compare single blocks
 	if r.Shape.Blocks == 0 || r.Device.SMs == 0 {
 		e.Cycles /= float64(e.Occupancy.Blocks)

@@ -2,7 +2,6 @@ package predict
 
 import (
 	"encoding/binary"
-	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -63,35 +62,7 @@ func units(t *testing.T, cc int) Units {
 	return u
 }
 
-// The paper's algorithm on a kernel small enough to do by hand.
-func TestRegDem(t *testing.T) {
-	u := units(t, 90) // FP32: 128 per cycle, loads 32
-	f := build(line{ldg, 2, 0, 0, 0, 0}, line{ffma, 4, -1, 0, 0, 0}, line{ffma, 4, -1, 1, 0, 0},
-		line{exit, 0, -1, 0, 0, 0})
-	if f.Unknown != 0 {
-		t.Fatal("unknown instructions")
-	}
-	// At half occupancy: the load stalls 2*0.5*128/32 = 4, each FFMA 2. The second FFMA waits: 650 -
-	// (4 + 2).
-	if got, want := regDem(f, f.Flow(), &u, 0.5), 4+2+644+2.0; math.Abs(got-want) > 1e-9 {
-		t.Errorf("straight: %g, want %g", got, want)
-	}
-	loop := build(line{ffma, 4, -1, 0, 0, 0}, line{ffma, 8, -1, 0, 0, 0}, line{bra, 0, -1, 0, 1, 7},
-		line{exit, 0, -1, 0, 0, 0})
-	if flow := loop.Flow(); len(flow.Loops) != 1 {
-		t.Fatalf("loops: %+v", flow.Loops)
-	}
-	if got, want := regDem(loop, loop.Flow(), &u, 1), 4+10*8.0; got != want {
-		t.Errorf("loop: %g, want %g", got, want)
-	}
-	r := Run{}
-	if got := r.Slower(&Estimate{Paper: 100, Fraction: 0.25}, 0.5); got != 200 {
-		t.Errorf("Eq. 3: %g", got)
-	}
-}
-
-// A load at a loop's end that is waited for at its beginning: the paper's tracker, block by block
-// in the order of the code, does not see it; ours does.
+// A load at a loop's end that is waited for at its beginning counts.
 func TestBackEdge(t *testing.T) {
 	u := units(t, 90)
 	f := build(
@@ -100,9 +71,6 @@ func TestBackEdge(t *testing.T) {
 		line{ldg, 1, 0, 0, 0, 0},
 		line{bra, 5, -1, 0, 1, 7},
 		line{exit, 0, -1, 0, 0, 0})
-	if got := regDem(f, f.Flow(), &u, 1); got > 500 {
-		t.Errorf("the paper's tracker sees the wait: %g", got)
-	}
 	d, _ := sim.Lookup(90)
 	r := Run{Function: f, Registers: 32, Device: d, Shape: sim.Shape{Threads: 256}, Units: u}
 	e, err := r.Estimate()
@@ -256,26 +224,6 @@ func TestReal(t *testing.T) {
 	runs, cubins := real(t, "../../examples/stencil/stencil.cu", kernel, 256, 400, "255", "32", "24")
 	if runs[2].Registers > 24 || runs[1].Registers > 32 {
 		t.Fatalf("registers %d, %d, %d", runs[0].Registers, runs[1].Registers, runs[2].Registers)
-	}
-	p, err := NewPicture(runs[0], runs[1:], map[int]float64{40: 0.9}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(p.Times) < 3 || len(p.Graph.K) == 0 || len(p.Graph.Points) == 0 || p.Hottest.Offset < 0 ||
-		len(p.Levels) == 0 || p.Units.Source == "" {
-		t.Errorf("%+v", p)
-	}
-	binds := 0
-	for _, l := range p.Limits {
-		if l.Binds {
-			binds++
-			if l.Blocks != p.Default.Occupancy.Blocks {
-				t.Errorf("%+v binds, resident are %+v", l, p.Default.Occupancy)
-			}
-		}
-	}
-	if binds == 0 {
-		t.Errorf("nothing binds: %+v", p.Limits)
 	}
 	var candidates []Candidate
 	for n, r := range runs {

@@ -1,6 +1,7 @@
 package predict
 
 import (
+	"cmp"
 	"math"
 	"sort"
 )
@@ -13,13 +14,13 @@ type Candidate struct {
 
 // A Ranked is a candidate with what is predicted of it.
 type Ranked struct {
-	Recipe   string
-	Estimate Estimate
-	Time     float64 // of our model over the default's
-	Paper    float64 // RegDem's time over the default's
-	More     bool    // it accesses local memory more often than the default
-	Stacks   bool    // the default's local memory of all resident threads is more than L1
-	Err      error   // why nothing is predicted: then Time is infinite
+	Recipe    string
+	Estimate  Estimate
+	Registers int
+	Time      float64 // of our model over the default's
+	More      bool    // it accesses local memory more often than the default
+	Stacks    bool    // the default's local memory of all resident threads is more than L1
+	Err       error   // why nothing is predicted: then Time is infinite
 }
 
 // By is the number that orders. What spills more is taken to be
@@ -51,14 +52,10 @@ func Rank(base Candidate, candidates []Candidate) ([]Ranked, error) {
 		return nil, err
 	}
 	out := make([]Ranked, 0, len(candidates))
-	most := b.Fraction
 	for _, c := range candidates {
 		e, err := c.Run.Estimate()
-		out = append(out, Ranked{Recipe: c.Recipe, Estimate: e, Err: err, Time: math.Inf(1),
-			Paper: math.Inf(1)})
-		if err == nil {
-			most = max(most, e.Fraction)
-		}
+		out = append(out, Ranked{Recipe: c.Recipe, Estimate: e, Registers: c.Run.Registers, Err: err,
+			Time: math.Inf(1)})
 	}
 	for n := range out {
 		r := &out[n]
@@ -67,7 +64,6 @@ func Rank(base Candidate, candidates []Candidate) ([]Ranked, error) {
 		}
 		r.Stacks = base.Run.localMisses() > 0
 		r.Time, r.More = over(r.Estimate.Cycles, b.Cycles), r.Estimate.Spills > b.Spills+0.5
-		r.Paper = over(candidates[n].Run.Slower(&r.Estimate, most), base.Run.Slower(&b, most))
 	}
 	sort.SliceStable(out, func(i, j int) bool { return out[i].Before(out[j]) })
 	return out, nil
@@ -78,10 +74,8 @@ func (r Ranked) Before(b Ranked) bool {
 	if x, y := bucket(r.By()), bucket(b.By()); x != y {
 		return x < y
 	}
-	if r.Paper != b.Paper { // memory is full for both: then the one that does less
-		return r.Paper < b.Paper
-	}
-	return r.Recipe < b.Recipe
+	// of two that take as long the one with more registers: it spills and computes again less
+	return cmp.Or(cmp.Compare(b.Registers, r.Registers), cmp.Compare(r.Recipe, b.Recipe)) < 0
 }
 
 // Resolution is what the models tell apart: times that differ by less are equal to them. All picks

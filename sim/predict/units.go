@@ -7,20 +7,21 @@ import (
 	"gnvcc/sim/sass"
 )
 
+// Source says where the figures are from.
+const Source = "NVIDIA's programming guide (rates) and data sheets (memory); latencies as on an H200"
+
 // Units are an SM's rates and latencies by class of instruction.
 type Units struct {
-	Source string // who says so
 	// Rate is results of one lane per cycle and SM, as in NVIDIA's table of arithmetic throughput; 0:
 	// as Integer.
 	Rate [sass.Classes]float64
 	// Latency is cycles until a result can be used; of arithmetic the stall counts tell it, so that it
 	// matters for what a scoreboard guards.
 	Latency [sass.Classes]float64
-	// cycles of a load: from device memory, from L2, from shared memory, from L1
-	Global, L2, SharedMemory, Near float64
-	// of 32 bytes, that device memory and L2 give one SM per cycle
-	Sectors, L2Sectors float64
-	Schedulers         float64 // instructions of warps per cycle
+	// cycles of a load: from device memory, from shared memory, from L1
+	Global, SharedMemory, Near float64
+	Sectors                    float64 // of 32 bytes, that device memory gives one SM per cycle
+	Schedulers                 float64 // instructions of warps per cycle
 }
 
 // byGuide has rates from the table "Throughput of Native Arithmetic Instructions" of NVIDIA's CUDA
@@ -53,8 +54,8 @@ var bandwidth = map[int][3]float64{
 }
 
 // ForArchitecture gives what NVIDIA's tables say of an architecture. Latencies are no part of any
-// table of NVIDIA's: they are those of an H200 (bench/results/2026-11-22-predict), rounded, which
-// the Source says.
+// table of NVIDIA's: they are those of an H200 (bench/results/2026-11-22-predict), rounded, as
+// Source says.
 func ForArchitecture(cc int) (Units, error) {
 	r, ok := byGuide[cc]
 	if !ok {
@@ -67,8 +68,7 @@ func ForArchitecture(cc int) (Units, error) {
 	}
 	b := bandwidth[cc]
 	u := Units{
-		Source: "NVIDIA's programming guide (rates) and data sheets (memory); latencies as on an H200",
-		Global: 650, L2: 290, SharedMemory: 30, Near: 40, Schedulers: 4, L2Sectors: 1.2,
+		Global: 650, SharedMemory: 30, Near: 40, Schedulers: 4,
 		Sectors: b[0] * 1e9 / (b[1] * 1e6) / b[2] / 32,
 	}
 	set := func(rate, latency float64, classes ...sass.Class) {
@@ -98,9 +98,6 @@ func (u *Units) rate(c sass.Class) float64 {
 	}
 	return 64
 }
-
-// most is the largest rate of ordinary arithmetic: the paper's MAX_THROUGHPUT.
-func (u *Units) most() float64 { return max(u.rate(sass.FP32), u.rate(sass.Integer), 1) }
 
 // latency is how long a result guarded by a scoreboard takes.
 func (u *Units) latency(i *sass.Inst) float64 {
