@@ -30,7 +30,6 @@ With --serve it stays, reads JSON lines from its input ({"file": "k.cu", "of": "
 // judgeOptions are what the user may say.
 type judgeOptions struct {
 	of, kernel, within    string
-	sanitize              judge.Sanitizer
 	emulate, asJSON, stay bool
 }
 
@@ -43,8 +42,6 @@ func judgeVerb() *cobra.Command {
 	fs.StringVar(&o.kernel, "kernel", "", "judge this `kernel` alone (default: all that differ)")
 	fs.StringVar(&o.within, "within", "", "numbers may differ by `ABS,REL`: absolutely or relatively, one is enough")
 	fs.BoolVar(&o.emulate, "emulate", false, "run both in the emulator, though there may be a GPU")
-	fs.Var(&o.sanitize, "sanitize", "on a GPU, let compute-sanitizer look at edits that are equal, by its `TOOLS` (default "+judge.Usual+"): slow")
-	fs.Lookup("sanitize").NoOptDefVal = "usual"
 	fs.BoolVar(&o.asJSON, "json", false, "as JSON")
 	fs.BoolVar(&o.stay, "serve", false, "stay, and judge what comes as JSON lines")
 	return onStore(c, 2, func(ctx context.Context, store *cache.Store, args []string) error {
@@ -69,7 +66,7 @@ type request struct {
 func judgeMain(ctx context.Context, store *cache.Store, o judgeOptions,
 	args []string) (err error) {
 	options := retune.JudgeOptions{Store: store, Emulate: o.emulate || !driverHere(), GPU: gpu,
-		Sanitize: o.sanitize, Stays: o.stay, Tools: watchTools}
+		Stays: o.stay, Tools: watchTools}
 	if options.Within, err = readWithin(o.within); err != nil {
 		return fmt.Errorf("--within: %w", err)
 	}
@@ -79,11 +76,7 @@ func judgeMain(ctx context.Context, store *cache.Store, o judgeOptions,
 	}
 	defer j.Close()
 	one := func(r request) (*retune.Judgement, error) {
-		limit := longestJudgement
-		if len(o.sanitize) > 0 { // which is slow
-			limit *= 10
-		}
-		ctx, cancel := context.WithTimeout(ctx, limit)
+		ctx, cancel := context.WithTimeout(ctx, longestJudgement)
 		defer cancel()
 		file, err := filepath.Abs(r.File)
 		if err != nil {

@@ -8,5 +8,5 @@
 //
 // Files: data.go numbers and launch.go arguments that are made up, captured.go those of a captured
 // launch, difference.go memory compared, bench.go launches made ready, verdict.go an edit judged on
-// them, replayed.go the same on a GPU, sanitized.go what compute-sanitizer says of it.
+// them, replayed.go the same on a GPU.
 package judge

@@ -51,8 +51,7 @@ func TestBetween(t *testing.T) {
 	var until context.Context
 	var limit time.Duration
 	gpu := preparing{until: &until, limit: &limit}
-	j := &Judging{o: JudgeOptions{Stays: true, GPU: gpu}, captures: captures, compiler: compiler,
-		unpacked: map[string]*replay.Unpacked{}}
+	j := &Judging{o: JudgeOptions{Stays: true, GPU: gpu}, captures: captures, compiler: compiler}
 	defer j.Close()
 
 	ctx, cancel := context.WithCancel(context.Background()) // of one judgement
@@ -67,31 +66,6 @@ func TestBetween(t *testing.T) {
 	until = nil
 	if j.prepare(ctx, m); until != nil {
 		t.Error("a process is started for nobody")
-	}
-
-	first, err := j.unpack(m)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if again, err := j.unpack(m); err != nil || again != first || j.kept != m.Bytes {
-		t.Errorf("a capture is unpacked again: %v", err)
-	}
-	large := *m
-	large.ID, large.Bytes = "large", mostKept
-	for range 2 {
-		u, err := j.unpack(&large)
-		if err != nil || len(j.unpacked) != 1 {
-			t.Fatalf("more is kept than may be: %v", err)
-		}
-		u.Close()
-	}
-	gone := *m
-	gone.ID = "gone"
-	if err := os.RemoveAll(captures.Path()); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := j.unpack(&gone); err == nil || len(j.unpacked) > 0 || j.kept != 0 {
-		t.Errorf("what was kept stays where there is no room for more: %v", err)
 	}
 
 	one, err := j.scratch()

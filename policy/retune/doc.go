@@ -6,9 +6,7 @@
 // cmd/gnvcc, which has the locks, the log and the words of gnvcc watch, makes a World; tests put
 // their own Machine below it.
 //
-// Files: world.go commands, captures and what is predicted, profiles.go what other profilers
-// measured and what that makes stale, search.go the search on one kernel, machine.go load, battery
-// and priority; judging.go the same for gnvcc judge, which has edits compiled and judged,
-// between.go what is kept from one edit to the next, sanitize.go those that are equal shown to
-// compute-sanitizer. The page of edits is policy/compare's.
+// Files: world.go commands, captures and what is predicted, stale.go what makes a decision stale,
+// search.go the search on one kernel, machine.go load, battery and priority; judging.go the same for
+// gnvcc judge, which has edits compiled and judged.
 package retune

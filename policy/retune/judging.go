@@ -42,9 +42,7 @@ type JudgeOptions struct {
 	Emulate bool // no GPU is used
 	GPU     tuner.GPU
 	Within  judge.Within
-	// tools of compute-sanitizer that look at edits which are equal, on a GPU
-	Sanitize judge.Sanitizer
-	Stays    bool // more edits follow: what they need, too, is kept and prepared
+	Stays   bool // more edits follow: the process of the next replay is started early
 	// gives the agent and the replayer; nil: they are built
 	Tools func() (agent, replayer string, err error)
 }
@@ -58,10 +56,8 @@ type Judging struct {
 	commands []apply.Built
 	benches  map[string]*original
 	standby  *replay.Standby
-	unpacked map[string]*replay.Unpacked // captured launches as files, by ID
-	kept     int64                       // bytes of these
-	edits    *cache.Store                // what edits give
-	tried    int                         // edits in that
+	edits    *cache.Store // what edits give
+	tried    int          // edits in that
 	agent    string
 	replayer string
 }
@@ -100,13 +96,12 @@ type JudgedKernel struct {
 	Ratio, Low, High float64
 	Predicted        bool
 	Original, Edit   cache.Build
-	Sanitized        []string `json:",omitempty"` // tools of compute-sanitizer that found nothing
 	Notes            []string
 }
 
 // NewJudging makes one; Close ends its processes and removes its scratch folder.
 func NewJudging(ctx context.Context, o JudgeOptions) (*Judging, error) {
-	j := &Judging{o: o, benches: map[string]*original{}, unpacked: map[string]*replay.Unpacked{}}
+	j := &Judging{o: o, benches: map[string]*original{}}
 	var err error
 	if err = o.Store.PublishSpooled(ctx); err != nil {
 		return nil, err
@@ -136,6 +131,37 @@ func (j *Judging) Close() {
 	j.compiler.Close()
 }
 
+// mostTried is how many edits one store takes: its size is what bounds it, half a MB for each.
+const mostTried = 200
+
+// scratch is a store for what an edit gives: the user's says how the user's was made, and one PTX
+// may come from both. It knows the toolkit from the edit before.
+func (j *Judging) scratch() (*cache.Store, error) {
+	if j.tried++; j.edits != nil && j.tried <= mostTried {
+		return j.edits, nil
+	}
+	if j.edits != nil {
+		os.RemoveAll(j.edits.Path())
+	}
+	folder, err := os.MkdirTemp(j.compiler.Folder(), "edit-")
+	if err != nil {
+		return nil, err
+	}
+	j.tried = 1
+	j.edits, err = cache.Open(folder)
+	return j.edits, err
+}
+
+// prepare starts the process of the next replay. It outlives the judgement that begins it: the next
+// edit comes when it comes.
+func (j *Judging) prepare(ctx context.Context, next *capture.Manifest) {
+	if j.standby == nil && ctx.Err() == nil {
+		j.standby = tuner.ThisGPU(j.o.GPU).Prepare(context.WithoutCancel(ctx), replay.Options{
+			Program: j.replayer, Agent: j.agent, Scratch: j.compiler.Folder(), Limit: longestRun},
+			next.UUID)
+	}
+}
+
 // Judge compiles a file and judges its kernels; of names the recorded file that it is an edit of,
 // "" where its own name tells that. An error: it can't be judged.
 func (j *Judging) Judge(ctx context.Context, file, of, kernel string) (*Judgement, error) {
@@ -152,9 +178,6 @@ func (j *Judging) Judge(ctx context.Context, file, of, kernel string) (*Judgemen
 		return nil, err
 	}
 	how := apply.Otherwise{Store: store, Input: of, Other: file, Cubin: j.oneCubin(command)}
-	if len(j.o.Sanitize) > 0 {
-		how.Flags = []string{"-lineinfo"} // so that it names lines; the machine code is the same
-	}
 	trial, err := apply.TryOtherwise(ctx, j.o.Store, command.Hash, how)
 	if how.Cubin && (err != nil && !wrongItself(err) || err == nil && len(trial.Units) == 0) &&
 		ctx.Err() == nil {
@@ -186,9 +209,6 @@ func (j *Judging) Judge(ctx context.Context, file, of, kernel string) (*Judgemen
 	}
 	if len(pairs) == 0 {
 		out.Notes = append(out.Notes, "no kernel differs from the original: their PTX is the same")
-	}
-	if j.o.Emulate && len(j.o.Sanitize) > 0 {
-		out.Notes = append(out.Notes, "compute-sanitizer was not asked: it needs a GPU (the emulator finds accesses out of bounds itself)")
 	}
 	out.Faster = out.Faster && !slower && out.Equal
 	out.Ran = time.Since(begun).Seconds()
@@ -515,20 +535,18 @@ func (j *Judging) replay(ctx context.Context, k *JudgedKernel, o *original, code
 			}
 		}
 		r.Numbers = numbersOf(m)
-		u, err := j.unpack(m.Overwritten(read, written))
+		u, err := replay.Unpack(j.captures, m.Overwritten(read, written), j.compiler.Folder())
 		if err != nil {
 			return err
 		}
 		options := replay.Options{Program: j.replayer, Agent: j.agent, Scratch: j.compiler.Folder(),
 			Standby: j.standby, Limit: longestRun}
-		if more := n+1 < len(o.list); (more || j.o.Stays) && tuner.Roomy(m) && len(j.o.Sanitize) == 0 {
+		if more := n+1 < len(o.list); (more || j.o.Stays) && tuner.Roomy(m) {
 			options.Running = func() { j.prepare(ctx, o.list[(n+1)%len(o.list)]) }
 		}
 		j.standby = nil
 		got, err := tuner.ThisGPU(j.o.GPU).Replay(ctx, options, u, r.Visit())
-		if j.unpacked[m.ID] == nil {
-			u.Close()
-		}
+		u.Close()
 		spent(got.Spent)
 		if err != nil && !r.Done {
 			return err
@@ -550,7 +568,6 @@ func (j *Judging) replay(ctx context.Context, k *JudgedKernel, o *original, code
 	if k.Equal && unchanged {
 		return errors.New("the original leaves memory as it finds it in all captured launches: they don't show whether an edit does anything")
 	}
-	j.sanitize(ctx, k, o, f, code)
 	if k.Equal && best.Ratio.N > 0 {
 		k.Ratio, k.Low, k.High = best.Ratio.Estimate, best.Ratio.Low, best.Ratio.High
 		k.Faster = stats.Standard.Better(best.Ratio)
@@ -613,9 +630,6 @@ func (k *JudgedKernel) Lines() (out []string) {
 			k.Original.Registers))
 	}
 	out = append(out, k.Notes...)
-	if len(k.Sanitized) > 0 {
-		out = append(out, "compute-sanitizer finds nothing: "+strings.Join(k.Sanitized, ", "))
-	}
 	if k.Emulated && !k.SameCode {
 		out = append(out, "run in the emulator, not on a GPU")
 	}

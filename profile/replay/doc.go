@@ -4,7 +4,7 @@
 // hangs or corrupts memory does no harm to the program.
 //
 // Files: replay.go a replay, build.go the replayer, cache.go the L2 cache as a launch finds it,
-// standby.go a process that has its context already, sanitize.go compute-sanitizer.
+// standby.go a process that has its context already.
 //
 // Callers: policy/tuner, retune, compare; cmd/gnvcc. The package imports profile and packages below it.
 package replay

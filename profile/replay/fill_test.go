@@ -22,7 +22,6 @@ func TestFill(t *testing.T) {
 #include <stdlib.h>
 #include <string.h>
 struct driver cu;
-bool sanitized;
 static int failed;
 #define CHECK(x) do { if (!(x)) { printf("line %d: variation %u: %s\n", __LINE__, v, #x); failed = 1; } } while (0)
 void stop(int code, const char *format, ...) { va_list a; va_start(a, format); vprintf(format, a); exit(code); }

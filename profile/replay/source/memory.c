@@ -252,7 +252,7 @@ static void vary(const struct capture *c, const struct range *r, unsigned variat
 
 void memory_fill(struct capture *c, unsigned variation) {
   bool anew = variation && !vary_turns(variation); // ranges of numbers get others altogether
-  if (!sanitized) poison(c);
+  poison(c);
   for (size_t i = 0; i < c->ranges; i++)
     if (!anew || c->range[i].numbers == NO_NUMBERS) set(&c->range[i], c->range[i].base, 0, c->range[i].size);
   for (size_t i = 0; i < c->datas; i++) {

@@ -11,9 +11,6 @@
 // Then come LAUNCHES more, each from memory as it was: they are the agent's, which CUDA_INJECTION64_PATH may bring into this process.
 // Each VARIATION (a number) is one more launch, with other floating-point numbers in the ranges that the capture names for that.
 //
-// GNVCC_REPLAY_SANITIZED: compute-sanitizer watches. Launches may take longer, and what lies between ranges is left as the driver gives it:
-// who reads there reads what nobody wrote.
-//
 // STATUS gets one line for each step. Exit codes: 0 done; 1 no GPU, or a capture that can't be read; 3 not here (another device, addresses that can't be
 // had); 4 the launch left other bits, or did not end; 5 the launch, or the driver, failed.
 #define _GNU_SOURCE
@@ -40,7 +37,6 @@ EMBED(gnvcc_hash_ptx, "hash.ptx");
 #define LONGEST 10 // seconds for a launch, of which the program's took one at most
 
 struct driver cu;
-bool sanitized;
 static FILE *status;
 
 void tell(const char *format, ...) {
@@ -161,7 +157,7 @@ static void finish(const struct capture *c) {
   double begin = now();
   while (cu.StreamQuery(NULL) == CUDA_ERROR_NOT_READY) {
     if (now() - begin > 1e-3) usleep(50);
-    if (now() - begin < (sanitized ? 30 * LONGEST : LONGEST)) continue;
+    if (now() - begin < LONGEST) continue;
     tell("stop the launch does not end%s", c->hosts ? ": it reaches host memory, and may wait for what the CPU writes there" : " here, as it did in the program");
     _exit(4);
   }
@@ -270,7 +266,6 @@ int main(int argc, char **argv) {
   }
   if (!prints_keep()) stop(1, "no file for what the kernel prints: %s", strerror(errno));
   if (waits) argv = wait_ready(argv, &argc);
-  sanitized = getenv("GNVCC_REPLAY_SANITIZED") != NULL;
   static struct capture c;
   capture_read(&c, argv[1]);
   const char *busy = memory_plan(&c, waits);

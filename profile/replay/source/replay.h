@@ -58,7 +58,6 @@ struct driver {
 #undef X
 };
 extern struct driver cu;
-extern bool sanitized;
 
 #define MOST_PARAMETERS 4096
 
