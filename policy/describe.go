@@ -50,7 +50,6 @@ func (k *Kernel) ReadPTX(m *ptx.Module) error {
 		}
 	}
 	k.Calls, k.Functions = t.Calls || t.Indirect, t.Functions
-	k.Allocates = t.Malloc
 	k.Dynamic = t.SharedDynamic
 	k.readBounds(f)
 	k.Loads, k.Stores = rewrite.Accesses(f)

@@ -61,7 +61,6 @@ type Kernel struct {
 	// why no levers but register caps and hints are allowed, "" if others are: it calls another
 	// object's functions
 	External   string
-	Allocates  bool   // it may take memory from the device's heap
 	NoThrottle string // why all of its blocks that can be resident must be; "" if fewer may be
 	Shapeable  bool   // it sees nothing of its launch's shape but the index over the grid
 	NoShape    string // why not, where it isn't
@@ -175,9 +174,6 @@ type Compiler interface {
 	Compile(ctx context.Context, k *Kernel, r recipe.Recipe) (*Candidate, error)
 	// Counting makes nvcc's own build with counters in it.
 	Counting(ctx context.Context, k *Kernel) (*Candidate, counters.Counters, error)
-	// Heapless makes nvcc's own build as one that does not allocate, and says whether it would have
-	// (rewrite.Heapless).
-	Heapless(ctx context.Context, k *Kernel) (*Candidate, error)
 	// Spent returns how often a tool has run, and for how long.
 	Spent(tool string) (runs int, took time.Duration)
 }

@@ -11,6 +11,8 @@ import (
 	"debug/elf"
 	"encoding/binary"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 )
 
@@ -99,25 +101,17 @@ func readCubin(b []byte) (*contents, error) {
 }
 
 // unrepeatable returns why a replay can't run a kernel more than once, "" if it can. What the kernel
-// prints is kept there and compared. allocates says that it may take memory from the device's heap,
-// which is not put back.
-func (c *contents) unrepeatable(kernel string) (why, allocates string) {
+// prints is kept there and compared.
+func (c *contents) unrepeatable(kernel string) string {
 	if c.managed {
-		return "its module has managed variables", ""
+		return "its module has managed variables"
 	}
-	for f := range c.reached(kernel) {
-		if !c.defined[f] {
-			says := external(f)
-			switch {
-			case f == "vprintf":
-			case f == "malloc" || f == "free":
-				allocates = says
-			case why == "":
-				why = says
-			}
+	for _, f := range slices.Sorted(maps.Keys(c.reached(kernel))) {
+		if why := external(f); !c.defined[f] && why != "" {
+			return why
 		}
 	}
-	return why, allocates
+	return ""
 }
 
 // reached are the functions that a kernel may come to, itself included.
@@ -168,10 +162,10 @@ func accessesTextures(code []byte) bool {
 
 func external(f string) string {
 	switch {
-	case f == "__assertfail" || strings.HasPrefix(f, "__nv_"):
+	case f == "vprintf" || f == "__assertfail" || strings.HasPrefix(f, "__nv_"):
 		return ""
 	case f == "malloc" || f == "free":
-		return "it allocates memory on the device (" + f + "), which is not saved"
+		return "it may allocate memory on the device (" + f + "), which is not saved"
 	case strings.HasPrefix(f, "cudaLaunch") || strings.HasPrefix(f, "cudaGetParameterBuffer") ||
 		strings.HasPrefix(f, "__cudaCDP"):
 		return "it launches kernels itself"

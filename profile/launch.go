@@ -153,10 +153,6 @@ type Launch struct {
 	// graph, a kernel that launches others, ...
 	LeaveAlone string
 
-	// Allocates says that the kernel may take memory from the device's heap, "" if it can't: a launch
-	// that takes some can't be repeated in a replay either, which only a run of it tells
-	Allocates string
-
 	Saving time.Duration // what a session took to copy memory aside
 	Bytes  int64         // of all live allocations
 

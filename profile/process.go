@@ -249,7 +249,7 @@ func (p *process) repeatable(l *Launch, m *module) {
 	case m.contents == nil:
 		why = m.trouble
 	default:
-		why, l.Allocates = m.contents.unrepeatable(l.Kernel)
+		why = m.contents.unrepeatable(l.Kernel)
 	}
 	l.LeaveAlone = cmp.Or(l.LeaveAlone, why)
 }

@@ -75,7 +75,7 @@ func (x *sources) printPatches(found []cache.Decision) error {
 			fmt.Fprintf(stderr, "gnvcc: %s is best as nvcc builds it\n", policy.ShortName(d.Kernel))
 			continue
 		}
-		text, err := x.patchOf(d, true)
+		text, err := x.patchOf(d)
 		if err != nil {
 			fmt.Fprintf(stderr, "gnvcc explain: %s: no diff: %v\n", policy.ShortName(d.Kernel), err)
 			failed = exit(1)
@@ -89,8 +89,8 @@ func (x *sources) printPatches(found []cache.Decision) error {
 }
 
 // patchOf is a decision's recipe as a diff. A diff for other launches than the recipe, or with a part of
-// it, is compiled first, as gnvcc pin would; on a page of many kernels (not try) it is left out.
-func (x *sources) patchOf(d cache.Decision, try bool) (string, error) {
+// it, is compiled first, as gnvcc pin would.
+func (x *sources) patchOf(d cache.Decision) (string, error) {
 	s, b, err := x.of(d)
 	if err != nil {
 		return "", err
@@ -118,20 +118,12 @@ func (x *sources) patchOf(d cache.Decision, try bool) (string, error) {
 	}
 	if len(written) > 0 && len(written) < len(r.Terms) {
 		part := recipe.Recipe{Terms: written}
-		switch {
-		case try:
-			over := during("compiling what the diff gives")
-			if _, err = x.compiler.Rehearse(context.Background(), b, part, ownVersion()); err != nil {
-				err = fmt.Errorf("gnvcc would refuse it for all launches: %w", err)
-			}
-			over()
-		case r.HasSecond():
-			err = errors.New("it is for some launches only: gnvcc explain KERNEL --patch tries whether all can have it")
-		}
-		if err != nil {
-			left = append(left, fmt.Sprintf("%s: %v", part, err))
+		over := during("compiling what the diff gives")
+		if _, err = x.compiler.Rehearse(context.Background(), b, part, ownVersion()); err != nil {
+			left = append(left, fmt.Sprintf("%s: gnvcc would refuse it for all launches: %v", part, err))
 			clear(p.edits)
 		}
+		over()
 	}
 	var out strings.Builder
 	fmt.Fprintf(&out, "# %s: %s\n", policy.ShortName(d.Kernel), d.Recipe)

@@ -16,7 +16,6 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"gnvcc/install/kits"
-	"gnvcc/profile/capture/capturetest"
 )
 
 // TestNoNetwork: nothing in gnvcc itself can speak with a registry. A build can't wait for one, and
@@ -134,7 +133,7 @@ func TestRegistry(t *testing.T) {
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"machine": machine, "measured": measured, "edit": edit,
-			"damage": damage, "registry": registryCommand, "quick": quick, "captured": captured,
+			"damage": damage, "registry": registryCommand, "quick": quick,
 		},
 	})
 }
@@ -159,13 +158,6 @@ func registryCommand(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// captured CUBIN: a launch of each of its kernels, made up, in the machine's store.
-func captured(ts *testscript.TestScript, neg bool, args []string) {
-	_, err := keepLaunch(ts.Getenv("GNVCC_STORE"), ts.MkAbs(args[0]), capturetest.Launch{Program: "/secret/app",
-		Grid: 4, Block: 256, Seconds: 1})
-	ts.Check(err)
-}
-
 // damage flip|cut: every blob of the registry that is a shard and not empty.
 func damage(ts *testscript.TestScript, neg bool, args []string) {
 	n := 0
@@ -174,8 +166,7 @@ func damage(ts *testscript.TestScript, neg bool, args []string) {
 			return err
 		}
 		b, err := os.ReadFile(path)
-		if err != nil || len(b) < 100 || !strings.HasPrefix(string(b), "\x28\xb5\x2f\xfd") &&
-			!strings.HasPrefix(string(b), "chunks/") && !strings.HasPrefix(string(b), "launches/") {
+		if err != nil || len(b) < 100 || !strings.HasPrefix(string(b), "\x28\xb5\x2f\xfd") {
 			return err
 		}
 		n++

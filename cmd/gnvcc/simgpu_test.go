@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -55,8 +54,7 @@ func simulateGPU(file string) {
 	watchTools = func() (string, string, error) { return "", "", nil }
 	badWorker()
 	gpu = tunertest.GPU{Captures: func() (*capture.Store, error) {
-		return capture.Open(cmp.Or(os.Getenv("TEST_CAPTURES"),
-			filepath.Join(os.Getenv("GNVCC_STORE"), "captures")))
+		return capture.Open(filepath.Join(os.Getenv("GNVCC_STORE"), "captures"))
 	}, Takes: takes(file + ".takes"), Leaves: func(code string) bool {
 		_, err := os.Stat(file + ".other." + code)
 		return err == nil

@@ -4,13 +4,12 @@ import (
 	"context"
 	"errors"
 
-	"gnvcc/rewrite"
 	"gnvcc/rewrite/counters"
 	"gnvcc/rewrite/ptx"
 )
 
-// Builds for the tuner alone, which never replace a program's own: one that counts how often basic
-// blocks run, and one that says whether the kernel would allocate.
+// A build for the tuner alone, which never replaces a program's own: one that counts how often basic
+// blocks run.
 
 // Counting makes nvcc's own build of a kernel with counters in it, and says what
 // they count. It is made anew each time: a configuration is counted once.
@@ -24,18 +23,6 @@ func (c *Compiler) Counting(ctx context.Context, s *Source) (*Candidate, counter
 	}
 	out, err := c.asIs(ctx, s, text)
 	return out, counters, err
-}
-
-// Heapless makes nvcc's own build of a kernel as one that does not allocate (rewrite.Heapless).
-func (c *Compiler) Heapless(ctx context.Context, s *Source) (*Candidate, error) {
-	if s.Link != nil {
-		return nil, errors.New("with -rdc=true a module is linked from several files")
-	}
-	text, err := rewrite.Heapless(s.Module)
-	if err != nil {
-		return nil, err
-	}
-	return c.asIs(ctx, s, text)
 }
 
 // asIs makes a candidate of a text that has the kernel.

@@ -10,7 +10,6 @@ import (
 
 	"gnvcc/policy"
 	"gnvcc/policy/report"
-	"gnvcc/rewrite/recipe"
 	"gnvcc/sim"
 )
 
@@ -101,17 +100,6 @@ func timeBar(pieces []policy.Piece) template.HTML {
 		wide, high, s.String()))
 }
 
-func pictures(e report.Entry) []picture {
-	var out []picture
-	if p, ok := residencyPicture(e); ok {
-		out = append(out, p)
-	}
-	if p, ok := searchPicture(e); ok {
-		out = append(out, p)
-	}
-	return out
-}
-
 // residencyPicture draws the resident warps over the register count, with the grid that was
 // launched and, where that differs, as if there were blocks without end.
 func residencyPicture(e report.Entry) (picture, bool) {
@@ -190,63 +178,6 @@ func (s *svg) label(x, y, raised float64, text string) {
 	} else {
 		s.text(x+8, math.Max(y-6-raised, top+8), "start", text)
 	}
-}
-
-// searchPicture draws the candidates' times by how many levers they join: alone, then in pairs, and
-// so on.
-func searchPicture(e report.Entry) (picture, bool) {
-	const most = 2.0 // times above this part of the default's are drawn at the edge
-	type point struct {
-		step   int
-		ratio  float64
-		recipe string
-		class  string
-	}
-	var points []point
-	steps, least, edge := 1, 1.0, ""
-	for _, t := range e.Decision.Evidence.Tried {
-		r, err := recipe.Parse(t.Recipe)
-		if err != nil || t.Ratio <= 0 {
-			continue
-		}
-		if t.Ratio > most {
-			edge = " At the upper edge: slower still."
-		}
-		p := point{max(1, len(r.Terms)), math.Min(t.Ratio, most), t.Recipe, "try"}
-		switch {
-		case t.Recipe == e.Recipe:
-			p.class = "won"
-		case t.Refused != "":
-			p.class = "refused"
-		}
-		steps, least = max(steps, p.step), math.Min(least, p.ratio)
-		points = append(points, p)
-	}
-	if len(points) == 0 {
-		return picture{}, false
-	}
-	x := scale{0.5, float64(steps) + 0.5, left, width - right}
-	y := scale{math.Max(0, math.Floor(least*5-0.2)/5), most, height - bottom, top}
-	s := &svg{}
-	axes(s, "levers combined", "time / nvcc's time", scale{}, y)
-	for n := 1; n <= steps; n++ {
-		s.text(x.at(float64(n)), height-bottom+14, "mid", fmt.Sprint(n))
-	}
-	s.add(`<path class="endless" d="M%.1f %.1fH%.1f"/>`, left, y.at(1), width-right)
-	for i, p := range points {
-		spread := (float64(i%9)/8 - 0.5) * 0.5 // so that equal ones are not on top of each other
-		radius := 3.0
-		if p.class == "won" {
-			radius, spread = 6, 0
-		}
-		s.add(`<circle class="%s" cx="%.1f" cy="%.1f" r="%.0f"><title>%s: %.3f</title></circle>`, p.class,
-			x.at(float64(p.step)+spread),
-			y.at(p.ratio), radius, html.EscapeString(p.recipe), p.ratio)
-	}
-	caption := fmt.Sprintf(
-		"%d candidates, by the number of levers that they combine. Large: adopted; hollow: refused; dashed line: nvcc's own.",
-		len(points)) + edge
-	return s.picture(caption, caption), true
 }
 
 // axes draws the frame; x's numbers only where it has a range.

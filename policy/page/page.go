@@ -38,9 +38,7 @@ type Input struct {
 	Decisions []cache.Decision
 	Programs  []Program
 	Toolkit   func(cache.Decision) string // "ptxas 13.0.88", "" where it is not known; may be nil
-	Patch     func(cache.Decision) string // the recipe as source, or why there is none; may be nil
 	Version   string                      // of gnvcc
-	Title     string                      // "gnvcc explain wave"; "": a report
 	Made      time.Time
 	Place     func(cache.Decision) report.Place // where a kernel comes from; nil: not asked
 	Untaken   func(cache.Decision) error        // why no build takes a recipe; nil: not asked
@@ -88,20 +86,14 @@ type kernel struct {
 	Registers  string
 	Warps      string // occupancy
 	Rows       []row
-	Pictures   []picture
+	Picture    *picture
 	Refused    []reason
 	RefusedAll int
-	Patch      string
 }
 
-// Time is that of all its launches; Date is when it was decided, "" if it was not.
+// Time is that of all its launches; Date is when it was decided.
 func (k kernel) Time() string { return report.Duration(k.Total()) }
-func (k kernel) Date() string {
-	if k.Decision.Time.IsZero() {
-		return ""
-	}
-	return k.Decision.Time.Format("2006-01-02 15:04")
-}
+func (k kernel) Date() string { return k.Decision.Time.Format("2006-01-02 15:04") }
 
 // A row is one configuration.
 type row struct {
@@ -123,10 +115,6 @@ func Write(w io.Writer, in Input) error {
 		return fmt.Errorf("the page's own text: %w", err)
 	}
 	kernels := gather(in)
-	searched := in.Title == "" && len(kernels) > 8
-	if in.Title == "" {
-		in.Title = "gnvcc report"
-	}
 	counts := map[string]int{}
 	devices, toolkits, imported := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	before, after := 0.0, 0.0
@@ -144,8 +132,8 @@ func Write(w io.Writer, in Input) error {
 		kernels[i].Share = report.Share(kernels[i].Total(), before)
 	}
 	return t.Execute(w, map[string]any{
-		"CSS": template.CSS(css), "In": in, "Title": in.Title, "Kernels": kernels,
-		"Searched": searched, "Counts": counts,
+		"CSS": template.CSS(css), "In": in, "Kernels": kernels,
+		"Searched": len(kernels) > 8, "Counts": counts,
 		"Made": in.Made.Format("2006-01-02 15:04"), "Devices": names(devices, "GPU"),
 		"Toolkits": names(toolkits, "toolkit"),
 		"Before":   report.Duration(before), "After": report.Duration(after), "SpeedUp": times(before,
@@ -171,7 +159,7 @@ func gather(in Input) []kernel {
 	for i := range out {
 		k := &out[i]
 		k.ID = fmt.Sprintf("k%d", i+1)
-		if named[k.Kernel] > 1 && k.State != "not tuned" {
+		if named[k.Kernel] > 1 {
 			k.Place = k.Where()
 		}
 		k.summary(in)
@@ -185,7 +173,7 @@ func gather(in Input) []kernel {
 // summary is what stands in the table.
 func (k *kernel) summary(in Input) {
 	ev := &k.Decision.Evidence
-	if in.Toolkit != nil && k.State != "not tuned" {
+	if in.Toolkit != nil {
 		k.Toolkit = in.Toolkit(*k.Decision)
 	}
 	k.Before, k.After, k.Up = "-", "-", "-"
@@ -215,9 +203,8 @@ func (k *kernel) detail(in Input) {
 			Checked: l.Checked, Values: report.Values(l.Values)})
 	}
 	k.Refused, k.RefusedAll = refusals(k.Entry)
-	k.Pictures = pictures(k.Entry)
-	if in.Patch != nil && k.Recipe != "" {
-		k.Patch = in.Patch(*d)
+	if p, ok := residencyPicture(k.Entry); ok {
+		k.Picture = &p
 	}
 }
 

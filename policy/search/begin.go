@@ -3,7 +3,6 @@ package search
 import (
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -11,7 +10,6 @@ import (
 	"gnvcc/policy/decide"
 	"gnvcc/policy/stats"
 	"gnvcc/profile"
-	"gnvcc/rewrite"
 	"gnvcc/rewrite/recipe"
 )
 
@@ -62,9 +60,6 @@ func (s *search) plans() {
 
 // load makes the default build, and loads it where the program runs another one.
 func (s *search) load() error {
-	if err := s.heapless(); err != nil {
-		return err
-	}
 	s.loaded, s.byCode = map[string]profile.Candidate{}, map[string]*policy.Trial{}
 	def, err := s.compile(recipe.Recipe{}, 0)
 	if err != nil {
@@ -82,41 +77,6 @@ func (s *search) load() error {
 			return s.lost(err, "nvcc's own build can't be loaded")
 		}
 		s.largest = at.MaxThreads
-	}
-	return nil
-}
-
-// heapless says why a launch can't be repeated whose kernel may allocate on the device: it does, or
-// nobody can tell.
-func (s *search) heapless() error {
-	if !s.k.Allocates {
-		return nil
-	}
-	alone := "it may allocate memory on the device"
-	if s.k.heapless == nil {
-		cand, err := s.t.compiler.Heapless(s.ctx, &s.k.Kernel)
-		if err != nil {
-			return errStop{alone + ": " + policy.FirstLine(err)}
-		}
-		s.k.heapless = cand
-	}
-	c, _, err := s.s.Load(s.k.heapless.Path, s.k.heapless.Entry)
-	if err != nil {
-		return s.lost(err, alone)
-	}
-	defer func() { _ = s.s.Unload(c) }()
-	d, err := s.s.Check(c)
-	if err != nil {
-		return errStop{alone + ": " + policy.FirstLine(err)} // what it would have allocated is missing
-	}
-	said, err := s.s.Read(c, rewrite.Allocated, 4)
-	switch {
-	case err != nil:
-		return s.lost(err, alone)
-	case slices.Contains(said, 1):
-		return errStop{"it allocates memory on the device"}
-	case !d.Same:
-		return errStop{alone + ": without that, its results differ"}
 	}
 	return nil
 }

@@ -49,9 +49,8 @@ func NewRun(ctx context.Context, o policy.Options, c policy.Compiler, s policy.S
 // A kernel is what the run found of one.
 type kernel struct {
 	decide.Findings
-	crashes  int               // of candidates: each costs a process
-	heapless *policy.Candidate // its build that does not allocate, once it was made
-	configs  map[policy.Shape]*Config
+	crashes int // of candidates: each costs a process
+	configs map[policy.Shape]*Config
 }
 
 // A Captured names what is replayed.

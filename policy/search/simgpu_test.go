@@ -201,13 +201,6 @@ func (g *simGPU) Counting(_ context.Context, k *policy.Kernel) (*policy.Candidat
 	return &policy.Candidate{Path: k.Name + "|counting=on"}, made, err
 }
 
-func (g *simGPU) Heapless(_ context.Context, k *policy.Kernel) (*policy.Candidate, error) {
-	if g.heapless == nil {
-		return nil, errors.New("it is not made")
-	}
-	return &policy.Candidate{Path: k.Name + "|heapless=on"}, g.heapless()
-}
-
 func (g *simGPU) Spent(string) (int, time.Duration) { return 0, 0 }
 
 func (k *simKernel) what(r recipe.Recipe, launch int) string {

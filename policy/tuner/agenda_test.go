@@ -118,10 +118,6 @@ func (s *simulation) Counting(ctx context.Context, k *policy.Kernel) (*policy.Ca
 	return nil, nil, errors.New("it is not counted")
 }
 
-func (s *simulation) Heapless(context.Context, *policy.Kernel) (*policy.Candidate, error) {
-	return nil, errors.New("it is not made")
-}
-
 func (s *simulation) Spent(string) (int, time.Duration) { return 0, 0 }
 
 // takes is the part of the default's time that a recipe takes: each value of a lever what is said

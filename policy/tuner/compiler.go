@@ -164,11 +164,6 @@ func (c *Compiler) Counting(ctx context.Context, k *policy.Kernel) (*policy.Cand
 	return c.Compiler.Counting(ctx, k.Built)
 }
 
-// Heapless makes nvcc's own build as one that does not allocate.
-func (c *Compiler) Heapless(ctx context.Context, k *policy.Kernel) (*policy.Candidate, error) {
-	return c.Compiler.Heapless(ctx, k.Built)
-}
-
 // Counts says how often the tools ran.
 func (c *Compiler) Counts() string {
 	var parts []string

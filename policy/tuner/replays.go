@@ -215,7 +215,7 @@ func (w *ReplaySearch) ahead() {
 
 func (w *ReplaySearch) replayOptions() replay.Options {
 	return replay.Options{Program: w.Replayer, Agent: w.Agent, Log: w.Say,
-		Heap: true, Scratch: w.Scratch}
+		Scratch: w.Scratch}
 }
 
 // A file is a capture's, or why there is none.

@@ -7,6 +7,6 @@
 // folder of raw.go files, manifest.go, edited.go and pack.go its content; profile.go what runs did, seen.go one run; words.go sets of values as text,
 // turns.go buffers that change places.
 //
-// Callers: cmd/gnvcc lists, drops and exports; policy/tuner, compare, retune and judge collect and
+// Callers: cmd/gnvcc lists and drops; policy/tuner, compare, retune and judge collect and
 // read; profile/replay does captured launches again. The package imports profile alone.
 package capture

@@ -1,7 +1,6 @@
 package replay
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -20,7 +19,6 @@ type host struct {
 	m        *capture.Manifest
 	launches int    // to be searched, 0 or 1
 	enough   string // a file that tells the replayer to begin no other variation
-	heap     bool
 	running  func()
 	say      func(string, ...any)
 
@@ -58,9 +56,6 @@ func (w *host) launch(ctx context.Context, l *profile.Launch, h profile.Held) (a
 	}
 	w.m.Use.Apply(l)
 	l.Part, l.Capture = w.m.Part, w.m.ID
-	if !w.heap {
-		l.LeaveAlone = cmp.Or(l.LeaveAlone, l.Allocates)
-	}
 	more := true // is to follow
 	switch variation := w.n - 1 - w.launches; {
 	case w.n == 0: // the replayer's own check

@@ -340,29 +340,3 @@ func TestSpent(t *testing.T) {
 		}
 	}
 }
-
-// TestAllocates: a kernel that may allocate is left alone, unless the visit looks whether it does.
-func TestAllocates(t *testing.T) {
-	const why = "it allocates memory on the device (malloc), which is not saved"
-	for heap, want := range map[bool]string{false: why, true: ""} {
-		got := ""
-		v := nothing()
-		v.Alone = func(_ *profile.Launch, reason string) { got = reason }
-		w := hosting(v)
-		w.heap = heap
-		for range 2 {
-			l := launchOf("k")
-			l.Allocates = why
-			w.launch(t.Context(), l, profile.Held{Session: func(_ time.Duration, use func(profile.Session)) error {
-				if l.LeaveAlone != "" {
-					return errors.New(l.LeaveAlone)
-				}
-				use(&times{})
-				return nil
-			}})
-		}
-		if got != want {
-			t.Errorf("%v: %q", heap, got)
-		}
-	}
-}

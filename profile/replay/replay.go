@@ -24,9 +24,6 @@ type Options struct {
 	// Running is called once, when the process has its context: where a GPU gives one process at a
 	// time a context, another one can't take it now; nil: nobody wants to know.
 	Running func()
-	// Heap: the caller makes sure that a launch takes no memory from the device's heap, and visits
-	// kernels that may; else they are left alone.
-	Heap bool
 	// Standby is used, and closed; nil: a process is started.
 	Standby *Standby
 	// Scratch is a folder for what a process needs while it runs; "": the usual place, where nobody
@@ -132,7 +129,7 @@ func Run(ctx context.Context, o Options, u *Unpacked, v Visit) (Outcome, error) 
 		args = append(args, strconv.Itoa(n))
 	}
 	set := func(w *host, enough string) {
-		w.visit, w.m, w.heap, w.running, w.say = v, u.m, o.Heap, o.Running, o.Log
+		w.visit, w.m, w.running, w.say = v, u.m, o.Running, o.Log
 		w.launches, w.enough = launches, enough
 		w.varying.Store(launches == 0)
 		close(w.ready)

@@ -319,7 +319,7 @@ func TestTraits(t *testing.T) {
 		{".shared .align 8 .b8 own[24]; .local .b8 depot[8];", ptx.Traits{SharedStatic: 24, Local: 8}},
 		{"ld.global.u32 %r1, [%rd1];", ptx.Traits{}},
 		{"call.uni (%r1), vprintf, (%rd1, %rd2);", ptx.Traits{Calls: true}},
-		{"call.uni free, (%rd1);", ptx.Traits{Calls: true, Malloc: true}},
+		{"call.uni free, (%rd1);", ptx.Traits{Calls: true}},
 		{"call.uni __assertfail, (%rd1);", ptx.Traits{Calls: true}},
 		{"call.uni outer;", ptx.Traits{Calls: true, Functions: true}},
 		{"mov.u64 %rd1, table;", ptx.Traits{Calls: true, Functions: true}},

@@ -8,7 +8,6 @@ type Traits struct {
 	Calls        bool // calls that are left in the PTX, to any function: printf's too
 	Functions    bool // some of them to functions other than the driver's (OfDriver)
 	Indirect     bool // calls through a register
-	Malloc       bool // malloc or free on the device
 	DeviceLaunch bool // launches kernels itself
 	SetMaxNReg   bool // setmaxnreg: warps trade registers
 	// waits for the whole grid (reads the workspace that a cooperative launch gives)
@@ -33,8 +32,6 @@ func (m *Module) Traits(entry string) (Traits, error) {
 	}
 	for i, f := range r.Funcs {
 		switch f.Name {
-		case "malloc", "free":
-			t.Malloc = true
 		case "cudaCGGetIntrinsicHandle", "cudaCGSynchronize", "cudaCGSynchronizeGrid":
 			t.GridSync = true
 		}
