@@ -32,14 +32,14 @@ import (
 	"gnvcc/rewrite/ptx"
 )
 
-// reportVerb prints what is believed of the kernels: what was decided, and where locks and barriers
+// reportVerb prints what is believed of the kernels: what was decided, and where locks
 // are wrong.
 func reportVerb() *cobra.Command {
 	c := newVerb("report [FOLDER]",
 		"show what became faster here, kernel by kernel, by the time it saves; --html FILE: as a page",
 		"What was decided for the kernels that were built in and below a folder, the present one if none is named, and that programs\n"+
 			"there launch: time, share, what is saved, registers, how it was checked; what saves most stands first (gnvcc explain KERNEL\n"+
-			"has the rest). Then, as text only, locks and barriers that can make a kernel hang.", arguments(0, 1))
+			"has the rest). Then, as text only, locks that can make a kernel hang.", arguments(0, 1))
 	fs := c.Flags()
 	all := everywhere(c)
 	asJSON := fs.Bool("json", false, "as JSON, with all evidence")
@@ -66,7 +66,7 @@ func showReport(store *cache.Store, args []string, all, asJSON bool, html string
 		fmt.Fprintln(stderr, "gnvcc:", mine.nothing(len(every)))
 	case len(decisions) == 0 && !asked:
 		fmt.Fprintln(stdout(), mine.nothing(len(every)))
-		tellHazards(mine, decisions, nil)
+		tellHazards(mine, nil)
 		return nil
 	}
 	switch {
@@ -81,7 +81,7 @@ func showReport(store *cache.Store, args []string, all, asJSON bool, html string
 	if err := report.Write(stdout(), decisions, shown); err != nil {
 		return err
 	}
-	tellHazards(mine, decisions, nil)
+	tellHazards(mine, nil)
 	return nil
 }
 
@@ -189,7 +189,7 @@ func explain(store *cache.Store, kernel string, patch bool) error {
 		report.Explain(stdout(), e)
 		fmt.Fprintf(stdout(), "\n  %s\n", page.Why(e))
 	}
-	tellHazards(everywhere, decisions, meant)
+	tellHazards(everywhere, meant)
 	return nil
 }
 
@@ -476,20 +476,13 @@ func tellPrograms(w io.Writer, list []page.Program) {
 	}
 }
 
-// What a report says of locks and barriers: worked out anew from the PTX that builds have kept, so
-// that it needs no tuning, and for the blocks of the launches that were seen, where there are any.
+// What a report says of locks: worked out anew from the PTX that builds have kept, so that it needs no
+// tuning.
 // tellHazards prints what there is to say, nothing where there is nothing. meant are the kernels'
 // identities, nil: all.
-func tellHazards(mine *scope, decisions []cache.Decision, meant map[string]bool) {
+func tellHazards(mine *scope, meant map[string]bool) {
 	w, store := stdout(), mine.store
-	shapes := make(map[string][][3]int)
-	for _, d := range decisions {
-		for _, l := range d.Evidence.Launches {
-			shapes[d.Identity] = append(shapes[d.Identity], l.Block)
-		}
-	}
-	type kernel struct{ name, identity string }
-	wanted := make(map[string][]kernel) // by PTX
+	wanted := make(map[string][]string) // names of kernels, by PTX
 	var order []string
 	for _, b := range record.Built(store) {
 		if mine.folder != "" && !mine.kernels[b.Identity] {
@@ -502,7 +495,7 @@ func tellHazards(mine *scope, decisions []cache.Decision, meant map[string]bool)
 		if wanted[text] == nil {
 			order = append(order, text)
 		}
-		wanted[text] = append(wanted[text], kernel{b.Name, b.Identity})
+		wanted[text] = append(wanted[text], b.Name)
 	}
 	type finding struct {
 		text, place string // the place is a line of the source, or a kernel without its template's arguments
@@ -512,20 +505,20 @@ func tellHazards(mine *scope, decisions []cache.Decision, meant map[string]bool)
 	for _, hash := range order {
 		text, err := store.Object(hash)
 		// trimmed, or nothing to say
-		if err != nil || !bytes.Contains(text, []byte("atom")) && !bytes.Contains(text, []byte("bar")) {
+		if err != nil || !bytes.Contains(text, []byte("atom")) {
 			continue
 		}
 		m, err := ptx.Parse(text)
 		if err != nil {
 			continue // builds leave such a file alone, and say so
 		}
-		for _, k := range wanted[hash] {
-			dangers, err := hazard.Find(m, k.name, shapes[k.identity])
+		for _, kernel := range wanted[hash] {
+			dangers, err := hazard.Find(m, kernel)
 			if err != nil {
 				continue
 			}
 			for _, f := range dangers {
-				name := policy.ShortName(k.name)
+				name := policy.ShortName(kernel)
 				base, _, _ := strings.Cut(name, "<")
 				one := finding{f.String(), cmp.Or(f.Where, base)}
 				if names[one] == nil {
@@ -538,7 +531,7 @@ func tellHazards(mine *scope, decisions []cache.Decision, meant map[string]bool)
 		}
 	}
 	if len(found) > 0 {
-		fmt.Fprint(w, "\nLocks and barriers, judged from the code (nothing was run; -lineinfo gives lines):\n")
+		fmt.Fprint(w, "\nLocks, judged from the code (nothing was run; -lineinfo gives lines):\n")
 	}
 	for _, one := range found { // once, however many instances of a template have it
 		who := names[one][0]

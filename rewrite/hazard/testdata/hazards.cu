@@ -13,17 +13,7 @@
 #define TAKE(p) while (atomicCAS(p, 0, 1) != 0)
 #define FREE(p) atomicExch(p, 0)
 
-extern "C" __global__ void lockstep(int *out) {
-    PROLOGUE
-    TAKE(&lock); // lockstep
-    __threadfence_block();
-    sum += out[threadIdx.x];
-    __threadfence_block();
-    FREE(&lock);
-    EPILOGUE
-}
-
-extern "C" __global__ void lockstep_right(int *out) {
+extern "C" __global__ void own_right(int *out) {
     __shared__ int locks[256];
     PROLOGUE
     if (threadIdx.x % 32 == 0) { // one lane of a warp
@@ -84,44 +74,6 @@ extern "C" __global__ void held_right(int *out) {
     EPILOGUE
 }
 
-extern "C" __global__ void divided(int *out) {
-    PROLOGUE
-    if (threadIdx.x % 32 < 7) {
-        atomicAdd(&sum, out[threadIdx.x]);
-        __syncthreads(); // divided
-        atomicAdd(&sum, out[threadIdx.x + 1]);
-    }
-    EPILOGUE
-}
-
-extern "C" __global__ void divided_right(int *out, int n) {
-    PROLOGUE
-    if (threadIdx.x >= n) return; // those that are gone are not waited for
-    __syncthreads();
-    if (n > 100) { // the same for all
-        atomicAdd(&sum, 1);
-        __syncthreads();
-    }
-    if (threadIdx.x < blockDim.x) { // always
-        atomicAdd(&sum, 2);
-        __syncthreads();
-    }
-    for (int s = blockDim.x / 2; s > 0; s >>= 1) {
-        if (threadIdx.x < s) atomicAdd(&sum, s);
-        __syncthreads();
-    }
-    for (int i = threadIdx.x; i < n; i += blockDim.x) { // right where n is a multiple
-        atomicAdd(&sum, i);
-        __syncthreads();
-    }
-    if (threadIdx.x < 32) { // half of the block each, at barriers of its own
-        asm volatile("bar.sync 1, 32;" ::: "memory");
-    } else {
-        atomicAdd(&sum, 3);
-    }
-    EPILOGUE
-}
-
 extern "C" __global__ void order(int *out) {
     PROLOGUE
     if (threadIdx.x == 0) {
@@ -140,26 +92,6 @@ extern "C" __global__ void order(int *out) {
         __threadfence_block();
         FREE(&lock);
         FREE(&other);
-    }
-    EPILOGUE
-}
-
-extern "C" __global__ void order_read(int *out) {
-    __shared__ int locks[64];
-    PROLOGUE
-    if (threadIdx.x < 64) locks[threadIdx.x] = 0;
-    __syncthreads();
-    if (threadIdx.x % 32 == 0) {
-        int a = out[threadIdx.x] & 63, b = out[threadIdx.x + 1] & 63;
-        if (a != b) {
-            TAKE(&locks[a]);
-            TAKE(&locks[b]); // order
-            __threadfence_block();
-            sum += a - b;
-            __threadfence_block();
-            FREE(&locks[b]);
-            FREE(&locks[a]);
-        }
     }
     EPILOGUE
 }
