@@ -5,7 +5,7 @@
 # make fmt       gofmt -w
 # make bench     Go benchmarks
 # make install   both to $(PREFIX)/bin, its completions below $(PREFIX)/share, a unit for systemctl --user; make uninstall takes them away
-# make dist      dist/: tarballs, Python wheels, .deb and .rpm for amd64 and arm64, and their checksums
+# make dist      dist/: tarballs and Python wheels for amd64 and arm64, and their checksums
 # make notice    NOTICE: the licences of what is linked in
 PREFIX   ?= /usr/local
 # 1.0.0 on the commit that has the tag v1.0.0, else 1.0.0+gCOMMIT, with .dirty where files have changed.
@@ -90,7 +90,7 @@ pages:
 uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/bin/gnvcc $(DESTDIR)$(PREFIX)/bin/gnvcc-oci $(addprefix $(DESTDIR)$(PREFIX)/share/,$(SHARED)) $(DESTDIR)$(PREFIX)/$(UNIT)
 
-# dist/: for amd64 and arm64 a tarball, a Python wheel, a .deb and an .rpm. Two runs on one commit give the same bytes.
+# dist/: for amd64 and arm64 a tarball and a Python wheel. Two runs on one commit give the same bytes.
 DIST ?= dist
 dist: go
 	rm -rf $(DIST)
@@ -99,10 +99,8 @@ dist: go
 	  for program in gnvcc gnvcc-oci; do \
 	    GOOS=linux GOARCH=$$arch $(BUILD) -o $(DIST)/.work/$$arch/$$program ./cmd/$$program || exit 1; done; \
 	done
-	$(MAKE) -s pages PROGRAM=$(DIST)/.work/$$($(GO) env GOHOSTARCH)/gnvcc DESTDIR= PREFIX=$(DIST)/.work/usr BINDIR=/usr/bin
-	packages=$$(mktemp) && (cd install/packages && $(GO) build -trimpath $(VCS) -o "$$packages" .) && \
-	  "$$packages" -version '$(or $(VERSION),0)' -out $(DIST) -pages $(DIST)/.work/usr \
-	    amd64=$(DIST)/.work/amd64 arm64=$(DIST)/.work/arm64; status=$$?; rm -f "$$packages"; exit $$status
+	$(GO) run $(VCS) ./install/packages -version '$(or $(VERSION),0)' -out $(DIST) \
+	  amd64=$(DIST)/.work/amd64 arm64=$(DIST)/.work/arm64
 	rm -r $(DIST)/.work
 	cd $(DIST) && sha256sum * >SHA256SUMS
 

@@ -8,7 +8,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -130,53 +129,39 @@ func TestAlike(t *testing.T) {
 	if err := os.Symlink(self, filepath.Join(bin, "nvcc")); err != nil {
 		t.Fatal(err)
 	}
-	var mu sync.Mutex
-	failed := map[string]bool{} // version and line
-	tried := map[string]bool{}
-	t.Run("lines", func(t *testing.T) {
-		for _, version := range versions {
-			kit, ok := kits.Find(version)
-			if !ok {
-				t.Logf("LOUD SKIP: toolkit %s is not installed; install/toolkit %s gets it", version, version)
-				continue
-			}
-			tried[version] = true
-			for i, line := range alike {
-				t.Run(version+strings.Join(strings.FieldsFunc(line, func(r rune) bool {
-					return !(r >= 'a' && r <= 'z' || r >= '0' && r <= '9')
-				}), "_"), func(t *testing.T) {
-					if i%3 != 0 {
-						kits.Long(t, "each third line is compared")
-					}
-					t.Parallel()
-					defer func() {
-						mu.Lock()
-						failed[version+line] = t.Failed()
-						mu.Unlock()
-					}()
-					root, err := os.MkdirTemp("", "alike") // a short name: it stands in messages
-					if err != nil {
-						t.Fatal(err)
-					}
-					defer os.RemoveAll(root)
-					real, p := filepath.Join(kit.Dir, "bin"), &alikePlace{root: root}
-					p.want, p.files = p.do(t, line, real, "/nowhere")
-					for turn, name := range []string{"first", "second", "third, with recipes,"} {
-						// A part of the whole, for time's sake.
-						if !full && (turn == 1 && i%4 != 0 || turn == 2 && i%2 != 0) ||
-							turn > 0 && i%24 != 0 && !kits.Every() {
-							continue
-						}
-						if !p.turn(t, line, bin+":"+real, name, turn == 2) {
-							break
-						}
-					}
-				})
-			}
+	for _, version := range versions {
+		kit, ok := kits.Find(version)
+		if !ok {
+			t.Logf("LOUD SKIP: toolkit %s is not installed; install/toolkit %s gets it", version, version)
+			continue
 		}
-	})
-	if full && !t.Failed() {
-		writeMatrix(t, tried, failed)
+		for i, line := range alike {
+			t.Run(version+strings.Join(strings.FieldsFunc(line, func(r rune) bool {
+				return !(r >= 'a' && r <= 'z' || r >= '0' && r <= '9')
+			}), "_"), func(t *testing.T) {
+				if i%3 != 0 {
+					kits.Long(t, "each third line is compared")
+				}
+				t.Parallel()
+				root, err := os.MkdirTemp("", "alike") // a short name: it stands in messages
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer os.RemoveAll(root)
+				real, p := filepath.Join(kit.Dir, "bin"), &alikePlace{root: root}
+				p.want, p.files = p.do(t, line, real, "/nowhere")
+				for turn, name := range []string{"first", "second", "third, with recipes,"} {
+					// A part of the whole, for time's sake.
+					if !full && (turn == 1 && i%4 != 0 || turn == 2 && i%2 != 0) ||
+						turn > 0 && i%24 != 0 && !kits.Every() {
+						continue
+					}
+					if !p.turn(t, line, bin+":"+real, name, turn == 2) {
+						break
+					}
+				}
+			})
+		}
 	}
 }
 
@@ -280,54 +265,4 @@ func decideAll(t *testing.T, dir, recipe string) bool {
 		}
 	}
 	return any
-}
-
-// matrixFile is the table of what was compared, made by GNVCC_TESTS=longer go test -run TestAlike
-// ./driver.
-const matrixFile = "MATRIX.md"
-
-func writeMatrix(t *testing.T, tried, failed map[string]bool) {
-	t.Helper()
-	var b strings.Builder
-	b.WriteString("# Command lines on which gnvcc was compared with nvcc\n\n" +
-		"Made by `GNVCC_TESTS=longer go test -run TestAlike ./driver`: exit code, messages and all files left are nvcc's own, on the first build, on the second, and\n" +
-		"(contents of device code aside) with a recipe for every kernel.\n\n| command line |")
-	var versions []string
-	for _, v := range drivertest.Toolkits {
-		if tried[v] {
-			versions = append(versions, v)
-			b.WriteString(" " + v + " |")
-		}
-	}
-	b.WriteString("\n|---|" + strings.Repeat("---|", len(versions)) + "\n")
-	for _, line := range alike {
-		b.WriteString("| `` " + strings.ReplaceAll(line, "|", "\\|") + " `` |")
-		for _, v := range versions {
-			if failed[v+line] {
-				b.WriteString(" **differs** |")
-			} else {
-				b.WriteString(" alike |")
-			}
-		}
-		b.WriteString("\n")
-	}
-	if err := os.WriteFile(matrixFile, []byte(b.String()), 0o644); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// TestMatrixIsWhole keeps the table in step with the lines above.
-func TestMatrixIsWhole(t *testing.T) {
-	text, err := os.ReadFile(matrixFile)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, line := range alike {
-		if !strings.Contains(string(text), "`` "+strings.ReplaceAll(line, "|", "\\|")+" ``") {
-			t.Errorf("%s has no row for %q: make it anew with GNVCC_TESTS=longer", matrixFile, line)
-		}
-	}
-	if strings.Contains(string(text), "differs") {
-		t.Error("some line differs")
-	}
 }

@@ -69,7 +69,7 @@ func recipesKey(env *environment.Environment) []string {
 	if err != nil {
 		return nil
 	}
-	key, _, err := standing.Key(store, dir, env)
+	key, err := standing.Key(store, dir, env)
 	if err != nil {
 		return nil // a lock file that is wrong: nvcc's own
 	}

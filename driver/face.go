@@ -49,11 +49,6 @@ func Face(args []string) int {
 	past := toolkit.Passed(env, self, kit.Nvcc)
 	argv, settings := []string{kit.Nvcc}, env.Nvccs(past)
 
-	if env.Sccache && !env.Off {
-		if code, ok := forSccache(kit, env, self, args); ok {
-			return code
-		}
-	}
 	var line *toolcmd.Line // read once
 	why := switched(env, self)
 	if why == "" {

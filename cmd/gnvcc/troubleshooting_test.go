@@ -26,7 +26,6 @@ var elsewhere = map[string]string{
 	"watch: `is running already`, `another gnvcc watch`":                          "cmd/gnvcc TestWatchRests",
 	"watch: folders `are looked at every few seconds`":                            "policy/edits TestEdits",
 	"ccache gives old objects":                                                    "examples/buildsystems TestCcache",
-	"no recipes below sccache":                                                    "examples/buildsystems TestSccache",
 	"note: `the program asks the driver for the kernel's registers or occupancy`": "policy/search TestAsked",
 	"`left alone: nondeterministic`":                                              "policy/search TestLeftAlone",
 }

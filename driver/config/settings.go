@@ -36,7 +36,6 @@ var Settings = []setting{
 		"~/.cache/gnvcc", somePaths},
 	{"lock", "FILE", "build with the recipes of this lock file alone; 0: with no lock file", "none", aPath},
 	{"device", "GPU", "build for this GPU (part of its name), if recipes were measured on several", "any", aText},
-	{"sccache", "1", "builds below sccache use recipes, too", "off", aSwitch},
 	{"predict", "1", "use predicted recipes (gnvcc predict --adopt) where none was measured", "off", aSwitch},
 	{"maxsize", "5G", "size limit of the store; 0: none", "5G", aText},
 	{"off", "1", "run nvcc unchanged", "off", aSwitch},
@@ -49,7 +48,7 @@ var Settings = []setting{
 // OfProjects are the settings that a project's file may have: what its builds depend on. Where
 // things are written, and which programs are run, a file says that came with somebody's source for
 // nobody else.
-var OfProjects = []string{"lock", "device", "sccache", "predict", "off", "verify", "strict"}
+var OfProjects = []string{"lock", "device", "predict", "off", "verify", "strict"}
 
 func settingOf(key string) (setting, bool) {
 	for _, s := range Settings {

@@ -21,7 +21,6 @@ type Environment struct {
 	Lock    string // GNVCC_LOCK: a lock file, absolute: builds go by it alone; "0": by none
 	Device  string // GNVCC_DEVICE: a part of the name of the GPU that is built for
 	Verify  bool   // GNVCC_VERIFY: what was kept of a tool is compared with what it writes now
-	Sccache bool   // GNVCC_SCCACHE: a dry run names our stages, for sccache to run
 	Predict bool   // GNVCC_PREDICT: what was predicted is built with, where nothing was decided
 
 	Command string // of a stage: hash of the face's command, an object; "" where it is not kept
@@ -49,7 +48,6 @@ func Of(list []string) *Environment {
 	}
 	e.Nvcc, e.Off, e.Strict, e.KeepIn = e.Get(nvcc), on(off), on(strict), e.Get(keepIn)
 	e.Lock, e.Device, e.Verify, e.Predict = e.Get(lock), e.Get(device), on(verify), on(predict)
-	e.Sccache = on(sccache)
 	e.Command, e.Chain = e.Get(command), e.Get(chain)
 	e.Depth, _ = strconv.Atoi(e.Get(depth)) // nobody but a face sets it
 	e.Shared = on(cached)
@@ -83,17 +81,6 @@ func (e *Environment) Without(names ...string) []string { return without(e.list,
 // Cached is the environment of a build below a cache, which gives what was built to others too: it
 // takes no recipe that was predicted, nor one that is for some files alone.
 func (e *Environment) Cached() *Environment { return Of(with(e.Without(predict), cached, "1")) }
-
-// OfStages are the settings that a stage is to see which no face has started: what files of
-// settings may have said, the lock file that counts, and nothing that the recipes' file does not
-// tell of.
-func (e *Environment) OfStages(lockFile string) []string {
-	out := []string{lock + "=" + lockFile, predict + "=", device + "=" + e.Device}
-	if store, ok := e.Lookup("GNVCC_STORE"); ok {
-		out = append(out, "GNVCC_STORE="+store)
-	}
-	return out
-}
 
 // Tool are the settings for a tool of nvcc's: without what the face added.
 func (e *Environment) Tool() []string { return e.Without(Stage, command) }

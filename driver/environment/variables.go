@@ -16,7 +16,6 @@ const (
 	device  = "GNVCC_DEVICE"
 	verify  = "GNVCC_VERIFY"
 	predict = "GNVCC_PREDICT"
-	sccache = "GNVCC_SCCACHE"
 )
 
 // What the face tells its stages, through nvcc.

@@ -67,14 +67,11 @@ func lockedBy(file string, why error) *Known {
 }
 
 // Key is a hash of all that decides which recipes a build in dir takes, for caches of what the
-// tools give: the lock file, or each store's list, and the GPU that is built for. lock is the lock
-// file that counts, "0" for none.
-func Key(store *cache.Store, dir string, env *environment.Environment) (key, lock string,
-	err error) {
+// tools give: the lock file, or each store's list, and the GPU that is built for.
+func Key(store *cache.Store, dir string, env *environment.Environment) (string, error) {
 	kn, _ := KnownAt(store, dir, env)
-	lock = kn.Lock
-	files := []string{lock}
-	if lock == "" {
+	files := []string{kn.Lock}
+	if kn.Lock == "" {
 		files[0] = store.RecipesPath()
 		for _, dir := range kn.dirs {
 			files = append(files, cache.RecipesIn(dir))
@@ -82,20 +79,17 @@ func Key(store *cache.Store, dir string, env *environment.Environment) (key, loc
 	}
 	kn.Close()
 	if kn.Problem != nil {
-		return "", "", kn.Problem
+		return "", kn.Problem
 	}
 	parts := append([]string{"recipes 1", env.Device}, gpus()...)
 	for _, path := range files {
 		text, err := os.ReadFile(path)
 		if err != nil && !errors.Is(err, os.ErrNotExist) {
-			return "", "", fmt.Errorf("read the list of recipes: %w", err)
+			return "", fmt.Errorf("read the list of recipes: %w", err)
 		}
 		parts = append(parts, cache.Hash(text))
 	}
-	if lock == "" {
-		lock = "0"
-	}
-	return cache.HashOf(parts...), lock, nil
+	return cache.HashOf(parts...), nil
 }
 
 // KnownOf is what a snapshot of one's own says, with the stores of others behind it.

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"gnvcc/install/kits"
 )
 
 var (
@@ -76,20 +78,16 @@ func (s *site) nvcc() string { return filepath.Join(s.kit, "bin", "nvcc") }
 // A site is a folder in which a project is built, with an environment of its own.
 type site struct {
 	t       *testing.T
-	way     string
 	version string
 	kit     string        // toolkit
-	own     bool          // nvcc itself is at work
 	limit   time.Duration // of one command; a wrapper that finds itself never ends
-	why     *string
 	dir     string
 	home    string
 	env     []string
 }
 
 func newSite(t *testing.T, version, kit string) *site {
-	s := &site{t: t, version: version, kit: kit, why: new(string), limit: 5 * time.Minute,
-		dir: filepath.Join(t.TempDir(), "project"), home: t.TempDir()}
+	s := &site{t: t, version: version, kit: kit, limit: 5 * time.Minute, dir: filepath.Join(t.TempDir(), "project"), home: t.TempDir()}
 	s.env = []string{
 		"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + s.home, "LANG=C.UTF-8", "CCACHE_DIR=" + s.home +
 			"/ccache",
@@ -159,10 +157,6 @@ func (s *site) try(name string, args ...string) (string, error) {
 func (s *site) run(name string, args ...string) string {
 	s.t.Helper()
 	out, err := s.try(name, args...)
-	if err != nil && s.own && note(s.way, s.version) != "" {
-		*s.why = nvccNot
-		s.t.Skipf("%s: %s %s: %v\n%s", nvccNot, name, strings.Join(args, " "), err, out)
-	}
 	if err != nil {
 		s.t.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), err, out)
 	}
@@ -228,3 +222,25 @@ func link(t *testing.T, name string) string {
 }
 
 func equal(a, b []string) bool { return strings.Join(a, "\n") == strings.Join(b, "\n") }
+
+// The toolkits: the main one is tried by every run, the others by GNVCC_TESTS=longer.
+var toolkits = []string{"11.8", "12.4", "13.0", "13.3", "13.5"}
+
+const mainKit = "13.0"
+
+// usually tries a way to build on the main toolkit, or on all.
+func usually(t *testing.T, try func(s *site)) {
+	versions := []string{mainKit}
+	if kits.Longer() {
+		versions = toolkits
+	}
+	for _, version := range versions {
+		t.Run(version, func(t *testing.T) { try(newSite(t, version, kits.Need(t, version).Dir)) })
+	}
+}
+
+// onKits is usually for what is not tried in every run.
+func onKits(t *testing.T, try func(s *site)) {
+	kits.Long(t, "make, CMake and ccache call gnvcc as most others do")
+	usually(t, try)
+}

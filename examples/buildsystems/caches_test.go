@@ -1,11 +1,9 @@
 package buildsystems
 
-// Compiler caches above gnvcc. What gnvcc builds depends on its store, which a cache knows nothing
-// of: a recipe that changed must not be served stale. The ways that README names are tried here:
-//
-//	ccache   CCACHE_COMPILERTYPE=nvcc, CCACHE_COMPILERCHECK='gnvcc doctor --key'
-//	sccache  runs cicc and ptxas by itself, from nvcc's --dryrun: the result is nvcc's own, never a stale recipe;
-//	         with GNVCC_SCCACHE=1 it runs them through gnvcc
+// A compiler cache above gnvcc: ccache with CCACHE_COMPILERTYPE=nvcc and
+// CCACHE_COMPILERCHECK='gnvcc doctor --key'. What gnvcc builds depends on its store, which a cache knows
+// nothing of: a recipe that changed must not be served stale. (sccache runs cicc and ptxas by itself,
+// from what nvcc's --dryrun prints, which is nvcc's own.)
 
 import (
 	"context"
@@ -86,7 +84,7 @@ func (s *site) publish() {
 	}
 }
 
-func TestCcache(t *testing.T) { onKits(t, "ccache", tryCcache) }
+func TestCcache(t *testing.T) { usually(t, tryCcache) }
 
 func tryCcache(s *site) {
 	t := s.t
@@ -204,91 +202,4 @@ func tryCcacheKey(s *site, through func() []string, hits func() string,
 	if through(); hits() != before {
 		t.Error("ccache serves what another toolkit gave")
 	}
-}
-
-func TestSccache(t *testing.T) { onKits(t, "sccache", trySccache) }
-
-func trySccache(s *site) {
-	t := s.t
-	sccache := tool(t, "sccache")
-	s.set("SCCACHE_DIR="+s.home+"/sccache", "SCCACHE_SERVER_UDS="+s.home+"/sccache.sock",
-		"SCCACHE_IDLE_TIMEOUT=60")
-	nvcc := filepath.Join(s.kit, "bin", "nvcc")
-	t.Cleanup(func() { s.try(sccache, "--stop-server") })
-
-	args := []string{"-O3", "-arch=sm_90", "-Icommon", "-c", "longthreads/longthreads.cu", "-o",
-		"out.o"}
-	s.fresh("../longthreads", "../common")
-	s.run(nvcc, args...)
-	want := s.cubins("out.o")
-	s.own = true
-	s.run(sccache, append([]string{nvcc}, args...)...)
-	s.own = false
-	s.run(gnvcc, args...)
-	s.decide("maxnreg=64")
-	below := func(turn string, want []string) {
-		t.Helper()
-		os.Remove(filepath.Join(s.dir, "out.o"))
-		if out, err := s.try(sccache, append([]string{gnvcc}, args...)...); err != nil {
-			t.Fatalf("%s build: %v\n%s", turn, err, out)
-		}
-		if got := s.cubins("out.o"); !equal(got, want) {
-			t.Errorf("%s build through sccache: other cubins than expected", turn)
-		}
-	}
-	below("first", want)
-	below("second", want)
-
-	// Told of sccache, its tools are ours: every build is what gnvcc builds by itself.
-	s.set("GNVCC_SCCACHE=1")
-	for _, recipe := range []string{"maxnreg=64", "maxnreg=48 unroll=2", "spec{host(block)=64x1x1}"} {
-		s.decide(recipe)
-		s.run(gnvcc, args...)
-		tuned := s.cubins("out.o")
-		if second := strings.Contains(recipe, "host"); second {
-			if equal(tuned, want) {
-				t.Fatal("no second entry without sccache")
-			}
-			tuned = want            // whose stub is sccache's
-			s.set("GNVCC_STRICT=0") // there it is an error
-		} else if equal(tuned, want) {
-			t.Fatalf("%s is not applied without sccache", recipe)
-		}
-		misses := s.misses(sccache)
-		below(recipe+", first", tuned)
-		if now := s.misses(sccache); now == misses {
-			t.Errorf("%s: sccache knew what it had never seen", recipe)
-		} else {
-			misses = now
-		}
-		below(recipe+", second", tuned)
-		if now := s.misses(sccache); now != misses {
-			t.Errorf("%s: sccache compiled the second build, %d times", recipe, now-misses)
-		}
-	}
-	s.set("GNVCC_SCCACHE=0")
-	below("last", want)
-
-	// What can't be used leaves nvcc's own.
-	s.set("GNVCC_SCCACHE=1", "GNVCC_STORE=/dev/null/none")
-	below("a build without a store", want)
-}
-
-// misses is how often sccache has compiled something.
-func (s *site) misses(sccache string) int {
-	s.t.Helper()
-	var stats struct {
-		Stats struct {
-			Misses struct{ Counts map[string]int } `json:"cache_misses"`
-		}
-	}
-	if err := json.Unmarshal([]byte(s.run(sccache, "--show-stats", "--stats-format=json")),
-		&stats); err != nil {
-		s.t.Fatal(err)
-	}
-	n := 0
-	for _, count := range stats.Stats.Misses.Counts {
-		n += count
-	}
-	return n
 }

@@ -1,5 +1,4 @@
 // Package buildsystems has only tests: they use gnvcc in place of nvcc in projects of CMake, Make,
-// Meson, Bazel, in the command lines that PyTorch's extensions use, and below Bear, ccache and sccache,
-// and compare what comes out with nvcc's own. The projects are in testdata/, what was found in
-// SYSTEMS.md.
+// Meson, Bazel, in the command lines that PyTorch's extensions use, and below Bear and ccache, and compare
+// what comes out with nvcc's own. The projects are in testdata/.
 package buildsystems

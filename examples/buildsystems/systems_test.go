@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"gnvcc/install/kits"
 )
 
 // A system is one build system with one project.
@@ -17,6 +19,7 @@ type system struct {
 	projects []string // folders, copied before each build
 	binary   string   // what is compared
 	touch    string   // a file that the binary depends on
+	usual    bool     // most people build so: tried in every run
 	setUp    func(s *site, compiler string)
 	build    func(s *site, compiler string)
 }
@@ -24,6 +27,7 @@ type system struct {
 var systems = []system{
 	{
 		name: "make", projects: []string{"testdata/make"}, binary: "the program", touch: "parts.h",
+		usual: true,
 		build: func(s *site, compiler string) { s.run("make", "-j2", "NVCC="+compiler) },
 	},
 	{
@@ -37,7 +41,7 @@ var systems = []system{
 	},
 	{
 		name: "newest cmake with ninja and CUDACXX", projects: []string{"testdata/cmake"},
-		binary: "b/waves", touch: "phase.h",
+		binary: "b/waves", touch: "phase.h", usual: true,
 		setUp: func(s *site, compiler string) {
 			s.set("CUDACXX=" + compiler)
 			s.run(tool(s.t, "cmake"), "-B", "b", "-G", "Ninja", "-DCMAKE_MAKE_PROGRAM="+tool(s.t, "ninja"),
@@ -106,8 +110,6 @@ var systems = []system{
 // whole builds a project from nothing and gives its cubins.
 func (y system) whole(s *site, compiler string) []string {
 	s.t.Helper()
-	s.own = compiler == s.nvcc()
-	defer func() { s.own = false }()
 	s.fresh(y.projects...)
 	if y.setUp != nil {
 		y.setUp(s, compiler)
@@ -118,7 +120,13 @@ func (y system) whole(s *site, compiler string) []string {
 
 func TestSystems(t *testing.T) {
 	for _, y := range systems {
-		t.Run(y.name, func(t *testing.T) { onKits(t, y.name, y.try) })
+		t.Run(y.name, func(t *testing.T) {
+			if y.usual {
+				usually(t, y.try)
+			} else {
+				onKits(t, y.try)
+			}
+		})
 	}
 }
 
@@ -126,7 +134,7 @@ func (y system) try(s *site) {
 	t := s.t
 	want := y.whole(s, s.nvcc())
 	compilers := []string{gnvcc}
-	if full() && !s.brief() { // other names by themselves: TestNames
+	if kits.Longer() && !s.brief() { // other names by themselves: TestNames
 		compilers = append(compilers, link(t, "nvcc"))
 	}
 	for _, compiler := range compilers {

@@ -13,15 +13,13 @@ import (
 	"testing"
 )
 
-func TestBear(t *testing.T) { onKits(t, "Bear", tryBear) }
+func TestBear(t *testing.T) { onKits(t, tryBear) }
 
 // Bear writes compile_commands.json from what a build runs. Below nvcc it is not to see more of
 // ours than of nvcc's own.
 func tryBear(s *site) {
 	bear := tool(s.t, "bear")
 	record := func(compiler string) string {
-		s.own = compiler == s.nvcc()
-		defer func() { s.own = false }()
 		s.fresh("testdata/make")
 		s.run(bear, "--", "make", "-s", "NVCC="+compiler, "main.o", "scale.o", "shift.o")
 		text, err := os.ReadFile(filepath.Join(s.dir, "compile_commands.json"))
@@ -40,7 +38,7 @@ func tryBear(s *site) {
 	s.seen()
 }
 
-func TestBazel(t *testing.T) { onKits(t, "Bazel", tryBazel) }
+func TestBazel(t *testing.T) { onKits(t, tryBazel) }
 
 func tryBazel(s *site) {
 	bazel := tool(s.t, "bazel")
@@ -52,8 +50,6 @@ func tryBazel(s *site) {
 	})
 	build := func(compiler string, more ...string) []string {
 		s.t.Helper()
-		s.own = compiler == s.nvcc()
-		defer func() { s.own = false }()
 		args := append([]string{
 			"--output_user_root=" + root, "--max_idle_secs=60", "build", "//:mix", "--define=nvcc=" + compiler,
 			"--action_env=PATH=/usr/bin:/bin", "--action_env=GNVCC_NVCC=" + s.nvcc(),
@@ -95,7 +91,7 @@ func tryBazel(s *site) {
 	}
 }
 
-func TestPyTorch(t *testing.T) { onKits(t, "PyTorch's cpp_extension", tryPyTorch) }
+func TestPyTorch(t *testing.T) { onKits(t, tryPyTorch) }
 
 // tryPyTorch needs a PyTorch for CUDA, 4 GB that nobody installs for a test: GNVCC_TEST_PYTHON
 // names a python that has one.
@@ -111,7 +107,6 @@ func tryPyTorch(s *site) {
 			"SKIPPED: no PyTorch for CUDA can be imported; GNVCC_TEST_PYTHON names a python that has one")
 	}
 	if !strings.HasPrefix(s.version, major+".") {
-		*s.why = refused
 		s.t.Skipf("SKIPPED: PyTorch for CUDA %s refuses toolkit %s", major, s.version)
 	}
 	s.limit *= 4 // PyTorch's headers

@@ -28,7 +28,6 @@ type release struct {
 	version  string // "1.0.0+g0123456"
 	arch     string // Go's name
 	programs []file // gnvcc and gnvcc-oci
-	pages    []file // completions, unit: below a prefix
 	docs     []file // README.md and what it leads to, from the project's folder
 }
 
@@ -38,24 +37,20 @@ var epoch = time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC)
 func main() {
 	version := flag.String("version", "", "of gnvcc")
 	out := flag.String("out", "dist", "`folder` to write to")
-	pages := flag.String("pages", "", "`folder` laid out like a prefix: completions, unit")
 	flag.Usage = func() {
-		fmt.Fprintln(os.Stderr, "usage: packages -version V -pages FOLDER -out FOLDER ARCH=PROGRAMS ...")
+		fmt.Fprintln(os.Stderr, "usage: packages -version V -out FOLDER ARCH=PROGRAMS ...")
 		flag.PrintDefaults()
 	}
 	flag.Parse()
-	if err := pack(*version, *pages, *out, flag.Args()); err != nil {
+	if err := pack(*version, *out, flag.Args()); err != nil {
 		fmt.Fprintln(os.Stderr, "packages:", err)
 		os.Exit(1)
 	}
 }
 
-func pack(version, pages, out string, programs []string) error {
+func pack(version, out string, programs []string) error {
 	r := release{version: version}
 	var err error
-	if r.pages, err = below(pages); err != nil {
-		return fmt.Errorf("read the pages: %w", err)
-	}
 	if r.docs, err = linked(".", []string{"README.md", "CHANGELOG.md", "LICENSE", "NOTICE",
 		"install/gnvcc.cmake", "install/gnvcc-presets.json"}); err != nil {
 		return fmt.Errorf("gather the documents: %w", err)
@@ -69,7 +64,7 @@ func pack(version, pages, out string, programs []string) error {
 		for i := range r.programs {
 			r.programs[i].mode = 0o755
 		}
-		for _, form := range []func(release) (string, []byte, error){tarball, wheel, deb, rpm} {
+		for _, form := range []func(release) (string, []byte, error){tarball, wheel} {
 			name, body, err := form(r)
 			if err != nil {
 				return fmt.Errorf("make %s for %s: %w", name, arch, err)
