@@ -20,7 +20,6 @@ var wrong = map[string][]struct{ line, says string }{
 	"apply": {{"a b", `unexpected argument "b"`}, {"nosuch", "nosuch"}},
 	"compare": {{"", "with what? --toolkit"}, {"--flags -O1 a b", `unexpected argument "b"`},
 		{"--toolkit 9.9", "CUDA 9.9 is not on this machine"}, {"--flags -O1 --lock f", "--flags and --lock"},
-		{"--flags -O1 --adopt --static", "--static"},
 		{"--lock nosuch", "nosuch"}, {"--lock . --json", "--json and --lock"},
 		{"--flags -O1", "no builds by gnvcc are on record here"}, {"--flags -O1 k", "no such kernel: k"}},
 	"doctor": {{"now", "this verb takes none"}, {"--store --config", "--config and --store"}},

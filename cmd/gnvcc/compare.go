@@ -8,13 +8,11 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"gnvcc/cache"
 	"gnvcc/driver/toolcmd"
-	"gnvcc/policy"
 	"gnvcc/policy/compare"
 	"gnvcc/policy/retune"
 	"gnvcc/policy/selection"
@@ -24,7 +22,7 @@ import (
 const compareAbout = `Builds what is on record here twice, as it was recorded and with another toolkit, other options, for another GPU or from another
 commit, and compares the kernels: registers, spills, instructions, occupancy for the blocks that were seen, launches that are no
 longer possible. On a machine with a GPU the captured launches are replayed by both builds in turn: which are slower or faster,
-which leave other bits; and a recipe is searched for each kernel that lost. Nothing of yours is written.
+which leave other bits. Nothing of yours is written.
 
 With --lock the captured kernels are built as a build would now, with their recipes, their launches are replayed, and what the
 lock file says that recipes gain is checked: a regression suite.
@@ -38,8 +36,7 @@ type comparing struct {
 	toolkit, commit, flags string
 	lock                   string
 
-	all, static, adopt, json bool
-	budget                   seconds
+	all, static, json bool
 }
 
 // compareVerb holds two builds of the same kernels against each other.
@@ -48,17 +45,15 @@ func compareVerb() *cobra.Command {
 		"what another toolkit, other flags or another commit do to the kernels; on captured launches",
 		compareAbout, arguments(0, 1))
 	fs := c.Flags()
-	r := comparing{budget: seconds(time.Minute)}
+	var r comparing
 	fs.StringVar(&r.toolkit, "toolkit", "", "build with this CUDA `version` (13.5), or the toolkit in a folder")
 	fs.StringVar(&r.flags, "flags", "", "build with these `options` of nvcc's as well: \"-use_fast_math\", \"-arch=sm_100\"")
 	fs.StringVar(&r.commit, "commit", "", "build the tree of this git `revision`")
 	fs.StringVar(&r.lock, "lock", "", "check what this lock `file` says that recipes gain")
 	fs.BoolVar(&r.all, "all", false, "everything in the store, whatever folder it was built in")
 	fs.BoolVar(&r.static, "static", false, "run nothing: compare machine code alone, of all kernels")
-	fs.Var(&r.budget, "budget", "search for at most this `time` for what restores the kernels that lost; 0: not at all")
-	fs.BoolVar(&r.adopt, "adopt", false, "keep the recipes that restore kernels: builds by that toolkit take them")
 	fs.BoolVar(&r.json, "json", false, "as JSON")
-	for _, other := range []string{"toolkit", "flags", "commit", "static", "adopt", "json"} {
+	for _, other := range []string{"toolkit", "flags", "commit", "static", "json"} {
 		oneOf(c, "lock", other)
 	}
 	completesKernels(c)
@@ -114,8 +109,14 @@ func (r *comparing) run(ctx context.Context, store *cache.Store, args []string) 
 	if p.Captured() && !r.static {
 		if !driverHere() {
 			fmt.Fprintln(stderr, "gnvcc compare: no NVIDIA driver here: nothing is run, machine code alone is compared")
-		} else if err := r.measure(ctx, store, p); err != nil {
-			return err
+		} else {
+			b, err := newBench(ctx, store)
+			if err == nil {
+				err = p.Replay(ctx, b, progressLine)
+			}
+			if err != nil {
+				return err
+			}
 		}
 	}
 	progressLine("")
@@ -159,44 +160,9 @@ func (r comparing) ways(a *compare.Ask) error {
 	case r.toolkit == "" && r.flags == "" && r.commit == "" && r.lock == "":
 		return errors.New(
 			"with what? --toolkit VERSION, --flags OPTIONS, --commit REVISION or --lock FILE")
-	case r.adopt && r.static:
-		return errors.New("--adopt needs launches to be replayed: it can't be combined with --static")
 	}
 	a.After = compare.Way{Toolkit: r.toolkit, Commit: r.commit, Flags: toolcmd.Words(r.flags)}
 	return nil
-}
-
-// measure replays, and searches for what restores.
-func (r comparing) measure(ctx context.Context, store *cache.Store, p *compare.Pair) error {
-	b, err := newBench(ctx, store)
-	if err != nil {
-		return err
-	}
-	if err := p.Replay(ctx, b, progressLine); err != nil || r.budget == 0 {
-		return err
-	}
-	decisions, err := tuner.OpenDecisions(ctx, store)
-	if err != nil {
-		return err
-	}
-	o := policy.Defaults()
-	o.Version, o.Driver = ownVersion(), tuner.DriverVersion()
-	o.Jobs, o.Crashes = retune.Jobs(), tuner.MostCrashes
-	if watchSearch != nil {
-		watchSearch(&o)
-	}
-	progressLine("searching for what restores kernels that lost")
-	err = p.Restore(ctx, compare.Search{Bench: *b, Options: o, Budget: time.Duration(r.budget),
-		Past: decisions})
-	if err != nil || !r.adopt {
-		return err
-	}
-	n, err := p.Keep(decisions)
-	if err == nil && n > 0 {
-		fmt.Fprintf(stderr, "gnvcc compare: %s kept; builds in the later way take them\n",
-			policy.Count(n, "recipe"))
-	}
-	return err
 }
 
 // newBench builds what replays launches, where it is not built yet.

@@ -94,10 +94,8 @@ func TestCompareStatic(t *testing.T) {
 		t.Fatalf("%s", out)
 	}
 	for _, k := range report.Kernels {
-		// what is unrolled otherwise is not predicted
-		if k.Verdict != "other" || k.Before.Registers == 0 || k.Before.Instructions == 0 ||
-			(k.Predicted > 0) != (k.Kernel == "plain") {
-			t.Errorf("%s: %s, %+v, %+v, predicted %g", k.Kernel, k.Verdict, k.Before, k.After, k.Predicted)
+		if k.Verdict != "other" || k.Before.Registers == 0 || k.Before.Instructions == 0 {
+			t.Errorf("%s: %s, %+v, %+v", k.Kernel, k.Verdict, k.Before, k.After)
 		}
 	}
 	for _, kit := range kits.All(t) {
@@ -134,7 +132,6 @@ func TestCompareBad(t *testing.T) {
 		{"--toolkit ./nowhere", "there is no nvcc at ./nowhere"},
 		{"--commit HEAD", "is in no git repository"},
 		{"--flags -O1 nokernel", "nokernel"},
-		{"--flags -O1 --adopt --static", "--static"},
 		{"--flags -O1 --lock f", "can't be combined"},
 		{"--toolkit=", "empty"},
 		{"--flags --nosuch", `nvcc does not take "--nosuch": `},
@@ -224,46 +221,18 @@ func TestCompareCommit(t *testing.T) {
 	u.ends(2, []string{"compare", "--commit", "HEAD"}, "the submodule sub at ")
 }
 
-// TestCompareReplay: captured launches are replayed by both builds in turn; what lost is searched
-// for, kept only where that is asked for, and then taken by builds in the later way.
+// TestCompareReplay: captured launches are replayed by both builds in turn; nothing is decided.
 func TestCompareReplay(t *testing.T) {
 	u := newUpgraded(t)
 	u.env = append(u.env, "TEST_NO_GPU=")
 	u.captured(256)
 	u.takes(sumsName, 1, false)
 	u.takes(sumsName, 1.3, true, "-fmad=false")
-	out := u.ends(1, []string{"compare", "--flags", "-fmad=false", "--budget", "0"},
+	u.ends(1, []string{"compare", "--flags", "-fmad=false"},
 		"1 slower", "1 the same code", "1024 x 256: 1.3", ", slower", "different bits: 2 words differ",
 		"relative error up to 1e-07")
-	if strings.Contains(out, "restored") {
-		t.Errorf("a search without a budget:\n%s", out)
-	}
-	u.ends(1, []string{"compare", "--flags", "-fmad=false", "--budget", "20"}, "restored by hint", "(--adopt keeps it)")
 	if list := u.decisions(); len(list) > 0 {
-		t.Errorf("nothing was to be kept: %+v", list)
-	}
-	out = u.ends(1, []string{"compare", "--flags", "-fmad=false", "--budget", "20", "--adopt", "--json"})
-	var report compared
-	if _, text, ok := strings.Cut(out, "\n{"); ok {
-		out = "{" + text
-	}
-	if err := json.Unmarshal([]byte(out), &report); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	list := u.decisions()
-	if len(list) != 1 || list[0].Recipe == "" ||
-		!strings.Contains(list[0].Evidence.Note, "found by gnvcc compare") {
-		t.Fatalf("decided: %+v", list)
-	}
-	for _, k := range report.Kernels {
-		if r := k.Restored; (r != nil) != (k.Kernel == "sums") || r != nil && (!r.Kept ||
-			r.Recipe != list[0].Recipe) {
-			t.Errorf("%s: %+v", k.Kernel, r)
-		}
-	}
-	u.good("-fmad=false", "-arch=sm_90", "-cubin", "-o", "later.cubin", "k.cu")
-	if out := u.good("status"); !strings.Contains(out, list[0].Recipe) {
-		t.Errorf("a build in the later way does not take it:\n%s", out)
+		t.Errorf("decided: %+v", list)
 	}
 	// Faster, and as fast.
 	u.takes(sumsName, 0.8, false, "-Xptxas", "-O1")

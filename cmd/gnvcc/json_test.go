@@ -40,7 +40,7 @@ func printed() map[string]any {
 				Difference: &judge.Difference{Argument: "#0", Relative: 1, Absolute: 1, NaN: true}}}}},
 		"compare": compared{Before: "CUDA 13.0.88", After: "CUDA 13.5.37", Losses: 1,
 			Kernels: []*compare.Kernel{{Kernel: "k", Source: "k.cu", Assumed: "a", Why: "w",
-				Restored: &compare.Restored{Recipe: "hint@ld=cs"}, Launches: []*compare.Launch{{Capture: "c",
+				Launches: []*compare.Launch{{Capture: "c",
 					Fails: "f", Unrun: "u", Measured: &compare.Measured{Where: "w", Words: 1}}}}},
 			Failed: []compare.Failure{{Command: "k.cu", Kernels: []string{"k"}}}},
 	}

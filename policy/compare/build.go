@@ -74,14 +74,10 @@ type Kernel struct {
 	Launches []*Launch
 	Assumed  string `json:",omitempty"` // of the launches: none was seen
 	Narrower string `json:",omitempty"` // larger blocks, of which none was seen, can't be launched now
-	// time over the earlier build's by sim/predict; 0: it can't be said, Unpredicted may say why
-	Predicted   float64 `json:",omitempty"`
-	Unpredicted string  `json:"notPredicted,omitempty"`
 
-	Verdict  string
-	Why      string    `json:",omitempty"` // in words
-	Ratio    float64   `json:",omitempty"` // measured time over the earlier build's, by weight
-	Restored *Restored `json:",omitempty"`
+	Verdict string
+	Why     string  `json:",omitempty"` // in words
+	Ratio   float64 `json:",omitempty"` // measured time over the earlier build's, by weight
 
 	before, after side
 	identities    []string // of what was built, as recorded

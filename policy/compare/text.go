@@ -100,17 +100,13 @@ func (p *Pair) summary() string {
 // legend says what the figures are.
 func (p *Pair) legend() string {
 	var parts []string
-	measured, predicted, assumed := false, false, false
+	measured, assumed := false, false
 	for _, k := range p.rows() {
 		measured = measured || k.Ratio > 0
-		predicted = predicted || k.Ratio == 0 && k.Predicted > 0
 		assumed = assumed || k.Assumed != ""
 	}
 	if measured {
 		parts = append(parts, "time: measured, later over earlier, on captured launches.")
-	}
-	if predicted {
-		parts = append(parts, "~: predicted from machine code, not run.")
 	}
 	if assumed {
 		parts = append(parts, "Kernels of which no launch was seen are taken to run in blocks of 256.")
@@ -140,11 +136,8 @@ func (k *Kernel) cells() (c cells) {
 			c.Occupancy += "->" + after
 		}
 	}
-	switch {
-	case k.Ratio > 0:
+	if k.Ratio > 0 {
 		c.Time = fmt.Sprintf("%.3f", k.Ratio)
-	case k.Predicted > 0:
-		c.Time = fmt.Sprintf("~%.2f", k.Predicted)
 	}
 	return c
 }
@@ -189,24 +182,7 @@ func (k *Kernel) notes() (out []string) {
 			out = append(out, "not run: "+l.Unrun)
 		}
 	}
-	if r := k.Restored; r != nil {
-		out = append(out, r.text())
-	}
 	return out
-}
-
-func (r *Restored) text() string {
-	if r.Recipe == "" {
-		return "nothing restores it: " + r.Why
-	}
-	how, kept := "partly restored", "--adopt keeps it"
-	if r.Whole {
-		how = "restored"
-	}
-	if r.Kept {
-		kept = "kept: builds take it"
-	}
-	return fmt.Sprintf("%s by %s: %.3f of the earlier build's time (%s)", how, r.Recipe, r.Over, kept)
 }
 
 func (f Failure) title(p *Pair) string {

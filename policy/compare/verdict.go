@@ -50,7 +50,7 @@ func (p *Pair) Look(a Ask, decided []cache.Decision) error {
 		}
 		k.seen(profiles, builds, decided)
 		k.fit()
-		k.look()
+		k.Same = k.sameCode()
 		k.judge()
 	}
 	return nil
