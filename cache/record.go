@@ -70,13 +70,9 @@ func (r *Unapplied) String() string {
 type Kernel struct {
 	Name string // mangled
 	// hash of the normal form of its default PTX, target, ptxas version and flags: the decision's key
-	Identity  string
-	Recipe    string // what was applied, "" for nvcc's own
-	Registers int
-	Spill     int        // bytes of spill stores
-	Stack     int        // bytes per thread
-	Shared    int        // static, bytes per block
-	Barriers  int        `json:",omitempty"` // named barriers
+	Identity string
+	Recipe   string // what was applied, "" for nvcc's own
+	Build
 	Unapplied *Unapplied `json:",omitempty"` // the recipe that was wanted, where that was not applied
 }
 
@@ -182,9 +178,11 @@ type Locked struct {
 
 // A Build is what a compile of the kernel gave.
 type Build struct {
-	Registers, Spill, Stack, Shared int
-	// named barriers, which limit resident blocks, too
-	Barriers int `json:",omitempty"`
+	Registers int
+	Spill     int // bytes of spill stores
+	Stack     int // bytes per thread
+	Shared    int // static, bytes per block
+	Barriers  int `json:",omitempty"` // named barriers, which limit resident blocks, too
 }
 
 // A Launch is one configuration in which the kernel was seen and measured.

@@ -118,8 +118,7 @@ func prepare(kit toolkit.Toolkit, env *environment.Environment, args []string,
 			return p, fmt.Errorf("keep the command: %w", err)
 		}
 	}
-	p.prefixes = prefixArgs(env, m.Cicc, m.Host && !line.HostPrefix,
-		record.HostModules(store, p.command), line.Keeps)
+	p.prefixes = prefixArgs(env, m.Cicc, m.Host && !line.HostPrefix, line.Keeps)
 	return p, nil
 }
 

@@ -46,8 +46,7 @@ func prefixFor(step, word string) string {
 // cudafe++ has a stage only in an apply, and in a command that is tried (driver/apply, Try): it
 // changes nothing there, and in every build it would cost some 10 ms a file (bench/build: 1.025
 // times nvcc's time with it). So the first apply runs cudafe++ and keeps what it writes; later ones
-// take that. modules: in an ordinary build, too, since names of this command's files are made from
-// the number of its process, and are to be those of the last build (driver/stage/module.go).
+// take that.
 //
 // The host compiler has one for the same reason. Its prefix is called cpp's and stands in front of
 // each of its calls; all but the compile of what cudafe++ wrote are left to it. host: it may be
@@ -55,17 +54,16 @@ func prefixFor(step, word string) string {
 //
 // keeps: nvcc keeps its files for the user, nvlink's words among them where these stand in a file.
 // Then nvlink has no stage.
-func prefixArgs(env *environment.Environment, ciccWord string, host, modules, keeps bool) []string {
+func prefixArgs(env *environment.Environment, ciccWord string, host, keeps bool) []string {
 	args := append(ciccPrefix(ciccWord), ptxasPrefix...)
 	if !keeps {
 		args = append(args, nvlinkPrefix...)
 	}
-	again := env.Reuse || env.Verify || env.Stop
-	if again || modules {
+	if env.Reuse || env.Stop {
 		args = append(args, cudafePrefix...)
-	}
-	if again && host {
-		args = append(args, hostPrefix...)
+		if host {
+			args = append(args, hostPrefix...)
+		}
 	}
 	return args
 }

@@ -74,7 +74,6 @@ type Captured struct {
 type Process struct {
 	PID     int
 	Program string // path of its executable
-	Rank    int    // among the processes of a parallel program; 0: the first one, or it is none
 	Driver  int    // CUDA version of the driver, 13000 for 13.0
 	CUPTI   int    // version of CUPTI in use, as cuptiGetVersion gives it
 	// why the agent can do nothing in it (another profiler, an old driver); "": all is well

@@ -83,7 +83,7 @@ func (r *run) serve(ctx context.Context, c *net.UnixConn) {
 		return
 	}
 	p.info.Program, _ = os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
-	p.info.Rank, p.info.Trouble = rankOf(pid), trouble
+	p.info.Trouble = trouble
 	if r.host.Start != nil {
 		r.host.Start(p.info)
 	}

@@ -108,6 +108,7 @@ func (o Options) one(list []Pass, m *ptx.Module, header pass.Machine, f *ptx.Fun
 
 // run carries out the terms of a recipe in the order of a list.
 func run(k *pass.Kernel, list []Pass, r recipe.Recipe) error {
+	moved := false
 	for _, p := range list {
 		var terms []recipe.Term
 		for _, t := range r.Terms {
@@ -117,6 +118,12 @@ func run(k *pass.Kernel, list []Pass, r recipe.Recipe) error {
 		}
 		if len(terms) == 0 {
 			continue
+		}
+		if p.Exact == Checked && !moved {
+			moved = true
+			if err := contract(k); err != nil {
+				return err
+			}
 		}
 		if err := p.apply(k, terms); err != nil {
 			return fmt.Errorf("%s: %w", terms[0], err)

@@ -100,11 +100,11 @@ func (o *observing) Set(text string) error {
 // tuneOptions are what the user may say.
 type tuneOptions struct {
 	tuner.Request
-	exact, kernels, rank, on string
-	budget                   seconds
-	observe                  observing
-	most                     size
-	talk                     talk
+	exact, kernels, on string
+	budget             seconds
+	observe            observing
+	most               size
+	talk               talk
 }
 
 // talk is how much a run prints.
@@ -127,7 +127,6 @@ func tuneVerb() *cobra.Command {
 	fs.Var(&t.observe, "observe", "search nothing; with a `time` (=60, or =1m30s) the program is observed that long, and then continues by itself")
 	fs.Lookup("observe").NoOptDefVal = "0"
 	fs.Var(&t.most, "capture-limit", "most `memory` of a captured launch, as 512M or 8G, zeros not counted; a run's captures may have four times as much (default half of the free memory; never more than a quarter of the store's free disk)")
-	fs.StringVar(&t.rank, "rank", "0", "of a parallel program (MPI, srun, torchrun), capture the process of this rank `n`, or of all: the others are counted, or run unobserved where gnvcc tune itself is started in parallel")
 	fs.StringVar(&t.kernels, "kernels", "", "tune only these kernels: a `KERNEL` as gnvcc explain takes it")
 	_ = c.RegisterFlagCompletionFunc("kernels", func(*cobra.Command, []string,
 		string) ([]cobra.Completion, cobra.ShellCompDirective) {
@@ -177,7 +176,10 @@ func (t *tuneOptions) run(args []string) (err error) {
 			return err
 		}
 	}
-	return t.onOneRank()
+	if rank := profile.RankOf(os.Environ()); rank > 0 {
+		return becomes(t.Program, rank, t.talk.quiet)
+	}
+	return tuneNow(t.Request, t.talk)
 }
 
 // sortedOut splits the list of --levers into those to be tried, and those that are not.
@@ -343,45 +345,18 @@ func summary(w io.Writer, results []decide.Result, counts string, took time.Dura
 	fmt.Fprintln(w, text)
 }
 
-// Parallel programs: mpirun gnvcc tune -- ./app starts as many of us as there are ranks. One of
-// them looks at its process; the others step aside, and are the program.
-
-// onOneRank tunes where this process is not another rank than the one that is to be looked at.
-func (t *tuneOptions) onOneRank() (err error) {
-	if t.Rank, err = parseRank(t.rank); err != nil {
-		return err
-	}
-	own, ranks, parallel := profile.RankOf(os.Environ())
-	if ranks > 0 && t.Rank >= ranks {
-		return fmt.Errorf("--rank %d: the program has ranks 0 to %d", t.Rank, ranks-1)
-	}
-	if parallel && own != t.Rank && t.Rank != profile.AllRanks {
-		return becomes(t.Program, own, t.Rank, t.talk.quiet)
-	}
-	return tuneNow(t.Request, t.talk)
-}
-
-// parseRank reads --rank.
-func parseRank(text string) (int, error) {
-	if text == "all" {
-		return profile.AllRanks, nil
-	}
-	n, err := strconv.Atoi(text)
-	if err != nil || n < 0 {
-		return 0, errors.New("--rank: a number from 0 on, or all")
-	}
-	return n, nil
-}
+// Parallel programs: mpirun gnvcc tune -- ./app starts as many of us as there are ranks. That of
+// rank 0 looks at its process; the others step aside, and are the program.
 
 // becomes makes this process the program, as it would be without us.
-func becomes(program []string, own, other int, quiet bool) error {
+func becomes(program []string, rank int, quiet bool) error {
 	path, err := exec.LookPath(program[0])
 	if err != nil {
 		complain("tune", err)
 		return exit(127)
 	}
 	if !quiet {
-		fmt.Fprintf(stderr, "gnvcc: rank %d runs without gnvcc: only rank %d is tuned (--rank)\n", own, other)
+		fmt.Fprintf(stderr, "gnvcc: rank %d runs without gnvcc: only rank 0 is tuned\n", rank)
 	}
 	return syscall.Exec(path, program, os.Environ())
 }

@@ -25,7 +25,6 @@ type Source struct {
 	Flags      []string
 	Assembly   cache.Assembly
 	Link       *cache.Link // the device link that its module comes from; nil without -rdc=true
-	Siblings   []string    // identities of the file's other kernels
 	Applied    string      // the recipe that the loaded build was made with
 	Default    cache.Build // nvcc's own compile
 	Module     *ptx.Module // read only
@@ -110,8 +109,6 @@ func (c *Compiler) source(a cache.Assembly, kernel string) (*Source, error) {
 	for _, k := range a.Kernels {
 		if k.Name == kernel {
 			s.Identity, s.Applied = k.Identity, k.Recipe
-		} else if k.Identity != "" {
-			s.Siblings = append(s.Siblings, k.Identity)
 		}
 	}
 	if s.Identity == "" {
@@ -155,8 +152,7 @@ func (c *Compiler) source(a cache.Assembly, kernel string) (*Source, error) {
 	s.std = std
 	for _, k := range std {
 		if k.Name == kernel {
-			s.Default = cache.Build{Registers: k.Registers, Spill: k.Spill, Stack: k.Stack, Shared: k.Shared,
-				Barriers: k.Barriers}
+			s.Default = k.Build
 		}
 	}
 	return s, nil

@@ -41,14 +41,13 @@ var Settings = []setting{
 	{"off", "1", "run nvcc unchanged", "off", aSwitch},
 	{"keep", "DIR", "keep every intermediate file", "none", aPath},
 	{"log", "FILE", "write what was done, and why nvcc was left alone", "none", aPath},
-	{"verify", "1", "recompute what could be taken from the store, and compare", "off", aSwitch},
 	{"strict", "1", "treat gnvcc's own failures as errors", "off", aSwitch},
 }
 
 // OfProjects are the settings that a project's file may have: what its builds depend on. Where
 // things are written, and which programs are run, a file says that came with somebody's source for
 // nobody else.
-var OfProjects = []string{"lock", "device", "predict", "off", "verify", "strict"}
+var OfProjects = []string{"lock", "device", "predict", "off", "strict"}
 
 func settingOf(key string) (setting, bool) {
 	for _, s := range Settings {

@@ -20,7 +20,6 @@ type Environment struct {
 	KeepIn  string // GNVCC_KEEP: a folder that gets every file between the steps
 	Lock    string // GNVCC_LOCK: a lock file, absolute: builds go by it alone; "0": by none
 	Device  string // GNVCC_DEVICE: a part of the name of the GPU that is built for
-	Verify  bool   // GNVCC_VERIFY: what was kept of a tool is compared with what it writes now
 	Predict bool   // GNVCC_PREDICT: what was predicted is built with, where nothing was decided
 
 	Command string // of a stage: hash of the face's command, an object; "" where it is not kept
@@ -47,7 +46,7 @@ func Of(list []string) *Environment {
 		return v != "" && v != "0"
 	}
 	e.Nvcc, e.Off, e.Strict, e.KeepIn = e.Get(nvcc), on(off), on(strict), e.Get(keepIn)
-	e.Lock, e.Device, e.Verify, e.Predict = e.Get(lock), e.Get(device), on(verify), on(predict)
+	e.Lock, e.Device, e.Predict = e.Get(lock), e.Get(device), on(predict)
 	e.Command, e.Chain = e.Get(command), e.Get(chain)
 	e.Depth, _ = strconv.Atoi(e.Get(depth)) // nobody but a face sets it
 	e.Shared = on(cached)

@@ -14,7 +14,6 @@ const (
 	logFile = "GNVCC_LOG"
 	lock    = "GNVCC_LOCK"
 	device  = "GNVCC_DEVICE"
-	verify  = "GNVCC_VERIFY"
 	predict = "GNVCC_PREDICT"
 )
 

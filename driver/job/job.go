@@ -133,8 +133,8 @@ func ReadBack(kernels []cache.Kernel, content []byte) ([]cache.Kernel, *cubin.Fi
 		if !ok {
 			return nil, nil, fmt.Errorf("the cubin has no kernel %s", out[i].Name)
 		}
-		out[i].Registers, out[i].Stack, out[i].Shared, out[i].Barriers = k.Registers, k.Stack, k.Shared,
-			k.Barriers
+		out[i].Build = cache.Build{Registers: k.Registers, Spill: out[i].Spill, Stack: k.Stack, Shared: k.Shared,
+			Barriers: k.Barriers}
 	}
 	return out, f, nil
 }

@@ -4,5 +4,5 @@
 // Callers: driver and driver/stage write it; driver/compile, driver/standing and driver/apply read
 // it. driver/standing says which recipe a build takes.
 //
-// Reading the source: command.go, translation.go, module.go, index.go, built.go.
+// Reading the source: command.go, translation.go, index.go, built.go.
 package record

@@ -50,9 +50,6 @@ func (s *stage) cicc() error {
 	if c.Module >= 0 && c.Makes {
 		module, _ = os.ReadFile(c.Args[c.Module])
 	}
-	if err := s.noteModule(c, string(module), input.hash); err != nil {
-		s.log.Warn().Err(err).Msg("the next build has other names")
-	}
 	t := record.Translation{Translation: cache.Translation{
 		Command: s.env.Command, Cicc: s.tool, Args: c.Args, Dir: s.dir, Input: input.hash, PTX: hash,
 		Time: time.Now().UTC(),

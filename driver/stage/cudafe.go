@@ -8,12 +8,12 @@ import (
 )
 
 // The cudafe stage: preprocessed code in, host code out. It changes nothing but the number of a
-// process in names (module.go): builds have it for that, where there is such a one. It is there for
-// apply, which takes from the store what cudafe++ wrote (reuse.go).
+// process in names (module.go). It is there for apply, which takes from the store what cudafe++ wrote
+// (reuse.go).
 
 func (s *stage) cudafe() error {
 	s.sameModule()
-	if !s.env.Reuse && !s.env.Verify {
+	if !s.env.Reuse {
 		return nil // the stage becomes cudafe++
 	}
 	c, err := toolcmd.ReadCudafe(s.words[1:])

@@ -1,7 +1,6 @@
 package stage
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -28,12 +27,6 @@ import (
 // folder and environment, the content of every file that it reads. nvcc's temporary files are
 // called otherwise in every run; their names are left out of the key, and replaced in what is
 // written. What the tool printed is not kept: apply shows the messages of failed commands only.
-//
-// GNVCC_VERIFY=1 runs the tool in spite of all and compares; a difference is an error, in an apply
-// and in any other build.
-
-// errDiffers is wrapped where a tool wrote something else than it did before from the same things.
-var errDiffers = errors.New("the tool writes something else than it did before")
 
 // A reuse is one run of a tool whose outputs are kept.
 type reuse struct {
@@ -125,7 +118,7 @@ func (s *stage) newReuse(inputs, outputs []string, texts ...string) (*reuse, err
 
 // take writes the outputs that were kept. It tells whether there were any.
 func (s *stage) take(r *reuse) bool {
-	if r == nil || !s.env.Reuse || s.env.Verify {
+	if r == nil || !s.env.Reuse {
 		return false
 	}
 	contents, ok := s.load(r)
@@ -194,18 +187,15 @@ func removeOrdinary(path string) {
 	}
 }
 
-// keepStep keeps what the tool wrote; with GNVCC_VERIFY it is compared first with what was kept
-// before.
+// keepStep keeps what the tool wrote.
 func (s *stage) keepStep(r *reuse) error {
 	if r == nil {
 		return nil
 	}
-	if !s.env.Verify {
-		if _, ok := memoStep.Get(s.store, r.key); ok && !s.env.Reuse {
-			return nil // kept before; where an object is gone, apply finds out and comes here
-		}
+	if _, ok := memoStep.Get(s.store, r.key); ok && !s.env.Reuse {
+		return nil // kept before; where an object is gone, apply finds out and comes here
 	}
-	written, parts := make([][]byte, len(r.outputs)), make([][]byte, len(r.outputs))
+	kept := keptStep{Names: r.names, Outputs: make([]string, len(r.outputs))}
 	for i, path := range r.outputs {
 		content, err := os.ReadFile(path)
 		if errors.Is(err, os.ErrNotExist) {
@@ -214,71 +204,19 @@ func (s *stage) keepStep(r *reuse) error {
 		if err != nil {
 			return fmt.Errorf("read what the tool wrote: %w", err)
 		}
-		part := content
 		if r.bare != nil {
-			part, err = r.bare(content)
+			content, err = r.bare(content)
 		}
 		if err == nil {
-			_, err = toolcmd.RenameTemporary(part, r.names, r.names)
+			_, err = toolcmd.RenameTemporary(content, r.names, r.names)
 		}
 		if err != nil {
 			s.log.Debug().Err(err).Str("file", path).Msg("not kept for apply")
 			return nil
 		}
-		written[i], parts[i] = content, part
-	}
-	var differs error
-	if s.env.Verify {
-		if before, ok := s.load(r); ok {
-			again := asBefore(r.outputs, before, written)
-			for i := range before {
-				if !bytes.Equal(before[i], again[i]) || (before[i] == nil) != (again[i] == nil) {
-					differs = fmt.Errorf("%s: %w, from the same things", r.outputs[i], errDiffers)
-				}
-			}
-			s.log.Debug().Bool("same", differs == nil).Strs("words", s.words).Msg("verified")
+		if kept.Outputs[i], err = s.store.PutObject(content); err != nil {
+			return fmt.Errorf("keep what the tool wrote: %w", err)
 		}
 	}
-	kept := keptStep{Names: r.names}
-	for _, content := range parts {
-		hash := ""
-		if content != nil {
-			var err error
-			if hash, err = s.store.PutObject(content); err != nil {
-				return errors.Join(differs, fmt.Errorf("keep what the tool wrote: %w", err))
-			}
-		}
-		kept.Outputs = append(kept.Outputs, hash)
-	}
-	return errors.Join(differs, memoStep.Put(s.store, r.key, kept))
-}
-
-// asBefore gives what was written with the module id of before, where the two differ only in what
-// cudafe++ puts in anew each time: the id of a file that exports nothing but templates and the like
-// ends in a hash of the file's time and in the number of cudafe++'s process (12.4 to 13.5:
-// _a47ef1fa_5_s3_cu_ef5c5f41_15069), and stands in the names of its variables. With another number
-// of digits the lengths in those names change too: then nothing is compared, and before is the
-// answer.
-func asBefore(outputs []string, before, written [][]byte) [][]byte {
-	for i, path := range outputs {
-		if filepath.Ext(path) != ".module_id" || before[i] == nil || written[i] == nil {
-			continue
-		}
-		was, is := string(before[i]), string(written[i])
-		if was == is || toolcmd.CutProcess(was) == "" ||
-			toolcmd.CutProcess(was) != toolcmd.CutProcess(is) {
-			continue
-		}
-		if len(was) != len(is) {
-			return before
-		}
-		out := make([][]byte, len(written))
-		for n, text := range written {
-			if text != nil {
-				out[n] = bytes.ReplaceAll(text, []byte(is), []byte(was))
-			}
-		}
-		return out
-	}
-	return written
+	return memoStep.Put(s.store, r.key, kept)
 }

@@ -1,7 +1,6 @@
 package stage
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -64,9 +63,8 @@ func TestReuseKey(t *testing.T) {
 	}
 }
 
-// TestVerify: a tool that writes something else from the same things is found out, and damaged
-// objects are not taken.
-func TestVerify(t *testing.T) {
+// TestReuse: what was kept is taken by apply alone, and damaged objects are not taken.
+func TestReuse(t *testing.T) {
 	dir := t.TempDir()
 	store, err := cache.Open(filepath.Join(dir, "store"))
 	if err != nil {
@@ -90,50 +88,8 @@ func TestVerify(t *testing.T) {
 	if text, _ := os.ReadFile(out); string(text) != "first" {
 		t.Errorf("taken: %q", text)
 	}
-	s.env.Verify = true
-	if s.take(r) {
-		t.Error("taken where it is to be verified")
-	}
-	if err := s.keepStep(r); err != nil {
-		t.Errorf("the same differs: %v", err)
-	}
-	drivertest.Write(t, out, "second")
-	if err := s.keepStep(r); !errors.Is(err, errDiffers) {
-		t.Errorf("another output: %v", err)
-	}
-	s.env.Verify = false
-	drivertest.Write(t, store.ObjectPath(cache.Hash([]byte("second"))), "damaged")
+	drivertest.Write(t, store.ObjectPath(cache.Hash([]byte("first"))), "damaged")
 	if s.take(r) {
 		t.Error("a damaged object taken")
-	}
-}
-
-// TestProcessInNames: a file that exports nothing has names with cudafe++'s process in them.
-func TestProcessInNames(t *testing.T) {
-	outputs := []string{"k.cpp", "k.module_id"}
-	for _, c := range []struct{ was, is, before, written, want string }{
-		{"_a_5_s3_cu_ef5c5f41_15069", "_a_5_s3_cu_ef5c5f41_15274", "x_a_5_s3_cu_ef5c5f41_15069y",
-			"x_a_5_s3_cu_ef5c5f41_15274y", "x_a_5_s3_cu_ef5c5f41_15069y"},
-		{"_a_5_s3_cu_ef5c5f41_15069", "_a_5_s3_cu_bd79dfe1_15274", "x_a_5_s3_cu_ef5c5f41_15069y",
-			"x_a_5_s3_cu_bd79dfe1_15274y", "x_a_5_s3_cu_ef5c5f41_15069y"},
-		{"_a_5_s3_cu_ef5c5f41_15069", "_a_5_s3_cu_ef5c5f41_15274", "x_a_5_s3_cu_ef5c5f41_15069y", "other",
-			"other"},
-		{"_a_5_s3_cu_ef5c5f41_15069", "_a_5_s3_cu_ef5c5f41_999", "x", "other", "x"}, // not compared
-		{"_a_5_s3_cu_ef5c5f41", "_a_5_s3_cu_ef5c5f42", "x", "other", "other"},
-		{"_a_5_s3_cu_12345678", "_a_5_s3_cu_12345679", "x_a_5_s3_cu_12345678", "x_a_5_s3_cu_12345679",
-			"x_a_5_s3_cu_12345679"},
-		{"_a_5_s3_cu_ef5c5f41_15069", "_b_5_s3_cu_ef5c5f41_15274", "x", "other", "other"},
-		{"_4_a_cu__Z1kPf", "_4_a_cu__Z1kPd", "x", "other", "other"},
-		{"_1", "_2", "x", "other", "other"},
-		{"_a;b_5_s3_cu_ef5c5f41_15069", "_a;b_5_s3_cu_ef5c5f41_15274", "x", "other", "other"},
-	} {
-		got := asBefore(outputs, [][]byte{[]byte(c.before), []byte(c.was)}, [][]byte{[]byte(c.written),
-			[]byte(c.is)})
-		if string(got[0]) != c.want {
-			t.Errorf("%s, %s: %q, want %q", c.was, c.is, got[0], c.want)
-		}
-	}
-	if got := asBefore(outputs, [][]byte{nil, nil}, [][]byte{nil, []byte("_a_1")}); got[0] != nil {
-		t.Errorf("%q", got)
 	}
 }

@@ -86,7 +86,7 @@ func Run(name string, words []string) int {
 	s.count(err)
 	if err != nil {
 		aside := errors.Is(err, toolcmd.ErrAside)
-		if s.env.Strict && !aside || errors.Is(err, errDiffers) {
+		if s.env.Strict && !aside {
 			s.watch.Leave(child.Ending{})
 			fmt.Fprintf(os.Stderr, "gnvcc: %s stage: %v\n", name, err)
 			return 1

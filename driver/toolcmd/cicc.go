@@ -149,7 +149,6 @@ func (c *Cicc) Template() []string {
 // A Module is what a command of cicc or cudafe++ says of the module id.
 type Module struct {
 	Source string // the user's file
-	In     string // the preprocessed code that is read
 	File   string // where the id lies, "" where it is not named
 	Make   int    // index of the option that lets the tool make the id up, -1 if it is not there
 }
@@ -169,8 +168,6 @@ func ReadModule(args []string) Module {
 			m.File = w.value
 		case w.name == genModule && m.Make < 0:
 			m.Make = w.index
-		case w.input() && (filepath.Ext(w.text) == ".ii" || filepath.Ext(w.text) == ".i"):
-			m.In = w.text
 		}
 	}
 	return m

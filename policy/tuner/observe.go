@@ -31,7 +31,6 @@ type Observation struct {
 	// Folder gives a fast place for a file of so many bytes, "": none; nil: there never is one
 	Folder func(bytes int64) string
 	For    time.Duration // how long the program is looked at; 0: as long as it runs
-	Rank   int           // of a parallel program's processes, whose launches are captured
 	// Wanted says why launches of a kernel are not captured, nil where they are.
 	Wanted func(*profile.Launch) error
 	// called with the captures' number when the time is over and the program runs on; may be nil
@@ -76,7 +75,7 @@ func (o Observation) Observe() (Observed, error) {
 	name := Absolute(run.Argv[0])
 	known, _ := o.Captures.Profile(name) // none is no trouble
 	c := capture.NewCollector(o.Captures, o.Limits, dir, o.Wanted, known)
-	c.Rank, c.Fast = o.Rank, o.Folder
+	c.Fast = o.Folder
 	run.Observe, run.For = true, o.For
 	heaviest := name
 	finish := sync.OnceValue(func() capture.Run {
@@ -126,7 +125,7 @@ func Absolute(program string) string {
 // tuner's Finish.
 func (w *ReplaySearch) observed(r *run, wanted func(*profile.Launch) error) (profile.Exit, error) {
 	run, err := Observation{Program: r.program, Captures: w.Captures, Limits: w.Limits,
-		Folder: w.memory.For, For: r.Observe, Rank: r.Rank, Wanted: wanted,
+		Folder: w.memory.For, For: r.Observe, Wanted: wanted,
 		Gone: func(captured int) {
 			w.Say(
 				"observed for %v: %d launches are captured; the program continues unobserved (gnvcc tune searches on them)", r.Observe, captured)

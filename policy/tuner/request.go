@@ -26,7 +26,6 @@ type Request struct {
 	Budget       time.Duration // for the whole search
 	Look         bool          // the program is observed, launches are captured, and nothing is searched
 	Observe      time.Duration // how long the program is looked at; 0: as long as it runs
-	Rank         int           // of a parallel program's processes; profile.AllRanks: every one
 	CaptureLimit int64         // bytes of one captured launch; 0: the usual
 
 	Apply bool // build with what was found

@@ -16,9 +16,6 @@ import (
 
 // A Collector is the host of a run that is observed and captured. It serves one run.
 type Collector struct {
-	// Rank is that of the processes in which launches are captured, of a program that is a parallel
-	// one; profile.AllRanks: in all. It is set before the run.
-	Rank int
 	// Fast gives a folder for a file of so many bytes that is faster than dir, "": there is none; nil:
 	// there never is.
 	Fast func(bytes int64) string
@@ -177,11 +174,6 @@ func (c *Collector) begin(l *profile.Launch) (x *taken, again int) {
 	}
 	if l.SoFar != nil {
 		s.seconds = l.SoFar.Seconds
-	}
-	if r := l.Process.Rank; r != c.Rank && c.Rank != profile.AllRanks {
-		s.refuse(fmt.Sprintf("rank %d launches it, and rank %d, which is captured, did not (--rank)", r,
-			c.Rank))
-		return nil, later(l)
 	}
 	if l.LeaveAlone != "" {
 		s.refuse(l.LeaveAlone)

@@ -2,52 +2,10 @@ package capture
 
 import (
 	"slices"
-	"strings"
 	"testing"
 
 	"gnvcc/profile"
 )
-
-// TestRanks: launches of one rank are captured, those of all are counted; what only others launch
-// has a reason.
-func TestRanks(t *testing.T) {
-	c, cubin := collector(t)
-	of := func(kernel string, rank int) *profile.Launch {
-		l := launchOf(t, cubin, 1, 5)
-		l.Kernel, l.Process = kernel, &profile.Process{PID: 7 + rank, Program: "/bin/app", Rank: rank}
-		return l
-	}
-	for rank := 3; rank >= 0; rank-- {
-		if x, again := c.begin(of("k", rank)); (x != nil) != (rank == 0) || x == nil && again == 0 {
-			t.Errorf("rank %d: %+v, %d", rank, x, again)
-		}
-	}
-	c.asks(of("theirs", 2))
-	for rank := range 4 {
-		c.end(&profile.Process{PID: 7 + rank, Rank: rank}, profile.Summary{Whole: true,
-			Kernels: []profile.Seen{{Launch: of("k", rank), Seconds: 1, Sampled: 1}}})
-	}
-	for _, s := range c.Finish().Seen {
-		switch s.Launch.Kernel {
-		case "k":
-			if s.Use.Count != 4 || s.Use.Seconds != 4 {
-				t.Errorf("%+v", s)
-			}
-		case "theirs":
-			if len(s.Captures) != 0 || !strings.Contains(s.Why, "rank 2 launches it, and rank 0") {
-				t.Errorf("%+v", s)
-			}
-		}
-	}
-	for _, which := range []int{2, profile.AllRanks} {
-		c, cubin = collector(t)
-		c.Rank = which
-		if !c.asks(of("theirs", 2)) {
-			t.Errorf("with --rank %d, rank 2 is not captured", which)
-		}
-		c.Finish()
-	}
-}
 
 // TestPrograms: one profile a program, not one a process nor one of what started them; and what is
 // known of a program counts, whoever starts it.
@@ -93,7 +51,7 @@ func TestRankArguments(t *testing.T) {
 	const ranks = 64
 	for rank := range ranks {
 		l := launchOf(t, cubin, 1, byte(rank))
-		l.Process = &profile.Process{PID: 7 + rank, Program: "/bin/app", Rank: rank}
+		l.Process = &profile.Process{PID: 7 + rank, Program: "/bin/app"}
 		l.Values = []byte{1, 0, 0, 0, 0, 0, 0, 0, byte(rank), 0, 0, 0}
 		l.Params[1].Same = []byte{1, 1, 1, 1} // it launches once
 		if rank == 0 {

@@ -22,10 +22,10 @@ import (
 //   - if a branch that follows from any look decides whether it is come back to, unless every turn
 //     is counted: then the loop ends by itself (progress.go).
 //
-// Two kinds of atomics wait for no other block: a compare-and-swap whose comparand is read anew in
+// One kind of atomics waits for no other block: a compare-and-swap whose comparand is read anew in
 // every turn from the same place, and after whose success the loop is left, the usual retry, in
-// which a thread fails only because another one succeeded; and additions of a constant that is not
-// 0, all of one sign, by which blocks take work from a queue.
+// which a thread fails only because another one succeeded. (Additions by which blocks take work from a
+// queue count as looks: that is rare, and errs on the safe side.)
 
 // A waiter looks at the loops of one function.
 type waiter struct {
@@ -176,7 +176,7 @@ func (a *waiter) reloads(p *part, i int, synced bool) bool {
 	case "ld", "ldu", "suld", "tex", "tld4":
 		return reads(a.Func.Func, i) && !a.ofBlock(i) && (synced || a.sameAddress(p, i) || x.Op == "ld" &&
 			slices.ContainsFunc(p.body, func(j int) bool { // an atomic on the place: behind it
-				return a.Inst(j).Op == "atom" && elsewhere(a.Opcode(j)) && !a.ofBlock(j) && a.mayAlias(i, j)
+				return a.Inst(j).Op == "atom" && elsewhere(a.Opcode(j)) && !a.ofBlock(j)
 			}))
 	}
 	return false
@@ -186,22 +186,6 @@ func (a *waiter) reloads(p *part, i int, synced bool) bool {
 func (a *waiter) ofBlock(i int) bool {
 	o := a.Inst(i).Address()
 	return o != nil && !a.Inst(i).Has("global") && a.Origin(*o).Shared
-}
-
-// mayAlias reports whether two instructions may be on the same memory. Two parameters are taken for
-// two places.
-func (a *waiter) mayAlias(i, j int) bool {
-	x, y := a.root(i), a.root(j)
-	return x == "" || y == "" || x == y
-}
-
-// root names the parameter or the variable that an instruction's address begins with, "" where that
-// is not known.
-func (a *waiter) root(i int) string {
-	if o := a.Inst(i).Address(); o != nil {
-		return a.Origin(*o).Root
-	}
-	return ""
 }
 
 // sameAddress reports whether there is a way around from a load to itself on which nothing changes

@@ -3,7 +3,6 @@ package await
 import (
 	"cmp"
 	"slices"
-	"strings"
 
 	"gnvcc/rewrite/ptx/ir"
 )
@@ -18,7 +17,7 @@ import (
 func (a *waiter) ends(p *part) bool {
 	through := map[int]bool{}
 	for _, b := range p.Body {
-		if pred, ends, ok := a.leaving(p, b); ok && (a.counted(p, b, pred, ends, 8) || a.swapped(p, b, pred, ends)) {
+		if pred, ends, ok := a.leaving(p, b); ok && (a.counted(p, b, pred, ends) || a.swapped(p, b, pred, ends)) {
 			through[b] = true
 		}
 	}
@@ -83,21 +82,13 @@ func (a *waiter) swapped(p *part, b int, pred ir.Reg, value bool) bool {
 
 // counted reports whether a predicate is sure to get this value in the end, by a counter, on every
 // way around through block b.
-func (a *waiter) counted(p *part, b int, pred ir.Reg, value bool, depth int) bool {
+func (a *waiter) counted(p *part, b int, pred ir.Reg, value bool) bool {
 	d := a.turnly(p, b, pred)
-	if depth == 0 || d < 0 {
+	if d < 0 {
 		return false
 	}
 	x := a.Inst(d)
-	part := func(n int) bool {
-		return n < len(x.Args) && x.Args[n].Reg != ir.None && a.counted(p, b, x.Args[n].Reg, value, depth-1)
-	}
-	switch {
-	case x.Is("and.pred") && value, x.Is("or.pred") && !value:
-		return part(1) && part(2)
-	case x.Is("and.pred"), x.Is("or.pred"):
-		return part(1) || part(2)
-	case x.Op != "setp" || len(x.Words) != 2 || x.Words[1][0] == 'f' || len(x.Args) != 3:
+	if x.Op != "setp" || len(x.Words) != 2 || x.Words[1][0] == 'f' || len(x.Args) != 3 {
 		return false
 	}
 	for n := 1; n <= 2; n++ { // a counter, compared with anything
@@ -175,7 +166,7 @@ func (a *waiter) sum(p *part, b, d int, r ir.Reg, depth int) (ir.Affine, bool) {
 		if o.Reg == ir.None {
 			return nil, false
 		}
-		if o.Reg == r || a.steady(p, o.Reg) {
+		if o.Reg == r || len(a.inside(p, o.Reg)) == 0 {
 			return ir.Affine{a.Name(o.Reg): 1}, true
 		}
 		defs := a.inside(p, o.Reg)
@@ -186,13 +177,6 @@ func (a *waiter) sum(p *part, b, d int, r ir.Reg, depth int) (ir.Affine, bool) {
 	}, func(v ir.Affine, _ bool) ir.Affine { return v })
 }
 
-// steady reports whether a register has the same value in every turn: the part does not write it,
-// or with an argument of the function's own, which a compiler may read anew in each turn.
-func (a *waiter) steady(p *part, r ir.Reg) bool {
-	inside := a.inside(p, r)
-	return len(inside) == 0 || a.Sole(r) >= 0 && a.Inst(inside[0]).Op == "ld" && a.ownParameter(inside[0])
-}
-
 // constant is the integer that an operand is known to be.
 func (a *waiter) constant(o ir.Operand) (int64, bool) {
 	if o.Reg != ir.None && a.unset[o.Reg] {
@@ -201,68 +185,33 @@ func (a *waiter) constant(o ir.Operand) (int64, bool) {
 	return a.Constant(o)
 }
 
-// advances reports whether an atomic waits for no other block. Nothing else in the part may write
-// to the same place: what is added there is not taken back, and who swaps is overtaken by others
+// advances reports whether a swap waits for no other block: a retry, after whose success the part is
+// left. Nothing else in the part may write to memory of other blocks: who swaps is overtaken by others
 // alone.
 func (a *waiter) advances(p *part, i int) bool {
 	x := a.Inst(i)
-	if x.Op != "atom" || len(x.Args) < 3 {
-		return false
-	}
-	if x.Has("add") {
-		sign := a.added(x)
-		return sign != 0 && !a.written(p, i, sign)
-	}
-	return x.Has("cas") && len(x.Args) >= 4 && a.retry(p, i) && slices.ContainsFunc(p.Body, func(b int) bool {
-		pred, ends, ok := a.leaving(p, b)
-		return ok && a.everyTurn(p, a.Block(i), map[int]bool{b: true}) && a.swapped(p, b, pred, ends)
-	})
+	return x.Op == "atom" && x.Has("cas") && len(x.Args) >= 4 && a.retry(p, i) &&
+		slices.ContainsFunc(p.Body, func(b int) bool {
+			pred, ends, ok := a.leaving(p, b)
+			return ok && a.everyTurn(p, a.Block(i), map[int]bool{b: true}) && a.swapped(p, b, pred, ends)
+		})
 }
 
-// written reports whether another instruction of the part may write to an atomic's place; additions
-// of one sign are fine.
-func (a *waiter) written(p *part, atomic, sign int) bool {
+// written reports whether an instruction of the part other than a swap may write to memory of other
+// blocks.
+func (a *waiter) written(p *part, swap int) bool {
 	return slices.ContainsFunc(p.body, func(j int) bool {
-		switch x := a.Inst(j); {
-		case j == atomic:
-			return false
-		case x.Op == "call":
-			return true
-		case !slices.Contains([]string{"st", "atom", "red", "sust", "cp"}, x.Op) ||
-			!elsewhere(a.Opcode(j)):
-			return false
-		case (x.Op == "atom" || x.Op == "red") && x.Has("add") && sign != 0 && a.added(x) == sign:
-			return false
-		}
-		return a.mayAlias(atomic, j)
+		op := a.Inst(j).Op
+		return j != swap && (op == "call" ||
+			slices.Contains([]string{"st", "atom", "red", "sust", "cp"}, op) && elsewhere(a.Opcode(j)))
 	})
-}
-
-// added is the sign of what an addition adds, 0 where it is not known; sizes of blocks and grids
-// count.
-func (a *waiter) added(x *ir.Inst) int {
-	o := x.Args[len(x.Args)-1]
-	if x.Op == "atom" && len(x.Args) > 2 {
-		o = x.Args[2]
-	}
-	n, known := a.constant(o)
-	if strings.HasSuffix(x.Type(), "32") { // 0xffffffff takes 1 away
-		n = int64(int32(n))
-	}
-	if !known {
-		name, _, _ := strings.Cut(a.Expression(o), ".")
-		if name == "%ntid" || name == "%nctaid" {
-			return 1
-		}
-	}
-	return cmp.Compare(n, 0)
 }
 
 // retry reports whether the comparand of a swap is read anew from the same place on every way from
 // one attempt to the next: what the attempt itself returned, or another look.
 func (a *waiter) retry(p *part, cas int) bool {
 	o := a.Inst(cas).Args
-	if o[2].Reg == ir.None || o[2].Text == o[3].Text || a.written(p, cas, 0) {
+	if o[2].Reg == ir.None || o[2].Text == o[3].Text || a.written(p, cas) {
 		return false // of one value it would store what it found: that is a look
 	}
 	renewed := map[int]bool{}

