@@ -28,8 +28,6 @@ type Plan struct {
 	Resume    bool // a search that time had ended goes on
 	ManyGrids bool // most launches of the kernel have other grids: no code for this grid alone
 
-	Spent map[string]float64 // filled in: seconds by step
-
 	used time.Duration // of the budget
 }
 
@@ -121,7 +119,6 @@ func (t *Run) Search(ctx context.Context, l *profile.Launch, s profile.Session, 
 	x := t.search(ctx, c, l, s, p, begun.Add(left))
 	err := x.visit(task)
 	c.Notebook.Cost = x.cost()
-	x.meter.addTo(p)
 	var stop errStop
 	switch {
 	case errors.As(err, &stop):
@@ -182,7 +179,7 @@ func (t *Run) search(ctx context.Context, c *Config, l *profile.Launch, s profil
 	// Of the budget, a quarter is kept for measuring what was compiled.
 	by := t.now().Add(end.Sub(t.now()) * 3 / 4)
 	return &search{t: t, k: k, c: c, l: l, s: s, ctx: ctx, sit: sit, p: p,
-		meter: meter{since: time.Now()}, end: end, deadline: end, moment: 100 * time.Millisecond,
+		end: end, deadline: end, moment: 100 * time.Millisecond,
 		compileBy: by,
 		begun:     t.now(), before: c.Notebook.Cost, spent: t.spent()}
 }
@@ -201,8 +198,6 @@ func (t *Run) Vary(ctx context.Context, variation int, l *profile.Launch, s prof
 	// the winners are compiled already
 	own := &Plan{Budget: max(cmp.Or(p.Budget, t.o.Budget), 10*time.Second), ManyGrids: p.ManyGrids}
 	x := t.search(ctx, c, l, s, own, t.now().Add(own.Budget))
-	defer x.meter.addTo(p)
-	defer x.meter.in(varying)()
 	defer func() { c.Alone, c.Before, c.Random = alone, before, random }()
 	if err := x.load(); err != nil {
 		return true
