@@ -382,8 +382,6 @@ func sentence(e watch.Event) string {
 		return fmt.Sprintf("%s: %s (%d candidates, %.1f s)", name, e.Text, e.Candidates, e.Took.Seconds())
 	case "waits":
 		return fmt.Sprintf("%s waits: %s", name, e.Text)
-	case "predicted":
-		return fmt.Sprintf("%s: %s", name, e.Text)
 	case "paused":
 		return "resting: " + e.Text
 	case "run":
