@@ -52,6 +52,10 @@ type tileMachine struct {
 	slots bool
 	first map[int]uint64
 
+	// zeros: a register that was not written holds 0. log: stores to global memory, as text, not nil.
+	zeros bool
+	log   []string
+
 	own bool // the access at hand is to local memory
 
 	// part: so many threads in a row are a block of their own, which shares nothing with the others
@@ -93,6 +97,7 @@ type tileThread struct {
 	handed  map[string]uint64 // to the function that is called next, and by it
 	waits   int               // the statement of the barrier, -1: none
 	epoch   int               // barriers so far
+	carry   uint64
 }
 
 func newTileMachine(f *ptx.Func, block [3]int, dynamic int) (*tileMachine, error) {
@@ -380,7 +385,7 @@ func (m *tileMachine) memory(t *tileThread, s *tileInst) error {
 		}
 	}
 	width := pass.BitsOf(s.words[len(s.words)-1]) / 8
-	if address%uint64(width*many) != 0 {
+	if address%uint64(width*many) != 0 && m.log == nil {
 		return errMisaligned
 	}
 	list := strings.Split(strings.Trim(value, "{}"), ",")
@@ -411,6 +416,10 @@ func (m *tileMachine) memory(t *tileThread, s *tileInst) error {
 				return err
 			}
 			binary.LittleEndian.PutUint64(b[:], v)
+			if m.log != nil {
+				m.log = append(m.log, fmt.Sprintf("%d=%d", at, v))
+				continue
+			}
 		}
 		for i := range width {
 			if err := m.byte(t, at+uint64(i), &b[i], load, near); err != nil {
@@ -537,6 +546,9 @@ func (m *tileMachine) value(t *tileThread, o tileOperand) (uint64, error) {
 	case o.kind == 'v':
 		return o.value, nil
 	case o.kind == 'r':
+		if !t.written[o.reg] && m.zeros {
+			return 0, nil
+		}
 		if !t.written[o.reg] && m.strays {
 			return uint64(0xbad00000 + t.number), nil
 		}
@@ -615,6 +627,12 @@ func (m *tileMachine) compute(t *tileThread, s *tileInst) error {
 		return fmt.Errorf("not known here")
 	}
 	x := s.gives(v)
+	if len(s.words) > 1 && s.words[1] == "cc" {
+		t.carry = x >> 32
+	}
+	if s.words[0] == "addc" {
+		x += t.carry
+	}
 	if !wide && kind != "pred" {
 		x = uint64(uint32(x))
 	}
@@ -659,6 +677,7 @@ var tileIntegers = map[string]func(v [4]uint64) uint64{
 	"cvt":  func(v [4]uint64) uint64 { return v[0] },
 	"cvta": func(v [4]uint64) uint64 { return v[0] },
 	"add":  func(v [4]uint64) uint64 { return v[0] + v[1] },
+	"addc": func(v [4]uint64) uint64 { return v[0] + v[1] },
 	"sub":  func(v [4]uint64) uint64 { return v[0] - v[1] },
 	"mul":  func(v [4]uint64) uint64 { return v[0] * v[1] },
 	"mad":  func(v [4]uint64) uint64 { return v[0]*v[1] + v[2] },

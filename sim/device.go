@@ -1,9 +1,9 @@
-// The table of architectures, Fermi to Blackwell.
+// The table of architectures, Kepler (3.5, the oldest that CUDA 11 compiles for) to Blackwell.
 //
 // Sources:
 //   - "Technical Specifications per Compute Capability" of NVIDIA's CUDA programming guides (8.0
-//     for Fermi and Kepler, 13.x for the rest): threads, warps, blocks, registers, shared memory.
-//   - cuda_occupancy.h, which every toolkit has (7.0 for Fermi; 13.5): allocation units,
+//     for Kepler, 13.x for the rest): threads, warps, blocks, registers, shared memory.
+//   - cuda_occupancy.h, which every toolkit has (13.5): allocation units,
 //     sub-partitions, blocks, barriers. The tests run the occupancy rules against it.
 //   - cuda/__device/arch_traits.h of the 13.5 toolkit's CCCL: the tests compare every row that it
 //     has (5.0 and later).
@@ -52,10 +52,6 @@ const warpSize = 32
 const kb = 1024
 
 var devices = []Device{
-	{20, "Fermi", "GTX 480", 15, 1536, 48, 8, 32 * kb, 32 * kb, 63, 64, 2, 48 * kb, 48 * kb, 48 * kb, 128, 0, 0},
-	{21, "Fermi", "GTX 560 Ti", 8, 1536, 48, 8, 32 * kb, 32 * kb, 63, 64, 2, 48 * kb, 48 * kb, 48 * kb, 128, 0, 0},
-	{30, "Kepler", "GTX 680", 8, 2048, 64, 16, 64 * kb, 64 * kb, 63, 256, 4, 48 * kb, 48 * kb, 48 * kb, 256, 0, 0},
-	{32, "Kepler", "Tegra K1", 1, 2048, 64, 16, 64 * kb, 32 * kb, 255, 256, 4, 48 * kb, 48 * kb, 48 * kb, 256, 0, 0},
 	{35, "Kepler", "Tesla K40", 15, 2048, 64, 16, 64 * kb, 64 * kb, 255, 256, 4, 48 * kb, 48 * kb, 48 * kb, 256, 0, 0},
 	{37, "Kepler", "Tesla K80", 13, 2048, 64, 16, 128 * kb, 64 * kb, 255, 256, 4, 112 * kb, 48 * kb, 48 * kb, 256, 0, 0},
 	{50, "Maxwell", "GTX 750 Ti", 5, 2048, 64, 32, 64 * kb, 64 * kb, 255, 256, 4, 64 * kb, 48 * kb, 48 * kb, 256, 0, 0},

@@ -109,16 +109,7 @@ func (d Device) registerLimit(regs, warps int) int {
 }
 
 // perWarp is the number of registers that one warp is given.
-func (d Device) perWarp(regs int) int {
-	unit := d.RegisterUnit
-	if d.CC < 30 { // Fermi rounds some counts more coarsely (cuda_occupancy.h of CUDA 7.0)
-		switch regs {
-		case 21, 22, 29, 30, 37, 38, 45, 46:
-			unit *= 2
-		}
-	}
-	return roundUp(regs*warpSize, unit)
-}
+func (d Device) perWarp(regs int) int { return roundUp(regs*warpSize, d.RegisterUnit) }
 
 // MostRegisters is the largest register count per thread with which a block of so many threads can
 // be launched; 0 if there is no such block.

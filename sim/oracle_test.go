@@ -56,9 +56,6 @@ func TestOccupancyAgainstHeader(t *testing.T) {
 					regs, s.Threads, static, s.Shared-static, s.Barriers, -1)
 			}
 			for _, d := range Devices() {
-				if d.CC < 30 {
-					continue // these headers begin with Kepler
-				}
 				for range 3000 {
 					s := Shape{Threads: 1 + rng.Intn(BlockThreads)}
 					if rng.Intn(2) == 0 {

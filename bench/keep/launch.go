@@ -119,7 +119,7 @@ func (p *pair) launch(s *shape, seed int64, d draw) (*launch, error) {
 	}
 	fixed := map[recipe.Place]string{}
 	for _, a := range s.values {
-		v, place := a.values[pick(len(a.values))], judge.FindPlace(p.values, a.name)
+		v, place := a.values[pick(len(a.values))], findPlace(p.values, a.name)
 		if !d.others && d.kind%2 == 1 && slices.ContainsFunc(p.values, func(v source.Value) bool {
 			return v.Class == source.Float && v.Place() == place
 		}) {
@@ -255,4 +255,20 @@ func floating(is string) bool {
 
 func repeated(b []byte, size int) []byte {
 	return bytes.Repeat(b, (size+len(b)-1)/len(b))
+}
+
+// findPlace is that of a name among values, or of a place as recipes write it.
+func findPlace(values []source.Value, name string) recipe.Place {
+	if g, err := recipe.ParseGuard(name + "=1"); err == nil && len(g.Conditions) == 1 {
+		at := g.Conditions[0].Of
+		if at.Name == "" {
+			return at
+		}
+		for _, v := range values {
+			if v.Name == at.Name {
+				return v.Place()
+			}
+		}
+	}
+	return recipe.Place{Index: -1}
 }

@@ -131,17 +131,15 @@ type reported struct {
 // explainVerb tells all that is known of the kernels that a name matches.
 func explainVerb() *cobra.Command {
 	c := newVerb("explain KERNEL",
-		"show all that is known of a kernel, and why it is built as it is; --patch: the recipe as a diff",
+		"show all that is known of a kernel, and why it is built as it is",
 		"All that is known of a kernel, and why it is built as it is; of all that KERNEL means.\n"+kernelUsage, arguments(1, 1))
-	patch := c.Flags().Bool("patch", false,
-		"print the recipe as a diff for patch -p0: pragmas and register caps; what can't be written so is named")
 	completesKernels(c)
 	return withStore(c, 2, func(store *cache.Store, args []string) error {
-		return explain(store, args[0], *patch)
+		return explain(store, args[0])
 	})
 }
 
-func explain(store *cache.Store, kernel string, patch bool) error {
+func explain(store *cache.Store, kernel string) error {
 	decisions, untaken, err := decided(store)
 	if err != nil {
 		return err
@@ -155,9 +153,6 @@ func explain(store *cache.Store, kernel string, patch bool) error {
 		complain("explain", err)
 		return exit(1)
 	}
-	if len(found) == 0 && patch {
-		return fmt.Errorf("nothing is decided for %s yet: there is no recipe", kernel)
-	}
 	if len(found) == 0 { // built, not yet tuned
 		ctx, stop := ended(context.Background())
 		defer stop()
@@ -170,16 +165,9 @@ func explain(store *cache.Store, kernel string, patch bool) error {
 		return nil
 	}
 	o := report.Options{Untaken: untaken, Place: everywhere.place}
-	sources, err := openSources(store)
-	if err == nil {
-		defer sources.compiler.Close()
-		o.Site = sources.site
-	}
-	switch {
-	case patch && err != nil:
-		return err
-	case patch:
-		return sources.printPatches(found)
+	if x, err := openSources(store); err == nil {
+		defer x.compiler.Close()
+		o.Site = x.site
 	}
 	for i, d := range found {
 		if i > 0 {
@@ -187,7 +175,9 @@ func explain(store *cache.Store, kernel string, patch bool) error {
 		}
 		e := o.Entry(d)
 		report.Explain(stdout(), e)
-		fmt.Fprintf(stdout(), "\n  %s\n", page.Why(e))
+		if !d.Pinned && !d.Predicted { // of which all is said
+			fmt.Fprintf(stdout(), "\n  %s\n", page.Why(e))
+		}
 	}
 	tellHazards(everywhere, meant)
 	return nil

@@ -137,19 +137,3 @@ func (s *Signature) value(r *rand.Rand, v source.Value, kind int) (uint64, error
 	}
 	return n, nil
 }
-
-// FindPlace is that of a name among values, or of a place as recipes write it.
-func FindPlace(values []source.Value, name string) recipe.Place {
-	if g, err := recipe.ParseGuard(name + "=1"); err == nil && len(g.Conditions) == 1 {
-		at := g.Conditions[0].Of
-		if at.Name == "" {
-			return at
-		}
-		for _, v := range values {
-			if v.Name == at.Name {
-				return v.Place()
-			}
-		}
-	}
-	return recipe.Place{Index: -1}
-}

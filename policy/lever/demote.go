@@ -2,6 +2,7 @@ package lever
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"gnvcc/policy"
@@ -14,10 +15,14 @@ import (
 // occupancy, or that spill. For each of the next levels of occupancy, as many words as it takes to
 // come down to that level's count, with the cap that belongs to it, as long as the shared memory
 // that this costs does not take the gain away again; by each of the paper's three strategies. Plain
-// caps (maxnreg), which spill to local memory, and ptxas' own spilling to shared memory (spill.go) compete with it.
+// caps (maxnreg), which spill to local memory, and ptxas' own spilling to shared memory compete with it.
 //
 // Slots are reserved for the largest block: so this is for a second entry, for blocks of the size
 // at hand, where there can be one.
+
+// ptxas' own spilling (.pragma "enable_smem_spilling", CUDA 13.0 and later) helps where registers
+// spill, by default or under a cap; it is fatal with real calls, with dynamic shared memory and with
+// -rdc, so those are left out here, too.
 
 // demoteLevels is how many levels of occupancy above the default's are tried, each with demoteMore
 // times the warps of the one before: small blocks have many levels, close together.
@@ -34,18 +39,14 @@ var _ = register(Lever{
 	// ptxas' own, the other values were not measured on those
 	Name: "demote", Idea: "words of each thread kept in shared memory:", Gain: 1.012,
 	Try: func(s *Situation) []recipe.Recipe {
-		out := spillTries(s)
-		if base, threads, ok := demoteBase(s); ok {
-			out = append(out, demotions(s, base, threads, s.Kernel.Default.Registers,
-				s.Kernel.Default.Spill)...)
+		k, host := s.Kernel, ofKind(s.Values, policy.HostValue)
+		if !s.Known || k.Functions || k.NoSecond != "" || len(host) == 0 {
+			return nil
 		}
-		return out
+		return append(spillTries(s, spec(host)), demotions(s, spec(host))...)
 	},
 	With: []string{"maxnreg"},
 	Why:  whyNotDemoted,
-	Around: func(s *Situation, best policy.Trial) []recipe.Recipe {
-		return append(spillAround(s, best), demoteAround(s, best)...)
-	},
 	Words: func(k *policy.Kernel, t recipe.Term) string {
 		if t.Value == demote.Spill {
 			return "registers spilled to shared memory by ptxas"
@@ -54,12 +55,6 @@ var _ = register(Lever{
 		return fmt.Sprintf("%s words of each thread kept in shared memory (by %s)", words, strategy)
 	},
 })
-
-// demotable tells whether the pass could do anything here.
-func demotable(s *Situation) bool {
-	k := s.Kernel
-	return s.Known && !k.Functions
-}
 
 // whyNotDemoted says why there was nothing to try.
 func whyNotDemoted(s *Situation) string {
@@ -83,23 +78,11 @@ func whyNotDemoted(s *Situation) string {
 	return "the shared memory it needs would cost as much occupancy as it gains"
 }
 
-// demoteBase is what demotion is added to: a second entry for blocks of this size and as much
-// dynamic shared memory, with nvcc's own code but for that. threads is the block that slots are
-// reserved for.
-func demoteBase(s *Situation) (base recipe.Recipe, threads int, ok bool) {
-	if !demotable(s) {
-		return base, 0, false
-	}
-	if host := ofKind(s.Values, policy.HostValue); s.Kernel.NoSecond == "" && len(host) > 0 {
-		return spec(host), s.Shape.Threads(), true
-	}
-	return base, 0, false
-}
-
-// demotions returns the recipes for a build with so many registers and so many bytes spilled: the
-// default's or that of base.
-func demotions(s *Situation, base recipe.Recipe, threads, registers, spill int) []recipe.Recipe {
-	room := demote.Room(threads, s.Kernel.Default.Shared+s.Shape.Dynamic)
+// demotions returns the recipes for the levels of occupancy above nvcc's own build, and for what that
+// spills.
+func demotions(s *Situation, base recipe.Recipe) []recipe.Recipe {
+	d, threads := s.Kernel.Default, s.Shape.Threads()
+	room := demote.Room(threads, d.Shared+s.Shape.Dynamic)
 	var out []recipe.Recipe
 	add := func(words int, r recipe.Recipe) {
 		if words = min(words, room); words < 1 {
@@ -109,77 +92,59 @@ func demotions(s *Situation, base recipe.Recipe, threads, registers, spill int) 
 			out = append(out, Join(r, Term("demote", fmt.Sprintf("%d:%s", words, strategy))))
 		}
 	}
-	if s.kept() == "" {
-		need := func(count int) int { return registers - count + addressWords }
-		for _, n := range higherLevels(s, registers, func(count int) int {
-			return 4 * min(need(count), room) * threads
-		}) {
-			if 2*room >= need(n) {
-				add(need(n), Join(base, Term("maxnreg", fmt.Sprint(n))))
-			}
+	need := func(count int) int { return d.Registers - count + addressWords }
+	for _, n := range higherLevels(s, func(count int) int { return min(need(count), room) }) {
+		if 2*room >= need(n) {
+			add(need(n), Join(base, Term("maxnreg", fmt.Sprint(n))))
 		}
 	}
-	if spill > 0 {
-		add((spill+3)/4+addressWords, base)
+	if d.Spill > 0 {
+		add((d.Spill+3)/4+addressWords, base)
 	}
 	return out
 }
 
+// spillTries returns the recipes by which ptxas spills to shared memory.
+func spillTries(s *Situation, base recipe.Recipe) []recipe.Recipe {
+	k, by := s.Kernel, Term("demote", demote.Spill)
+	if k.Calls || k.Dynamic || k.Reloc || s.Shape.Dynamic > 0 || ptxasBefore(k.Ptxas, 13) {
+		return nil
+	}
+	var out []recipe.Recipe
+	if k.Default.Spill > 0 {
+		out = append(out, Join(base, by))
+	}
+	for _, n := range higherLevels(s, func(count int) int { return k.Default.Registers - count }) {
+		out = append(out, Join(Join(base, by), Term("maxnreg", fmt.Sprint(n))))
+	}
+	return out
+}
+
+// ptxasBefore reports whether a version ("13.0.88") is before a major one.
+func ptxasBefore(version string, major int) bool {
+	first, _, _ := strings.Cut(version, ".")
+	n, err := strconv.Atoi(first)
+	return err != nil || n < major
+}
+
 // higherLevels returns the largest counts of the next levels of occupancy that are worth trying,
-// where registers limit it. shared says how much more shared memory a build with so many registers
-// will take, bytes.
-func higherLevels(s *Situation, registers int, shared func(count int) int) []int {
-	shape := s.Shape.Sim(s.Kernel.Default)
+// where registers limit it. words says how many words of each thread a build with so many registers
+// will have in shared memory.
+func higherLevels(s *Situation, words func(count int) int) []int {
+	shape, registers := s.Shape.Sim(s.Kernel.Default), s.Kernel.Default.Registers
 	now := s.Device.Occupancy(registers, shape)
-	if now.Limit != sim.LimitRegisters {
+	if now.Limit != sim.LimitRegisters || s.kept() != "" {
 		return nil
 	}
 	var out []int
 	last := now.Warps
 	for _, l := range s.Device.Levels(shape, LowestCap, registers) {
 		with := shape
-		with.Shared += shared(l.Max)
+		with.Shared += 4 * words(l.Max) * shape.Threads
 		if warps := s.Device.Occupancy(l.Max, with).Warps; float64(warps) >= demoteMore*float64(last) &&
 			len(out) < demoteLevels {
 			out, last = append(out, l.Max), warps
 		}
 	}
 	return out
-}
-
-// demoteAround tries it on a winner: more or less of it, or in place of what the winner spills.
-func demoteAround(s *Situation, best policy.Trial) []recipe.Recipe {
-	if !demotable(s) {
-		return nil
-	}
-	var words int
-	var strategy string
-	if value, ok := best.Recipe.Get("demote", ""); ok {
-		if n, err := fmt.Sscanf(value, "%d:%s", &words, &strategy); n != 2 || err != nil {
-			return nil
-		}
-		var out []recipe.Recipe
-		for _, n := range []int{words * 3 / 4, words * 3 / 2, words + (best.Build.Spill+3)/4} {
-			if n >= 1 && n <= demote.Most && n != words {
-				out = append(out, Join(best.Recipe, Term("demote", fmt.Sprintf("%d:%s", n, strategy))))
-			}
-		}
-		return out
-	}
-	base, threads, ok := demoteBase(s)
-	if !ok {
-		return nil
-	}
-	if n, ok := guardedBlock(best.Recipe); ok {
-		threads = n
-		if ForDynamic(best.Recipe) {
-			base = recipe.Recipe{}
-		}
-	}
-	base = Join(best.Recipe, base)
-	if best.Build.Spill > 0 { // what the cap spills, in shared memory
-		return demotions(s, base, threads, s.Kernel.Default.Registers, best.Build.Spill)
-	}
-	return demotions(s, base.Without("maxnreg"), threads, max(best.Build.Registers,
-		s.Kernel.Default.Registers), 0)
 }

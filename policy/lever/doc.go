@@ -9,6 +9,6 @@
 // lists them.
 //
 // Files: lever.go the table, situation.go what a lever may look at, recipes.go recipes taken apart
-// and joined, allowed.go what the user allows; all others a lever each, but that hints on loads and
-// stores share ld.go, both forms of specialisation spec.go, and both of approximation approx.go.
+// and joined, allowed.go what the user allows; all others a lever each, but that both forms of
+// approximation share approx.go.
 package lever

@@ -4,9 +4,7 @@ import (
 	"fmt"
 
 	"gnvcc/policy"
-	"gnvcc/rewrite"
 	"gnvcc/rewrite/recipe"
-	"gnvcc/rewrite/tile"
 )
 
 // Tiles (Han, Abdelrahman): what the threads of a block read together in some turns of a loop is
@@ -30,7 +28,12 @@ var _ = register(Lever{
 	// not measured on DESIGN.md's programs
 	Name: "tile", Idea: "loop iterations whose loads go through shared memory:", Gain: 1,
 	Try: func(s *Situation) []recipe.Recipe {
-		base, list := tilings(s)
+		k, host := s.Kernel, ofKind(s.Values, policy.HostValue)
+		if k.Tilings == nil || k.NoSecond != "" || len(host) == 0 || k.Calls {
+			return nil
+		}
+		base := spec(host)
+		list, _ := k.Tilings(s.Shape.Block, s.Shape.Dynamic, tileTurns...)
 		var out []recipe.Recipe
 		loops, of := map[int]bool{}, map[int]int{}
 		for _, t := range list {
@@ -60,25 +63,6 @@ var _ = register(Lever{
 		}
 		return "its blocks are not known"
 	},
-	Around: func(s *Situation, best policy.Trial) []recipe.Recipe {
-		if rewrite.Uses(best.Recipe, "tile") {
-			return nil
-		}
-		base, list := tilings(s)
-		var out []recipe.Recipe
-		for _, t := range list {
-			r := recipe.Recipe{}.With(recipe.Term{Lever: "tile", Site: fmt.Sprint(t.Loop),
-				Value: fmt.Sprint(t.Turns)})
-			if tr := s.Trial(Join(base, r).String()); tr != nil && tr.Usable() && tr.Ratio < Step {
-				if best.Recipe.HasSecond() {
-					out = append(out, Join(best.Recipe, r))
-				} else {
-					out = append(out, Join(best.Recipe, Join(base, r)))
-				}
-			}
-		}
-		return out
-	},
 	Words: func(k *policy.Kernel, t recipe.Term) string {
 		if t.Site == "" {
 			return fmt.Sprintf("loads of %s iterations of its loops go through shared memory", t.Value)
@@ -87,14 +71,3 @@ var _ = register(Lever{
 			t.Site)
 	},
 })
-
-// tilings is what can be tiled, and the second entry that it is for.
-func tilings(s *Situation) (base recipe.Recipe, list []tile.Tiling) {
-	k := s.Kernel
-	host := ofKind(s.Values, policy.HostValue)
-	if k.Tilings == nil || k.NoSecond != "" || len(host) == 0 || k.Calls {
-		return base, nil
-	}
-	list, _ = k.Tilings(s.Shape.Block, s.Shape.Dynamic, tileTurns...)
-	return spec(host), list
-}

@@ -20,6 +20,9 @@ gnvcc tune measures; builds take predictions only after gnvcc predict --adopt, w
 func (k *Kernel) Note(r predict.Ranked) string {
 	switch same := k.Same[r.Recipe]; {
 	case same != nil:
+		if strings.Contains(same.Error(), " has other floating-point instructions") {
+			return "must be measured: it has other floating-point instructions"
+		}
 		return "must be measured: " + same.Error()
 	case r.Err == nil && !r.Better() && r.By() <= 1:
 		return "predicted to be as fast as nvcc's own"

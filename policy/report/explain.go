@@ -29,8 +29,11 @@ func Explain(w io.Writer, e Entry) {
 	if place := e.place.String(); place != "" {
 		p.line("  built in    %s", place)
 	}
-	p.line("  target      %s, on %s, driver %s", d.Target, cmp.Or(d.Evidence.Device, "no GPU"),
-		cmp.Or(d.Evidence.Driver, "unknown"))
+	if d.Evidence.Device == "" {
+		p.line("  target      %s", d.Target)
+	} else {
+		p.line("  target      %s, on %s, driver %s", d.Target, d.Evidence.Device, cmp.Or(d.Evidence.Driver, "unknown"))
+	}
 	p.line("  decided     %s, by gnvcc %s", d.Time.Format("2006-01-02 15:04"), cmp.Or(d.Evidence.Version,
 		"of an unknown version"))
 	if d.From != "" {
@@ -45,6 +48,7 @@ func Explain(w io.Writer, e Entry) {
 			if why := reshaped(d, r); why != "" {
 				p.line("  shape       %s", why)
 			}
+			p.inSource(e, r)
 		}
 		p.line("  results     %s", CheckedText(e))
 		if e.Untaken != "" {
@@ -57,7 +61,8 @@ func Explain(w io.Writer, e Entry) {
 	if d.Imported != "" {
 		p.line("  imported    from %s: measured elsewhere", d.Imported)
 	}
-	if d.Evidence.Note != "" {
+	if d.Evidence.Note != "" && !d.Pinned { // results says it
+
 		p.line("  note        %s", d.Evidence.Note)
 	}
 	if len(d.Evidence.Outvoted) > 0 {
@@ -85,12 +90,23 @@ func Explain(w io.Writer, e Entry) {
 		}
 	}
 	p.levels(e)
-	if e.Cache != nil {
-		p.line("")
-		p.line("  L1 cache    %s", e.Cache)
-	}
 	p.single(w, e)
 	p.tried(e)
+}
+
+// inSource says how terms would be written in the source, for who wants them without gnvcc, and where.
+func (p *printer) inSource(e Entry, r recipe.Recipe) {
+	for _, t := range r.Terms {
+		text := map[string]string{"unroll": strings.TrimSuffix("#pragma unroll "+t.Value, " full"),
+			"maxnreg": "__maxnreg__(" + t.Value + ")"}[t.Lever]
+		if text == "" || e.site == nil || e.site(t) == "" {
+			continue
+		}
+		if r.HasSecond() {
+			text += " (there for all launches, which was not measured)"
+		}
+		p.line("  in source   %s: %s", e.site(t), text)
+	}
 }
 
 // levels draws the occupancy levels at the launch that takes most time, as the recipe has it done.

@@ -21,6 +21,7 @@ var advice = sync.OnceValue(func() (out []struct {
 	for _, x := range [][2]string{
 		{`blocks of \d+ threads could no`, "__launch_bounds__ with the largest block that is launched makes room for it"},
 		{`^different bits`, "gnvcc tune --within=E accepts floating-point results that differ by less"},
+		{`it is for a second entry`, "write for which launches: spec{host(block)=256x1x1} in front of it"},
 		{`#pragma unroll of its own`, "without the pragma gnvcc may choose the factor"},
 		{`limits its registers, which is kept|__launch_bounds__.* is kept`, "gnvcc tune without --keep-directives may change them"},
 		{`arrays in local memory`, "indices that are known at compile time keep an array in registers"},

@@ -93,7 +93,6 @@ type Entry struct {
 	// half of the 95 % interval, relative, worst configuration
 	Spread   [2]float64      `json:"spread"`
 	Levers   []Single        `json:"levers,omitempty"`  // what each gives alone
-	Cache    *Sensitivity    `json:"cache,omitempty"`   // L1 sensitivity, where that was measured
 	Untaken  string          `json:"untaken,omitempty"` // why no build takes the recipe
 	File     string          `json:"file,omitempty"`    // that it was compiled from
 	Program  string          `json:"program,omitempty"` // that was seen to launch it
@@ -110,7 +109,7 @@ func NewEntry(d cache.Decision) Entry { return Options{}.Entry(d) }
 func summed(d cache.Decision) Entry {
 	k := &policy.Kernel{Name: d.Kernel, Short: policy.ShortName(d.Kernel), Names: d.Evidence.Names}
 	r, err := recipe.Parse(d.Recipe)
-	e := Entry{Kernel: k.Short, Recipe: d.Recipe, Ratio: 1, Decision: &d, Cache: sensitive(d)}
+	e := Entry{Kernel: k.Short, Recipe: d.Recipe, Ratio: 1, Decision: &d}
 	if err != nil {
 		e.Words = "a recipe of another version of gnvcc"
 	} else {

@@ -18,6 +18,7 @@ import (
 	"gnvcc/cache"
 	"gnvcc/policy"
 	"gnvcc/policy/stats"
+	"gnvcc/rewrite/recipe"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files in testdata: read the diff")
@@ -235,5 +236,23 @@ func TestOutvoted(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, b.String())
 		}
 		d.Evidence.Launches = nil
+	}
+}
+
+// TestRefusal: what failed, where, why, and what helps; each once.
+func TestRefusal(t *testing.T) {
+	at := func(t recipe.Term) string { return map[string]string{"2": "loop at k.cu:7"}[t.Site] }
+	for _, c := range [][3]string{
+		{"unroll@2=4", "it does not compile: unroll@2=4: it ends", "(loop at k.cu:7) it ends"},
+		{"maxnreg=40 unroll@2=4", "unroll@2=4: it ends", "(unroll@2=4, loop at k.cu:7) it ends"},
+		{"unroll=4", "source: kernel _Z1kv is left alone: no loop to unroll", "no loop to unroll"},
+		{"maxnreg=128", "with 72 registers (40 by nvcc) blocks of 1024 threads could not be launched",
+			"with 72 registers (40 by nvcc) blocks of 1024 threads could not be launched; " +
+				"__launch_bounds__ with the largest block that is launched makes room for it"},
+		{"a recipe{ of another version", "unknown", "unknown"},
+	} {
+		if got := Refusal(c[0], c[1], at); got != c[2] {
+			t.Errorf("%s, %s:\n%s\nwant:\n%s", c[0], c[1], got, c[2])
+		}
 	}
 }

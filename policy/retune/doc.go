@@ -6,7 +6,7 @@
 // cmd/gnvcc, which has the locks, the log and the words of gnvcc watch, makes a World; tests put
 // their own Machine below it.
 //
-// Files: world.go commands, captures and what is predicted, stale.go what makes a decision stale,
+// Files: world.go commands and captures, stale.go what makes a decision stale,
 // search.go the search on one kernel, machine.go load, battery and priority; judging.go the same for
 // gnvcc judge, which has edits compiled and judged.
 package retune

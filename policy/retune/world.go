@@ -20,7 +20,6 @@ import (
 	"gnvcc/driver/toolkit"
 	"gnvcc/policy"
 	"gnvcc/policy/edits"
-	"gnvcc/policy/predicted"
 	"gnvcc/policy/tuner"
 	"gnvcc/policy/watch"
 	"gnvcc/profile/capture"
@@ -309,32 +308,6 @@ func (w *World) Program() string {
 		return ""
 	}
 	return fmt.Sprint(info.ModTime().UnixNano(), info.Size())
-}
-
-// Predict is watch.World's.
-func (w *World) Predict(ctx context.Context, j watch.Job) string {
-	if w.o.Machine.HasDriver() {
-		return "" // it is busy only
-	}
-	w.know(j.Kernel.Cubin)
-	k, err := w.compiler.Kernel(j.Kernel.Cubin, j.Kernel.Name)
-	if err != nil || k.Alone != "" || k.External != "" {
-		return ""
-	}
-	var heaviest cache.Decision // of its launches the heaviest that is captured
-	if m, err := w.captures.Load(j.Captures[0]); err == nil {
-		time := cache.Time{Median: 1e9 * m.Weight() / float64(max(m.Use.Count, 1))}
-		heaviest.Evidence.Launches = []cache.Launch{{Grid: m.Grid, Block: m.Block, Dynamic: m.Dynamic,
-			Count: max(m.Use.Count, 1), Before: time, After: time}}
-	}
-	seen, err := predicted.Look(ctx, w.compiler, k, &heaviest)
-	if err != nil {
-		return "nothing can be predicted: " + policy.FirstLine(err)
-	}
-	if best, ok := seen.Best(); ok {
-		return fmt.Sprintf("predicted: %s, %.2f times as fast", best.Recipe, 1/best.By())
-	}
-	return "predicted: nothing that acts on registers makes it clearly faster"
 }
 
 // know lets the compiler find a module that no build has recorded.

@@ -49,14 +49,12 @@ func (s *search) try(doing string, recipes []recipe.Recipe) error {
 			return err
 		}
 	}
-	back := s.meter.in(racing)
 	standings, err := s.rule.Race(func(arm, n int) ([]float64, error) {
 		if arm == stats.Baseline {
 			return s.measure(s.baseline, n)
 		}
 		return s.measure(s.loaded[todo[arm].Text], n)
 	}, st.arms, s.first, stats.Options{Stop: s.over, Fatal: dead})
-	back()
 	for _, was := range standings {
 		tr := todo[was.ID]
 		tr.Ratio, tr.N = was.Ratio, was.N
@@ -91,9 +89,6 @@ func (st *stage) take() error {
 	c, err := st.jobs[i].result()
 	if errors.Is(err, errBudget) || s.ctx.Err() != nil || s.over() {
 		s.missing = true
-		if errors.Is(err, errBudget) {
-			s.c.Phase = decide.Resumable
-		}
 		return nil // not tried: a later launch or run may; others may be ready
 	}
 	if err = s.admit(tr, c, err); err != nil {
@@ -133,7 +128,6 @@ func (s *search) launchable(r recipe.Recipe) bool {
 // admit decides whether a compiled candidate is measured; what speaks against it is noted in the
 // trial. An error means that the process is lost.
 func (s *search) admit(tr *policy.Trial, c *policy.Candidate, err error) error {
-	defer s.meter.in(checking)()
 	if err != nil {
 		tr.Refused = "it does not compile: " + policy.FirstLine(err)
 		return nil

@@ -20,7 +20,6 @@ const tooShort = "too short: "
 
 // begin measures the default and reads back what it is.
 func (s *search) begin() error {
-	defer s.meter.in(starting)()
 	if err := s.load(); err != nil {
 		return err
 	}

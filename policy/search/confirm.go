@@ -182,7 +182,6 @@ func (s *search) leave(tr *policy.Trial, why string) finding {
 
 // compare compares a trial with the default on fresh samples.
 func (s *search) compare(tr *policy.Trial) (finding, error) {
-	defer s.meter.in(comparing)()
 	tr.Open = ""
 	if !s.affords() {
 		return s.leave(tr, "the budget ended before it was compared on fresh samples"), nil

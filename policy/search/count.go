@@ -45,7 +45,6 @@ func (s *search) counting() (count func()) {
 		made <- build{cand, counted}
 	}()
 	return func() {
-		defer s.meter.in(counting)()
 		defer cancel()
 		patience := countingWait
 		if s.p.Look != nil { // other searches wait

@@ -10,8 +10,8 @@
 // search.go the order of a search, begin.go the default, first.go a first look at it, wait.go how
 // long compiles are waited for, admit.go from recipe to a figure, confirm.go what is compared
 // again, untried.go levers with nothing to try, pool.go compiles
-// beside the measuring, also those that no search has asked for yet, meter.go where a search's time
-// goes and what it costs, count.go what a launch does, counted, predicted.go the order of values by
+// beside the measuring, also those that no search has asked for yet, cost.go what a search
+// costs, count.go what a launch does, counted, predicted.go the order of values by
 // their machine code, chance.go kernels that agree with themselves by chance.
 //
 // admit.go and confirm.go stand here, and not in policy/decide, because they are steps at the

@@ -55,8 +55,9 @@ func (g *simGPU) replaysGrid(tuner *Run, nth, grid int) (p *profile.Launch, s *s
 	if plan == nil {
 		plan = &Plan{}
 	}
+	before := plan.used
 	_ = tuner.Search(context.Background(), p, s, plan) // a lost process stands in the session
-	return p, s, len(plan.Spent) > 0
+	return p, s, plan.used > before
 }
 
 func captured() Captured {

@@ -89,7 +89,6 @@ type search struct {
 	usual time.Duration
 
 	begun time.Time
-	meter meter
 	// of earlier searches of the configuration; of the tools, at this one's begin
 	before, spent cache.Cost
 }

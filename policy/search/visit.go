@@ -28,8 +28,6 @@ type Plan struct {
 	Resume    bool // a search that time had ended goes on
 	ManyGrids bool // most launches of the kernel have other grids: no code for this grid alone
 
-	Spent map[string]float64 // filled in: seconds by step
-
 	used time.Duration // of the budget
 }
 
@@ -40,8 +38,6 @@ func (p *Plan) left() time.Duration { return p.Budget - p.Budget/looks - p.used 
 func (p *Plan) searchable() bool { return p.left() > p.Budget/(2*looks) }
 
 const (
-	maxResumed = 3 // each may take a budget
-	maxRetuned = 2
 	// the part of a budget that is kept for later visits, on which what won is checked again
 	looks = 8
 	look  = 10 // launches that it takes to check a winner
@@ -54,14 +50,12 @@ const (
 	nothing      task = iota
 	searchFirst       // it was not searched yet
 	searchOn          // on with a search that time had ended
-	searchAnew        // the values that the winner was made for are not those of all launches
-	searchMore        // the budget had ended before all was compiled: now it is
 	checkWinners      // what won is checked and compared
 )
 
 // task says what there is to be done at a launch of a configuration.
 func (t *Run) task(c *Config, l *profile.Launch, p *Plan) task {
-	switch k := c.k; {
+	switch {
 	case !c.live() || !c.Open():
 		return nothing
 	case !c.Searched():
@@ -70,10 +64,6 @@ func (t *Run) task(c *Config, l *profile.Launch, p *Plan) task {
 		return nothing
 	case p.Resume && c.cut:
 		return searchOn
-	case c.winner != nil && c.retuned < maxRetuned && k.Broken(c.winner.Recipe, l) && p.searchable():
-		return searchAnew
-	case c.Phase == decide.Resumable && c.resumed < maxResumed && t.pool.idle(&k.Kernel) && p.searchable():
-		return searchMore
 	case c.missed(l.Capture) && c.checks < 2*t.o.Checks:
 		return checkWinners
 	}
@@ -121,7 +111,6 @@ func (t *Run) Search(ctx context.Context, l *profile.Launch, s profile.Session, 
 	x := t.search(ctx, c, l, s, p, begun.Add(left))
 	err := x.visit(task)
 	c.Notebook.Cost = x.cost()
-	x.meter.addTo(p)
 	var stop errStop
 	switch {
 	case errors.As(err, &stop):
@@ -155,12 +144,6 @@ func (s *search) visit(task task) error {
 		c.Own = true
 	case searchOn:
 		s.p.Resume = false
-	case searchAnew:
-		c.retuned++
-		c.Notebook.Done = false
-	case searchMore:
-		c.resumed++
-		c.Phase = decide.Searched
 	default:
 		return s.revisit()
 	}
@@ -182,7 +165,7 @@ func (t *Run) search(ctx context.Context, c *Config, l *profile.Launch, s profil
 	// Of the budget, a quarter is kept for measuring what was compiled.
 	by := t.now().Add(end.Sub(t.now()) * 3 / 4)
 	return &search{t: t, k: k, c: c, l: l, s: s, ctx: ctx, sit: sit, p: p,
-		meter: meter{since: time.Now()}, end: end, deadline: end, moment: 100 * time.Millisecond,
+		end: end, deadline: end, moment: 100 * time.Millisecond,
 		compileBy: by,
 		begun:     t.now(), before: c.Notebook.Cost, spent: t.spent()}
 }
@@ -201,8 +184,6 @@ func (t *Run) Vary(ctx context.Context, variation int, l *profile.Launch, s prof
 	// the winners are compiled already
 	own := &Plan{Budget: max(cmp.Or(p.Budget, t.o.Budget), 10*time.Second), ManyGrids: p.ManyGrids}
 	x := t.search(ctx, c, l, s, own, t.now().Add(own.Budget))
-	defer x.meter.addTo(p)
-	defer x.meter.in(varying)()
 	defer func() { c.Alone, c.Before, c.Random = alone, before, random }()
 	if err := x.load(); err != nil {
 		return true

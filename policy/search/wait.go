@@ -26,9 +26,6 @@ var errBudget = errors.New("the budget ran out before it was compiled")
 
 // wait waits for a compile, until the budget ends.
 func (s *search) wait(j *job) (*policy.Candidate, error) {
-	if s.meter.at == thinking {
-		defer s.meter.in(compiling)()
-	}
 	s.waitUntil(j, s.compileBy)
 	if s.ctx.Err() != nil && !j.finished() {
 		return nil, s.ctx.Err()
@@ -61,7 +58,6 @@ func (s *search) waitUntil(j *job, end time.Time) {
 // needs the GPU, and no other one needs that now.
 func (s *search) gather(jobs []*job, take func() error) error {
 	const least = 2 * time.Second
-	defer s.meter.in(compiling)()
 	begun := s.t.now()
 	var end time.Time
 	dear := slices.ContainsFunc(jobs, func(j *job) bool {

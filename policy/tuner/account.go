@@ -44,7 +44,7 @@ type row struct {
 	// seconds: that the search waited for its file, and in which it was replayed
 	Unpacking float64 `json:"unpacking,omitempty"`
 	Replaying float64 `json:"replaying,omitempty"`
-	// seconds of that by step, in the replayer's words (profile/replay), and the search's
+	// seconds of that by step, in the replayer's words (profile/replay)
 	Spent map[string]float64 `json:"spent,omitempty"`
 }
 
@@ -180,13 +180,13 @@ func (a *account) replayed(m *capture.Manifest, same bool, alone string, err err
 	}
 }
 
-// spend adds up seconds by step, of a replay or (prefix) of the search in it.
-func (r *row) spend(prefix string, steps map[string]float64) {
+// spend adds up a replay's seconds by step.
+func (r *row) spend(steps map[string]float64) {
 	if r.Spent == nil {
 		r.Spent = map[string]float64{}
 	}
 	for step, s := range steps {
-		r.Spent[prefix+step] += s
+		r.Spent[step] += s
 	}
 }
 

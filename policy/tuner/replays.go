@@ -332,11 +332,10 @@ func (w *ReplaySearch) replay(ctx context.Context, m *capture.Manifest, u *repla
 		out, err := w.gpu().Replay(ctx, o, u, visit)
 		w.saw(m)
 		r := w.account.row(m)
-		r.spend("", out.Spent)
-		r.spend("search: ", p.Spent)
+		r.spend(out.Spent)
 		// launches that waited for others, or do more than the captured one, get shorter by this part
 		// of what is gained alone
-		r.Own, p.Spent = cmp.Or(out.Own, r.Own), nil
+		r.Own = cmp.Or(out.Own, r.Own)
 		if err != nil {
 			if !errors.Is(err, replay.ErrRefused) {
 				err = fmt.Errorf("the replay failed: %w", err)

@@ -83,9 +83,6 @@ func (w *Watcher) status() Status {
 		if s.Paused != "" {
 			why = s.Paused
 		}
-		if text := w.predicted[j.Kernel.Identity]; text != "" {
-			why += "; " + text
-		}
 		s.Waiting = append(s.Waiting, Wait{Kernel: j.Kernel.Name, Source: j.Kernel.Source,
 			Identity: j.Kernel.Identity, Why: why, Share: j.Share})
 	}

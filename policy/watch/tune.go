@@ -73,7 +73,6 @@ func (w *Watcher) tuneNext(ctx context.Context) (did bool) {
 		return false
 	}
 	if !w.free(true) {
-		w.predict(ctx, jobs)
 		return false
 	}
 	w.gpu.Lock()
@@ -250,24 +249,4 @@ func (w *Watcher) runs(ctx context.Context, work *sync.WaitGroup) (wait bool) {
 		w.stir()
 	})
 	return wait
-}
-
-// predict says what can be said of kernels that can't be tuned for now.
-func (w *Watcher) predict(ctx context.Context, jobs []Job) {
-	for _, j := range jobs {
-		w.mu.Lock()
-		_, known := w.predicted[j.Kernel.Identity]
-		w.mu.Unlock()
-		if known || ctx.Err() != nil {
-			continue
-		}
-		text := w.world.Predict(ctx, j)
-		w.mu.Lock()
-		w.predicted[j.Kernel.Identity] = text
-		w.mu.Unlock()
-		if text != "" {
-			w.o.Log(Event{What: "predicted", Kernel: j.Kernel.Name, Text: text})
-			w.stir()
-		}
-	}
 }

@@ -67,9 +67,6 @@ type World interface {
 	// Busy says why nothing should be run on this machine now (battery), or nothing on the GPU; "":
 	// all is free.
 	Busy(gpu bool) string
-	// Predict says of a kernel that can't be tuned for now what can be said without a GPU; "":
-	// nothing.
-	Predict(ctx context.Context, j Job) string
 	// Run runs the user's program, for launches of kernels. It is asked only where Options.Runs says
 	// so.
 	Run(ctx context.Context, kernels []string) error
@@ -122,14 +119,13 @@ type Watcher struct {
 	failing map[string]string
 	retry   map[string]time.Time // when those are tried again that failed by no fault of their sources
 
-	tuning    *Job
-	cancel    context.CancelFunc // of the tuning
-	decided   map[[2]string]bool // identity and device
-	left      map[string]left    // kernels that were left alone, by identity
-	history   map[place][]string // identities that were decided, the last one first
-	ran       map[string]string  // identities for which the program was run, with what Program said
-	predicted map[string]string  // by identity
-	gpu       sync.Mutex         // held by who uses the GPU: a search, or the user's program
+	tuning  *Job
+	cancel  context.CancelFunc // of the tuning
+	decided map[[2]string]bool // identity and device
+	left    map[string]left    // kernels that were left alone, by identity
+	history map[place][]string // identities that were decided, the last one first
+	ran     map[string]string  // identities for which the program was run, with what Program said
+	gpu     sync.Mutex         // held by who uses the GPU: a search, or the user's program
 
 	noticed time.Time       // the last edit
 	noted   time.Time       // when something was noted last
@@ -165,7 +161,7 @@ func New(world World, o Options) *Watcher {
 		results: map[string][]result{}, dirty: map[string]bool{}, trying: map[string]context.CancelFunc{},
 		failing: map[string]string{}, retry: map[string]time.Time{}, decided: map[[2]string]bool{},
 		left: map[string]left{}, paused: map[bool]string{}, history: map[place][]string{},
-		ran: map[string]string{}, predicted: map[string]string{}, doing: map[string]bool{},
+		ran: map[string]string{}, doing: map[string]bool{},
 		logged: map[string]bool{}, measured: map[string]int{}}
 }
 

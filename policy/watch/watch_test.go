@@ -108,8 +108,6 @@ func (f *fake) Busy(gpu bool) string {
 	return f.busy
 }
 
-func (f *fake) Predict(context.Context, Job) string { return "" }
-
 func (f *fake) Run(ctx context.Context, kernels []string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()

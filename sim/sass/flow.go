@@ -3,7 +3,6 @@ package sass
 import (
 	"gnvcc/graph"
 	"slices"
-	"sort"
 )
 
 // A Block is a run of instructions that is entered at its first and left at its last one only.
@@ -11,7 +10,6 @@ import (
 type Block struct {
 	Start, End int   // indices into Function.Insts, End excluded
 	Next       []int // blocks that may follow, in order
-	Before     []int // blocks that may come before
 	Depth      int   // loops around it, 0: none
 	Header     int   // block at which the innermost loop begins, -1: in no loop
 }
@@ -20,7 +18,6 @@ type Block struct {
 type Loop struct {
 	Header int   // block
 	Blocks []int // in order, header included; inner loops' blocks too
-	Back   []int // blocks that jump to the header from inside
 	Depth  int   // 1: an outermost one
 }
 
@@ -29,21 +26,17 @@ type Flow struct {
 	Blocks  []Block
 	Loops   []Loop // outer ones before inner ones
 	block   []int  // of each instruction
-	parents []int  // immediate dominators, -1: an entry or not reached
 	entries []int
-	reached []bool
-	budget  int // steps that looking for loops may still take
+	back    int    // edges to a block that does not stand behind
+	reached []bool // by a block's number and one more
 }
 
 // Reached reports whether any way leads to a block: behind the last instruction ptxas fills up with
 // an endless loop.
-func (f *Flow) Reached(block int) bool { return f.reached[block] }
+func (f *Flow) Reached(block int) bool { return f.reached[block+1] }
 
 // Block tells in which block an instruction stands.
 func (f *Flow) Block(inst int) int { return f.block[inst] }
-
-// Dominator is the nearest block through which every way to a block leads, -1: none.
-func (f *Flow) Dominator(block int) int { return f.parents[block] }
 
 // ends reports whether control may go elsewhere after an instruction, and whether it may go on to
 // the next.
@@ -113,7 +106,6 @@ func (f *Function) Flow() *Flow {
 		}
 	}
 	out.entry(f)
-	out.dominate()
 	out.loops()
 	return out
 }
@@ -135,7 +127,9 @@ func (f *Flow) edge(from, to int) {
 		return
 	}
 	f.Blocks[from].Next = append(f.Blocks[from].Next, to)
-	f.Blocks[to].Before = append(f.Blocks[to].Before, from)
+	if to <= from {
+		f.back++
+	}
 }
 
 // entry lists the blocks at which control comes in from outside: the section's functions.
@@ -157,57 +151,37 @@ func (f *Flow) entry(fn *Function) {
 	}
 }
 
-// dominate finds each block's immediate dominator. All entries hang below one root, which is -1.
-func (f *Flow) dominate() {
-	n := len(f.Blocks)
-	after := make([][]int, n+1)
-	for b := range f.Blocks {
-		after[b] = f.Blocks[b].Next
-	}
-	after[n] = f.entries
-	f.parents = graph.Dominators(after, n)[:n]
-	for b, p := range f.parents {
-		if p == n {
-			f.parents[b] = -1
-		}
-	}
-	f.reached = make([]bool, n+1)
-	graph.Reach(after, n, f.reached)
-}
+// mostSteps bounds the work on hostile files, whose loops may stand in one another by the thousand:
+// then no loop is found.
+const mostSteps = 1 << 26
 
-// dominates reports whether every way to b leads through a.
-func (f *Flow) dominates(a, b int) bool {
-	for b != -1 && b != a && f.budget > 0 {
-		b = f.parents[b]
-		f.budget--
-	}
-	return b == a
-}
-
-// loops finds natural loops: an edge to a block that dominates its source closes one.
+// loops finds what is reached, and loops. All entries hang below one root, which is node 0: a block's
+// node is its number and one more.
 func (f *Flow) loops() {
-	at := map[int]int{}
-	f.budget = mostSteps
-	for b := range f.Blocks {
-		for _, to := range f.Blocks[b].Next {
-			if to > b || !f.reached[b] || !f.dominates(to, b) { // code is laid out so that loops jump back
-				continue
-			}
-			k, ok := at[to]
-			if !ok {
-				k = len(f.Loops)
-				at[to] = k
-				f.Loops = append(f.Loops, Loop{Header: to})
-			}
-			f.Loops[k].Back = append(f.Loops[k].Back, b)
+	after := make([][]int, len(f.Blocks)+1)
+	up := func(list []int) (out []int) {
+		for _, b := range list {
+			out = append(out, b+1)
 		}
+		return out
 	}
-	for k := range f.Loops {
-		f.body(&f.Loops[k])
+	after[0] = up(f.entries)
+	for b := range f.Blocks {
+		after[b+1] = up(f.Blocks[b].Next)
 	}
-	sort.SliceStable(f.Loops, func(i, j int) bool {
-		return len(f.Loops[i].Blocks) > len(f.Loops[j].Blocks)
-	})
+	f.reached = make([]bool, len(after))
+	graph.Reach(after, 0, f.reached)
+	if f.back*len(f.Blocks) > mostSteps {
+		return
+	}
+	for _, l := range graph.Loops(after) {
+		slices.Sort(l.Body)
+		for n := range l.Body {
+			l.Body[n]--
+		}
+		f.Loops = append(f.Loops, Loop{Header: l.Head - 1, Blocks: l.Body})
+	}
+	slices.SortStableFunc(f.Loops, func(a, b Loop) int { return len(b.Blocks) - len(a.Blocks) })
 	for k := range f.Loops {
 		l := &f.Loops[k]
 		for _, b := range l.Blocks {
@@ -216,28 +190,4 @@ func (f *Flow) loops() {
 		}
 		l.Depth = f.Blocks[l.Header].Depth
 	}
-}
-
-// mostSteps bounds the work on hostile files, whose loops may stand in one another by the thousand:
-// then loops are missing. Real functions need some ten thousand steps.
-const mostSteps = 5_000_000
-
-// body collects the blocks from which a back edge is reached without the header.
-func (f *Flow) body(l *Loop) {
-	in := map[int]bool{l.Header: true}
-	work := append([]int(nil), l.Back...)
-	for len(work) > 0 && f.budget > 0 {
-		b := work[len(work)-1]
-		work = work[:len(work)-1]
-		f.budget--
-		if in[b] {
-			continue
-		}
-		in[b] = true
-		work = append(work, f.Blocks[b].Before...)
-	}
-	for b := range in {
-		l.Blocks = append(l.Blocks, b)
-	}
-	sort.Ints(l.Blocks)
 }

@@ -63,14 +63,6 @@ func (w *Func) Dominates(a, b int) bool {
 	return b == a
 }
 
-// Before reports whether statement a runs on every way to statement b, in front of it.
-func (w *Func) Before(a, b int) bool {
-	if w.block[a] == w.block[b] {
-		return a < b
-	}
-	return w.Dominates(w.Block(a), w.Block(b))
-}
-
 // Meet returns the nearest other block that every way from a block to the function's end passes,
 // where threads that parted meet again; len(Blocks) stands for the end itself. Blocks from which
 // there is no way to the end have one added.

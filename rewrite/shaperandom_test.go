@@ -1,10 +1,9 @@
-package ir_test
+package rewrite
 
 import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -21,20 +20,31 @@ func TestIndexOnlyRandom(t *testing.T) {
 	for seed := range programs {
 		rng := rand.New(rand.NewPCG(uint64(seed), 7))
 		code := randomCode(rng)
-		m, err := ptx.Parse([]byte(
-			".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k() {\n" +
-				".reg .pred %p<40>; .reg .b32 %r<80>; .reg .b64 %rd<40>;\n" + strings.Join(code, "\n") +
-				"\nret;\n}\n"))
+		text := ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k() {\n" +
+			".reg .pred %p<40>; .reg .b32 %r<80>; .reg .b64 %rd<40>;\n" + strings.Join(code, "\n") + "\nret;\n}\n"
+		m, err := ptx.Parse([]byte(text))
 		if err != nil {
-			t.Fatalf("%v\n%s", err, strings.Join(code, "\n"))
+			t.Fatalf("%v\n%s", err, text)
 		}
 		err = ir.IndexOnly(m, "k")
 		// of those that are refused some are run, to see that they had to be
 		if err != nil && seed%8 != 0 {
 			continue
 		}
-		a := stores(code, [3]uint32{2, 2, 1}, [3]uint32{4, 1, 1})
-		b := stores(code, [3]uint32{4, 1, 1}, [3]uint32{2, 2, 1})
+		stores := func(grid, block [3]int) []string {
+			x, bad := newTileMachine(m.Entry("k"), block, 0)
+			if bad == nil {
+				x.zeros, x.log = true, []string{}
+				bad = x.run(grid, func(map[uint64]uint16) {})
+			}
+			if bad != nil {
+				t.Fatalf("%v\n%s", bad, text)
+			}
+			slices.Sort(x.log)
+			return x.log
+		}
+		a := stores([3]int{2, 2, 1}, [3]int{4, 1, 1})
+		b := stores([3]int{4, 1, 1}, [3]int{2, 2, 1})
 		same := slices.Equal(a, b)
 		switch {
 		case err == nil && !same:
@@ -133,114 +143,4 @@ func randomCode(rng *rand.Rand) []string {
 	last := fmt.Sprint("%r", count["%r"]-1)
 	return append(out, pick("", "@"+used("%p")+" ")+"st.global.u32 ["+used("%rd")+"], "+used("%r")+";",
 		"st.global.u32 [%rd0+4], "+last+";")
-}
-
-// stores runs a program in every thread of a launch, and lists what is stored where.
-func stores(code []string, grid, block [3]uint32) []string {
-	var out []string
-	each := func(size [3]uint32, do func(at [3]uint32)) {
-		for z := range size[2] {
-			for y := range size[1] {
-				for x := range size[0] {
-					do([3]uint32{x, y, z})
-				}
-			}
-		}
-	}
-	each(grid, func(ctaid [3]uint32) {
-		each(block, func(tid [3]uint32) {
-			thread := map[string]uint64{}
-			for d, axis := range []string{".x", ".y", ".z"} {
-				thread["%tid"+axis], thread["%ctaid"+axis] = uint64(tid[d]), uint64(ctaid[d])
-				thread["%ntid"+axis], thread["%nctaid"+axis] = uint64(block[d]), uint64(grid[d])
-			}
-			for _, line := range code {
-				if stored := step(thread, line); stored != "" {
-					out = append(out, stored)
-				}
-			}
-		})
-	})
-	slices.Sort(out)
-	return out
-}
-
-// step does one instruction of a thread; what it stores comes back as text.
-func step(thread map[string]uint64, line string) string {
-	line = strings.TrimSuffix(line, ";")
-	if rest, guarded := strings.CutPrefix(line, "@"); guarded {
-		name, rest, _ := strings.Cut(rest, " ")
-		name, not := strings.CutPrefix(name, "!")
-		if (thread[name] != 0) == not {
-			return ""
-		}
-		line = rest
-	}
-	op, rest, _ := strings.Cut(line, " ")
-	ops := strings.Split(rest, ", ")
-	in := func(n int) uint64 {
-		if v, err := strconv.ParseUint(ops[n], 10, 64); err == nil {
-			return v
-		}
-		return thread[ops[n]]
-	}
-	flag := func(b bool) uint64 {
-		if b {
-			return 1
-		}
-		return 0
-	}
-	var v uint64
-	switch {
-	case strings.HasPrefix(op, "st."):
-		base, offset, _ := strings.Cut(strings.Trim(ops[0], "[]"), "+")
-		return fmt.Sprintf("%d+%s=%d", thread[base], offset, in(1))
-	case strings.HasPrefix(op, "mov"), op == "cvt.u64.u32":
-		v = in(1)
-	case op == "cvt.s64.s32":
-		v = uint64(int64(int32(in(1))))
-	case op == "cvt.u32.u64":
-		v = in(1) & 0xffffffff
-	case op == "add.cc.u32":
-		v = in(1) + in(2)
-		thread["carry"] = v >> 32
-		v &= 0xffffffff
-	case op == "addc.u32":
-		v = (in(1) + in(2) + thread["carry"]) & 0xffffffff
-	case strings.HasPrefix(op, "mad"):
-		v = (in(1)*in(2) + in(3)) & 0xffffffff
-	case op == "mul.wide.u32":
-		v = in(1) * in(2)
-	case op == "add.s64":
-		v = in(1) + in(2)
-	case op == "setp.eq.u32":
-		v = flag(in(1) == in(2))
-	case op == "setp.lt.u32":
-		v = flag(in(1) < in(2))
-	case op == "selp.b32":
-		if v = in(2); in(3) != 0 {
-			v = in(1)
-		}
-	default:
-		a, b := uint32(in(1)), uint32(in(2))
-		switch op {
-		case "add.s32":
-			a += b
-		case "sub.s32":
-			a -= b
-		case "mul.lo.s32":
-			a *= b
-		case "xor.b32":
-			a ^= b
-		case "and.b32":
-			a &= b
-		case "shl.b32":
-			a <<= b
-		default:
-			panic(op)
-		}
-		v = uint64(a)
-	}
-	thread[ops[0]] = v
-	return ""
 }
