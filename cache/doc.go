@@ -6,7 +6,7 @@
 //
 //	owner.lock               flock decides who the owner is; the file's text (process, time) is for people
 //	decisions.snapshot       all records, sorted, in one flat file, replaced by rename; what builds read
-//	decisions.snapshot.before the one before, which is read where that can't be
+//	decisions.db             the owner's bbolt database, with the same records; decisions.db.seal has its hash
 //	decisions.snapshot.broken-* a damaged one, kept for inspection
 //	recipes                  what of it builds depend on, as text; for compiler caches in front of gnvcc
 //	spool/<sha256>.json      one observation that no owner has merged yet
@@ -34,8 +34,8 @@
 //     once, however often owner and spoolers are killed. Merging twice is merging once.
 //   - A write that fails (full disk, read-only folder, limit on file size) says what to do, and
 //     nothing that was there before is lost.
-//   - Of a snapshot with flipped bits the owner takes the sound records; of one that can't be read at
-//     all it takes the one before. The spool is emptied after Publish only, so that nothing that
+//   - A damaged snapshot is made anew from the database, and a damaged database from the snapshot; of two
+//     damaged ones the owner takes the snapshot's sound records. The spool is emptied after Publish only, so that nothing that
 //     waits there is missing.
 //
 // # What it does not promise

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"strings"
 	"syscall"
 )
 
@@ -58,7 +59,9 @@ func failed(doing, path string, err error) error {
 	}
 	e := &Error{Doing: doing, Path: path, Err: bare(err)}
 	is := func(numbers ...syscall.Errno) bool {
-		return slices.ContainsFunc(numbers, func(n syscall.Errno) bool { return errors.Is(err, n) })
+		return slices.ContainsFunc(numbers, func(n syscall.Errno) bool {
+			return errors.Is(err, n) || strings.HasSuffix(err.Error(), ": "+n.Error()) // bbolt quotes some as text
+		})
 	}
 	switch {
 	case is(syscall.ENOSPC, syscall.EDQUOT):

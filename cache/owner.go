@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// The owner: the one process that writes the snapshot. It has all records in memory, as they were
-// published last and as they are to be published next.
+// The owner: the one process that writes the database and the snapshot. It has all records in memory, as
+// they were published last and as they are to be published next.
 
 // An Owner may be used from many goroutines.
 type Owner struct {
@@ -30,6 +30,8 @@ type Owner struct {
 	id      string            // of this store; its snapshots have it
 	tx      uint64            // publications so far
 	changed bool              // the snapshot has other records, or the file recipes is not its own
+	dirty   map[string]bool   // names of the records that changed since
+	inStep  bool              // the database holds the last publication
 	merged  map[string]bool   // spool files whose records are here and not yet in the snapshot
 }
 
@@ -47,7 +49,8 @@ func (s *Store) Own(ctx context.Context) (*Owner, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := &Owner{s: s, lock: lock, records: map[string][]byte{}, merged: map[string]bool{}}
+	o := &Owner{s: s, lock: lock, records: map[string][]byte{},
+		dirty: map[string]bool{}, merged: map[string]bool{}}
 	if err := o.open(ctx); err != nil {
 		o.Close()
 		return nil, err
@@ -88,20 +91,32 @@ func (s *Store) takeLock() (*os.File, error) {
 	return f, nil
 }
 
-// open reads what was published last. Of a snapshot that can't be read at all the one before stands
-// in its place, and the damaged one is kept under another name.
+// open reads what was published last: the database, or the snapshot where that is newer or the database
+// can't be used. A damaged snapshot is kept under another name.
 func (o *Owner) open(ctx context.Context) error {
 	removeTemps(o.s.dir, 0) // only owners write in this folder itself
 	path := filepath.Join(o.s.dir, snapName)
-	read := func(path string) (*survey, error) {
-		return surveySnapshot(path, func(bucket, key string, stamp int64, raw []byte) error {
-			name := where(bucket, key)
-			o.records[name] = seal(name, stamp, raw)
-			return ctx.Err()
-		})
+	found, err := surveySnapshot(path, func(bucket, key string, stamp int64, raw []byte) error {
+		name := where(bucket, key)
+		o.records[name] = seal(name, stamp, raw)
+		return ctx.Err()
+	})
+	damaged := errors.Is(err, errCorrupt)
+	if err != nil && !damaged && !errors.Is(err, fs.ErrNotExist) {
+		return err
 	}
-	found, err := read(path)
-	if errors.Is(err, errCorrupt) {
+	if found != nil {
+		o.id, o.tx = found.ID, found.Tx
+	}
+	records, id, tx, dbErr := o.s.readDatabase()
+	if dbErr != nil {
+		return dbErr
+	}
+	ahead := found == nil || id != found.ID || tx > found.Tx
+	if records != nil && (damaged || found == nil || id == found.ID && tx >= found.Tx) {
+		o.records, o.id, o.tx, o.inStep = records, id, tx, true
+	}
+	if damaged {
 		// No colons: such a name can be copied to any file system.
 		kept := path + brokenMark + time.Now().UTC().Format("20060102T150405.000000000Z")
 		if os.Link(path, kept) != nil { // what stands there may be a folder
@@ -109,23 +124,15 @@ func (o *Owner) open(ctx context.Context) error {
 				return failed("keep the damaged snapshot", kept, err)
 			}
 		}
-		if found == nil {
-			found, _ = read(filepath.Join(o.s.dir, beforeName))
-		}
 		o.note = append(o.note, fmt.Sprintf("%v; kept as %s, %d records could be read", err, filepath.Base(kept),
 			len(o.records)))
-	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	if found != nil {
-		o.id, o.tx = found.ID, found.Tx
 	}
 	if o.id == "" {
 		id := make([]byte, 16)
 		rand.Read(id)
 		o.id = hex.EncodeToString(id)
 	}
-	o.changed = err != nil || !o.s.recipesAre(found.Recipes)
+	o.changed = err != nil || ahead && o.inStep || !o.s.recipesAre(found.Recipes)
 	return nil
 }
 
@@ -146,7 +153,7 @@ func (o *Owner) do(doing string, fn func() error) error {
 // put replaces a record.
 func (o *Owner) put(bucket, key string, stamp int64, raw []byte) {
 	name := where(bucket, key)
-	o.records[name], o.changed = seal(name, stamp, raw), true
+	o.records[name], o.dirty[name], o.changed = seal(name, stamp, raw), true, true
 }
 
 // Put writes a record; it is there for good when Publish has returned. It replaces what was there,
@@ -177,9 +184,9 @@ func (o *Owner) PutAll(bucket string, records map[string]any) error {
 func (o *Owner) Delete(bucket string, keys ...string) error {
 	return o.do("remove a record", func() error {
 		for _, key := range keys {
-			if _, ok := o.records[where(bucket, key)]; ok {
-				delete(o.records, where(bucket, key))
-				o.changed = true
+			if name := where(bucket, key); o.records[name] != nil {
+				delete(o.records, name)
+				o.dirty[name], o.changed = true, true
 			}
 		}
 		return nil
@@ -285,9 +292,9 @@ func (o *Owner) Publish() error {
 		if err != nil {
 			return err
 		}
-		before := filepath.Join(o.s.dir, beforeName)
-		os.Remove(before)
-		os.Link(path, before) // there may be none
+		if err := o.writeDatabase(o.tx + 1); err != nil {
+			return err
+		}
 		if err := writeFile(o.s.dir, snapName, b, true); err != nil {
 			return err
 		}
@@ -307,16 +314,12 @@ func (o *Owner) Publish() error {
 	})
 }
 
-// forgetSpool removes the spool files whose records are published, and what earlier versions kept
-// beside the snapshot.
+// forgetSpool removes the spool files whose records are published.
 func (o *Owner) forgetSpool() {
 	for name := range o.merged {
 		os.Remove(filepath.Join(o.s.dir, spoolName, name))
 	}
 	clear(o.merged)
-	for _, name := range []string{"decisions.db", "decisions.db.seal"} {
-		os.Remove(filepath.Join(o.s.dir, name))
-	}
 }
 
 // Close ends the ownership. What was put and not published is gone then; what was merged and not

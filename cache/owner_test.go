@@ -264,17 +264,65 @@ func TestOtherVersion(t *testing.T) {
 	}
 }
 
-// What an earlier gnvcc kept in a database beside the snapshot goes with the next publication.
-func TestEarlierDatabase(t *testing.T) {
-	s := newStore(t)
-	fill(t, s, 5)
-	path := filepath.Join(s.dir, "decisions.db")
-	ok(t, os.WriteFile(path, []byte("pages"), 0o600))
-	fill(t, s, 6)
-	if _, err := os.Stat(path); err == nil {
-		t.Error("it stays")
+// Database and snapshot stand for each other, whichever is damaged, missing or behind.
+func TestDatabase(t *testing.T) {
+	write := func(s *Store, name string, b []byte) { ok(t, os.WriteFile(filepath.Join(s.dir, name), b, 0o600)) }
+	read := func(s *Store, name string) []byte {
+		b, err := os.ReadFile(filepath.Join(s.dir, name))
+		ok(t, err)
+		return b
 	}
-	get(t, snapshot(t, s), 5)
+	for name, hurt := range map[string]func(s *Store, old map[string][]byte){
+		"as it is":            func(*Store, map[string][]byte) {},
+		"database is garbage": func(s *Store, _ map[string][]byte) { write(s, dbName, []byte("pages")) },
+		"database has a flip": func(s *Store, _ map[string][]byte) { b := read(s, dbName); b[5000] ^= 1; write(s, dbName, b) },
+		"no database":         func(s *Store, _ map[string][]byte) { ok(t, os.Remove(filepath.Join(s.dir, dbName))) },
+		"no seal":             func(s *Store, _ map[string][]byte) { ok(t, os.Remove(filepath.Join(s.dir, sealName))) },
+		"seal is garbage":     func(s *Store, _ map[string][]byte) { write(s, sealName, []byte("x y z")) },
+		"snapshot is garbage": func(s *Store, _ map[string][]byte) { write(s, snapName, []byte("records")) },
+		"no snapshot":         func(s *Store, _ map[string][]byte) { ok(t, os.Remove(filepath.Join(s.dir, snapName))) },
+		"snapshot is behind":  func(s *Store, old map[string][]byte) { write(s, snapName, old[snapName]) },
+		"database is behind": func(s *Store, old map[string][]byte) {
+			write(s, dbName, old[dbName])
+			write(s, sealName, old[sealName])
+		},
+		"database of another": func(s *Store, _ map[string][]byte) {
+			other := newStore(t)
+			fill(t, other, 2)
+			write(s, dbName, read(other, dbName))
+			write(s, sealName, read(other, sealName))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStore(t)
+			fill(t, s, 40)
+			old := map[string][]byte{}
+			for _, name := range []string{snapName, dbName, sealName} {
+				old[name] = read(s, name)
+			}
+			o := own(t, s)
+			ok(t, o.Delete(Decisions, hashKey(0)))
+			ok(t, o.Put(Decisions, hashKey(40), decision(40)))
+			ok(t, o.Publish())
+			ok(t, o.Close())
+			hurt(s, old)
+			for range 2 { // and the owner after that one
+				o = own(t, s)
+				ok(t, o.Put(Links, "x", time.Now()))
+				ok(t, o.Publish())
+				ok(t, o.Close())
+				for i := 1; i <= 40; i++ {
+					get(t, snapshot(t, s), i)
+				}
+				if hit, err := snapshot(t, s).Get(Decisions, hashKey(0), nil); hit || err != nil {
+					t.Errorf("a deleted record is back: %v %v", hit, err)
+				}
+				if records, _, _, err := s.readDatabase(); len(records) != 41 || err != nil {
+					t.Errorf("the database has %d records: %v", len(records), err)
+				}
+			}
+		})
+	}
 }
 
 func TestPublishFailure(t *testing.T) {

@@ -39,7 +39,8 @@ const maxRecord = 16 << 20
 // Names in the store's folder.
 const (
 	snapName    = "decisions.snapshot"
-	beforeName  = "decisions.snapshot.before"
+	dbName      = "decisions.db"
+	sealName    = "decisions.db.seal"
 	recipesName = "recipes"
 	lockName    = "owner.lock"
 	brokenMark  = ".broken-"

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -179,52 +180,44 @@ func schemaOf(t reflect.Type, above map[reflect.Type]bool) map[string]any {
 
 // valid judges a value by a schema of those that schemaOf makes; a key that the schema does not
 // have is wrong, too.
-func valid(s map[string]any, v any, at string) error {
-	if c, ok := s["const"]; ok && !reflect.DeepEqual(c, v) {
-		return fmt.Errorf("%s is %v, not %v", at, v, c)
-	}
+func valid(s map[string]any, v any, at string) (err error) {
 	if some, ok := s["anyOf"].([]any); ok {
 		if v == nil {
 			return nil
 		}
-		return valid(some[0].(map[string]any), v, at)
+		s = some[0].(map[string]any)
 	}
-	kind, _ := s["type"].(string)
 	is := map[string]string{"map[string]interface {}": "object", "[]interface {}": "array",
 		"string": "string", "bool": "boolean", "float64": "number"}[fmt.Sprintf("%T", v)]
-	if f, ok := v.(float64); ok && kind == "integer" && f == float64(int64(f)) {
+	if f, ok := v.(float64); ok && s["type"] == "integer" && f == float64(int64(f)) {
 		is = "integer"
 	}
-	if kind != "" && kind != is {
-		return fmt.Errorf("%s is %v, of type %q, not %q", at, v, is, kind)
+	if c, ok := s["const"]; ok && !reflect.DeepEqual(c, v) || s["type"] != nil && s["type"] != is {
+		return fmt.Errorf("%s is %v, of type %q; the schema has %v", at, v, is, s)
 	}
 	switch v := v.(type) {
 	case []any:
 		for i, x := range v {
-			if err := valid(s["items"].(map[string]any), x, fmt.Sprintf("%s[%d]", at, i)); err != nil {
-				return err
-			}
+			err = errors.Join(err, valid(s["items"].(map[string]any), x, fmt.Sprintf("%s[%d]", at, i)))
 		}
 	case map[string]any:
-		properties, _ := s["properties"].(map[string]any)
+		properties, known := s["properties"].(map[string]any)
 		required, _ := s["required"].([]any)
 		for _, name := range required {
 			if _, ok := v[name.(string)]; !ok {
-				return fmt.Errorf("%s has no %s", at, name)
+				err = errors.Join(err, fmt.Errorf("%s has no %s", at, name))
 			}
 		}
 		for name, x := range v {
-			p, ok := properties[name].(map[string]any)
-			if more, free := s["additionalProperties"].(map[string]any); !ok && free {
-				p, ok = more, true
-			}
-			if !ok && properties != nil {
+			p := s["additionalProperties"]
+			if q, ok := properties[name]; ok {
+				p = q
+			} else if known && p == nil {
 				return fmt.Errorf("%s.%s is not in the schema", at, name)
 			}
-			if err := valid(p, x, at+"."+name); err != nil {
-				return err
-			}
+			q, _ := p.(map[string]any)
+			err = errors.Join(err, valid(q, x, at+"."+name))
 		}
 	}
-	return nil
+	return err
 }

@@ -48,6 +48,13 @@ func TestVerbs(t *testing.T) {
 	testscript.Run(t, p)
 }
 
+// TestTroubleshooting tries rows of docs/troubleshooting.md.
+func TestTroubleshooting(t *testing.T) {
+	p := params(kits.Any(t))
+	p.Dir = "testdata/troubles"
+	testscript.Run(t, p)
+}
+
 // params are those of scripts that call gnvcc: with a store of their own. HERE is the folder with
 // gnvcc alone.
 func params(kit kits.Kit) testscript.Params {

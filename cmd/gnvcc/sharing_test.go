@@ -19,6 +19,7 @@ import (
 	"gnvcc/cache"
 	"gnvcc/driver/apply"
 	"gnvcc/driver/compile"
+	"gnvcc/driver/record"
 	"gnvcc/install/kits"
 	"gnvcc/policy"
 	"gnvcc/policy/tuner"
@@ -107,36 +108,44 @@ func edit(ts *testscript.TestScript, neg bool, args []string) {
 		0o644))
 }
 
-// measured KERNEL RECIPE DEVICE MINUTE: keep what a tuner on that GPU would have, for the kernel of
-// a short name.
-func measured(ts *testscript.TestScript, neg bool, args []string) {
+// built are the kernels of a short name in the machine's store, one at least.
+func built(ts *testscript.TestScript, short string) (*cache.Store, []record.BuiltKernel) {
 	store, err := cache.Open(ts.Getenv("HOME") + "/store")
 	ts.Check(err)
 	_, err = tuner.OpenDecisions(context.Background(), store)
 	ts.Check(err)
-	built, _, err := apply.Kernels(store, "")
+	all, _, err := apply.Kernels(store, "")
 	ts.Check(err)
+	var list []record.BuiltKernel
+	for _, k := range all {
+		if policy.ShortName(k.Name) == short {
+			list = append(list, k)
+		}
+	}
+	if len(list) == 0 {
+		ts.Fatalf("no kernel %s was built, but %+v", short, all)
+	}
+	return store, list
+}
+
+// replayed are the launches of a kernel that was measured.
+func replayed() []cache.Launch {
+	return []cache.Launch{{Grid: [3]int{4, 1, 1}, Block: [3]int{256, 1, 1}, Count: 3, Checked: 3, Varied: 1,
+		Before: cache.Time{Median: 2000, N: 9}, After: cache.Time{Median: 1600, N: 9}}}
+}
+
+// measured KERNEL RECIPE DEVICE MINUTE: keep what a tuner on that GPU would have, for the kernel of
+// a short name.
+func measured(ts *testscript.TestScript, neg bool, args []string) {
 	minute, err := strconv.Atoi(args[3])
 	ts.Check(err)
-	n := 0
-	var known []string
-	for _, k := range built {
-		known = append(known, policy.ShortName(k.Name))
-		if policy.ShortName(k.Name) != args[0] {
-			continue
-		}
+	store, list := built(ts, args[0])
+	for _, k := range list {
 		d, err := compile.Assume(context.Background(), store, k.Identity, args[1])
 		ts.Check(err)
 		d.Kernel, d.Target, d.Time = k.Name, k.Assembly.Target, time.Unix(int64(60*minute), 0).UTC()
-		d.Evidence.Device, d.Evidence.Version = args[2], "test"
-		d.Evidence.Launches = []cache.Launch{{Grid: [3]int{4, 1, 1}, Block: [3]int{256, 1, 1}, Count: 3,
-			Checked: 3, Varied: 1,
-			Before: cache.Time{Median: 2000, N: 9}, After: cache.Time{Median: 1600, N: 9}}}
+		d.Evidence.Device, d.Evidence.Version, d.Evidence.Launches = args[2], "test", replayed()
 		ts.Check(store.Spool(cache.Decisions, d.Key(), d))
-		n++
-	}
-	if n == 0 {
-		ts.Fatalf("no kernel %s was built, but %q", args[0], known)
 	}
 	_, err = tuner.OpenDecisions(context.Background(), store)
 	ts.Check(err)
@@ -148,12 +157,8 @@ func measured(ts *testscript.TestScript, neg bool, args []string) {
 func forged(ts *testscript.TestScript, neg bool, args []string) {
 	dir, kernel, exact, normal, text := ts.MkAbs(args[0]), args[1], args[2], args[3], args[4]
 	ts.Check(os.MkdirAll(dir, 0o700))
-	store, err := cache.Open(ts.Getenv("HOME") + "/store")
-	ts.Check(err)
-	_, err = tuner.OpenDecisions(context.Background(), store)
-	ts.Check(err)
-	built, _, err := apply.Kernels(store, "")
-	ts.Check(err)
+	store, list := built(ts, kernel)
+	k := list[0]
 	var all []cache.Arrived
 	if sn, err := cache.OtherSnapshot(dir); err == nil {
 		old, err := sn.AllDecisions()
@@ -165,33 +170,24 @@ func forged(ts *testscript.TestScript, neg bool, args []string) {
 		}
 		sn.Close()
 	}
-	for _, k := range built {
-		if policy.ShortName(k.Name) != kernel {
-			continue
-		}
-		d := cache.Decision{Identity: k.Identity, Kernel: k.Name, Target: k.Assembly.Target, Recipe: text,
-			Exactness: exact, Time: time.Now().UTC()}
-		d.Evidence.Device = "NVIDIA H200"
-		d.Evidence.Launches = []cache.Launch{{Grid: [3]int{4, 1, 1}, Block: [3]int{256, 1, 1}, Count: 3,
-			Checked: 3, Varied: 1}}
-		switch normal {
-		case "none":
-		case "wrong":
-			d.Evidence.Normals = map[string]string{text: strings.Repeat("5", 32)}
-		default:
-			real, err := compile.Assume(context.Background(), store, k.Identity, normal)
-			ts.Check(err)
-			d.Evidence.Normals = map[string]string{}
-			for _, hash := range real.Evidence.Normals {
-				d.Evidence.Normals[text] = hash
-			}
-		}
-		raw, err := json.Marshal(d)
+	d := cache.Decision{Identity: k.Identity, Kernel: k.Name, Target: k.Assembly.Target, Recipe: text,
+		Exactness: exact, Time: time.Now().UTC()}
+	d.Evidence.Device, d.Evidence.Launches = "NVIDIA H200", replayed()
+	switch normal {
+	case "none":
+	case "wrong":
+		d.Evidence.Normals = map[string]string{text: strings.Repeat("5", 32)}
+	default:
+		real, err := compile.Assume(context.Background(), store, k.Identity, normal)
 		ts.Check(err)
-		ts.Check(cache.PublishOther(dir, append(all, cache.Arrived{Decision: d, Raw: raw})))
-		return
+		d.Evidence.Normals = map[string]string{}
+		for _, hash := range real.Evidence.Normals {
+			d.Evidence.Normals[text] = hash
+		}
 	}
-	ts.Fatalf("no kernel %s was built", kernel)
+	raw, err := json.Marshal(d)
+	ts.Check(err)
+	ts.Check(cache.PublishOther(dir, append(all, cache.Arrived{Decision: d, Raw: raw})))
 }
 
 // hung DIR: a file system there that never answers.

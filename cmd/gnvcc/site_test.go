@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -36,28 +35,13 @@ func newSite(t *testing.T, nvcc string, env ...string) *site {
 	self, err := os.Executable()
 	s.must(err)
 	// a copy: by a link's target it would not know itself in nvcc's steps
-	s.must(copyFile(self, s.exe))
+	if os.Link(self, s.exe) != nil {
+		text, err := os.ReadFile(self)
+		s.must(err)
+		s.must(os.WriteFile(s.exe, text, 0o755))
+	}
 	s.env = append(append(os.Environ(), "GNVCC_STORE="+s.store, "GNVCC_NVCC="+nvcc, "TMPDIR="+tmp, "TERM=dumb"), env...)
 	return s
-}
-
-func copyFile(from, to string) error {
-	if os.Link(from, to) == nil {
-		return nil
-	}
-	in, err := os.Open(from)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	out, err := os.OpenFile(to, os.O_CREATE|os.O_WRONLY, 0o755)
-	if err != nil {
-		return err
-	}
-	if _, err := io.Copy(out, in); err != nil {
-		return err
-	}
-	return out.Close()
 }
 
 func (s *site) must(err error) {

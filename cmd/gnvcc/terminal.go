@@ -130,10 +130,6 @@ func during(what string) (over func()) {
 	if terminalWidth(os.Stderr) == 0 {
 		return func() {}
 	}
-	return saidAfter(quiet, stderr, what)
-}
-
-func saidAfter(wait time.Duration, w io.Writer, what string) (over func()) {
-	t := time.AfterFunc(wait, func() { fmt.Fprintf(w, "gnvcc: %s ...\n", what) })
+	t := time.AfterFunc(quiet, func() { fmt.Fprintf(stderr, "gnvcc: %s ...\n", what) })
 	return func() { t.Stop() }
 }

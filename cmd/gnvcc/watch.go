@@ -15,7 +15,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/fsnotify/fsnotify"
 	"github.com/google/shlex"
 	"github.com/spf13/cobra"
 
@@ -396,60 +395,43 @@ func sentence(e watch.Event) string {
 	return e.What + ": " + e.Command + e.Text
 }
 
-// noteEvery is how often folders are looked at that inotify does not tell of.
-const noteEvery = 10 * time.Second
+// noteEvery is how often the store's folders are looked at: what builds and runs leave there appears
+// in one step.
+const noteEvery = 500 * time.Millisecond
 
-// noteChanges tells when something is written into one of the store's folders: what builds and runs
-// leave there, in one step.
+// noteChanges tells when something new is in one of some folders.
 func noteChanges(ctx context.Context, dirs ...string) <-chan struct{} {
 	out := make(chan struct{}, 1)
-	tell := func() {
-		select {
-		case out <- struct{}{}:
-		default:
-		}
-	}
-	for _, dir := range dirs {
-		_ = os.MkdirAll(dir, 0o700) // as the store makes them
-	}
-	stamp := func() (s string) {
+	list := func() map[string]bool {
+		names := map[string]bool{}
 		for _, dir := range dirs {
-			if info, err := os.Stat(dir); err == nil {
-				s += info.ModTime().String()
+			entries, _ := os.ReadDir(dir)
+			for _, e := range entries {
+				names[e.Name()] = true
 			}
 		}
-		return s
+		return names
 	}
-	n, err := fsnotify.NewWatcher()
-	if err != nil {
-		n = &fsnotify.Watcher{}
-	}
-	for _, dir := range dirs {
-		if err == nil {
-			err = n.Add(dir)
-		}
-	}
+	had := list()
 	go func() {
-		if n.Events != nil {
-			defer n.Close()
-		}
-		every, last := time.NewTicker(noteEvery), stamp()
+		every := time.NewTicker(noteEvery)
 		defer every.Stop()
 		for {
 			select {
 			case <-ctx.Done():
 				return
-			case e := <-n.Events:
-				if e.Has(fsnotify.Create) { // what is merged goes away: that is our own doing
-					tell()
-				}
-			case <-n.Errors:
-				tell()
 			case <-every.C:
-				if now := stamp(); err != nil && now != last {
-					last = now
-					tell()
-				}
+			}
+			now, news := list(), false
+			for name := range now {
+				news = news || !had[name]
+			}
+			if had = now; !news {
+				continue
+			}
+			select {
+			case out <- struct{}{}:
+			default: // one is waiting to be seen
 			}
 		}
 	}()

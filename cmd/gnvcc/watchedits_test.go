@@ -16,69 +16,45 @@ type watchEdit struct {
 
 // watchEdits are the edits of TestWatchScript, in order.
 func watchEdits() []watchEdit {
-	many := func(from, to string) func(*watchProject) error {
-		return func(p *watchProject) error { return p.Replace("many.cu", from, to) }
+	in := func(file string, pairs ...string) func(*watchProject) error { // from, to, ...
+		return func(p *watchProject) (err error) {
+			for i := 0; err == nil && i < len(pairs); i += 2 {
+				err = p.Replace(file, pairs[i], pairs[i+1])
+			}
+			return err
+		}
 	}
+	many := func(pairs ...string) func(*watchProject) error { return in("many.cu", pairs...) }
 	k3, k5 := "float sum = 3.0f;", "i + round * 1031)"
 	return []watchEdit{
 		{Name: "a constant", Do: many(k3, "float sum = 3.5f;"), Tuned: []int{3}},
 		{Name: "the constant taken back", Do: many("float sum = 3.5f;", k3)},
 		{Name: "a loop", Do: many(k5, "i + 2 * round * 1031)"), Tuned: []int{5}},
 		{Name: "comments, white space, a moved function, a parameter's name", Do: sameCode},
-		{Name: "a header that two kernels use", Do: func(p *watchProject) error {
-			return p.Replace("scale.h", "1.25f", "1.5f")
-		}, Tuned: []int{4, 6}},
-		{Name: "a comment in a header", Do: func(p *watchProject) error {
-			return p.Replace("scale.h", "// A header", "// One header")
-		}},
+		{Name: "a header that two kernels use", Do: in("scale.h", "1.25f", "1.5f"), Tuned: []int{4, 6}},
+		{Name: "a comment in a header", Do: in("scale.h", "// A header", "// One header")},
 		{Name: "a function that two kernels call, by an editor that renames", Do: func(p *watchProject) error {
 			return p.replaceByRename("step.h", "0.75f", "0.625f")
 		}, Tuned: []int{2, 11}},
-		{Name: "a kernel's signature", Do: func(p *watchProject) error {
-			if err := p.Replace("many.cu", "void k8(float *out, const float *in, int n)",
-				"void k8(float *out, const float *in, int n, float first)"); err != nil {
-				return err
-			}
-			if err := p.Replace("many.cu", "float sum = 8.0f;", "float sum = 8.0f + first;"); err != nil {
-				return err
-			}
-			return p.Replace("many.cu", "k8<<<N / 256, 256>>>(out, in, N);",
-				"k8<<<N / 256, 256>>>(out, in, N, 1);")
-		}, Waits: "of this name is captured"},
-		{Name: "the signature taken back", Do: func(p *watchProject) error {
-			if err := p.Replace("many.cu", ", int n, float first)", ", int n)"); err != nil {
-				return err
-			}
-			if err := p.Replace("many.cu", " + first;", ";"); err != nil {
-				return err
-			}
-			return p.Replace("many.cu", "(out, in, N, 1);", "(out, in, N);")
-		}},
-		{Name: "a kernel's name", Do: func(p *watchProject) error {
-			return p.Change("many.cu", func(text string) string {
-				return strings.NewReplacer("void k12(", "void last(", "k12<<<", "last<<<").Replace(text)
-			})
-		}, Waits: "of this name is captured"},
-		{Name: "the name taken back", Do: func(p *watchProject) error {
-			return p.Change("many.cu", func(text string) string {
-				return strings.NewReplacer("void last(", "void k12(", "last<<<", "k12<<<").Replace(text)
-			})
-		}},
-		{Name: "a switch to another branch", Do: func(p *watchProject) error {
-			return p.switchTo("other")
-		}, Tuned: []int{1, 10}},
+		{Name: "a kernel's signature", Do: many("void k8(float *out, const float *in, int n)",
+			"void k8(float *out, const float *in, int n, float first)", "float sum = 8.0f;", "float sum = 8.0f + first;",
+			"k8<<<N / 256, 256>>>(out, in, N);", "k8<<<N / 256, 256>>>(out, in, N, 1);"),
+			Waits: "of this name is captured"},
+		{Name: "the signature taken back", Do: many(", int n, float first)", ", int n)", " + first;", ";",
+			"(out, in, N, 1);", "(out, in, N);")},
+		{Name: "a kernel's name", Do: many("void k12(", "void last(", "k12<<<", "last<<<"),
+			Waits: "of this name is captured"},
+		{Name: "the name taken back", Do: many("void last(", "void k12(", "last<<<", "k12<<<")},
+		{Name: "a switch to another branch", Do: func(p *watchProject) error { return p.switchTo("other") },
+			Tuned: []int{1, 10}},
 		{Name: "and back", Do: func(p *watchProject) error { return p.switchTo("main") }},
 		{Name: "a half-written source", Do: many("out[i] = sum;\n}\n\n// Kernel 2.",
 			"out[i] = \n}\n\n// Kernel 2."), Waits: "error"},
 		{Name: "the rest of it", Do: many("out[i] = \n}", "out[i] = sum * 2;\n}"), Tuned: []int{1}},
-		{Name: "a deleted header", Do: func(p *watchProject) error {
-			return p.Remove("step.h")
-		}, Waits: "step.h"},
+		{Name: "a deleted header", Do: func(p *watchProject) error { return p.Remove("step.h") }, Waits: "step.h"},
 		{Name: "the header is there again", Do: func(p *watchProject) error { return p.restore("step.h") }},
-		{Name: "another kernel in the file", Do: func(p *watchProject) error {
-			return p.Replace("many.cu", "// Kernel 2.\n",
-				"__global__ void added(float *p) { p[threadIdx.x] += 1; }\n\n// Kernel 2.\n")
-		}, Waits: "of this name is captured"},
+		{Name: "another kernel in the file", Do: many("// Kernel 2.\n",
+			"__global__ void added(float *p) { p[threadIdx.x] += 1; }\n\n// Kernel 2.\n"), Waits: "of this name is captured"},
 		{Name: "a constant, in the kernel that was edited first", Do: many(k3, "float sum = 3.25f;"),
 			Tuned: []int{3},
 			Waits: "of this name is captured"},

@@ -31,7 +31,6 @@ const (
 	Unsearched Phase = iota // no launch of it was looked at yet
 	Passed                  // and none will be
 	Searched                // later launches are looked at, to check what won
-	Resumable               // and the search goes on at one of them: more was compiled meanwhile
 	Closed                  // later launches are not looked at
 )
 

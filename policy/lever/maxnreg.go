@@ -2,6 +2,7 @@ package lever
 
 import (
 	"fmt"
+	"slices"
 
 	"gnvcc/policy"
 	"gnvcc/rewrite"
@@ -81,7 +82,9 @@ func caps(s *Situation, r recipe.Recipe, region Region) []recipe.Recipe {
 	// Nearest to what the default does first: a budget may end.
 	points := s.Device.CriticalPoints(s.simFor(r), region.Min,
 		min(region.Max, top))
-	for _, p := range byDistance(points, s.Kernel.Default.Registers) {
+	own := s.Kernel.Default.Registers
+	slices.SortStableFunc(points, func(a, b int) int { return max(a-own, own-a) - max(b-own, own-b) })
+	for _, p := range points {
 		put(p)
 	}
 	put(min(255, top))
@@ -112,22 +115,4 @@ func highCaps(s *Situation) []recipe.Recipe {
 	}
 	r := spec(ofKind(s.Values, policy.BlockDim))
 	return append(caps(s, r, Region{Min: limit + 1, Max: s.Region.Max}), r)
-}
-
-// byDistance sorts counts by their distance from one.
-func byDistance(points []int, from int) []int {
-	out := append([]int(nil), points...)
-	for i := 1; i < len(out); i++ { // few
-		for j := i; j > 0 && abs(out[j]-from) < abs(out[j-1]-from); j-- {
-			out[j], out[j-1] = out[j-1], out[j]
-		}
-	}
-	return out
-}
-
-func abs(x int) int {
-	if x < 0 {
-		return -x
-	}
-	return x
 }

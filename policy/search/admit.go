@@ -89,9 +89,6 @@ func (st *stage) take() error {
 	c, err := st.jobs[i].result()
 	if errors.Is(err, errBudget) || s.ctx.Err() != nil || s.over() {
 		s.missing = true
-		if errors.Is(err, errBudget) {
-			s.c.Phase = decide.Resumable
-		}
 		return nil // not tried: a later launch or run may; others may be ready
 	}
 	if err = s.admit(tr, c, err); err != nil {

@@ -14,15 +14,13 @@ import (
 // asked of nil, of which nothing is known.
 type Config struct {
 	decide.Config
-	k       *kernel
-	key     string              // of its notebook
-	fresh   map[string]bool     // recipes compared in this run
-	looked  map[string][]string // by recipe: the captures that it was compared on, in this run
-	checks  int                 // later launches looked at
-	winner  *policy.Trial
-	cut     bool // its search was ended by time
-	retuned int  // searches because values changed
-	resumed int  // searches because more was compiled meanwhile
+	k      *kernel
+	key    string              // of its notebook
+	fresh  map[string]bool     // recipes compared in this run
+	looked map[string][]string // by recipe: the captures that it was compared on, in this run
+	checks int                 // later launches looked at
+	winner *policy.Trial
+	cut    bool // its search was ended by time
 }
 
 // Config returns what is known of a configuration, nil if nothing is.

@@ -116,19 +116,6 @@ func (p *pool) enter(j *job) {
 	p.queue = slices.Insert(p.queue, i, j)
 }
 
-// idle tells whether nothing of a kernel that a search has asked for waits or compiles. What nobody
-// waits for may never be compiled: one worker alone takes none of it.
-func (p *pool) idle(k *policy.Kernel) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, j := range p.jobs {
-		if j.kernel.Identity == k.Identity && j.rank < behind && !j.finished() {
-			return false
-		}
-	}
-	return true
-}
-
 // patience is how long Close waits for a worker. Tools that it runs end when asked to; what
 // is computed here looks up now and then at best. It is a variable for tests.
 var patience = 5 * time.Second

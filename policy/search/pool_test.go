@@ -51,25 +51,6 @@ func TestMovedForward(t *testing.T) {
 	}
 }
 
-// A search that goes on when all that it asked for is compiled does not wait for what nobody did.
-func TestIdleBesideAhead(t *testing.T) {
-	h := held{begun: make(chan struct{}, 9), free: make(chan struct{}), quick: "maxnreg=40"}
-	p := newPool(t.Context(), h, 1)
-	defer p.Close()
-	defer close(h.free)
-	k := &policy.Kernel{}
-	p.want(k, lever.Term("maxnreg", "32"), behind)
-	<-p.want(k, lever.Term("maxnreg", "40"), 0).done
-	if !p.idle(k) {
-		t.Error("not idle")
-	}
-	p.want(k, lever.Term("maxnreg", "48"), 0)
-	<-h.begun
-	if p.idle(k) {
-		t.Error("idle while it compiles")
-	}
-}
-
 // A worker that computes on when it is told to end does not keep anybody.
 func TestLeftBehind(t *testing.T) {
 	usual := patience

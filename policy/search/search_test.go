@@ -225,12 +225,9 @@ func TestSearch(t *testing.T) {
 		}
 		return k
 	}
-	var manyGrids, values []appLaunch
+	var manyGrids []appLaunch
 	for i := 1; i <= 10; i++ {
 		manyGrids = append(manyGrids, on(3, 100*i, 256)...)
-	}
-	for i := range int32(40) {
-		values = append(values, first(on(1, 1000, 256), 1024+i))
 	}
 	for name, c := range map[string]searched{
 		"a cap and a hint": {k: loading(map[string]float64{"": 1.02, "maxnreg=": 1.1, "maxnreg=48": 0.8 / 1.1,
@@ -370,17 +367,6 @@ func TestSearch(t *testing.T) {
 					t.Errorf("a loser was measured %d times: beyond the limit only winners should be", n)
 				}
 			}},
-		"a value that varies later": {k: sourced(nil).with(func(k *simKernel) {
-			k.speed = func(r recipe.Recipe, _ policy.Shape) float64 {
-				switch {
-				case has(r, "#1="):
-					return 0.7
-				case has(r, "blockDim.x="):
-					return 0.9
-				}
-				return 1
-			}
-		}), on: values, want: "spec{blockDim.x=256,blockDim.y=1,blockDim.z=1}"},
 		"the factor of one loop": {k: sourced(map[string]float64{"unroll=": 1.5, "unroll@2=": 1.5,
 			"unroll@1=16": 0.5, "unroll@1=8": 0.6,
 			"unroll@1=4": 0.7}), want: "unroll@1=16"},

@@ -38,8 +38,6 @@ func (p *Plan) left() time.Duration { return p.Budget - p.Budget/looks - p.used 
 func (p *Plan) searchable() bool { return p.left() > p.Budget/(2*looks) }
 
 const (
-	maxResumed = 3 // each may take a budget
-	maxRetuned = 2
 	// the part of a budget that is kept for later visits, on which what won is checked again
 	looks = 8
 	look  = 10 // launches that it takes to check a winner
@@ -52,14 +50,12 @@ const (
 	nothing      task = iota
 	searchFirst       // it was not searched yet
 	searchOn          // on with a search that time had ended
-	searchAnew        // the values that the winner was made for are not those of all launches
-	searchMore        // the budget had ended before all was compiled: now it is
 	checkWinners      // what won is checked and compared
 )
 
 // task says what there is to be done at a launch of a configuration.
 func (t *Run) task(c *Config, l *profile.Launch, p *Plan) task {
-	switch k := c.k; {
+	switch {
 	case !c.live() || !c.Open():
 		return nothing
 	case !c.Searched():
@@ -68,10 +64,6 @@ func (t *Run) task(c *Config, l *profile.Launch, p *Plan) task {
 		return nothing
 	case p.Resume && c.cut:
 		return searchOn
-	case c.winner != nil && c.retuned < maxRetuned && k.Broken(c.winner.Recipe, l) && p.searchable():
-		return searchAnew
-	case c.Phase == decide.Resumable && c.resumed < maxResumed && t.pool.idle(&k.Kernel) && p.searchable():
-		return searchMore
 	case c.missed(l.Capture) && c.checks < 2*t.o.Checks:
 		return checkWinners
 	}
@@ -152,12 +144,6 @@ func (s *search) visit(task task) error {
 		c.Own = true
 	case searchOn:
 		s.p.Resume = false
-	case searchAnew:
-		c.retuned++
-		c.Notebook.Done = false
-	case searchMore:
-		c.resumed++
-		c.Phase = decide.Searched
 	default:
 		return s.revisit()
 	}
