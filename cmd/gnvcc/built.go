@@ -16,6 +16,7 @@ import (
 	"gnvcc/driver"
 	"gnvcc/driver/apply"
 	"gnvcc/policy"
+	"gnvcc/policy/report"
 )
 
 // What was built here: apply and revert build it again, status tells of it.
@@ -173,10 +174,10 @@ func statusText(w io.Writer, folder string, outputs []apply.Output, broken []str
 				text += " (predicted, not measured)"
 			}
 			if k.Reason != "" {
-				text += "; not applied: " + k.Reason
+				text += "; not applied: " + report.Refusal("", k.Reason, nil) // it begins with the recipe
 			}
 			if k.Refused != "" {
-				text += "; refused: " + k.Refused
+				text += "; refused: " + report.Refusal("", k.Refused, nil)
 			}
 			line := [2]string{policy.ShortName(k.Kernel), text}
 			if targets[line] == nil {
