@@ -10,10 +10,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"testing"
 
-	"gnvcc/install/kits"
 	"gnvcc/rewrite/demote"
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/ptx/ptxtest"
@@ -273,98 +271,6 @@ func registersOf(t *testing.T, kit ptxtest.Toolkit, text []byte) map[string]int 
 		t.Fatalf("ptxas %s -v names no kernel:\n%s", kit.Version, said)
 	}
 	return out
-}
-
-// TestDemotedExamples demotes in every kernel of the examples, as the oldest toolkit compiles them,
-// and gives the result to every ptxas in turn. Some words for blocks of 128 threads must bring down
-// the count of many.
-func TestDemotedExamples(t *testing.T) {
-	if testing.Short() {
-		t.Skip("SKIPPED: -short")
-	}
-	third, least := !kits.Every(), int32(10)
-	if third {
-		least = 4
-	}
-	kits := ptxtest.Toolkits(t)
-	files, err := filepath.Glob("../examples/*/*.cu")
-	if err != nil || len(files) < 12 {
-		t.Fatal(len(files), err)
-	}
-	var done, fewer atomic.Int32
-	t.Run("all", func(t *testing.T) {
-		for n, file := range files {
-			if third && n%3 != 0 {
-				continue
-			}
-			t.Run(filepath.Base(file), func(t *testing.T) {
-				t.Parallel()
-				text := kits[0].PTX(t, file, "-arch=sm_80", "-I../examples/common", "-std=c++17")
-				m, err := ptx.Parse(text)
-				if err != nil {
-					t.Fatal(err)
-				}
-				recipes, blocks := make(map[string]recipe.Recipe), make(map[string][3]int)
-				for i, f := range m.Entries() {
-					recipes[f.Name] = mustRecipe(t, "demote=12:"+demote.Strategies[(n+i)%3])
-					blocks[f.Name] = [3]int{64, 2, 1}
-				}
-				out, refused, err := Options{Blocks: blocks, Dynamic: noDynamic(recipes)}.apply(text, recipes)
-				if err != nil {
-					t.Fatal(err)
-				}
-				for name, reason := range refused {
-					if strings.Contains(reason.Error(), "not sound") {
-						t.Errorf("%s: %v", name, reason)
-					}
-				}
-				if len(refused) == len(recipes) {
-					return
-				}
-				before := registersOf(t, kits[0], text)
-				for k, kit := range kits {
-					if k > 0 && (n+k)%2 == 1 {
-						continue // half of the programs with each
-					}
-					after := registersOf(t, kit, out)
-					for name := range recipes {
-						if k == 0 && refused[name] == nil {
-							done.Add(1)
-							if after[name] < before[name] {
-								fewer.Add(1)
-							}
-						}
-					}
-				}
-			})
-		}
-	})
-	t.Logf("%d kernels, fewer registers in %d", done.Load(), fewer.Load())
-	if !t.Failed() && (done.Load() < least || fewer.Load() < least/2) {
-		t.Errorf("demoted in %d kernels only, with fewer registers in %d", done.Load(), fewer.Load())
-	}
-}
-
-func BenchmarkDemote(b *testing.B) {
-	text, err := os.ReadFile("ptx/testdata/bench.ptx")
-	if err != nil {
-		b.Fatal(err)
-	}
-	m, err := ptx.Parse(text)
-	if err != nil {
-		b.Fatal(err)
-	}
-	recipes := make(map[string]recipe.Recipe)
-	for _, f := range m.Entries() {
-		recipes[f.Name], _ = recipe.Parse("demote=8:loops")
-	}
-	b.SetBytes(int64(len(text)))
-	for b.Loop() {
-		if _, refused, err := (Options{Dynamic: noDynamic(recipes)}).apply(text, recipes); err != nil ||
-			len(refused) == len(recipes) {
-			b.Fatal(refused, err)
-		}
-	}
 }
 
 // noDynamic says of kernels that they are launched without dynamic shared memory.

@@ -79,7 +79,7 @@ func newFlowProgram(rng *rand.Rand) *flowProgram {
 	}
 	few := rng.Intn(4) == 0 // little beside a loop of flowloop_test.go
 	if few {
-		p.flagLoop()
+		p.countedLoop()
 	}
 	for n := 6 + rng.Intn(24); n > 0 && !few; n-- {
 		if p.next < p.labels && rng.Intn(3) == 0 {
@@ -106,7 +106,7 @@ func (p *flowProgram) Text() []byte {
 		targets = append(targets, "L0")
 	}
 	return []byte(
-		".version 7.8\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 g, .param .u32 h)\n{\n.reg .b32 %r<6>, %a<2>, %x0;\n.reg .pred %p<4>;\n" +
+		".version 7.8\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 g)\n{\n.reg .b32 %r<6>, %a<2>, %x0;\n.reg .pred %p<4>;\n" +
 			fmt.Sprintf(".reg .b32 %%c<%d>;\n.reg .pred %%q<%d>;\n", p.fresh+1, p.fresh+1) +
 			".reg .b64 %gd<3>;\n.shared .align 4 .b8 S0[64], S1[64];\n" + strings.Replace(p.body.String(),
 			"TARGETS", strings.Join(targets[:4], ", "), -1) + "}\n")
@@ -258,7 +258,7 @@ func (p *flowProgram) some() {
 			})
 	case 19:
 		if p.loops < 2 {
-			p.flagLoop()
+			p.countedLoop()
 		}
 	}
 }
@@ -430,18 +430,17 @@ func (p *flowProgram) sharedAccess() {
 
 // A flowMachine runs one thread.
 type flowMachine struct {
-	r        []uint64
-	written  []int // by register: the operation that wrote it last, -1: none
-	global   [flowWords]uint32
-	shared   map[uint64]uint32
-	at       int
-	argument uint64                       // the argument h
-	change   func(kind int, word *uint32) // other blocks, in front of each look; nil: there are none
+	r       []uint64
+	written []int // by register: the operation that wrote it last, -1: none
+	global  [flowWords]uint32
+	shared  map[uint64]uint32
+	at      int
+	change  func(kind int, word *uint32) // other blocks, in front of each look; nil: there are none
 }
 
 func newFlowMachine(p *flowProgram, rng *rand.Rand) *flowMachine {
 	m := &flowMachine{r: make([]uint64, len(p.names)), written: make([]int, len(p.names)),
-		shared: map[uint64]uint32{}, argument: 1 + uint64(rng.Intn(2))}
+		shared: map[uint64]uint32{}}
 	for i := range m.r {
 		m.written[i] = -1
 		if i < flowP || i >= flowG { // a predicate that was not written is false

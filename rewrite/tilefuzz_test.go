@@ -7,8 +7,6 @@ import (
 	"maps"
 	"math/rand"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,7 +25,7 @@ import (
 // their own, loops around loops, branches around loads, values that wrap.
 //
 // GNVCC_TILE_SECONDS is how long it goes on, with a seed from the clock; GNVCC_TILE_SEED the seed
-// of one kernel that failed; GNVCC_TILE_PTXAS a ptxas that some of the kernels are given to.
+// of one kernel that failed.
 func TestTiledComputeTheSame(t *testing.T) {
 	rng := rand.New(rand.NewSource(1))
 	seconds, _ := strconv.Atoi(os.Getenv("GNVCC_TILE_SECONDS"))
@@ -46,7 +44,7 @@ func TestTiledComputeTheSame(t *testing.T) {
 		if one != 0 {
 			seed = one
 		}
-		if err := c.one(seed, n); err != nil {
+		if err := c.one(seed); err != nil {
 			t.Fatalf("GNVCC_TILE_SEED=%d: %v", seed, err)
 		}
 		if one != 0 {
@@ -71,7 +69,7 @@ type tileCounts struct {
 }
 
 // one makes a kernel, tiles it, and runs both.
-func (c *tileCounts) one(seed int64, number int) error {
+func (c *tileCounts) one(seed int64) error {
 	k := newTileKernel(rand.New(rand.NewSource(seed)))
 	text := bytes.Clone(k.text.Bytes())
 	r, err := recipe.Parse(k.recipe)
@@ -93,11 +91,6 @@ func (c *tileCounts) one(seed int64, number int) error {
 		return nil
 	}
 	c.tiled++
-	if tool := os.Getenv("GNVCC_TILE_PTXAS"); tool != "" && number%20 == 0 {
-		if err := assembleTiled(tool, out); err != nil {
-			return err
-		}
-	}
 	read := false
 	for range 3 {
 		params := k.values()
@@ -123,23 +116,6 @@ func (c *tileCounts) one(seed int64, number int) error {
 	}
 	if read {
 		c.read++
-	}
-	return nil
-}
-
-func assembleTiled(tool string, text []byte) error {
-	dir, err := os.MkdirTemp("", "tile")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(dir)
-	in := filepath.Join(dir, "in.ptx")
-	if err := os.WriteFile(in, text, 0o600); err != nil {
-		return err
-	}
-	said, err := exec.Command(tool, "-arch=sm_90", in, "-o", filepath.Join(dir, "o")).CombinedOutput()
-	if err != nil {
-		return fmt.Errorf("ptxas: %w: %s\n%s", err, said, text)
 	}
 	return nil
 }
