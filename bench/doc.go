@@ -7,7 +7,7 @@
 //	keep/     whether recipes keep bits, and gnvcc leaves programs alone
 //	predict/  what predictions would have been worth
 //	accept/   which levers the kernels of real programs accept, and why they refuse the others
-//	watch/    a source that is edited while gnvcc watch runs; judgements a minute
+//	watch/    a source that is edited while gnvcc watch runs
 //	mutate/   which faults in the sources the tests catch
 //	lab/      what these programs share
 //	apps/     applications for suite, by their own build files

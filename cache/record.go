@@ -24,6 +24,11 @@ type Translation struct {
 	Input   string // object: the preprocessed device code
 	PTX     string // object: what cicc gave
 	Time    time.Time
+	Source  string // the user's file
+	// content of the file of --module_id_file_name, which names of static symbols are made from; nvcc
+	// removes it
+	Module string
+	Env    []string // what nvcc.profile set for cicc
 }
 
 // An Assembly is one ptxas call. It is found by the hash of the cubin that it gave.

@@ -133,26 +133,16 @@ func makeable(dir string) error {
 	}
 }
 
-// owner reports whether somebody is the owner. Trying the lock would keep a real owner out for that
-// moment: the text in the file names a process, which is the owner if it has the file open.
+// owner says who is the owner. Trying the lock would keep a real owner out for that moment: the text
+// in the file, which an owner empties at its end, names a process.
 func (c *checkup) owner() {
-	path := filepath.Join(c.s.dir, lockName)
-	text, _ := readLimited(path, 1024)
+	text, _ := readLimited(filepath.Join(c.s.dir, lockName), 1024)
 	var pid int
-	if fmt.Sscanf(string(text), "process %d", &pid); hasOpen(pid, path) {
+	if fmt.Sscanf(string(text), "process %d", &pid); pid > 0 && syscall.Kill(pid, 0) == nil {
 		c.say(Fine, "", "process %d is the owner", pid)
 	} else {
 		c.say(Fine, "", "no owner at the moment")
 	}
-}
-
-// hasOpen reports whether the process has the file open.
-func hasOpen(pid int, path string) bool {
-	links, _ := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid))
-	return slices.ContainsFunc(links, func(l string) bool {
-		to, err := os.Readlink(l)
-		return err == nil && to == path
-	})
 }
 
 func (c *checkup) snapshot() {
@@ -178,42 +168,19 @@ func (c *checkup) snapshot() {
 
 func (c *checkup) spool() {
 	dir := filepath.Join(c.s.dir, spoolName)
-	files := map[string]int{} // by extension
-	var size int64
-	oldest := time.Now()
-	err := eachFile(dir, func(path string, info fs.FileInfo) {
-		if strings.HasPrefix(info.Name(), tempMark) {
-			return
-		}
-		ext := filepath.Ext(path)
-		if ext != spoolExt && ext != badExt {
-			ext = ""
-		}
-		if files[ext]++; ext == spoolExt {
-			size += info.Size()
-			oldest = time.UnixMicro(min(oldest.UnixMicro(), info.ModTime().UnixMicro()))
-		}
-	})
+	waiting, err := c.s.pending()
 	if err != nil {
 		c.fail(failed("read the spool", dir, err))
 		return
 	}
-	switch waiting := files[spoolExt]; {
-	case waiting == 0:
-		c.say(Fine, "", "spool: empty")
-	case waiting > manySpooled:
-		c.say(Problem, "gnvcc tune merges them", "spool: %s (%s) waiting, the oldest for %s",
-			counted(waiting, "record"), BytesText(size), AgeText(oldest))
-	default:
-		c.say(Fine, "", "spool: %s (%s) waiting for an owner, the oldest for %s",
-			counted(waiting, "record"), BytesText(size), AgeText(oldest))
+	level, advice := Fine, ""
+	if len(waiting) > manySpooled {
+		level, advice = Problem, "gnvcc tune merges them"
 	}
-	if n := files[badExt]; n > 0 {
+	c.say(level, advice, "spool: %s waiting for an owner", counted(len(waiting), "record"))
+	if bad, _ := filepath.Glob(filepath.Join(dir, "*"+badExt)); len(bad) > 0 {
 		c.say(Note, "they may be deleted, and are after a month",
-			"spool: %d files that were no records were set aside (%s)", n, badExt)
-	}
-	if n := files[""]; n > 0 {
-		c.say(Note, "", "spool: %d files that gnvcc did not make", n)
+			"spool: %d files that were no records were set aside (%s)", len(bad), badExt)
 	}
 }
 

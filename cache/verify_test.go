@@ -51,7 +51,7 @@ func TestCheckHealthy(t *testing.T) {
 	full := Check(s.dir)
 	healthy(t, full)
 	said(t, full, Fine, "3 decisions")
-	said(t, full, Fine, "spool: 1 record (")
+	said(t, full, Fine, "spool: 1 record waiting")
 	said(t, full, Fine, "objects: 1, 4.9 KiB")
 	said(t, full, Fine, "no owner at the moment")
 	said(t, full, Fine, "of at most 5.0 GiB (GNVCC_MAXSIZE), never trimmed")
@@ -67,9 +67,6 @@ func TestCheckHealthy(t *testing.T) {
 	owned := Check(s.dir)
 	healthy(t, owned)
 	said(t, owned, Fine, fmt.Sprintf("process %d is the owner", os.Getpid()))
-	if lock := filepath.Join(s.dir, lockName); !hasOpen(os.Getpid(), lock) || hasOpen(1<<30, lock) {
-		t.Error("who has the lock file open?")
-	}
 	ok(t, o.Close())
 }
 
@@ -93,9 +90,7 @@ func TestCheckSick(t *testing.T) {
 	said(t, Check(s.dir), Note, "damaged decisions")
 	ok(t, s.Spool(Decisions, "k", 1))
 	write(spoolName+"/x"+badExt, nil)
-	write(spoolName+"/stranger", nil)
 	said(t, Check(s.dir), Note, "set aside")
-	said(t, Check(s.dir), Note, "did not make")
 
 	ok(t, os.Chmod(s.dir, 0o770))
 	said(t, Check(s.dir), Problem, "its group may write")

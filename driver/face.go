@@ -50,8 +50,13 @@ func Face(args []string) int {
 	argv, settings := []string{kit.Nvcc}, env.Nvccs(past)
 
 	var line *toolcmd.Line // read once
-	why := switched(env, self)
-	if why == "" {
+	why := ""
+	switch {
+	case env.Off:
+		why = "GNVCC_OFF is set"
+	case self == "":
+		why = "gnvcc's own file is not known"
+	default:
 		line = toolcmd.ReadLine(args, "", env.Get)
 		why = aside(line)
 	}
@@ -120,17 +125,6 @@ func prepare(kit toolkit.Toolkit, env *environment.Environment, args []string,
 	}
 	p.prefixes = prefixArgs(env, m.Cicc, m.Host && !line.HostPrefix, line.Keeps)
 	return p, nil
-}
-
-// switched tells why nvcc is to be run without us whatever the command is, "" if it is not.
-func switched(env *environment.Environment, self string) string {
-	switch {
-	case env.Off:
-		return "GNVCC_OFF is set"
-	case self == "":
-		return "gnvcc's own file is not known"
-	}
-	return ""
 }
 
 // aside tells why a command is to be run without us, "" if it is not.

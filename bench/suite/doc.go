@@ -33,8 +33,6 @@
 // nobody has, builds a few ahead with the least priority, and uses the GPU when no other does; what
 // it waits for it is no part of any time or limit but -budget. Times of builds are then of no use.
 //
-// With -again, a later call with the same -work runs the builds with other arguments (-other).
-//
 // For programs whose Makefiles call the compiler CC and are told the target as ARCH:
 //
 //	suite -compiler CC -set ARCH=sm_90 -programs names.txt -folder '%-cuda' path/to/src

@@ -16,10 +16,9 @@ func main() { lab.Main("watch", run) }
 // A bench is a run with its results.
 type bench struct {
 	Machine lab.Machine
-	Saves   []save   `json:",omitempty"`
-	Median  float64  `json:",omitempty"` // seconds from saving an edit to the decision in the store
-	Idle    *idle    `json:",omitempty"`
-	Judged  []judged `json:",omitempty"`
+	Saves   []save  `json:",omitempty"`
+	Median  float64 `json:",omitempty"` // seconds from saving an edit to the decision in the store
+	Idle    *idle   `json:",omitempty"`
 
 	gnvcc, nvcc string
 	end         time.Time
@@ -45,7 +44,6 @@ func run(ctx context.Context, args []string) error {
 	limit := set.Duration("limit", 3*time.Minute, "end in this time")
 	times := set.Int("times", 20, "how often a constant is edited")
 	idle := set.Int("idle", 0, "instead: what a watch of so many files costs, for a minute")
-	judge := set.Int("judge", 0, "instead: so many judgements by one judge --serve")
 	commit := set.String("commit", "", "gnvcc's commit, where there is no git")
 	if err := set.Parse(args); err != nil {
 		return err
@@ -62,8 +60,6 @@ func run(ctx context.Context, args []string) error {
 	switch {
 	case *idle > 0:
 		err = b.idle(p, *idle)
-	case *judge > 0:
-		err = b.judge(ctx, p, *judge)
 	default:
 		err = b.watch(p, *times)
 	}
@@ -71,7 +67,7 @@ func run(ctx context.Context, args []string) error {
 		err = e
 	}
 	if err == nil && b.wrong > 0 {
-		err = fmt.Errorf("%d edits or judgements came out wrong", b.wrong)
+		err = fmt.Errorf("%d edits came out wrong", b.wrong)
 	}
 	return err
 }

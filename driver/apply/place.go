@@ -19,7 +19,7 @@ import (
 	"gnvcc/driver/record"
 )
 
-// Placing: new outputs take the old ones' names, each whole or not at all. What is about to be done
+// Placing: a new output takes the old one's name, whole or not at all. What is about to be done
 // is written down before (STORE/apply), so that an apply that is killed at any moment is finished
 // or taken back by the next one, and no file of ours stays in the user's folders. A build that
 // writes the same file meanwhile wins: the names are exchanged, and exchanged back where what came
@@ -28,14 +28,14 @@ import (
 // applyDir is the folder in the store for what is being placed.
 const applyDir = "apply"
 
-// A placing is the record of one command's outputs on their way.
+// A placing is the record of one command's output on its way.
 type placing struct {
 	Command string
-	Files   []placedFile
-	Notes   []record.Note
+	placedFile
+	Notes []record.Note
 }
 
-// A placedFile is one of them: what a run wrote, and where it belongs.
+// A placedFile is an output: what a run wrote, and where it belongs.
 type placedFile struct {
 	Path, Temp string
 	Was, New   string // hashes
@@ -72,42 +72,40 @@ func lockApply(ctx context.Context, store *cache.Store, out io.Writer) (func(), 
 	}
 }
 
-// place puts the files of a run where they belong.
+// place puts the file of a run where it belongs.
 func (b *beside) place(now *result, unedited func() bool) error {
-	p := placing{Command: b.rerun.hash, Notes: now.left.Notes}
-	hashes := map[string]string{}
-	for _, f := range now.files {
-		present, err := readOutput(f.Path)
-		if err != nil {
-			return fmt.Errorf("%w: %w", errLeft, err)
-		}
-		info, err := os.Lstat(f.Path)
-		if err != nil {
-			return fmt.Errorf("%w: %w", errLeft, err)
-		}
-		if why := unfit(info); why != "" {
-			return fmt.Errorf("%w: %s: %s", errLeft, f.Path, why)
-		}
-		content, err := os.ReadFile(f.from)
-		if err != nil {
-			return fmt.Errorf("read what the command wrote: %w", err)
-		}
-		f.Was, f.New, f.Temp = cache.Hash(present), cache.Hash(content), tempFor(f.Path)
-		if b.looked[f.Path] != f.Was {
-			return fmt.Errorf("%w: %s was written meanwhile", errLeft, f.Path)
-		}
-		if equalOutputs(present, content) { // a recipe that could not be carried out, say
-			hashes[f.Path] = f.Was
-			continue
-		}
-		hashes[f.Path] = f.New
-		p.Files = append(p.Files, f)
+	p := placing{Command: b.rerun.hash, placedFile: now.file, Notes: now.left.Notes}
+	present, err := readOutput(p.Path)
+	if err != nil {
+		return fmt.Errorf("%w: %w", errLeft, err)
 	}
-	if err := b.replaceAll(&p, unedited); err != nil {
-		return err
+	info, err := os.Lstat(p.Path)
+	if err != nil {
+		return fmt.Errorf("%w: %w", errLeft, err)
 	}
-	b.remember(now, hashes)
-	return nil
+	if why := unfit(info); why != "" {
+		return fmt.Errorf("%w: %s: %s", errLeft, p.Path, why)
+	}
+	content, err := os.ReadFile(p.from)
+	if err != nil {
+		return fmt.Errorf("read what the command wrote: %w", err)
+	}
+	p.Was, p.New, p.Temp = cache.Hash(present), cache.Hash(content), tempFor(p.Path)
+	if b.looked != p.Was {
+		return fmt.Errorf("%w: %s was written meanwhile", errLeft, p.Path)
+	}
+	hash := p.New
+	if equalOutputs(present, content) { // a recipe that could not be carried out, say
+		hash, err = p.Was, p.finish(b.store)
+	} else {
+		err = p.replace(b.store, unedited)
+	}
+	if err == nil {
+		// Without it, the next apply proves it again.
+		memoApplied.Put(b.store, b.rerun.hash, applied{Path: p.Path, Hash: hash, Inputs: now.left.Inputs,
+			Sources: now.left.Sources})
+	}
+	return err
 }
 
 // tempFor names the file beside an output under which the new one is written.
@@ -117,50 +115,27 @@ func tempFor(path string) string {
 		mark))
 }
 
-// replaceAll carries a placing out.
-func (b *beside) replaceAll(p *placing, unedited func() bool) error {
-	if len(p.Files) == 0 {
-		return p.finish(b.store)
-	}
-	if err := p.write(b.store); err != nil {
+// replace carries a placing out.
+func (p *placing) replace(store *cache.Store, unedited func() bool) error {
+	if err := p.write(store); err != nil {
 		return err
 	}
-	take := func(err error) error {
-		for _, f := range p.Files {
-			os.Remove(f.Temp)
-		}
-		p.remove(b.store)
-		return err
-	}
-	for _, f := range p.Files {
-		if err := copyLike(f.Temp, f.from, f.Path); err != nil {
-			return take(fmt.Errorf("%w: %w", errLeft, err))
-		}
-	}
-	if !unedited() {
-		return take(fmt.Errorf("%w: a source was edited meanwhile; the next build makes it", errLeft))
-	}
-	for i, f := range p.Files {
-		if err := f.exchange(); err != nil {
-			if i == 0 {
-				return take(err)
+	err := copyLike(p.Temp, p.from, p.Path)
+	switch {
+	case err != nil:
+		err = fmt.Errorf("%w: %w", errLeft, err)
+	case !unedited():
+		err = fmt.Errorf("%w: a source was edited meanwhile; the next build makes it", errLeft)
+	default:
+		if err = p.exchange(); err == nil {
+			if err = p.finish(store); err != nil {
+				return err // the record stays, and says what is new
 			}
-			for _, f := range p.Files[:i] { // those that are new go back
-				if f.takeBack() != nil {
-					return err // the record stays, and says what is new
-				}
-			}
-			return take(err)
 		}
 	}
-	if err := p.finish(b.store); err != nil {
-		return err
-	}
-	for _, f := range p.Files {
-		os.Remove(f.Temp)
-	}
-	p.remove(b.store)
-	return nil
+	os.Remove(p.Temp)
+	p.remove(store)
+	return err
 }
 
 // copyLike makes a new file with the mode and owner of another one.
@@ -211,14 +186,6 @@ func (f *placedFile) exchange() error {
 		return changed
 	}
 	return nil
-}
-
-// takeBack takes an exchange back.
-func (f *placedFile) takeBack() error {
-	if hashFile(f.Path) != f.New || hashFile(f.Temp) != f.Was {
-		return errLeft // somebody else's by now
-	}
-	return swap(f.Temp, f.Path)
 }
 
 // swap exchanges two names, in one step where the file system can (most local ones; NFS can't).
@@ -285,31 +252,21 @@ func (p *placing) finish(store *cache.Store) error {
 // recoverApply finishes or takes back what a killed apply has left. The caller has the lock.
 func recoverApply(store *cache.Store) (notes []string) {
 	for _, p := range unfinished(store) {
-		fresh := 0
-		for _, f := range p.Files {
-			now, temp := hashFile(f.Path), hashFile(f.Temp)
-			if now == f.Was && temp == f.New && len(p.Files) > 1 {
-				if f.exchange() == nil {
-					now = f.New
-				}
-			} else if now == f.New && temp != "" && temp != f.New && temp != f.Was {
-				// Killed between the exchange and the look at what came out: a build's own file.
-				if swap(f.Temp, f.Path) == nil {
-					now = hashFile(f.Path)
-				}
+		now, temp := hashFile(p.Path), hashFile(p.Temp)
+		if now == p.New && temp != "" && temp != p.New && temp != p.Was {
+			// Killed between the exchange and the look at what came out: a build's own file.
+			if swap(p.Temp, p.Path) == nil {
+				now = hashFile(p.Path)
 			}
-			if now == f.New {
-				fresh++
-			}
-			os.Remove(f.Temp)
-			os.Remove(f.Temp + "~")
 		}
-		if fresh == len(p.Files) {
+		os.Remove(p.Temp)
+		os.Remove(p.Temp + "~")
+		if now == p.New {
 			if err := p.finish(store); err != nil {
 				notes = append(notes, err.Error())
 				continue
 			}
-			notes = append(notes, "finished an apply that was killed: "+p.Files[0].Path)
+			notes = append(notes, "finished an apply that was killed: "+p.Path)
 		}
 		p.remove(store)
 	}
@@ -323,7 +280,7 @@ func unfinished(store *cache.Store) []placing {
 	for _, path := range files {
 		var p placing
 		text, err := os.ReadFile(path)
-		if err != nil || json.Unmarshal(text, &p) != nil || len(p.Files) == 0 ||
+		if err != nil || json.Unmarshal(text, &p) != nil || p.Path == "" ||
 			p.Command != strings.TrimSuffix(filepath.Base(path), ".json") {
 			os.Remove(path)
 			continue

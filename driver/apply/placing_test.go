@@ -50,7 +50,7 @@ func TestPlacing(t *testing.T) {
 				}
 			}
 			key := hash(c.name)
-			p := placing{Command: hash("command"), Files: []placedFile{{Path: path, Temp: temp, Was: hash("old"), New: hash("new")}},
+			p := placing{Command: hash("command"), placedFile: placedFile{Path: path, Temp: temp, Was: hash("old"), New: hash("new")},
 				Notes: []record.Note{{Unit: key, Assembly: cache.Assembly{Command: "x",
 					Cubin: key}}}}
 			if err := p.write(store); err != nil {

@@ -44,14 +44,13 @@ type beside struct {
 	nvcc  string        // with stop: in the place of the recorded one
 	// ids of modules, by source file, that this run would make otherwise
 	module map[string]string
-	// Hashes of the files as they were looked at, by path: these alone are replaced.
-	looked map[string]string
+	looked string // hash of the file as it was looked at: that alone is replaced
 }
 
 // A result is what one run gave.
 type result struct {
-	files []placedFile // that it wrote, and where they belong
-	left  *again.Left
+	file placedFile // that it wrote, and where it belongs
+	left *again.Left
 }
 
 // build does all of it.
@@ -104,24 +103,22 @@ func (b *beside) proof(ctx context.Context) (*result, error) {
 	if err != nil {
 		return nil, err
 	}
-	b.looked = map[string]string{}
-	for _, f := range was.files {
-		present, err := readOutput(f.Path)
-		if os.IsNotExist(err) {
-			return nil, fmt.Errorf("%w: %s does not exist; the next build makes it", errLeft, f.Path)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("%w: %w", errLeft, err)
-		}
-		again, err := os.ReadFile(f.from)
-		if err != nil {
-			return nil, fmt.Errorf("read what the command wrote: %w", err)
-		}
-		if !equalOutputs(present, again) {
-			return nil, fmt.Errorf("%w: %s", errLeft, b.differs(ctx, was, f))
-		}
-		b.looked[f.Path] = cache.Hash(present)
+	f := was.file
+	present, err := readOutput(f.Path)
+	if os.IsNotExist(err) {
+		return nil, fmt.Errorf("%w: %s does not exist; the next build makes it", errLeft, f.Path)
 	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errLeft, err)
+	}
+	again, err := os.ReadFile(f.from)
+	if err != nil {
+		return nil, fmt.Errorf("read what the command wrote: %w", err)
+	}
+	if !equalOutputs(present, again) {
+		return nil, fmt.Errorf("%w: %s", errLeft, b.differs(ctx, was))
+	}
+	b.looked = cache.Hash(present)
 	return was, nil
 }
 
@@ -131,7 +128,8 @@ const memoApplied cache.Memos[applied] = "applied"
 // An applied is what an apply wrote, and from what; or why it left the command's output alone, which
 // holds for as long as none of some files is written: the next one compiles nothing to find it out.
 type applied struct {
-	Hashes  map[string]string // of what it wrote, by the paths
+	Path    string // of what it wrote
+	Hash    string // and of its content
 	Inputs  []string
 	Sources []string
 
@@ -140,7 +138,8 @@ type applied struct {
 
 // differs says why a file is not what its command gives: the command may give something else each
 // time.
-func (b *beside) differs(ctx context.Context, was *result, f placedFile) (why string) {
+func (b *beside) differs(ctx context.Context, was *result) (why string) {
+	f := was.file
 	files := append(was.left.Sources, f.Path, b.rerun.command.Nvcc, b.self)
 	stamps := b.stamps(files)
 	defer func() { memoApplied.Put(b.store, b.rerun.hash, applied{Sources: files, Stamps: stamps, Why: why}) }()
@@ -160,13 +159,11 @@ func (b *beside) differs(ctx context.Context, was *result, f placedFile) (why st
 	}
 	time.Sleep(time.Second) // __TIME__ and the stamps of --coverage change once a second
 	if again, err := b.run(ctx, b.rerun.built()); err == nil {
-		for _, g := range again.files {
-			one, err1 := os.ReadFile(f.from)
-			two, err2 := os.ReadFile(g.from)
-			if g.Path == f.Path && err1 == nil && err2 == nil && !equalOutputs(one, two) {
-				return "two runs of the command that makes " + f.Path + " differ (__TIME__, for one), so that " +
-					"it can't be known whether the file is its own; build it again with gnvcc"
-			}
+		one, err1 := os.ReadFile(f.from)
+		two, err2 := os.ReadFile(again.file.from)
+		if err1 == nil && err2 == nil && !equalOutputs(one, two) {
+			return "two runs of the command that makes " + f.Path + " differ (__TIME__, for one), so that " +
+				"it can't be known whether the file is its own; build it again with gnvcc"
 		}
 	}
 	return f.Path + " is not what its recorded command gives (another command or another tool has " +
@@ -224,7 +221,7 @@ func (b *beside) run(ctx context.Context, recipes map[string]string) (*result, e
 
 // collect gathers what a run left.
 func collect(line *toolcmd.Line, out, hold string) (*result, error) {
-	r := new(result)
+	var files []placedFile
 	err := filepath.WalkDir(out, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
@@ -234,16 +231,18 @@ func collect(line *toolcmd.Line, out, hold string) (*result, error) {
 			return err
 		}
 		if filepath.Ext(path) != ".d" { // dependencies: they name the output, and are as they were
-			r.files = append(r.files, placedFile{Path: filepath.Join(line.Place(), rel), from: path})
+			files = append(files, placedFile{Path: filepath.Join(line.Place(), rel), from: path})
 		}
 		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("look at what the command wrote: %w", err)
 	}
-	if len(r.files) == 0 {
-		return nil, fmt.Errorf("%w: it wrote no file that could be found", errLeft)
+	if len(files) != 1 {
+		return nil, fmt.Errorf("%w: it writes %d files; a command of its own for each can be run again", errLeft,
+			len(files))
 	}
+	r := &result{file: files[0]}
 	if r.left, err = again.Read(hold); err != nil {
 		return nil, err
 	}
@@ -274,8 +273,8 @@ func (b *beside) stamps(files []string) string {
 	return out.String()
 }
 
-// known gives what an earlier apply wrote by this command, if those files are there unchanged and
-// nothing but preprocessed code and PTX has gone into them.
+// known gives what an earlier apply wrote by this command, if that file is there unchanged and
+// nothing but preprocessed code and PTX has gone into it.
 func (b *beside) known() *applied {
 	switch b.rerun.line().Phase {
 	case "compile", "cubin", "ptx", "fatbin":
@@ -283,43 +282,23 @@ func (b *beside) known() *applied {
 		return nil
 	}
 	k, ok := memoApplied.Get(b.store, b.rerun.hash)
-	if !ok || len(k.Hashes) == 0 {
+	if !ok || k.Path == "" || hashFile(k.Path) != k.Hash {
 		return nil
 	}
-	for path, hash := range k.Hashes {
-		content, err := readOutput(path)
-		if err != nil || cache.Hash(content) != hash {
-			return nil
-		}
-	}
-	b.looked = k.Hashes
+	b.looked = k.Hash
 	return &k
 }
 
 // follows tells whether a run is the known one but for its device code.
 func (b *beside) follows(known *applied, now *result) bool {
-	if !slices.Equal(known.Inputs, now.left.Inputs) || len(known.Hashes) != len(now.files) {
+	f := now.file
+	if !slices.Equal(known.Inputs, now.left.Inputs) || known.Path != f.Path {
 		return false
 	}
-	for _, f := range now.files {
-		if known.Hashes[f.Path] == "" {
-			return false
-		}
-		if b.rerun.line().Phase != "compile" {
-			continue
-		}
-		present, err1 := readOutput(f.Path)
-		again, err2 := os.ReadFile(f.from)
-		if err1 != nil || err2 != nil || !exceptDevice(present, again) {
-			return false
-		}
+	if b.rerun.line().Phase != "compile" {
+		return true
 	}
-	return true
-}
-
-// remember notes what was written.
-func (b *beside) remember(now *result, hashes map[string]string) {
-	// Without it, the next apply proves it again.
-	memoApplied.Put(b.store, b.rerun.hash, applied{Hashes: hashes, Inputs: now.left.Inputs,
-		Sources: now.left.Sources})
+	present, err1 := readOutput(f.Path)
+	again, err2 := os.ReadFile(f.from)
+	return err1 == nil && err2 == nil && exceptDevice(present, again)
 }

@@ -77,9 +77,7 @@ func Status(ctx context.Context, store *cache.Store,
 		return cmp.Or(cmp.Compare(min(len(a.Args), 1), min(len(b.Args), 1)), strings.Compare(a.Output, b.Output))
 	})
 	for _, p := range unfinished(store) {
-		for _, f := range p.Files {
-			broken = append(broken, f.Path)
-		}
+		broken = append(broken, p.Path)
 	}
 	return out, broken, nil
 }

@@ -168,13 +168,9 @@ func (c *Compiler) sameArithmetic(ctx context.Context, s *Source, e second, cand
 	if !e.comparable() {
 		return nil
 	}
-	own, err := c.candidate(ctx, s, recipe.Recipe{})
+	was, err := c.own(ctx, s)
 	if err != nil {
 		return err
-	}
-	was, err := os.ReadFile(own.Path)
-	if err != nil {
-		return fmt.Errorf("read the kernel's own code: %w", err)
 	}
 	is, err := os.ReadFile(cand.Path)
 	if err != nil {
@@ -222,19 +218,24 @@ func buildOf(k cubin.Kernel) cache.Build {
 	return cache.Build{Registers: k.Registers, Stack: k.Stack, Shared: k.Shared, Barriers: k.Barriers}
 }
 
+// own is the cubin of the kernel as nvcc compiles and links it.
+func (c *Compiler) own(ctx context.Context, s *Source) ([]byte, error) {
+	own, err := c.candidate(ctx, s, recipe.Recipe{})
+	if err != nil {
+		return nil, fmt.Errorf("compile %s as nvcc does: %w", s.Kernel, err)
+	}
+	return os.ReadFile(own.Path)
+}
+
 // deeper says that a linked candidate takes local memory that nvcc's own program does not, with all
 // that it calls: how much that is stands in linked cubins alone.
 func (c *Compiler) deeper(ctx context.Context, s *Source, now cubin.Kernel) error {
 	if s.Link == nil || now.StackAll <= rewrite.StackLimit {
 		return nil
 	}
-	own, err := c.candidate(ctx, s, recipe.Recipe{})
+	content, err := c.own(ctx, s)
 	if err != nil {
-		return fmt.Errorf("compile %s as nvcc does: %w", s.Kernel, err)
-	}
-	content, err := os.ReadFile(own.Path)
-	if err != nil {
-		return fmt.Errorf("read nvcc's own program: %w", err)
+		return err
 	}
 	f, err := cubin.Read(content)
 	if err != nil {

@@ -6,30 +6,27 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"gnvcc/cache"
 	"gnvcc/driver/record"
 	"gnvcc/driver/toolcmd"
-	"gnvcc/driver/toolkit"
+	"gnvcc/rewrite/ptx"
 	"gnvcc/sim/cubin"
+	"gnvcc/sim/fatbin"
 )
 
 // Candidates of programs that are linked on the device (-rdc=true). A recorded link has host
-// objects and archives as its inputs; nvcc's own cuobjdump takes their relocatable cubins out, the
-// one that defines the kernel makes place for the candidate, and nvlink is run again on all of them
-// with the recorded options.
+// objects and archives as its inputs; of their relocatable cubins the one that defines the kernel makes
+// place for the candidate, and nvlink is run again on all of them with the recorded options.
 
 // memoMembers keeps the relocatable cubins of a linked file, by the file's hash and the target.
 const memoMembers cache.Memos[[]string] = "members"
 
 // definer finds the assembly that defines a kernel among the inputs of a link.
 func (c *Compiler) definer(ix *record.Index, l cache.Link, kernel string) (cache.Assembly, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), c.Limit)
-	defer cancel()
 	for _, in := range l.Inputs {
-		members, err := c.members(ctx, l, in)
+		members, err := c.members(l, in)
 		if err != nil {
 			return cache.Assembly{}, fmt.Errorf("%s: %w", kernel, err)
 		}
@@ -47,14 +44,13 @@ func (c *Compiler) definer(ix *record.Index, l cache.Link, kernel string) (cache
 }
 
 // members gives the hashes of the relocatable cubins in an input of a link, which are objects then.
-func (c *Compiler) members(ctx context.Context, l cache.Link,
-	in cache.LinkInput) ([]string, error) {
+func (c *Compiler) members(l cache.Link, in cache.LinkInput) ([]string, error) {
 	path, key := in.Path, ""
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(l.Dir, path)
 	}
 	if in.Object != "" {
-		key = cache.HashOf("members 1", in.Object, l.Target)
+		key = cache.HashOf("members 2", in.Object, l.Target)
 		if kept, ok := memoMembers.Get(c.store, key); ok && !slices.ContainsFunc(kept, func(hash string) bool { return !c.store.HasObject(hash) }) {
 			return kept, nil
 		}
@@ -62,7 +58,7 @@ func (c *Compiler) members(ctx context.Context, l cache.Link,
 			path = kept
 		}
 	}
-	hashes, err := c.extract(ctx, l, path, filepath.Ext(in.Path))
+	hashes, err := c.extract(l, path)
 	if err != nil {
 		return nil, fmt.Errorf("take the device code out of %s: %w", in.Path, err)
 	}
@@ -72,58 +68,23 @@ func (c *Compiler) members(ctx context.Context, l cache.Link,
 	return hashes, nil
 }
 
-// extract takes the cubins of a link's target out of a file.
-func (c *Compiler) extract(ctx context.Context, l cache.Link, path, ext string) ([]string, error) {
-	text, err := os.ReadFile(path)
+// extract takes the relocatable cubins of a link's target out of a file.
+func (c *Compiler) extract(l cache.Link, path string) (hashes []string, err error) {
+	f, info, err := cache.OpenRegular(path)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := cubin.Read(text); err == nil { // a cubin as it is
-		hash, err := c.store.PutObject(text)
-		return []string{hash}, err
-	}
-	ctx, b, done, err := c.workbench(ctx, c.Limit, forOne)
-	if err != nil {
-		return nil, err
-	}
-	defer done()
-	tool, err := (toolkit.Toolkit{Nvcc: filepath.Join(filepath.Dir(l.Nvlink), "nvcc")}).Tool(
-		"cuobjdump")
-	if err != nil {
-		return nil, fmt.Errorf("%w (it comes with the toolkit, package cuda-cuobjdump)", err)
-	}
-	// cuobjdump goes by the file's name, and writes into the folder that it runs in.
-	name := filepath.Join(b.Folder, "input"+ext)
-	if err := os.WriteFile(name, text, 0o600); err != nil {
-		return nil, err
-	}
-	if said, err := b.tool(ctx, b.Folder, b.Env.Tool(), tool, "-xelf", "all", name); err != nil {
-		if strings.Contains(said, "does not contain device code") || strings.Contains(err.Error(),
-			"does not contain device code") {
-			return nil, nil
-		}
-		return nil, err
-	}
-	entries, err := os.ReadDir(b.Folder)
-	if err != nil {
-		return nil, err
-	}
-	var hashes []string
-	for _, e := range entries {
-		if !strings.HasSuffix(e.Name(), "."+l.Target+".cubin") {
-			continue
-		}
-		content, err := os.ReadFile(filepath.Join(b.Folder, e.Name()))
-		if err != nil {
-			return nil, err
+	defer f.Close()
+	err = fatbin.Each(f, info.Size(), func(content []byte) error {
+		read, err := cubin.Read(content)
+		if err != nil || !read.Relocatable || read.Target != ptx.Capability(l.Target) {
+			return err
 		}
 		hash, err := c.store.PutObject(content)
-		if err != nil {
-			return nil, err
-		}
 		hashes = append(hashes, hash)
-	}
-	return hashes, nil
+		return err
+	})
+	return hashes, err
 }
 
 // link links a candidate in the place of the assembly that it is made from.
@@ -144,7 +105,7 @@ func (c *Compiler) link(ctx context.Context, b *Workbench, s *Source,
 	files := make([][]string, len(l.Inputs)) // of each input, its cubins
 	replaced := false
 	for n, in := range l.Inputs {
-		members, err := c.members(ctx, l, in)
+		members, err := c.members(l, in)
 		if err != nil {
 			return nil, err
 		}

@@ -10,7 +10,6 @@ import (
 
 	"gnvcc/cache"
 	"gnvcc/driver/job"
-	"gnvcc/driver/record"
 	"gnvcc/rewrite"
 	"gnvcc/rewrite/merge"
 	"gnvcc/rewrite/ptx"
@@ -148,7 +147,7 @@ func (b *Workbench) planSeconds(ctx context.Context, in input, p *plan, seconds 
 }
 
 // definition is a kernel in the source, nil where that isn't known.
-func (b *Workbench) definition(t *record.Translation, kernel string) *source.Kernel {
+func (b *Workbench) definition(t *cache.Translation, kernel string) *source.Kernel {
 	if t == nil {
 		return nil
 	}

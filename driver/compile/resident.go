@@ -8,7 +8,6 @@ import (
 	"sync"
 
 	"gnvcc/cache"
-	"gnvcc/driver/record"
 	"gnvcc/rewrite/source"
 	"gnvcc/sim/cubin"
 )
@@ -18,7 +17,7 @@ import (
 
 // resident says why an entry that takes more than nvcc's own code could make a launch of its file
 // fail, "" where it takes no more, or none of the file's launches needs many blocks at a time.
-func (b *Workbench) resident(t *record.Translation, was cache.Kernel, now cubin.Kernel) string {
+func (b *Workbench) resident(t *cache.Translation, was cache.Kernel, now cubin.Kernel) string {
 	if now.Registers <= was.Registers && now.Shared <= was.Shared {
 		return ""
 	}

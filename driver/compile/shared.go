@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"gnvcc/cache"
 	"gnvcc/driver/job"
-	"gnvcc/driver/record"
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/source"
 )
@@ -25,7 +25,7 @@ import (
 // sharedHost says why a kernel's second entry could see other variables than the kernel, "" where
 // it can't. t is the compile that the PTX comes from, nil: not known; find gives the kernel in the
 // source, nil: not known.
-func sharedHost(t *record.Translation, m *ptx.Module, kernel string,
+func sharedHost(t *cache.Translation, m *ptx.Module, kernel string,
 	find func() *source.Kernel) string {
 	variable := ownVariable(m, kernel)
 	if variable == "" || strings.Contains(kernel, "_GLOBAL__N_") {

@@ -39,7 +39,7 @@ type Source struct {
 
 	outputs     []string // what the same code was built into (Askers)
 	job         *job.Job
-	translation *record.Translation
+	translation *cache.Translation
 	std         []cache.Kernel
 }
 
@@ -177,11 +177,11 @@ func (c *Compiler) readSource(s *Source) {
 	}
 }
 
-func (c *Compiler) translation(ptxHash string) (record.Translation, bool) {
+func (c *Compiler) translation(ptxHash string) (cache.Translation, bool) {
 	if t, ok := record.LoadTranslation(c.store, ptxHash); ok {
 		return t, true
 	}
-	var t record.Translation
+	var t cache.Translation
 	sn, err := c.store.Snapshot()
 	if err == nil {
 		defer sn.Close()
@@ -189,7 +189,7 @@ func (c *Compiler) translation(ptxHash string) (record.Translation, bool) {
 			return t, true
 		}
 	}
-	return record.Translation{}, false
+	return cache.Translation{}, false
 }
 
 // defaultKernels gives the registers and so on of nvcc's own compile: as the build saw them, else

@@ -12,7 +12,6 @@ import (
 
 	"gnvcc/cache"
 	"gnvcc/driver/environment"
-	"gnvcc/driver/record"
 	"gnvcc/driver/toolcmd"
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/recipe"
@@ -159,7 +158,7 @@ func (b *Workbench) compileVariant(ctx context.Context, r request) (m compiledVa
 }
 
 // cicc runs the translation's cicc on another text.
-func (b *Workbench) cicc(ctx context.Context, t *record.Translation, call *toolcmd.Cicc,
+func (b *Workbench) cicc(ctx context.Context, t *cache.Translation, call *toolcmd.Cicc,
 	text []byte, name string) ([]byte, error) {
 	dir := filepath.Join(b.Folder, "cicc"+strconv.FormatInt(b.count.Add(1), 10))
 	if err := os.Mkdir(dir, 0o700); err != nil {

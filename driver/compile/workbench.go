@@ -18,7 +18,6 @@ import (
 	"gnvcc/driver/child"
 	"gnvcc/driver/environment"
 	"gnvcc/driver/job"
-	"gnvcc/driver/record"
 	"gnvcc/rewrite"
 	"gnvcc/rewrite/merge"
 	"gnvcc/rewrite/ptx"
@@ -54,9 +53,9 @@ type Workbench struct {
 // An input is the PTX of one ptxas call, with what is known of it.
 type input struct {
 	job         *job.Job
-	translation *record.Translation // the cicc call that wrote the PTX; nil: not known
-	module      *ptx.Module         // the PTX; read only
-	kernels     []cache.Kernel      // nvcc's own compile of it
+	translation *cache.Translation // the cicc call that wrote the PTX; nil: not known
+	module      *ptx.Module        // the PTX; read only
+	kernels     []cache.Kernel     // nvcc's own compile of it
 }
 
 // A Result is a cubin made by recipes.
@@ -74,7 +73,7 @@ type Result struct {
 // nvcc's own compile. A recipe that can't be carried out, that ptxas refuses or whose kernel would
 // no longer launch with every block is left out, with the reason, and the others stay. Where none
 // is left, content is nil.
-func (b *Workbench) Build(ctx context.Context, j *job.Job, t *record.Translation,
+func (b *Workbench) Build(ctx context.Context, j *job.Job, t *cache.Translation,
 	recipes map[string]recipe.Recipe, std []cache.Kernel) (*Result, error) {
 	module, err := j.Read()
 	if err != nil {

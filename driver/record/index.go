@@ -3,7 +3,6 @@ package record
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -21,7 +20,6 @@ import (
 type Index struct {
 	Assemblies map[string][]cache.Assembly // newest first is not promised
 	links      map[string][]cache.Link
-	problems   []error
 
 	byCode map[string][]cache.Assembly // made by Holding
 }
@@ -35,39 +33,26 @@ func cubinOf(key string) string {
 // records only.
 func Read(store *cache.Store) *Index {
 	ix := &Index{Assemblies: map[string][]cache.Assembly{}, links: map[string][]cache.Link{}}
-	takeAssembly := func(key string, raw []byte) error {
-		var a cache.Assembly
-		if err := json.Unmarshal(raw, &a); err != nil {
-			ix.problems = append(ix.problems, err)
-		} else {
-			ix.Assemblies[cubinOf(key)] = append(ix.Assemblies[cubinOf(key)], a)
-		}
-		return nil
-	}
-	takeLink := func(key string, raw []byte) error {
-		var l cache.Link
-		if err := json.Unmarshal(raw, &l); err != nil {
-			ix.problems = append(ix.problems, err)
-		} else {
-			ix.links[cubinOf(key)] = append(ix.links[cubinOf(key)], l)
-		}
-		return nil
-	}
-	problem := func(err error) {
-		if err != nil && !errors.Is(err, cache.ErrNone) {
-			ix.problems = append(ix.problems, err)
-		}
-	}
 	sn, err := store.Snapshot()
-	problem(err)
 	if err == nil {
 		defer sn.Close()
-		problem(sn.Each(cache.Assemblies, "", takeAssembly))
-		problem(sn.Each(cache.Links, "", takeLink))
 	}
-	problem(store.EachPending(cache.Assemblies, takeAssembly))
-	problem(store.EachPending(cache.Links, takeLink))
+	gather(store, sn, cache.Assemblies, ix.Assemblies)
+	gather(store, sn, cache.Links, ix.links)
 	return ix
+}
+
+// gather adds the records of a bucket by their cubins' hashes, those that can be read.
+func gather[T any](store *cache.Store, sn *cache.Snapshot, bucket string, into map[string][]T) {
+	take := func(key string, raw []byte) error {
+		var record T
+		if json.Unmarshal(raw, &record) == nil {
+			into[cubinOf(key)] = append(into[cubinOf(key)], record)
+		}
+		return nil
+	}
+	sn.Each(bucket, "", take)
+	store.EachPending(bucket, take)
 }
 
 // Knows tells whether a cubin is on record.

@@ -50,10 +50,9 @@ func (s *stage) cicc() error {
 	if c.Module >= 0 && c.Makes {
 		module, _ = os.ReadFile(c.Args[c.Module])
 	}
-	t := record.Translation{Translation: cache.Translation{
+	t := cache.Translation{
 		Command: s.env.Command, Cicc: s.tool, Args: c.Args, Dir: s.dir, Input: input.hash, PTX: hash,
-		Time: time.Now().UTC(),
-	}, Source: c.Source, Module: string(module)}
+		Time: time.Now().UTC(), Source: c.Source, Module: string(module)}
 	for _, name := range ciccVariables {
 		if value, ok := s.env.Lookup(name); ok {
 			t.Env = append(t.Env, name+"="+value)
@@ -120,7 +119,7 @@ func (s *stage) ciccReuse(c *toolcmd.Cicc, input string, module []byte) *reuse {
 
 // noteTranslation keeps a translation where the ptxas stage looks for it, and spools it for the
 // store unless an equal one was noted before.
-func (s *stage) noteTranslation(t record.Translation, ptx []byte) error {
+func (s *stage) noteTranslation(t cache.Translation, ptx []byte) error {
 	if old, ok := record.LoadTranslation(s.store, t.PTX); ok && old.Command == t.Command &&
 		old.Input == t.Input && old.Cicc == t.Cicc &&
 		s.store.HasObject(t.PTX) {
@@ -134,7 +133,7 @@ func (s *stage) noteTranslation(t record.Translation, ptx []byte) error {
 	if _, err := s.store.PutObject(ptx); err != nil {
 		return fmt.Errorf("keep cicc's output: %w", err)
 	}
-	if err := t.Keep(s.store); err != nil {
+	if err := record.KeepTranslation(s.store, t); err != nil {
 		return fmt.Errorf("note the translation: %w", err)
 	}
 	if err := s.store.Spool(cache.Translations, t.PTX, t); err != nil {

@@ -322,7 +322,7 @@ func (s *stage) stubOf(j *job.Job) func() (*compile.HostStub, error) {
 // buildKey is the key of all that a build with recipes depends on. t is nil where it is not known
 // which call of cicc the PTX came from.
 func (s *stage) buildKey(j *job.Job, recipes map[string]recipe.Recipe,
-	host func() (*compile.HostStub, error)) (key string, t *record.Translation) {
+	host func() (*compile.HostStub, error)) (key string, t *cache.Translation) {
 	depends := []string{"build 1", j.Key, compile.RecipesText(recipes), compile.NormalsText(s.normals),
 		cache.OwnKey()}
 	if found, ok := record.LoadTranslation(s.store, j.Hash); ok {
@@ -345,7 +345,7 @@ func (s *stage) buildKey(j *job.Job, recipes map[string]recipe.Recipe,
 
 // buildAnew compiles with recipes, and keeps what came out. The content is nil where none could be
 // carried out.
-func (s *stage) buildAnew(key string, j *job.Job, t *record.Translation,
+func (s *stage) buildAnew(key string, j *job.Job, t *cache.Translation,
 	recipes map[string]recipe.Recipe, std *job.Default,
 	host func() (*compile.HostStub, error), group string) (content []byte, kept keptBuild, err error) {
 	built, err := s.compile(j, t, recipes, std.Kernels, host, group)
@@ -443,7 +443,7 @@ func (s *stage) keepBuild(key string, content []byte, kept keptBuild) {
 }
 
 // compile makes the cubin with the recipes.
-func (s *stage) compile(j *job.Job, t *record.Translation, recipes map[string]recipe.Recipe,
+func (s *stage) compile(j *job.Job, t *cache.Translation, recipes map[string]recipe.Recipe,
 	std []cache.Kernel, host func() (*compile.HostStub, error), group string) (*compile.Result,
 	error) {
 	b, err := s.bench(group)

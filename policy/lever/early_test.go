@@ -1,44 +1,12 @@
 package lever
 
 import (
-	"slices"
 	"testing"
 
 	"gnvcc/policy"
 	"gnvcc/rewrite/recipe"
 	"gnvcc/sim"
 )
-
-// TestEarlyTried: where a load stands behind a store; where that is in a loop, several turns, many
-// of them in a second entry or under a cap.
-func TestEarlyTried(t *testing.T) {
-	texts := func(list []recipe.Recipe) (out []string) {
-		for _, r := range list {
-			out = append(out, r.String())
-		}
-		return out
-	}
-	const second = " spec{host(block)=32x1x1,host(dynamic)=0}"
-	for _, c := range []struct {
-		early int
-		turns bool
-		want  []string
-	}{
-		{0, false, nil},
-		{3, false, []string{"early=on"}},
-		{3, true, []string{"early=on", "early=2", "early=4" + second, "early=8" + second}},
-		// the next turn's loads, behind this one's store
-		{0, true, []string{"early=2", "early=4" + second, "early=8" + second}},
-	} {
-		s := &Situation{Kernel: &policy.Kernel{Loads: 8, Stores: 8, Early: c.early, EarlyTurns: c.turns}}
-		s.Values = []policy.Value{
-			{Kind: policy.HostValue, Is: recipe.Condition{Kind: recipe.HostBlock, Size: [3]int{32, 1, 1}}},
-			{Kind: policy.HostValue, Is: recipe.Condition{Kind: recipe.HostDynamic}}}
-		if got := texts(levers()["early"].Try(s)); !slices.Equal(got, c.want) {
-			t.Errorf("%d loads, turns %v: %q, want %q", c.early, c.turns, got, c.want)
-		}
-	}
-}
 
 // TestMoreTurns: twice as many where the most that were tried won.
 func TestMoreTurns(t *testing.T) {

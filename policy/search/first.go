@@ -34,7 +34,7 @@ func (s *search) briefly() (on bool, err error) {
 		s.sit.Region = s.region(recipe.Recipe{}, s.k.Default.Registers)
 		var turn []recipe.Recipe
 		for _, list := range s.lists() {
-			if list = s.predicted(list); len(list) > 0 {
+			if len(list) > 0 {
 				turn = append(turn, list[0])
 			}
 		}

@@ -89,17 +89,6 @@ func TestLeftAlone(t *testing.T) {
 	}
 }
 
-// TestCapturedLater: a configuration that is first seen in a capture is tuned at an ordinary
-// launch.
-func TestCapturedLater(t *testing.T) {
-	g := newSim(t, loading(map[string]float64{"": 0.8}))
-	a := app{launches: append(unseen(1, 100, 256), on(40, 100, 256)...)}
-	results, _ := g.run(simOptions(), a)
-	if d := results[0].Decision; d == nil || d.Recipe == "" || len(results[0].Alone) != 0 {
-		t.Errorf("%+v", results[0])
-	}
-}
-
 // TestEntriesApart: two shapes that follow each other, each with an entry of its own that is built
 // in another way. The first is over when the second one's winner is found: its launches can't take
 // that entry, so it needs no measuring there.

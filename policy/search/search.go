@@ -164,9 +164,6 @@ func (s *search) singly() error {
 		s.want(r, 20)
 	}
 	if s.slow(len(cheap) + len(dear)) {
-		for i := range lists {
-			lists[i] = s.predicted(lists[i])
-		}
 		if err := s.sparing(append(won, byTurns(lists)...)); err != nil {
 			return err
 		}

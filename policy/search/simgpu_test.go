@@ -88,7 +88,6 @@ type simGPU struct {
 	read      func(variable string, size int) ([]byte, error) // nil: no candidate has variables
 	// make builds with counters, and builds that don't allocate; nil: they can't be had
 	counting func() (counters.Counters, error)
-	heapless func() error
 }
 
 func newSim(t *testing.T, kernels ...*simKernel) *simGPU {
