@@ -30,8 +30,8 @@ import (
 // Safe: exactly one of the two loads is done, at the same address, at the same place; the other
 // differs in a hint. Exact as checked only: ptxas contracts multiplications and additions by
 // itself, and two guarded loads in place of one can lead it to other pairs (seen on a chain of
-// floating-point reactions, ptxas 13.0.88, sm_90: the last bit of 538,236 results). So
-// contract.go runs before it.
+// floating-point reactions, ptxas 13.0.88, sm_90: the last bit of 538,236 results;
+// rewrite/contract.go).
 //
 // The read-only path of the paper needs no value of its own: a load that is .nc keeps that on both,
 // none becomes .nc.
