@@ -118,7 +118,7 @@ var mayImport = map[string][]string{
 }
 
 // forTests are packages that only tests, and each other, may import.
-var forTests = []string{"install/kits", "rewrite/ptx/ptxtest", "cache/player", "driver/drivertest", "policy/tuner/tunertest",
+var forTests = []string{"install/kits", "rewrite/ptx/ptxtest", "driver/drivertest", "policy/tuner/tunertest",
 	"profile/capture/capturetest", "profile/profiletest"}
 
 // TestLayout checks that imports go one way, that every package has a doc.go, and that

@@ -3,9 +3,7 @@ package cache
 import (
 	"bytes"
 	"encoding/binary"
-	"errors"
 	"hash/crc32"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"testing"
@@ -217,27 +215,4 @@ func TestRecipesFile(t *testing.T) {
 	if now() != whole {
 		t.Error("a stale one stays")
 	}
-}
-
-// Records that changed places are no records, even where every checksum of the file is right.
-func TestSnapshotSwaps(t *testing.T) {
-	const n = 40
-	whole := filled(t, n)
-	random := rand.New(rand.NewPCG(1, 1))
-	path := filepath.Join(t.TempDir(), snapName)
-	noticed := 0
-	for range 200 {
-		b := bytes.Clone(whole)
-		table := b[len(b)-flatEntry*n:]
-		i, j := flatEntry*random.IntN(n), flatEntry*random.IntN(n)
-		copy(table[i:i+flatEntry], whole[len(b)-flatEntry*n+j:])
-		ok(t, os.WriteFile(path, mendSum(t, b, func(*flatHeader) {}), 0o600))
-		useSnapshot(t, path, n)
-		if _, err := surveySnapshot(path, nil); (err != nil) != (i != j) {
-			t.Fatalf("entry %d became %d: %v", i/flatEntry, j/flatEntry, err)
-		} else if errors.Is(err, errCorrupt) {
-			noticed++
-		}
-	}
-	t.Logf("%d noticed", noticed)
 }

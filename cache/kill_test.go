@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,8 +15,6 @@ import (
 	"sync"
 	"testing"
 	"time"
-
-	"gnvcc/cache/player"
 )
 
 // kill -9 at random moments. Each child says on its standard output what has been confirmed to it;
@@ -135,16 +134,63 @@ func playReader(dir string) error {
 }
 
 // start runs a player; each line that it prints goes to line.
-func start(t testing.TB, role, dir string, line func(kind, key string)) *player.Player {
+func start(t testing.TB, role, dir string, line func(kind, key string)) *child {
 	t.Helper()
 	self, err := os.Executable()
 	ok(t, err)
 	cmd := exec.Command(self, dir)
 	cmd.Env = append(os.Environ(), roleEnv+"="+role)
-	return player.Start(t, role, cmd, func(text string) {
+	return startChild(t, role, cmd, func(text string) {
 		kind, key, _ := strings.Cut(text, " ")
 		line(kind, key)
 	})
+}
+
+// A child is a process that plays a role until it is killed.
+type child struct {
+	role   string
+	cmd    *exec.Cmd
+	stderr strings.Builder
+	done   chan struct{} // its output was read to the end
+}
+
+// startChild starts the command, which must be set up to play the role; each whole line that it prints
+// goes to line, from another goroutine. One that is left is killed when the test ends.
+func startChild(t testing.TB, role string, cmd *exec.Cmd, line func(string)) *child {
+	t.Helper()
+	p := &child{role: role, cmd: cmd, done: make(chan struct{})}
+	cmd.Stderr = &p.stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { cmd.Process.Kill() })
+	go func() {
+		defer close(p.done)
+		in := bufio.NewReader(out)
+		for {
+			text, err := in.ReadString('\n')
+			if err != nil {
+				return
+			}
+			line(strings.TrimSpace(text))
+		}
+	}()
+	return p
+}
+
+// kill ends it by SIGKILL; all that it printed has gone to line then. It must not have
+// ended by itself.
+func (p *child) kill(t testing.TB) {
+	t.Helper()
+	p.cmd.Process.Kill()
+	<-p.done
+	if err := p.cmd.Wait(); err == nil || !strings.Contains(err.Error(), "signal: killed") {
+		t.Errorf("the %s ended by itself: %v: %s", p.role, err, p.stderr.String())
+	}
 }
 
 func TestKill(t *testing.T) {
@@ -165,7 +211,7 @@ func TestKill(t *testing.T) {
 		mu.Unlock()
 	}
 	random := rand.New(rand.NewPCG(11, uint64(time.Now().UnixNano())))
-	var children []*player.Player
+	var children []*child
 	for _, role := range []string{"spool", "spool", "own", "own", "read"} {
 		children = append(children, start(t, role, s.dir, line))
 	}
@@ -175,11 +221,11 @@ func TestKill(t *testing.T) {
 		if random.IntN(3) == 0 {
 			i = 2 + random.IntN(2) // owners more often
 		}
-		children[i].Kill(t)
+		children[i].kill(t)
 		if t.Failed() {
 			t.Fatalf("round %d", round)
 		}
-		children[i] = start(t, children[i].Role, s.dir, line)
+		children[i] = start(t, children[i].role, s.dir, line)
 		if round%25 == 24 {
 			// What was published is there now, while the others go on.
 			mu.Lock()
@@ -198,7 +244,7 @@ func TestKill(t *testing.T) {
 		}
 	}
 	for _, c := range children {
-		c.Kill(t)
+		c.kill(t)
 	}
 	children = nil
 	o, err := s.Own(context.Background())

@@ -135,16 +135,11 @@ func shapeReads(funcs []*ptx.Func) []string {
 // alone says why a kernel with these traits is left alone, "" if it is not: what it does cannot be
 // repeated or compared.
 func alone(t ptx.Traits) string {
-	for _, c := range []struct {
-		is  bool
-		why string
-	}{
-		{t.SetMaxNReg, "its warps exchange registers (setmaxnreg)"},
-		{t.DeviceLaunch, "it launches kernels itself"},
-	} {
-		if c.is {
-			return c.why
-		}
+	switch {
+	case t.SetMaxNReg:
+		return "its warps exchange registers (setmaxnreg)"
+	case t.DeviceLaunch:
+		return "it launches kernels itself"
 	}
 	return ""
 }

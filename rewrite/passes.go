@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"gnvcc/rewrite/bypass"
 	"gnvcc/rewrite/coarsen"
 	"gnvcc/rewrite/demote"
 	"gnvcc/rewrite/early"
@@ -51,8 +50,8 @@ var passes = []Pass{
 		Doc: "values kept in shared memory instead of registers, in 32-bit words per thread; spill: ptxas spills to shared memory"},
 	{Lever: "early", Stage: PTX, Exact: Checked, apply: early.Apply,
 		Doc: "on: loads moved ahead of stores to provably different addresses"},
-	{Lever: "bypass", Stage: PTX, Exact: Checked, apply: bypass.Apply,
-		Doc: "warps from this number on bypass the L1 cache; L2:K: what they load is evicted first from L2"},
+	{Lever: "bypass", Stage: PTX, Exact: Checked, apply: bypass,
+		Doc: "warps from this number on bypass the L1 cache"},
 	{Lever: "inorder", Stage: PTX, Exact: Checked, apply: inorder,
 		Doc: "on: ptxas keeps loads from global memory in program order"},
 	{Lever: "maxnreg", Stage: PTX, Exact: ByConstruction, apply: maxnreg, Doc: "registers per thread"},

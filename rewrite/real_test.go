@@ -22,7 +22,7 @@ func TestRealKernels(t *testing.T) {
 	levers := []string{
 		"maxnreg=32", "maxnreg=64", "hint@ld=L1::no_allocate", "hint@ld=L1::evict_last.L2::128B", "hint@ld0=cs",
 		"hint@st=cs", "hint@st=L1::evict_first",
-		"bypass=0", "bypass=L2:3", "approx=all,all.f64+1", "demote=spill",
+		"bypass=0", "approx=all,all.f64+1", "demote=spill",
 		"bypass=2 hint@ld0=L2::64B maxnreg=40 hint@st=L1::no_allocate",
 		"demote=6:loops", "demote=3:conflicts maxnreg=32 bypass=3",
 	}

@@ -16,6 +16,7 @@ import (
 	"gnvcc/driver"
 	"gnvcc/driver/apply"
 	"gnvcc/policy"
+	"gnvcc/policy/report"
 )
 
 // What was built here: apply and revert build it again, status tells of it.
@@ -156,12 +157,12 @@ func statusText(w io.Writer, folder string, outputs []apply.Output, broken []str
 		var lines [][2]string
 		targets := map[[2]string][]string{} // of kernels with the same text
 		for _, k := range o.Kernels {
-			text := orOwn(k.Recipe)
+			text := cmp.Or(k.Recipe, nvccsOwn)
 			if k.Unknown {
 				text = "not known here"
 			}
 			if k.Wanted != k.Recipe && k.Reason == "" {
-				text += "; wanted: " + orOwn(k.Wanted)
+				text += "; wanted: " + cmp.Or(k.Wanted, nvccsOwn)
 			}
 			if k.From != "" {
 				text += " (from " + k.From + ")"
@@ -173,10 +174,10 @@ func statusText(w io.Writer, folder string, outputs []apply.Output, broken []str
 				text += " (predicted, not measured)"
 			}
 			if k.Reason != "" {
-				text += "; not applied: " + k.Reason
+				text += "; not applied: " + report.Refusal("", k.Reason, nil) // it begins with the recipe
 			}
 			if k.Refused != "" {
-				text += "; refused: " + k.Refused
+				text += "; refused: " + report.Refusal("", k.Refused, nil)
 			}
 			line := [2]string{policy.ShortName(k.Kernel), text}
 			if targets[line] == nil {
@@ -193,13 +194,8 @@ func statusText(w io.Writer, folder string, outputs []apply.Output, broken []str
 	}
 }
 
-// orOwn is a recipe for people.
-func orOwn(recipe string) string {
-	if recipe == "" {
-		return "nvcc's own"
-	}
-	return recipe
-}
+// nvccsOwn is the empty recipe, for people.
+const nvccsOwn = "nvcc's own"
 
 // clean removes what killed processes left behind, forgets builds whose folder or output is gone,
 // and drops what is kept to make later applies faster; all: every build, and all that can be made

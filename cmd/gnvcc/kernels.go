@@ -113,13 +113,6 @@ func identities(list []selection.Kernel) map[string]bool {
 	return out
 }
 
-// decisionsOf keeps the decisions on kernels.
-func decisionsOf(all []cache.Decision, kernels map[string]bool) []cache.Decision {
-	return slices.DeleteFunc(slices.Clone(all), func(d cache.Decision) bool {
-		return !kernels[d.Identity]
-	})
-}
-
 func itself(k selection.Kernel) selection.Kernel { return k }
 
 // openStore opens the user's store.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -66,7 +67,7 @@ func take(ctx context.Context, file string) error {
 		}
 		if measured {
 			kept = append(kept, fmt.Sprintf("%s on %s: measured here: %s; the file has %s",
-				policy.ShortName(d.Kernel), d.Evidence.Device, orOwn(old.Recipe), orOwn(d.Recipe)))
+				policy.ShortName(d.Kernel), d.Evidence.Device, cmp.Or(old.Recipe, nvccsOwn), cmp.Or(d.Recipe, nvccsOwn)))
 			continue
 		}
 		records[d.Key()] = d
@@ -228,18 +229,12 @@ func readLock(file string) (string, []lock.Line, error) {
 	return "", nil, fmt.Errorf("read the lock file %s: %w", file, err)
 }
 
-// realPath is an absolute path, with symbolic links followed.
-func realPath(name string) (string, error) {
-	path, err := filepath.Abs(name)
+// realFolder is the absolute path of a folder, with symbolic links followed.
+func realFolder(folder string) (string, error) {
+	path, err := filepath.Abs(folder)
 	if err == nil {
 		path, err = filepath.EvalSymlinks(path)
 	}
-	return path, err
-}
-
-// realFolder is that of a folder.
-func realFolder(folder string) (string, error) {
-	path, err := realPath(folder)
 	if err != nil {
 		return "", err
 	}

@@ -80,17 +80,17 @@ func (p *prediction) print(ctx context.Context, list []record.BuiltKernel) {
 		if err == nil {
 			assumed := cmp.Or(strings.Join(seen.Assumed, ", "), "nothing, its launches are known")
 			if said == "" {
-				fmt.Fprint(console, predicted.Header)
+				fmt.Fprint(stdout(), predicted.Header)
 			}
 			if said != assumed {
-				fmt.Fprintf(console, "Assumed: %s.\n", assumed)
+				fmt.Fprintf(stdout(), "Assumed: %s.\n", assumed)
 			}
 			said = assumed
 			fmt.Fprintln(console)
 			err = seen.Print(stdout())
 		}
 		if err != nil {
-			fmt.Fprintf(console, "%s (%s): nothing can be predicted: %v\n", policy.ShortName(b.Name),
+			fmt.Fprintf(stdout(), "%s (%s): nothing can be predicted: %v\n", policy.ShortName(b.Name),
 				b.Assembly.Target, err)
 		}
 	}

@@ -51,7 +51,17 @@ func reportVerb() *cobra.Command {
 }
 
 func showReport(store *cache.Store, args []string, all, asJSON bool, html string) error {
-	mine, err := scopeHere(store, args, all)
+	folder, err := folderOf(append(args, "."))
+	if err == nil {
+		folder, err = filepath.EvalSymlinks(folder)
+	}
+	if err != nil {
+		return err
+	}
+	if all {
+		folder = ""
+	}
+	mine, err := scopeOf(store, folder)
 	if err != nil {
 		return err
 	}
@@ -73,8 +83,7 @@ func showReport(store *cache.Store, args []string, all, asJSON bool, html string
 	case asJSON:
 		return tellJSON("report", reported{mine.folder, shown.Entries(decisions)})
 	case html != "":
-		return writePage(mine.store, html, page.Input{Decisions: decisions, Untaken: untaken,
-			Place: mine.place, Version: ownVersion(), Made: time.Now(),
+		return writePage(mine.store, html, page.Input{Options: shown, Decisions: decisions, Version: ownVersion(), Made: time.Now(),
 			Programs: programs(mine, decisions)})
 	}
 	tellPrograms(stdout(), programs(mine, decisions))
@@ -83,43 +92,6 @@ func showReport(store *cache.Store, args []string, all, asJSON bool, html string
 	}
 	tellHazards(mine, nil)
 	return nil
-}
-
-// scopeHere is the scope of the folder that a verb is given, or of the present one.
-func scopeHere(store *cache.Store, args []string, all bool) (*scope, error) {
-	folder, err := folderOf(append(args, "."))
-	if err != nil {
-		return nil, err
-	}
-	if folder, err = filepath.EvalSymlinks(folder); err != nil {
-		return nil, err
-	}
-	if all {
-		folder = ""
-	}
-	return scopeOf(store, folder)
-}
-
-// meaning keeps the decisions on the kernels that a word means in a scope, and gives these kernels'
-// identities.
-func meaning(word string, mine *scope, all []cache.Decision) ([]cache.Decision, map[string]bool,
-	error) {
-	list := known(mine.store, all)
-	if mine.folder != "" {
-		decided := identities(known(nil, all))
-		list = slices.DeleteFunc(list, func(k selection.Kernel) bool {
-			return !mine.kernels[k.Identity] && !decided[k.Identity]
-		})
-	}
-	found, err := selection.Of(word, list, itself)
-	if err != nil && mine.folder != "" {
-		err = fmt.Errorf("%w; gnvcc report --all looks at the whole store", err)
-	}
-	if err != nil {
-		return nil, nil, err
-	}
-	meant := identities(found)
-	return decisionsOf(all, meant), meant, nil
 }
 
 // A reported is what report --json prints.
@@ -144,15 +116,17 @@ func explain(store *cache.Store, kernel string) error {
 	if err != nil {
 		return err
 	}
-	everywhere, err := scopeHere(store, nil, true)
+	everywhere, err := scopeOf(store, "")
 	if err != nil {
 		return err
 	}
-	found, meant, err := meaning(kernel, everywhere, decisions)
+	kernels, err := selection.Of(kernel, known(store, decisions), itself)
 	if err != nil {
 		complain("explain", err)
 		return exit(1)
 	}
+	meant := identities(kernels)
+	found := slices.DeleteFunc(slices.Clone(decisions), func(d cache.Decision) bool { return !meant[d.Identity] })
 	if len(found) == 0 { // built, not yet tuned
 		ctx, stop := ended(context.Background())
 		defer stop()

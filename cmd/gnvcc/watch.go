@@ -22,7 +22,6 @@ import (
 	"gnvcc/policy"
 	"gnvcc/policy/edits"
 	"gnvcc/policy/retune"
-	"gnvcc/policy/tuner"
 	"gnvcc/policy/watch"
 )
 
@@ -37,7 +36,7 @@ users of the GPU go first, and rests while the machine runs on battery.`
 // watchOptions are what the user may say.
 type watchOptions struct {
 	folders      []string
-	run, on      string
+	run          string
 	status, stop bool
 }
 
@@ -50,7 +49,6 @@ func watchVerb() *cobra.Command {
 	c := newVerb("watch [OPTIONS] [FOLDER...]", "tune edited kernels again while you work, on launches that were captured", watchAbout, cobra.ArbitraryArgs)
 	fs := c.Flags()
 	fs.StringVar(&o.run, "run", "", "run this `command` after a build in which kernels have new names or parameters, and tune them on its launches (words as a shell has them; no shell runs)")
-	fs.StringVar(&o.on, "on", "", "have these `workers` search: local:gpus=1, or slurm:n=1 and options of salloc (partition=gpu, ...), from a machine without a GPU as well; there is an allocation for each kernel, and none between")
 	fs.BoolVar(&o.status, "status", false, "say what the running watch does, what waits, and what it has found")
 	fs.BoolVar(&o.stop, "stop", false, "end the running watch")
 	return tries(c, 2, func(args []string) error {
@@ -84,16 +82,12 @@ func watchMain(o watchOptions) error {
 			return err
 		}
 	}
-	on, err := engineOf(o.on)
-	if err != nil {
-		return err
-	}
 	held, err := place.hold()
 	if err != nil {
 		return err
 	}
 	defer held.Close()
-	return watchFor(store, place, o, run, on)
+	return watchFor(store, place, o, run)
 }
 
 // commandWords cuts a command that was given as one text into its words.
@@ -116,8 +110,7 @@ var (
 )
 
 // watchFor watches until a signal ends it.
-func watchFor(store *cache.Store, place watchPlace, o watchOptions, run []string,
-	on tuner.Engine) error {
+func watchFor(store *cache.Store, place watchPlace, o watchOptions, run []string) error {
 	retune.LowerPriority()
 	ctx, stop := ended(context.Background())
 	defer stop()
@@ -126,7 +119,6 @@ func watchFor(store *cache.Store, place watchPlace, o watchOptions, run []string
 	defer files.Close()
 	_ = os.Remove(place.file("status.json")) // it is another watch's
 	world, err := retune.New(ctx, retune.Options{Store: store, Folders: o.folders,
-		On:     on,
 		Run:    run,
 		Budget: watchBudget, Version: ownVersion(), Debug: func(text string) { lines.Print(text) },
 		Machine: watchMachine, GPU: gpu, Tools: watchTools, Search: watchSearch})

@@ -9,8 +9,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"gnvcc/cache/player"
 )
 
 // kill -9 and signals at random moments.
@@ -59,98 +57,50 @@ func late(t *testing.T) bool {
 
 func seeded() *rand.Rand { return rand.New(rand.NewPCG(17, uint64(time.Now().UnixNano()))) }
 
-// batch is how many rounds share a store. The owner copies the whole of it at each publication, so
-// that a store that held all rounds' decisions would make the last ones ten times as dear as the
-// first.
-const batch = 50
-
+// TestKill ends builds by SIGKILL at random moments, while decisions are published: the next build is
+// right, nothing of the store is damaged, and no process stays.
 func TestKill(t *testing.T) {
 	t.Parallel()
-	base := decided(t)
-	base.make(t, 2, filepath.Join(kit, "bin/nvcc"), "ptx")
+	p := decided(t)
+	p.make(t, 2, filepath.Join(kit, "bin/nvcc"), "ptx")
 	random := seeded()
-	killed := map[string]int{}
-	names := []string{"owner", "owner", "writer"}
 	n := rounds(30, 1000)
-	done, confirmed := 0, 0
-	for done < n && !t.Failed() {
-		if late(t) {
-			t.Logf("LOUD: stopped by the time limit (-timeout) after %d of %d rounds", done, n)
-			break
+	done, killed, published := 0, 0, 0
+	for ; done < n && !t.Failed() && !late(t); done++ {
+		p.forget(t, random)
+		// Three of four builds begin with PTX: gnvcc's part is the same, and takes 0.05 s in place of 0.2.
+		p.ext = ".ptx"
+		longest := 80_000 // microseconds
+		if random.IntN(4) == 0 {
+			p.ext, longest = "", 200_000
 		}
-		p := base.copied(t)
-		l := new(ledger)
-		for range min(batch, n-done) {
-			if late(t) {
-				break
-			}
-			killOne(t, p, l, names, killed, random)
-			if t.Failed() {
-				t.Fatalf("round %d", done)
-			}
-			done++
+		stop := p.publishing(t)
+		u := p.units[random.IntN(len(p.units))]
+		builder := p.command(u)
+		ok(t, builder.Start())
+		time.Sleep(time.Duration(random.IntN(longest)) * time.Microsecond)
+		syscall.Kill(-builder.Process.Pid, syscall.SIGKILL)
+		builder.Wait()
+		if !builder.ProcessState.Success() {
+			killed++
 		}
-		p.ext = ""
-		for _, u := range p.units {
-			p.buildIs(t, u, true)
-		}
-		for _, pattern := range []string{"decisions.snapshot.broken-*", "spool/*.bad"} {
-			if bad, _ := filepath.Glob(filepath.Join(p.store, pattern)); len(bad) > 0 {
-				t.Errorf("damaged: %v", bad)
-			}
-		}
-		confirmed += len(l.all())
-		os.RemoveAll(filepath.Dir(p.store))
+		p.buildIs(t, u, true)
+		published += stop()
+		gone(t, builder.Process.Pid)
 	}
-	if confirmed < done || killed["builder"] == 0 {
-		t.Errorf("%d decisions, killed %v: the test tested little", confirmed, killed)
+	p.ext = ""
+	for _, u := range p.units {
+		p.buildIs(t, u, true)
 	}
-	t.Logf("%d rounds, killed %v; %d decisions confirmed, none lost", done, killed, confirmed)
-}
-
-// killOne is one round: a build, two owners and a writer, each of which ends by SIGKILL.
-func killOne(t *testing.T, p *place, l *ledger, names []string, killed map[string]int,
-	random *rand.Rand) {
-	t.Helper()
-	p.forget(t, random)
-	// Three of four builds begin with PTX: gnvcc's part is the same, and takes 0.05 s in place of 0.2.
-	p.ext = ".ptx"
-	longest := 80_000 // microseconds
-	if random.IntN(4) == 0 {
-		p.ext, longest = "", 200_000
-	}
-	players := make([]*player.Player, len(names))
-	for i, role := range names {
-		players[i] = l.start(t, p, role)
-	}
-	u := p.units[random.IntN(len(p.units))]
-	builder := p.command(u)
-	ok(t, builder.Start())
-	time.Sleep(time.Duration(random.IntN(longest)) * time.Microsecond)
-	// One of them dies alone and the others go on a while, or the builder dies first.
-	victim := random.IntN(len(players) + 1)
-	if victim < len(players) {
-		players[victim].Kill(t)
-		killed[names[victim]]++
-		time.Sleep(time.Duration(random.IntN(30_000)) * time.Microsecond)
-	}
-	syscall.Kill(-builder.Process.Pid, syscall.SIGKILL)
-	builder.Wait()
-	if builder.ProcessState.Success() {
-		killed["builder, too late"]++
-	} else {
-		killed["builder"]++
-	}
-	// The next build, while the rest of the players go on.
-	p.buildIs(t, u, true)
-	for i, c := range players {
-		if i != victim {
-			c.Kill(t)
-			killed[names[i]]++
+	for _, pattern := range []string{"decisions.snapshot.broken-*", "spool/*.bad"} {
+		if bad, _ := filepath.Glob(filepath.Join(p.store, pattern)); len(bad) > 0 {
+			t.Errorf("damaged: %v", bad)
 		}
 	}
-	gone(t, builder.Process.Pid)
-	l.kept(t, p)
+	if killed == 0 || published < done {
+		t.Errorf("%d killed, %d decisions: the test tested little", killed, published)
+	}
+	t.Logf("%d rounds, %d builds killed; %d decisions published, none lost", done, killed, published)
 }
 
 // TestSignals ends the process group of a build by SIGINT and SIGTERM at random moments: an exit

@@ -19,14 +19,8 @@ import (
 	"gnvcc/install/kits"
 )
 
-// What the tests share: the gnvcc binary, a project with references, and the processes that are
-// killed.
-
-// The test binary is also the owner and the tuner-like writer: with roleEnv set it plays that part
-// on the store of GNVCC_STORE.
-const roleEnv = "GNVCC_ACCIDENTS_ROLE"
-
-var roles = map[string]func(s *cache.Store) error{"owner": playOwner, "writer": playWriter}
+// What the tests share: the gnvcc binary, a project with references, and decisions that are published
+// meanwhile.
 
 var (
 	gnvcc string // the binary
@@ -35,14 +29,6 @@ var (
 )
 
 func TestMain(m *testing.M) {
-	if role := os.Getenv(roleEnv); role != "" {
-		s, err := cache.Open(os.Getenv("GNVCC_STORE"))
-		if err == nil {
-			err = roles[role](s)
-		}
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
 	os.Exit(prepared(m))
 }
 
@@ -253,6 +239,50 @@ func publish(t *testing.T, s *cache.Store) {
 	_, err = o.Merge()
 	ok(t, err)
 	ok(t, o.Publish())
+}
+
+// publishing has decisions published, some hundred in a second, as long as builds go on. stop ends it:
+// none of them may be lost.
+func (p *place) publishing(t *testing.T) (stop func() int) {
+	t.Helper()
+	s, err := cache.Open(p.store)
+	ok(t, err)
+	end, done := make(chan bool), make(chan []string)
+	go func() {
+		var keys []string
+		for {
+			select {
+			case <-end:
+				done <- keys
+				return
+			case <-time.After(4 * time.Millisecond):
+			}
+			key := cache.Hash(fmt.Append(nil, "elsewhere", len(keys)))
+			err := s.Spool(cache.Decisions, key, cache.Decision{Identity: key, Kernel: "elsewhere",
+				Recipe: "maxnreg=40", Time: time.Now()})
+			if err == nil {
+				err = s.PublishSpooled(context.Background())
+			}
+			if err != nil {
+				t.Error(err)
+			}
+			keys = append(keys, key)
+		}
+	}()
+	return func() int {
+		close(end)
+		keys := <-done
+		publish(t, s)
+		sn, err := s.Snapshot()
+		ok(t, err)
+		defer sn.Close()
+		for _, key := range keys {
+			if there, err := sn.Get(cache.Decisions, key, nil); !there || err != nil {
+				t.Errorf("lost: decision %s: %v", key, err)
+			}
+		}
+		return len(keys)
+	}
 }
 
 // command is the build of one unit, in a process group of its own.

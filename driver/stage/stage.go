@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"runtime"
 	"runtime/debug"
 	"strings"
 	"syscall"
@@ -47,7 +46,6 @@ type stage struct {
 // Run is the stage of a name. It returns only where the process did not become the tool, with the
 // exit code.
 func Run(name string, words []string) int {
-	collectLater()
 	env := environment.Read()
 	log := env.Log()
 	s := &stage{name: name, words: words, env: env, log: log.With().Str("stage", name).Logger()}
@@ -100,14 +98,6 @@ func Run(name string, words []string) int {
 	// what added to the store comes here; a process that becomes the tool added little
 	s.guarded(s.trim)
 	return s.watch.Leave(*s.result)
-}
-
-// collectLater lets the heap grow to 16 MB before it is collected for the first time, where Go
-// begins at 4. Most stages never have as much, and the one collection that they had took 1 ms of
-// processor time. Whoever has more goes on as ever: a cubin or PTX may have hundreds of MB.
-func collectLater() {
-	debug.SetGCPercent(400)
-	runtime.AddCleanup(&struct{ first *int }{}, func(int) { debug.SetGCPercent(100) }, 0)
 }
 
 func level(aside bool) zerolog.Level {

@@ -28,67 +28,42 @@ type table struct {
 	lax    bool   // an option with no value at the line's end is no error
 }
 
-// A row is some options that are alike but for their names. The names are looked for in the text:
-// every process looks up a few words, and would otherwise begin with a map of hundreds.
+// A row is one option.
 type row struct {
 	option
-	names string
-	whole bool // the names have their dashes
+	short string // the other name; the long one where there is none
+	whole bool   // the name has its dashes
 }
 
 // add puts options into the table: name/short, or name where both are the same. Long names stand
 // behind two dashes, short ones behind one.
-func (t *table) add(o option, names string) { t.rows = append(t.rows, row{o, names, false}) }
+func (t *table) add(o option, names string) { t.put(o, names, false) }
 
 // exactly puts options into the table that stand as they are written, and are called so.
-func (t *table) exactly(o option, names string) { t.rows = append(t.rows, row{o, names, true}) }
+func (t *table) exactly(o option, names string) { t.put(o, names, true) }
+
+func (t *table) put(o option, names string, whole bool) {
+	for _, name := range strings.Fields(names) {
+		long, short, two := strings.Cut(name, "/")
+		if o.name = long; !two {
+			short = long
+		}
+		t.rows = append(t.rows, row{o, short, whole})
+	}
+}
 
 // option finds an option by its word.
 func (t *table) option(text string) (option, bool) {
-	if strings.ContainsAny(text, "/ \t\n") {
-		return option{}, false
-	}
+	name := strings.TrimPrefix(text[1:], "-")
+	dashes := len(text) - len(name)
 	for i := range t.rows {
 		r := &t.rows[i]
-		name, dashes := text, 0
-		if !r.whole {
-			name = strings.TrimPrefix(text[1:], "-")
-			dashes = len(text) - len(name)
-		}
-		long, short := r.find(name)
-		if long != "" && (t.dashes || r.whole || long == name && dashes == 2 ||
-			short == name && dashes == 1) {
-			o := r.option
-			o.name = long
-			return o, true
+		if r.whole && text == r.name || !r.whole && (name == r.name && (t.dashes || dashes == 2) ||
+			name == r.short && (t.dashes || dashes == 1)) {
+			return r.option, true
 		}
 	}
 	return option{}, false
-}
-
-// find looks for a name among those of a row, and gives the option's long and short one.
-func (r *row) find(name string) (long, short string) {
-	const around = " \t\n"
-	for at := 0; name != ""; {
-		n := strings.Index(r.names[at:], name)
-		if n < 0 {
-			break
-		}
-		from, to := at+n, at+n+len(name)
-		at = to
-		begin, end := strings.LastIndexAny(r.names[:from], around)+1, len(r.names)
-		if n := strings.IndexAny(r.names[to:], around); n >= 0 {
-			end = to + n
-		}
-		long, short, two := strings.Cut(r.names[begin:end], "/")
-		if !two {
-			short = long
-		}
-		if long == name || short == name {
-			return long, short
-		}
-	}
-	return "", ""
 }
 
 // A word is an option with its value, or an input.

@@ -1,9 +1,7 @@
 package toolkit
 
 import (
-	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 
 	"gnvcc/driver/environment"
@@ -21,19 +19,10 @@ func Ignored(env *environment.Environment) (why []string) {
 		if dir == "" {
 			continue
 		}
-		path := filepath.Join(dir, "bin", "nvcc")
-		info, err := os.Stat(path)
-		switch {
-		case errors.Is(err, os.ErrNotExist):
-			why = append(why, fmt.Sprintf("%s is %s, which has no bin/nvcc", name, dir))
-		case err != nil:
-			why = append(why, fmt.Sprintf("%s is %s: %v", name, dir, err))
-		case info.IsDir() || info.Mode()&0o111 == 0:
-			why = append(why, fmt.Sprintf("%s is %s, whose bin/nvcc is no program that can be run", name, dir))
-		default: // it is taken, or is gnvcc
-			if name == "CUDA_HOME" {
-				return why // CUDA_PATH is not asked any more
-			}
+		if !executable(filepath.Join(dir, "bin", "nvcc")) {
+			why = append(why, fmt.Sprintf("%s is %s, which has no bin/nvcc that can be run", name, dir))
+		} else if name == "CUDA_HOME" {
+			return why // it is taken, or is gnvcc; CUDA_PATH is not asked any more
 		}
 	}
 	return why

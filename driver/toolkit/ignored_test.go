@@ -19,10 +19,10 @@ func TestIgnored(t *testing.T) {
 	os.Chmod(filepath.Join(dir, "text/bin/nvcc"), 0o644)
 	for settings, want := range map[string]string{
 		"":                                   "",
-		"CUDA_HOME=/none":                    "CUDA_HOME is /none, which has no bin/nvcc",
-		"CUDA_HOME=/none CUDA_PATH=/no":      "CUDA_HOME is /none, which has no bin/nvcc|CUDA_PATH is /no, which has no bin/nvcc",
+		"CUDA_HOME=/none":                    "CUDA_HOME is /none, which has no bin/nvcc that can be run",
+		"CUDA_HOME=/none CUDA_PATH=/no":      "CUDA_HOME is /none, which has no bin/nvcc that can be run|CUDA_PATH is /no, which has no bin/nvcc that can be run",
 		"CUDA_HOME=DIR/cuda CUDA_PATH=/no":   "",
-		"CUDA_HOME=DIR/text":                 "CUDA_HOME is DIR/text, whose bin/nvcc is no program that can be run",
+		"CUDA_HOME=DIR/text":                 "CUDA_HOME is DIR/text, which has no bin/nvcc that can be run",
 		"CUDA_HOME=/none GNVCC_NVCC=DIR/any": "",
 	} {
 		at := func(s string) string { return strings.ReplaceAll(s, "DIR", dir) }

@@ -62,57 +62,6 @@ func tryNames(s *site) {
 	}
 }
 
-func TestChain(t *testing.T) { onKits(t, tryChain) }
-
-func tryChain(s *site) {
-	t := s.t
-	want := s.want()
-
-	// Another gnvcc, installed as nvcc in front of the real one: each finds the next.
-	other := filepath.Join(t.TempDir(), "nvcc")
-	program, err := os.ReadFile(gnvcc)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(other, program, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	s.set("GNVCC_NVCC", "PATH="+filepath.Dir(other)+":"+s.kit+"/bin:/usr/bin:/bin")
-	if got := s.compile(gnvcc); !equal(want, got) {
-		t.Error("gnvcc above another gnvcc: other cubins than nvcc's")
-	}
-
-	// Named as the real nvcc by mistake: said, not followed.
-	inner := link(t, "nvcc")
-	s.set("GNVCC_NVCC=" + inner)
-	if out, err := s.try(gnvcc, "-c", "stencil/stencil.cu"); err == nil ||
-		!strings.Contains(out, "GNVCC_NVCC") {
-		t.Errorf("GNVCC_NVCC is gnvcc itself: %v, and says %q", err, out)
-	}
-
-	// A script that calls gnvcc stands where nvcc is looked for: nobody can see through it, so gnvcc
-	// must notice.
-	dir := t.TempDir()
-	script := filepath.Join(dir, "nvcc")
-	if err := os.WriteFile(script, []byte("#!/bin/sh\nexec '"+gnvcc+"' \"$@\"\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	s.set("GNVCC_NVCC", "PATH="+dir+":"+s.kit+"/bin:/usr/bin:/bin")
-	if got := s.compile(gnvcc); !equal(want, got) {
-		t.Error("gnvcc above a script that calls gnvcc: other cubins than nvcc's")
-	}
-	// With no nvcc behind the script there is nothing to find: an error, and soon.
-	s.set("PATH="+dir+":/usr/bin:/bin", "GNVCC_TOOLKITS="+dir+"/none")
-	if _, err := os.Stat("/usr/local/cuda/bin/nvcc"); err == nil {
-		t.Log("/usr/local/cuda is here: a chain without an end cannot be tried")
-		return
-	}
-	out, err := s.try(gnvcc, "-c", "stencil/stencil.cu")
-	if err == nil || !strings.Contains(out, "nvcc") {
-		t.Errorf("a chain without an nvcc at its end: %v, and says %q", err, out)
-	}
-}
-
 // Bazel runs compilers in a folder of links to read-only sources, with a bare environment and no
 // HOME.
 func TestSandbox(t *testing.T) { onKits(t, trySandbox) }

@@ -18,6 +18,7 @@ import (
 	"gnvcc/policy/stats"
 	"gnvcc/policy/tuner"
 	"gnvcc/profile"
+	"gnvcc/profile/capture"
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/recipe"
 )
@@ -27,28 +28,23 @@ import (
 
 // Claims are what came of it.
 type Claims struct {
-	Device  string
-	Builds  string // what built the kernels
-	Losses  int
-	Kernels []*Timed
-	Missing []string // of the lock file, that were not measured
+	Losses int
+
+	device  string
+	builds  string // what built the kernels
+	kernels []*timed
+	missing []string // of the lock file, that were not measured
 }
 
-// A Timed is one captured launch, of what builds make of its kernel.
-type Timed struct {
-	Kernel string // as people write it
-	Name   string // mangled, without what depends on the file
-	Target string
-	Shape  policy.Shape
-	Recipe string     // "" for nvcc's own
-	Time   cache.Time // ns, of what builds make
-	// time over nvcc's own, with its interval
-	Ratio, Low, High float64
-	Claimed          float64 // the lock file's, time over nvcc's own
-	Verdict          string  // "" where there is nothing to hold it against
-	Why              string
-
-	seconds float64
+// A timed is one captured launch, of what builds make of its kernel.
+type timed struct {
+	kernel, name, target string // as people write it; mangled, without what depends on the file
+	shape                policy.Shape
+	seconds              float64
+	recipe               string  // "" for nvcc's own
+	claimed              float64 // the lock file's time over nvcc's own; 0: it has none
+	verdict, why         string
+	Measured
 }
 
 // broken is the verdict of a kernel whose recipe leaves other bits now, or can't be carried out.
@@ -77,33 +73,33 @@ func Claimed(ctx context.Context, a Ask, bench func() (*Bench, error), lines []l
 		return nil, err
 	}
 	defer c.Close()
-	out := &Claims{Builds: p.Before}
+	out := &Claims{builds: p.Before}
 	for _, k := range p.Kernels {
 		for _, m := range k.captures {
 			if ctx.Err() != nil {
 				return nil, ctx.Err()
 			}
 			a.Progress("replaying " + k.Kernel)
-			t := &Timed{Kernel: k.Kernel, Name: ptx.StableName(k.Name), Target: k.Target,
-				Shape:   policy.Shape{Grid: m.Grid, Block: m.Block, Dynamic: m.Dynamic, Set: m.Use.Set},
+			t := &timed{kernel: k.Kernel, name: ptx.StableName(k.Name), target: k.Target,
+				shape:   policy.Shape{Grid: m.Grid, Block: m.Block, Dynamic: m.Dynamic, Set: m.Use.Set},
 				seconds: m.Weight()}
-			if out.Device != "" && out.Device != m.Device {
+			if out.device != "" && out.device != m.Device {
 				return nil, fmt.Errorf(
 					"launches are captured on %s and on %s: this is for one GPU (gnvcc doctor --clean=captures removes all)",
-					out.Device, m.Device)
+					out.device, m.Device)
 			}
-			out.Device = m.Device
-			out.Kernels = append(out.Kernels, t)
+			out.device = m.Device
+			out.kernels = append(out.kernels, t)
 			loaded, err := k.asBuilt(ctx, a.Store, c, p.Sides[0], t)
 			if err == nil {
-				err = t.measure(ctx, b, k, m.ID, loaded)
+				err = t.measure(ctx, b, m, loaded)
 			}
-			if err != nil && t.Verdict == "" {
+			if err != nil && t.verdict == "" {
 				return nil, fmt.Errorf("%s: %w", k.Kernel, err)
 			}
 		}
 	}
-	if len(out.Kernels) == 0 {
+	if len(out.kernels) == 0 {
 		return nil, fmt.Errorf("no launches are captured of what was built here: gnvcc tune -- ./app captures some")
 	}
 	return out, out.judge(lines)
@@ -111,7 +107,7 @@ func Claimed(ctx context.Context, a Ask, bench func() (*Bench, error), lines []l
 
 // asBuilt gives nvcc's own build of a kernel, and the one with the recipe that builds take.
 func (k *Kernel) asBuilt(ctx context.Context, store *cache.Store, c *tuner.Compiler,
-	objects *cache.Store, t *Timed) (loaded [2]Loaded, err error) {
+	objects *cache.Store, t *timed) (loaded [2]Loaded, err error) {
 	c.Know(k.before.unit)
 	own, err := load(c, k.before, objects)
 	if err != nil {
@@ -137,7 +133,7 @@ func (k *Kernel) asBuilt(ctx context.Context, store *cache.Store, c *tuner.Compi
 	if r.IsDefault() {
 		return loaded, nil
 	}
-	t.Recipe = r.String()
+	t.recipe = r.String()
 	list, err := r.Entries()
 	if err != nil {
 		return loaded, err
@@ -153,8 +149,8 @@ func (k *Kernel) asBuilt(ctx context.Context, store *cache.Store, c *tuner.Compi
 			}
 			made, err := c.Compile(ctx, own.Kernel, entry)
 			if err != nil {
-				t.Verdict = broken
-				t.Why = "the recipe can't be carried out: " + policy.FirstLine(err)
+				t.verdict = broken
+				t.why = "the recipe can't be carried out: " + policy.FirstLine(err)
 				return out, err
 			}
 			out.Path, out.Entry, out.Manner = made.Path, made.Entry, made.Manner
@@ -166,19 +162,14 @@ func (k *Kernel) asBuilt(ctx context.Context, store *cache.Store, c *tuner.Compi
 }
 
 // measure replays one capture.
-func (t *Timed) measure(ctx context.Context, b *Bench, k *Kernel, id string,
-	loaded [2]Loaded) error {
-	m, err := b.Captures.Load(id)
-	if err != nil {
-		return err
-	}
+func (t *timed) measure(ctx context.Context, b *Bench, m *capture.Manifest, loaded [2]Loaded) error {
 	got, err := b.Run(ctx, m, loaded[0], loaded[1])
 	if err != nil {
 		return err
 	}
-	t.Time, t.Ratio, t.Low, t.High = got.now, got.Ratio, got.Low, got.High
-	if got.Bits == otherBits && t.Recipe != "" {
-		t.Verdict, t.Why = broken, "the recipe leaves different bits: "+got.Where
+	t.Measured = *got
+	if got.Bits == otherBits && t.recipe != "" {
+		t.verdict, t.why = broken, "the recipe leaves different bits: "+got.Where
 	}
 	return nil
 }
@@ -192,13 +183,13 @@ var beyond = 1 + stats.Standard.MinEffect
 func (b *Claims) judge(lines []lock.Line) error {
 	seen := 0
 	for _, l := range lines {
-		if l.Device != "" && l.Device != b.Device || l.Recipe == "" || l.Gain <= 0 {
+		if l.Device != "" && l.Device != b.device || l.Recipe == "" || l.Gain <= 0 {
 			continue
 		}
-		var of []*Timed
+		var of []*timed
 		var sum, low float64
-		for _, t := range b.Kernels {
-			if t.Name == l.Kernel && t.Target == l.Target {
+		for _, t := range b.kernels {
+			if t.name == l.Kernel && t.target == l.Target {
 				of = append(of, t)
 				weight := max(t.seconds, 1e-12)
 				sum += weight
@@ -206,32 +197,32 @@ func (b *Claims) judge(lines []lock.Line) error {
 			}
 		}
 		if len(of) == 0 {
-			b.Missing = append(b.Missing, policy.ShortName(l.Kernel))
+			b.missing = append(b.missing, policy.ShortName(l.Kernel))
 			continue
 		}
 		seen++
 		for _, t := range of {
-			t.Claimed = 1 / l.Gain
+			t.claimed = 1 / l.Gain
 			switch {
-			case t.Verdict == broken:
-			case t.Recipe != l.Recipe:
-				t.Verdict = slower
-				t.Why = fmt.Sprintf("the lock file has %q, and a build takes %q", l.Recipe, t.Recipe)
-			case low/sum > beyond*t.Claimed:
-				t.Verdict = slower
-				t.Why = fmt.Sprintf("its recipe gains less than the lock file says (%.3f of the time)",
-					t.Claimed)
+			case t.verdict == broken:
+			case t.recipe != l.Recipe:
+				t.verdict = slower
+				t.why = fmt.Sprintf("the lock file has %q, and a build takes %q", l.Recipe, t.recipe)
+			case low/sum > beyond*t.claimed:
+				t.verdict = slower
+				t.why = fmt.Sprintf("its recipe gains less than the lock file says (%.3f of the time)",
+					t.claimed)
 			default:
-				t.Verdict = alike
+				t.verdict = alike
 			}
 		}
 	}
 	if seen == 0 {
-		return fmt.Errorf("no recipe of the lock file is for a captured kernel on %s", b.Device)
+		return fmt.Errorf("no recipe of the lock file is for a captured kernel on %s", b.device)
 	}
-	slices.Sort(b.Missing)
-	for _, t := range b.Kernels {
-		if t.Verdict == slower || t.Verdict == broken {
+	slices.Sort(b.missing)
+	for _, t := range b.kernels {
+		if t.verdict == slower || t.verdict == broken {
 			b.Losses++
 		}
 	}
@@ -241,40 +232,36 @@ func (b *Claims) judge(lines []lock.Line) error {
 // Print writes it as text.
 func (b *Claims) Print(w io.Writer) error {
 	out := &lines{}
-	out.line("%s, %s: %s", b.Device, b.Builds, b.summary())
+	out.line("%s, %s: %s", b.device, b.builds, b.summary())
 	out.line("")
-	out.line("%-24s %-20s %10s %10s %10s", "kernel", "launch", "time", "claimed", "")
-	for _, t := range b.Kernels {
-		now, was := t.cells()
+	out.line("%-24s %-20s %10s %10s", "kernel", "launch", "time", "claimed")
+	for _, t := range b.kernels {
+		time, claimed := "", ""
+		if t.After > 0 {
+			time = fmt.Sprintf("%.1f us", t.After/1e3)
+		}
+		if t.claimed > 0 {
+			claimed = fmt.Sprintf("%.3f/%.3f", t.Ratio, t.claimed)
+		}
 		out.line("%s", strings.TrimRight(fmt.Sprintf("%-24s %-20s %10s %10s %10s",
-			policy.Shorten(t.Kernel, 24), t.Shape, now, was, t.Verdict), " "))
-		if t.Why != "" {
-			out.line("    %s", t.Why)
+			policy.Shorten(t.kernel, 24), t.shape, time, claimed, t.verdict), " "))
+		if t.why != "" {
+			out.line("    %s", t.why)
 		}
 	}
-	for _, text := range b.Missing {
+	for _, text := range b.missing {
 		out.line("not measured now: %s", text)
 	}
 	_, err := w.Write(out.Bytes())
 	return err
 }
 
-func (t *Timed) cells() (now, was string) {
-	if t.Time.Median > 0 {
-		now = fmt.Sprintf("%.1f us", t.Time.Median/1e3)
-	}
-	if t.Claimed > 0 {
-		was = fmt.Sprintf("%.3f/%.3f", t.Ratio, t.Claimed)
-	}
-	return now, was
-}
-
 func (b *Claims) summary() string {
 	n := map[string]int{}
-	for _, t := range b.Kernels {
-		n[t.Verdict]++
+	for _, t := range b.kernels {
+		n[t.verdict]++
 	}
-	parts := []string{policy.Count(len(b.Kernels), "launch")}
+	parts := []string{policy.Count(len(b.kernels), "launch")}
 	for _, v := range []string{broken, slower, faster, alike} {
 		if n[v] > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n[v], v))

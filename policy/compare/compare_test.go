@@ -166,16 +166,16 @@ func TestJudge(t *testing.T) {
 // of another GPU is not judged.
 func TestClaims(t *testing.T) {
 	run := func(ratio float64) *Claims {
-		x := &Timed{Name: "_Z1kPf", Kernel: "k", Target: "sm_90", Recipe: "hint@ld=cs", Ratio: ratio, Low: ratio,
-			High: ratio, seconds: 1}
-		return &Claims{Device: "a", Kernels: []*Timed{x}}
+		x := &timed{name: "_Z1kPf", kernel: "k", target: "sm_90", recipe: "hint@ld=cs", seconds: 1,
+			Measured: Measured{Ratio: ratio, Low: ratio, High: ratio}}
+		return &Claims{device: "a", kernels: []*timed{x}}
 	}
 	claim := lock.Line{Kernel: "_Z1kPf", Target: "sm_90", Device: "a", Recipe: "hint@ld=cs", Gain: 1.25}
 	for ratio, want := range map[float64]string{0.8: alike, 0.81: alike, 0.9: slower} {
 		b := run(ratio)
-		if err := b.judge([]lock.Line{claim}); err != nil || b.Kernels[0].Verdict != want ||
+		if err := b.judge([]lock.Line{claim}); err != nil || b.kernels[0].verdict != want ||
 			(b.Losses > 0) != (want == slower) {
-			t.Errorf("%g: %s, %v", ratio, b.Kernels[0].Verdict, err)
+			t.Errorf("%g: %s, %v", ratio, b.kernels[0].verdict, err)
 		}
 	}
 	other := claim
@@ -185,6 +185,6 @@ func TestClaims(t *testing.T) {
 	}
 	claim.Recipe = "hint@ld=cg"
 	if b := run(0.8); b.judge([]lock.Line{claim}) != nil || b.Losses != 1 {
-		t.Errorf("a recipe that a build does not take: %+v", b.Kernels[0])
+		t.Errorf("a recipe that a build does not take: %+v", b.kernels[0])
 	}
 }

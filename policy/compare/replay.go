@@ -10,7 +10,6 @@ import (
 	"math"
 	"time"
 
-	"gnvcc/cache"
 	"gnvcc/policy"
 	"gnvcc/policy/stats"
 	"gnvcc/policy/tuner"
@@ -47,8 +46,6 @@ type Measured struct {
 	Words          int64  `json:",omitempty"` // of 4 bytes, that differ
 	// the largest relative error; 0: what it writes is no floating point alone
 	Error float64 `json:",omitempty"`
-
-	now cache.Time // of the later build
 }
 
 // What a later build left.
@@ -178,7 +175,6 @@ func (t *turns) compare(ctx context.Context, l *profile.Launch, s profile.Sessio
 	if math.IsInf(r.High, 1) { // too few launches for an interval
 		t.out.Low, t.out.High = 0, 0
 	}
-	t.out.now = policy.TimeOf(found.Cand, t.rule.Confidence)
 	t.out.Before, t.out.After = stats.Median(found.Base), stats.Median(found.Cand)
 	if l.Either {
 		other, err := t.rule.CompareHarm(in(profile.Measurement{Other: true}), 0, plan)

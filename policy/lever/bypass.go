@@ -2,7 +2,6 @@ package lever
 
 import (
 	"fmt"
-	"strings"
 
 	"gnvcc/policy"
 	"gnvcc/rewrite/recipe"
@@ -12,10 +11,6 @@ import (
 // it, so that fewer of them share the cache. The threshold is the number of warps that use it. All
 // or none of them are the unconditional hints' (hint@ld). Pruned: every threshold up to 4
 // warps, then the powers of two and the three quarters.
-//
-// The same for L2 (bypass=L2:K), where a warp past the threshold does not keep others' data out of
-// it, so that the place of the optimum matters less: none, a quarter, half and three quarters of
-// the warps.
 
 var _ = register(Lever{
 	Name: "bypass", Idea: "loads bypass L1 except in warps below", Gain: 1.016,
@@ -28,15 +23,6 @@ var _ = register(Lever{
 		for _, n := range thresholds(warps) {
 			out = append(out, Term("bypass", fmt.Sprint(n)))
 		}
-		if s.Kernel.CC >= 80 {
-			last := -1
-			for quarter := 0; quarter < 4; quarter++ {
-				if n := quarter * warps / 4; n > last && n < warps {
-					last = n
-					out = append(out, Term("bypass", fmt.Sprintf("L2:%d", n)))
-				}
-			}
-		}
 		return out
 	},
 	Why: func(s *Situation) string {
@@ -46,9 +32,6 @@ var _ = register(Lever{
 		return "blocks of one warp"
 	},
 	Words: func(k *policy.Kernel, t recipe.Term) string {
-		if n, ok := strings.CutPrefix(t.Value, "L2:"); ok {
-			return fmt.Sprintf("loads evicted first from L2 except in warps below %s", n)
-		}
 		return fmt.Sprintf("loads bypass L1 except in warps below %s", t.Value)
 	},
 })

@@ -3,7 +3,6 @@ package lever
 import (
 	"fmt"
 	"strconv"
-	"strings"
 
 	"gnvcc/cache"
 	"gnvcc/policy"
@@ -55,11 +54,7 @@ func (s *Situation) Combine(a, b recipe.Recipe) (recipe.Recipe, bool) {
 // keep counts a term of a recipe anew for the one that it becomes a part of.
 func (s *Situation) keep(t recipe.Term, from, together recipe.Recipe) (recipe.Term, bool) {
 	was, is := s.ShapeFor(from).Threads(), s.ShapeFor(together).Threads()
-	prefix, digits := "", t.Value
-	if rest, ok := strings.CutPrefix(t.Value, "L2:"); ok {
-		prefix, digits = "L2:", rest
-	}
-	n, err := strconv.Atoi(digits)
+	n, err := strconv.Atoi(t.Value)
 	if err != nil {
 		return t, true
 	}
@@ -78,13 +73,13 @@ func (s *Situation) keep(t recipe.Term, from, together recipe.Recipe) (recipe.Te
 			before, after = is, was
 		}
 		n = (n*before + after/2) / after
-		if n < 1 && prefix == "" || n >= (is+warp-1)/warp {
+		if n < 1 || n >= (is+warp-1)/warp {
 			return t, false
 		}
 	case "maxnreg":
 		n = s.capFor(n, from, together)
 	}
-	t.Value = prefix + fmt.Sprint(n)
+	t.Value = fmt.Sprint(n)
 	return t, true
 }
 

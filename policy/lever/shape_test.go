@@ -166,7 +166,6 @@ func TestCombineKeepsWarps(t *testing.T) {
 		{s, spec + " shape=1024x1x1", spec + " throttle=1", ""}, // a quarter of a block
 		{s, spec + " shape=32x1x1", spec + " throttle=4", ""},   // 32 blocks: all that there are
 		{s, "bypass=2", spec + " shape=128x1x1", "bypass=1 " + spec + " shape=128x1x1"},
-		{s, "bypass=L2:4", spec + " shape=512x1x1", "bypass=L2:8 " + spec + " shape=512x1x1"},
 		{s, "bypass=3", spec + " shape=32x1x1", ""},
 		{s, "maxnreg=64", spec + " shape=128x1x1", "maxnreg=64 " + spec + " shape=128x1x1"},
 		{s, spec + " throttle=3", "maxnreg=64", "maxnreg=64 " + spec + " throttle=3"},

@@ -18,13 +18,10 @@ func TestTried(t *testing.T) {
 		threads int
 		want    string
 	}{
-		// thresholds for L1 as long as some warps are on either side, for L2 from none on, where
-		// policies are known
-		{"bypass", loads(90), 256, "bypass=1; bypass=2; bypass=3; bypass=4; bypass=6; bypass=L2:0; " +
-			"bypass=L2:2; bypass=L2:4; bypass=L2:6"},
+		// thresholds as long as some warps are on either side
+		{"bypass", loads(90), 256, "bypass=1; bypass=2; bypass=3; bypass=4; bypass=6"},
 		{"bypass", loads(75), 1024, "bypass=1; bypass=2; bypass=3; bypass=4; bypass=8; bypass=16; bypass=24"},
-		{"bypass", loads(90), 64, "bypass=1; bypass=L2:0; bypass=L2:1"},
-		{"bypass", loads(90), 32, "bypass=L2:0"},
+		{"bypass", loads(90), 64, "bypass=1"},
 		{"bypass", loads(75), 32, ""},
 		// two loads that have an order, and a store
 		{"inorder", policy.Kernel{Loads: 8, Ordered: 2, Stores: 1}, 32, "inorder=on"},

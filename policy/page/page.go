@@ -15,7 +15,6 @@ import (
 	"gnvcc/cache"
 	"gnvcc/policy"
 	"gnvcc/policy/report"
-	"gnvcc/rewrite/recipe"
 )
 
 //go:embed page.html
@@ -35,14 +34,13 @@ const mostRefused = 12
 
 // An Input is what a page is made from.
 type Input struct {
+	report.Options
+
 	Decisions []cache.Decision
 	Programs  []Program
 	Toolkit   func(cache.Decision) string // "ptxas 13.0.88", "" where it is not known; may be nil
 	Version   string                      // of gnvcc
 	Made      time.Time
-	Place     func(cache.Decision) report.Place // where a kernel comes from; nil: not asked
-	Untaken   func(cache.Decision) error        // why no build takes a recipe; nil: not asked
-	Site      func(cache.Decision, recipe.Term) string
 }
 
 // A Program is what one program does on the GPU.
@@ -145,10 +143,9 @@ func Write(w io.Writer, in Input) error {
 
 // gather makes the kernels, those that take most time first.
 func gather(in Input) []kernel {
-	options := report.Options{Untaken: in.Untaken, Place: in.Place, Site: in.Site}
 	var out []kernel
 	for _, d := range in.Decisions {
-		e := options.Entry(d)
+		e := in.Entry(d)
 		out = append(out, kernel{Entry: e, State: state(e), Why: Why(e)})
 	}
 	slices.SortStableFunc(out, func(a, b kernel) int { return cmp.Compare(b.Total(), a.Total()) })

@@ -295,12 +295,12 @@ func TestTable(t *testing.T) {
 	other := d
 	other.Identity = "other"
 	in := Input{Decisions: []cache.Decision{d, other},
-		Place: func(d cache.Decision) report.Place {
+		Options: report.Options{Place: func(d cache.Decision) report.Place {
 			if d.Identity == "other" {
 				return report.Place{File: "sub/k.cu", Program: "app"}
 			}
 			return report.Place{File: "k.cu"}
-		}}
+		}}}
 	text := html.UnescapeString(made(t, in))
 	for _, want := range []string{`data-is="share">50 %<`, `<code class="soft">maxnreg=64</code>`,
 		">in sub/k.cu, app<", ">in k.cu<", ">" + why + "<"} {

@@ -55,7 +55,7 @@ func (o Options) Entry(d cache.Decision) Entry {
 	e.Levers = e.singles()
 	if o.Untaken != nil {
 		if err := o.Untaken(d); err != nil {
-			e.Untaken = err.Error()
+			e.Untaken = Refusal(d.Recipe, err.Error(), e.site)
 		}
 	}
 	if o.Place != nil {

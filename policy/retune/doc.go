@@ -8,5 +8,5 @@
 //
 // Files: world.go commands and captures, stale.go what makes a decision stale,
 // search.go the search on one kernel, machine.go load, battery and priority; judging.go the same for
-// gnvcc judge, which has edits compiled and judged.
+// gnvcc judge, which has edits compiled and judged, judgement.go what is said of them.
 package retune

@@ -73,32 +73,6 @@ type original struct {
 	list   []*capture.Manifest // captured launches of it, on a GPU
 }
 
-// A Judgement is what came of one edit.
-type Judgement struct {
-	File, Of      string
-	Kernels       []JudgedKernel
-	Equal, Faster bool // all of them; one is, and none is slower
-	Notes         []string
-	Error         string  `json:",omitempty"` // it could not be judged
-	Compiled, Ran float64 // seconds
-	// seconds of Ran by step of the replays (replay.Outcome.Spent), on a GPU
-	Spent map[string]float64 `json:",omitempty"`
-}
-
-// A JudgedKernel is one of the file's.
-type JudgedKernel struct {
-	Kernel, Short string
-	Emulated      bool // nothing was run on a GPU
-	SameCode      bool // the machine code is the original's: nothing was run at all
-	judge.Verdict
-	Faster, Slower bool
-	// edit over original: below 1 is faster; 0: not known. With Predicted nobody has measured it
-	Ratio, Low, High float64
-	Predicted        bool
-	Original, Edit   cache.Build
-	Notes            []string
-}
-
 // NewJudging makes one; Close ends its processes and removes its scratch folder.
 func NewJudging(ctx context.Context, o JudgeOptions) (*Judging, error) {
 	j := &Judging{o: o, benches: map[string]*original{}}
@@ -168,16 +142,17 @@ func (j *Judging) Judge(ctx context.Context, file, of, kernel string) (*Judgemen
 	if _, err := os.Stat(file); err != nil {
 		return nil, err
 	}
-	command, of, err := j.command(file, of)
+	command, err := j.command(file, of)
 	if err != nil {
 		return nil, err
 	}
+	of = command.source
 	begun := time.Now()
 	store, err := j.scratch()
 	if err != nil {
 		return nil, err
 	}
-	how := apply.Otherwise{Store: store, Input: of, Other: file, Cubin: j.oneCubin(command)}
+	how := apply.Otherwise{Store: store, Input: of, Other: file, Cubin: oneCubin(command.Built)}
 	trial, err := apply.TryOtherwise(ctx, j.o.Store, command.Hash, how)
 	if how.Cubin && (err != nil && !wrongItself(err) || err == nil && len(trial.Units) == 0) &&
 		ctx.Err() == nil {
@@ -189,7 +164,7 @@ func (j *Judging) Judge(ctx context.Context, file, of, kernel string) (*Judgemen
 	}
 	out := &Judgement{File: file, Of: of, Equal: true, Compiled: time.Since(begun).Seconds()}
 	begun = time.Now()
-	pairs, err := j.pairs(command, trial, of, file, kernel)
+	pairs, err := j.pairs(command.Built, trial, of, file, kernel)
 	if err != nil {
 		return nil, err
 	}
@@ -199,7 +174,7 @@ func (j *Judging) Judge(ctx context.Context, file, of, kernel string) (*Judgemen
 		if code, err = store.Object(p.now.Cubin); err != nil {
 			return nil, err
 		}
-		k, err := j.kernel(ctx, p, code, out.spent)
+		k, err := j.kernel(ctx, p, code)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", policy.ShortName(p.name), err)
 		}
@@ -222,68 +197,53 @@ func wrongItself(err error) bool {
 		strings.Contains(err.Error(), ": fatal error: "))
 }
 
-// spent adds what a replay took by step.
-func (out *Judgement) spent(steps map[string]float64) {
-	if out.Spent == nil && len(steps) > 0 {
-		out.Spent = map[string]float64{}
+// A recorded is a command that compiles a source, and when it last did.
+type recorded struct {
+	apply.Built
+	source string
+	when   time.Time
+}
+
+// compiling lists the commands that compile a source, the latest first.
+func (j *Judging) compiling(is func(source string) bool) (out []recorded) {
+	for _, c := range j.commands {
+		r := recorded{Built: c}
+		for _, u := range c.Units {
+			if u.Source != "" && is(u.Source) {
+				r.source = u.Source
+			}
+			if u.Time.After(r.when) {
+				r.when = u.Time
+			}
+		}
+		if r.source != "" {
+			out = append(out, r)
+		}
 	}
-	for step, seconds := range steps {
-		out.Spent[step] += seconds
-	}
+	slices.SortStableFunc(out, func(x, y recorded) int { return y.when.Compare(x.when) })
+	return out
 }
 
 // command finds the recorded command that compiles a file.
-func (j *Judging) command(file, of string) (apply.Built, string, error) {
-	var found []apply.Built
-	var source string
-	var same func(source string) bool
-	look := func(as func(source string) bool) {
-		same = as
-		for _, c := range j.commands {
-			for _, u := range c.Units {
-				if u.Source != "" && same(u.Source) &&
-					!slices.ContainsFunc(found, func(x apply.Built) bool { return x.Hash == c.Hash }) {
-					found, source = append(found, c), u.Source
-				}
-			}
-		}
-	}
-	look(func(s string) bool { return apply.Same(s, cmp.Or(of, file)) })
+func (j *Judging) command(file, of string) (recorded, error) {
+	found := j.compiling(func(s string) bool { return apply.Same(s, cmp.Or(of, file)) })
 	if len(found) == 0 && of == "" {
-		look(func(s string) bool { return filepath.Base(s) == filepath.Base(file) })
+		found = j.compiling(func(s string) bool { return filepath.Base(s) == filepath.Base(file) })
 	}
 	switch {
 	case len(found) == 0 && of != "":
-		return apply.Built{}, "", fmt.Errorf("no build of %s is known: build it with gnvcc", of)
+		return recorded{}, fmt.Errorf("no build of %s is known: build it with gnvcc", of)
 	case len(found) == 0:
-		return apply.Built{}, "", fmt.Errorf(
-			"no build of %s is known: build it with gnvcc, or say --of SOURCE", file)
-	case len(found) > 1:
-		slices.SortFunc(found, func(x, y apply.Built) int { return newest(y).Compare(newest(x)) })
-		if newest(found[0]).IsZero() || source == "" {
-			return apply.Built{}, "", fmt.Errorf("%d commands build %s", len(found), source)
-		}
+		return recorded{}, fmt.Errorf("no build of %s is known: build it with gnvcc, or say --of SOURCE", file)
+	case len(found) > 1 && found[0].when.IsZero():
+		return recorded{}, fmt.Errorf("%d commands build %s", len(found), found[0].source)
 	}
-	for _, u := range found[0].Units {
-		if u.Source != "" && same(u.Source) {
-			source = u.Source
-		}
-	}
-	return found[0], source, nil
+	return found[0], nil
 }
 
 // oneCubin reports whether a command compiles one file for one target, so that its cubin is all.
-func (j *Judging) oneCubin(c apply.Built) bool {
+func oneCubin(c apply.Built) bool {
 	return len(c.Units) == 1 && !c.Units[0].Reloc && filepath.Ext(c.Output) == ".o"
-}
-
-func newest(c apply.Built) (t time.Time) {
-	for _, u := range c.Units {
-		if u.Time.After(t) {
-			t = u.Time
-		}
-	}
-	return t
 }
 
 // A pair is a kernel as it was built, and edited.
@@ -403,8 +363,7 @@ func (j *Judging) ready(ctx context.Context, o *original, s *compile.Source) (er
 }
 
 // kernel judges one.
-func (j *Judging) kernel(ctx context.Context, p pair, cubin []byte,
-	spent func(map[string]float64)) (*JudgedKernel, error) {
+func (j *Judging) kernel(ctx context.Context, p pair, cubin []byte) (*JudgedKernel, error) {
 	if p.now.Reloc {
 		return nil, errors.New("its module is made by a device link (-rdc=true), and an edit of one file is none")
 	}
@@ -434,7 +393,7 @@ func (j *Judging) kernel(ctx context.Context, p pair, cubin []byte,
 			j.predict(k, o, code)
 		}
 	} else {
-		err = j.replay(ctx, k, o, code, spent)
+		err = j.replay(ctx, k, o, code)
 	}
 	if err != nil {
 		return nil, err
@@ -455,20 +414,6 @@ func (o *original) named(text string) string {
 		}
 		return o.names[n]
 	})
-}
-
-// note says what an edit needs more of.
-func (k *JudgedKernel) note() {
-	for _, x := range []struct {
-		what     string
-		was, now int
-	}{{"bytes of static shared memory", k.Original.Shared, k.Edit.Shared},
-		{"bytes of local memory a thread", k.Original.Stack, k.Edit.Stack},
-		{"bytes of spills", k.Original.Spill, k.Edit.Spill}} {
-		if x.now > x.was {
-			k.Notes = append(k.Notes, fmt.Sprintf("it needs %d %s, the original %d", x.now, x.what, x.was))
-		}
-	}
 }
 
 // predict compares machine code: that is no measurement.
@@ -503,8 +448,7 @@ func (j *Judging) predict(k *JudgedKernel, o *original, code judge.Code) {
 }
 
 // replay runs an edit on the captured launches, on a GPU.
-func (j *Judging) replay(ctx context.Context, k *JudgedKernel, o *original, code judge.Code,
-	spent func(map[string]float64)) error {
+func (j *Judging) replay(ctx context.Context, k *JudgedKernel, o *original, code judge.Code) error {
 	if len(o.list) == 0 {
 		return errors.New("no launch of the original is captured (gnvcc tune -- ./app captures some; --emulate makes some up)")
 	}
@@ -545,9 +489,8 @@ func (j *Judging) replay(ctx context.Context, k *JudgedKernel, o *original, code
 			options.Running = func() { j.prepare(ctx, o.list[(n+1)%len(o.list)]) }
 		}
 		j.standby = nil
-		got, err := tuner.ThisGPU(j.o.GPU).Replay(ctx, options, u, r.Visit())
+		_, err = tuner.ThisGPU(j.o.GPU).Replay(ctx, options, u, r.Visit())
 		u.Close()
-		spent(got.Spent)
 		if err != nil && !r.Done {
 			return err
 		}
@@ -593,52 +536,4 @@ func numbersOf(m *capture.Manifest) string {
 		return ""
 	}
 	return m.Ranges[0].Numbers
-}
-
-// Sentence says it for people.
-func (k *JudgedKernel) Sentence() string {
-	var text string
-	switch {
-	case k.SameCode:
-		text = "the same machine code"
-	case k.How == judge.Same:
-		text = fmt.Sprintf("the same bytes on %s", policy.Count(k.Launches, "launch"))
-	case k.How == judge.Near:
-		text = fmt.Sprintf("within what is allowed on %s", policy.Count(k.Launches, "launch"))
-	case k.How == judge.Hangs:
-		text = "NOT EQUAL: it does not end: " + k.Why
-	default:
-		text = "NOT EQUAL: " + k.Why
-	}
-	if !k.Equal && k.Where != "" {
-		text += " (" + k.Where + ")"
-	}
-	switch {
-	case k.Ratio <= 0:
-	case k.Predicted:
-		text += fmt.Sprintf("; predicted to be %.2f times as fast (not measured)", 1/k.Ratio)
-	default:
-		text += fmt.Sprintf("; %.3f times as fast (%.3f to %.3f)", 1/k.Ratio, 1/k.High, 1/k.Low)
-	}
-	return text
-}
-
-// Lines are what else there is to say.
-func (k *JudgedKernel) Lines() (out []string) {
-	if k.Original.Registers != k.Edit.Registers {
-		out = append(out, fmt.Sprintf("%d registers, the original %d", k.Edit.Registers,
-			k.Original.Registers))
-	}
-	out = append(out, k.Notes...)
-	if k.Emulated && !k.SameCode {
-		out = append(out, "run in the emulator, not on a GPU")
-	}
-	if k.Unstable {
-		out = append(out,
-			"in another order of blocks the original leaves other bytes: these were compared in one order alone")
-	}
-	if k.Modelled {
-		out = append(out, "special functions were needed (sin, rsqrt, ...), whose results are modelled")
-	}
-	return out
 }

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"gnvcc/cache"
-	"gnvcc/driver/record"
 	"gnvcc/policy"
 	"gnvcc/policy/decide"
 	"gnvcc/policy/search"
@@ -50,14 +49,8 @@ func (w *World) Tune(ctx context.Context, j watch.Job) (watch.Outcome, error) {
 	t := &tuner.ReplaySearch{Captures: w.captures, Run: run, Kernel: c.Kernel, Replayer: replayer,
 		Agent: library, Scratch: w.scratch, GPU: w.o.GPU, Budget: w.o.Budget,
 		Say: s.say}
-	var elsewhere []decide.Result
-	if w.o.On == nil {
-		t.Search(ctx, t.Jobs(list, total))
-	} else if elsewhere, err = s.spread(ctx, t, o, t.Jobs(list, total)); err != nil {
-		return watch.Outcome{}, err
-	}
+	t.Search(ctx, t.Jobs(list, total))
 	results, err := run.Finish()
-	results = append(results, elsewhere...)
 	if err == nil {
 		err = ctx.Err()
 	}
@@ -68,28 +61,6 @@ func (w *World) Tune(ctx context.Context, j watch.Job) (watch.Outcome, error) {
 		return watch.Outcome{}, err
 	}
 	return s.outcome(results), nil
-}
-
-// spread has workers search.
-func (s *editedSearch) spread(ctx context.Context, t *tuner.ReplaySearch, o policy.Options,
-	jobs []tuner.Job) ([]decide.Result, error) {
-	w, k := s.world, s.job.Kernel
-	x := tuner.Spread{On: w.o.On, Store: w.store, Options: o, Decide: s.Decide,
-		NoGPU: !w.o.Machine.HasDriver()}
-	if s.job.Again == "" {
-		code, err := w.compiler.Captured(k.Cubin, k.Name)
-		if err != nil {
-			return nil, err
-		}
-		w.mu.Lock()
-		unit, tried := w.units[k.Cubin]
-		w.mu.Unlock()
-		if !tried {
-			unit.Assembly, _ = record.Read(w.store).Assembly(k.Cubin)
-		}
-		x.Edited = &tuner.Edited{Code: code, Assembly: unit.Assembly, First: s.first()}
-	}
-	return x.Search(ctx, t, jobs), nil
 }
 
 // repeatable gives the job's captures, with the kernel as it is now in them, and what they weigh

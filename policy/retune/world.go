@@ -36,8 +36,7 @@ type Options struct {
 	Debug   func(text string)
 
 	Machine Machine
-	GPU     tuner.GPU    // nil: this machine's
-	On      tuner.Engine // whose workers search; nil: this process does
+	GPU     tuner.GPU // nil: this machine's
 	// gives the agent and the replayer; nil: they are built
 	Tools func() (agent, replayer string, err error)
 	// may change a search's options; may be nil
@@ -233,9 +232,6 @@ func (w *World) Busy(gpu bool) string {
 			go w.load.now()
 		}
 		return ""
-	}
-	if w.o.On != nil && !w.o.On.Here() {
-		return "" // who schedules there knows
 	}
 	if !here {
 		return "there is no NVIDIA driver here: launches can't be repeated"

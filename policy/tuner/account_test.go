@@ -210,7 +210,7 @@ func TestBrought(t *testing.T) {
 	}
 	w := &ReplaySearch{Say: t.Logf}
 	w.account.captured(list)
-	s := &spreading{Spread: Spread{Store: store}, w: w}
+	s := &spreading{run: &run{Request: Request{Store: store}}, w: w}
 	if err := s.take(task, &Done{Rows: []row{{Capture: "searched", Same: true, Cut: true, Seconds: 9},
 		{Capture: "stands", Why: standsFor}, {Capture: "differs", Why: "other bits"},
 		{Capture: "unheeded", Why: unheeded}}, Lost: "it crashed"}); err != nil {

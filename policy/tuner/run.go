@@ -168,8 +168,7 @@ func (r *run) search() (run *search.Run, exit profile.Exit, err error) {
 		Say: r.note, At: r.At, memory: memory}
 	if r.On != nil {
 		w.spread = func(ctx context.Context, w *ReplaySearch, list []Job) {
-			r.spreadResults = Spread{On: r.On, Store: r.Store, Options: r.Options,
-				Decide: r.decisions.Decide, NoGPU: r.NoGPU}.Search(ctx, w, list)
+			r.spreadResults = r.spread(ctx, w, list)
 		}
 	}
 	r.started, r.replays = true, w

@@ -216,9 +216,9 @@ func TestEightWorkers(t *testing.T) {
 	for _, workers := range []int{1, 8} {
 		synctest.Test(t, func(t *testing.T) {
 			e := sleepingEngine{map[string]float64{}}
-			s := &spreading{folder: t.TempDir(), begun: time.Now(),
-				Spread: Spread{On: e, Store: store, Options: policy.Defaults()},
-				w:      &ReplaySearch{Captures: captures, Budget: time.Hour, Say: func(string, ...any) {}}}
+			s := &spreading{folder: t.TempDir(), since: time.Now(),
+				run: &run{Request: Request{On: e, Store: store, Options: policy.Defaults()}},
+				w:   &ReplaySearch{Captures: captures, Budget: time.Hour, Say: func(string, ...any) {}}}
 			var tasks []*task
 			var sum float64
 			for i := range 100 {
@@ -231,7 +231,7 @@ func TestEightWorkers(t *testing.T) {
 			heaviestFirst(tasks)
 			s.state = progress{of: len(tasks), workers: workers}
 			left := s.dispatch(t.Context(), tasks, workers, sum)
-			if took[workers] = time.Since(s.begun); len(left) > 0 || len(s.results) != len(tasks) {
+			if took[workers] = time.Since(s.since); len(left) > 0 || len(s.results) != len(tasks) {
 				t.Fatalf("%d of %d kernels came back, %d were left", len(s.results), len(tasks), len(left))
 			}
 		})

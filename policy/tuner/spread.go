@@ -50,26 +50,17 @@ var errNowhere = errors.New("no worker is left, and this machine has no GPU")
 // margin is what an order may take beyond its budget: to start, to compile, to end what it began.
 const margin = 2 * time.Minute
 
-// A Spread is a search that workers do, and who keeps what they find.
-type Spread struct {
-	On      Engine
-	Store   *cache.Store
-	Options policy.Options
-	Decide  func(cache.Decision) error
-	NoGPU   bool    // this machine has none: what no worker searches is not searched
-	Edited  *Edited // of the one kernel that is searched; nil: the launches are of what was captured
-}
-
-// A spreading is one search with an engine.
+// A spreading is a search that workers do.
 type spreading struct {
-	Spread
-	w       *ReplaySearch
-	folder  string
+	*run
+	w      *ReplaySearch
+	folder string
+
 	mu      sync.Mutex
 	machine *WorkMachine // that of the first worker
 	host    string       // and its name
 	results []decide.Result
-	begun   time.Time
+	since   time.Time
 	state   progress
 }
 
@@ -97,15 +88,15 @@ type task struct {
 	number int
 }
 
-// Search searches with the engine, in the place of ReplaySearch.pass.
-func (x Spread) Search(ctx context.Context, w *ReplaySearch, list []Job) []decide.Result {
-	s := &spreading{Spread: x, w: w, begun: time.Now()}
+// spread has workers search, in the place of ReplaySearch.pass.
+func (r *run) spread(ctx context.Context, w *ReplaySearch, list []Job) []decide.Result {
+	s := &spreading{run: r, w: w, since: time.Now()}
 	w.account.wanted(list)
 	tasks := s.tasks(list)
-	workers, err := s.On.Open(ctx, x.Store.Path())
+	workers, err := s.On.Open(ctx, s.Store.Path())
 	if err == nil {
 		defer s.On.Close()
-		s.folder, err = os.MkdirTemp(x.Store.Path(), "orders-")
+		s.folder, err = os.MkdirTemp(s.Store.Path(), "orders-")
 	}
 	if err != nil {
 		w.Say("%v: %s", err, s.where())
@@ -273,7 +264,7 @@ func (s *spreading) do(ctx context.Context, worker int, t *task, budget time.Dur
 	s.w.Say("worker %d searches on %s (%.0f %%): %d captures, at most %.0f s; %v", worker+1,
 		t.kernel.Short, 100*t.share, len(t.jobs), budget.Seconds(), s.state)
 	if s.w.At != nil {
-		s.w.At(s.state.begun, s.state.of, s.begun.Add(s.w.Budget))
+		s.w.At(s.state.begun, s.state.of, s.since.Add(s.w.Budget))
 	}
 	s.mu.Unlock()
 	limited, cancel := context.WithTimeout(ctx, budget+margin)
@@ -318,7 +309,7 @@ func (s *spreading) take(t *task, done *Done) error {
 		if d.Identity != t.kernel.Identity || d.Pinned || d.Approximate() {
 			return fmt.Errorf("%s has decided on another kernel, or otherwise than it was ordered", done.Host)
 		}
-		if err := s.Decide(d); err != nil {
+		if err := s.decisions.Decide(d); err != nil {
 			return err
 		}
 		result.Decision = &d
@@ -338,7 +329,7 @@ func (s *spreading) take(t *task, done *Done) error {
 func (s *spreading) order(t *task, budget time.Duration) ([]byte, error) {
 	o := order{Format: orderFormat, Gnvcc: s.Options.Version, Kernel: t.kernel.Short,
 		Identity: t.kernel.Identity, Budget: budget, Options: s.Options, Device: t.device,
-		Captures: s.w.Captures.Path(), Edited: s.Edited}
+		Captures: s.w.Captures.Path()}
 	for _, j := range t.jobs {
 		job := orderJob{Capture: j.Capture.ID, Share: j.Share, Rest: j.Rest}
 		if j.Leader != nil {

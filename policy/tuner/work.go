@@ -12,13 +12,11 @@ import (
 	"time"
 
 	"gnvcc/cache"
-	"gnvcc/driver/record"
 	"gnvcc/driver/standing"
 	"gnvcc/driver/toolkit"
 	"gnvcc/policy"
 	"gnvcc/policy/search"
 	"gnvcc/profile/capture"
-	"gnvcc/rewrite/recipe"
 )
 
 // A unit of work: the searches and checks of one kernel, as a file, and what came of them, as
@@ -39,17 +37,8 @@ type order struct {
 	Jobs     []orderJob
 	Budget   time.Duration
 	Options  policy.Options
-	Device   string  // the GPU that the captures are from
-	Captures string  // folder
-	Edited   *Edited `json:",omitempty"` // what the captured kernel is now
-}
-
-// An Edited is a kernel that was edited since its launches were captured: its code, how that was
-// made, of which no store has a record yet, and what is to be tried first.
-type Edited struct {
-	Code     capture.Code
-	Assembly cache.Assembly
-	First    []recipe.Recipe
+	Device   string // the GPU that the captures are from
+	Captures string // folder
 }
 
 // An orderJob is a Job by the names of its captures.
@@ -128,10 +117,6 @@ func (w Worker) search(ctx context.Context, o *order, captures *capture.Store, j
 		return err
 	}
 	defer compiler.Close()
-	if e := o.Edited; e != nil {
-		compiler.Know(record.Unit{Assembly: e.Assembly})
-		compiler = compiler.TryingFirst(e.First)
-	}
 	kernel, err := compiler.Kernel(jobs[0].Capture.Cubin, jobs[0].Capture.Kernel)
 	switch {
 	case err != nil: // another toolkit than it was built with, say
@@ -192,9 +177,6 @@ func (o *order) jobs(s *capture.Store) ([]Job, error) {
 			return m, nil
 		}
 		m, err := s.Load(id)
-		if err == nil && o.Edited != nil {
-			m, err = s.Edited(m, o.Edited.Code)
-		}
 		at[id] = m
 		return m, err
 	}

@@ -43,7 +43,7 @@ import (
 // A barrier of the block is one of these lanes: bar.warp.sync waits for all lanes of its mask that
 // have not ended, as bar.sync does for all threads of a block, and orders their accesses to memory
 // likewise (PTX ISA, bar.warp.sync). Since sm_70 lanes go on by themselves, as threads of different
-// blocks do. Checked: ptxas works on the arithmetic anew, with nvcc's contraction.
+// blocks do. Checked: ptxas works on the arithmetic anew (rewrite/contract.go).
 const (
 	// MaxBeside bounds how many blocks stand beside each other: a block is at most 64 deep.
 	MaxBeside = 64

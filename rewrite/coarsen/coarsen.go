@@ -55,9 +55,8 @@ import (
 // Safe: each turn carries out the statements of the thread that it stands for, in their order,
 // with the same operands; the turns of a thread are interleaved as any threads of different blocks
 // may be. What is read once for all turns is read by a load that orders nothing (weak), whose
-// value two threads may see alike. Floating-point statements are copied as they stand, with the
-// contraction that ptxas chose for the kernel written into them before. Checked: ptxas works on
-// the arithmetic anew.
+// value two threads may see alike. Floating-point statements are copied as they stand. Checked: ptxas works on the
+// arithmetic anew (rewrite/contract.go).
 //
 // From: unroll and jam over threads: Magni, Dubach, O'Boyle, A Large-Scale Cross-Architecture
 // Evaluation of Thread-Coarsening, SC 2013.

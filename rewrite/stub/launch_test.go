@@ -67,13 +67,10 @@ func TestThrottledLaunches(t *testing.T) {
 	if err != nil {
 		t.Skip("SKIPPED: no g++ here")
 	}
-	text := "#include \"crt/host_runtime.h\"\n#include \"a.fatbin.c\"\n" +
-		"static void __device_stub__Z1kPi(int *__par0){__cudaLaunchPrologue(1);__cudaSetupArgSimple(__par0, 0UL);__cudaLaunch(((char *)((void ( *)(int *))k)), 0U);}\n" +
-		"void r(void **__T0) { __cudaRegisterEntry(__T0, ((void ( *)(int *))k), _Z1kPi, (-1)); }\n"
 	at := 1024
 	program := func(c Choice) string {
 		c.Entry, c.Second, c.Block = "_Z1kPi", "second", [3]int{64, 1, 1}
-		out, refused := Patch([]byte(text), []Choice{c})
+		out, refused := Patch([]byte(stubText), []Choice{c})
 		if len(refused) > 0 {
 			t.Fatal(refused)
 		}
@@ -172,12 +169,8 @@ func launches(t *testing.T, program string) {
 // TestNames: a macro that the user gives to the host compiler (-Xcompiler -Dstate=1) meets no name
 // of ours: all are reserved ones, C++'s, or CUDA's.
 func TestNames(t *testing.T) {
-	text := "#include \"crt/host_runtime.h\"\n#include \"a.fatbin.c\"\n" +
-		"static void __device_stub__Z1kPi(int *__par0){__cudaLaunchPrologue(1);" +
-		"__cudaSetupArgSimple(__par0, 0UL);__cudaLaunch(((char *)((void ( *)(int *))k)), 0U);}\n" +
-		"void r(void **__T0) { __cudaRegisterEntry(__T0, ((void ( *)(int *))k), _Z1kPi, (-1)); }\n"
 	at := 1024
-	out, refused := Patch([]byte(text), []Choice{{Entry: "_Z1kPi", Second: "second",
+	out, refused := Patch([]byte(stubText), []Choice{{Entry: "_Z1kPi", Second: "second",
 		Block: [3]int{64, 1, 1}, Grid: [3]int{2, 2, 2}, Dynamic: &at,
 		Args: []Arg{{Bytes: []byte{1}}}, Align: []Align{{Bytes: 16}},
 		Manner: manner.Manner{Block: [3]int{32, 1, 1}, Reserve: throttled.Reserve}}})
@@ -193,7 +186,7 @@ func TestNames(t *testing.T) {
 	}
 	for _, w := range regexp.MustCompile(`"[^"]*"|\b[A-Za-z_]\w*`).FindAllString(string(out), -1) {
 		if !known[w] && !strings.HasPrefix(w, "__") && !strings.HasPrefix(w, "cuda") &&
-			!strings.HasPrefix(w, `"`) && !strings.Contains(text, w) {
+			!strings.HasPrefix(w, `"`) && !strings.Contains(stubText, w) {
 			t.Errorf("%s is a name that the user may have made a macro", w)
 		}
 	}

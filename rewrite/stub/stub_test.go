@@ -104,9 +104,7 @@ func reserve(percent int) manner.Manner {
 }
 
 func TestPatchRefuses(t *testing.T) {
-	const good = "#include \"crt/host_runtime.h\"\n#include \"a.fatbin.c\"\n" +
-		"static void __device_stub__Z1kPi(int *__par0){__cudaLaunchPrologue(1);__cudaSetupArgSimple(__par0, 0UL);__cudaLaunch(((char *)((void ( *)(int *))k)), 0U);}\n" +
-		"static void r(void **__T0) { __cudaRegisterEntry(__T0, ((void ( *)(int *))k), _Z1kPi, (-1)); }\n"
+	const good = stubText
 	one := Choice{Entry: "_Z1kPi", Second: "_Z1kPi__second", Align: []Align{{0, 16}}}
 	if out, refused := Patch([]byte(good), []Choice{one}); len(refused) > 0 || string(out) == good {
 		t.Fatalf("the good text is refused: %v", refused)
@@ -204,10 +202,7 @@ func run(t *testing.T, dir, name string, args ...string) string {
 // TestAsksOnce: what a launch asks the runtime about itself is asked once, however many entries its
 // kernel has.
 func TestAsksOnce(t *testing.T) {
-	text := "#include \"crt/host_runtime.h\"\n#include \"a.fatbin.c\"\n" +
-		"static void __device_stub__Z1kPi(int *__par0){__cudaLaunchPrologue(1);__cudaSetupArgSimple(__par0, 0UL);__cudaLaunch(((char *)((void ( *)(int *))k)), 0U);}\n" +
-		"void r(void **__T0) { __cudaRegisterEntry(__T0, ((void ( *)(int *))k), _Z1kPi, (-1)); }\n"
-	out, refused := Patch([]byte(text), []Choice{
+	out, refused := Patch([]byte(stubText), []Choice{
 		{Entry: "_Z1kPi", Second: "second", Block: [3]int{16, 16, 1}},
 		{Entry: "_Z1kPi", Second: "third", Block: [3]int{32, 8, 1}}})
 	if len(refused) > 0 {

@@ -233,7 +233,8 @@ func (n *tileLoop) counts(x *ir.Inst, a, b affine) bool {
 	}
 	n.test = tileTest{kind: map[bool]string{true: "u", false: "s"}[kind[0] == 'u'] + fmt.Sprint(bits),
 		counter: counter, plus: plus, step: by, bound: bound, orEqual: how == "le" || how == "ge"}
-	return known && too && (how == "ne" || by > 0 && (how == "lt" || how == "le") || by < 0 && (how == "gt" || how == "ge"))
+	onward := by > 0 && (how == "lt" || how == "le") || by < 0 && (how == "gt" || how == "ge")
+	return known && too && (how == "ne" || onward)
 }
 
 // tileable returns the width in bytes of a plain .nc load from global memory, 0 for others.

@@ -175,7 +175,6 @@ func planTile(t *tileFlow, l graph.Loop, turns int) (*tileText, error) {
 type Tiling struct {
 	Loop  int // tile@Loop=Turns
 	Turns int
-	Bytes int // of shared memory
 }
 
 // Tilings lists what can be tiled in a kernel that is launched with a block and so much dynamic
@@ -195,12 +194,11 @@ func Tilings(m *ptx.Module, kernel string, block [3]int, dynamic int, turns ...i
 	err = errors.New("the kernel has no loop")
 	for i, l := range t.Loops() {
 		for _, n := range turns {
-			x, why := planTile(t, l, n)
-			if why != nil {
+			if _, why := planTile(t, l, n); why != nil {
 				err = fmt.Errorf("loop @%d can't be tiled: %w", i, why)
 				continue
 			}
-			out = append(out, Tiling{Loop: i, Turns: n, Bytes: x.bytes})
+			out = append(out, Tiling{Loop: i, Turns: n})
 		}
 	}
 	if len(out) > 0 {

@@ -1,4 +1,4 @@
-package bypass
+package rewrite
 
 import (
 	"bytes"
@@ -30,24 +30,21 @@ import (
 // Safe: exactly one of the two loads is done, at the same address, at the same place; the other
 // differs in a hint. Exact as checked only: ptxas contracts multiplications and additions by
 // itself, and two guarded loads in place of one can lead it to other pairs (seen on a chain of
-// floating-point reactions, ptxas 13.0.88, sm_90: the last bit of 538,236 results). So driver
-// writes into such code what ptxas contracts without it (rewrite/contract).
+// floating-point reactions, ptxas 13.0.88, sm_90: the last bit of 538,236 results;
+// rewrite/contract.go).
 //
 // The read-only path of the paper needs no value of its own: a load that is .nc keeps that on both,
-// none becomes .nc. For L2 see l2.go.
+// none becomes .nc.
 //
 // From: Li et al., Adaptive and Transparent Cache Bypassing for GPUs, SC 2015; .L1::no_allocate
 // takes the place of its .cg, which is a stronger access today.
-func Apply(k *pass.Kernel, terms []recipe.Term) error {
+func bypass(k *pass.Kernel, terms []recipe.Term) error {
 	value, err := pass.Only(terms)
 	if err != nil {
 		return err
 	}
 	if bytes.Contains(k.Text(), []byte(bypassPrefix)) {
 		return errors.New("the kernel has registers called " + bypassPrefix + " already")
-	}
-	if n, ok := strings.CutPrefix(value, "L2:"); ok {
-		return bypassL2(k, n)
 	}
 	warps, err := recipe.Number(value, 0, 32)
 	if err != nil {
@@ -59,7 +56,19 @@ func Apply(k *pass.Kernel, terms []recipe.Term) error {
 	if err := twoLoads(k.Func); err != nil {
 		return err
 	}
-	k.Insert(k.First(), strings.Join(belowThreshold(warps), "\n\t"))
+	entry := pass.Fill(`
+		.reg .pred Pp;
+		.reg .b32 P<5>;
+		mov.u32 P0, %tid.z;
+		mov.u32 P1, %ntid.y;
+		mov.u32 P2, %tid.y;
+		mad.lo.u32 P0, P0, P1, P2;
+		mov.u32 P3, %ntid.x;
+		mov.u32 P4, %tid.x;
+		mad.lo.u32 P0, P0, P3, P4;
+		shr.u32 P0, P0, 5;
+		setp.lt.u32 Pp, P0, WARPS;`, "P", bypassPrefix, "WARPS", fmt.Sprint(warps))
+	k.Insert(k.First(), strings.Join(entry, "\n\t"))
 	return nil
 }
 
@@ -82,14 +91,6 @@ func twoLoads(f *ptx.Func) error {
 		return errors.New("no load in the kernel can bypass L1")
 	}
 	return nil
-}
-
-// belowThreshold is the text, once at entry, that sets the predicate bypassPrefix + "p" for the
-// first `warps` warps of a block.
-func belowThreshold(warps int) []string {
-	out := pass.Fill(".reg .pred Pp;\n.reg .b32 P<5>;", "P", bypassPrefix)
-	out = append(out, pass.WarpIndex(bypassPrefix)...)
-	return append(out, fmt.Sprintf("setp.lt.u32 %sp, %s0, %d;", bypassPrefix, bypassPrefix, warps))
 }
 
 const bypassPrefix = "%gnvcc_b"
