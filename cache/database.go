@@ -16,7 +16,7 @@ import (
 	bbolterrors "go.etcd.io/bbolt/errors"
 )
 
-// The owner's database: decisions.db of bbolt, a bucket for each of ours, with sealed records by their
+// The owner's database: records.db of bbolt, a bucket for each of ours, with sealed records by their
 // keys. Builds read the snapshot, since bbolt holds a lock as long as its file is open.
 //
 // bbolt trusts its pages, and a damaged one may end the process. So it is given a file only if that has

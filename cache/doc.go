@@ -6,7 +6,7 @@
 //
 //	owner.lock               flock decides who the owner is; the file's text (process, time) is for people
 //	decisions.snapshot       all records, sorted, in one flat file, replaced by rename; what builds read
-//	decisions.db             the owner's bbolt database, with the same records; decisions.db.seal has its hash
+//	records.db               the owner's bbolt database, with the same records; records.db.seal has its hash
 //	decisions.snapshot.broken-* a damaged one, kept for inspection
 //	recipes                  what of it builds depend on, as text; for compiler caches in front of gnvcc
 //	spool/<sha256>.json      one observation that no owner has merged yet

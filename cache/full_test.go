@@ -132,6 +132,7 @@ func TestReadOnlyMount(t *testing.T) {
 	ok(t, err)
 	ok(t, cramped(s, errReadOnly))
 	wants(t, s.Trim(0), errReadOnly)
+	ok(t, s.PublishSpooled(context.Background())) // status reads what was published
 	if _, err := s.Object(hash); err != nil {
 		t.Error(err)
 	}

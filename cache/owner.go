@@ -335,11 +335,11 @@ func (o *Owner) Close() error {
 	return nil
 }
 
-// PublishSpooled merges and publishes what is spooled. That another is the owner just now is no
-// failure: what was published counts.
+// PublishSpooled merges and publishes what is spooled. That another is the owner just now, or that the store
+// can't be written, is no failure: what was published counts.
 func (s *Store) PublishSpooled(ctx context.Context) error {
 	owner, err := s.Own(ctx)
-	if errors.Is(err, ErrOwned) {
+	if errors.Is(err, ErrOwned) || errors.Is(err, errReadOnly) {
 		return nil
 	}
 	if err != nil {

@@ -3,7 +3,9 @@ package cache
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -12,6 +14,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"go.etcd.io/bbolt"
 )
 
 func TestPutPublishGet(t *testing.T) {
@@ -285,6 +289,19 @@ func TestDatabase(t *testing.T) {
 		"database is behind": func(s *Store, old map[string][]byte) {
 			write(s, dbName, old[dbName])
 			write(s, sealName, old[sealName])
+		},
+		"database of 4fbd0a03 beside it": func(s *Store, _ map[string][]byte) {
+			path := filepath.Join(s.dir, "decisions.db")
+			write(s, "decisions.db", read(s, dbName))
+			db, err := bbolt.Open(path, 0o600, nil)
+			ok(t, err)
+			ok(t, db.Update(func(tx *bbolt.Tx) error {
+				b, err := tx.CreateBucket([]byte("gnvcc"))
+				return errors.Join(err, b.Put([]byte("id"), []byte("no record of ours")))
+			}))
+			ok(t, db.Close())
+			_, state, _ := bytes.Cut(read(s, sealName), []byte(" "))
+			write(s, "decisions.db.seal", fmt.Appendf(nil, "%x %s", sha256.Sum256(read(s, "decisions.db")), state))
 		},
 		"database of another": func(s *Store, _ map[string][]byte) {
 			other := newStore(t)

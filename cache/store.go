@@ -39,8 +39,8 @@ const maxRecord = 16 << 20
 // Names in the store's folder.
 const (
 	snapName    = "decisions.snapshot"
-	dbName      = "decisions.db"
-	sealName    = "decisions.db.seal"
+	dbName      = "records.db" // not decisions.db: earlier versions wrote other records there
+	sealName    = "records.db.seal"
 	recipesName = "recipes"
 	lockName    = "owner.lock"
 	brokenMark  = ".broken-"

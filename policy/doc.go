@@ -3,22 +3,22 @@
 // store itself: these come in as interfaces (kernel.go), so that all packages here are tested on a
 // simulated GPU (profile/profiletest).
 //
-// The packages below it, each of which imports only those before it:
+// The packages below it; none imports one that comes later:
 //
-//	stats/    when a comparison of times is believed
-//	lever/    which values of which lever are worth trying: a file each
-//	decide/   what is believed of a kernel when all that was found is in
-//	report/   text for people
-//	search/   a tuning run: compile, check, race, compare, decide
-//	predict/ what can be said of a kernel without a GPU
-//	page/     what was decided, as one HTML file
-//	edits/    which files have other content than they had
-//	watch/    what an edit asks for
+//	stats/, check/          when times count as faster, and results as equal
+//	lever/                  which values of which lever are worth trying: a file each
+//	decide/                 what is believed of a kernel when all that was found is in
+//	report/, page/          text for people; what was decided, as one HTML file
+//	search/                 one kernel: compile, check, race, compare, decide
+//	predicted/, selection/  what can be said of a kernel without a GPU; kernels by name
+//	edits/, watch/          which files have other content than they had; what an edit asks for
+//	tuner/, compare/        a run of gnvcc tune; two builds compared
+//	judge/, retune/         an edited kernel and the original; edited kernels tuned again
 //
 // cmd/gnvcc connects and calls them.
 //
 // Files: kernel.go what is given, describe.go what PTX and source tell of a kernel, values.go of a
-// launch, options.go what the user allows, within.go errors and bounds, trial.go one candidate on
+// launch, options.go what the user allows, piece.go parts of a run's time, within.go errors and bounds, trial.go one candidate on
 // one configuration, code.go what the GPU would execute, hints.go which limits of the source a
 // recipe outvotes, pin.go recipes that nobody measures, progress.go what a run tells, text.go words
 // for people.

@@ -6,4 +6,8 @@
 //
 // Callers: profile/capture observes programs, profile/replay replays launches; policy measures
 // through [Session].
+//
+// Files: run.go the program with the agent in it, process.go one process of it, frame.go what is sent to
+// and fro, launch.go and session.go what a caller sees, sets.go argument values, rank.go ranks of MPI,
+// cubin.go what must be known of a cubin.
 package profile

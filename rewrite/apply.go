@@ -119,7 +119,7 @@ func run(k *pass.Kernel, list []Pass, r recipe.Recipe) error {
 		if len(terms) == 0 {
 			continue
 		}
-		if p.Exact == Checked && !moved {
+		if p.Exact == Checked && !moved && !k.Options.Uncontracted {
 			moved = true
 			if err := contract(k); err != nil {
 				return err

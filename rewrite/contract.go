@@ -21,7 +21,8 @@ import (
 // another order it may take the second, and the bits are others: real parts of complex products. So this
 // runs before the first lever that moves statements. What ptxas did otherwise the check finds.
 //
-// Left alone: products with several readers, guarded statements, products of other blocks.
+// Left alone: products with several readers, guarded statements, products of other blocks, and inner scopes,
+// whose names another place does not have.
 func contract(k *pass.Kernel) error {
 	f, err := ir.Of(k.Func)
 	if err != nil {
@@ -47,7 +48,7 @@ func contract(k *pass.Kernel) error {
 			clear(products)
 		}
 		typ := "." + strings.Join(x.Words, ".")
-		float := x.Guard == ir.None && (typ == ".f32" || typ == ".ftz.f32" || typ == ".f64")
+		float := x.Guard == ir.None && f.Stmts[i].Depth == 0 && (typ == ".f32" || typ == ".ftz.f32" || typ == ".f64")
 		if float && (x.Op == "add" || x.Op == "sub") {
 			d, a, b := x.Args[0], product(x, 1), product(x, 2)
 			if a != nil && b != nil && d.Reg != a.Args[1].Reg && d.Reg != a.Args[2].Reg {

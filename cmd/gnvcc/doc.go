@@ -6,8 +6,7 @@
 //
 // Reading the source: main.go (which role), verbs.go (all verbs, and what they have in common),
 // help.go, kernels.go (what KERNEL means), terminal.go, json.go (how verbs print), signals.go; then
-// tune.go (with captures.go, profile.go for --observe, work.go for workers), watch.go, predict.go,
-// built.go (apply, revert, status), report.go and sources.go (report, explain), doctor.go (with
-// config.go, stats.go), compare.go, judge.go, export.go, lock.go, push.go, pull.go, pin.go (with
-// forget.go).
+// tune.go (with work.go for workers), watch.go, predict.go, built.go (apply, revert, status), report.go and
+// sources.go (report, explain), doctor.go (with config.go, storestats.go for --store), compare.go, judge.go,
+// export.go, lock.go, push.go, pull.go, pin.go.
 package main

@@ -121,6 +121,9 @@ func doctor() (fine bool) {
 	fine = true
 	say := newSayer(&fine)
 	say(cache.Fine, "", "gnvcc %s", ownVersion())
+	for _, name := range environment.Unknown() {
+		say(cache.Note, "", "variable %s: this gnvcc has none of that name, and pays no attention to it", name)
+	}
 	sayToolkit(say)
 	for _, dir := range []string{os.TempDir(), "/dev/shm"} { // captures go there, too
 		if n, err := scratch.Sweep(dir); n > 0 || err != nil && !errors.Is(err, os.ErrNotExist) {

@@ -135,7 +135,14 @@ func explain(store *cache.Store, kernel string) error {
 			return err
 		}
 		defer p.Close()
-		p.print(ctx, codes(slices.DeleteFunc(builtKernels(store), func(b builtKernel) bool { return !meant[b.Identity] })))
+		built := slices.DeleteFunc(builtKernels(store), func(b builtKernel) bool { return !meant[b.Identity] })
+		for _, b := range built { // by a lock file, or by a decision that was forgotten
+			if b.Recipe != "" {
+				fmt.Fprintf(stdout(), "%s in %s is built with %s, which is no decision of this store: see gnvcc status\n\n",
+					ptx.ShortName(b.Name), b.source, b.Recipe)
+			}
+		}
+		p.print(ctx, codes(built))
 		return nil
 	}
 	o := report.Options{Untaken: untaken, Place: everywhere.place}

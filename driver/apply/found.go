@@ -102,12 +102,11 @@ func (l *looking) remains(ctx context.Context, folder string, all []*fileState) 
 			still = append(still, fmt.Sprintf("%s: it holds code of %s that this store does not know; if "+
 				"that has recipes, GNVCC_OFF=1 or nvcc itself builds it without", name, kernel))
 		case (made || c.Linked) && again:
-			stale = append(stale, fmt.Sprintf("%s: it holds code of %s with recipes, until your build makes "+
-				"it again", name, kernel))
+			stale = append(stale, fmt.Sprintf("%s: it holds code with recipes (%s), until your build makes "+
+				"it again", name, recipesOf(c)))
 		default:
-			still = append(still, fmt.Sprintf("%s: it holds code of %s with recipes (%s), and no command "+
-				"is known that writes it; GNVCC_OFF=1 or nvcc itself builds it without", name, kernel,
-				recipesOf(c)))
+			still = append(still, fmt.Sprintf("%s: it holds code with recipes (%s), and no command "+
+				"is known that writes it; GNVCC_OFF=1 or nvcc itself builds it without", name, recipesOf(c)))
 		}
 	}
 	for _, r := range all { // a program: code of other commands

@@ -50,7 +50,7 @@ func lockApply(ctx context.Context, store *cache.Store, out io.Writer) (func(), 
 	}
 	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
 	if err != nil {
-		return nil, fmt.Errorf("lock: %w", err)
+		return nil, fmt.Errorf("lock the store, to write outputs: %w (gnvcc doctor: can it be written?)", err)
 	}
 	for said := false; ; time.Sleep(50 * time.Millisecond) {
 		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)

@@ -50,6 +50,11 @@ func (c *Compiler) Rehearse(ctx context.Context, s *Source,
 	d.Evidence = cache.Evidence{Default: s.Default, Normals: out.normals,
 		Chosen: buildOf(k)}
 	d.Evidence.Chosen.Spill = cubin.Spills(out.messages)[entry]
+	if std := &d.Evidence.Default; std.Spill == 0 && std.Stack > 0 { // the build had no word of it
+		if own, err := c.Compile(ctx, s, recipe.Recipe{}); err == nil {
+			std.Spill = own.Build.Spill
+		}
+	}
 	return d, nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"gnvcc/cache"
 	"gnvcc/driver/job"
@@ -37,7 +38,10 @@ func (b *Workbench) plan(ctx context.Context, in input,
 	p = &plan{passes: map[string]recipe.Recipe{}, normals: map[string]string{},
 		options: rewrite.Options{Registers: map[string]int{}, Blocks: map[string][3]int{},
 			Dynamic: map[string]int{}, Coarse: map[string][3]int{}, Grids: map[string][3]int{},
-			ReadBack: true, Relocatable: in.job.Call.Reloc}}
+			ReadBack: true, Relocatable: in.job.Call.Reloc, Uncontracted: slices.ContainsFunc(in.job.Call.Flags,
+				func(f string) bool {
+					return strings.Contains(f, "fmad") || strings.Contains(f, "O") || strings.Contains(f, "opt-level")
+				})}}
 	for _, k := range in.kernels {
 		p.options.Registers[k.Name] = k.Registers
 	}

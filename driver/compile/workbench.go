@@ -210,7 +210,7 @@ func (b *Workbench) try(ctx context.Context, in input,
 			argv = append(argv, "--entry", strings.Join(entries, ","))
 		}
 	}
-	if b.mode == forOne && !in.job.Call.Verbose { // the cubin does not hold the bytes spilled
+	if b.mode != forBuild && !in.job.Call.Verbose { // the cubin does not hold the bytes spilled
 		argv = append(argv, "-v")
 	}
 	content, messages, bad, err := b.code(ctx, in, p, text, argv)
@@ -361,5 +361,5 @@ type purpose uint8
 const (
 	forBuild purpose = iota // the whole file; the zero value
 	forOne                  // a file with the one kernel that is asked for, and what ptxas -v says of it
-	forPin                  // in the file; kernels without a recipe need not be in it
+	forPin                  // in the file; kernels without a recipe need not be in it; ptxas -v, too
 )

@@ -1,6 +1,10 @@
 package environment
 
-import "strings"
+import (
+	"os"
+	"slices"
+	"strings"
+)
 
 // The names of variables: those that users set for gnvcc, those that gnvcc sets for gnvcc, and
 // those that a compile depends on.
@@ -16,6 +20,18 @@ const (
 	device  = "GNVCC_DEVICE"
 	predict = "GNVCC_PREDICT"
 )
+
+// Unknown lists the variables that look like ours and are none: misspelled, or of another version.
+func Unknown() (names []string) {
+	known := []string{nvcc, off, strict, keepIn, logFile, lock, device, predict, "GNVCC_STORE", "GNVCC_MAXSIZE", Stage,
+		command, chain, depth, cached, Filed, apply, reuse, stop}
+	for _, v := range os.Environ() {
+		if name, _, _ := strings.Cut(v, "="); strings.HasPrefix(name, "GNVCC_") && !slices.Contains(known, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
 
 // What the face tells its stages, through nvcc.
 const (

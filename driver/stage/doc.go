@@ -7,6 +7,6 @@
 // Whatever goes wrong in here, the tool runs on the untouched input with the untouched arguments.
 //
 // Reading the source: stage.go, cicc.go, ptxas.go, nvlink.go, cudafe.go, host.go, reuse.go (what
-// apply need not run again), module.go, ptxalone.go (PTX that the driver compiles), beside.go
+// apply need not run again), module.go, beside.go
 // (work while the tool runs), stop.go (a command that is tried), count.go.
 package stage

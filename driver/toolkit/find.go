@@ -56,7 +56,7 @@ func (t Toolkit) Tool(name string) (string, error) {
 
 // errNotFound is what Find says when there is no nvcc.
 var errNotFound = errors.New(
-	"no nvcc was found (looked at GNVCC_NVCC, CUDA_HOME, CUDA_PATH, PATH, Python packages next to gnvcc, /usr/local/cuda and ~/.local/share/gnvcc/toolkits); set GNVCC_NVCC to the real one, or install one with install/toolkit")
+	"no nvcc was found (looked at GNVCC_NVCC, CUDA_HOME, CUDA_PATH, PATH, Python packages next to gnvcc, /usr/local/cuda, and GNVCC_TOOLKITS or ~/.local/share/gnvcc/toolkits); set GNVCC_NVCC to the real one, or install one with install/toolkit")
 
 // defaultToolkit is where NVIDIA's installer puts the toolkit.
 const defaultToolkit = "/usr/local/cuda"

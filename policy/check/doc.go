@@ -46,4 +46,6 @@
 //
 // Callers: policy/tuner for how much data is varied, policy/search for what ran, policy/decide for
 // which launches a recipe may serve, policy/report for what is said of it.
+//
+// Files: coverage.go which blocks have to run in a checked launch, decides.go what arguments decide.
 package check

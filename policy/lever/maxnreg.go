@@ -46,7 +46,7 @@ func capsAround(s *Situation, best policy.Trial) []recipe.Recipe {
 		return nil // the caps themselves won: all are tried already
 	}
 	// Without two more ptxas runs: from half the winner's count (no cap below that has won in
-	// DESIGN.md's programs) to the top.
+	// the 84 programs) to the top.
 	return caps(s, r, Region{Min: max(LowestCap, best.Build.Registers/2), Max: 255})
 }
 

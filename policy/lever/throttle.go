@@ -20,7 +20,7 @@ import (
 // launches take the kernel itself.
 
 var _ = register(Lever{
-	// not measured on DESIGN.md's programs
+	// not measured on the 84 programs (Lever.Gain)
 	Name: "throttle", Idea: "blocks on a multiprocessor at most:", Gain: 1,
 	Try: func(s *Situation) []recipe.Recipe {
 		k := s.Kernel

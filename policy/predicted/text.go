@@ -12,7 +12,7 @@ import (
 // Header says what predictions of all kernels rest on.
 const Header = `Predicted from machine code, nothing was run. Accesses count as coalesced and served by no cache, loops as run ten times.
 Rates: ` + predict.Source + `.
-In tables, "faster, slower": share of trials on an H200 with such a prediction that were so by 1 % or more.
+In tables, "faster, slower": how many of the trials on an H200 with such a prediction were so by 1 % or more.
 gnvcc tune measures; builds take predictions only after gnvcc predict --adopt, with GNVCC_PREDICT=1.
 `
 

@@ -16,32 +16,28 @@ import (
 	"gnvcc/rewrite/recipe"
 )
 
-// The search over recipes for one configuration of one kernel, while the program stands still at a
-// launch.
+// The search over recipes for one configuration of one kernel, while a replayed program stands still
+// at a launch.
 //
-//  1. The default: short? nondeterministic? Its register effective region, by two ptxas runs. Where
-//  the run's budget is for many kernels: one value of each lever, and then whether to go on at once
-//  (first.go).
+//  1. The default (begin.go): short? nondeterministic? The registers that can matter to it, by two
+//     ptxas runs. Where the run's budget is for many kernels: one value of each lever, and then
+//     whether to go on at once (first.go).
 //  2. Singly: every lever's values on the default code. PTX levers are measured first, while the
-//  source variants, dearer by
-//     a cicc run each, compile beside. All of a stage run in one race. Where a launch takes so long
-//     that this alone would use the budget up, levers take turns, the most promising first, and
-//     half of the budget is kept for what follows.
+//     source variants, dearer by a cicc run each, compile beside. All of a stage run in one race.
+//     Where a launch takes so long that this alone would use the budget up, levers take turns, the
+//     most promising first, and half of the budget is kept for what follows.
 //  3. Source levers together: around the best source recipe (factor with values, fewer guards,
-//  factors per loop), while that
-//     gains at least 1 % a round. Where none gains anything alone: loops one by one, once.
+//     factors per loop), while that gains at least 1 % a round. Where none gains anything alone:
+//     loops one by one, once.
 //  4. PTX levers around the best recipe so far: caps anew (its registers are others), and of every
-//  other lever the two
-//     best values that were not slower than 2 % when alone. Once also around the best recipe with a
-//     copy for values where the best has none, if it is close behind: what a copy gains may show
-//     only when a cap brings its warps back.
+//     other lever the two best values that were not slower than 2 % when alone. Once also around
+//     the best recipe with a copy for values where the best has none, if it is close behind: what a
+//     copy gains may show only when a cap brings its warps back.
 //  5. The winners together, greedily: to the best recipe, the best value of each lever not yet in
-//  it; the best of
-//     these becomes the next best recipe if it gains at least 1 %; at most three times.
-//  6. The best three (policy.Rank), one after the other, on fresh samples against the default: the
-//  first that is Better by
-//     the rule of policy/stats,
-//     is the winner.
+//     it; the best of these becomes the next best recipe if it gains at least 1 %; at most three
+//     times.
+//  6. The best three (policy.Rank), one after the other, on fresh samples against the default
+//     (confirm.go): the first that is Better by the rule of policy/stats is the winner.
 //
 // A candidate is compiled, checked that it does not shrink the largest block, compared by code with
 // those had before, loaded, run once and its memory compared, and only then measured. All of it

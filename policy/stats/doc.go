@@ -34,4 +34,7 @@
 // The race (Race) is successive halving: everybody gets few samples, the better third gets twice as
 // many, and so on; who is clearly slower at the first launch is not launched again. Groups (the
 // levers) keep their own best alive as long as it looks worth combining.
+//
+// Files: rule.go the rule's figures, order.go medians and their intervals, compare.go two builds,
+// race.go many.
 package stats

@@ -20,7 +20,7 @@ type Rule struct {
 	Launch time.Duration
 }
 
-// Standard is the rule of doc.go. Its minimum effect is DESIGN.md's ("claims of 3 % and more": 7 of
+// Standard is the rule of doc.go. Its minimum effect is the project's ("claims of 3 % and more": 7 of
 // 159 winners lost on being measured again, all of them small claims).
 var Standard = Rule{
 	MinEffect:  0.03,

@@ -19,5 +19,5 @@
 // (functions and classes), params.go, body.go, types.go, layout.go (what is inside), kernel.go and
 // reach.go (from a PTX name to a kernel and its loops), values.go (what can be fixed), unroll.go,
 // fastmath.go, spec.go, edit.go, rewrite.go (the text that comes out), joint.go, host.go,
-// signature.go.
+// resident.go (launches that need all blocks at once), signature.go; unit.go ties them together.
 package source

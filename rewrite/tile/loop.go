@@ -94,7 +94,8 @@ func newTileLoop(t *tileFlow, l graph.Loop) (*tileLoop, error) {
 	}
 	switch {
 	case n.spread.Divergent[l.Head], n.spread.Varying[latch.Guard],
-		n.asked != nil && n.spread.Divergent[t.Block(n.asked.stmt)]:
+		n.asked != nil && n.spread.Divergent[t.Block(n.asked.stmt)],
+		n.asked != nil && t.Reaches(t.Blocks[t.Block(n.asked.stmt)].Succs, t.Block(n.asked.stmt), nil): // asked once
 		return nil, errors.New("not all threads of a block come to it together, and go round equally often")
 	case len(asked) > 1:
 		return nil, fmt.Errorf("threads may part at %d places in front of it", len(asked))

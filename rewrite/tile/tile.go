@@ -156,7 +156,11 @@ func planTile(t *tileFlow, l graph.Loop, turns int) (*tileText, error) {
 		return nil, err
 	}
 	x := &tileText{t: t, n: n, turns: turns, groups: groups}
-	at := pass.RoundUp(8*len(groups), 16) // in front: thread 0's start of each box
+	const most = 8
+	if len(groups) > most {
+		return nil, errors.New("it loads too many boxes")
+	}
+	at := 8 * most // in front: thread 0's start of each box; never where another loop's boxes are, still read
 	for _, g := range groups {
 		x.offset = append(x.offset, at)
 		at = pass.RoundUp(at+g.rows*g.stride(), 16)
