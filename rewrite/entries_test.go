@@ -111,7 +111,7 @@ func TestThrottleable(t *testing.T) {
 		"bar.sync 0;":                                     true,
 		spin("atom.shared.cas.b32 %r1, [%r2], 0, 1;"):     true, // the block's own
 		spin("ld.volatile.shared.u32 %r1, [%r2];"):        true,
-		spin("atom.global.add.u32 %r1, [%rd1], 1;"):       true, // a queue
+		spin("atom.global.add.u32 %r1, [%rd1], 1;"):       false, // a queue: it counts as waiting
 		spin("atom.global.add.u32 %r1, [%rd1], 0;"):       false,
 		spin("atom.cas.b32 %r1, [%rd1], 0, 1;"):           false,
 		spin("ld.volatile.global.u32 %r1, [%rd1];"):       false,
