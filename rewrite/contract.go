@@ -21,7 +21,7 @@ import (
 // another order it may take the second, and the bits are others: real parts of complex products. So this
 // runs before the first lever that moves statements. What ptxas did otherwise the check finds.
 //
-// Left alone: products with several readers, guarded statements, products of other blocks, and inner scopes,
+// Left alone: products with several readers or the same factors, guarded statements, other blocks, and inner scopes,
 // whose names another place does not have.
 func contract(k *pass.Kernel) error {
 	f, err := ir.Of(k.Func)
@@ -42,6 +42,10 @@ func contract(k *pass.Kernel) error {
 		}
 		return nil
 	}
+	one := func(a, b *ir.Inst) bool { // of the same factors: ptxas computes it once, and doubles it
+		x, y := a.Args, b.Args
+		return x[1].Text == y[1].Text && x[2].Text == y[2].Text || x[1].Text == y[2].Text && x[2].Text == y[1].Text
+	}
 	for i := range f.Stmts {
 		x := f.Inst(i)
 		if i > 0 && f.Block(i) != f.Block(i-1) {
@@ -51,7 +55,7 @@ func contract(k *pass.Kernel) error {
 		float := x.Guard == ir.None && f.Stmts[i].Depth == 0 && (typ == ".f32" || typ == ".ftz.f32" || typ == ".f64")
 		if float && (x.Op == "add" || x.Op == "sub") {
 			d, a, b := x.Args[0], product(x, 1), product(x, 2)
-			if a != nil && b != nil && d.Reg != a.Args[1].Reg && d.Reg != a.Args[2].Reg {
+			if a != nil && b != nil && !one(a, b) && d.Reg != a.Args[1].Reg && d.Reg != a.Args[2].Reg {
 				text, third := "", x.Args[2].Text
 				if x.Op == "sub" {
 					text, third = "neg"+typ+" "+d.Text+", "+third+";\n\t", d.Text

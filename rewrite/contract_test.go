@@ -51,6 +51,10 @@ const products = `.version 7.0
 	mul.f32 %f18, %f2, %f10;
 	sub.f32 %f19, %f17, %f18;
 	st.global.f32 [%rd2+36], %f19;
+	mul.f32 %f20, %f1, %f2;
+	mul.f32 %f21, %f2, %f1;
+	add.f32 %f22, %f20, %f21;
+	st.global.f32 [%rd2+64], %f22;
 	ld.global.f64 %fd1, [%rd2+40];
 	ld.global.f64 %fd2, [%rd2+48];
 	mul.f64 %fd3, %fd1, %fd1;
@@ -73,7 +77,7 @@ func TestContract(t *testing.T) {
 	text := string(m.Bytes())
 	for _, want := range []string{"neg.f32 %f7, %f6;\n\tfma.rn.f32 %f7, %f1, %f3, %f7;", "fma.rn.f32 %f10, %f2, %f3, %f8;",
 		"neg.f64 %fd5, %fd4;\n\tfma.rn.f64 %fd5, %fd1, %fd1, %fd5;", "sub.f32 %f13, %f11, %f12;", "add.f32 %f16, %f14, %f15;",
-		"sub.f32 %f19, %f17, %f18;"} {
+		"sub.f32 %f19, %f17, %f18;", "add.f32 %f22, %f20, %f21;"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%s is missing in\n%s", want, text)
 		}
