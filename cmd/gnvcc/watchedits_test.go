@@ -1,8 +1,6 @@
 package main
 
 import (
-	"fmt"
-	"regexp"
 	"strings"
 )
 
@@ -75,16 +73,6 @@ func sameCode(p *watchProject) error {
 				"= values[").Replace(k)
 		})
 	})
-}
-
-// watchConstant is an edit of a constant in one kernel, another one for each number.
-func watchConstant(n, number int) watchEdit {
-	return watchEdit{Name: "a constant", Tuned: []int{n}, Do: func(p *watchProject) error {
-		return p.Change("many.cu", func(text string) string {
-			at := regexp.MustCompile(fmt.Sprintf(`(void k%d\([^)]*\) \{[^}]*?float sum = )[0-9.]+f;`, n))
-			return at.ReplaceAllString(text, fmt.Sprintf("${1}%d.5f;", number))
-		})
-	}}
 }
 
 // between changes what stands between two texts.
