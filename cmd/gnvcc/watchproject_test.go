@@ -134,7 +134,7 @@ func (p *watchProject) Kill() error {
 func (p *watchProject) Output() string { return p.output.String() }
 
 // watchLimit is how long one edit may take.
-const watchLimit = 2 * time.Minute
+const watchLimit = 10 * time.Minute
 
 // Until waits for a status.
 func (p *watchProject) Until(is func(watch.Status) bool) (watch.Status, error) {
