@@ -23,13 +23,15 @@ import (
 // the content that was sealed, in a file beside it: hash, the store's ID, publication. A database that has
 // not (its owner was killed, or bits flipped) is made anew from the snapshot.
 
+const usingDatabase = "use the database"
+
 // openDatabase has bbolt open the file; faults and panics of its are errors.
 func (s *Store) openDatabase(use func(*bbolt.DB) error) (err error) {
 	path := filepath.Join(s.dir, dbName)
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if r := recover(); r != nil {
-			err = corrupt("use the database", path, "%v", r)
+			err = corrupt(usingDatabase, path, "%v", r)
 		}
 	}()
 	db, err := bbolt.Open(path, fileMode, &bbolt.Options{Timeout: time.Millisecond, PageSize: 4096,
@@ -37,13 +39,13 @@ func (s *Store) openDatabase(use func(*bbolt.DB) error) (err error) {
 			return os.OpenFile(name, flag|syscall.O_NOFOLLOW, mode)
 		}})
 	if errors.Is(err, bbolterrors.ErrTimeout) {
-		return &Error{Doing: "use the database", Path: path, Kind: ErrOwned,
+		return &Error{Doing: usingDatabase, Path: path, Kind: ErrOwned,
 			Err: errors.New("another program has it open"), Advice: "close that program"}
 	}
 	if err != nil {
-		return failed("use the database", path, err)
+		return failed(usingDatabase, path, err)
 	}
-	return failed("use the database", path, errors.Join(use(db), db.Close()))
+	return failed(usingDatabase, path, errors.Join(use(db), db.Close()))
 }
 
 // databaseSeal is what the file beside the database must hold.
@@ -94,20 +96,18 @@ func (s *Store) readDatabase() (records map[string][]byte, id string, tx uint64,
 // writeDatabase takes what changed since the last publication into the database, and seals it as this one.
 func (o *Owner) writeDatabase(publication uint64) error {
 	path := filepath.Join(o.s.dir, dbName)
-	changed := o.dirty
-	if !o.inStep { // with the last publication
+	if !o.inStep { // it is made anew
 		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return err
 		}
-		changed = map[string]bool{}
 		for name := range o.records {
-			changed[name] = true
+			o.dirty[name] = true
 		}
 	}
 	o.inStep = false
 	err := o.s.openDatabase(func(db *bbolt.DB) error {
 		return db.Update(func(tx *bbolt.Tx) error {
-			for name := range changed {
+			for name := range o.dirty {
 				bucket, key, _ := strings.Cut(name, "\x00")
 				b, err := tx.CreateBucketIfNotExists([]byte(bucket))
 				if err != nil {

@@ -34,9 +34,9 @@
 //     once, however often owner and spoolers are killed. Merging twice is merging once.
 //   - A write that fails (full disk, read-only folder, limit on file size) says what to do, and
 //     nothing that was there before is lost.
-//   - A damaged snapshot is made anew from the database, and a damaged database from the snapshot; of two
-//     damaged ones the owner takes the snapshot's sound records. The spool is emptied after Publish only, so that nothing that
-//     waits there is missing.
+//   - A damaged snapshot is made anew from the database, and a damaged database from the snapshot; of
+//     two damaged ones the owner takes the snapshot's sound records. The spool is emptied after Publish
+//     only, so that nothing that waits there is missing.
 //
 // # What it does not promise
 //
@@ -57,7 +57,7 @@
 //     user.
 //
 // Reading the source: store.go, errors.go, file.go, filesystem.go (a folder that is ours);
-// record.go, decision.go, gain.go (what is kept); spool.go, owner.go (on its way to the snapshot);
+// record.go, decision.go, gain.go (what is kept); spool.go, owner.go, database.go (on its way to the snapshot);
 // flat.go, snapshot.go, recipes.go (what builds read);
 // object.go, compress.go, memo.go, key.go; folders.go, remotes.go, hung.go (stores of others);
 // trim.go, clean.go, stats.go, verify.go.

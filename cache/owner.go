@@ -96,25 +96,28 @@ func (s *Store) takeLock() (*os.File, error) {
 func (o *Owner) open(ctx context.Context) error {
 	removeTemps(o.s.dir, 0) // only owners write in this folder itself
 	path := filepath.Join(o.s.dir, snapName)
-	found, err := surveySnapshot(path, func(bucket, key string, stamp int64, raw []byte) error {
-		name := where(bucket, key)
-		o.records[name] = seal(name, stamp, raw)
-		return ctx.Err()
-	})
+	found, err := surveySnapshot(path, nil)
 	damaged := errors.Is(err, errCorrupt)
 	if err != nil && !damaged && !errors.Is(err, fs.ErrNotExist) {
 		return err
-	}
-	if found != nil {
-		o.id, o.tx = found.ID, found.Tx
 	}
 	records, id, tx, dbErr := o.s.readDatabase()
 	if dbErr != nil {
 		return dbErr
 	}
-	ahead := found == nil || id != found.ID || tx > found.Tx
-	if records != nil && (damaged || found == nil || id == found.ID && tx >= found.Tx) {
-		o.records, o.id, o.tx, o.inStep = records, id, tx, true
+	o.inStep = records != nil && (err != nil || id == found.ID && tx >= found.Tx)
+	if o.inStep {
+		o.records, o.id, o.tx = records, id, tx
+	} else if found != nil {
+		o.id, o.tx = found.ID, found.Tx
+		_, unread := surveySnapshot(path, func(bucket, key string, stamp int64, raw []byte) error {
+			name := where(bucket, key)
+			o.records[name] = seal(name, stamp, raw)
+			return ctx.Err()
+		})
+		if unread != nil && !errors.Is(unread, errCorrupt) {
+			return unread
+		}
 	}
 	if damaged {
 		// No colons: such a name can be copied to any file system.
@@ -132,7 +135,7 @@ func (o *Owner) open(ctx context.Context) error {
 		rand.Read(id)
 		o.id = hex.EncodeToString(id)
 	}
-	o.changed = err != nil || ahead && o.inStep || !o.s.recipesAre(found.Recipes)
+	o.changed = err != nil || o.tx > found.Tx || !o.s.recipesAre(found.Recipes)
 	return nil
 }
 

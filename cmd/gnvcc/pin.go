@@ -99,7 +99,7 @@ func pin(ctx context.Context, name, text string, all, dry bool) error {
 	var pinned []cache.Decision
 	var refused error
 	for _, b := range codes(found) {
-		over := during("compiling, and proving")
+		over := during("compiling")
 		d, err := x.compiler.Rehearse(ctx, b, r, ownVersion())
 		over()
 		if err != nil {

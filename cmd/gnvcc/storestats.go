@@ -6,18 +6,17 @@ import (
 	"io"
 	"maps"
 	"math"
-	"os"
-	"regexp"
 	"slices"
 	"text/tabwriter"
 	"time"
 
 	"gnvcc/cache"
 	"gnvcc/policy"
-	"gnvcc/policy/selection"
 	"gnvcc/policy/tuner"
 	"gnvcc/profile/capture"
 )
+
+// What gnvcc doctor shows of the store: captured launches, and how its results were used.
 
 // showCaptures lists the launches that gnvcc tune has captured.
 func showCaptures(store *cache.Store) error {
@@ -60,45 +59,6 @@ func dropCaptures(store *cache.Store) error {
 		return err
 	}
 	return s.Trim(capture.Limits{})
-}
-
-// capturedKernels is what a word means among the kernels that launches are captured of.
-func capturedKernels(store *cache.Store, word string) (*regexp.Regexp, error) {
-	s, err := tuner.Captures(store)
-	if err != nil {
-		return nil, err
-	}
-	list, _ := s.List()
-	captured := map[string]bool{}
-	var kernels []selection.Kernel
-	for _, m := range list {
-		captured[m.Kernel] = true
-		kernels = append(kernels, selection.Kernel{Name: m.Kernel})
-	}
-	for _, b := range builtKernels(store) { // for their identities
-		if captured[b.Name] {
-			kernels = append(kernels, b.selected())
-		}
-	}
-	if _, err := selection.Of(word, kernels, itself); err != nil {
-		return nil, fmt.Errorf(
-			"no launches are captured of it (gnvcc tune -- ./app captures some, gnvcc doctor --captures lists them): %w", err)
-	}
-	return selection.Pattern(word, kernels)
-}
-
-const onUsage = "search by these `workers`, on several GPUs, a kernel each at a time: local:gpus=N, or slurm:n=N and options of salloc (partition=gpu, ...), whose nodes see the store and gnvcc"
-
-// engineOf reads --on, nil without.
-func engineOf(on string) (tuner.Engine, error) {
-	if on == "" {
-		return nil, nil
-	}
-	self, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
-	return tuner.NewEngine(on, self)
 }
 
 // showStore says how often builds took results from the store, which calls were left to nvcc and why, and

@@ -348,6 +348,45 @@ func summary(w io.Writer, results []decide.Result, counts string, took time.Dura
 	fmt.Fprintln(w, text)
 }
 
+// capturedKernels is what a word means among the kernels that launches are captured of.
+func capturedKernels(store *cache.Store, word string) (*regexp.Regexp, error) {
+	s, err := tuner.Captures(store)
+	if err != nil {
+		return nil, err
+	}
+	list, _ := s.List()
+	captured := map[string]bool{}
+	var kernels []selection.Kernel
+	for _, m := range list {
+		captured[m.Kernel] = true
+		kernels = append(kernels, selection.Kernel{Name: m.Kernel})
+	}
+	for _, b := range builtKernels(store) { // for their identities
+		if captured[b.Name] {
+			kernels = append(kernels, b.selected())
+		}
+	}
+	if _, err := selection.Of(word, kernels, itself); err != nil {
+		return nil, fmt.Errorf(
+			"no launches are captured of it (gnvcc tune -- ./app captures some, gnvcc doctor --captures lists them): %w", err)
+	}
+	return selection.Pattern(word, kernels)
+}
+
+const onUsage = "search by these `workers`, on several GPUs, a kernel each at a time: local:gpus=N, or slurm:n=N and options of salloc (partition=gpu, ...), whose nodes see the store and gnvcc"
+
+// engineOf reads --on, nil without.
+func engineOf(on string) (tuner.Engine, error) {
+	if on == "" {
+		return nil, nil
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	return tuner.NewEngine(on, self)
+}
+
 // Parallel programs: mpirun gnvcc tune -- ./app starts as many of us as there are ranks. That of
 // rank 0 looks at its process; the others step aside, and are the program.
 

@@ -14,6 +14,7 @@ import (
 	"gnvcc/cache"
 	"gnvcc/driver/child"
 	"gnvcc/driver/environment"
+	"gnvcc/driver/job"
 	"gnvcc/driver/record"
 	"gnvcc/rewrite"
 	"gnvcc/rewrite/manner"
@@ -210,12 +211,7 @@ func candidateOf(content []byte, entry string) (out Candidate, k cubin.Kernel, e
 	if !ok {
 		return out, k, fmt.Errorf("the candidate has no kernel %s", entry)
 	}
-	return Candidate{Entry: entry, Build: buildOf(k), MaxThreads: cmp.Or(max(k.MaxThreads, 0), sim.BlockThreads)}, k, nil
-}
-
-// buildOf is what a cubin says of a kernel; its spills are in ptxas' messages alone.
-func buildOf(k cubin.Kernel) cache.Build {
-	return cache.Build{Registers: k.Registers, Stack: k.Stack, Shared: k.Shared, Barriers: k.Barriers}
+	return Candidate{Entry: entry, Build: job.BuildOf(k), MaxThreads: cmp.Or(max(k.MaxThreads, 0), sim.BlockThreads)}, k, nil
 }
 
 // own is the cubin of the kernel as nvcc compiles and links it.

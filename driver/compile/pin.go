@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"gnvcc/cache"
+	"gnvcc/driver/job"
 	"gnvcc/driver/record"
 	"gnvcc/driver/scratch"
 	"gnvcc/rewrite/recipe"
@@ -48,7 +49,7 @@ func (c *Compiler) Rehearse(ctx context.Context, s *Source,
 	d := cache.Decision{Identity: s.Identity, Kernel: s.Kernel, Target: s.Target, Recipe: r.String(),
 		Pinned: true, Time: time.Now().UTC()}
 	d.Evidence = cache.Evidence{Default: s.Default, Normals: out.normals,
-		Chosen: buildOf(k)}
+		Chosen: job.BuildOf(k)}
 	d.Evidence.Chosen.Spill = cubin.Spills(out.messages)[entry]
 	if std := &d.Evidence.Default; std.Spill == 0 && std.Stack > 0 { // the build had no word of it
 		if own, err := c.Compile(ctx, s, recipe.Recipe{}); err == nil {

@@ -38,10 +38,7 @@ func (b *Workbench) plan(ctx context.Context, in input,
 	p = &plan{passes: map[string]recipe.Recipe{}, normals: map[string]string{},
 		options: rewrite.Options{Registers: map[string]int{}, Blocks: map[string][3]int{},
 			Dynamic: map[string]int{}, Coarse: map[string][3]int{}, Grids: map[string][3]int{},
-			ReadBack: true, Relocatable: in.job.Call.Reloc, Uncontracted: slices.ContainsFunc(in.job.Call.Flags,
-				func(f string) bool {
-					return strings.Contains(f, "fmad") || strings.Contains(f, "O") || strings.Contains(f, "opt-level")
-				})}}
+			ReadBack: true, Relocatable: in.job.Call.Reloc, Uncontracted: optimises(in.job.Call.Flags)}}
 	for _, k := range in.kernels {
 		p.options.Registers[k.Name] = k.Registers
 	}
@@ -242,4 +239,11 @@ func (p *plan) entries(in input, recipes map[string]recipe.Recipe) (of []cache.K
 		names = append(names, s.name)
 	}
 	return of, names
+}
+
+// optimises tells whether ptxas is told of optimisations: -fmad, -O0, -Ofc, --opt-level.
+func optimises(flags []string) bool {
+	return slices.ContainsFunc(flags, func(f string) bool {
+		return strings.Contains(f, "fmad") || strings.Contains(f, "O") || strings.Contains(f, "opt-level")
+	})
 }

@@ -19,11 +19,13 @@ const (
 	lock    = "GNVCC_LOCK"
 	device  = "GNVCC_DEVICE"
 	predict = "GNVCC_PREDICT"
+	// Toolkits is the folder of installed toolkits, where it is not install/toolkit's.
+	Toolkits = "GNVCC_TOOLKITS"
 )
 
 // Unknown lists the variables that look like ours and are none: misspelled, or of another version.
 func Unknown() (names []string) {
-	known := []string{nvcc, off, strict, keepIn, logFile, lock, device, predict, "GNVCC_STORE", "GNVCC_MAXSIZE", Stage,
+	known := []string{nvcc, off, strict, keepIn, logFile, lock, device, predict, Toolkits, "GNVCC_STORE", "GNVCC_MAXSIZE", Stage,
 		command, chain, depth, cached, Filed, apply, reuse, stop}
 	for _, v := range os.Environ() {
 		if name, _, _ := strings.Cut(v, "="); strings.HasPrefix(name, "GNVCC_") && !slices.Contains(known, name) {

@@ -133,10 +133,16 @@ func ReadBack(kernels []cache.Kernel, content []byte) ([]cache.Kernel, *cubin.Fi
 		if !ok {
 			return nil, nil, fmt.Errorf("the cubin has no kernel %s", out[i].Name)
 		}
-		out[i].Build = cache.Build{Registers: k.Registers, Spill: out[i].Spill, Stack: k.Stack, Shared: k.Shared,
-			Barriers: k.Barriers}
+		spill := out[i].Spill
+		out[i].Build = BuildOf(k)
+		out[i].Spill = spill
 	}
 	return out, f, nil
+}
+
+// BuildOf is what a cubin says of a kernel; its spills are in ptxas' messages alone.
+func BuildOf(k cubin.Kernel) cache.Build {
+	return cache.Build{Registers: k.Registers, Stack: k.Stack, Shared: k.Shared, Barriers: k.Barriers}
 }
 
 // Spills puts in what ptxas -v printed, where it did. A cubin does not hold it.

@@ -139,7 +139,7 @@ func escaped(path string) string {
 // installed gives the folders of the toolkits that install/toolkit put onto this machine, the
 // newest first. It has the same words for the place.
 func installed(env *environment.Environment) []string {
-	root := env.Get("GNVCC_TOOLKITS")
+	root := env.Get(environment.Toolkits)
 	if root == "" {
 		data := env.Get("XDG_DATA_HOME")
 		if data == "" && env.Get("HOME") != "" {

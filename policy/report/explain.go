@@ -62,7 +62,6 @@ func Explain(w io.Writer, e Entry) {
 		p.line("  imported    from %s: measured elsewhere", d.Imported)
 	}
 	if d.Evidence.Note != "" && !d.Pinned { // results says it
-
 		p.line("  note        %s", d.Evidence.Note)
 	}
 	if len(d.Evidence.Outvoted) > 0 {
