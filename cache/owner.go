@@ -332,6 +332,9 @@ func (o *Owner) Close() error {
 	defer o.mu.Unlock()
 	if o.lock != nil {
 		o.lock.Truncate(0)
+		// A child that this process has forked and that has not called exec yet has the file, too: closing
+		// it here would leave the lock with the child.
+		syscall.Flock(int(o.lock.Fd()), syscall.LOCK_UN)
 		o.lock.Close()
 		o.lock = nil
 	}

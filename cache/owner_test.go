@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -73,6 +74,9 @@ func TestTwoOwners(t *testing.T) {
 	if want := fmt.Sprintf("process %d since", os.Getpid()); !strings.Contains(err.Error(), want) {
 		t.Errorf("who? %v", err)
 	}
+	inChild, err := syscall.Dup(int(o.lock.Fd())) // as a forked child has it until it calls exec
+	ok(t, err)
+	defer syscall.Close(inChild)
 	ok(t, o.Close())
 	own(t, s)
 	ctx, cancel := context.WithCancel(context.Background())

@@ -110,7 +110,10 @@ func Open(store *cache.Store, name, reference string) (*Remote, error) {
 }
 
 // Close lets others pull.
-func (r *Remote) Close() { r.lock.Close() }
+func (r *Remote) Close() {
+	syscall.Flock(int(r.lock.Fd()), syscall.LOCK_UN) // a forked child that hasn't called exec yet has the file, too
+	r.lock.Close()
+}
 
 // read reads what is known of a remote.
 func read(dir string) (*Remote, error) {

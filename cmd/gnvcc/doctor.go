@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -184,7 +183,7 @@ func sayToolkit(say sayer) {
 	} else if storeErr == nil {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		over := during("building the agent")
-		path, err := agent.Build(ctx, toolkit.Dir(), filepath.Join(store.Path(), "agent"))
+		path, err := agent.Build(ctx, toolkit.Dir(), tuner.AgentFolder(store))
 		over()
 		cancel()
 		if err != nil {

@@ -10,8 +10,10 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"gnvcc/cache"
 	"gnvcc/install/kits"
 	"gnvcc/policy"
+	"gnvcc/policy/tuner"
 	"gnvcc/sim/cubin"
 	"gnvcc/sim/sass"
 )
@@ -22,6 +24,7 @@ const asIfDriver = "TEST_AS_IF_DRIVER"
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"gnvccverbs": func() { runVerbs(os.Args[1:]) }, "gnvcc": func() {
+		tuner.AgentFolder = func(*cache.Store) string { return kits.Kept("agent") }
 		if os.Getenv(asIfDriver) != "" {
 			driverHere = func() bool { return true }
 			watchMachine.HasDriver = driverHere

@@ -56,6 +56,12 @@ func own(nvcc string) []Kit {
 	return []Kit{{filepath.Base(dir), dir}}
 }
 
+// Kept is a folder that stays, for what many tests build of the same bytes: its files' names have their
+// hashes.
+func Kept(of string) string {
+	return filepath.Join("/tmp", fmt.Sprintf("gnvcc-tests-%d-%s", os.Getuid(), of))
+}
+
 // Every tells whether all tests are to run, with every toolkit, as in CI: GNVCC_TESTS=all, or
 // longer.
 func Every() bool { return os.Getenv("GNVCC_TESTS") == "all" || Longer() }

@@ -37,9 +37,12 @@ type Observation struct {
 	Gone func(captured int)
 }
 
+// AgentFolder is where the agent and the replayer of a store are built. The tests' stores share one.
+var AgentFolder = func(store *cache.Store) string { return filepath.Join(store.Path(), "agent") }
+
 // BuildAgent builds the library that runs inside the program, where it is not built yet.
 func BuildAgent(ctx context.Context, store *cache.Store, toolkit string) (string, error) {
-	library, err := agent.Build(ctx, toolkit, filepath.Join(store.Path(), "agent"))
+	library, err := agent.Build(ctx, toolkit, AgentFolder(store))
 	if err != nil {
 		return "", fmt.Errorf("can't build the agent that runs inside the program: %w", err)
 	}
@@ -48,7 +51,7 @@ func BuildAgent(ctx context.Context, store *cache.Store, toolkit string) (string
 
 // BuildReplayer builds the program that does captured launches again, where it is not built yet.
 func BuildReplayer(ctx context.Context, store *cache.Store, toolkit string) (string, error) {
-	program, err := replay.Build(ctx, toolkit, filepath.Join(store.Path(), "agent"))
+	program, err := replay.Build(ctx, toolkit, AgentFolder(store))
 	if err != nil {
 		return "", fmt.Errorf("can't build the program that replays launches: %w", err)
 	}
