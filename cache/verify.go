@@ -139,9 +139,7 @@ func (c *checkup) owner() {
 	text, _ := readLimited(filepath.Join(c.s.dir, lockName), 1024)
 	var pid int
 	if fmt.Sscanf(string(text), "process %d", &pid); pid > 0 && syscall.Kill(pid, 0) == nil {
-		c.say(Fine, "", "process %d is the owner", pid)
-	} else {
-		c.say(Fine, "", "no owner at the moment")
+		c.say(Fine, "", "process %d changes decisions just now", pid)
 	}
 }
 
@@ -149,7 +147,7 @@ func (c *checkup) snapshot() {
 	path := filepath.Join(c.s.dir, snapName)
 	found, err := surveySnapshot(path, nil)
 	if errors.Is(err, fs.ErrNotExist) {
-		c.say(Note, "", "no decisions have been published: builds compile as nvcc does")
+		c.say(Note, "", "nothing has been decided yet: builds compile as nvcc does")
 		return
 	}
 	if err != nil {
@@ -161,8 +159,8 @@ func (c *checkup) snapshot() {
 		records = append(records, counted(found.Records[bucket], bucket))
 	}
 	if info, err := os.Stat(path); err == nil {
-		c.say(Fine, "", "published %s ago, %s: %s", AgeText(info.ModTime()), BytesText(info.Size()),
-			cmp.Or(strings.Join(records, ", "), "no records"))
+		c.say(Fine, "", "%s; %s, changed %s ago", cmp.Or(strings.Join(records, ", "), "no records"),
+			BytesText(info.Size()), AgeText(info.ModTime()))
 	}
 }
 
@@ -175,12 +173,14 @@ func (c *checkup) spool() {
 	}
 	level, advice := Fine, ""
 	if len(waiting) > manySpooled {
-		level, advice = Problem, "gnvcc tune merges them"
+		level, advice = Problem, "gnvcc apply takes them in"
 	}
-	c.say(level, advice, "spool: %s waiting for an owner", counted(len(waiting), "record"))
+	if len(waiting) > 0 {
+		c.say(level, advice, "%s of builds; the next gnvcc tune, pin or apply takes them in", counted(len(waiting), "new record"))
+	}
 	if bad, _ := filepath.Glob(filepath.Join(dir, "*"+badExt)); len(bad) > 0 {
 		c.say(Note, "they may be deleted, and are after a month",
-			"spool: %d files that were no records were set aside (%s)", len(bad), badExt)
+			"%d files in %s that were no records were set aside (%s)", len(bad), dir, badExt)
 	}
 }
 
@@ -192,18 +192,16 @@ func (c *checkup) sizes() {
 	} else if err != nil {
 		c.fail(err)
 	}
-	c.say(Fine, "", "objects: %d, %s", sizes.ObjectCount, BytesText(sizes.Objects))
-	c.say(Fine, "", "memos: %d, %s", sizes.MemoCount, BytesText(sizes.Memos))
-	text := "no limit (GNVCC_MAXSIZE=0)"
+	limit := "no limit (GNVCC_MAXSIZE=0)"
 	if sizes.Cap < math.MaxInt64 {
-		text = fmt.Sprintf("%s of at most %s (GNVCC_MAXSIZE)", BytesText(sizes.Objects+sizes.Memos),
-			BytesText(sizes.Cap))
+		limit = fmt.Sprintf("at most %s (GNVCC_MAXSIZE)", BytesText(sizes.Cap))
 	}
 	trimmed := "never trimmed"
 	if info, err := os.Stat(filepath.Join(c.s.dir, trimName)); err == nil {
 		trimmed = "trimmed " + AgeText(info.ModTime()) + " ago"
 	}
-	c.say(Fine, "", "objects and memos: %s, %s; builds trim it once a day", text, trimmed)
+	c.say(Fine, "", "results of compiles, to be used again: %s in %s; %s, %s; builds trim them once a day",
+		BytesText(sizes.Objects+sizes.Memos), counted(sizes.ObjectCount+sizes.MemoCount, "file"), limit, trimmed)
 }
 
 // maxProblems bounds how many damaged files are named.

@@ -74,9 +74,8 @@ func showStore(store *cache.Store) error {
 		limit = "at most " + cache.BytesText(sizes.Cap)
 	}
 	fmt.Fprintf(w, "store    %s\n", store.Path())
-	fmt.Fprintf(w, "         objects %s (%d), memos %s (%d), %s (GNVCC_MAXSIZE)\n",
-		cache.BytesText(sizes.Objects), sizes.ObjectCount,
-		cache.BytesText(sizes.Memos), sizes.MemoCount, limit)
+	fmt.Fprintf(w, "         results of compiles: %s in %s, %s (GNVCC_MAXSIZE)\n",
+		cache.BytesText(sizes.Objects+sizes.Memos), policy.Count(sizes.ObjectCount+sizes.MemoCount, "file"), limit)
 	if len(counted.Counts) == 0 {
 		_, err := fmt.Fprintln(w, "nothing counted yet: build something")
 		return err
