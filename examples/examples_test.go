@@ -88,7 +88,7 @@ func TestMake(t *testing.T) {
 	args := []string{"-j2", "NVCC=" + compiler, "O=" + out}
 	all := list(t)
 	if !kits.Every() {
-		all = all[:8]
+		all = all[:4]
 		args = append(args, "EXAMPLES="+strings.Join(all, " "))
 	}
 	run(t, true, "make", args...)
@@ -143,6 +143,7 @@ func TestLongthreadsWantsRegisters(t *testing.T) {
 }
 
 func TestCMake(t *testing.T) {
+	kits.Long(t, "TestMake builds examples, too; CMakeLists.txt is two lines")
 	compiler := nvcc(t, "13.0")
 	if _, err := exec.LookPath("cmake"); err != nil {
 		t.Skip("SKIPPED: no cmake here")

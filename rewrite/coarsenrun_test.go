@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"gnvcc/install/kits"
 	"gnvcc/rewrite/coarsen"
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/recipe"
@@ -301,7 +302,8 @@ func coarseRun(t *testing.T, text []byte, grid [3]int) (map[uint64]byte, error) 
 
 func TestCoarsenRuns(t *testing.T) {
 	ran := map[string]int{}
-	for seed := range int64(400) {
+	rounds := kits.Rounds(400)
+	for seed := range int64(rounds) {
 		rng := rand.New(rand.NewSource(seed))
 		text := []byte(newCoarseProgram(rng, seed%4 >= 2, seed%5 > 1))
 		grid := [3]int{4, 2, 1}
@@ -378,7 +380,7 @@ func TestCoarsenRuns(t *testing.T) {
 	for _, what := range []string{"2x1x1", "4x1x1", "1x2x1", "shared", "ways under guards", "a rest",
 		"dynamic", "calls", "calls for all turns", "calls for each turn",
 		"one such branch", "several branches on which blocks disagree"} {
-		if ran[what] < 50 {
+		if ran[what] < rounds/8 {
 			t.Errorf("%s: only %d kernels", what, ran[what])
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"gnvcc/install/kits"
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/ptx/await"
 	"gnvcc/rewrite/ptx/ir"
@@ -41,7 +42,7 @@ func TestFlowFuzz(t *testing.T) {
 	var c flowCounts
 	for n := 0; ; n++ {
 		if seconds > 0 && time.Since(begun) > time.Duration(seconds)*time.Second || seconds == 0 &&
-			n >= 2000 {
+			n >= kits.Rounds(2000) {
 			break
 		}
 		own := rng.Int63()

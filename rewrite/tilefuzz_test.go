@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"gnvcc/install/kits"
 	"gnvcc/rewrite/pass"
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/recipe"
@@ -34,9 +35,9 @@ func TestTiledComputeTheSame(t *testing.T) {
 	}
 	one, _ := strconv.ParseInt(os.Getenv("GNVCC_TILE_SEED"), 10, 64)
 	c := tileCounts{why: map[string]int{}}
-	begun := time.Now()
+	begun, rounds := time.Now(), kits.Rounds(440)
 	for n := 0; ; n++ {
-		if seconds == 0 && n == 440 || seconds > 0 && time.Since(begun) > time.Duration(seconds)*
+		if seconds == 0 && n == rounds || seconds > 0 && time.Since(begun) > time.Duration(seconds)*
 			time.Second {
 			break
 		}
@@ -58,7 +59,7 @@ func TestTiledComputeTheSame(t *testing.T) {
 	}) {
 		t.Logf("%6d %s", c.why[why], why)
 	}
-	if one == 0 && (c.read < 200 || c.tiled-c.read < 40 || c.refused < 40) {
+	if one == 0 && (c.read < rounds*2/5 || c.tiled-c.read < rounds/12 || c.refused < rounds/12) {
 		t.Error("the kernels show too little")
 	}
 }

@@ -56,7 +56,7 @@ type judged struct {
 // TestJudgeVerb: edits judged without a GPU, by the recorded command, by exit code, as JSON and in
 // one process; nothing of the user's is written. All of it in a folder that a link leads to.
 func TestJudgeVerb(t *testing.T) {
-	v := newSite(t, kits.Any(t).Nvcc(), "GNVCC_STRICT=1")
+	v := newSite(t, kits.Any(t).Nvcc(), kits.Short(judgedFile), "GNVCC_STRICT=1")
 	dir := filepath.Join(t.TempDir(), "link")
 	v.must(os.Symlink(v.dir, dir))
 	v.dir = dir

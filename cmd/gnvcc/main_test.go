@@ -24,7 +24,7 @@ const asIfDriver = "TEST_AS_IF_DRIVER"
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"gnvccverbs": func() { runVerbs(os.Args[1:]) }, "gnvcc": func() {
-		tuner.AgentFolder = func(*cache.Store) string { return kits.Kept("agent") }
+		tuner.AgentFolder = func(*cache.Store) string { return kits.Kept() }
 		if os.Getenv(asIfDriver) != "" {
 			driverHere = func() bool { return true }
 			watchMachine.HasDriver = driverHere

@@ -58,16 +58,14 @@ func buildGnvcc(path, version string) error {
 	return nil
 }
 
-// rounds is how often something is done: normally, a third of it where not every test is to run,
+// rounds is how often something is done: normally, a sixth of it where not every test is to run,
 // and for long.
 func rounds(normal, many int) int {
 	switch {
 	case long:
 		return many
-	case testing.Short():
-		return max(1, normal/5)
 	case !kits.Every():
-		return max(1, normal/3)
+		return max(1, normal/6)
 	}
 	return normal
 }

@@ -11,6 +11,7 @@ import (
 
 	"gnvcc/cache"
 	"gnvcc/driver/drivertest"
+	"gnvcc/install/kits"
 )
 
 // Many at once: make -j64, while decisions are published all the time.
@@ -75,7 +76,7 @@ func TestManyAtOnce(t *testing.T) {
 func TestNobodyWaits(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	p.add(t, 4)
+	p.add(t, 2)
 	s, err := cache.Open(p.store)
 	ok(t, err)
 	o, err := s.Own(t.Context())
@@ -104,6 +105,7 @@ func shadow(t *testing.T, kit, tool, script string) string {
 // has: its variable and the descriptors that it names. And no token is missing afterwards: make
 // would say so, and make counts them.
 func TestJobserver(t *testing.T) {
+	kits.Long(t, "TestTokens builds under make -j")
 	t.Parallel()
 	p := newPlace(t)
 	seen := filepath.Join(p.dir, "seen")

@@ -241,6 +241,6 @@ func usually(t *testing.T, try func(s *site)) {
 
 // onKits is usually for what is not tried in every run.
 func onKits(t *testing.T, try func(s *site)) {
-	kits.Long(t, "make, CMake and ccache call gnvcc as most others do")
+	kits.Long(t, "make calls gnvcc as most others do")
 	usually(t, try)
 }

@@ -84,7 +84,7 @@ func (s *site) publish() {
 	}
 }
 
-func TestCcache(t *testing.T) { usually(t, tryCcache) }
+func TestCcache(t *testing.T) { onKits(t, tryCcache) }
 
 func tryCcache(s *site) {
 	t := s.t

@@ -41,7 +41,7 @@ var systems = []system{
 	},
 	{
 		name: "newest cmake with ninja and CUDACXX", projects: []string{"testdata/cmake"},
-		binary: "b/waves", touch: "phase.h", usual: true,
+		binary: "b/waves", touch: "phase.h",
 		setUp: func(s *site, compiler string) {
 			s.set("CUDACXX=" + compiler)
 			s.run(tool(s.t, "cmake"), "-B", "b", "-G", "Ninja", "-DCMAKE_MAKE_PROGRAM="+tool(s.t, "ninja"),

@@ -1,6 +1,8 @@
 package kits
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"os"
 	"os/exec"
@@ -9,7 +11,9 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
+	"time"
 )
 
 // A Kit is one installed CUDA toolkit.
@@ -56,10 +60,50 @@ func own(nvcc string) []Kit {
 	return []Kit{{filepath.Base(dir), dir}}
 }
 
-// Kept is a folder that stays, for what many tests build of the same bytes: its files' names have their
-// hashes.
-func Kept(of string) string {
-	return filepath.Join("/tmp", fmt.Sprintf("gnvcc-tests-%d-%s", os.Getuid(), of))
+// Kept is a folder of this user that stays, for what many tests build of the same bytes: its files' names
+// have their hashes. What is a day old goes.
+var Kept = sync.OnceValue(func() string {
+	dir := filepath.Join("/tmp", fmt.Sprintf("gnvcc-tests-%d", os.Getuid()))
+	os.Mkdir(dir, 0o700)
+	info, err := os.Lstat(dir)
+	if err != nil || !info.IsDir() || info.Mode().Perm() != 0o700 || int(info.Sys().(*syscall.Stat_t).Uid) != os.Getuid() {
+		panic(fmt.Sprintf("%s is not this user's own folder: remove it (%v)", dir, err))
+	}
+	files, _ := os.ReadDir(dir)
+	for _, f := range files {
+		if info, err := f.Info(); err == nil && time.Since(info.ModTime()) > 24*time.Hour {
+			os.RemoveAll(filepath.Join(dir, f.Name()))
+		}
+	}
+	return dir
+})
+
+// Compiled is what one of the toolkit's programs makes of inputs: from an earlier test, of this run or of
+// one a day ago, where that had the same inputs. Errors are not kept.
+func (k Kit) Compiled(tool string, inputs []string, run func(out string) error) ([]byte, error) {
+	info, err := os.Stat(k.Tool(tool))
+	if err != nil {
+		return nil, err
+	}
+	hash := sha256.Sum256(fmt.Appendf(nil, "%s %v %q", k.Tool(tool), info.ModTime(), inputs))
+	path := filepath.Join(Kept(), hex.EncodeToString(hash[:]))
+	if made, err := os.ReadFile(path); err == nil {
+		return made, nil
+	}
+	own, err := os.MkdirTemp(Kept(), "made-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(own)
+	out := filepath.Join(own, "out")
+	if err := run(out); err != nil {
+		return nil, err
+	}
+	made, err := os.ReadFile(out)
+	if err == nil {
+		os.Rename(out, path)
+	}
+	return made, err
 }
 
 // Every tells whether all tests are to run, with every toolkit, as in CI: GNVCC_TESTS=all, or
@@ -76,6 +120,14 @@ func Long(t testing.TB, why string) {
 	if !Every() {
 		t.Skipf("SKIPPED: a long test: %s; GNVCC_TESTS=all runs it", why)
 	}
+}
+
+// Rounds is how often a test with random programs goes on: a fourth of n where not every test is to run.
+func Rounds(n int) int {
+	if Every() {
+		return n
+	}
+	return n / 4
 }
 
 // called are functions of CUDA's library, in sources of tests, that short/ does not declare.

@@ -28,22 +28,33 @@ func Toolkits(t testing.TB) []Toolkit {
 // PTX compiles a .cu file to PTX. -arch=sm_NN and other flags come from the caller.
 func (k Toolkit) PTX(t testing.TB, file string, flags ...string) []byte {
 	t.Helper()
-	out := filepath.Join(t.TempDir(), "out.ptx")
-	args := append([]string{"-w", "-ptx", file, "-o", out}, flags...)
+	file, err := filepath.Abs(file) // one name for all packages' tests
+	if err != nil {
+		t.Fatal(err)
+	}
 	source, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(k.Nvcc(), args...)
-	cmd.Env = append(os.Environ(), kits.Short(string(source)))
-	msg, err := cmd.CombinedOutput()
-	if err != nil { // a header of its own may call what kits.Short does not see
-		msg, err = exec.Command(k.Nvcc(), args...).CombinedOutput()
+	inputs := append([]string{file, string(source)}, flags...)
+	headers, _ := filepath.Glob(filepath.Join(filepath.Dir(file), "*.*h"))
+	for _, header := range headers {
+		text, _ := os.ReadFile(header)
+		inputs = append(inputs, string(text))
 	}
-	if err != nil {
-		t.Fatalf("toolkit %s: nvcc %s: %v\n%s", k.Version, strings.Join(args, " "), err, msg)
-	}
-	text, err := os.ReadFile(out)
+	text, err := k.Compiled("nvcc", inputs, func(out string) error {
+		args := append([]string{"-w", "-ptx", file, "-o", out}, flags...)
+		cmd := exec.Command(k.Nvcc(), args...)
+		cmd.Env = append(os.Environ(), kits.Short(string(source)))
+		msg, err := cmd.CombinedOutput()
+		if err != nil { // a header of its own may call what kits.Short does not see
+			msg, err = exec.Command(k.Nvcc(), args...).CombinedOutput()
+		}
+		if err != nil {
+			return fmt.Errorf("toolkit %s: nvcc %s: %v\n%s", k.Version, strings.Join(args, " "), err, msg)
+		}
+		return nil
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,17 +64,18 @@ func (k Toolkit) PTX(t testing.TB, file string, flags ...string) []byte {
 // Assemble runs ptxas and returns the cubin, and what it said as the error where it refuses.
 func (k Toolkit) Assemble(t testing.TB, text []byte, flags ...string) ([]byte, error) {
 	t.Helper()
-	dir := t.TempDir()
-	in, out := filepath.Join(dir, "in.ptx"), filepath.Join(dir, "out.cubin")
-	if err := os.WriteFile(in, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	msg, err := exec.Command(k.Ptxas(), append([]string{in, "-o", out}, flags...)...).CombinedOutput()
-	if err != nil {
-		return nil, fmt.Errorf("ptxas %s %s: %v\n%s", k.Version, strings.Join(flags, " "), err,
-			bytes.TrimSpace(msg))
-	}
-	return os.ReadFile(out)
+	return k.Compiled("ptxas", append([]string{string(text)}, flags...), func(out string) error {
+		in := filepath.Join(t.TempDir(), "in.ptx")
+		if err := os.WriteFile(in, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		msg, err := exec.Command(k.Ptxas(), append([]string{in, "-o", out}, flags...)...).CombinedOutput()
+		if err != nil {
+			return fmt.Errorf("ptxas %s %s: %v\n%s", k.Version, strings.Join(flags, " "), err,
+				bytes.TrimSpace(msg))
+		}
+		return nil
+	})
 }
 
 // Disassembler is the toolkit's cuobjdump; the test is skipped where there is none.
