@@ -50,7 +50,7 @@ func buildFakeDriver(root string) (f fakeDriver, err error) {
 	if f.dir, err = os.MkdirTemp("", "gnvcc-fakedriver-"); err != nil {
 		return f, err
 	}
-	if f.agent, err = agent.Build(context.Background(), root, f.dir); err != nil {
+	if f.agent, err = agent.Build(context.Background(), root, kits.Kept()); err != nil {
 		return f, err
 	}
 	here, err := os.Getwd()

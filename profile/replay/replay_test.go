@@ -19,7 +19,7 @@ import (
 func built(t *testing.T) string {
 	t.Helper()
 	t.Setenv("GNVCC_STRICT", "1")
-	path, err := Build(context.Background(), kits.Any(t).Dir, t.TempDir())
+	path, err := Build(context.Background(), kits.Any(t).Dir, filepath.Join(kits.Kept(), "strict"))
 	if err != nil {
 		t.Fatal(err)
 	}
