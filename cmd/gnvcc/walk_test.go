@@ -31,7 +31,7 @@ import (
 // time (GNVCC_SEED repeats one).
 func TestWalk(t *testing.T) {
 	kit := kits.Any(t)
-	steps, seed := 30, uint64(1)
+	steps, seed := 15, uint64(1)
 	if kits.Every() {
 		steps = 100
 	}
