@@ -74,6 +74,7 @@ func TestFolder(t *testing.T) {
 // built in; where two runs differ by themselves, apply says that, and does not compile to find it
 // out again.
 func TestNotComparable(t *testing.T) {
+	kits.Long(t, "TestFolder says what is left alone")
 	p := drivertest.NewProject(t, "13.0", map[string]string{
 		"k.cu": "__global__ void k(float *p, int n) {" + drivertest.Wide + "}\n",
 		"t.cu": "__global__ void t(float *p, int n) {" + drivertest.Wide + "}\n" +

@@ -122,6 +122,7 @@ func TestCompareStatic(t *testing.T) {
 
 // TestCompareBad: bad input is refused with clear words, and exit code 2.
 func TestCompareBad(t *testing.T) {
+	kits.Long(t, "TestCompareStatic compares two builds")
 	u := newUpgraded(t)
 	for _, c := range []struct {
 		args  string
@@ -223,6 +224,7 @@ func TestCompareCommit(t *testing.T) {
 
 // TestCompareReplay: captured launches are replayed by both builds in turn; nothing is decided.
 func TestCompareReplay(t *testing.T) {
+	kits.Long(t, "TestCompareStatic compares two builds")
 	u := newUpgraded(t)
 	u.env = append(u.env, "TEST_NO_GPU=")
 	u.captured(256)

@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"gnvcc/install/kits"
 )
 
 // kill -9 and signals at random moments.
@@ -106,6 +108,7 @@ func TestKill(t *testing.T) {
 // TestSignals ends the process group of a build by SIGINT and SIGTERM at random moments: an exit
 // code that nvcc has, the next build fine, and no folder of ours left.
 func TestSignals(t *testing.T) {
+	kits.Long(t, "driver has TestSignals")
 	t.Parallel()
 	p := decided(t)
 	random := seeded()

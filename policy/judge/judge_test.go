@@ -23,6 +23,7 @@ func compiled(t *testing.T, text string) Code {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(kits.Any(t).Nvcc(), "-arch=sm_90", "-w", "-cubin", "-o", out, file)
+	cmd.Env = append(os.Environ(), kits.Short(text))
 	if said, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, said)
 	}

@@ -47,7 +47,7 @@ func TestBadInput(t *testing.T) {
 	}
 	built := func(arch string) []byte {
 		out := filepath.Join(dir, arch+".cubin")
-		if text, err := exec.Command(kit.Nvcc(), "-arch="+arch, "-cubin", "-o", out,
+		if text, err := exec.Command(kit.Nvcc(), "-arch="+arch, "-cubin", kits.ShortFlag(), "-o", out,
 			source).CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, text)
 		}

@@ -65,7 +65,7 @@ __global__ void k%d(int *p) {
 		t.Fatal(err)
 	}
 	for _, kit := range kits.All(t) {
-		command(t, kit.Nvcc(), "-arch=sm_90", "-rdc=true", "-cubin", source, "-o", out)
+		command(t, kit.Nvcc(), "-arch=sm_90", "-rdc=true", "-cubin", kits.ShortFlag(), source, "-o", out)
 		b, err := os.ReadFile(out)
 		if err != nil {
 			t.Fatal(err)

@@ -22,15 +22,15 @@ func TestEach(t *testing.T) {
 		}
 		t.Run(kit.Version, func(t *testing.T) {
 			dir := t.TempDir()
+			text := "__global__ void k(float *p) { *p = 1; }\nint main() { k<<<1, 1>>>(0); }\n"
 			run := func(name string, args ...string) {
 				t.Helper()
 				cmd := exec.Command(name, args...)
-				cmd.Dir = dir
+				cmd.Dir, cmd.Env = dir, append(os.Environ(), kits.Short(text))
 				if out, err := cmd.CombinedOutput(); err != nil {
 					t.Fatalf("%s %q: %v\n%s", name, args, err, out)
 				}
 			}
-			text := "__global__ void k(float *p) { *p = 1; }\nint main() { k<<<1, 1>>>(0); }\n"
 			if err := os.WriteFile(filepath.Join(dir, "k.cu"), []byte(text), 0o600); err != nil {
 				t.Fatal(err)
 			}

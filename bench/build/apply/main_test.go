@@ -14,6 +14,7 @@ import (
 // TestRebuild measures a small file on real nvcc. What it gives is not looked at: the machine may
 // be busy.
 func TestRebuild(t *testing.T) {
+	kits.Long(t, "the suite builds and applies, too")
 	kit := kits.Need(t, "13.0")
 	dir := t.TempDir()
 	gnvcc, source, out := filepath.Join(dir, "gnvcc"), filepath.Join(dir, "a.cu"),
