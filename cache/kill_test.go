@@ -199,8 +199,6 @@ func TestKill(t *testing.T) {
 		var err error
 		rounds, err = strconv.Atoi(text)
 		ok(t, err)
-	} else if testing.Short() {
-		rounds = 10
 	}
 	s := newStore(t)
 	var mu sync.Mutex

@@ -65,7 +65,6 @@ func Check(dir string) []Finding {
 	if !c.folder() {
 		return c.findings
 	}
-	c.owner()
 	c.snapshot()
 	c.spool()
 	c.sizes()
@@ -130,16 +129,6 @@ func makeable(dir string) error {
 			err = syscall.Access(above, 3 /* W_OK and X_OK */)
 		}
 		return failed(doing, above, err)
-	}
-}
-
-// owner says who is the owner. Trying the lock would keep a real owner out for that moment: the text
-// in the file, which an owner empties at its end, names a process.
-func (c *checkup) owner() {
-	text, _ := readLimited(filepath.Join(c.s.dir, lockName), 1024)
-	var pid int
-	if fmt.Sscanf(string(text), "process %d", &pid); pid > 0 && syscall.Kill(pid, 0) == nil {
-		c.say(Fine, "", "process %d changes decisions just now", pid)
 	}
 }
 

@@ -1,7 +1,6 @@
 package cache
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -59,13 +58,6 @@ func TestCheckHealthy(t *testing.T) {
 	contents := CheckContents(s.dir)
 	healthy(t, contents)
 	said(t, contents, Fine, "3 files read, 0 damaged")
-
-	o := own(t, s)
-	ok(t, o.Put(Links, "k", Link{}))
-	owned := Check(s.dir)
-	healthy(t, owned)
-	said(t, owned, Fine, fmt.Sprintf("process %d changes decisions just now", os.Getpid()))
-	ok(t, o.Close())
 }
 
 func TestCheckSick(t *testing.T) {

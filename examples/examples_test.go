@@ -162,9 +162,6 @@ func TestCMake(t *testing.T) {
 // one's, which builds whole programs. Of the newest (GNVCC_TESTS=longer: of all others) the front
 // ends have to agree, which read all of a file on the way to PTX.
 func TestToolkits(t *testing.T) {
-	if testing.Short() {
-		t.Skip("SKIPPED: -short")
-	}
 	t.Run("11.8", func(t *testing.T) {
 		run(t, true, "make", "-j2", "NVCC="+nvcc(t, "11.8"), "ARCH=sm_80", "NVCCFLAGS=-O1",
 			"O="+t.TempDir())

@@ -19,9 +19,6 @@ import (
 // tell the version in their names, with checksums that are right. The wheel is installed by pip.
 func TestDist(t *testing.T) {
 	kits.Long(t, "TestMakeInstall builds the program")
-	if testing.Short() {
-		t.Skip("skipped: -short, and this compiles for two machines")
-	}
 	need(t, "make", "go", "tar", "sha256sum")
 	dir := filepath.Join(t.TempDir(), "dist")
 	make := func() string {

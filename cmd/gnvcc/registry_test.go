@@ -101,7 +101,7 @@ const htpasswd = "user:$2b$04$abcdefghijklmnopqrstuu2r9OfJnfCsdneAXAGHnS4UpFFP8W
 // TestRegistry has recipes go from machine to machine through a real registry, on real nvcc.
 func TestRegistry(t *testing.T) {
 	kit := kits.Any(t)
-	program := filepath.Join(kits.Debian(t, "docker-registry"), "usr/bin/docker-registry")
+	program := filepath.Join(debian(t, "docker-registry"), "usr/bin/docker-registry")
 	carrier, err := buildCarrier()
 	if err != nil {
 		t.Fatal(err)
@@ -193,4 +193,47 @@ func quick(ts *testscript.TestScript, neg bool, args []string) {
 	if took := time.Since(begun); took > limit {
 		ts.Fatalf("%v took %v", args[1:], took)
 	}
+}
+
+// debian unpacks packages of Debian, without installing them, and gives the folder, as if it were
+// the root. They are kept beside install/buildtools' programs. Where they can't be had the test is
+// skipped, and says so.
+func debian(t testing.TB, packages ...string) string {
+	t.Helper()
+	out, err := exec.Command("../../install/buildtools", "--path").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	into := filepath.Dir(strings.TrimSpace(string(out)))
+	dir := filepath.Join(into, "debian-"+packages[0])
+	if _, err := os.Stat(dir); err == nil {
+		return dir
+	}
+	if err := os.MkdirAll(into, 0o755); err != nil {
+		t.Skipf("SKIPPED: no folder for packages: %v", err)
+	}
+	work, err := os.MkdirTemp(into, ".work.")
+	if err != nil {
+		t.Skipf("SKIPPED: no folder for packages: %v", err)
+	}
+	defer os.RemoveAll(work)
+	run := func(name string, args ...string) {
+		cmd := exec.Command(name, args...)
+		cmd.Dir = work
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Skipf("SKIPPED: %s could not be had from Debian: %s: %v\n%s", packages[0], name, err, out)
+		}
+	}
+	run("apt-get", append([]string{"-qq", "download"}, packages...)...)
+	debs, _ := filepath.Glob(filepath.Join(work, "*.deb"))
+	root := filepath.Join(work, "root")
+	for _, deb := range debs {
+		run("dpkg-deb", "-x", deb, root)
+	}
+	if err := os.Rename(root, dir); err != nil && !os.IsExist(err) {
+		if _, there := os.Stat(dir); there != nil { // else another test was faster
+			t.Skipf("SKIPPED: keep %s: %v", packages[0], err)
+		}
+	}
+	return dir
 }

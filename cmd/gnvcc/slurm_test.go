@@ -59,7 +59,7 @@ func startCluster(t *testing.T) *cluster {
 	if os.Geteuid() != 0 {
 		t.Skip("SKIPPED: Slurm's daemons want root")
 	}
-	root := kits.Debian(t, "slurm-client", "slurmctld", "slurmd", "slurm-wlm-basic-plugins", "munge",
+	root := debian(t, "slurm-client", "slurmctld", "slurmd", "slurm-wlm-basic-plugins", "munge",
 		"libmunge2", "libhwloc15", "liblua5.1-0")
 	// a short path: of a socket it may have 108 bytes
 	dir, err := os.MkdirTemp("", "slurm")

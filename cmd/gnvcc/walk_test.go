@@ -40,9 +40,6 @@ func TestWalk(t *testing.T) {
 	}
 	fmt.Sscan(os.Getenv("GNVCC_STEPS"), &steps)
 	fmt.Sscan(os.Getenv("GNVCC_SEED"), &seed)
-	if testing.Short() {
-		steps = 20
-	}
 	w := newWalk(t, kit, seed)
 	count := map[string]int{}
 	for step := range steps {

@@ -48,9 +48,6 @@ func TestJoint(t *testing.T) {
 	for _, version := range drivertest.Toolkits {
 		t.Run(version, func(t *testing.T) {
 			kit := drivertest.Toolkit(t, version)
-			if testing.Short() && version != "13.0" {
-				t.Skip("SKIPPED: -short")
-			}
 			t.Parallel()
 			calls := filepath.Join(t.TempDir(), "calls")
 			shadow := t.TempDir()

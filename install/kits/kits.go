@@ -85,7 +85,7 @@ func (k Kit) Compiled(tool string, inputs []string, run func(out string) error) 
 	if err != nil {
 		return nil, err
 	}
-	hash := sha256.Sum256(fmt.Appendf(nil, "%s %v %q", k.Tool(tool), info.ModTime(), inputs))
+	hash := sha256.Sum256(fmt.Appendf(nil, "%s %v %t %q", k.Tool(tool), info.ModTime(), Longer(), inputs))
 	path := filepath.Join(Kept(), hex.EncodeToString(hash[:]))
 	if made, err := os.ReadFile(path); err == nil {
 		return made, nil

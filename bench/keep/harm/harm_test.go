@@ -163,9 +163,6 @@ func TestClasses(t *testing.T) {
 
 // TestPrograms builds all programs with nvcc: that they are right is for a GPU to say.
 func TestPrograms(t *testing.T) {
-	if testing.Short() {
-		t.Skip("skipped: dozens of builds")
-	}
 	kit := kits.Need(t, "13.0")
 	all, err := load("programs", nil)
 	if err != nil {
