@@ -30,11 +30,9 @@ import (
 // GNVCC_TESTS=longer goes on for longer (GNVCC_STEPS, by default 10,000), with another seed each
 // time (GNVCC_SEED repeats one).
 func TestWalk(t *testing.T) {
+	kits.Long(t, "TestVerbs has the verbs one by one")
 	kit := kits.Any(t)
-	steps, seed := 15, uint64(1)
-	if kits.Every() {
-		steps = 100
-	}
+	steps, seed := 100, uint64(1)
 	if kits.Longer() {
 		steps, seed = 10000, uint64(time.Now().UnixNano())
 	}

@@ -108,6 +108,7 @@ func (w *workers) without(kernel, said string, err error, why string) {
 // TestWork: two workers on this machine decide what one process does; one that is killed costs
 // nothing; one that is not alike is refused by name; without any, this process searches.
 func TestWork(t *testing.T) {
+	kits.Long(t, "policy/tuner has TestEightWorkers")
 	w := newWorkers(t)
 	w.fresh()
 	said, err := w.replay("--on", "local:gpus=2")
