@@ -39,7 +39,8 @@ go:
 toolkits:
 	@for version in $(TOOLKITS); do install/toolkit $$version || exit 1; done
 
-# Some packages wait more than they compute: one more of them than there are processors goes at a time. make lint vets.
+# Some packages wait more than they compute: one more of them than there are processors goes at a time. make lint
+# runs go vet.
 test: go toolkits
 	$(GOTEST) -timeout 60m -vet off -p $$(($$(nproc) + 1)) $(TESTFLAGS) ./...
 	cd bench && $(GOTEST) -timeout 60m -vet off -p $$(($$(nproc) + 1)) $(TESTFLAGS) ./...

@@ -67,7 +67,7 @@ func TestKillApply(t *testing.T) {
 		objects[r] = readUnits(t, dir)
 	}
 	random := rand.New(rand.NewPCG(11, uint64(time.Now().UnixNano())))
-	rounds := 6
+	rounds := 3
 	if kits.Every() {
 		rounds = 16
 	}

@@ -10,6 +10,7 @@ import (
 
 	"gnvcc/cache"
 	"gnvcc/driver/drivertest"
+	"gnvcc/install/kits"
 )
 
 // linked are n objects of a folder, all one file.
@@ -34,6 +35,7 @@ func linked(t *testing.T, p *drivertest.Project, folder string, n int) []string 
 // with a long name of the folder for temporary files; and keeps the file. What comes out is nvcc's
 // own.
 func TestManyObjects(t *testing.T) {
+	kits.Long(t, "TestLinkCompiles links by nvlink")
 	for _, version := range drivertest.Toolkits {
 		t.Run(version, func(t *testing.T) {
 			p := drivertest.NewProject(t, version, map[string]string{

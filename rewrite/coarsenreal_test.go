@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"gnvcc/install/kits"
 	"gnvcc/rewrite/coarsen"
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/ptx/ptxtest"
@@ -17,12 +18,16 @@ import (
 // TestCoarsenReal coarsens every kernel that nvcc gives for the reader's test programs, with the
 // oldest toolkit and the newest: what is carried out must assemble.
 func TestCoarsenReal(t *testing.T) {
+	every := kits.Every()
 	kits := ptxtest.Toolkits(t)
 	files, err := filepath.Glob("ptx/testdata/*.cu")
 	if err != nil || len(files) == 0 {
 		t.Fatal("no test programs", err)
 	}
 	const arch = "-arch=sm_80"
+	if !every {
+		files = files[:len(files)/2]
+	}
 	for _, kit := range slices.Compact([]ptxtest.Toolkit{kits[0], kits[len(kits)-1]}) {
 		done := map[string]int{}
 		for _, file := range files {

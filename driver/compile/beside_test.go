@@ -109,6 +109,7 @@ int main() { k<<<1, 1>>>(0, 0); waits<<<1, 1>>>(0); }
 // TestSharedHost: a second entry is its file's, and the runtime may have the kernel from another
 // file that registers it under the same address. So it reaches no variables, or that can't be.
 func TestSharedHost(t *testing.T) {
+	kits.Long(t, "TestLinkedSeconds has second entries, too")
 	const text = `
 static __device__ int calls;
 static __constant__ float table[4] = {1, 2, 3, 4};
