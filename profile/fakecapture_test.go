@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"gnvcc/install/kits"
 )
 
 // Captures, on the fake driver.
@@ -20,6 +22,7 @@ import (
 // without what is zero; what an address in it points to is there, too. A limit ends it with the
 // reason, and no file is left.
 func TestLargeCapture(t *testing.T) {
+	kits.Long(t, "TestMixedMemory captures, too")
 	f := newFakeDriver(t)
 	h := f.captured(t, Order{}, "large")
 	h.whole(t)

@@ -49,6 +49,7 @@ func TestTable(t *testing.T) {
 // TestCoverage runs the program on a made-up source: each of its kernels takes caps, hints and
 // unrolling, one that prints as well.
 func TestCoverage(t *testing.T) {
+	kits.Long(t, "TestTable has the figures")
 	kit := kits.Any(t)
 	dir := t.TempDir()
 	gnvcc, out := filepath.Join(dir, "gnvcc"), filepath.Join(dir, "out.jsonl")

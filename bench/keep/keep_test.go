@@ -18,6 +18,7 @@ func TestMain(m *testing.M) {
 // TestCompare: a variant with other bits is told from one that has the same, and from one that is
 // the same code.
 func TestCompare(t *testing.T) {
+	kits.Long(t, "bench/keep/harm builds such programs")
 	kit, dir, ctx := kits.Any(t), t.TempDir(), context.Background()
 	file := filepath.Join(dir, "k.cu")
 	if err := os.WriteFile(file, []byte(`

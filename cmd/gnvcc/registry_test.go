@@ -100,6 +100,7 @@ const htpasswd = "user:$2b$04$abcdefghijklmnopqrstuu2r9OfJnfCsdneAXAGHnS4UpFFP8W
 
 // TestRegistry has recipes go from machine to machine through a real registry, on real nvcc.
 func TestRegistry(t *testing.T) {
+	kits.Long(t, "cache/remote has TestRound, TestForged and TestSign")
 	kit := kits.Any(t)
 	program := filepath.Join(debian(t, "docker-registry"), "usr/bin/docker-registry")
 	carrier, err := buildCarrier()

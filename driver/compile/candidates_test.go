@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"gnvcc/driver/drivertest"
+	"gnvcc/install/kits"
 	"gnvcc/rewrite/manner"
 )
 
@@ -196,6 +197,7 @@ int main() { sum<<<1, 32>>>(0, 7, 1.5f); }
 // TestApproximateCandidates: recipes that approximate go the whole way, from the source stage to a
 // cubin, with others beside them.
 func TestApproximateCandidates(t *testing.T) {
+	kits.Long(t, "TestCompiler compiles candidates")
 	p := built(t, "13.0", "sm_90", `
 #include <cmath> // fastmath writes what sin is for every type
 __global__ void wave(float *a, int n) {

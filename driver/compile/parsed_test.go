@@ -7,6 +7,7 @@ import (
 	"gnvcc/driver/drivertest"
 	"gnvcc/driver/job"
 	"gnvcc/driver/record"
+	"gnvcc/install/kits"
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/recipe"
 )
@@ -14,6 +15,7 @@ import (
 // TestParsedOnce: a build reads each PTX text once: nvcc's own, that of every source variant, and
 // the one in which they are put together. The second time the variant comes from the store.
 func TestParsedOnce(t *testing.T) {
+	kits.Long(t, "it counts work that nobody sees")
 	p := drivertest.NewProject(t, "13.0", map[string]string{"k.cu": shares})
 	p.Gnvcc("-arch=sm_80", "-c", "k.cu", "-o", "k.o")
 	c := New(p.Store, t.TempDir())

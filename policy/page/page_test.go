@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"gnvcc/cache"
+	"gnvcc/install/kits"
 	"gnvcc/policy"
 	"gnvcc/policy/report"
 )
@@ -173,6 +174,7 @@ func TestEmpty(t *testing.T) {
 // TestBrowser: no page has an error or is wider than its frame, be it empty, of a recipe that can't be
 // read, or of a name that never ends, as templates have them.
 func TestBrowser(t *testing.T) {
+	kits.Long(t, "TestPage has the page, unrendered")
 	long := recorded(t)[0]
 	long.Kernel = strings.Repeat("x", 3000)
 	odd := cache.Decision{Kernel: "k", Recipe: "a recipe{ of another version", Target: "sm_999"}

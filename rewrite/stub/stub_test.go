@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"gnvcc/install/kits"
 	"gnvcc/rewrite/manner"
 	"gnvcc/rewrite/ptx/ptxtest"
 )
@@ -33,7 +34,12 @@ func TestPatchCompiles(t *testing.T) {
 	for _, kit := range ptxtest.Toolkits(t) {
 		for _, stream := range []string{"--default-stream=legacy", "--default-stream=per-thread",
 			"-DCUDA_API_PER_THREAD_DEFAULT_STREAM"} {
-			t.Run(kit.Version+stream, func(t *testing.T) { patchCompiles(t, kit.Nvcc(), stream) })
+			t.Run(kit.Version+stream, func(t *testing.T) {
+				if stream != "--default-stream=per-thread" {
+					kits.Long(t, "it is compiled for one default stream")
+				}
+				patchCompiles(t, kit.Nvcc(), stream)
+			})
 		}
 	}
 }

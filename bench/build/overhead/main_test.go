@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"gnvcc/bench/lab"
+	"gnvcc/install/kits"
 )
 
 // compilers writes two fakes: an nvcc that makes the file behind -o, and a gnvcc that runs
@@ -30,6 +31,7 @@ func compilers(t *testing.T, dir string) (nvcc, gnvcc string) {
 }
 
 func TestRun(t *testing.T) {
+	kits.Long(t, "TestStatistics has the figures")
 	dir := t.TempDir()
 	nvcc, gnvcc := compilers(t, dir)
 	for name, text := range map[string]string{
