@@ -19,6 +19,7 @@ import (
 // that waits a second entry must be loaded with its file, which is not possible for all
 // architectures; local memory beyond what a context has is allocated at a launch.
 func TestBeside(t *testing.T) {
+	kits.Long(t, "TestLinkedSeconds has second entries, too")
 	const work = `
 __global__ void k(float *o, const float *x, int n) { float s = 0; for (int i = 0; i < n; i++) s += x[i] * x[i + threadIdx.x]; o[threadIdx.x] = s; }
 __device__ char bytes[300] = "some"; // aligned to nothing, and initialised: a table stands behind it
@@ -52,8 +53,8 @@ int main() { k<<<1, 1>>>(0, 0, 0); wide<<<1, 1>>>(0, 0, 0); waits<<<1, 1>>>(0); 
 					{"_Z1kPfPKfi", "spec{host(block)=64x1x1,host(dynamic)=0} throttle=2", "may wait for other blocks"}}},
 				{"sm_100", none, [][3]string{{"_Z1kPfPKfi", "spec{#2=4}", ""}}},
 			} {
-				if file.arch == "sm_100" && (version == "11.8" || !kits.Every()) {
-					continue // not known there, and a long test
+				if file.arch == "sm_100" && version == "11.8" {
+					continue // not known there
 				}
 				p := built(t, version, file.arch, work+file.last)
 				for _, c := range file.tries {

@@ -66,7 +66,7 @@ func TestJudge(t *testing.T) {
 	if err := b.add(t.Context(), over); err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range []struct{ name, from, to, how, why string }{
+	for i, c := range []struct{ name, from, to, how, why string }{
 		{"a comment", "__shared__", "/* tile */ __shared__", Same, ""},
 		{"another order of a sum", "* 3 + i", "+ i + 2 * s[63 - threadIdx.x]", Same, ""},
 		{"a missing barrier", "__syncthreads();", "", Different, "#0["},
@@ -89,6 +89,9 @@ func TestJudge(t *testing.T) {
 		{"state", "int i = b", "if (done[blockIdx.x]) return; if (threadIdx.x == 63) done[blockIdx.x] = 1; int i = b",
 			Different, "it keeps something from one launch to the next"},
 	} {
+		if i%2 == 1 && !kits.Every() {
+			continue
+		}
 		text := strings.Replace(original, c.from, c.to, 1)
 		if text == original {
 			t.Fatalf("%s: nothing is edited", c.name)
