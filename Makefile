@@ -18,8 +18,9 @@ VCS      := $(shell git rev-parse HEAD >/dev/null 2>&1 || echo -buildvcs=false)
 BUILD     = $(GO) build -trimpath $(VCS) -ldflags '-s -w$(if $(VERSION), -X main.version=$(VERSION))'
 # Toolkits that the tests want: one is enough, each further one (install/toolkit --list) makes more of them run.
 TOOLKITS ?= 13.0
-# Further options of go test, and what runs it: GOTEST='gotestsum --' prints less.
-TESTFLAGS ?=
+# Further options of go test, and what runs it: GOTEST='gotestsum --' prints less. Some packages wait more than they
+# compute: one more of them than there are processors goes at a time.
+TESTFLAGS ?= -p $(shell echo $$(($$(nproc) + 1)))
 GOTEST   ?= $(GO) test
 GO       ?= go
 export CGO_ENABLED = 0
@@ -39,11 +40,10 @@ go:
 toolkits:
 	@for version in $(TOOLKITS); do install/toolkit $$version || exit 1; done
 
-# Some packages wait more than they compute: one more of them than there are processors goes at a time. make lint
-# runs go vet.
+# make lint runs go vet.
 test: go toolkits
-	$(GOTEST) -timeout 60m -vet off -p $$(($$(nproc) + 1)) $(TESTFLAGS) ./...
-	cd bench && $(GOTEST) -timeout 60m -vet off -p $$(($$(nproc) + 1)) $(TESTFLAGS) ./...
+	$(GOTEST) -timeout 60m -vet off $(TESTFLAGS) ./...
+	cd bench && $(GOTEST) -timeout 60m -vet off $(TESTFLAGS) ./...
 
 lint: go
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); \

@@ -425,7 +425,7 @@ func chunkSum(b []byte) []byte {
 func TestMixedMemory(t *testing.T) {
 	f := newFakeDriver(t)
 	seeds, whole, changed := 1, 0, 0
-	if os.Getenv("GNVCC_TESTS") != "" {
+	if kits.Every() {
 		seeds = 4
 	}
 	faults := []string{"", "FAIL=cuMemAlloc_v2", "FAIL=cuMemAlloc_v2 EACH=1", "FAIL=cuLaunchKernel",

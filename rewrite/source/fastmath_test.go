@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"gnvcc/install/kits"
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/recipe"
 )
@@ -15,9 +16,9 @@ import (
 // TestFastMath compiles rewritten kernels with the oldest and the newest toolkit and looks at their
 // PTX: what is float asks the special function units in so many places, what is not is what it was.
 func TestFastMath(t *testing.T) {
-	kits := toolkits(t)
-	for _, tk := range slices.Compact([]toolkit{kits[0], kits[len(kits)-1]}) {
-		t.Run(tk.version, func(t *testing.T) {
+	all := kits.All(t)
+	for _, tk := range slices.Compact([]kits.Kit{all[0], all[len(all)-1]}) {
+		t.Run(tk.Version, func(t *testing.T) {
 			t.Parallel()
 			p, ii := prepare(t, tk, filepath.Join("testdata", "fastmath.cu"))
 			u, _, before := p.plain(t, ii)
@@ -30,7 +31,7 @@ func TestFastMath(t *testing.T) {
 				entries[k.Name] = e.Name
 			}
 			units := regexp.MustCompile(`\b(sin|cos|ex2|lg2)\.approx(\.ftz)?\.f32`)
-			last := tk == kits[len(kits)-1]
+			last := tk == all[len(all)-1]
 			for _, c := range []struct {
 				kernel, recipe string
 				count          int    // of such instructions; -1: refused

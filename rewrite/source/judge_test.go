@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"strconv"
 	"testing"
+
+	"gnvcc/install/kits"
 )
 
 var errorLine = regexp.MustCompile(`(?m)^s\.cu\((\d+)\): (?:error|catastrophic error)`)
@@ -34,7 +36,7 @@ func TestJudge(t *testing.T) {
 	if err := os.WriteFile(empty, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	eachToolkit(t, func(t *testing.T, tk toolkit) {
+	eachToolkit(t, func(t *testing.T, tk kits.Kit) {
 		for _, dialect := range []string{"c++17", "c++14"} { // c++03 has no such constants: there no field is specialised
 			p, head := prepare(t, tk, empty, "-std="+dialect)
 			good := Value{Name: "s.n", Offset: 4, Bits: 32, Class: Integer, field: true, text: true, whole: 16}

@@ -47,9 +47,9 @@ func sample(v Value) string {
 // TestPrograms takes the oldest toolkit, the demo's and the newest; with GNVCC_TESTS=longer those
 // between them, too.
 func TestPrograms(t *testing.T) {
-	eachToolkit(t, func(t *testing.T, tk toolkit) {
+	eachToolkit(t, func(t *testing.T, tk kits.Kit) {
 		t.Parallel()
-		if !kits.Longer() && (tk.version == "12.4" || tk.version == "13.3") {
+		if !kits.Longer() && (tk.Version == "12.4" || tk.Version == "13.3") {
 			t.Skip("SKIPPED: for time's sake; GNVCC_TESTS=longer takes this toolkit, too")
 		}
 		for _, name := range []string{"basics", "templates", "odd", "policies", "legacy"} {
@@ -58,7 +58,7 @@ func TestPrograms(t *testing.T) {
 	})
 }
 
-func testProgram(t *testing.T, tk toolkit, name string) {
+func testProgram(t *testing.T, tk kits.Kit, name string) {
 	p, ii := prepare(t, tk, filepath.Join("testdata", "programs", name+".cu"))
 	u, plain, m := p.plain(t, ii)
 	log, changed, all := describe(t, u, m, ii)

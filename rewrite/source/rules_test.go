@@ -16,6 +16,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/txtar"
 
+	"gnvcc/install/kits"
 	"gnvcc/rewrite/ptx"
 )
 
@@ -100,7 +101,7 @@ func TestRules(t *testing.T) {
 }
 
 func TestRulesCompiled(t *testing.T) {
-	eachToolkit(t, func(t *testing.T, tk toolkit) {
+	eachToolkit(t, func(t *testing.T, tk kits.Kit) {
 		t.Parallel()
 		p, head := prepare(t, tk, "testdata/empty.cu")
 		// Everything behind the headers is the empty file's own.
@@ -146,7 +147,7 @@ func TestRulesCompiled(t *testing.T) {
 				continue
 			}
 			changed := !bytes.Equal(labels(e.Text()), labels(e2.Text()))
-			if tk.version == "11.8" && strings.HasSuffix(r.file, "spec-field.txtar") && !changed {
+			if tk.Version == "11.8" && strings.HasSuffix(r.file, "spec-field.txtar") && !changed {
 				continue // 11.8's cicc makes nothing of what is known of a struct's fields
 			}
 			if fires := part(r.archive, "after") != ""; fires != changed {
@@ -179,13 +180,13 @@ func TestNearest(t *testing.T) {
 }
 template __global__ void k<8>(float *, int);
 `
-	eachToolkit(t, func(t *testing.T, tk toolkit) {
+	eachToolkit(t, func(t *testing.T, tk kits.Kit) {
 		for factor, want := range map[string]int{"1": 1, "2": 3} { // loads, with the remainder's
 			cu := filepath.Join(t.TempDir(), "k.cu")
 			if err := os.WriteFile(cu, fmt.Appendf(nil, text, factor), 0o644); err != nil {
 				t.Fatal(err)
 			}
-			out, err := exec.Command(tk.nvcc, "-arch=sm_90", "-ptx", "-o", cu+".ptx", cu).CombinedOutput()
+			out, err := exec.Command(tk.Nvcc(), "-arch=sm_90", "-ptx", "-o", cu+".ptx", cu).CombinedOutput()
 			if err != nil {
 				t.Fatalf("%v: %s", err, out)
 			}

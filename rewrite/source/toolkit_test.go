@@ -17,33 +17,18 @@ import (
 	"gnvcc/rewrite/ptx"
 )
 
-type toolkit struct {
-	version, nvcc string
-	kit           kits.Kit
-}
-
-// toolkits are those to test with, oldest first.
-func toolkits(t *testing.T) []toolkit {
-	t.Helper()
-	var out []toolkit
-	for _, k := range kits.All(t) {
-		out = append(out, toolkit{k.Version, k.Nvcc(), k})
-	}
-	return out
-}
-
 // eachToolkit runs f for every toolkit there is, and skips aloud where there is none.
-func eachToolkit(t *testing.T, f func(t *testing.T, tk toolkit)) {
+func eachToolkit(t *testing.T, f func(t *testing.T, tk kits.Kit)) {
 	t.Helper()
-	for _, tk := range toolkits(t) {
-		t.Run(tk.version, func(t *testing.T) { f(t, tk) })
+	for _, tk := range kits.All(t) {
+		t.Run(tk.Version, func(t *testing.T) { f(t, tk) })
 	}
 }
 
 // newest is the toolkit for tests that one toolkit is enough for.
-func newest(t *testing.T) toolkit {
+func newest(t *testing.T) kits.Kit {
 	t.Helper()
-	all := toolkits(t)
+	all := kits.All(t)
 	return all[len(all)-1]
 }
 
@@ -58,9 +43,9 @@ type program struct {
 }
 
 // prepare asks nvcc for its commands and preprocesses the file.
-func prepare(t *testing.T, tk toolkit, cu string, flags ...string) (*program, []byte) {
+func prepare(t *testing.T, tk kits.Kit, cu string, flags ...string) (*program, []byte) {
 	t.Helper()
-	p := &program{kit: tk.kit, dir: t.TempDir(), base: strings.TrimSuffix(filepath.Base(cu), ".cu")}
+	p := &program{kit: tk, dir: t.TempDir(), base: strings.TrimSuffix(filepath.Base(cu), ".cu")}
 	text, err := os.ReadFile(cu)
 	if err != nil {
 		t.Fatal(err)
@@ -71,7 +56,7 @@ func prepare(t *testing.T, tk toolkit, cu string, flags ...string) (*program, []
 	p.env = append(os.Environ(), kits.Short(string(text)))
 	args := append([]string{"--dryrun", "--keep", "-arch=sm_90", "-std=c++17", "--extended-lambda"},
 		flags...)
-	cmd := exec.Command(tk.nvcc, append(args, "-c", p.base+".cu")...)
+	cmd := exec.Command(tk.Nvcc(), append(args, "-c", p.base+".cu")...)
 	cmd.Dir, cmd.Env = p.dir, p.env
 	out, err := cmd.CombinedOutput()
 	if err != nil {
