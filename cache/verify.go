@@ -160,12 +160,12 @@ func (c *checkup) spool() {
 		c.fail(failed("read the spool", dir, err))
 		return
 	}
-	level, advice := Fine, ""
+	level := Fine
 	if len(waiting) > manySpooled {
-		level, advice = Problem, "gnvcc apply takes them in"
+		level = Problem
 	}
 	if len(waiting) > 0 {
-		c.say(level, advice, "%s of builds; the next gnvcc tune, pin or apply takes them in", counted(len(waiting), "new record"))
+		c.say(level, "the next gnvcc tune, pin or apply takes them in", "%s of builds", counted(len(waiting), "new record"))
 	}
 	if bad, _ := filepath.Glob(filepath.Join(dir, "*"+badExt)); len(bad) > 0 {
 		c.say(Note, "they may be deleted, and are after a month",
