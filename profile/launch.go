@@ -128,8 +128,9 @@ type Launch struct {
 	// where it is replayed, and what launches take changes along the run: the part of the time of all
 	// of them that it stands for; 0: they are alike
 	Part float64
-	// where it is replayed: which capture it is
+	// where it is replayed: which capture it is, and seconds that it took in the program, 0: not known
 	Capture string
+	Took    float64
 	// the arguments of the launch directly before it in the process, where that was one of the same
 	// configuration; nil: it was another, or there was none
 	Prior []byte
@@ -227,8 +228,9 @@ type Seen struct {
 	// Sampled counts those; 0: none was.
 	Seconds float64
 	Sampled int
-	Sets    Sets // of argument values; their counts and seconds add up to the above
-	Rows    int  // launches of the process' that came directly behind one of these
+	Classes []Class // of the same by time, the shortest first; none: not known
+	Sets    Sets    // of argument values; their counts and seconds add up to the above
+	Rows    int     // launches of the process' that came directly behind one of these
 
 	// Watched are seconds of launches that were timed in a row; during Beside of them another stream's
 	// launch of these ran.

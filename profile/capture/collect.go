@@ -388,6 +388,7 @@ func (u Use) join(o Use) Use {
 	u.Varied += o.Varied
 	u.Seconds += o.Seconds
 	u.Sampled += o.Sampled
+	u.Classes = profile.JoinClasses(u.Classes, o.Classes)
 	u.Asked, u.passed = u.Asked || o.Asked, u.passed+o.passed
 	u.Past = profile.ComesPast(u.passed, u.Count)
 	u.Row = u.Row && o.Row

@@ -48,6 +48,8 @@ type Manifest struct {
 	// arguments, found in the program what it left
 	Settles bool `json:"settles,omitempty"`
 
+	Took float64 `json:"took,omitempty"` // seconds of this launch in the program; 0: not known
+
 	// where what launches take changes along the run: the part of the time of the launches that are
 	// counted in Use that it stands for; 0: they are alike
 	Part float64 `json:"part,omitempty"`
@@ -115,7 +117,9 @@ type Use struct {
 	Varied  int     `json:"varied,omitempty"` // of them, those with other arguments than the first
 	Seconds float64 `json:"seconds"`          // on the device, all of them; estimated from samples
 	Sampled int     `json:"sampled"`          // launches that were timed
-	Sets    int     `json:"sets"`             // captures of the same: the weight is theirs together
+	// of the same by time; none: not known
+	Classes []profile.Class `json:"classes,omitempty"`
+	Sets    int             `json:"sets"` // captures of the same: the weight is theirs together
 	// on the device, of all launches of the kernel that differ from these in grid and block alone; 0:
 	// there are no others
 	Family float64 `json:"family,omitempty"`
@@ -140,7 +144,7 @@ type Param struct {
 // useOf reads a Use from what a process' agent counted.
 func useOf(s profile.Seen) Use {
 	u := Use{Count: s.Launch.Count, Varied: s.Varied, Seconds: s.Seconds, Sampled: s.Sampled,
-		Asked: s.Launch.Asked, Together: s.Launch.Together(), Past: s.Launch.Past,
+		Classes: s.Classes, Asked: s.Launch.Asked, Together: s.Launch.Together(), Past: s.Launch.Past,
 		Row: 2*s.Rows > s.Launch.Count}
 	if u.Past {
 		u.passed = u.Count

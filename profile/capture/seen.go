@@ -35,7 +35,7 @@ func (s Seen) Profile() profile.Seen {
 	all.Sets = 1
 	all.Apply(&l)
 	return profile.Seen{Launch: &l, Varied: s.Use.Varied, Seconds: s.Use.Seconds,
-		Sampled: s.Use.Sampled}
+		Sampled: s.Use.Sampled, Classes: s.Use.Classes}
 }
 
 // A Run is all that was seen.
@@ -125,6 +125,7 @@ func (s *shape) divide() []Seen {
 	})
 	left := slices.Clone(s.captures)
 	rest := s.use
+	rest.Classes = nil // which of these are a set's nobody has counted
 	var out []Seen
 	for _, set := range list {
 		if len(out) == mostSets || set.Seconds < setShare*s.use.Seconds || s.use.Seconds == 0 {

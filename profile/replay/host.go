@@ -55,7 +55,7 @@ func (w *host) launch(ctx context.Context, l *profile.Launch, h profile.Held) (a
 		return 0
 	}
 	w.m.Use.Apply(l)
-	l.Part, l.Capture = w.m.Part, w.m.ID
+	l.Part, l.Capture, l.Took = w.m.Part, w.m.ID, w.m.Took
 	more := true // is to follow
 	switch variation := w.n - 1 - w.launches; {
 	case w.n == 0: // the replayer's own check
