@@ -158,15 +158,14 @@ func (f *Func) SetText(text []byte) error {
 	if g.Name != f.Name || g.Entry != f.Entry || g.Body != f.Body {
 		return fmt.Errorf("ptx: %s as rewritten is another function, %s", f.Name, g.Name)
 	}
-	at, changed := f.at, f.changed || !bytes.Equal(g.text, f.text)
+	g.at, g.changed, g.version = f.at, f.changed || !bytes.Equal(g.text, f.text), f.version+1
 	*f = *g
-	f.at, f.changed = at, changed
 	return nil
 }
 
 // Clone returns an independent copy, for a rewrite that may be taken back by SetText(old.Text()).
 func (f *Func) Clone() *Func {
 	g := *f
-	g.edits = nil
+	g.edits, g.memo = nil, new(memo)
 	return &g
 }

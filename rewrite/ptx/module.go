@@ -19,6 +19,7 @@ type Module struct {
 	src     []byte
 	once    sync.Once // symbols are looked up from several goroutines
 	symbols map[string]symbol
+	memo    memo
 }
 
 // A Span is a piece of a text, from Start up to but not including End.
@@ -46,6 +47,8 @@ type Func struct {
 	close    uint32 // and its '}'
 	changed  bool   // text is no longer the module's
 	edits    []edit
+	version  int // how often it was edited
+	memo     *memo
 }
 
 // Text is the function's own text: linkage to closing brace, or to the ';' of a declaration;
@@ -222,7 +225,7 @@ func (m *Module) Clone() *Module {
 	funcs := make([]Func, len(m.Funcs))
 	for i, f := range m.Funcs {
 		funcs[i] = *f
-		funcs[i].edits = nil
+		funcs[i].edits, funcs[i].memo = nil, new(memo)
 		c.Funcs[i] = &funcs[i]
 	}
 	return c

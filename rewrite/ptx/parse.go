@@ -145,7 +145,7 @@ func (p *parser) definition(i int) (int, error) {
 			linkage = w
 			i = end
 		case "entry", "func":
-			f := &Func{Entry: w == "entry", Linkage: linkage}
+			f := &Func{Entry: w == "entry", Linkage: linkage, memo: new(memo)}
 			end, err := p.function(f, start, end)
 			if err != nil {
 				return 0, err

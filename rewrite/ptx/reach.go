@@ -18,6 +18,11 @@ type Reach struct {
 // Reach walks from an entry over everything it mentions. A kernel whose address is taken is listed
 // but not entered.
 func (m *Module) Reach(entry string) (*Reach, error) {
+	type reach struct{ entry string }
+	return OnceIn(m, reach{entry}, func() (*Reach, error) { return m.reach(entry) })
+}
+
+func (m *Module) reach(entry string) (*Reach, error) {
 	f := m.Entry(entry)
 	if f == nil {
 		return nil, fmt.Errorf("ptx: no kernel %s in this module", entry)

@@ -22,6 +22,11 @@ type Traits struct {
 
 // Traits looks through an entry and all functions that it reaches.
 func (m *Module) Traits(entry string) (Traits, error) {
+	type traits struct{ entry string }
+	return OnceIn(m, traits{entry}, func() (Traits, error) { return m.traits(entry) })
+}
+
+func (m *Module) traits(entry string) (Traits, error) {
 	r, err := m.Reach(entry)
 	if err != nil {
 		return Traits{}, err

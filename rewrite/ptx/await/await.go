@@ -31,6 +31,11 @@ import (
 // Why says what may make a block of this entry wait for another one, in it or in a function that
 // it reaches; "" if nothing does. An error means that the code can't be followed.
 func Why(m *ptx.Module, entry string) (string, error) {
+	type why struct{ entry string }
+	return ptx.OnceIn(m, why{entry}, func() (string, error) { return find(m, entry) })
+}
+
+func find(m *ptx.Module, entry string) (string, error) {
 	r, err := m.Reach(entry)
 	if err != nil {
 		return "", err

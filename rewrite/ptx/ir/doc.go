@@ -30,6 +30,6 @@
 //   - shape.go: whether a kernel sees its blocks' size; walk.go and spin.go: spin loops
 //   - ops.go: classes of operations
 //
-// Everything that is worked out is worked out when it is first asked for. Not for several
-// goroutines at once.
+// Everything is worked out when it is first asked for, and kept with the body as long as it is not
+// edited (ptx.Once). Several goroutines may ask.
 package ir

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"sort"
 	"strings"
+	"sync"
+	"sync/atomic"
 
 	"gnvcc/rewrite/ptx"
 )
@@ -26,15 +28,15 @@ type Func struct {
 	Others map[string]bool
 
 	text   string
-	block  []int32 // by statement
-	group  []int32 // by register
-	insts  []*Inst // by statement, read when they are asked for
-	defs   [][]int // by register
+	block  []int32                // by statement
+	group  []int32                // by register
+	insts  []atomic.Pointer[Inst] // by statement, read when they are asked for
+	defs   [][]int                // by register
 	access []Access
 	first  []int32 // by statement: where its accesses begin; one more at the end
 	life   *liveness
 	graph  graphs
-	roots  []root // by register; nil: not asked yet
+	from   func() []root // by register (value.go)
 }
 
 // An Access is one mention of a register by an instruction.
@@ -54,14 +56,20 @@ type Group struct {
 	Inner      bool // it stands in a scope
 }
 
-// Of reads a body. An error means that it has no control flow that can be followed.
+// Of reads a body, once as long as it is not edited. An error means that it has no control flow that
+// can be followed.
 func Of(f *ptx.Func) (*Func, error) {
+	type body struct{}
+	return ptx.Once(f, body{}, func() (*Func, error) { return read(f) })
+}
+
+func read(f *ptx.Func) (*Func, error) {
 	blocks, err := f.Blocks()
 	if err != nil {
 		return nil, err
 	}
 	w := &Func{Func: f, Blocks: blocks, text: string(f.Text()), block: make([]int32, len(f.Stmts)),
-		insts: make([]*Inst, len(f.Stmts)), Others: map[string]bool{}}
+		insts: make([]atomic.Pointer[Inst], len(f.Stmts)), Others: map[string]bool{}}
 	for b := range blocks {
 		for i := blocks[b].First; i < blocks[b].Last; i++ {
 			w.block[i] = int32(b)
@@ -71,6 +79,8 @@ func Of(f *ptx.Func) (*Func, error) {
 		return nil, err
 	}
 	w.define()
+	w.graph.plan(w)
+	w.from = sync.OnceValue(w.origins)
 	return w, w.number()
 }
 
@@ -280,8 +290,8 @@ var nothing = &Inst{Guard: None}
 
 // Inst takes a statement apart.
 func (w *Func) Inst(i int) *Inst {
-	if w.insts[i] != nil {
-		return w.insts[i]
+	if x := w.insts[i].Load(); x != nil {
+		return x
 	}
 	s := w.Stmts[i]
 	if s.Kind != ptx.Inst {
@@ -315,7 +325,7 @@ func (w *Func) Inst(i int) *Inst {
 		}
 		x.Args = append(x.Args, o)
 	}
-	w.insts[i] = x
+	w.insts[i].Store(x)
 	return x
 }
 

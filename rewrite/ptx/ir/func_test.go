@@ -86,7 +86,7 @@ func TestGraph(t *testing.T) {
 		t.Errorf("loops %v", l)
 	}
 	if !w.Dominates(0, 3) || !w.Dominates(1, 2) || w.Dominates(1, 3) || w.Meet(0) != 3 || w.Meet(2) != 1 {
-		t.Errorf("dominators %v, postdominators %v", w.graph.idom, w.graph.ipdom)
+		t.Errorf("dominators %v, postdominators %v", w.graph.idom(), w.graph.ipdom())
 	}
 	if got := w.Apart(0); !slices.Equal(got, []int{1, 2}) {
 		t.Errorf("the first branch decides about %v", got)

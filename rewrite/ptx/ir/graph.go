@@ -1,6 +1,8 @@
 package ir
 
 import (
+	"sync"
+
 	"gnvcc/graph"
 	"gnvcc/rewrite/ptx"
 )
@@ -9,51 +11,52 @@ import (
 // is first asked for.
 
 type graphs struct {
-	after [][]int
-	idom  []int
-	ipdom []int
-	loops []graph.Loop
-	depth []int
+	after       func() [][]int
+	idom, ipdom func() []int
+	loops       func() ([]graph.Loop, []int) // with the depth of each block
+}
+
+func (g *graphs) plan(w *Func) {
+	*g = graphs{sync.OnceValue(w.successors), sync.OnceValue(func() []int { return graph.Dominators(w.Successors(), 0) }),
+		sync.OnceValue(w.meets), sync.OnceValues(w.nesting)}
 }
 
 // Successors lists the blocks that may follow each block.
-func (w *Func) Successors() [][]int {
-	if w.graph.after == nil {
-		w.graph.after = make([][]int, len(w.Blocks))
-		for b := range w.Blocks {
-			w.graph.after[b] = w.Blocks[b].Succs
-		}
+func (w *Func) Successors() [][]int { return w.graph.after() }
+
+func (w *Func) successors() [][]int {
+	after := make([][]int, len(w.Blocks))
+	for b := range w.Blocks {
+		after[b] = w.Blocks[b].Succs
 	}
-	return w.graph.after
+	return after
 }
 
 // Loops returns the loops, in the order of their heads.
 func (w *Func) Loops() []graph.Loop {
-	if w.graph.depth == nil {
-		w.graph.loops, w.graph.depth = graph.Loops(w.Successors()), make([]int, len(w.Blocks))
-		for _, l := range w.graph.loops {
-			for _, b := range l.Body {
-				w.graph.depth[b]++
-			}
+	loops, _ := w.graph.loops()
+	return loops
+}
+
+func (w *Func) nesting() ([]graph.Loop, []int) {
+	loops, depth := graph.Loops(w.Successors()), make([]int, len(w.Blocks))
+	for _, l := range loops {
+		for _, b := range l.Body {
+			depth[b]++
 		}
 	}
-	return w.graph.loops
+	return loops, depth
 }
 
 // Depth is the number of loops around a block.
 func (w *Func) Depth(block int) int {
-	w.Loops()
-	return w.graph.depth[block]
+	_, depth := w.graph.loops()
+	return depth[block]
 }
 
 // Dominator returns the nearest other block that every way from the entry to a block passes; -1 for
 // the entry, and for what nothing leads to.
-func (w *Func) Dominator(block int) int {
-	if w.graph.idom == nil {
-		w.graph.idom = graph.Dominators(w.Successors(), 0)
-	}
-	return w.graph.idom[block]
-}
+func (w *Func) Dominator(block int) int { return w.graph.idom()[block] }
 
 // Dominates reports whether every way from the entry to block b passes block a, or is it.
 func (w *Func) Dominates(a, b int) bool {
@@ -66,21 +69,21 @@ func (w *Func) Dominates(a, b int) bool {
 // Meet returns the nearest other block that every way from a block to the function's end passes,
 // where threads that parted meet again; len(Blocks) stands for the end itself. Blocks from which
 // there is no way to the end have one added.
-func (w *Func) Meet(block int) int {
-	if w.graph.ipdom == nil {
-		end, before := len(w.Blocks), w.withEnd()
-		ends := make([]bool, end+1)
-		graph.Reach(before, end, ends)
-		for b := end - 1; b >= 0; b-- {
-			if !ends[b] {
-				before[end] = append(before[end], b)
-				graph.Reach(before, b, ends)
-			}
+func (w *Func) Meet(block int) int { return w.graph.ipdom()[block] }
+
+func (w *Func) meets() []int {
+	end, before := len(w.Blocks), w.withEnd()
+	ends := make([]bool, end+1)
+	graph.Reach(before, end, ends)
+	for b := end - 1; b >= 0; b-- {
+		if !ends[b] {
+			before[end] = append(before[end], b)
+			graph.Reach(before, b, ends)
 		}
-		w.graph.ipdom = graph.Dominators(before, end)
-		w.graph.ipdom[end] = end
 	}
-	return w.graph.ipdom[block]
+	ipdom := graph.Dominators(before, end)
+	ipdom[end] = end
+	return ipdom
 }
 
 // withEnd lists the blocks that lead to each block, and last those that lead to the end.

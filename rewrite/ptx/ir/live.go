@@ -3,6 +3,7 @@ package ir
 import (
 	"fmt"
 	"math/bits"
+	"sync"
 )
 
 // Which registers hold a value that is still needed, point by point: backward data flow over the
@@ -14,8 +15,9 @@ import (
 
 // A liveness is the data flow's result.
 type liveness struct {
-	bit   []int32 // by register, -1: it stays within a block
-	width int     // words of a bit set
+	bit   []int32   // by register, -1: it stays within a block
+	width int       // words of a bit set
+	once  sync.Once // for out
 	out   []uint64
 }
 
@@ -53,10 +55,12 @@ func (w *Func) number() error {
 
 // live solves the data flow: what a block leaves live is what any block behind it needs.
 func (w *Func) live() *liveness {
+	w.life.once.Do(w.flow)
+	return w.life
+}
+
+func (w *Func) flow() {
 	l := w.life
-	if l.out != nil {
-		return l
-	}
 	n, width := len(w.Blocks), l.width
 	l.out = make([]uint64, n*width)
 	in, kill := make([]uint64, n*width), make([]uint64, n*width)
@@ -90,7 +94,6 @@ func (w *Func) live() *liveness {
 			}
 		}
 	}
-	return l
 }
 
 // LiveOut reports whether a register is live at the end of a block.

@@ -178,14 +178,21 @@ type root struct {
 // root is that of an operand. A pointer that a loop moves along comes back to itself, which adds
 // nothing; what is multiplied or shifted on the way is an index.
 func (w *Func) root(o Operand) root {
-	if w.roots == nil {
-		w.roots = make([]root, len(w.group))
-		Forward(w, w.roots, root.or, w.defined)
-	}
+	return w.rootIn(o, w.from())
+}
+
+// origins are the roots of all registers.
+func (w *Func) origins() []root {
+	roots := make([]root, len(w.group))
+	Forward(w, roots, root.or, func(i int) root { return w.defined(i, roots) })
+	return roots
+}
+
+func (w *Func) rootIn(o Operand, roots []root) root {
 	_, number := Literal(o.Text)
 	switch {
 	case o.Reg != None && len(w.defs[o.Reg]) > 0:
-		return w.roots[o.Reg]
+		return roots[o.Reg]
 	case o.Reg != None || number || o.Text == "" || o.Text[0] == '{' || o.Text[0] == '%':
 		return root{others: true, plain: true}
 	}
@@ -202,9 +209,9 @@ func (r root) or(s root) root {
 }
 
 // defined is the root of what one statement computes.
-func (w *Func) defined(i int) root {
+func (w *Func) defined(i int, roots []root) root {
 	x := w.Inst(i)
-	of := func(n int) root { return w.root(x.Args[n]) }
+	of := func(n int) root { return w.rootIn(x.Args[n], roots) }
 	switch n := len(x.Args); {
 	case x.Op == "ld" && n == 2 && ptx.Space(w.Opcode(i)) == "param":
 		for k := range w.Params {
