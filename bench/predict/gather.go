@@ -30,6 +30,7 @@ type trial struct {
 	ranked   predict.Ranked
 	run      predict.Run
 	estimate predict.Estimate
+	paper    float64 // RegDem's time, over the default's
 }
 
 // A kernel is one decision with its trials; the first is the default.
@@ -183,6 +184,7 @@ func (b *builder) kernel(ctx context.Context, d cache.Decision) (kernel, error) 
 	sort.SliceStable(k.trials[1:], func(i, j int) bool {
 		return k.trials[i+1].recipe < k.trials[j+1].recipe
 	})
+	k.rankByPaper()
 	return k, k.rank()
 }
 

@@ -65,6 +65,7 @@ type line struct {
 	Launch                          [3]int  // threads of a block, dynamic shared memory, blocks
 	Ratio                           float64 // measured, over the default's
 	Ours                            float64 // predicted, over the default's
+	Paper                           float64 // the same by RegDem's predictor
 	Registers, Warps                int
 	Spills                          float64
 	Stacks                          bool    // see predict.Ranked
@@ -81,6 +82,7 @@ func lines(kernels []kernel) (out []line) {
 				Warps:     t.estimate.Occupancy.Warps,
 				Stacks:    t.ranked.Stacks,
 				Ours:      t.ranked.Time,
+				Paper:     t.paper,
 				Spills:    t.estimate.Spills, Sectors: t.estimate.Sectors})
 		}
 	}

@@ -41,7 +41,7 @@ func read(files string, registers bool) ([]kernel, error) {
 			}
 			t := trial{recipe: l.Recipe, ratio: l.Ratio, ranked: predict.Ranked{Recipe: l.Recipe,
 				Time: l.Ours, Registers: l.Registers, More: l.Spills > base.Spills+0.5,
-				Stacks: l.Stacks}}
+				Stacks: l.Stacks}, paper: l.Paper}
 			t.run = predict.Run{Registers: l.Registers, Device: device,
 				Shape: sim.Shape{Threads: l.Launch[0], Shared: l.Launch[1], Blocks: l.Launch[2]}}
 			t.estimate.Occupancy.Warps = l.Warps

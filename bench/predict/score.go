@@ -51,6 +51,7 @@ func sorted(x []float64) []int {
 func ways() []way {
 	by := func(t trial) float64 { return t.ranked.By() }
 	return []way{
+		{"paper (Fig. 5, Eq. 3)", 0, kernel.paper, nil},
 		{"ours", predict.Resolution, kernel.ours, by},
 		{"ours, margin 5 %", 0.05, kernel.ours, by},
 		{"ours, margin 10 %", predict.Margin, kernel.ours, by},

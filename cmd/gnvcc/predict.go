@@ -14,28 +14,35 @@ import (
 	"gnvcc/policy/predicted"
 	"gnvcc/policy/selection"
 	"gnvcc/policy/tuner"
+	"gnvcc/sim"
 )
 
 // predictVerb ranks builds of kernels from their machine code, without a GPU.
 func predictVerb() *cobra.Command {
-	c := newVerb("predict [--adopt] [KERNEL]",
+	c := newVerb("predict [--adopt] [--block N] [KERNEL]",
 		"what limits kernels, and which recipes for registers to measure first; needs no GPU",
 		"What limits the kernels that were built, and which recipes for their registers are worth a measurement (caps, and values kept\n"+
 			"in shared memory), read from their machine code. Nothing is run: gnvcc tune measures.\n"+kernelUsage, arguments(0, 1))
 	adopt := c.Flags().Bool("adopt", false,
 		"keep what is predicted to be fastest of each kernel that nothing was decided for: only builds with GNVCC_PREDICT=1 take it, and no build once the kernel was measured")
+	block := c.Flags().Int("block", 0, "threads of a block, in place of the heaviest launch that is known, or 256")
 	completesKernels(c)
 	return onStore(c, 2, func(ctx context.Context, store *cache.Store, args []string) error {
-		return predict(ctx, store, strings.Join(args, ""), *adopt)
+		return predict(ctx, store, strings.Join(args, ""), *adopt, *block)
 	})
 }
 
-func predict(ctx context.Context, store *cache.Store, kernel string, adopt bool) error {
+func predict(ctx context.Context, store *cache.Store, kernel string, adopt bool, block int) error {
+	if block < 0 || block > sim.BlockThreads {
+		complain("predict", fmt.Errorf("--block %d: a block has 1 to %d threads", block, sim.BlockThreads))
+		return exit(1)
+	}
 	p, err := newPrediction(ctx, store)
 	if err != nil {
 		return err
 	}
 	defer p.Close()
+	p.Block = block
 	built := builtKernels(store)
 	if len(built) == 0 && kernel == "" {
 		fmt.Fprintln(console, "no kernel is known yet: build a program with gnvcc")

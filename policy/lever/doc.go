@@ -9,6 +9,7 @@
 // lists them.
 //
 // Files: lever.go the table, situation.go what a lever may look at, recipes.go recipes taken apart
-// and joined, allowed.go what the user allows; all others a lever each, but that both forms of
+// and joined, allowed.go what the user allows, enough.go demotions
+// that leave nothing to spill; all others a lever each, but that both forms of
 // approximation share approx.go.
 package lever

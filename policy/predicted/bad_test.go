@@ -68,7 +68,7 @@ func TestBadInput(t *testing.T) {
 	}
 	k := policy.Kernel{Name: "k", Short: "k", Target: "sm_90", CC: 90}
 	look := func(k policy.Kernel, own, caps []byte) (*Kernel, error) {
-		return Look(context.Background(), files{t.TempDir(), own, caps}, &k, nil)
+		return Look(context.Background(), files{t.TempDir(), own, caps}, &k, nil, 0)
 	}
 	seen, err := look(k, good, good)
 	if err != nil || len(seen.Failed) > 0 {

@@ -3,16 +3,19 @@ package predicted
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"reflect"
 	"slices"
+	"strings"
 
 	"gnvcc/cache"
 	"gnvcc/policy"
 	"gnvcc/policy/lever"
 	"gnvcc/profile"
 	"gnvcc/rewrite"
+	"gnvcc/rewrite/demote"
 	"gnvcc/rewrite/recipe"
 	"gnvcc/sim"
 	"gnvcc/sim/predict"
@@ -60,19 +63,22 @@ type compiler interface {
 }
 
 // Look predicts one kernel. decided is an earlier decision about it, from which the launch is
-// taken; nil: one is assumed, and Assumed says so.
-func Look(ctx context.Context, c compiler, k *policy.Kernel, decided *cache.Decision) (*Kernel, error) {
+// taken; nil: one is assumed, and Assumed says so. threads is the block's size where the user names
+// one, 0 where not.
+func Look(ctx context.Context, c compiler, k *policy.Kernel, decided *cache.Decision,
+	threads int) (*Kernel, error) {
 	device, rates, err := Rates(k.CC)
 	if err != nil {
 		return nil, fmt.Errorf("predict %s: %w", k.Short, err)
 	}
-	shape, assumed := shapeOf(k, decided)
+	shape, assumed := shapeOf(k, decided, threads)
 	l := look{ctx: ctx, c: c, shape: shape, device: device, rates: rates, out: &Kernel{Kernel: k,
 		Assumed: assumed, Same: map[string]error{}, Failed: map[string]error{}}}
-	base, plain, err := l.made(recipe.Recipe{})
+	own, plain, err := l.made(recipe.Recipe{})
 	if err != nil {
 		return nil, fmt.Errorf("predict %s: nvcc's own build: %w", k.Short, err)
 	}
+	base := own.Run
 	l.plain = plain
 	l.caps(base)
 	for _, r := range toShared(k, shape, device) {
@@ -95,7 +101,14 @@ func Look(ctx context.Context, c compiler, k *policy.Kernel, decided *cache.Deci
 	}
 	out.Levels = device.Levels(base.Shape, out.Region.Min, out.Region.Max)
 	out.Limits = limits(base)
-	out.Ranked, err = predict.Rank(predict.Candidate{Run: base}, l.candidates)
+	out.Ranked, err = predict.Rank(own, l.candidates)
+	out.Ranked = slices.DeleteFunc(out.Ranked, func(r predict.Ranked) bool {
+		if r.More && r.Err == nil && strings.HasPrefix(r.Recipe, "demote=") && !strings.HasPrefix(r.Recipe, "demote="+demote.Spill) {
+			out.Failed[r.Recipe] = errors.New("it accesses local memory more often than nvcc's own")
+			return true
+		}
+		return false
+	})
 	return out, err
 }
 
@@ -122,19 +135,25 @@ type look struct {
 	capped     []predict.Run // of them those that are register caps
 }
 
-// made builds one candidate.
-func (l *look) made(r recipe.Recipe) (run predict.Run, code []byte, err error) {
+// made builds one candidate, with as many words demoted as it takes.
+func (l *look) made(r recipe.Recipe) (out predict.Candidate, code []byte, err error) {
 	k := l.out.Kernel
-	cand, err := l.c.Compile(l.ctx, k, r)
+	r, cand, err := lever.Enough(k, r, func(r recipe.Recipe) (*policy.Candidate, error) {
+		return l.c.Compile(l.ctx, k, r)
+	})
 	if err != nil {
-		return run, nil, err
+		return out, nil, err
+	}
+	if r.IsDefault() { // a build has no word of it, unless ptxas -v was asked for
+		k.Default.Spill = cand.Build.Spill
 	}
 	if code, err = os.ReadFile(cand.Path); err != nil {
-		return run, nil, fmt.Errorf("read the candidate: %w", err)
+		return out, nil, fmt.Errorf("read the candidate: %w", err)
 	}
 	launch := l.shape.Sim(cache.Build{Shared: cand.Manner.Reserve.Dynamic})
-	run, err = predict.NewRun(code, cmp.Or(cand.Entry, k.Name), l.device, launch, l.rates)
-	return run, code, err
+	out.Recipe = r.String()
+	out.Run, err = predict.NewRun(code, cmp.Or(cand.Entry, k.Name), l.device, launch, l.rates)
+	return out, code, err
 }
 
 // add makes a recipe a candidate, where its code is not known yet.
@@ -142,16 +161,16 @@ func (l *look) add(r recipe.Recipe, known func(predict.Run) bool) (run predict.R
 	if l.ctx.Err() != nil {
 		return run, false
 	}
-	run, code, err := l.made(r)
+	made, code, err := l.made(r)
 	if err != nil {
 		l.out.Failed[r.String()] = err
 		return run, false
 	}
-	if known(run) {
+	if run = made.Run; known(run) {
 		return run, false
 	}
-	l.candidates = append(l.candidates, predict.Candidate{Recipe: r.String(), Run: run})
-	l.out.Same[r.String()] = sass.SameEntries(l.plain, l.out.Kernel.Name, code, run.Function.Name)
+	l.candidates = append(l.candidates, made)
+	l.out.Same[made.Recipe] = sass.SameEntries(l.plain, l.out.Kernel.Name, code, run.Function.Name)
 	return run, true
 }
 
@@ -224,17 +243,18 @@ func toShared(k *policy.Kernel, shape policy.Shape, device sim.Device) []recipe.
 }
 
 // shapeOf is the launch that takes most time, or what is assumed of it.
-func shapeOf(k *policy.Kernel, decided *cache.Decision) (policy.Shape, []string) {
-	if decided != nil {
+func shapeOf(k *policy.Kernel, decided *cache.Decision, threads int) (policy.Shape, []string) {
+	if decided != nil && threads == 0 {
 		if most, ok := decided.Evidence.Heaviest(); ok {
 			return policy.Shape{Grid: most.Grid, Block: most.Block, Dynamic: most.Dynamic}, nil
 		}
 	}
-	threads := assumedThreads
-	if k.MaxThreads > 0 && k.MaxThreads < threads {
-		threads = k.MaxThreads
+	var assumed []string
+	if threads == 0 {
+		threads = min(assumedThreads, cmp.Or(k.MaxThreads, assumedThreads))
+		assumed = append(assumed, fmt.Sprintf("blocks of %d threads", threads))
 	}
-	assumed := []string{fmt.Sprintf("blocks of %d threads", threads), "many blocks"}
+	assumed = append(assumed, "many blocks")
 	if k.Dynamic {
 		assumed = append(assumed, "no dynamic shared memory")
 	}

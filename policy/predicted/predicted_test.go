@@ -16,11 +16,11 @@ func TestShape(t *testing.T) {
 		{Grid: [3]int{20, 2, 1}, Block: [3]int{32, 8, 1}, Dynamic: 512, Count: 5,
 			Before: cache.Time{Median: 90}},
 	}}}
-	if s, assumed := shapeOf(&policy.Kernel{}, d); s.Threads() != 256 || s.Blocks() != 40 ||
+	if s, assumed := shapeOf(&policy.Kernel{}, d, 0); s.Threads() != 256 || s.Blocks() != 40 ||
 		s.Dynamic != 512 || len(assumed) != 0 {
 		t.Errorf("the launch that takes most time: %+v, %v", s, assumed)
 	}
-	s, assumed := shapeOf(&policy.Kernel{MaxThreads: 128, Dynamic: true}, nil)
+	s, assumed := shapeOf(&policy.Kernel{MaxThreads: 128, Dynamic: true}, nil, 0)
 	if s.Threads() != 128 || s.Blocks() != 0 || !strings.Contains(strings.Join(assumed, ";"),
 		"128 threads") || len(assumed) != 3 {
 		t.Errorf("nothing known: %+v, %v", s, assumed)

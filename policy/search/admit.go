@@ -91,6 +91,11 @@ func (st *stage) take() error {
 		s.missing = true
 		return nil // not tried: a later launch or run may; others may be ready
 	}
+	if err == nil {
+		if c, err = s.enough(tr, c); c == nil && err == nil {
+			return nil
+		}
+	}
 	if err = s.admit(tr, c, err); err != nil {
 		return err
 	}
@@ -106,6 +111,22 @@ func (st *stage) take() error {
 		st.arms = append(st.arms, stats.Arm{ID: i, Group: st.groups[of]})
 	}
 	return nil
+}
+
+// enough raises the number of words of a demotion that leaves something to spill; nil, where what it
+// comes to was tried already.
+func (s *search) enough(tr *policy.Trial, c *policy.Candidate) (*policy.Candidate, error) {
+	first := tr.Text
+	r, c, err := lever.Enough(&s.k.Kernel, tr.Recipe, func(r recipe.Recipe) (*policy.Candidate, error) {
+		if r.String() == first {
+			return c, nil
+		}
+		return s.compile(r, 0)
+	})
+	if tr.Recipe, tr.Text = r, r.String(); err == nil && tr.Text != first && s.c.Trial(tr.Text) != nil {
+		return nil, nil
+	}
+	return c, err
 }
 
 // permitted tells whether the user's options and directives allow a recipe.

@@ -455,6 +455,16 @@ func TestSearch(t *testing.T) {
 					t.Errorf("the default spills %d bytes", n)
 				}
 			}},
+		// A demotion that leaves something to spill is tried with more words, and only so.
+		"demoted until nothing is spilled": {k: &simKernel{
+			speed: takes(map[string]float64{"demote=16:loops": 0.7, "demote=9:": 0.5}),
+			left: func(r recipe.Recipe) int {
+				if strings.HasPrefix(get(r, "demote"), "9:") {
+					return 28
+				}
+				return 0
+			}}, levers: "demote", on: on(40, 4096, 256), want: "demote=16:loops maxnreg=32 " + entry256,
+			set: func(o *policy.Options) { o.Full, o.Verify = 1, 16 }},
 		"shape": {k: uneven(), levers: "shape throttle", on: append(on(40, 4000, 256), on(1, 333, 100)...),
 			want: "shape=128x1x1 " + entry256,
 			set:  func(o *policy.Options) { o.Exact, o.Full = rewrite.ByConstruction, 1 }, exact: "construction",

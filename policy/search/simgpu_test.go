@@ -51,6 +51,7 @@ type simKernel struct {
 	hangs   bool                          // if throttled
 	off     func(r recipe.Recipe) float64 // relative error of its results; the mean is a tenth
 	spills  int                           // bytes, as its compile says, unless that is mended
+	left    func(r recipe.Recipe) int     // the same of each recipe; nil: spills
 	compile time.Duration
 	slow    func(r recipe.Recipe) bool // compiles for an hour
 	// blocks are how often each of its blocks runs, all of them with floating-point arithmetic; nil:
@@ -166,6 +167,9 @@ func (g *simGPU) Compile(ctx context.Context, kk *policy.Kernel, r recipe.Recipe
 		Build: cache.Build{Registers: k.registers(r)}, MaxThreads: k.MaxThreads}
 	if get(r, "demote") != "spill" {
 		c.Build.Spill = k.spills
+	}
+	if k.left != nil {
+		c.Build.Spill = k.left(r)
 	}
 	c.Code = c.Path
 	if lever.Has(r, "spec") {

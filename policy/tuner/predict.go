@@ -20,6 +20,7 @@ type Predictor struct {
 	compiler *Compiler
 	decided  map[string]*cache.Decision // by identity; a pinned one before a measured one
 	version  string
+	Block    int // threads, where the user names them; 0: of the heaviest launch known, or assumed
 }
 
 // NewPredictor makes one; of two decisions on a kernel the later in the list counts. version is
@@ -48,7 +49,7 @@ func (p *Predictor) Predict(ctx context.Context, b record.BuiltKernel) (*predict
 	if why := cmp.Or(known.Alone, known.External); why != "" { // its machine code is not all there
 		return nil, errors.New(why)
 	}
-	return predicted.Look(ctx, p.compiler, known, p.decided[b.Identity])
+	return predicted.Look(ctx, p.compiler, known, p.decided[b.Identity], p.Block)
 }
 
 // Recipe gives the decision for what is predicted to be fastest, nil where nothing is to be kept;
