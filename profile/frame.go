@@ -14,7 +14,7 @@ import (
 
 // protocol is the version that agent and gnvcc must share; agent/agent.h has the same number. They
 // come from one binary, so that a difference means an agent built by another gnvcc.
-const protocol = 18
+const protocol = 19
 
 type frameType uint16
 

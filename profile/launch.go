@@ -68,6 +68,9 @@ type Captured struct {
 	Bytes int64  // written
 	// that the application stood still: before the launch, and from its return
 	Before, After time.Duration
+	// that the launch took on the device, cold and with the device to itself: some microseconds more
+	// than the kernel; 0: not known, as of a configuration's first launch
+	Took time.Duration
 }
 
 // A Process is one process of the application that uses the GPU.

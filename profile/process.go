@@ -328,18 +328,22 @@ func (s *Seen) sets(in *Reader) error {
 	s.Sampled = 0
 	for ; n > 0 && in.err == nil; n-- {
 		x := Set{Values: slices.Clone(in.Bytes()), Count: int(in.U64())}
-		took, sampled := in.f64(), int(in.U64())
+		each, sampled := in.f64(), int(in.U64())
+		for n := in.U32(); n > 0 && in.err == nil; n-- {
+			launches, seconds := in.f64(), in.f64()
+			x.Classes = JoinClasses(x.Classes, classOf(launches, seconds))
+		}
 		if len(x.Values) != len(s.Sets.Mask) {
 			return errors.New("the agent reports values that are not a launch's")
 		}
 		if x.Sampled = sampled; sampled > 0 {
-			x.Seconds = took / float64(sampled) * float64(x.Count)
+			x.Seconds = each * float64(x.Count)
 			seconds, launches = seconds+x.Seconds, launches+x.Count
 		}
 		s.Sampled += sampled
 		s.Sets.List = append(s.Sets.List, x)
 	}
-	s.Seconds = 0
+	s.Seconds, s.Classes = 0, s.Sets.Classes()
 	for i := range s.Sets.List {
 		x := &s.Sets.List[i]
 		if x.Sampled == 0 && launches > 0 {
@@ -418,7 +422,7 @@ func (h *held) capture(o Order) (c Captured, err error) {
 		return c, err
 	}
 	c = Captured{Why: in.Str(), Bytes: int64(in.U64()), Before: seconds(in.f64()),
-		After: seconds(in.f64())}
+		After: seconds(in.f64()), Took: seconds(in.f64())}
 	if h.lost = in.End(); h.lost != nil {
 		return c, ErrGone
 	}

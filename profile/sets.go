@@ -18,6 +18,8 @@ type Set struct {
 	// on the device, all of them; estimated from those that were timed
 	Seconds float64 `json:"seconds"`
 	Sampled int     `json:"sampled"`
+	// of its launches, estimated from those that were timed
+	Classes []Class `json:"classes,omitempty"`
 }
 
 // Sets are those of a configuration. A word (4 bytes) of arguments that takes ever new values tells
@@ -53,6 +55,7 @@ func (s *Sets) Add(x Set) {
 	if i := s.Find(x.Values); i >= 0 {
 		o := &s.List[i]
 		o.Count, o.Seconds, o.Sampled = o.Count+x.Count, o.Seconds+x.Seconds, o.Sampled+x.Sampled
+		o.Classes = JoinClasses(o.Classes, x.Classes)
 		return
 	}
 	s.List = append(s.List, x)
@@ -83,6 +86,14 @@ func (s Sets) Join(o Sets) Sets {
 	out.List = nil
 	for _, x := range slices.Concat(old, o.List) {
 		out.Add(x)
+	}
+	return out
+}
+
+// Classes are those of all launches.
+func (s *Sets) Classes() (out []Class) {
+	for _, x := range s.List {
+		out = JoinClasses(out, x.Classes)
 	}
 	return out
 }

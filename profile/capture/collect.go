@@ -267,7 +267,7 @@ func (c *Collector) taken(l *profile.Launch, x *taken, got profile.Captured, err
 	x.m = &Manifest{Made: c.now(), Program: l.Process.Program, Driver: l.Process.Driver,
 		Device: l.Device.Name, UUID: l.Device.UUID,
 		Major: l.Device.Major, Minor: l.Device.Minor, Kernel: l.Kernel, Cubin: l.Cubin, Shape: l.Shape,
-		Nth: x.nth, Prior: l.Prior, Stood: (got.Before + got.After).Seconds()}
+		Nth: x.nth, Prior: l.Prior, Stood: (got.Before + got.After).Seconds(), Took: got.Took.Seconds()}
 	s.captures = append(s.captures, x)
 	s.why = ""
 	c.pack.Add(1)

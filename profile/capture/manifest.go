@@ -48,7 +48,9 @@ type Manifest struct {
 	// arguments, found in the program what it left
 	Settles bool `json:"settles,omitempty"`
 
-	Took float64 `json:"took,omitempty"` // seconds of this launch in the program; 0: not known
+	// seconds of this launch in the program, on the device; from a cold start, and some microseconds more
+	// than the kernel. 0: not known, as of a configuration's first launch
+	Took float64 `json:"took,omitempty"`
 
 	// where what launches take changes along the run: the part of the time of the launches that are
 	// counted in Use that it stands for; 0: they are alike

@@ -125,7 +125,7 @@ func (s *shape) divide() []Seen {
 	})
 	left := slices.Clone(s.captures)
 	rest := s.use
-	rest.Classes = nil // which of these are a set's nobody has counted
+	rest.Classes = nil
 	var out []Seen
 	for _, set := range list {
 		if len(out) == mostSets || set.Seconds < setShare*s.use.Seconds || s.use.Seconds == 0 {
@@ -159,6 +159,9 @@ func (s *shape) divide() []Seen {
 	if rest.Count > 0 {
 		rest.Set, rest.Varied, rest.Sets = others, max(rest.Count, 0), len(left)
 		rest.Seconds = max(rest.Seconds, 0)
+		for _, set := range list[len(out):] {
+			rest.Classes = profile.JoinClasses(rest.Classes, set.Classes)
+		}
 		x := Seen{Launch: s.launch, Use: rest, Why: s.why, Share: rest.Seconds / max(s.use.Seconds,
 			1e-12)}
 		for _, t := range left {
@@ -192,8 +195,8 @@ func (s *shape) one(sets *profile.Sets, set profile.Set) Seen {
 	l := *s.launch
 	l.Params = slices.Clone(l.Params)
 	u := Use{Set: nameOf(spans(l.Params), sets, set), Count: set.Count, Seconds: set.Seconds,
-		Sampled: set.Sampled,
-		Asked:   s.use.Asked, Together: s.use.Together, Past: s.use.Past, Row: s.use.Row}
+		Sampled: set.Sampled, Classes: set.Classes,
+		Asked: s.use.Asked, Together: s.use.Together, Past: s.use.Past, Row: s.use.Row}
 	if sets.Varies() {
 		u.Varied = max(0, set.Count-1)
 	}

@@ -61,6 +61,36 @@ static void launch_set(CUdeviceptr p, int n, int t) {
   CALL(cuLaunchKernel, &l, NULL);
 }
 
+static double takes; // ms, that a launch of work's takes
+static void compute_work(const void *p) { fake_clock += takes; }
+
+// One of k(p, n, t) that takes so long. The frontier's is in p's memory, as those of programs are: nothing of it shows in the arguments.
+static void launch_work(CUdeviceptr p, int n, double ms) {
+  int t = 0;
+  void *params[] = {&p, &n, &t};
+  cuLaunchKernel_params l = {.f = FAKE_SETS, .gridDimX = 8, .gridDimY = 1, .gridDimZ = 1, .blockDimX = 32, .blockDimY = 1, .blockDimZ = 1, .kernelParams = params};
+  takes = ms;
+  *(int *)p = (int)(1000 * ms);
+  CALL(cuLaunchKernel, &l, compute_work);
+}
+
+// Launches that differ in work alone. WORK: "frontier", five searches of fifteen levels, most of them empty; "triangle", launch i does i units;
+// "convergence", each does a tenth less than the one before; "queue", one in twenty is long; "even", all are alike.
+static int work(CUdeviceptr p) {
+  const char *kind = getenv("WORK");
+  int n = getenv("COUNT") ? atoi(getenv("COUNT")) : 75;
+  double ms = 1;
+  for (int i = 0; i < n; i++, ms *= 0.9) {
+    if (getenv("PACE")) usleep((unsigned)atoi(getenv("PACE")));
+    if (kind[0] == 'f') launch_work(p, 1, i % 15 >= 5 && i % 15 < 8 ? 0.2 : 0.016);
+    if (kind[0] == 't') launch_work(p, 1, 0.01 * (i + 1));
+    if (kind[0] == 'c') launch_work(p, 1, ms);
+    if (kind[0] == 'q') launch_work(p, 1, i % 20 == 19 ? 0.8 : 0.02);
+    if (kind[0] == 'e') launch_work(p, 1, 0.1);
+  }
+  return 7;
+}
+
 static CUdeviceptr memory(void) {
   CUdeviceptr p = (CUdeviceptr)malloc(FAKE_BYTES);
   cuMemAlloc_v2_params a = {.dptr = &p, .bytesize = FAKE_BYTES};
@@ -316,6 +346,7 @@ int main(int n, char **argv) {
     launch_set(0, 1, 100); // no buffer
     return 7;
   }
+  if (strcmp(what, "work") == 0) return work(p);
   if (strcmp(what, "long") == 0) { // three seconds, four times what it is looked at, in two threads
     pthread_t other;
     pthread_create(&other, NULL, launches, (void *)p);

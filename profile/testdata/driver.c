@@ -120,13 +120,15 @@ static CUresult attribute_of_theirs(void *v, CUpointer_attribute a) {
 }
 DO(cuPointerGetAttribute, (void *v, CUpointer_attribute a, CUdeviceptr p), return p >= (CUdeviceptr)fake_theirs && p < (CUdeviceptr)fake_theirs + sizeof fake_theirs ? attribute_of_theirs(v, a) : CUDA_ERROR_INVALID_VALUE)
 static int kernels, ran; // launched by the agent; by the application
-DO(cuEventCreate, (CUevent * e, unsigned flags), UNSAFE; *e = malloc(sizeof(int)))
-DO(cuEventRecord, (CUevent e, CUstream s), if (atomic_load(&fake_capturing)) atomic_fetch_add(&fake_harm, 1); *(int *)e = ran)
+double fake_clock; // ms, of launches of which the application says what they take (FAKE_SETS with WORK)
+struct event { int ran; double at; };
+DO(cuEventCreate, (CUevent * e, unsigned flags), UNSAFE; *e = malloc(sizeof(struct event)))
+DO(cuEventRecord, (CUevent e, CUstream s), if (atomic_load(&fake_capturing)) atomic_fetch_add(&fake_harm, 1); struct event *x = (struct event *)e; x->ran = ran; x->at = fake_clock)
 DO(cuEventQuery, (CUevent e), UNSAFE)
 DO(cuEventDestroy_v2, (CUevent e), free(e))
 // A kernel takes 500 us; where streams run BESIDE each other, all but the first one wait for others' blocks. In a session, whose tools run,
 // events take 3 us themselves, and an empty kernel 1.
-DO(cuEventElapsedTime, (float *ms, CUevent a, CUevent b), UNSAFE; *ms = getenv("BESIDE") ? (*(int *)a > 0 ? 8.0f : 0.5f) : last == FAKE_TOOL ? 0.004f : tools ? 0.5033f : 0.5f)
+DO(cuEventElapsedTime, (float *ms, CUevent a, CUevent b), UNSAFE; *ms = getenv("WORK") ? (float)(((struct event *)b)->at - ((struct event *)a)->at) : getenv("BESIDE") ? (*(int *)a > 0 ? 8.0f : 0.5f) : last == FAKE_TOOL ? 0.004f : tools ? 0.5033f : 0.5f)
 static bool busy(void) { // for BUSY ms from the first question on
   static struct timespec begin;
   struct timespec now;

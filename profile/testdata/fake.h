@@ -22,6 +22,7 @@ extern atomic_int fake_capturing; // a stream is being captured
 extern atomic_int fake_harm;      // calls that would have ended the capture
 extern int fake_tools;            // modules of the agent's that are loaded
 void fake_compute(CUdeviceptr p);
+extern double fake_clock; // ms, of launches that take what the application says
 int fake_most(CUfunction f); // dynamic shared memory that it may be launched with
 void fake_node(int i, CUdeviceptr p); // what a node of the graph is given
 void fake_graph_launch(void);

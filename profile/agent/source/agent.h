@@ -33,7 +33,7 @@
 #include <stdint.h>
 
 // The protocol's version; profile/frame.go has the same number, and the same frame types.
-#define PROTOCOL 18
+#define PROTOCOL 19
 
 enum frame {
   // agent -> gnvcc
@@ -50,7 +50,7 @@ enum frame {
   FRAME_ERROR,       // u32 CUresult (0: ours), str what was being done, str why
   FRAME_FAULT,       // the same; the context is lost, the session is over
   FRAME_HUNG,        // the run did not end in its time
-  FRAME_CAPTURED,    // str why it was given up ("": it was not), u64 bytes written, f64 seconds before the launch, f64 seconds from its return; GO follows
+  FRAME_CAPTURED,    // str why it was given up ("": it was not), u64 bytes written, f64 seconds before the launch, f64 seconds from its return, f64 that it took (0: not known); GO follows
   // gnvcc -> agent
   FRAME_GO = 64,      // u64 ask again after n launches with these values (0: never for this configuration); in a session: it ends
   FRAME_SESSION,      // in a replay: u32 number of variables, each str name, u8 constant; u8 the kernel reads textures or accesses surfaces
@@ -283,12 +283,13 @@ extern bool observing; // some launches are timed
 bool sample_wanted(uint64_t count); // of launches with the same values
 void sample_burst(void);            // the next launches are timed all, to see which run at a time
 // s NULL: of a graph, whose args are unseen.c's. args: those of the launch that tell sets apart, words each; NULL where memory ran out.
-void sample_begin(struct shape *s, bool first, const uint32_t *args, uint32_t words, CUcontext context, CUstream stream);
+void sample_begin(struct shape *s, bool first, const uint32_t *args, uint32_t words, double stands, CUcontext context, CUstream stream);
 void sample_end(bool launched); // the launch has returned
+double sample_seconds(void);    // of the launch that has ended last in this thread, and on the device; 0: it was not timed, or the driver may have loaded it meanwhile
 void samples_collect(CUcontext context); // takes the times that are there, of one context; NULL: of all
 void samples_drop(CUcontext context);
 // launch.c
-void shape_timed(struct shape *s, bool first, bool alone, const uint32_t *args, double seconds); // alone on the device
+void shape_timed(struct shape *s, bool first, bool alone, const uint32_t *args, double seconds, double stands); // alone on the device; stands: for so many launches
 void shape_watched(struct shape *s, double seconds, double beside); // of these, another stream's kernel ran beside it
 
 // ---- region.c

@@ -731,11 +731,11 @@ void capture_after(bool launched) {
   pending = NULL;
   mine = false;
   CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
-  double begin = now();
+  double begin = now(), took = 0;
   inside = OURS;
   cu.ThreadExchangeStreamCaptureMode(&mode);
   if (!launched) give_up(c, "the launch failed");
-  else if (wait_for_launch(c)) write_after(c);
+  else if (wait_for_launch(c)) took = sample_seconds(), write_after(c);
   tools_close(c);
   known_settle(!c->why);
   cu.ThreadExchangeStreamCaptureMode(&mode);
@@ -745,6 +745,7 @@ void capture_after(bool launched) {
   put_u64(&b, c->written);
   put_f64(&b, c->before);
   put_f64(&b, now() - begin);
+  put_f64(&b, took);
   if (!frame_send(FRAME_CAPTURED, &b)) give_up(c, "gnvcc is gone"); // and nobody would remove the file
   buffer_free(&b);
   drop(c);

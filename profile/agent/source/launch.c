@@ -653,24 +653,23 @@ void on_launch(struct launch *l) {
   if (x) x->count++;
   bool question = x && !s->quiet && x->again != 0 && x->count >= x->again;
   bool sampled = x && (sample_wanted(x->count) || (question && observing) || walking) && !(l->flags & L_CAPTURED) && atomic_load_explicit(&captures, memory_order_relaxed) == 0;
+  double stands = sampled ? (double)(x->count - x->counted) : 0;
+  if (sampled) x->counted = x->count;
   if (question) x->again = 0; // another thread that launches the same need not ask
   uint32_t words = s->sets.words, *values = sampled ? values_of(s, x) : NULL, *asked = question ? values_of(s, x) : NULL;
   pthread_mutex_unlock(&lock);
   capture_rested(); // what is left of a launch that was not timed
   if (question && asked) ask(s, l, asked);
   else summary_offer(l->context);
-  if (sampled) sample_begin(s, first, values, words, l->context, l->stream);
+  if (sampled) sample_begin(s, first, values, words, stands, l->context, l->stream);
   free(values);
 }
 
-void shape_timed(struct shape *s, bool first, bool alone, const uint32_t *args, double seconds) {
+void shape_timed(struct shape *s, bool first, bool alone, const uint32_t *args, double seconds, double stands) {
   pthread_mutex_lock(&lock);
   struct set *x = args ? sets_find(&s->sets, args) : NULL;
   if (x && first) x->first_seconds = seconds;
-  else if (x) {
-    x->seconds += seconds;
-    x->timed++;
-  }
+  else if (x) set_timed(x, seconds, stands);
   if (x && alone) x->alone = seconds;
   s->changed = true;
   pthread_mutex_unlock(&lock);
@@ -691,7 +690,7 @@ static double own_part(const struct shape *s) {
   double alone = 0, all = 0;
   for (uint32_t i = 0; i < s->sets.n; i++) {
     const struct set *x = &s->sets.set[i];
-    if (x->alone > 0 && x->timed > 0) alone += x->alone, all += x->seconds / (double)x->timed;
+    if (x->alone > 0 && x->timed > 0) alone += x->alone, all += x->seconds / x->stands;
   }
   bool beside = s->watched > 0 ? s->beside > s->watched / 2 : s->streams;
   return beside && alone > 0 && alone < all / 2 ? alone / all : 1;
@@ -713,8 +712,13 @@ static void put_sets(struct buffer *b, const struct sets *s, const struct kernel
     const struct set *x = &s->set[i];
     put_bytes(b, s->args + (size_t)i * s->words, s->words * sizeof *s->args);
     put_u64(b, x->count);
-    put_f64(b, part * (x->timed ? x->seconds : x->first_seconds));
+    put_f64(b, part * (x->timed ? x->seconds / x->stands : x->first_seconds));
     put_u64(b, x->timed ? x->timed : x->first_seconds > 0);
+    put_u32(b, x->classes_n);
+    for (uint32_t c = 0; c < x->classes_n; c++) {
+      put_f64(b, x->classes[c].launches);
+      put_f64(b, part * x->classes[c].seconds);
+    }
   }
 }
 

@@ -1,5 +1,6 @@
 // Times of some launches, by events of ours around them in the application's stream: the first four with the same values, then one
-// of 64; now and then 32 in a row, whose times tell which kernels run at a time. An activity record of CUPTI for each launch would cost kernels of many short blocks half of their time again (measured on an H200:
+// of 64, and of the first 1,024 as many as there is room for; now and then 32 in a row, whose times tell which kernels run at a time. One that is
+// timed stands for those since the one before, so that few slow ones among many fast ones count as what they are. An activity record of CUPTI for each launch would cost kernels of many short blocks half of their time again (measured on an H200:
 // 27.6 to 43.1 us for 42,240 blocks of 1 us); an event pair around one of 100 launches of 20 us costs 0.2 %.
 //
 // A launch that the device waits for is taken some microseconds too long, for the first event is there before it.
@@ -8,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_SAMPLES 256
+#define MOST_SAMPLES 256 // whose times are not there yet: every half second, at a microsecond or four each (SUMMARY_MS), they cost 0.2 %
+#define FEW 1024
 
 struct sample {
   struct sample *next;
@@ -16,6 +18,7 @@ struct sample {
   CUevent start, end;
   CUstream stream;
   struct shape *shape;
+  double stands;  // for so many launches
   bool first;     // launch of its configuration: the driver may load the kernel between the events
   bool alone;     // the device came to rest before it, to capture it
   uint32_t *args; // of its set of values: room for so many words
@@ -25,7 +28,9 @@ struct sample {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // never held across a call of the driver's
 static struct sample *spare, *busy; // busy: both events are recorded
 static int samples;
+static atomic_int waiting; // of the list busy
 static __thread struct sample *current; // of the launch that this thread is in
+static __thread struct sample *ended;   // the one before it, while nobody can have collected it
 bool observing;
 
 // A burst: launches in a row, their times from one event on.
@@ -42,7 +47,9 @@ static struct {
   } list[BURST];
 } burst;
 
-bool sample_wanted(uint64_t count) { return observing && (count <= 4 || count % 64 == 0 || burst.left > 0); }
+bool sample_wanted(uint64_t count) {
+  return observing && (count <= 4 || count % 64 == 0 || burst.left > 0 || (count <= FEW && atomic_load_explicit(&waiting, memory_order_relaxed) < MOST_SAMPLES / 2));
+}
 
 void sample_burst(void) {
   pthread_mutex_lock(&lock);
@@ -123,7 +130,8 @@ static void burst_join(struct sample *x) {
   }
 }
 
-void sample_begin(struct shape *s, bool first, const uint32_t *args, uint32_t words, CUcontext context, CUstream stream) {
+void sample_begin(struct shape *s, bool first, const uint32_t *args, uint32_t words, double stands, CUcontext context, CUstream stream) {
+  ended = NULL;
   if (current || !args) return;
   pthread_mutex_lock(&lock);
   struct sample **p = &spare, *x;
@@ -157,6 +165,7 @@ void sample_begin(struct shape *s, bool first, const uint32_t *args, uint32_t wo
   if (ready && cu.EventRecord(x->start, stream) == CUDA_SUCCESS) {
     x->shape = s;
     x->first = first;
+    x->stands = stands;
     x->alone = capture_rested();
     current = x;
   } else if (x) {
@@ -178,11 +187,20 @@ void sample_end(bool launched) {
   bool ok = launched && cu.EventRecord(x->end, x->stream) == CUDA_SUCCESS;
   inside = OUTSIDE;
   if (!ok) burst_leave(x);
+  else ended = x;
   pthread_mutex_lock(&lock);
   struct sample **list = ok ? &busy : &spare;
   x->next = *list;
   *list = x;
+  waiting += ok;
   pthread_mutex_unlock(&lock);
+}
+
+double sample_seconds(void) {
+  float ms = 0;
+  bool known = ended && !ended->first && cu.EventElapsedTime(&ms, ended->start, ended->end) == CUDA_SUCCESS;
+  ended = NULL;
+  return known ? (double)ms * 1e-3 : 0;
 }
 
 // An event must not be asked while its context ends, which only its own threads know not to happen: so a thread takes the samples of the
@@ -209,13 +227,14 @@ void samples_collect(CUcontext context) {
     float ms = 0;
     CUresult r = relaxed ? cu.EventQuery(x->end) : CUDA_ERROR_NOT_READY;
     if (r == CUDA_SUCCESS && (r = cu.EventElapsedTime(&ms, x->start, x->end)) == CUDA_SUCCESS) {
-      if (x->shape) shape_timed(x->shape, x->first, x->alone, x->args, (double)ms * 1e-3);
+      if (x->shape) shape_timed(x->shape, x->first, x->alone, x->args, (double)ms * 1e-3, x->stands);
       else unseen_timed(x->args, x->first, (double)ms * 1e-3);
     }
     if (r != CUDA_SUCCESS && r != CUDA_ERROR_NOT_READY) failed = r;
     if (x->burst && r != CUDA_ERROR_NOT_READY) burst_collect(x);
     pthread_mutex_lock(&lock);
     struct sample **to = r == CUDA_ERROR_NOT_READY ? &busy : &spare;
+    waiting -= r != CUDA_ERROR_NOT_READY;
     x->next = *to;
     *to = x;
     pthread_mutex_unlock(&lock);
@@ -240,6 +259,7 @@ void samples_drop(CUcontext context) {
         free(x->args);
         free(x);
         samples--;
+        waiting -= !i;
       } else p = &(*p)->next;
   if (burst.context == context) {
     burst.number++;

@@ -25,6 +25,7 @@ static bool grow(struct sets *s) {
 }
 
 void sets_free(struct sets *s) {
+  for (uint32_t i = 0; i < s->n; i++) free(s->set[i].classes);
   free(s->mask);
   free(s->args);
   free(s->set);
@@ -51,12 +52,39 @@ static struct set *look_up(struct sets *s, const uint32_t *args, uint64_t hash) 
 
 struct set *sets_find(struct sets *s, const uint32_t *args) { return look_up(s, args, hash_of(s, args)); }
 
+// Launches join their class, which is made where it is new; where there is no memory for it they are in none.
+static void classify(struct set *x, uint32_t at, double launches, double seconds) {
+  uint32_t i = 0;
+  while (i < x->classes_n && x->classes[i].at != at) i++;
+  if (i == x->classes_n) {
+    struct class *more = realloc(x->classes, (i + 1) * sizeof *more);
+    if (!more) return;
+    x->classes = more;
+    x->classes[x->classes_n++] = (struct class){.at = at};
+  }
+  x->classes[i].launches += launches;
+  x->classes[i].seconds += seconds;
+}
+
+void set_timed(struct set *x, double seconds, double stands) {
+  uint32_t at = 0;
+  for (double end = CLASS_FIRST * CLASS_STEP; at < CLASSES - 1 && seconds >= end; end *= CLASS_STEP) at++;
+  x->timed++;
+  x->stands += stands;
+  x->seconds += seconds * stands;
+  classify(x, at, stands, seconds * stands);
+}
+
 // What is to be asked about either of two sets is asked about them together, soon.
 static void join(struct set *to, const struct set *from) {
   bool ask = to->again || from->again;
   to->count += from->count;
   to->seconds += from->seconds;
   to->timed += from->timed;
+  to->counted += from->counted;
+  to->stands += from->stands;
+  for (uint32_t i = 0; i < from->classes_n; i++) classify(to, from->classes[i].at, from->classes[i].launches, from->classes[i].seconds);
+  free(from->classes);
   if (from->first_seconds > 0) to->first_seconds = from->first_seconds;
   if (from->alone > 0) to->alone = from->alone;
   to->again = ask ? to->count + 1 : 0;

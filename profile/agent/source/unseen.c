@@ -54,7 +54,7 @@ void unseen_begin(struct unseen **of, const char *why, CUcontext context, CUstre
     sample[1] = reason_of(u->why);
   }
   pthread_mutex_unlock(&lock);
-  if (wanted) sample_begin(NULL, first, sample, 2, context, stream);
+  if (wanted) sample_begin(NULL, first, sample, 2, 1, context, stream);
 }
 
 void unseen_timed(const uint32_t *sample, bool first, double seconds) {

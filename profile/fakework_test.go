@@ -1,0 +1,49 @@
+package profile
+
+import (
+	"math"
+	"testing"
+)
+
+// TestWork: launches that differ in work alone are counted by what they take, few as they may be, in
+// programs of a few launches and of thousands.
+func TestWork(t *testing.T) {
+	f := newFakeDriver(t)
+	for _, c := range []struct {
+		kind, count string
+		seconds     float64 // of all but the first launch
+		unlike      bool
+		long, took  float64 // launches of classes above half of the longest, and their part of the time
+	}{
+		{"even", "75", 74e-4, false, 74, 1},
+		{"frontier", "75", 15*0.2e-3 + 59*0.016e-3, true, 15, 0.76},
+		{"frontier", "6000", 1200*0.2e-3 + 4799*0.016e-3, true, 1200, 0.76},
+		{"triangle", "100", 50.49e-3, true, 59, 0.83},
+		{"convergence", "40", 0.9e-3 * (1 - math.Pow(0.9, 39)) / 0.1, true, 8, 0.58},
+		{"queue", "400", 20*0.8e-3 + 379*0.02e-3, true, 20, 0.68},
+	} {
+		h := &host{again: doubling}
+		f.run(t, h, "work", true, "WORK="+c.kind, "COUNT="+c.count)
+		k := h.sums[0].Kernels[0]
+		classes := k.Classes
+		near := func(a, b, within float64) bool { return math.Abs(a-b) <= within*b }
+		var whole float64
+		all, most := 0, classes[len(classes)-1].Mean()
+		var long Class
+		for _, x := range classes {
+			all, whole = all+x.Launches, whole+x.Seconds
+			if 2*x.Mean() > most {
+				long.Launches, long.Seconds = long.Launches+x.Launches, long.Seconds+x.Seconds
+			}
+		}
+		within := 0.05
+		if c.count == "6000" {
+			within = 0.1
+		}
+		if !near(whole, c.seconds, within) || !near(k.Seconds, c.seconds, within+0.05) ||
+			!near(float64(all), float64(k.Launch.Count), 0.05) || Unlike(classes) != c.unlike ||
+			!near(float64(long.Launches), c.long, within+0.1) || !near(long.Seconds/whole, c.took, within+0.05) {
+			t.Errorf("%+v: %g s of %d, %g s, %v, long: %+v", c, whole, all, k.Seconds, classes, long)
+		}
+	}
+}
