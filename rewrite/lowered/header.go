@@ -1,0 +1,68 @@
+package lowered
+
+// What lowered text has from crt/device_runtime.h, written anew: toolkits from 13.0 on do not ship
+// that file. Macros are in header.h; types and variables that the front end leaves out since every
+// device compile knows them are declarations like the text's own, of which a slice takes what it
+// reaches.
+
+import (
+	_ "embed"
+	"fmt"
+	"strings"
+	"sync"
+)
+
+//go:embed header.h
+var macros string
+
+const builtins = `
+struct __attribute__((device_builtin)) dim3 { unsigned int x, y, z; };
+extern const uint3 __attribute__((device_builtin)) threadIdx;
+extern const uint3 __attribute__((device_builtin)) blockIdx;
+extern const dim3 __attribute__((device_builtin)) blockDim;
+extern const dim3 __attribute__((device_builtin)) gridDim;
+extern const int __attribute__((device_builtin)) warpSize;
+__attribute__((device_builtin)) __attribute__((device)) int __float_as_int(float) throw();
+__attribute__((device_builtin)) __attribute__((device)) float __int_as_float(int) throw();
+__attribute__((device_builtin)) __attribute__((device)) long long __double_as_longlong(double) throw();
+__attribute__((device_builtin)) __attribute__((device)) double __longlong_as_double(long long) throw();
+typedef unsigned long long cudaTextureObject_t;
+typedef unsigned long long cudaSurfaceObject_t;
+__attribute__((device_builtin)) __attribute__((device)) void *memset(void *, int, unsigned long) throw();
+__attribute__((device_builtin)) __attribute__((device)) void *memcpy(void *, const void *, unsigned long) throw();
+`
+
+// vectors declares char1 to double4: CUDA C++ Programming Guide, Built-in Vector Types.
+func vectors() string {
+	var b strings.Builder
+	for _, base := range []struct {
+		name, typ string
+		size      int
+	}{{"char", "signed char", 1}, {"uchar", "unsigned char", 1}, {"short", "short", 2},
+		{"ushort", "unsigned short", 2}, {"int", "int", 4}, {"uint", "unsigned int", 4},
+		{"long", "long", 8}, {"ulong", "unsigned long", 8}, {"longlong", "long long", 8},
+		{"ulonglong", "unsigned long long", 8}, {"float", "float", 4}, {"double", "double", 8}} {
+		one := func(n int, suffix string, align int) {
+			fmt.Fprintf(&b, "struct __attribute__((device_builtin)) __attribute__((aligned(%d))) %s%d%s { %s %s; };\n",
+				align, base.name, n, suffix, base.typ, strings.Join(strings.Split("xyzw"[:n], ""), ", "))
+		}
+		one(1, "", base.size)
+		one(2, "", 2*base.size)
+		one(3, "", base.size)
+		one(4, "", min(16, 4*base.size))
+		if base.size == 8 {
+			one(4, "_16a", 16)
+			one(4, "_32a", 32)
+		}
+	}
+	return b.String()
+}
+
+// header is that text, read.
+var header = sync.OnceValue(func() *Unit {
+	u, err := read([]byte(vectors() + builtins))
+	if err != nil {
+		panic(err) // our own text
+	}
+	return u
+})
