@@ -15,6 +15,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"gnvcc/rewrite"
 )
 
 // sources returns the paths of all Go files below the top folder.
@@ -242,6 +244,46 @@ func TestPaths(t *testing.T) {
 			if !slices.ContainsFunc(files, func(f string) bool { return strings.HasSuffix(f, "/"+m[1]) }) {
 				t.Errorf("%s names %s, which does not exist", name, m[1])
 			}
+		}
+	}
+}
+
+// TestLevers: a lever is a pass, a file of package lever and a row. Its name stands as a literal in
+// at most five places outside tests and the tables of rewrite/passes.go: elsewhere it is asked for by
+// a constant, or, better, the lever says itself what is particular to it.
+func TestLevers(t *testing.T) {
+	const most, table = 5, "rewrite/passes.go"
+	places := map[string][]string{}
+	for _, p := range rewrite.Levers() {
+		places[p.Lever] = nil
+	}
+	for _, path := range sources(t) {
+		if strings.HasSuffix(path, "_test.go") || strings.HasPrefix(path, "bench/") || path == table {
+			continue
+		}
+		set := token.NewFileSet()
+		file, err := parser.ParseFile(set, path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			lit, ok := n.(*ast.BasicLit)
+			if !ok || lit.Kind != token.STRING {
+				return true
+			}
+			word := regexp.MustCompile("^[\"`](\\w+)([\"`@=]|$)").FindStringSubmatch(lit.Value)
+			if word == nil {
+				return true
+			}
+			if _, is := places[word[1]]; is {
+				places[word[1]] = append(places[word[1]], set.Position(lit.Pos()).String())
+			}
+			return true
+		})
+	}
+	for name, list := range places {
+		if len(list) > most {
+			t.Errorf("%s stands as a literal in %d places, at most %d: %v", name, len(list), most, list)
 		}
 	}
 }

@@ -121,6 +121,7 @@ func Bounded(f *ptx.Func) bool {
 // Neutral tells whether a recipe does nothing but cap registers and give accesses a cache policy.
 func Neutral(r recipe.Recipe) bool {
 	return !slices.ContainsFunc(r.Terms, func(t recipe.Term) bool {
-		return t.Lever != "hint" && t.Lever != "maxnreg"
+		p := lookup(t.Lever)
+		return p == nil || !p.neutral
 	})
 }

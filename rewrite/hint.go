@@ -11,6 +11,9 @@ import (
 	"gnvcc/rewrite/recipe"
 )
 
+// Hint is the lever's name.
+const Hint = "hint"
+
 // hint gives accesses to global memory a cache policy: hint@ld=POLICY all loads, hint@st=POLICY all
 // stores, hint@ld3=POLICY the fourth load alone (loads and stores count from 0 each, in the order of
 // the text, over those that a hint may be given to). "none" keeps nvcc's own, so that

@@ -8,6 +8,9 @@ import (
 	"gnvcc/rewrite/recipe"
 )
 
+// MaxNReg is the lever's name.
+const MaxNReg = "maxnreg"
+
 // maxnreg=N sets the number of registers that ptxas may give a thread, down or up.
 //
 //	.visible .entry k(.param .u64 p)      .visible .entry k(.param .u64 p)

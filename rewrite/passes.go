@@ -23,7 +23,11 @@ type Pass struct {
 	Block bool   // its code is for one size of blocks, where that is known
 	Doc   string // one sentence, for people
 
-	launch bool // says how a second entry is launched (MannerOf)
+	launch  bool // says how a second entry is launched (MannerOf)
+	neutral bool // does nothing but cap registers or give accesses a cache policy (Neutral)
+
+	exact func(t recipe.Term) Exactness // of one term, where it depends on the value; nil: Exact
+	check func(t recipe.Term) error     // of a term's site, where the lever takes one; nil: any
 
 	// apply carries out all terms of the lever together; PTX stage only.
 	apply func(k *pass.Kernel, terms []recipe.Term) error
@@ -34,19 +38,19 @@ type Pass struct {
 // not come out the same both ways.
 var passes = []Pass{
 	// Package source carries these out, where driver runs cicc again.
-	{Lever: "fastmath", Stage: Source, Exact: Approximate,
+	{Lever: recipe.FastMath, Stage: Source, Exact: Approximate,
 		Doc: "sin, cos, exp, log, pow in f32 by the special function units"},
 	{Lever: recipe.Second, Stage: Source, Exact: Checked,
 		Doc: "a second entry for values that launches have, chosen by the host; the recipe is for that entry alone"},
-	{Lever: "unroll", Stage: Source, Exact: Checked, Sites: true, Doc: "unroll loops by a factor"},
+	{Lever: recipe.Unroll, Stage: Source, Exact: Checked, Sites: true, check: loopSite, Doc: "unroll loops by a factor"},
 
-	{Lever: "hint", Stage: PTX, Exact: ByConstruction, Sites: true, apply: hint,
+	{Lever: Hint, Stage: PTX, Exact: ByConstruction, Sites: true, check: accessSite, neutral: true, apply: hint,
 		Doc: "cache policies of loads from and stores to global memory"},
-	{Lever: "coarsen", Stage: PTX, launch: true, Exact: Checked, apply: coarsen.Apply,
+	{Lever: coarsen.Lever, Stage: PTX, launch: true, Exact: Checked, apply: coarsen.Apply,
 		Doc: "each block of a second entry does the work of several neighbouring blocks (thread coarsening)"},
 	{Lever: "tile", Stage: PTX, Exact: Checked, Sites: true, Block: true, apply: tile.Apply,
 		Doc: "what a block loads in several iterations of a loop is copied to shared memory first"},
-	{Lever: "demote", Stage: PTX, Exact: Checked, Block: true, apply: demote.Apply,
+	{Lever: demote.Lever, Stage: PTX, Exact: Checked, exact: demoted, Block: true, apply: demote.Apply,
 		Doc: "values kept in shared memory instead of registers, in 32-bit words per thread; spill: ptxas spills to shared memory"},
 	{Lever: "early", Stage: PTX, Exact: Checked, apply: early.Apply,
 		Doc: "on: loads moved ahead of stores to provably different addresses"},
@@ -54,15 +58,15 @@ var passes = []Pass{
 		Doc: "warps from this number on bypass the L1 cache"},
 	{Lever: "inorder", Stage: PTX, Exact: Checked, apply: inorder,
 		Doc: "on: ptxas keeps loads from global memory in program order"},
-	{Lever: "maxnreg", Stage: PTX, Exact: ByConstruction, apply: maxnreg, Doc: "registers per thread"},
+	{Lever: MaxNReg, Stage: PTX, Exact: ByConstruction, neutral: true, apply: maxnreg, Doc: "registers per thread"},
 	{Lever: "spin", Stage: PTX, Exact: Checked, apply: spin,
 		Doc: "spin loops on shared memory test before the compare-and-swap, or sleep between tries"},
 	{Lever: "approx", Stage: PTX, Exact: Approximate, apply: approx,
 		Doc: "divisions, roots and reciprocals by the special function units"},
 
-	{Lever: "shape", Stage: HostStub, launch: true, Exact: ByConstruction, // with other warps: Checked (ExactnessOf)
+	{Lever: Reshaping, Stage: HostStub, launch: true, Exact: ByConstruction, // with other warps: Checked (ExactnessOf)
 		Doc: "a second entry is launched with another block size and the same total number of threads"},
-	{Lever: "throttle", Stage: HostStub, launch: true, Exact: ByConstruction,
+	{Lever: Throttling, Stage: HostStub, launch: true, Exact: ByConstruction,
 		Doc: "limit of resident blocks of a second entry per multiprocessor, by shared memory that the host reserves"},
 }
 

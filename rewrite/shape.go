@@ -44,25 +44,34 @@ import (
 // From: thread and block shapes as compilers choose them for generated kernels; here the program
 // has chosen one already.
 
+// Reshaping is the lever's name.
+const Reshaping = "shape"
+
 // shaped reads the lever's value: zeros where the recipe has none.
 func shaped(r recipe.Recipe) (block [3]int, err error) {
-	value, ok := r.Get("shape", "")
+	value, ok := r.Get(Reshaping, "")
 	if !ok {
 		return block, nil
 	}
+	if block, err = parseBlock(value); err != nil {
+		return [3]int{}, fmt.Errorf("%s=%s: %w", Reshaping, value, err)
+	}
+	return block, nil
+}
+
+func parseBlock(value string) (block [3]int, err error) {
 	parts := strings.Split(value, "x")
 	if len(parts) != 3 {
-		return block, fmt.Errorf("shape=%s: a block is XxYxZ", value)
+		return block, errors.New("a block is XxYxZ")
 	}
 	// CUDA programming guide, technical specifications
 	for i, most := range []int{pass.MaxThreads, pass.MaxThreads, 64} {
 		if block[i], err = recipe.Number(parts[i], 1, most); err != nil {
-			return [3]int{}, fmt.Errorf("shape=%s: %w", value, err)
+			return block, err
 		}
 	}
 	if n := pass.Threads(block); n > pass.MaxThreads {
-		return [3]int{}, fmt.Errorf("shape=%s: a block of %d threads; %d are the most", value, n,
-			pass.MaxThreads)
+		return block, fmt.Errorf("a block of %d threads; %d are the most", n, pass.MaxThreads)
 	}
 	return block, nil
 }

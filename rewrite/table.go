@@ -1,6 +1,7 @@
 package rewrite
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"sort"
@@ -57,15 +58,16 @@ const (
 // ExactnessOf is the weakest promise among the recipe's terms; ByConstruction for nvcc's own
 // compile, Approximate where a lever is not known. A copy of which only the host knows the
 // conditions is nvcc's own compile; one that is launched with other warps is checked (shape.go).
-// Where ptxas spills to shared memory the arithmetic is its own, unlike with demote's other values.
 func ExactnessOf(r recipe.Recipe) Exactness {
 	worst := ByConstruction
 	for _, t := range r.Terms {
 		e := Approximate
-		if p := lookup(t.Lever); p != nil {
+		if p := lookup(t.Lever); p != nil && p.exact != nil {
+			e = p.exact(t)
+		} else if p != nil {
 			e = p.Exact
 		}
-		if t.HostOnly() || t.Lever == "demote" && t.Value == demote.Spill {
+		if t.HostOnly() {
 			e = ByConstruction
 		}
 		if t.IsSecond() { // what one entry alone is built with
@@ -83,6 +85,15 @@ func ExactnessOf(r recipe.Recipe) Exactness {
 		}
 	}
 	return worst
+}
+
+// demoted is the exactness of one value of demote: where ptxas spills to shared memory the arithmetic
+// is its own, unlike with the others.
+func demoted(t recipe.Term) Exactness {
+	if t.Value == demote.Spill {
+		return ByConstruction
+	}
+	return Checked
 }
 
 // Uses tells whether a lever stands anywhere in a recipe, behind a bar too.
@@ -152,18 +163,8 @@ func Check(r recipe.Recipe) error {
 // checkPlace checks the site of a term, and that a second entry names no argument: a kernel is found
 // by its PTX, which knows neither lines nor names.
 func checkPlace(t recipe.Term) error {
-	if t.Lever == "unroll" && t.Site != "" {
-		function, n, ok := strings.Cut(t.Site, ".")
-		if !ok {
-			function, n = "f", t.Site
-		}
-		if _, err := recipe.Number(n, 1, 1<<20); err != nil || function == "" {
-			return fmt.Errorf(
-				"%s: a loop is named by its number in the kernel (unroll@2) or in a function (unroll@f.1)", t)
-		}
-	}
-	if t.Lever == "hint" {
-		if _, _, err := hintSite(t.Site); err != nil {
+	if p := lookup(t.Lever); p != nil && p.check != nil {
+		if err := p.check(t); err != nil {
 			return fmt.Errorf("%s: %w", t, err)
 		}
 	}
@@ -179,6 +180,27 @@ func checkPlace(t recipe.Term) error {
 			"%s: %s is a name; an argument is kept by its number (#0)", t, g.Named())
 	}
 	return nil
+}
+
+// loopSite checks the site of unroll: a loop.
+func loopSite(t recipe.Term) error {
+	if t.Site == "" {
+		return nil
+	}
+	function, n, ok := strings.Cut(t.Site, ".")
+	if !ok {
+		function, n = "f", t.Site
+	}
+	if _, err := recipe.Number(n, 1, 1<<20); err != nil || function == "" {
+		return errors.New("a loop is named by its number in the kernel (unroll@2) or in a function (unroll@f.1)")
+	}
+	return nil
+}
+
+// accessSite checks that of hint.
+func accessSite(t recipe.Term) error {
+	_, _, err := hintSite(t.Site)
+	return err
 }
 
 func names() []string {

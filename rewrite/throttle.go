@@ -35,9 +35,12 @@ import (
 // From: Li's thesis (2016), section 3.6, Figs. 3.14 and 3.18. There, on Fermi, the reserve costs no
 // L1; since Volta it would.
 
+// Throttling is the lever's name.
+const Throttling = "throttle"
+
 // throttled reads the lever's value: 0 where the recipe has none.
 func throttled(r recipe.Recipe) (int, error) {
-	value, ok := r.Get("throttle", "")
+	value, ok := r.Get(Throttling, "")
 	if !ok {
 		return 0, nil
 	}

@@ -11,6 +11,7 @@ import (
 	"gnvcc/driver/compile"
 	"gnvcc/driver/record"
 	"gnvcc/policy"
+	"gnvcc/policy/lever"
 	"gnvcc/policy/tuner"
 	"gnvcc/rewrite"
 	"gnvcc/rewrite/ptx"
@@ -236,7 +237,7 @@ func (r *run) rehearse(ctx context.Context, c *tuner.Compiler, q question, text 
 		err = rewrite.Check(parsed)
 	}
 	if err == nil {
-		err = policy.Pinnable(q.kernel, parsed)
+		err = lever.Pinnable(q.kernel, parsed)
 	}
 	if err != nil {
 		return err

@@ -39,7 +39,7 @@ func (x *sources) site(d cache.Decision, t recipe.Term) string {
 		}
 	}
 	whole := ""
-	if t.Lever == "unroll" && t.Site == "" {
+	if t.Lever == recipe.Unroll && t.Site == "" {
 		whole = "every loop of the "
 	}
 	return fmt.Sprintf("%skernel at %s:%d", whole, s.Code.File, s.Code.Line)

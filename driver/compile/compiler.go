@@ -139,10 +139,10 @@ func (c *Compiler) launched(ctx context.Context, s *Source, r recipe.Recipe) (*C
 	if err := second.otherwise(s.Module); err != nil {
 		return nil, err
 	}
-	rest := second.rest.Without("throttle")
+	rest := second.rest.Without(rewrite.Throttling)
 	// no code that knows its block
 	if second.plain() && !rewrite.KnowsBlock(rest) {
-		rest = rest.Without("shape")
+		rest = rest.Without(rewrite.Reshaping)
 	}
 	cand, err := c.candidate(ctx, s, rest.With(second.term))
 	if err != nil {

@@ -37,7 +37,7 @@ func linkable(in input, p *plan, content []byte) (
 	}
 	for name, r := range p.passes {
 		f := in.module.Entry(name)
-		if f == nil || len(r.Without("maxnreg").Terms) == len(r.Terms) ||
+		if f == nil || len(r.Without(rewrite.MaxNReg).Terms) == len(r.Terms) ||
 			!rewrite.Linked(in.module, name) {
 			continue
 		}

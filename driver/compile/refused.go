@@ -65,5 +65,5 @@ func (v variantOf) fixed(unit *source.Unit, signature []string) (refuse.Fixed, e
 
 // approximate reports a variant that is to have other bits.
 func (v variantOf) approximate() bool {
-	return slices.ContainsFunc(v.terms, func(t recipe.Term) bool { return t.Lever == "fastmath" })
+	return slices.ContainsFunc(v.terms, func(t recipe.Term) bool { return t.Lever == recipe.FastMath })
 }

@@ -79,10 +79,6 @@ func Simple(trials []*policy.Trial, winner *policy.Trial) []*policy.Trial {
 	return simple[:min(2, len(simple))]
 }
 
-// hints are the terms (lever.Group) that only say what the caches shall keep: what one keeps out of
-// them may be missed later.
-var hints = []string{"hint@st", "hint@ld", "bypass"}
-
 // Unhinted are the trials that are compared with a winner whose gain is smaller in another state of
 // the L2 cache: the fastest that lack one lever's hints of it. None for a winner of which that is
 // not so.
@@ -90,7 +86,7 @@ func Unhinted(trials []*policy.Trial, winner *policy.Trial) (out []*policy.Trial
 	if c := winner.Confirmed; c == nil || c.Careful() <= 1.01*c.Ratio.Estimate {
 		return nil
 	}
-	for _, hint := range hints {
+	for _, hint := range lever.Caching() {
 		if !lever.Has(winner.Recipe, hint) {
 			continue
 		}

@@ -8,6 +8,7 @@ import (
 
 	"gnvcc/cache"
 	"gnvcc/policy"
+	"gnvcc/policy/lever"
 	"gnvcc/profile"
 	"gnvcc/rewrite"
 	"gnvcc/rewrite/recipe"
@@ -87,7 +88,7 @@ func (t *Run) decide(k *Findings, choices []choice) *cache.Decision {
 	}
 	d.Evidence.Normals = normals(all, chosen)
 	d.Evidence.Names = k.ArgumentNames(chosen)
-	d.Evidence.Outvoted = k.Outvoted(chosen)
+	d.Evidence.Outvoted = lever.Outvoted(&k.Kernel, chosen)
 	return d
 }
 

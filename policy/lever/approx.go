@@ -12,8 +12,10 @@ import (
 // f64 functions, those with a Newton step too: their error is that of the accurate form in most programs'
 // eyes.
 
+const approx = "approx"
+
 var _ = register(Lever{
-	Name: "approx", Idea: "approximated by special function units:", Gain: 1.033,
+	Name: approx, Idea: "approximated by special function units:", Gain: 1.033,
 	Try: func(s *Situation) []recipe.Recipe {
 		if s.Options.Exact < rewrite.Approximate {
 			return nil
@@ -28,7 +30,7 @@ var _ = register(Lever{
 			}
 		}
 		var out []recipe.Recipe
-		add := func(value string) { out = append(out, Term("approx", value)) }
+		add := func(value string) { out = append(out, Term(approx, value)) }
 		if len(singles) > 0 {
 			add("all")
 			add("all.ftz")
@@ -64,20 +66,20 @@ func approximated(k *policy.Kernel, t recipe.Term) string {
 // itself, and all beside lever approx are tried.
 
 var _ = register(Lever{
-	Name: "fastmath", Idea: "by special function units:", Gain: 1.033,
+	Name: recipe.FastMath, Idea: "by special function units:", Gain: 1.033,
 	Try: func(s *Situation) []recipe.Recipe {
 		if s.Options.Exact < rewrite.Approximate || len(s.Kernel.Math) == 0 {
 			return nil
 		}
-		out := []recipe.Recipe{Term("fastmath", "all.ftz"), Term("fastmath", "all")}
+		out := []recipe.Recipe{Term(recipe.FastMath, "all.ftz"), Term(recipe.FastMath, "all")}
 		if s.Kernel.SFU["div"]+s.Kernel.SFU["rcp"]+s.Kernel.SFU["sqrt"]+s.Kernel.SFU["rsqrt"] > 0 &&
-			s.Options.Allows("approx") {
-			out = append(out, Join(Term("approx", "all.ftz"), Term("fastmath", "all.ftz")))
+			s.Options.Allows(approx) {
+			out = append(out, Join(Term(approx, "all.ftz"), Term(recipe.FastMath, "all.ftz")))
 		}
 		if len(s.Kernel.Math) > 1 {
 			for _, name := range []string{"sin", "cos", "exp", "log", "pow"} {
 				if s.Kernel.Math[name] > 0 {
-					out = append(out, Term("fastmath", name+".ftz"))
+					out = append(out, Term(recipe.FastMath, name+".ftz"))
 				}
 			}
 		}

@@ -12,8 +12,10 @@ import (
 // or none of them are the unconditional hints' (hint@ld). Pruned: every threshold up to 4
 // warps, then the powers of two and the three quarters.
 
+const bypass = "bypass"
+
 var _ = register(Lever{
-	Name: "bypass", Idea: "loads bypass L1 except in warps below", Gain: 1.016,
+	Name: bypass, Idea: "loads bypass L1 except in warps below", Gain: 1.016,
 	Try: func(s *Situation) []recipe.Recipe {
 		warps := (s.Shape.Threads() + 31) / 32
 		if s.Kernel.Loads == 0 {
@@ -21,7 +23,7 @@ var _ = register(Lever{
 		}
 		var out []recipe.Recipe
 		for _, n := range thresholds(warps) {
-			out = append(out, Term("bypass", fmt.Sprint(n)))
+			out = append(out, Term(bypass, fmt.Sprint(n)))
 		}
 		return out
 	},
@@ -30,6 +32,17 @@ var _ = register(Lever{
 			return noLoads
 		}
 		return "blocks of one warp"
+	},
+	Caches: []string{bypass},
+	// As many warps share the cache: those of the resident blocks.
+	Recount: func(s *Situation, n int, from, together recipe.Recipe) (int, bool) {
+		was, is := s.ShapeFor(from).Threads(), s.ShapeFor(together).Threads()
+		before, after := s.blocks(from), s.blocks(together)
+		if before == 0 || after == 0 { // not known: as many as the threads allow
+			before, after = is, was
+		}
+		n = (n*before + after/2) / after
+		return n, n >= 1 && n < (is+warp-1)/warp
 	},
 	Words: func(k *policy.Kernel, t recipe.Term) string {
 		return fmt.Sprintf("loads bypass L1 except in warps below %s", t.Value)

@@ -33,7 +33,7 @@ var _ = register(Lever{
 	// bench/results/2026-11-22-coarsen: alone 1.39 and 1.54 in all-pairs-distance, 1.05 in iso2dfd,
 	// 1.03 in lombscargle, 1.13 in floydwarshall; what it is worth over many programs is not known,
 	// the place is a guess
-	Name: "coarsen", Idea: "blocks merged into one:", Gain: 1.02,
+	Name: coarsen.Lever, Idea: "blocks merged into one:", Gain: 1.02,
 	Try: func(s *Situation) []recipe.Recipe {
 		var out []recipe.Recipe
 		for _, value := range coarseValues(s) {
@@ -59,6 +59,12 @@ var _ = register(Lever{
 		return "its grid is too small, or not divisible"
 	},
 	Around: coarsenAround,
+	Refuse: func(k *policy.Kernel, t recipe.Term) string {
+		if strings.HasSuffix(t.Value, "b") { // for these the block is looked at when it is compiled
+			return ""
+		}
+		return k.NoCoarsen
+	},
 	Words: func(k *policy.Kernel, t recipe.Term) string {
 		n, axis := "", ""
 		for i, d := range strings.Split(strings.TrimSuffix(t.Value, "b"), "x") {
@@ -77,7 +83,7 @@ var _ = register(Lever{
 // coarsened is the recipe for one value, and nothing else.
 func coarsened(s *Situation, value string) recipe.Recipe {
 	host := append(ofKind(s.Values, policy.HostValue), gridFor(s, value)...)
-	return Join(spec(host), Term("coarsen", value))
+	return Join(spec(host), Term(coarsen.Lever, value))
 }
 
 // coarseValues are those worth trying on the launch at hand, the most promising first.
@@ -132,7 +138,7 @@ func coarsenAround(s *Situation, best policy.Trial) []recipe.Recipe {
 		return nil
 	}
 	var values []string
-	if now, ok := best.Recipe.Get("coarsen", ""); ok {
+	if now, ok := best.Recipe.Get(coarsen.Lever, ""); ok {
 		suffix := ""
 		by := coarsen.Of(best.Recipe)
 		axis := slices.IndexFunc(by[:], func(n int) bool { return n > 1 })
@@ -159,7 +165,7 @@ func coarsenAround(s *Situation, best policy.Trial) []recipe.Recipe {
 	}
 	var out []recipe.Recipe
 	for _, value := range values {
-		if r, ok := s.Combine(best.Recipe.Without("coarsen"), coarsened(s, value)); ok {
+		if r, ok := s.Combine(best.Recipe.Without(coarsen.Lever), coarsened(s, value)); ok {
 			out = append(out, r)
 		}
 	}

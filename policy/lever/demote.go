@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"gnvcc/policy"
+	"gnvcc/rewrite"
 	"gnvcc/rewrite/demote"
 	"gnvcc/rewrite/recipe"
 	"gnvcc/sim"
@@ -37,7 +38,7 @@ const addressWords = 1
 
 var _ = register(Lever{
 	// ptxas' own, the other values were not measured on those
-	Name: "demote", Idea: "words of each thread kept in shared memory:", Gain: 1.012,
+	Name: demote.Lever, Idea: "words of each thread kept in shared memory:", Gain: 1.012,
 	Try: func(s *Situation) []recipe.Recipe {
 		k, host := s.Kernel, ofKind(s.Values, policy.HostValue)
 		if !s.Known || k.Functions || k.NoSecond != "" || len(host) == 0 {
@@ -45,7 +46,7 @@ var _ = register(Lever{
 		}
 		return append(spillTries(s, spec(host)), demotions(s, spec(host))...)
 	},
-	With: []string{"maxnreg"},
+	With: []string{rewrite.MaxNReg},
 	Why:  whyNotDemoted,
 	Words: func(k *policy.Kernel, t recipe.Term) string {
 		if t.Value == demote.Spill {
@@ -89,13 +90,13 @@ func demotions(s *Situation, base recipe.Recipe) []recipe.Recipe {
 			return
 		}
 		for _, strategy := range demote.Strategies {
-			out = append(out, Join(r, Term("demote", fmt.Sprintf("%d:%s", words, strategy))))
+			out = append(out, Join(r, Term(demote.Lever, fmt.Sprintf("%d:%s", words, strategy))))
 		}
 	}
 	need := func(count int) int { return d.Registers - count + addressWords }
 	for _, n := range higherLevels(s, func(count int) int { return min(need(count), room) }) {
 		if 2*room >= need(n) {
-			add(need(n), Join(base, Term("maxnreg", fmt.Sprint(n))))
+			add(need(n), Join(base, Cap(n)))
 		}
 	}
 	if d.Spill > 0 {
@@ -106,7 +107,7 @@ func demotions(s *Situation, base recipe.Recipe) []recipe.Recipe {
 
 // spillTries returns the recipes by which ptxas spills to shared memory.
 func spillTries(s *Situation, base recipe.Recipe) []recipe.Recipe {
-	k, by := s.Kernel, Term("demote", demote.Spill)
+	k, by := s.Kernel, Term(demote.Lever, demote.Spill)
 	if k.Calls || k.Dynamic || k.Reloc || s.Shape.Dynamic > 0 || ptxasBefore(k.Ptxas, 13) {
 		return nil
 	}
@@ -115,7 +116,7 @@ func spillTries(s *Situation, base recipe.Recipe) []recipe.Recipe {
 		out = append(out, Join(base, by))
 	}
 	for _, n := range higherLevels(s, func(count int) int { return k.Default.Registers - count }) {
-		out = append(out, Join(Join(base, by), Term("maxnreg", fmt.Sprint(n))))
+		out = append(out, Join(Join(base, by), Cap(n)))
 	}
 	return out
 }

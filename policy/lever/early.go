@@ -1,8 +1,6 @@
 package lever
 
 import (
-	"fmt"
-
 	"gnvcc/policy"
 	"gnvcc/rewrite/recipe"
 )
@@ -15,21 +13,23 @@ import (
 // unrolled turns, 2.48 with four times as many in the one kernel and eight in the other
 // (bench/results/2026-11-22-early). knn is slower under it.
 
+const early = "early"
+
 var _ = register(Lever{
-	Name: "early", Idea: "loads moved ahead of stores to other addresses:", Gain: 1.02,
+	Name: early, Idea: "loads moved ahead of stores to other addresses:", Gain: 1.02,
 	Try: func(s *Situation) []recipe.Recipe {
 		var out []recipe.Recipe
 		if s.Kernel.Early > 0 {
-			out = append(out, Term("early", "on"))
+			out = append(out, Term(early, "on"))
 		}
 		if s.Kernel.EarlyTurns {
-			out = append(out, Term("early", "2"), manyTurns(s, "4"), manyTurns(s, "8"))
+			out = append(out, Term(early, "2"), manyTurns(s, "4"), manyTurns(s, "8"))
 		}
 		return out
 	},
 	Around: func(s *Situation, best policy.Trial) []recipe.Recipe {
-		if value, _ := best.Recipe.Get("early", ""); value == "8" {
-			return []recipe.Recipe{best.Recipe.With(recipe.Term{Lever: "early", Value: "16"})}
+		if value, _ := best.Recipe.Get(early, ""); value == "8" {
+			return []recipe.Recipe{best.Recipe.With(recipe.Term{Lever: early, Value: "16"})}
 		}
 		return nil
 	},
@@ -48,12 +48,12 @@ var _ = register(Lever{
 // manyTurns keeps as many values in registers as the largest block might have no room for: it is
 // for a second entry, chosen by the block at hand, where there can be one; else under a cap.
 func manyTurns(s *Situation, turns string) recipe.Recipe {
-	r, host := Term("early", turns), ofKind(s.Values, policy.HostValue)
+	r, host := Term(early, turns), ofKind(s.Values, policy.HostValue)
 	switch {
 	case len(host) > 0 && s.Kernel.NoSecond == "":
 		return Join(spec(host), r)
 	case s.kept() == "" && s.Known:
-		return Join(Term("maxnreg", fmt.Sprint(min(255, s.Device.MostRegisters(s.Largest)))), r)
+		return Join(Cap(min(255, s.Device.MostRegisters(s.Largest))), r)
 	}
 	return r
 }

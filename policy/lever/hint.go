@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"gnvcc/policy"
+	"gnvcc/rewrite"
 	"gnvcc/rewrite/recipe"
 )
 
@@ -32,49 +33,62 @@ const (
 	stores = "st"
 )
 
+// LoadHints and StoreHints are the groups of their terms.
+const (
+	LoadHints  = rewrite.Hint + "@" + loads
+	StoreHints = rewrite.Hint + "@" + stores
+)
+
 // noLoads is why nothing is tried of levers that work on loads.
 const noLoads = "no plain load from global memory"
 
 var _ = register(Lever{
-	Name: "hint", Idea: "cache hints", Gain: 1.030,
+	Name: rewrite.Hint, Idea: "cache hints", Gain: 1.030,
 	Try: func(s *Situation) (out []recipe.Recipe) {
 		if s.Kernel.Loads > 0 {
-			out = terms("hint@ld", "L2::256B", "L1::no_allocate", "L2::128B", "L1::evict_last", "L1::evict_first", "cs",
+			out = terms(LoadHints, "L2::256B", "L1::no_allocate", "L2::128B", "L1::evict_last", "L1::evict_first", "cs",
 				"L2::64B")
 			for _, sites := range loadParts(s.Kernel) {
 				out = append(out, hintOn(recipe.Recipe{}, sites, "L1::no_allocate"))
 			}
 		}
 		if s.Kernel.Stores > 0 {
-			out = append(out, terms("hint@st", "cs", "L1::no_allocate", "L1::evict_last")...)
+			out = append(out, terms(StoreHints, "cs", "L1::no_allocate", "L1::evict_last")...)
 		}
 		return out
 	},
 	Around: func(s *Situation, best policy.Trial) []recipe.Recipe {
-		if !Has(best.Recipe, "hint@ld") {
+		if !Has(best.Recipe, LoadHints) {
 			return nil
 		}
-		all, whole := best.Recipe.Get("hint", loads)
+		all, whole := best.Recipe.Get(rewrite.Hint, loads)
 		value := "none"
 		if !whole {
 			value = "L1::no_allocate"
 		}
 		var out []recipe.Recipe
 		for _, sites := range loadParts(s.Kernel) {
-			if !slices.ContainsFunc(sites, func(i int) bool { _, ok := best.Recipe.Get("hint", load(i)); return ok }) {
+			if !slices.ContainsFunc(sites, func(i int) bool { _, ok := best.Recipe.Get(rewrite.Hint, load(i)); return ok }) {
 				out = append(out, hintOn(best.Recipe, sites, value))
 			}
 		}
 		if whole && !strings.Contains(all, "L2::") {
 			for _, size := range []string{"L2::256B", "L2::128B", "L2::64B"} {
-				if tr := s.Trial("hint@ld=" + size); tr != nil && tr.Usable() && tr.Ratio < 1 {
-					out = append(out, best.Recipe.With(recipe.Term{Lever: "hint", Site: loads, Value: all + "." + size}))
+				if tr := s.Trial(LoadHints + "=" + size); tr != nil && tr.Usable() && tr.Ratio < 1 {
+					out = append(out, best.Recipe.With(recipe.Term{Lever: rewrite.Hint, Site: loads, Value: all + "." + size}))
 				}
 			}
 		}
 		return out
 	},
 	Why: func(s *Situation) string { return "no plain access to global memory" },
+	Group: func(t recipe.Term) string {
+		if len(t.Site) < len(loads) {
+			return t.Lever
+		}
+		return t.Lever + "@" + t.Site[:len(loads)]
+	},
+	Caches: []string{StoreHints, LoadHints},
 	Sites: func(sites []string, value string) string {
 		what := "load"
 		if strings.HasPrefix(sites[0], stores) {
@@ -129,7 +143,7 @@ func loadParts(k *policy.Kernel) [][]int {
 // hintOn returns a recipe with a policy for some loads.
 func hintOn(r recipe.Recipe, sites []int, policy string) recipe.Recipe {
 	for _, i := range sites {
-		r = r.With(recipe.Term{Lever: "hint", Site: load(i), Value: policy})
+		r = r.With(recipe.Term{Lever: rewrite.Hint, Site: load(i), Value: policy})
 	}
 	return r
 }

@@ -13,13 +13,15 @@ import (
 // -O1, and 0.61 in blocks of another shape, which alone gave 0.87; ace's 0.82, and 0.43 in other
 // blocks, alone 0.63.
 
+const inorder = "inorder"
+
 var _ = register(Lever{
-	Name: "inorder", Idea: "loads kept in program order:", Gain: 1.01,
+	Name: inorder, Idea: "loads kept in program order:", Gain: 1.01,
 	Try: func(s *Situation) []recipe.Recipe {
 		if s.Kernel.Ordered < 2 || s.Kernel.Stores == 0 {
 			return nil
 		}
-		return []recipe.Recipe{Term("inorder", "on")}
+		return []recipe.Recipe{Term(inorder, "on")}
 	},
 	Words: func(k *policy.Kernel, t recipe.Term) string { return "loads kept in program order" },
 	Why:   func(s *Situation) string { return "no two plain loads from global memory next to a store" },

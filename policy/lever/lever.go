@@ -31,6 +31,19 @@ type Lever struct {
 	// own winner is combined.
 	Around func(s *Situation, best policy.Trial) []recipe.Recipe
 	With   []string // levers whose terms may stand in this one's own values: a cap beside a demotion
+	// Recount returns a value that was measured alone anew for a recipe with others that act on the
+	// same (Combine); false: it has none there. nil: it stays as it is.
+	Recount func(s *Situation, n int, from, together recipe.Recipe) (int, bool)
+
+	// Refuse says why a term that a user gives is not for a kernel, "" if it may be; nil: it may.
+	Refuse func(k *policy.Kernel, t recipe.Term) string
+	// Outvotes names the hint in the source that a term takes the place of, "" for none; nil: none.
+	Outvotes func(k *policy.Kernel, t recipe.Term) string
+	// Group names the terms of which a recipe has one value or another (Group); nil: all of the lever.
+	Group func(t recipe.Term) string
+	// Caches are the lever's groups that only say what the caches shall keep: what one keeps out of
+	// them may be missed later.
+	Caches []string
 
 	// Why says why there is nothing to try, for reports; it is asked only where Try returns nothing.
 	// nil or "": no reason is given.
@@ -40,6 +53,8 @@ type Lever struct {
 	// Words says what a term means, in the words of the source where there are any; nil: Idea and the
 	// value.
 	Words func(k *policy.Kernel, t recipe.Term) string
+	// Source says how a term would be written in the source, "" where it can't be; nil: none can.
+	Source func(t recipe.Term) string
 
 	// what a value costs: PTX a ptxas run (20 ms to 1 s), Source a cicc run more (0.3 to 3 s)
 	Stage rewrite.Stage

@@ -22,8 +22,11 @@ import (
 // LowestCap is ptxas' floor for .maxnreg: smaller caps are not met.
 const LowestCap = sim.Floor
 
+// Cap is a recipe with one cap.
+func Cap(n int) recipe.Recipe { return Term(rewrite.MaxNReg, fmt.Sprint(n)) }
+
 var _ = register(Lever{
-	Name: "maxnreg", Idea: "register cap:", Gain: 1.040,
+	Name: rewrite.MaxNReg, Idea: "register cap:", Gain: 1.040,
 	Try: func(s *Situation) []recipe.Recipe {
 		return append(caps(s, recipe.Recipe{}, s.Region), highCaps(s)...)
 	},
@@ -37,11 +40,16 @@ var _ = register(Lever{
 	Words: func(k *policy.Kernel, t recipe.Term) string {
 		return fmt.Sprintf("register cap %s", t.Value)
 	},
+	Source:   func(t recipe.Term) string { return "__maxnreg__(" + t.Value + ")" },
+	Outvotes: func(k *policy.Kernel, t recipe.Term) string { return k.Bounds },
+	Recount: func(s *Situation, n int, from, together recipe.Recipe) (int, bool) {
+		return s.capFor(n, from, together), true
+	},
 })
 
 // capsAround tries caps anew on a winner: its code needs other counts.
 func capsAround(s *Situation, best policy.Trial) []recipe.Recipe {
-	r := best.Recipe.Without("maxnreg")
+	r := best.Recipe.Without(rewrite.MaxNReg)
 	if r.IsDefault() {
 		return nil // the caps themselves won: all are tried already
 	}
@@ -57,7 +65,7 @@ func caps(s *Situation, r recipe.Recipe, region Region) []recipe.Recipe {
 	}
 	var out []recipe.Recipe
 	add := func(n int) {
-		if c := Join(s.spilling(r, n), Term("maxnreg", fmt.Sprint(n))); !s.idle(c) {
+		if c := Join(s.spilling(r, n), Cap(n)); !s.idle(c) {
 			out = append(out, c)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 
 	"gnvcc/policy"
 	"gnvcc/rewrite"
+	"gnvcc/rewrite/demote"
 	"gnvcc/rewrite/recipe"
 )
 
@@ -35,8 +36,8 @@ func ForDynamic(r recipe.Recipe) bool {
 // with the best of each other group: those of one lever; of hints, those for loads ("hint@ld") and
 // those for stores ("hint@st").
 func Group(t recipe.Term) string {
-	if t.Lever == "hint" && len(t.Site) >= len(loads) {
-		return "hint@" + t.Site[:len(loads)]
+	if l := levers()[t.Lever]; l != nil && l.Group != nil {
+		return l.Group(t)
 	}
 	return t.Lever
 }
@@ -210,4 +211,4 @@ func ExactnessOf(name string) rewrite.Exactness {
 }
 
 // ToShared returns the recipes that keep values in shared memory, for a launch.
-func ToShared(s *Situation) []recipe.Recipe { return levers()["demote"].Try(s) }
+func ToShared(s *Situation) []recipe.Recipe { return levers()[demote.Lever].Try(s) }

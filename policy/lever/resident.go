@@ -7,6 +7,7 @@ import (
 	"gnvcc/cache"
 	"gnvcc/policy"
 	"gnvcc/rewrite"
+	"gnvcc/rewrite/coarsen"
 	"gnvcc/rewrite/recipe"
 	"gnvcc/sim"
 )
@@ -30,7 +31,7 @@ const warp = 32 // threads
 // other: a cap that makes room for blocks that throttling keeps away.
 func (s *Situation) Combine(a, b recipe.Recipe) (recipe.Recipe, bool) {
 	out := Join(a, b)
-	for _, name := range []string{"maxnreg", "throttle", "bypass"} { // each counts with those before
+	for _, name := range []string{rewrite.MaxNReg, rewrite.Throttling, bypass} { // each counts with those before
 		value, ok := out.Get(name, "")
 		if !ok {
 			continue
@@ -53,34 +54,13 @@ func (s *Situation) Combine(a, b recipe.Recipe) (recipe.Recipe, bool) {
 
 // keep counts a term of a recipe anew for the one that it becomes a part of.
 func (s *Situation) keep(t recipe.Term, from, together recipe.Recipe) (recipe.Term, bool) {
-	was, is := s.ShapeFor(from).Threads(), s.ShapeFor(together).Threads()
 	n, err := strconv.Atoi(t.Value)
 	if err != nil {
 		return t, true
 	}
-	switch t.Lever {
-	case "throttle": // blocks on a multiprocessor
-		n = (n*was + is/2) / is
-		if room := s.blocks(together.Without("throttle")); room > 0 {
-			n = min(n, room)
-		}
-		if n < 1 || n > 31 {
-			return t, false
-		}
-	case "bypass": // warps of a block
-		before, after := s.blocks(from), s.blocks(together)
-		if before == 0 || after == 0 { // not known: as many as the threads allow
-			before, after = is, was
-		}
-		n = (n*before + after/2) / after
-		if n < 1 || n >= (is+warp-1)/warp {
-			return t, false
-		}
-	case "maxnreg":
-		n = s.capFor(n, from, together)
-	}
+	n, ok := levers()[t.Lever].Recount(s, n, from, together)
 	t.Value = fmt.Sprint(n)
-	return t, true
+	return t, ok
 }
 
 // capFor is the largest cap, not above one, that leaves room for as many warps as that does in the
@@ -107,7 +87,7 @@ func (s *Situation) blocks(r recipe.Recipe) int {
 		return 0
 	}
 	registers := s.buildFor(r).Registers
-	if value, ok := r.Get("maxnreg", ""); ok {
+	if value, ok := r.Get(rewrite.MaxNReg, ""); ok {
 		if n, err := strconv.Atoi(value); err == nil {
 			registers = n
 		}
@@ -124,11 +104,11 @@ func (s *Situation) blocks(r recipe.Recipe) int {
 // own: of these nothing is said.
 func (s *Situation) idle(r recipe.Recipe) bool {
 	most := rewrite.Throttle(r)
-	if most == 0 || !Has(r, "maxnreg") || HasStage(r, rewrite.Source) {
+	if most == 0 || !Has(r, rewrite.MaxNReg) || HasStage(r, rewrite.Source) {
 		return false
 	}
-	r = r.Without("throttle")
-	own := s.blocks(r.Without("maxnreg"))
+	r = r.Without(rewrite.Throttling)
+	own := s.blocks(r.Without(rewrite.MaxNReg))
 	return own >= most && s.blocks(r) > own
 }
 
@@ -147,7 +127,7 @@ func (s *Situation) simFor(r recipe.Recipe) sim.Shape { return s.ShapeFor(r).Sim
 // buildFor is the build by which resident blocks are counted under a recipe that has no cap: the
 // default's; where a block does the work of several, that of this lever alone, once it is known.
 func (s *Situation) buildFor(r recipe.Recipe) cache.Build {
-	if value, ok := r.Get("coarsen", ""); ok {
+	if value, ok := r.Get(coarsen.Lever, ""); ok {
 		tr := s.Trial(coarsened(s, value).String())
 		if tr != nil && tr.Build.Registers > 0 {
 			return tr.Build

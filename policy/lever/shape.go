@@ -24,7 +24,7 @@ import (
 
 var _ = register(Lever{
 	// bench/results/2026-11-22-headroom: 49 other programs, the best of up to 24 shapes
-	Name: "shape", Idea: "blocks of", Gain: 1.023,
+	Name: rewrite.Reshaping, Idea: "blocks of", Gain: 1.023,
 	Try: func(s *Situation) []recipe.Recipe {
 		host := ofKind(s.Values, policy.HostValue)
 		if !s.Kernel.Shapeable || s.Kernel.NoSecond != "" || len(host) == 0 {
@@ -48,13 +48,14 @@ var _ = register(Lever{
 		return "no other block size divides its threads"
 	},
 	Around: shapesAround,
+	Refuse: func(k *policy.Kernel, t recipe.Term) string { return k.NoShape },
 	Words: func(k *policy.Kernel, t recipe.Term) string {
 		return "blocks of " + strings.TrimSuffix(strings.TrimSuffix(t.Value, "x1"), "x1") + " threads"
 	},
 })
 
 func shapeTerm(b [3]int) recipe.Recipe {
-	return Term("shape", fmt.Sprintf("%dx%dx%d", b[0], b[1], b[2]))
+	return Term(rewrite.Reshaping, fmt.Sprintf("%dx%dx%d", b[0], b[1], b[2]))
 }
 
 // shaped is an entry of the kernel in other blocks.

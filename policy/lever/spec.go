@@ -40,6 +40,12 @@ var _ = register(Lever{
 		return specsAround(s, best)
 	},
 	Words: copyWords,
+	Refuse: func(k *policy.Kernel, t recipe.Term) string {
+		if k.NoSecond != "" || t.HostOnly() {
+			return k.NoSecond
+		}
+		return k.NoSpec
+	},
 })
 
 // copyWords says for which launches a second entry is.
@@ -161,7 +167,7 @@ func specsAround(s *Situation, best policy.Trial) []recipe.Recipe {
 	}
 	for _, r := range unrolls("", 4, 1, 2, 8) {
 		if tr := s.Trial(r.String()); tr != nil && tr.Refused == "" && tr.Ratio < Combinable &&
-			!Has(best.Recipe, "unroll") {
+			!Has(best.Recipe, recipe.Unroll) {
 			out = append(out, Join(best.Recipe, r))
 		}
 	}

@@ -14,12 +14,14 @@ import (
 //
 // Gain: of the 84 programs none spins on shared memory; behind all others.
 
+const spin = "spin"
+
 var _ = register(Lever{
-	Name: "spin", Idea: "spin loops on shared memory:", Gain: 1.0,
+	Name: spin, Idea: "spin loops on shared memory:", Gain: 1.0,
 	Try: func(s *Situation) []recipe.Recipe {
 		if s.Kernel.Spins == 0 {
 			return nil
 		}
-		return terms("spin", "test", "test,backoff", "backoff", "test,backoff:100")
+		return terms(spin, "test", "test,backoff", "backoff", "test,backoff:100")
 	},
 })

@@ -21,7 +21,7 @@ import (
 
 var _ = register(Lever{
 	// not measured on the 84 programs (Lever.Gain)
-	Name: "throttle", Idea: "blocks on a multiprocessor at most:", Gain: 1,
+	Name: rewrite.Throttling, Idea: "blocks on a multiprocessor at most:", Gain: 1,
 	Try: func(s *Situation) []recipe.Recipe {
 		k := s.Kernel
 		host := ofKind(s.Values, policy.HostValue)
@@ -33,7 +33,7 @@ var _ = register(Lever{
 		for _, n := range levelsFrom(s.Device.Occupancy(k.Default.Registers,
 			s.Shape.Sim(k.Default)).Blocks) {
 			if _, ok := s.Device.Throttle(n, k.Default.Shared+s.Shape.Dynamic); ok {
-				out = append(out, Join(spec(host), Term("throttle", fmt.Sprint(n))))
+				out = append(out, Join(spec(host), Term(rewrite.Throttling, fmt.Sprint(n))))
 			}
 		}
 		return out
@@ -60,7 +60,7 @@ var _ = register(Lever{
 		var out []recipe.Recipe
 		for _, near := range []int{n - 1, n + 1} {
 			if _, ok := s.Device.Throttle(near, best.Build.Shared+s.Shape.Dynamic); ok {
-				out = append(out, Join(best.Recipe, Term("throttle", fmt.Sprint(near))))
+				out = append(out, Join(best.Recipe, Term(rewrite.Throttling, fmt.Sprint(near))))
 			}
 		}
 		return out
@@ -68,7 +68,20 @@ var _ = register(Lever{
 	Words: func(k *policy.Kernel, t recipe.Term) string {
 		return fmt.Sprintf("at most %s blocks on a multiprocessor", t.Value)
 	},
+	Refuse:  func(k *policy.Kernel, t recipe.Term) string { return k.NoThrottle },
+	Recount: recountBlocks,
 })
+
+// recountBlocks keeps the number of warps: blocks of another size are as many times more or fewer,
+// and no more than there is room for.
+func recountBlocks(s *Situation, n int, from, together recipe.Recipe) (int, bool) {
+	was, is := s.ShapeFor(from).Threads(), s.ShapeFor(together).Threads()
+	n = (n*was + is/2) / is
+	if room := s.blocks(together.Without(rewrite.Throttling)); room > 0 {
+		n = min(n, room)
+	}
+	return n, n >= 1 && n <= 31
+}
 
 // levelsFrom returns the numbers of resident blocks to try, descending.
 func levelsFrom(resident int) []int {

@@ -24,9 +24,11 @@ var tileTurns = []int{8, 16, 32}
 // mostTiled bounds the loops of a kernel that are tried by themselves.
 const mostTiled = 3
 
+const tile = "tile"
+
 var _ = register(Lever{
 	// not measured on the 84 programs (Lever.Gain)
-	Name: "tile", Idea: "loop iterations whose loads go through shared memory:", Gain: 1,
+	Name: tile, Idea: "loop iterations whose loads go through shared memory:", Gain: 1,
 	Try: func(s *Situation) []recipe.Recipe {
 		k, host := s.Kernel, ofKind(s.Values, policy.HostValue)
 		if k.Tilings == nil || k.NoSecond != "" || len(host) == 0 || k.Calls {
@@ -39,13 +41,13 @@ var _ = register(Lever{
 		for _, t := range list {
 			of[t.Turns]++
 			if loops[t.Loop] = true; len(loops) <= mostTiled {
-				out = append(out, Join(base, recipe.Recipe{}.With(recipe.Term{Lever: "tile",
+				out = append(out, Join(base, recipe.Recipe{}.With(recipe.Term{Lever: tile,
 					Site: fmt.Sprint(t.Loop), Value: fmt.Sprint(t.Turns)})))
 			}
 		}
 		for _, n := range tileTurns {
 			if of[n] > 1 && of[n] == len(loops) {
-				out = append(out, Join(base, Term("tile", fmt.Sprint(n))))
+				out = append(out, Join(base, Term(tile, fmt.Sprint(n))))
 			}
 		}
 		return out

@@ -10,11 +10,11 @@ import (
 )
 
 // Unrolling: one factor for all loops of the kernel in the user's files that have no pragma, then
-// factors per loop, also for those whose pragma is a hint (policy/hints.go). 1 wins too: less
+// factors per loop, also for those whose pragma is a hint (allowed.go). 1 wins too: less
 // code and fewer registers than LLVM's own choice.
 
 var _ = register(Lever{
-	Name: "unroll", Idea: "loops unrolled", Gain: 1.047,
+	Name: recipe.Unroll, Idea: "loops unrolled", Gain: 1.047,
 	Try: func(s *Situation) []recipe.Recipe {
 		var out []recipe.Recipe
 		if len(freeLoops(s.Kernel)) > 0 {
@@ -39,20 +39,20 @@ var _ = register(Lever{
 		}
 		var out []recipe.Recipe
 		for _, t := range best.Recipe.Terms {
-			if t.Lever == "unroll" {
+			if t.Lever == recipe.Unroll {
 				for _, factor := range further[t.Value] {
-					out = append(out, best.Recipe.With(recipe.Term{Lever: "unroll", Site: t.Site, Value: factor}))
+					out = append(out, best.Recipe.With(recipe.Term{Lever: recipe.Unroll, Site: t.Site, Value: factor}))
 				}
 			}
 		}
 		if len(loops) < 2 {
 			return out
 		}
-		whole, _ := best.Recipe.Get("unroll", "")
+		whole, _ := best.Recipe.Get(recipe.Unroll, "")
 		taken := 0
 		for n := 0; n < len(loops) && taken < 3; n++ {
 			site := loops[n].Site
-			if _, ok := best.Recipe.Get("unroll", site); ok {
+			if _, ok := best.Recipe.Get(recipe.Unroll, site); ok {
 				continue
 			}
 			taken++
@@ -62,7 +62,7 @@ var _ = register(Lever{
 			}
 			for _, factor := range factors {
 				if factor != whole {
-					out = append(out, best.Recipe.With(recipe.Term{Lever: "unroll", Site: site, Value: factor}))
+					out = append(out, best.Recipe.With(recipe.Term{Lever: recipe.Unroll, Site: site, Value: factor}))
 				}
 			}
 		}
@@ -81,7 +81,20 @@ var _ = register(Lever{
 		}
 		return fmt.Sprintf("%s unrolled %s times", what, t.Value)
 	},
+	Source:   func(t recipe.Term) string { return strings.TrimSuffix("#pragma unroll "+t.Value, " full") },
+	Refuse:   func(k *policy.Kernel, t recipe.Term) string { return k.NoUnroll },
+	Outvotes: pragma,
 })
+
+// pragma names the unroll pragma of a term's loop, "" where it has none.
+func pragma(k *policy.Kernel, t recipe.Term) string {
+	for _, l := range k.Loops {
+		if l.Site != "" && l.Site == t.Site && l.Pragma {
+			return fmt.Sprintf("#pragma unroll of the loop in line %d", l.Line)
+		}
+	}
+	return ""
+}
 
 // place reads a loop's site: "2" is the kernel's second loop, "f.1" the first one of a function f.
 func place(site string) string {
@@ -99,7 +112,7 @@ var further = map[string][]string{"1": {"2"}, "2": {"4"}, "4": {"2", "8"}, "8": 
 func unrolls(site string, factors ...int) []recipe.Recipe {
 	var out []recipe.Recipe
 	for _, f := range factors {
-		out = append(out, recipe.Recipe{}.With(recipe.Term{Lever: "unroll", Site: site,
+		out = append(out, recipe.Recipe{}.With(recipe.Term{Lever: recipe.Unroll, Site: site,
 			Value: fmt.Sprint(f)}))
 	}
 	return out

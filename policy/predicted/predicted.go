@@ -178,7 +178,7 @@ func (l *look) add(r recipe.Recipe, known func(predict.Run) bool) (run predict.R
 func (l *look) caps(base predict.Run) {
 	seen := map[int]bool{base.Registers: true}
 	try := func(limit int) (registers int) {
-		run, isNew := l.add(lever.Term("maxnreg", fmt.Sprint(limit)), func(run predict.Run) bool {
+		run, isNew := l.add(lever.Cap(limit), func(run predict.Run) bool {
 			return seen[run.Registers]
 		})
 		if isNew {

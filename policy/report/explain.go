@@ -96,11 +96,11 @@ func Explain(w io.Writer, e Entry) {
 // inSource says how terms would be written in the source, for who wants them without gnvcc, and where.
 func (p *printer) inSource(e Entry, r recipe.Recipe) {
 	for _, t := range r.Terms {
-		text := map[string]string{"unroll": strings.TrimSuffix("#pragma unroll "+t.Value, " full"),
-			"maxnreg": "__maxnreg__(" + t.Value + ")"}[t.Lever]
-		if text == "" || e.site == nil || e.site(t) == "" {
+		l := lever.Named(t.Lever)
+		if l == nil || l.Source == nil || e.site == nil || e.site(t) == "" {
 			continue
 		}
+		text := l.Source(t)
 		if r.HasSecond() {
 			text += " (there for all launches, which was not measured)"
 		}

@@ -5,6 +5,7 @@ import (
 
 	"gnvcc/cache"
 	"gnvcc/rewrite"
+	"gnvcc/rewrite/coarsen"
 	"gnvcc/rewrite/recipe"
 )
 
@@ -47,7 +48,7 @@ func reshaped(d *cache.Decision, r recipe.Recipe) string {
 		return fmt.Sprintf("each block does the work of %d: %d blocks, not %d",
 			blocksIn(was)/blocksIn(now), blocksIn(now), blocksIn(was))
 	}
-	if rewrite.Uses(r, "coarsen") {
+	if rewrite.Uses(r, coarsen.Lever) {
 		return fmt.Sprintf("%d blocks of %d threads, not %d of %d: a warp has %d threads, not %d",
 			blocksIn(now), threadsIn(now), blocksIn(was), threadsIn(was), min(32, threadsIn(now)),
 			min(32, threadsIn(was)))

@@ -189,13 +189,13 @@ func (t *Run) Ahead(of Captured, p *Plan) {
 	}
 	s := t.search(t.ctx, c, c.Launch, nil, p, t.now().Add(t.o.Budget))
 	s.want(recipe.Recipe{}, behind)
-	if t.o.Allows("maxnreg") {
+	if t.o.Allows(rewrite.MaxNReg) {
 		low, high := ends(recipe.Recipe{})
 		s.want(low, behind)
 		s.want(high, behind)
 	}
 	for _, r := range byTurns(s.lists()) { // a first look takes one of each lever
-		if lever.Of(r) == "maxnreg" { // which caps, the two tell
+		if lever.Of(r) == rewrite.MaxNReg { // which caps, the two tell
 			continue
 		}
 		rank := behind + 1

@@ -3,7 +3,6 @@ package search
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -321,7 +320,7 @@ func (s *search) additions(best *policy.Trial, round int) []recipe.Recipe {
 // region compiles with the lowest cap and the highest: Li et al.'s register effective region.
 func (s *search) region(r recipe.Recipe, registers int) lever.Region {
 	out := lever.Region{Min: lever.LowestCap, Max: max(registers, lever.LowestCap)}
-	if !s.t.o.Allows("maxnreg") {
+	if !s.t.o.Allows(rewrite.MaxNReg) {
 		return out
 	}
 	low, high := ends(r)
@@ -337,8 +336,8 @@ func (s *search) region(r recipe.Recipe, registers int) lever.Region {
 
 // ends are a recipe with the lowest cap and the highest.
 func ends(r recipe.Recipe) (low, high recipe.Recipe) {
-	return lever.Join(r, lever.Term("maxnreg", fmt.Sprint(lever.LowestCap))),
-		lever.Join(r, lever.Term("maxnreg", "255"))
+	return lever.Join(r, lever.Cap(lever.LowestCap)),
+		lever.Join(r, lever.Cap(255))
 }
 
 // lists are what is tried of each lever on the default code, the most promising lever first. Hints of
@@ -350,7 +349,7 @@ func (s *search) lists() (lists [][]recipe.Recipe) {
 			continue
 		}
 		list := s.values(l)
-		if n := slices.IndexFunc(list, func(r recipe.Recipe) bool { return lever.Has(r, "hint@st") }); n >= 0 {
+		if n := slices.IndexFunc(list, func(r recipe.Recipe) bool { return lever.Has(r, lever.StoreHints) }); n >= 0 {
 			list, stores = list[:n], list[n:]
 		}
 		lists = append(lists, list)

@@ -7,7 +7,7 @@ import (
 	"gnvcc/cache"
 	"gnvcc/driver/record"
 	"gnvcc/driver/standing"
-	"gnvcc/policy"
+	"gnvcc/policy/lever"
 	"gnvcc/rewrite"
 	"gnvcc/rewrite/recipe"
 )
@@ -33,7 +33,7 @@ func (c *Compiler) Rehearse(ctx context.Context, b record.BuiltKernel, r recipe.
 	if err := rewrite.Check(r); err != nil {
 		return none, err
 	}
-	if err := policy.Pinnable(k, r); err != nil {
+	if err := lever.Pinnable(k, r); err != nil {
 		return none, err
 	}
 	if sn, err := c.store.Snapshot(); err == nil {
@@ -51,6 +51,6 @@ func (c *Compiler) Rehearse(ctx context.Context, b record.BuiltKernel, r recipe.
 	}
 	d.Exactness, d.Evidence.Version = rewrite.ExactnessOf(r).String(), version
 	d.Evidence.Note, d.Evidence.Names = "pinned, not measured", k.ArgumentNames(r)
-	d.Evidence.Outvoted = k.Outvoted(r)
+	d.Evidence.Outvoted = lever.Outvoted(k, r)
 	return d, nil
 }

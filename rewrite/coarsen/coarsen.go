@@ -11,6 +11,9 @@ import (
 	"gnvcc/rewrite/recipe"
 )
 
+// Lever is the lever's name.
+const Lever = "coarsen"
+
 // coarsen=XxYxZ has each block of a second entry do the work of so many neighbouring blocks of the
 // kernel in each dimension. The host launches it with a grid that is as many times smaller, in
 // blocks of the same size.
@@ -162,7 +165,7 @@ func parseCoarsen(value string) (c coarseValue, err error) {
 
 // valueOf is the lever's value in a recipe for one second entry, if it has one.
 func valueOf(r recipe.Recipe) (c coarseValue, ok bool) {
-	value, ok := r.Get("coarsen", "")
+	value, ok := r.Get(Lever, "")
 	if !ok {
 		return c, false
 	}
@@ -205,7 +208,7 @@ func Manner(r recipe.Recipe) (m manner.Manner) {
 // Check looks at a recipe with one spec term or none. One without any may be what is left of
 // a recipe for a second entry: the pass asks for more.
 func Check(r recipe.Recipe) error {
-	value, ok := r.Get("coarsen", "")
+	value, ok := r.Get(Lever, "")
 	if !ok {
 		return nil
 	}

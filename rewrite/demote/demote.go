@@ -13,6 +13,9 @@ import (
 	"gnvcc/rewrite/recipe"
 )
 
+// Lever is the lever's name.
+const Lever = "demote"
+
 // demote=WORDS:STRATEGY keeps up to WORDS 32-bit values of every thread in shared memory instead of
 // registers, values that are live where the kernel needs most registers.
 //

@@ -10,8 +10,12 @@ import (
 )
 
 // Second is the lever whose terms have braces: a second entry next to the kernel, which the host
-// launches where the conditions hold.
-const Second = "spec"
+// launches where the conditions hold; Unroll and FastMath are the other levers on the source.
+const (
+	Second   = "spec"
+	Unroll   = "unroll"
+	FastMath = "fastmath"
+)
 
 // A Guard is what stands between the braces of such a term: the conditions, all of which must hold,
 // and behind a bar the recipe that a second entry alone is built with.

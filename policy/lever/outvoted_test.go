@@ -1,9 +1,10 @@
-package policy
+package lever
 
 import (
 	"slices"
 	"testing"
 
+	"gnvcc/policy"
 	"gnvcc/rewrite/recipe"
 	"gnvcc/rewrite/source"
 )
@@ -12,7 +13,7 @@ import (
 // and no others; a block's maximum is none.
 func TestOutvoted(t *testing.T) {
 	bounds, loop := "__launch_bounds__(..., 2)", "#pragma unroll of the loop in line 7"
-	k := &Kernel{MaxThreads: 256, Bounds: bounds, Loops: []source.Loop{{Site: "1", Kind: "for"},
+	k := &policy.Kernel{MaxThreads: 256, Bounds: bounds, Loops: []source.Loop{{Site: "1", Kind: "for"},
 		{Site: "2", Kind: "for", Pragma: true, Line: 7}}}
 	for text, want := range map[string][]string{
 		"maxnreg=64":                     {bounds},
@@ -25,13 +26,13 @@ func TestOutvoted(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := k.Outvoted(r)
+		got := Outvoted(k, r)
 		slices.Sort(got)
 		slices.Sort(want)
 		if !slices.Equal(got, want) {
 			t.Errorf("%s: %q, want %q", text, got, want)
 		}
-		if got := (&Kernel{MaxThreads: 256}).Outvoted(r); got != nil {
+		if got := Outvoted(&policy.Kernel{MaxThreads: 256}, r); got != nil {
 			t.Errorf("%s: %q of a kernel without hints", text, got)
 		}
 	}
