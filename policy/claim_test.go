@@ -17,10 +17,10 @@ func TestCareful(t *testing.T) {
 		want         float64
 	}{
 		{0, 0, nil, 0.82}, {0.9, 0, nil, 0.9}, {0.9, 0.95, nil, 0.95},
-		{0, 0, []Part{{"a", 0.25, 1}, {"b", 0.75, 0.8}}, 0.85},
-		{0, 0, []Part{{"b", 0.75, 0.8}}, 0.8},
-		{0, 0, []Part{{"a", 0.1, 1}, {"b", 0.5, 0.8}}, 0.9},
-		{0, 0.9, []Part{{"b", 1, 0.8}}, 0.9},
+		{0, 0, []Part{{Of: "a", Share: 0.25, Ratio: 1}, {Of: "b", Share: 0.75, Ratio: 0.8}}, 0.85},
+		{0, 0, []Part{{Of: "b", Share: 0.75, Ratio: 0.8}}, 0.8},
+		{0, 0, []Part{{Of: "a", Share: 0.1, Ratio: 1}, {Of: "b", Share: 0.5, Ratio: 0.8}}, 0.9},
+		{0, 0.9, []Part{{Of: "b", Share: 1, Ratio: 0.8}}, 0.9},
 	} {
 		f := here
 		f.Other, f.Later, f.Parts = c.other, c.later, c.parts
@@ -29,10 +29,10 @@ func TestCareful(t *testing.T) {
 		}
 	}
 	f := here
-	f.Stands(Part{"a", 0.5, 0.8})
+	f.Stands(Part{Of: "a", Share: 0.5, Ratio: 0.8})
 	before := f.Parts
-	f.Stands(Part{"b", 0.5, 0.9})
-	f.Stands(Part{"a", 0.5, 0.7})
+	f.Stands(Part{Of: "b", Share: 0.5, Ratio: 0.9})
+	f.Stands(Part{Of: "a", Share: 0.5, Ratio: 0.7})
 	if got := f.Careful(); math.Abs(got-0.8) > 1e-12 || len(before) != 1 || before[0].Ratio != 0.8 {
 		t.Errorf("%v, %+v, before %+v", got, f.Parts, before)
 	}

@@ -52,14 +52,18 @@ type Compared struct {
 	Other float64 `json:",omitempty"`
 	// the same on other launches of the configuration, the largest; 0: there were none
 	Later float64 `json:",omitempty"`
-	// the same on launches of which it is known which part of the configuration's time they stand for
+	// the same by the captured launches that it was compared on
 	Parts []Part `json:",omitempty"`
 }
 
-// A Part is what can be claimed of launches that take a part of a configuration's time.
+// A Part is what a comparison on one captured launch gave.
 type Part struct {
-	Of           string // the capture
-	Share, Ratio float64
+	Of       string  // the capture
+	Share    float64 // part of the configuration's time that it stands for along the run; 0: not known
+	Ratio    float64 // that can be claimed
+	Estimate float64 `json:",omitempty"`
+	Base     float64 `json:",omitempty"` // ns of nvcc's code there
+	Took     float64 `json:",omitempty"` // seconds of this launch in the program; 0: not known
 }
 
 // Careful is the ratio that is claimed: the largest of those in the states of the cache and on the
@@ -68,12 +72,12 @@ type Part struct {
 // as little as any.
 func (c *Compared) Careful() float64 {
 	here := max(c.Ratio.Estimate, c.Bound, c.Other)
-	if len(c.Parts) == 0 {
-		return max(here, c.Later)
-	}
 	var sum, share, worst float64
 	for _, p := range c.Parts {
 		sum, share, worst = sum+p.Share*p.Ratio, share+p.Share, max(worst, p.Ratio)
+	}
+	if share == 0 {
+		return max(here, c.Later)
 	}
 	return max((sum+max(1-share, 0)*worst)/max(share, 1), c.Later)
 }
@@ -86,8 +90,11 @@ func (c *Compared) Stands(p Part) {
 }
 
 // Better tells whether it is enough to adopt the candidate.
-func (c *Compared) Better(r stats.Rule) bool {
-	return r.Better(c.Ratio) && r.Seen(c.Ratio, c.Bound, c.Before.Median) && r.Worth(c.Careful())
+func (c *Compared) Better(r stats.Rule) bool { return c.BetterBy(r, c.Careful()) }
+
+// BetterBy is Better where so much can be claimed.
+func (c *Compared) BetterBy(r stats.Rule, claimed float64) bool {
+	return r.Better(c.Ratio) && r.Seen(c.Ratio, c.Bound, c.Before.Median) && r.Worth(claimed)
 }
 
 // Usable tells whether a trial may be built upon.

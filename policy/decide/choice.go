@@ -45,12 +45,13 @@ func (t *Run) eligible(k *Findings) []choice {
 				break
 			}
 			f := tr.Confirmed
-			if t.Options.Rule.Harmful(f.Ratio) {
+			of := c.judge(f)
+			if why := of.harm(c, f, t.Options.Rule); why != "" {
 				whole = false
-				tr.Refused = fmt.Sprintf("%.1f %% slower on %s", 100*(f.Ratio.Estimate-1), c.Shape)
+				tr.Refused = why
 				break
 			}
-			better = better || f.Better(t.Options.Rule)
+			better = better || f.BetterBy(t.Options.Rule, of.ratio)
 			w := c.weightOf(f.Before.Median)
 			ch.total += w
 			ch.saved += w * (1 - c.expected(&k.Kernel, tr))
@@ -178,7 +179,7 @@ func (c *Config) excluded(k *policy.Kernel, g recipe.Guard) bool {
 // expected is the ratio that can be claimed over all launches of a configuration: those whose
 // values varied are taken to run the kernel itself.
 func (c *Config) expected(k *policy.Kernel, tr *policy.Trial) float64 {
-	ratio := tr.Confirmed.Careful()
+	ratio := c.judge(tr.Confirmed).ratio
 	if c.Launch == nil || c.Count == 0 || !k.Broken(tr.Recipe, c.Launch) {
 		return ratio
 	}

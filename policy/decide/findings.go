@@ -47,6 +47,8 @@ type Config struct {
 	Count    int
 	Varied   int
 	Seconds  float64           // that its launches took in the program; 0: not known
+	Sampled  int               // launches that were timed there
+	Classes  []profile.Class   // all of them by time; none: not known
 	Note     string            // for people
 	Random   policy.Error      // by which the kernel's own results differ from run to run
 	Untried  map[string]string // levers with nothing to try, and why

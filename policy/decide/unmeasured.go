@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -48,12 +49,22 @@ func (k *Findings) unmeasured() []*Config {
 // blind says what speaks against a recipe because of the launches that nobody measured, "" if
 // nothing does. configs are those that were measured.
 func (k *Findings) blind(r recipe.Recipe, configs []*Config) string {
-	seen, unseen := 0.0, 0.0
+	seen, unseen, most, why := 0.0, 0.0, 0.0, ""
 	for _, c := range configs {
 		seen += c.weight()
+		tr := c.figure(&k.Kernel, r)
+		if tr == nil || tr.Confirmed == nil || c.avoids(&k.Kernel, r) {
+			continue
+		}
+		if of := c.judge(tr.Confirmed); of.unmeasured > 0 {
+			t := of.unmeasured * c.weight()
+			seen, unseen = seen-t, unseen+t
+			if t > most {
+				most, why = t, fmt.Sprintf("%s: of %.3g us in the program, where the captured one takes %.3g",
+					c.Shape, of.mean/1e3, tr.Confirmed.Before.Median/1e3)
+			}
+		}
 	}
-	var worst *Config
-	most := 0.0
 	for _, c := range k.unmeasured() {
 		if c.Count == 0 || c.avoids(&k.Kernel, r) {
 			continue
@@ -64,18 +75,14 @@ func (k *Findings) blind(r recipe.Recipe, configs []*Config) string {
 			continue
 		}
 		if unseen += t; t > most {
-			worst, most = c, t
+			most, why = t, fmt.Sprintf("%s: %s", c.Shape, cmp.Or(c.Alone, "not reached within the budget"))
 		}
 	}
 	if unseen <= smallShare*(seen+unseen) {
 		return ""
 	}
-	why := worst.Alone
-	if why == "" {
-		why = "not reached within the budget"
-	}
-	return fmt.Sprintf("about %.0f %% of its time is in launches that were not measured (%s: %s)",
-		100*unseen/(seen+unseen), worst.Shape, why)
+	return fmt.Sprintf("about %.0f %% of its time is in launches that were not measured (%s)",
+		100*unseen/(seen+unseen), why)
 }
 
 // spanned tells whether a configuration's size lies between sizes on which a recipe was measured

@@ -80,6 +80,9 @@ func (c *Config) missed(capture string) bool {
 		c.fresh[c.winner.Text] && !slices.Contains(c.looked[c.winner.Text], capture)
 }
 
+// Differs reports whether the program's launches of it differ in work.
+func (c *Config) Differs() bool { return c.live() && c.Config.Differs() }
+
 // Awaited reports whether what won elsewhere was not compared here, where others were.
 func (c *Config) Awaited() bool { return c.live() && c.k.Awaited(&c.Config) }
 

@@ -210,13 +210,11 @@ func (s *search) compare(tr *policy.Trial) (finding, error) {
 	tr.Confirmed = policy.Compare(c, s.rule.Confidence)
 	tr.Confirmed.Later = earlier
 	s.looked(tr)
-	if s.l.Part > 0 {
-		defer func() {
-			f := tr.Confirmed
-			f.Parts = parts
-			s.stands(f, max(f.Ratio.Estimate, f.Bound, f.Other))
-		}()
-	}
+	defer func() {
+		f := tr.Confirmed
+		f.Parts = parts
+		s.stands(f, c, max(f.Ratio.Estimate, f.Bound, f.Other))
+	}()
 	s.c.fresh[tr.Text] = true
 	if !tr.Confirmed.Better(s.rule) {
 		return worse, nil
@@ -260,10 +258,12 @@ func (s *search) fresh(arm profile.Candidate) (stats.Comparison, error) {
 	return c, err
 }
 
-// stands enters what can be claimed of the part of the configuration's time that this launch stands
-// for.
-func (s *search) stands(f *policy.Compared, ratio float64) {
-	f.Stands(policy.Part{Of: s.l.Capture, Share: s.l.Part, Ratio: ratio})
+// stands enters what a comparison on this launch gave, and what can be claimed of it.
+func (s *search) stands(f *policy.Compared, c stats.Comparison, ratio float64) {
+	if s.l.Capture != "" {
+		f.Stands(policy.Part{Of: s.l.Capture, Share: s.l.Part, Ratio: ratio, Estimate: c.Ratio.Estimate,
+			Base: stats.Median(c.Base), Took: s.l.Took})
+	}
 }
 
 // sampler makes an arm 0 of a loaded candidate.
@@ -277,7 +277,8 @@ func (s *search) sampler(arm profile.Candidate, how profile.Measurement) stats.S
 }
 
 // anew compares what won on another captured launch of its configuration: its data, and so what is
-// gained, may differ. The smaller gain is claimed; what is slower is refused.
+// gained, may differ. The smaller gain is claimed; what is slower is refused, save on launches that have
+// next to nothing of the time.
 func (s *search) anew(tr *policy.Trial, arm profile.Candidate) error {
 	if tr.Confirmed == nil || !s.c.fresh[tr.Text] || !s.affords() ||
 		s.rule.Harmful(tr.Confirmed.Ratio) {
@@ -287,11 +288,14 @@ func (s *search) anew(tr *policy.Trial, arm profile.Candidate) error {
 	if err != nil {
 		return s.failed(tr, err)
 	}
-	if s.rule.Harmful(c.Ratio) {
+	thin := s.c.Thin(stats.Median(c.Base))
+	if s.rule.Harmful(c.Ratio) && !thin {
 		tr.Refused = fmt.Sprintf("%.1f %% slower on %s", 100*(c.Ratio.Estimate-1), s.c.Shape)
-	} else if s.looked(tr); s.l.Part > 0 {
-		s.stands(tr.Confirmed, max(c.Bound(), c.Ratio.Estimate))
-	} else {
+		return nil
+	}
+	s.looked(tr)
+	s.stands(tr.Confirmed, c, max(c.Bound(), c.Ratio.Estimate))
+	if s.l.Part == 0 && !thin {
 		tr.Confirmed.Later = max(tr.Confirmed.Later, c.Bound())
 	}
 	return nil

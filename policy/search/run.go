@@ -73,6 +73,8 @@ func (t *Run) Saw(list []profile.Seen) {
 		c.Count += seen.Launch.Count
 		c.Varied += seen.Varied
 		c.Seconds += seen.Seconds
+		c.Sampled += seen.Sampled
+		c.Classes = profile.JoinClasses(c.Classes, seen.Classes)
 		l := *seen.Launch
 		l.Others = l.Together() || c.Launch != nil && c.Launch.Together()
 		c.Launch = &l

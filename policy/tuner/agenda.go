@@ -152,8 +152,8 @@ func (a *agenda) worth(x *item) (worth float64, ok bool) {
 		return -1, c.Missed(x.Capture.ID)
 	case a.open(cmp.Or(x.Leader, x.Before)), x.Leader != nil && !c.Decided():
 		return 0, true
-	case x.Leader != nil:
-		return 1 + x.Share, true
+	case x.Leader != nil, x.Before != nil && c.Decided() && c.Differs():
+		return 1 + x.Share, true // without it what won can't be adopted
 	case x.tried || x.visits > 0:
 		return x.Share * promise(x.gain), true
 	}

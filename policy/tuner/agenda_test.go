@@ -52,6 +52,7 @@ type simulated struct {
 	family  float64 // Use.Family
 	late    bool    // the build that counts comes late
 	crashes string  // the lever whose candidates do
+	work    []work  // how its launches differ; nil: they don't
 }
 
 // A simulation is a program of such kernels; it is their compiler and GPU.
@@ -146,7 +147,7 @@ func (s *simulation) Prepare(context.Context, replay.Options, string) *replay.St
 func (s *simulation) Replay(ctx context.Context, _ replay.Options, u *replay.Unpacked,
 	visit replay.Visit) (replay.Outcome, error) {
 	m := u.Manifest()
-	k := s.of(m.Kernel, m.Grid[0])
+	k := s.of(m.Kernel, m.Grid[0]).at(m.Took)
 	wait(k.begin + s.first)
 	s.first = 0
 	l := s.launch(m.Kernel, m.Cubin, m.Grid, m.Block)
@@ -235,6 +236,7 @@ func (s *simulation) tune(budget time.Duration, set func(*policy.Options)) (out 
 		s.t.Fatal(err)
 	}
 	var kept []*capture.Manifest
+	var more [][]*capture.Manifest
 	for _, k := range s.kernels {
 		m, err := capturetest.Keep(store, capturetest.Launch{Program: "app", Kernel: k.name,
 			Cubin: []byte("a module"), Params: [][2]int{{0, 8}, {8, 4}}, Grid: k.shape.Grid[0],
@@ -243,6 +245,7 @@ func (s *simulation) tune(budget time.Duration, set func(*policy.Options)) (out 
 			s.t.Fatal(err)
 		}
 		kept = append(kept, m)
+		more = append(more, k.captures(s.t, store, m))
 	}
 	if u, err := replay.Unpack(store, kept[0], dir); err == nil { // makes decoders outside the bubble
 		u.Close()
@@ -267,6 +270,13 @@ func (s *simulation) tune(budget time.Duration, set func(*policy.Options)) (out 
 			l := s.launch(k.name, m.Cubin, m.Grid, m.Block)
 			l.Count, l.Set = m.Use.Count, k.shape.Set
 			seen := capture.Seen{Launch: l, Use: m.Use, Captures: []*capture.Manifest{m}}
+			if len(k.work) > 0 {
+				seen.Use = k.use(m.Use)
+				seen.Captures = more[i]
+			}
+			for _, m := range seen.Captures {
+				m.Use = seen.Use
+			}
 			if k.begin == 0 { // nobody captured it
 				seen.Captures = nil
 			}

@@ -92,11 +92,21 @@ func mostOf(list []*capture.Manifest) []*capture.Manifest {
 	for i, m := range out {
 		if first, ok := at[configuration(m)]; !ok {
 			at[configuration(m)] = i
-		} else if m.Part > out[first].Part {
+		} else if partOf(m) > partOf(out[first]) {
 			out[first], out[i] = m, out[first]
 		}
 	}
 	return out
+}
+
+// partOf is the part of its configuration's time that a capture stands for, 0: not known.
+func partOf(m *capture.Manifest) float64 {
+	for _, c := range m.Use.Classes {
+		if m.Part == 0 && c.Low <= m.Took && m.Took < c.Low*profile.Wide {
+			return c.Seconds / max(m.Use.Seconds, 1e-12)
+		}
+	}
+	return m.Part
 }
 
 // leading is the part of a family's share that its leader gets, and the rest those that are

@@ -377,7 +377,7 @@ func (w *ReplaySearch) saw(m *capture.Manifest) {
 	}
 	w.entered[m] = true
 	w.Run.Saw([]profile.Seen{{Launch: l, Varied: m.Use.Varied / max(m.Use.Sets, 1),
-		Seconds: m.Weight(), Sampled: m.Use.Sampled}})
+		Seconds: m.Weight(), Sampled: m.Use.Sampled, Classes: m.Use.Classes}})
 }
 
 // numbers reports whether a launch reads anything that a variation changes. Arguments change in every

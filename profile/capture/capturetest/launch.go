@@ -18,7 +18,7 @@ type Launch struct {
 	Cubin           []byte
 	Params          [][2]int // offset and size of each
 	Grid, Block     int
-	Seconds         float64 // what its launches took in the program
+	Seconds         float64 // what its launches took in the program, 1 ms each
 	Made            time.Time
 }
 
@@ -30,7 +30,7 @@ func Keep(s *capture.Store, l Launch) (*capture.Manifest, error) {
 	m := capture.Manifest{Made: l.Made, Program: l.Program, Driver: 13000, Device: "Simulated H200",
 		UUID:  strings.Repeat("0a", 16),
 		Major: 9, Kernel: l.Kernel, Shape: profile.Shape{Grid: [3]int{l.Grid, 1, 1}, Block: [3]int{l.Block, 1, 1}}, Nth: 1,
-		Use: capture.Use{Count: 100, Seconds: l.Seconds, Sampled: 4, Sets: 1}}
+		Use: capture.Use{Count: max(int(l.Seconds*1e3), 1), Seconds: l.Seconds, Sampled: 4, Sets: 1}}
 	sum := sha256.Sum256(l.Cubin)
 	m.Cubin = hex.EncodeToString(sum[:])
 	return s.Pack(bytes.NewReader(l.raw()), l.Cubin, m)
