@@ -10,20 +10,17 @@ import (
 
 	"gnvcc/policy/check"
 	"gnvcc/rewrite"
-	"gnvcc/rewrite/coarsen"
-	"gnvcc/rewrite/early"
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/ptx/await"
-	"gnvcc/rewrite/ptx/ir"
 	"gnvcc/rewrite/recipe"
 	"gnvcc/rewrite/source"
-	"gnvcc/rewrite/tile"
 )
 
-// What a kernel's PTX and source tell of it.
+// What is read in a kernel's PTX and source.
 
-// ReadPTX fills in what the default PTX tells: directives, accesses, what it reads of its launch,
-// and whether it is to be left alone. Name must be set.
+// ReadPTX fills in what every kernel is asked of its default PTX: directives, accesses, what it reads
+// of its launch, and whether it is to be left alone. What single levers ask is a Fact of theirs. Name
+// must be set.
 func (k *Kernel) ReadPTX(m *ptx.Module) error {
 	name := k.Name
 	f := m.Entry(name)
@@ -53,34 +50,24 @@ func (k *Kernel) ReadPTX(m *ptx.Module) error {
 	k.Dynamic = t.SharedDynamic
 	k.readBounds(f)
 	k.Loads, k.Stores = rewrite.Accesses(f)
-	k.Ordered = rewrite.Ordered(f)
-	k.Early, k.EarlyTurns = early.Loads(f, m.AddressSize)
-	// else the lever's pass says what is wrong with the kernel
-	if w, err := ir.Of(f); err == nil {
-		k.Spins = len(w.Spins())
-	}
-	k.SFU = rewrite.SFU(f)
 	if k.Writes, err = writes(m, k.Name); err != nil {
 		return err
 	}
 	if t.Indirect {
 		k.Writes = "" // what it calls is not known
 	}
-	k.Streams, k.Through, k.Scalars = rewrite.Streams(f), rewrite.Reads(f), rewrite.Scalars(f)
+	k.Through, k.Scalars = rewrite.Reads(f), rewrite.Scalars(f)
 	k.Decided = check.ArgumentsOf(f)
-	k.Tilings = func(block [3]int, dynamic int, turns ...int) ([]tile.Tiling, error) {
-		return tile.Tilings(m, name, block, dynamic, turns...)
-	}
 	if k.Awaits, err = await.Why(m, k.Name); err != nil {
 		k.Awaits = "its code can't be followed"
 	}
-	k.readManners(m, f)
 	reach, err := m.Reach(k.Name)
 	if err != nil {
 		return err
 	}
 	k.Reads = shapeReads(reach.Funcs)
 	k.Short = ShortName(k.Name)
+	k.facts = &facts{code: Code{m, f}}
 	return nil
 }
 
@@ -97,24 +84,6 @@ func (k *Kernel) readBounds(f *ptx.Func) {
 			k.Bounds = fmt.Sprintf("__launch_bounds__(..., %s)", d.Args)
 		}
 	}
-}
-
-// readManners fills in how it may be launched otherwise.
-func (k *Kernel) readManners(m *ptx.Module, f *ptx.Func) {
-	if err := rewrite.Throttleable(m, k.Name); err != nil {
-		k.NoThrottle = err.Error()
-	}
-	if err := rewrite.Shapeable(m, k.Name); err == nil {
-		k.Shapeable = true
-	} else {
-		k.NoShape = err.Error()
-	}
-	var err error
-	if k.Coarsenable, err = coarsen.Dimensions(m, k.Name); err != nil {
-		k.NoCoarsen = err.Error()
-	}
-	name := k.Name
-	k.Beside = func(block [3]int) error { return coarsen.Beside(m, name, block) }
 }
 
 // shapeReads lists what the functions read of the launch's shape: "blockDim.x".

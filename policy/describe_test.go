@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"gnvcc/install/kits"
+	"gnvcc/rewrite"
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/recipe"
 	"gnvcc/rewrite/source"
@@ -88,8 +89,8 @@ func TestDescribe(t *testing.T) {
 		t.Errorf("work: reads %v, loops %v, values %v, %s", work.Reads, work.Loops, work.Values,
 			work.NoSpec)
 	}
-	if work.NoThrottle != "" {
-		t.Errorf("work can't be throttled: %s", work.NoThrottle)
+	if err := rewrite.Throttleable(m, work.Name); err != nil {
+		t.Errorf("work can't be throttled: %s", err)
 	}
 	if k := get("_Z5speaki"); k.Alone != "" || k.NoSecond != "" || k.Shut(recipe.Recipe{
 		Terms: []recipe.Term{{Lever: "unroll", Value: "2"}}}) != "" || !k.Calls || k.Functions {
@@ -97,8 +98,8 @@ func TestDescribe(t *testing.T) {
 	}
 	// What the driver does is not about the launch's shape; what is printed may be.
 	for _, name := range []string{"_Z7assertsPfi", "_Z6reportPfi", "_Z8allocatePfi"} {
-		if k := get(name); k.Alone != "" || !k.Shapeable || k.Functions {
-			t.Errorf("%s: alone %q, shape %q", name, k.Alone, k.NoShape)
+		if k, err := get(name), rewrite.Shapeable(m, name); k.Alone != "" || err != nil || k.Functions {
+			t.Errorf("%s: alone %q, shape %v", name, k.Alone, err)
 		}
 	}
 	if k := get("_Z6sharedIfEvPT_"); !k.Dynamic || k.Short != "shared<float>" || k.Bounds != "" ||

@@ -13,7 +13,6 @@ import (
 	"gnvcc/rewrite/counters"
 	"gnvcc/rewrite/recipe"
 	"gnvcc/rewrite/source"
-	"gnvcc/rewrite/tile"
 	"gnvcc/sim"
 )
 
@@ -60,37 +59,19 @@ type Kernel struct {
 	Together string
 	// why no levers but register caps and hints are allowed, "" if others are: it calls another
 	// object's functions
-	External   string
-	NoThrottle string // why all of its blocks that can be resident must be; "" if fewer may be
-	Shapeable  bool   // it sees nothing of its launch's shape but the index over the grid
-	NoShape    string // why not, where it isn't
-	// the dimensions of the grid in which a block can do the work of several; NoCoarsen says why in
-	// none
-	Coarsenable [3]bool
-	NoCoarsen   string
-	// Beside says why blocks of a size can't stand beside each other in one, nil if they can; nil
-	// itself: not known
-	Beside func(block [3]int) error `json:"-"`
-	Source string                   // the user's file, for reports
+	External string
+	Source   string // the user's file, for reports
 
-	Through map[rewrite.Pointer]rewrite.Numbers // what it reads through its pointer arguments
-	Scalars map[rewrite.Pointer]rewrite.Numbers // what its arguments are themselves
-	Decided check.Arguments                     // what they decide
-	// of each of these loads, which array it reads: equal numbers, the same one; -1: not known
-	Streams       []int
-	Loads, Stores int  // accesses to global memory in its PTX that a hint can be given to
-	Early         int  // loads that the lever early does in front of stores
-	EarlyTurns    bool // and it can do so for several turns of a loop at once
-
-	Ordered   int  // loads from global memory that the lever inorder keeps in their order
-	Calls     bool // real calls
-	Functions bool // some of other functions than the driver's (printf, assert, malloc)
-	Dynamic   bool // uses dynamic shared memory
-	Reloc     bool // -rdc=true: assembled with -c, linked later
-	Spins     int  // spin loops on shared memory
+	Through       map[rewrite.Pointer]rewrite.Numbers // what it reads through its pointer arguments
+	Scalars       map[rewrite.Pointer]rewrite.Numbers // what its arguments are themselves
+	Decided       check.Arguments                     // what they decide
+	Loads, Stores int                                 // accesses to global memory in its PTX that a hint can be given to
+	Calls         bool                                // real calls
+	Functions     bool                                // some of other functions than the driver's (printf, assert, malloc)
+	Dynamic       bool                                // uses dynamic shared memory
+	Reloc         bool                                // -rdc=true: assembled with -c, linked later
 
 	Writes string         // what it stores to global memory: "f32" or "f64" if nothing else, else ""
-	SFU    map[string]int // what the lever approx could replace (rewrite.SFU)
 	Math   map[string]int // what the lever fastmath could replace (source.Kernel.MathCalls)
 
 	// Reads lists which of "blockDim.x" ... "gridDim.z" its PTX reads: the others are no values to
@@ -105,9 +86,7 @@ type Kernel struct {
 	// for the kernel before it was edited.
 	First []recipe.Recipe
 
-	// Tilings lists what can be tiled where the kernel is launched with a block and so much dynamic
-	// shared memory, for some numbers of turns, or says why nothing can. nil: not known.
-	Tilings func(block [3]int, dynamic int, turns ...int) ([]tile.Tiling, error) `json:"-"`
+	facts *facts // what else is found in its PTX, when it is asked for
 
 	Built *compile.Source `json:"-"` // what it was built from
 }

@@ -89,10 +89,10 @@ func choose(all []question, each int) []question {
 var usual = []string{"maxnreg", "hint", "unroll", "spec", "coarsen", "shape", "throttle"}
 
 // recipes are what is asked for of a lever; none where the kernel has nothing for it.
-func (q question) recipes(lever string) []string {
+func (q question) recipes(name string) []string {
 	k := q.kernel
 	host := q.host()
-	switch lever {
+	switch name {
 	case "maxnreg":
 		return q.caps()
 	case "hint":
@@ -119,9 +119,9 @@ func (q question) recipes(lever string) []string {
 	case "bypass":
 		return when(k.Loads > 0, "bypass=1")
 	case "early":
-		return when(k.Early > 0, "early=on")
+		return when(lever.Early.Of(k).Loads > 0, "early=on")
 	case "inorder":
-		return when(k.Ordered > 1, "inorder=on")
+		return when(lever.Ordered.Of(k) > 1, "inorder=on")
 	case "demote":
 		return when(k.Default.Spill > 0, host+" demote=spill")
 	}

@@ -12,6 +12,9 @@ import (
 // f64 functions, those with a Newton step too: their error is that of the accurate form in most programs'
 // eyes.
 
+// SFU is what the lever approx could replace (rewrite.SFU).
+var SFU = policy.NewFact(func(c policy.Code) map[string]int { return rewrite.SFU(c.Entry) })
+
 const approx = "approx"
 
 var _ = register(Lever{
@@ -21,11 +24,12 @@ var _ = register(Lever{
 			return nil
 		}
 		var singles, doubles []string
+		found := SFU.Of(s.Kernel)
 		for _, name := range []string{"div", "rcp", "sqrt", "rsqrt"} {
-			if s.Kernel.SFU[name] > 0 {
+			if found[name] > 0 {
 				singles = append(singles, name)
 			}
-			if s.Kernel.SFU[name+".f64"] > 0 {
+			if found[name+".f64"] > 0 {
 				doubles = append(doubles, name)
 			}
 		}
@@ -34,7 +38,7 @@ var _ = register(Lever{
 		if len(singles) > 0 {
 			add("all")
 			add("all.ftz")
-			if s.Kernel.SFU["div"] > 0 {
+			if found["div"] > 0 {
 				add("div.full")
 			}
 			if len(singles) > 1 {
@@ -72,7 +76,8 @@ var _ = register(Lever{
 			return nil
 		}
 		out := []recipe.Recipe{Term(recipe.FastMath, "all.ftz"), Term(recipe.FastMath, "all")}
-		if s.Kernel.SFU["div"]+s.Kernel.SFU["rcp"]+s.Kernel.SFU["sqrt"]+s.Kernel.SFU["rsqrt"] > 0 &&
+		found := SFU.Of(s.Kernel)
+		if found["div"]+found["rcp"]+found["sqrt"]+found["rsqrt"] > 0 &&
 			s.Options.Allows(approx) {
 			out = append(out, Join(Term(approx, "all.ftz"), Term(recipe.FastMath, "all.ftz")))
 		}

@@ -19,8 +19,8 @@ const fewestBeside = 2
 
 // besideValues are those worth trying on the launch at hand.
 func besideValues(s *Situation) []string {
-	k, block := s.Kernel, s.Shape.Block
-	if k.Beside == nil || s.Shape.Dynamic != 0 || s.Shape.Threads() == 0 || k.Beside(block) != nil {
+	refuses := besides.Of(s.Kernel)
+	if refuses == nil || s.Shape.Dynamic != 0 || s.Shape.Threads() == 0 || refuses(s.Shape.Block) != nil {
 		return nil
 	}
 	axis := 0

@@ -29,6 +29,28 @@ const (
 	mostJammed = 320
 )
 
+// Coarsens says in which dimensions of the grid a block can do the work of several; in none, why. Zero:
+// not known.
+type Coarsens struct {
+	Axes [3]bool
+	Why  string
+}
+
+// Coarsenable is a kernel's.
+var Coarsenable = policy.NewFact(func(c policy.Code) (out Coarsens) {
+	var err error
+	if out.Axes, err = coarsen.Dimensions(c.Module, c.Entry.Name); err != nil {
+		out.Why = err.Error()
+	}
+	return out
+})
+
+// besides says why blocks of a size can't be lanes of one warp, nil if they can; nil itself: not
+// known.
+var besides = policy.NewFact(func(c policy.Code) func(block [3]int) error {
+	return func(block [3]int) error { return coarsen.Beside(c.Module, c.Entry.Name, block) }
+})
+
 var _ = register(Lever{
 	// bench/results/2026-11-22-coarsen: alone 1.39 and 1.54 in all-pairs-distance, 1.05 in iso2dfd,
 	// 1.03 in lombscargle, 1.13 in floydwarshall; what it is worth over many programs is not known,
@@ -42,14 +64,15 @@ var _ = register(Lever{
 		return out
 	},
 	Why: func(s *Situation) string {
+		found, asWarp := Coarsenable.Of(s.Kernel), besides.Of(s.Kernel)
 		switch k := s.Kernel; {
 		case k.NoSecond != "":
 			return "it needs a second entry: " + k.NoSecond
-		case s.Shape.Threads() < warp && k.Beside != nil && k.Beside(s.Shape.Block) != nil:
-			return k.Beside(s.Shape.Block).Error()
-		case k.NoCoarsen != "":
-			return k.NoCoarsen
-		case k.Coarsenable == [3]bool{}:
+		case s.Shape.Threads() < warp && asWarp != nil && asWarp(s.Shape.Block) != nil:
+			return asWarp(s.Shape.Block).Error()
+		case found.Why != "":
+			return found.Why
+		case found.Axes == [3]bool{}:
 			return "its PTX was not analysed"
 		case !s.Known:
 			return "its occupancy is not known"
@@ -63,7 +86,7 @@ var _ = register(Lever{
 		if strings.HasSuffix(t.Value, "b") { // for these the block is looked at when it is compiled
 			return ""
 		}
-		return k.NoCoarsen
+		return Coarsenable.Of(k).Why
 	},
 	Words: func(k *policy.Kernel, t recipe.Term) string {
 		n, axis := "", ""
@@ -117,7 +140,7 @@ func coarseValue(axis, n int) string {
 // divide the grid, or it is so large that what is left over is little, fill the GPU so many times,
 // and have registers for as many threads.
 func (s *Situation) coarsens(axis, n int, waves float64) bool {
-	return s.Kernel.Coarsenable[axis] && s.Shape.Grid[axis] > n && s.parts(axis, n, n*oddGrid) &&
+	return Coarsenable.Of(s.Kernel).Axes[axis] && s.Shape.Grid[axis] > n && s.parts(axis, n, n*oddGrid) &&
 		s.waves() >= waves*float64(n) &&
 		s.Kernel.Default.Registers*n <= mostJammed
 }

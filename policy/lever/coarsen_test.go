@@ -17,7 +17,7 @@ import (
 // registers and blocks of 128 threads 16 of them are resident on each of 132 multiprocessors.
 func coarsenable(t *testing.T, grid [3]int) *Situation {
 	s := reshapable(t, grid, [3]int{128, 1, 1})
-	s.Kernel.Coarsenable = [3]bool{true, true, false}
+	Coarsenable.Put(s.Kernel, Coarsens{Axes: [3]bool{true, true, false}})
 	s.Kernel.Default = cache.Build{Registers: 32}
 	return s
 }
@@ -78,8 +78,8 @@ func TestCoarsenTried(t *testing.T) {
 	}
 	for name, change := range map[string]func(*Situation){
 		"no second entry":  func(s *Situation) { s.Kernel.NoSecond = "x" },
-		"shared memory":    func(s *Situation) { s.Kernel.Coarsenable, s.Kernel.NoCoarsen = [3]bool{}, "x" },
-		"not looked at":    func(s *Situation) { s.Kernel.Coarsenable = [3]bool{} },
+		"shared memory":    func(s *Situation) { Coarsenable.Put(s.Kernel, Coarsens{Why: "x"}) },
+		"not looked at":    func(s *Situation) { Coarsenable.Put(s.Kernel, Coarsens{}) },
 		"an unknown GPU":   func(s *Situation) { s.Known = false },
 		"many registers":   func(s *Situation) { s.Kernel.Default.Registers = 168 },
 		"no host's values": func(s *Situation) { s.Values = nil },
@@ -188,13 +188,13 @@ func TestBesideTried(t *testing.T) {
 		{[3]int{64, 1, 1}, [3]int{all, 1, 1}, ""},
 	} {
 		s := reshapable(t, c.grid, c.block)
-		s.Kernel.NoCoarsen = "x"
-		s.Kernel.Beside = func(block [3]int) error {
+		Coarsenable.Put(s.Kernel, Coarsens{Why: "x"})
+		besides.Put(s.Kernel, func(block [3]int) error {
 			if n := block[0] * block[1] * block[2]; 32%n != 0 {
 				return errors.New("x")
 			}
 			return nil
-		}
+		})
 		s.Values = valuesOf(t, policy.HostValue, fmt.Sprintf("host(block)=%dx%dx1,host(dynamic)=0",
 			c.block[0], c.block[1]))
 		var out []string

@@ -2,6 +2,7 @@ package lever
 
 import (
 	"gnvcc/policy"
+	"gnvcc/rewrite/early"
 	"gnvcc/rewrite/recipe"
 )
 
@@ -13,23 +14,33 @@ import (
 // unrolled turns, 2.48 with four times as many in the one kernel and eight in the other
 // (bench/results/2026-11-22-early). knn is slower under it.
 
-const early = "early"
+// Early is what the lever finds to do.
+var Early = policy.NewFact(func(c policy.Code) (out EarlyLoads) {
+	out.Loads, out.Turns = early.Loads(c.Entry, c.Module.AddressSize)
+	return out
+})
+
+type EarlyLoads struct {
+	Loads int  // done in front of stores
+	Turns bool // it can be done for several turns of a loop at once
+}
 
 var _ = register(Lever{
-	Name: early, Idea: "loads moved ahead of stores to other addresses:", Gain: 1.02,
+	Name: early.Lever, Idea: "loads moved ahead of stores to other addresses:", Gain: 1.02,
 	Try: func(s *Situation) []recipe.Recipe {
 		var out []recipe.Recipe
-		if s.Kernel.Early > 0 {
-			out = append(out, Term(early, "on"))
+		found := Early.Of(s.Kernel)
+		if found.Loads > 0 {
+			out = append(out, Term(early.Lever, "on"))
 		}
-		if s.Kernel.EarlyTurns {
-			out = append(out, Term(early, "2"), manyTurns(s, "4"), manyTurns(s, "8"))
+		if found.Turns {
+			out = append(out, Term(early.Lever, "2"), manyTurns(s, "4"), manyTurns(s, "8"))
 		}
 		return out
 	},
 	Around: func(s *Situation, best policy.Trial) []recipe.Recipe {
-		if value, _ := best.Recipe.Get(early, ""); value == "8" {
-			return []recipe.Recipe{best.Recipe.With(recipe.Term{Lever: early, Value: "16"})}
+		if value, _ := best.Recipe.Get(early.Lever, ""); value == "8" {
+			return []recipe.Recipe{best.Recipe.With(recipe.Term{Lever: early.Lever, Value: "16"})}
 		}
 		return nil
 	},
@@ -48,7 +59,7 @@ var _ = register(Lever{
 // manyTurns keeps as many values in registers as the largest block might have no room for: it is
 // for a second entry, chosen by the block at hand, where there can be one; else under a cap.
 func manyTurns(s *Situation, turns string) recipe.Recipe {
-	r, host := Term(early, turns), ofKind(s.Values, policy.HostValue)
+	r, host := Term(early.Lever, turns), ofKind(s.Values, policy.HostValue)
 	switch {
 	case len(host) > 0 && s.Kernel.NoSecond == "":
 		return Join(spec(host), r)

@@ -39,6 +39,10 @@ const (
 	StoreHints = rewrite.Hint + "@" + stores
 )
 
+// Streams says of each load that a hint can be given to which array it reads: equal numbers, the same
+// one; -1: not known.
+var Streams = policy.NewFact(func(c policy.Code) []int { return rewrite.Streams(c.Entry) })
+
 // noLoads is why nothing is tried of levers that work on loads.
 const noLoads = "no plain load from global memory"
 
@@ -119,7 +123,8 @@ var _ = register(Lever{
 // few arrays, and the single ones of few.
 func loadParts(k *policy.Kernel) [][]int {
 	var arrays [][]int
-	for i, n := range k.Streams {
+	streams := Streams.Of(k)
+	for i, n := range streams {
 		for n >= len(arrays) {
 			arrays = append(arrays, nil)
 		}
@@ -127,7 +132,7 @@ func loadParts(k *policy.Kernel) [][]int {
 			arrays[n] = append(arrays[n], i)
 		}
 	}
-	if len(arrays) > fewLoads || len(arrays) == 1 && len(arrays[0]) == len(k.Streams) {
+	if len(arrays) > fewLoads || len(arrays) == 1 && len(arrays[0]) == len(streams) {
 		arrays = nil // too many to try, or all loads
 	}
 	if k.Loads > 1 && k.Loads <= fewLoads {

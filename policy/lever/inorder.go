@@ -2,6 +2,7 @@ package lever
 
 import (
 	"gnvcc/policy"
+	"gnvcc/rewrite"
 	"gnvcc/rewrite/recipe"
 )
 
@@ -13,12 +14,15 @@ import (
 // -O1, and 0.61 in blocks of another shape, which alone gave 0.87; ace's 0.82, and 0.43 in other
 // blocks, alone 0.63.
 
+// Ordered is the number of loads from global memory that the lever keeps in their order.
+var Ordered = policy.NewFact(func(c policy.Code) int { return rewrite.Ordered(c.Entry) })
+
 const inorder = "inorder"
 
 var _ = register(Lever{
 	Name: inorder, Idea: "loads kept in program order:", Gain: 1.01,
 	Try: func(s *Situation) []recipe.Recipe {
-		if s.Kernel.Ordered < 2 || s.Kernel.Stores == 0 {
+		if Ordered.Of(s.Kernel) < 2 || s.Kernel.Stores == 0 {
 			return nil
 		}
 		return []recipe.Recipe{Term(inorder, "on")}

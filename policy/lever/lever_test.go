@@ -56,11 +56,12 @@ func TestLevers(t *testing.T) {
 
 // TestRecipesOfLevers: what the levers say is well formed, and rewrite takes it.
 func TestRecipesOfLevers(t *testing.T) {
-	k := sources(policy.Kernel{Name: "k", Loads: 4, Stores: 2, Ordered: 2,
+	k := sources(policy.Kernel{Name: "k", Loads: 4, Stores: 2,
 		Ptxas:   "13.0.88",
 		Default: cache.Build{Registers: 80, Spill: 16}})
 	k.Values = append(k.Values, source.Value{Name: "s.scale", Type: "float", Argument: 2, Bits: 32,
 		Class: source.Float})
+	Ordered.Put(&k, 2)
 	for _, second := range []string{"", "device code is linked"} {
 		k.NoSecond = second
 		o := policy.Defaults()

@@ -22,12 +22,27 @@ import (
 // resident. So its own values are measured alone, and where it meets the two that count blocks or a
 // block's warps, those are counted anew (Combine).
 
+// A Sight says whether a kernel sees more of its launch's shape than the index over the grid. Zero:
+// not known.
+type Sight struct {
+	Shapeable bool
+	Why       string // why not
+}
+
+// Shapeable is a kernel's.
+var Shapeable = policy.NewFact(func(c policy.Code) Sight {
+	if err := rewrite.Shapeable(c.Module, c.Entry.Name); err != nil {
+		return Sight{Why: err.Error()}
+	}
+	return Sight{Shapeable: true}
+})
+
 var _ = register(Lever{
 	// bench/results/2026-11-22-headroom: 49 other programs, the best of up to 24 shapes
 	Name: rewrite.Reshaping, Idea: "blocks of", Gain: 1.023,
 	Try: func(s *Situation) []recipe.Recipe {
 		host := ofKind(s.Values, policy.HostValue)
-		if !s.Kernel.Shapeable || s.Kernel.NoSecond != "" || len(host) == 0 {
+		if !Shapeable.Of(s.Kernel).Shapeable || s.Kernel.NoSecond != "" || len(host) == 0 {
 			return nil
 		}
 		var out []recipe.Recipe
@@ -38,17 +53,17 @@ var _ = register(Lever{
 	},
 	Why: func(s *Situation) string {
 		switch k := s.Kernel; {
-		case k.NoShape != "":
-			return k.NoShape
+		case Shapeable.Of(k).Why != "":
+			return Shapeable.Of(k).Why
 		case k.NoSecond != "":
 			return "it needs a second entry: " + k.NoSecond
-		case !k.Shapeable:
+		case !Shapeable.Of(k).Shapeable:
 			return "its PTX was not analysed"
 		}
 		return "no other block size divides its threads"
 	},
 	Around: shapesAround,
-	Refuse: func(k *policy.Kernel, t recipe.Term) string { return k.NoShape },
+	Refuse: func(k *policy.Kernel, t recipe.Term) string { return Shapeable.Of(k).Why },
 	Words: func(k *policy.Kernel, t recipe.Term) string {
 		return "blocks of " + strings.TrimSuffix(strings.TrimSuffix(t.Value, "x1"), "x1") + " threads"
 	},
@@ -150,7 +165,7 @@ func (s *Situation) takes(b [3]int) bool {
 // shapesAround tries a winner's block half and twice as large in each dimension, and puts a block
 // on a winner that has a copy for values: that copy then does not know the block.
 func shapesAround(s *Situation, best policy.Trial) []recipe.Recipe {
-	if !s.Kernel.Shapeable || s.Kernel.NoSecond != "" {
+	if !Shapeable.Of(s.Kernel).Shapeable || s.Kernel.NoSecond != "" {
 		return nil
 	}
 	var out []recipe.Recipe

@@ -17,7 +17,7 @@ func reshapable(t *testing.T, grid, block [3]int) *Situation {
 	text := policy.Shape{Grid: grid, Block: block}
 	host := "host(block)=" + strings.TrimPrefix(shapeTerm(block).String(), "shape=") +
 		",host(dynamic)=0"
-	return &Situation{Kernel: &policy.Kernel{Name: "k", Shapeable: true, MaxThreads: 1024},
+	return &Situation{Kernel: Shapeable.Put(&policy.Kernel{Name: "k", MaxThreads: 1024}, Sight{Shapeable: true}),
 		Shape: text, Device: d, Known: true, Largest: 1024,
 		Options: &policy.Options{}, Values: valuesOf(t, policy.HostValue, host),
 		Trial: func(string) *policy.Trial {
@@ -84,7 +84,7 @@ func TestShapesTried(t *testing.T) {
 		t.Errorf("blocks that can't be launched: %v", got)
 	}
 	for _, change := range []func(*policy.Kernel){func(k *policy.Kernel) {
-		k.Shapeable = false
+		Shapeable.Put(k, Sight{})
 	}, func(k *policy.Kernel) { k.NoSecond = "x" }} {
 		s := reshapable(t, [3]int{1000, 1, 1}, [3]int{256, 1, 1})
 		change(s.Kernel)

@@ -1,6 +1,8 @@
 package lever
 
 import (
+	"gnvcc/policy"
+	"gnvcc/rewrite/ptx/ir"
 	"gnvcc/rewrite/recipe"
 )
 
@@ -14,12 +16,21 @@ import (
 //
 // Gain: of the 84 programs none spins on shared memory; behind all others.
 
+// spins is the number of spin loops on shared memory.
+var spins = policy.NewFact(func(c policy.Code) int {
+	w, err := ir.Of(c.Entry)
+	if err != nil { // the pass says what is wrong with the kernel
+		return 0
+	}
+	return len(w.Spins())
+})
+
 const spin = "spin"
 
 var _ = register(Lever{
 	Name: spin, Idea: "spin loops on shared memory:", Gain: 1.0,
 	Try: func(s *Situation) []recipe.Recipe {
-		if s.Kernel.Spins == 0 {
+		if spins.Of(s.Kernel) == 0 {
 			return nil
 		}
 		return terms(spin, "test", "test,backoff", "backoff", "test,backoff:100")

@@ -47,7 +47,7 @@ func TestSpinValues(t *testing.T) {
 			}
 			list := levers()["spin"].Try(&Situation{Kernel: k})
 			if (len(list) > 0) != c.spins {
-				t.Errorf("%s: %s: %d values are tried, %d spin loops", c.file, f.Name, len(list), k.Spins)
+				t.Errorf("%s: %s: %d values are tried, %d spin loops", c.file, f.Name, len(list), spins.Of(k))
 			}
 			for _, r := range list {
 				out, refused := rewrite.Options{}.Rewrite(m, map[string]recipe.Recipe{f.Name: r})

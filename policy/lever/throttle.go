@@ -19,13 +19,21 @@ import (
 // none of them is compiled. They are for the block and the dynamic shared memory at hand: other
 // launches take the kernel itself.
 
+// NoThrottle says why all blocks that can be resident must be, "" if fewer may be.
+var NoThrottle = policy.NewFact(func(c policy.Code) string {
+	if err := rewrite.Throttleable(c.Module, c.Entry.Name); err != nil {
+		return err.Error()
+	}
+	return ""
+})
+
 var _ = register(Lever{
 	// not measured on the 84 programs (Lever.Gain)
 	Name: rewrite.Throttling, Idea: "blocks on a multiprocessor at most:", Gain: 1,
 	Try: func(s *Situation) []recipe.Recipe {
 		k := s.Kernel
 		host := ofKind(s.Values, policy.HostValue)
-		if !s.Known || len(host) == 0 || k.NoSecond != "" || k.NoThrottle != "" || k.Loads == 0 &&
+		if !s.Known || len(host) == 0 || k.NoSecond != "" || NoThrottle.Of(k) != "" || k.Loads == 0 &&
 			k.Default.Spill == 0 {
 			return nil
 		}
@@ -43,8 +51,8 @@ var _ = register(Lever{
 		switch {
 		case k.NoSecond != "":
 			return "it needs a second entry: " + k.NoSecond
-		case k.NoThrottle != "":
-			return k.NoThrottle
+		case NoThrottle.Of(k) != "":
+			return NoThrottle.Of(k)
 		case k.Loads == 0 && k.Default.Spill == 0:
 			return noLoads
 		case !s.Known:
@@ -68,7 +76,7 @@ var _ = register(Lever{
 	Words: func(k *policy.Kernel, t recipe.Term) string {
 		return fmt.Sprintf("at most %s blocks on a multiprocessor", t.Value)
 	},
-	Refuse:  func(k *policy.Kernel, t recipe.Term) string { return k.NoThrottle },
+	Refuse:  func(k *policy.Kernel, t recipe.Term) string { return NoThrottle.Of(k) },
 	Recount: recountBlocks,
 })
 

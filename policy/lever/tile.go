@@ -5,6 +5,7 @@ import (
 
 	"gnvcc/policy"
 	"gnvcc/rewrite/recipe"
+	"gnvcc/rewrite/tile"
 )
 
 // Tiles (Han, Abdelrahman): what the threads of a block read together in some turns of a loop is
@@ -24,43 +25,50 @@ var tileTurns = []int{8, 16, 32}
 // mostTiled bounds the loops of a kernel that are tried by themselves.
 const mostTiled = 3
 
-const tile = "tile"
+// tilings lists what can be tiled where the kernel is launched with a block and so much dynamic shared
+// memory, for some numbers of turns, or says why nothing can. nil: not known.
+var tilings = policy.NewFact(func(c policy.Code) func([3]int, int, ...int) ([]tile.Tiling, error) {
+	return func(block [3]int, dynamic int, turns ...int) ([]tile.Tiling, error) {
+		return tile.Tilings(c.Module, c.Entry.Name, block, dynamic, turns...)
+	}
+})
 
 var _ = register(Lever{
 	// not measured on the 84 programs (Lever.Gain)
-	Name: tile, Idea: "loop iterations whose loads go through shared memory:", Gain: 1,
+	Name: tile.Lever, Idea: "loop iterations whose loads go through shared memory:", Gain: 1,
 	Try: func(s *Situation) []recipe.Recipe {
 		k, host := s.Kernel, ofKind(s.Values, policy.HostValue)
-		if k.Tilings == nil || k.NoSecond != "" || len(host) == 0 || k.Calls {
+		find := tilings.Of(k)
+		if find == nil || k.NoSecond != "" || len(host) == 0 || k.Calls {
 			return nil
 		}
 		base := spec(host)
-		list, _ := k.Tilings(s.Shape.Block, s.Shape.Dynamic, tileTurns...)
+		list, _ := find(s.Shape.Block, s.Shape.Dynamic, tileTurns...)
 		var out []recipe.Recipe
 		loops, of := map[int]bool{}, map[int]int{}
 		for _, t := range list {
 			of[t.Turns]++
 			if loops[t.Loop] = true; len(loops) <= mostTiled {
-				out = append(out, Join(base, recipe.Recipe{}.With(recipe.Term{Lever: tile,
+				out = append(out, Join(base, recipe.Recipe{}.With(recipe.Term{Lever: tile.Lever,
 					Site: fmt.Sprint(t.Loop), Value: fmt.Sprint(t.Turns)})))
 			}
 		}
 		for _, n := range tileTurns {
 			if of[n] > 1 && of[n] == len(loops) {
-				out = append(out, Join(base, Term(tile, fmt.Sprint(n))))
+				out = append(out, Join(base, Term(tile.Lever, fmt.Sprint(n))))
 			}
 		}
 		return out
 	},
 	Why: func(s *Situation) string {
-		k := s.Kernel
+		k, find := s.Kernel, tilings.Of(s.Kernel)
 		switch {
 		case k.NoSecond != "":
 			return "it is for second entries, chosen by their block: " + k.NoSecond
-		case k.Tilings == nil || s.Shape.Threads() == 0:
+		case find == nil || s.Shape.Threads() == 0:
 			return "its loads are not known"
 		}
-		if _, err := k.Tilings(s.Shape.Block, s.Shape.Dynamic, tileTurns...); err != nil {
+		if _, err := find(s.Shape.Block, s.Shape.Dynamic, tileTurns...); err != nil {
 			return err.Error()
 		}
 		return "its blocks are not known"

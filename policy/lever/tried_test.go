@@ -24,16 +24,16 @@ func TestTried(t *testing.T) {
 		{"bypass", loads(90), 64, "bypass=1"},
 		{"bypass", loads(75), 32, ""},
 		// two loads that have an order, and a store
-		{"inorder", policy.Kernel{Loads: 8, Ordered: 2, Stores: 1}, 32, "inorder=on"},
-		{"inorder", policy.Kernel{Loads: 8, Ordered: 1, Stores: 1}, 32, ""},
-		{"inorder", policy.Kernel{Loads: 8, Ordered: 2}, 32, ""},
+		{"inorder", *Ordered.Put(&policy.Kernel{Loads: 8, Stores: 1}, 2), 32, "inorder=on"},
+		{"inorder", *Ordered.Put(&policy.Kernel{Loads: 8, Stores: 1}, 1), 32, ""},
+		{"inorder", *Ordered.Put(&policy.Kernel{Loads: 8}, 2), 32, ""},
 		// a load behind a store; where that is in a loop, several turns, many of them in a second entry
 		{"early", loads(90), 32, ""},
-		{"early", policy.Kernel{Early: 3}, 32, "early=on"},
-		{"early", policy.Kernel{Early: 3, EarlyTurns: true}, 32,
+		{"early", *Early.Put(&policy.Kernel{}, EarlyLoads{Loads: 3}), 32, "early=on"},
+		{"early", *Early.Put(&policy.Kernel{}, EarlyLoads{Loads: 3, Turns: true}), 32,
 			"early=on; early=2; early=4" + second + "; early=8" + second},
 		// the next turn's loads, behind this one's store
-		{"early", policy.Kernel{EarlyTurns: true}, 32, "early=2; early=4" + second + "; early=8" + second},
+		{"early", *Early.Put(&policy.Kernel{}, EarlyLoads{Turns: true}), 32, "early=2; early=4" + second + "; early=8" + second},
 	} {
 		s := &Situation{Kernel: &c.k, Shape: shape(10, c.threads), Values: []policy.Value{
 			{Kind: policy.HostValue, Is: recipe.Condition{Kind: recipe.HostBlock, Size: [3]int{32, 1, 1}}},

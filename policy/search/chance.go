@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"gnvcc/policy/decide"
+	"gnvcc/policy/lever"
 	"gnvcc/profile"
 )
 
@@ -34,7 +35,7 @@ const slowest = 400 * time.Millisecond
 // schedules are the ones under which the original runs again where its results are in doubt.
 func (s *search) schedules() []profile.Schedule {
 	out := append(make([]profile.Schedule, repeats), profile.Schedule{Cold: true})
-	if k := &s.k.Kernel; !s.sit.Known || k.NoThrottle != "" || k.External != "" {
+	if k := &s.k.Kernel; !s.sit.Known || lever.NoThrottle.Of(k) != "" || k.External != "" {
 		return out
 	}
 	sim := s.sit.Shape.Sim(s.k.Default)

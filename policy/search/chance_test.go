@@ -8,6 +8,7 @@ import (
 
 	"gnvcc/cache"
 	"gnvcc/policy"
+	"gnvcc/policy/lever"
 	"gnvcc/profile"
 	"gnvcc/rewrite/recipe"
 )
@@ -61,8 +62,8 @@ func TestByChance(t *testing.T) {
 		"with fewer blocks":                 {chance: throttled, kept: true, says: "fewer resident blocks"},
 		"with few data in the L2 cache":     {chance: func(o profile.Schedule, launch, _ int) bool { return o.Cold && launch > ours }, kept: true, says: "by chance"},
 		"in its fourth run":                 {chance: func(_ profile.Schedule, launch, n int) bool { return launch > ours && n == 4 }, kept: true, says: "by chance"},
-		"its blocks may wait":               {chance: throttled, change: func(k *simKernel) { k.NoThrottle = "they may wait" }, says: "is refused"},
-		"it reads its shared memory":        {chance: throttled, change: func(k *simKernel) { k.NoThrottle = "it reads how much it has" }, says: "is refused"},
+		"its blocks may wait":               {chance: throttled, change: func(k *simKernel) { lever.NoThrottle.Put(&k.Kernel, "they may wait") }, says: "is refused"},
+		"it reads its shared memory":        {chance: throttled, change: func(k *simKernel) { lever.NoThrottle.Put(&k.Kernel, "it reads how much it has") }, says: "is refused"},
 		"only on the data of the program":   {chance: func(o profile.Schedule, launch, _ int) bool { return launch == 1 && o.Dynamic > 0 }, says: "is refused"},
 		"on one of the variations":          {chance: func(o profile.Schedule, launch, _ int) bool { return launch == ours+1 && o.Dynamic > 0 }, says: "(with varied data 3)"},
 		"which takes too long if throttled": {chance: throttled, change: func(k *simKernel) { k.time = 240e6 }, says: "is refused"},

@@ -313,7 +313,8 @@ func TestSearch(t *testing.T) {
 		}},
 		// Found though there are too many loads to try each, then the second array beside the first.
 		"loads of two arrays that stream": {k: loading(nil).with(func(k *simKernel) {
-			k.Loads, k.Streams = 9, []int{0, 1, 0, 1, 2, 2, -1, 3, 3}
+			k.Loads = 9
+			lever.Streams.Put(&k.Kernel, []int{0, 1, 0, 1, 2, 2, -1, 3, 3})
 			k.speed = func(r recipe.Recipe, _ policy.Shape) float64 {
 				at := func(i int) bool { return has(r, fmt.Sprintf("hint@ld%d=L1::no_allocate", i)) }
 				time := 1.0
@@ -421,8 +422,7 @@ func TestSearch(t *testing.T) {
 			on: append(on(40, 20000, 256), unseen(40, 30000, 256)...)},
 		"coarsen with too few blocks": {k: coarse(), on: on(40, 2000, 256), want: "*", never: "coarsen="},
 		"coarsen with shared memory": {k: coarse().with(func(k *simKernel) {
-			k.Coarsenable,
-				k.NoCoarsen = [3]bool{}, "it uses shared memory"
+			lever.Coarsenable.Put(&k.Kernel, lever.Coarsens{Why: "it uses shared memory"})
 		}),
 			on: on(40, 20000, 256), want: "*", never: "coarsen="},
 		"coarsen without a second entry": {k: coarse().with(func(k *simKernel) { k.NoSecond = "x" }),
@@ -471,8 +471,7 @@ func TestSearch(t *testing.T) {
 			never:   "shape=256x1x1",
 			explain: []string{"meaning     blocks of 128 threads", "shape       blocks of 128: 8000 blocks, not 4000"}},
 		"shape where it is seen": {k: uneven().with(func(k *simKernel) {
-			k.Shapeable, k.NoShape = false,
-				"it may see its launch shape"
+			lever.Shapeable.Put(&k.Kernel, lever.Sight{Why: "it may see its launch shape"})
 		}),
 			on: on(40, 4000, 256), want: "*", never: "shape="},
 		"shape without a second entry": {k: uneven().with(func(k *simKernel) { k.NoSecond = "-rdc=true" }),
@@ -505,7 +504,7 @@ func TestSearch(t *testing.T) {
 		"throttle without loads": {k: thrashing().with(func(k *simKernel) { k.Loads = 0 }), on: on(40, 4000, 256),
 			want: "*", never: "throttle"},
 		"throttle where blocks may wait": {
-			k:  thrashing().with(func(k *simKernel) { k.NoThrottle = "its blocks may wait" }),
+			k:  thrashing().with(func(k *simKernel) { lever.NoThrottle.Put(&k.Kernel, "its blocks may wait") }),
 			on: on(40, 4000, 256), want: "*", never: "throttle"},
 		"throttle without a second entry": {k: thrashing().with(func(k *simKernel) { k.NoSecond = "-rdc=true" }),
 			on: on(40, 4000, 256), want: "*", never: "throttle"},
@@ -604,7 +603,7 @@ func awaiting(awaits string) *simKernel {
 
 // coarse is a kernel that is fastest where a block does the work of four neighbours in x.
 func coarse() *simKernel {
-	return &simKernel{Kernel: policy.Kernel{Loads: 3, Coarsenable: [3]bool{true, true, false}},
+	return &simKernel{Kernel: *lever.Coarsenable.Put(&policy.Kernel{Loads: 3}, lever.Coarsens{Axes: [3]bool{true, true, false}}),
 		speed: takes(map[string]float64{"coarsen=": 1.2, "coarsen=4x1x1": 0.7 / 1.2, "coarsen=2x1x1": 0.8 / 1.2})}
 }
 
@@ -615,7 +614,7 @@ func launchCode(r recipe.Recipe) string {
 
 // uneven is a kernel that is fastest in blocks of 128; its shaped entries have the default's code.
 func uneven() *simKernel {
-	return &simKernel{Kernel: policy.Kernel{Loads: 3, Shapeable: true}, code: launchCode,
+	return &simKernel{Kernel: *lever.Shapeable.Put(&policy.Kernel{Loads: 3}, lever.Sight{Shapeable: true}), code: launchCode,
 		speed: takes(map[string]float64{"shape=": 1.1, "shape=64x1x1": 0.85 / 1.1, "shape=128x1x1": 0.8 / 1.1,
 			"throttle=": 1.3})}
 }
@@ -643,7 +642,7 @@ func crowded(warps map[int]float64, blocks map[int]float64) *simKernel {
 		}
 		return 1.2
 	}
-	k := &simKernel{Kernel: policy.Kernel{Loads: 3, Shapeable: true}, code: launchCode}
+	k := &simKernel{Kernel: *lever.Shapeable.Put(&policy.Kernel{Loads: 3}, lever.Sight{Shapeable: true}), code: launchCode}
 	k.speed = func(r recipe.Recipe, s policy.Shape) float64 {
 		threads := s.Threads()
 		if b := rewrite.Shape(r); b != [3]int{} {
@@ -662,7 +661,7 @@ func crowded(warps map[int]float64, blocks map[int]float64) *simKernel {
 // "all" change nothing.
 func divisions() *simKernel {
 	return &simKernel{
-		Kernel: policy.Kernel{Loads: 4, Writes: "f32", SFU: map[string]int{"div": 3}},
+		Kernel: *lever.SFU.Put(&policy.Kernel{Loads: 4, Writes: "f32"}, map[string]int{"div": 3}),
 		speed:  takes(map[string]float64{"approx=all": 0.5}),
 		off: func(r recipe.Recipe) float64 {
 			if has(r, "approx=all") {

@@ -77,14 +77,14 @@ func (s *simulation) Kernel(cubin, name string) (*policy.Kernel, error) {
 		CC: 90, Ptxas: "13.0.88", Default: cache.Build{Registers: 32}, MaxThreads: 1024}
 	has := s.of(name, 0).alone
 	if has["hint@ld"] > 0 {
-		k.Loads, k.Stores, k.Ordered = 4, 4, 2
+		k.Loads, k.Stores = 4, 4
+		lever.Ordered.Put(&k, 2)
 	}
 	if has["early"] > 0 {
-		k.Early, k.EarlyTurns = 2, true
+		lever.Early.Put(&k, lever.EarlyLoads{Loads: 2, Turns: true})
 	}
-	if k.Shapeable = has["shape"] > 0; has["coarsen"] > 0 {
-		k.Coarsenable[0] = true
-	}
+	lever.Shapeable.Put(&k, lever.Sight{Shapeable: has["shape"] > 0})
+	lever.Coarsenable.Put(&k, lever.Coarsens{Axes: [3]bool{has["coarsen"] > 0}})
 	if has["unroll"] > 0 {
 		k.Loops = []src.Loop{{Site: "1", Kind: "for", Line: 12}, {Site: "2", Kind: "for", Line: 17,
 			Inner: true}}

@@ -12,6 +12,9 @@ import (
 	"gnvcc/rewrite/recipe"
 )
 
+// Lever is the lever's name.
+const Lever = "early"
+
 // early=on does loads from global memory in front of the stores that stand before them in the same
 // basic block, where it is seen at run time that they are of other addresses.
 //

@@ -12,6 +12,9 @@ import (
 	"gnvcc/rewrite/recipe"
 )
 
+// Lever is the lever's name.
+const Lever = "tile"
+
 // tile=TURNS has the threads of a block copy what they read together in so many turns of a loop to
 // shared memory, and read it there.
 //
