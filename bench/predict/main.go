@@ -30,9 +30,14 @@ func run(ctx context.Context, args []string, w io.Writer) error {
 	from := flags.String("from", "",
 		"in place of -reports: files that -rows wrote, with commas between; needs no toolkit")
 	rows := flags.String("rows", "", "write one line a trial, with what was measured and predicted")
+	launches := flags.String("xmodel", "",
+		"only the X-model, on a file of launches that were counted and timed; with -stores, a store with their programs, by machine code too")
 	jobs := flags.Int("j", runtime.NumCPU(), "programs at a time")
 	if err := flags.Parse(args); err != nil {
 		return err
+	}
+	if *launches != "" {
+		return compareX(ctx, w, *launches, *stores)
 	}
 	if *half != "" && *half != "a" && *half != "b" {
 		return fmt.Errorf("-half %q: a or b", *half)

@@ -103,6 +103,24 @@ func (p *prediction) print(ctx context.Context, list []record.BuiltKernel) {
 	}
 }
 
+// balances are the X-models of decisions' kernels, nil where one can't be had: not built here, say.
+// done removes what was compiled for them.
+func balances(ctx context.Context, store *cache.Store, all []cache.Decision) (of func(cache.Decision) *predicted.Balance, done func()) {
+	p, err := tuner.NewPredictor(store, all, ownVersion())
+	if err != nil {
+		return func(cache.Decision) *predicted.Balance { return nil }, func() {}
+	}
+	built := newestBuilt(store)
+	return func(d cache.Decision) *predicted.Balance {
+		b, ok := built[d.Identity]
+		if !ok {
+			return nil
+		}
+		x, _ := p.Balance(ctx, b)
+		return x
+	}, p.Close
+}
+
 // adopt keeps, for each of some kernels that nothing was decided for, the recipe that is predicted
 // to be fastest. What was predicted of it before is replaced, or taken back.
 func (p *prediction) adopt(ctx context.Context, list []record.BuiltKernel) error {

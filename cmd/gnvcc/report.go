@@ -150,12 +150,22 @@ func explain(store *cache.Store, kernel string) error {
 		defer x.compiler.Close()
 		o.Site = x.site
 	}
+	ctx, stop := ended(context.Background())
+	defer stop()
+	balance, done := balances(ctx, store, found)
+	defer done()
 	for i, d := range found {
 		if i > 0 {
 			fmt.Fprintln(console)
 		}
 		e := o.Entry(d)
 		report.Explain(stdout(), e)
+		for i, line := range balance(d).Lines() {
+			if i == 0 {
+				fmt.Fprint(stdout(), "\n  nvcc's own code, from machine code alone (gnvcc predict has more):\n")
+			}
+			fmt.Fprintln(stdout(), "  "+line)
+		}
 		if !d.Pinned && !d.Predicted { // of which all is said
 			fmt.Fprintf(stdout(), "\n  %s\n", page.Why(e))
 		}
@@ -323,6 +333,11 @@ func writePage(store *cache.Store, path string, in page.Input) error {
 		}
 		return ""
 	}
+	ctx, stop := ended(context.Background())
+	defer stop()
+	balance, done := balances(ctx, store, in.Decisions)
+	defer done()
+	in.Balance = balance
 	var b bytes.Buffer
 	err := page.Write(&b, in)
 	if err == nil {

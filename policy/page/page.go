@@ -14,6 +14,7 @@ import (
 
 	"gnvcc/cache"
 	"gnvcc/policy"
+	"gnvcc/policy/predicted"
 	"gnvcc/policy/report"
 )
 
@@ -38,8 +39,9 @@ type Input struct {
 
 	Decisions []cache.Decision
 	Programs  []Program
-	Toolkit   func(cache.Decision) string // "ptxas 13.0.88", "" where it is not known; may be nil
-	Version   string                      // of gnvcc
+	Toolkit   func(cache.Decision) string             // "ptxas 13.0.88", "" where it is not known; may be nil
+	Balance   func(cache.Decision) *predicted.Balance // nil where none is known; may be nil
+	Version   string                                  // of gnvcc
 	Made      time.Time
 }
 
@@ -84,7 +86,7 @@ type kernel struct {
 	Registers  string
 	Warps      string // occupancy
 	Rows       []row
-	Picture    *picture
+	Pictures   []picture
 	Refused    []reason
 	RefusedAll int
 }
@@ -162,6 +164,11 @@ func gather(in Input) []kernel {
 		k.summary(in)
 		if k.Drawn = i < drawn; k.Drawn {
 			k.detail(in)
+			if in.Balance != nil && i < balanced {
+				if b := in.Balance(*k.Decision); b != nil {
+					k.Pictures = append(k.Pictures, balancePicture(b))
+				}
+			}
 		}
 	}
 	return out
@@ -201,7 +208,7 @@ func (k *kernel) detail(in Input) {
 	}
 	k.Refused, k.RefusedAll = refusals(k.Entry)
 	if p, ok := residencyPicture(k.Entry); ok {
-		k.Picture = &p
+		k.Pictures = append(k.Pictures, p)
 	}
 }
 

@@ -6,5 +6,6 @@
 // cmd calls it; it calls policy for kernels and compiling, sim/predict for the models. It adopts
 // nothing.
 //
-// Files: predicted.go candidates and their order, text.go the results as text.
+// Files: predicted.go candidates and their order, text.go the results as text, balance.go the
+// X-model.
 package predicted

@@ -36,6 +36,7 @@ type Kernel struct {
 	Levels  []sim.Level // one a critical point, most registers first
 	Limits  []Limit
 	Default predict.Estimate
+	Balance *Balance         // nil: the X-model doesn't settle
 	Ranked  []predict.Ranked // recipes for registers, what is predicted to be fastest first
 	// Same says of each recipe of Ranked why it can't be taken without being run, nil where its
 	// floating-point instructions are nvcc's own.
@@ -95,6 +96,7 @@ func Look(ctx context.Context, c compiler, k *policy.Kernel, decided *cache.Deci
 	if out.Default, err = base.Estimate(); err != nil {
 		return nil, err
 	}
+	out.Balance = newBalance(base, &out.Default)
 	out.Region = sim.Region{Min: base.Registers, Max: base.Registers}
 	for _, run := range l.capped {
 		out.Region.Min, out.Region.Max = min(out.Region.Min, run.Registers), max(out.Region.Max, run.Registers)

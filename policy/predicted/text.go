@@ -12,6 +12,7 @@ import (
 // Header says what predictions of all kernels rest on.
 const Header = `Predicted from machine code, nothing was run. Accesses count as coalesced and served by no cache, loops as run ten times.
 Rates: ` + predict.Source + `.
+X-model: memory's supply against the warps' demand; fed so, it was within 64 % of the instructions a cycle that 33 launches had.
 In tables, "faster, slower": how many of the trials on an H200 with such a prediction were so by 1 % or more.
 gnvcc tune measures; builds take predictions only after gnvcc predict --adopt, with GNVCC_PREDICT=1.
 `
@@ -57,6 +58,9 @@ func (k *Kernel) Print(w io.Writer) error {
 		causes = append(causes, fmt.Sprintf("%s %.0f%%", c.Name, 100*c.Share))
 	}
 	fmt.Fprintf(w, "  predicted time by cause: %s\n", strings.Join(causes, ", "))
+	for _, line := range k.Balance.Lines() {
+		fmt.Fprintf(w, "  %s\n", line)
+	}
 	if len(k.Ranked) == 0 {
 		_, err := fmt.Fprintf(w, "  no recipe for registers changes the code\n")
 		return err

@@ -52,6 +52,15 @@ func (p *Predictor) Predict(ctx context.Context, b record.BuiltKernel) (*predict
 	return predicted.Look(ctx, p.compiler, known, p.decided[b.Identity], p.Block)
 }
 
+// Balance is the X-model of a kernel as nvcc builds it.
+func (p *Predictor) Balance(ctx context.Context, b record.BuiltKernel) (*predicted.Balance, error) {
+	known, err := p.compiler.Kernel(b.Assembly.Cubin, b.Name)
+	if err != nil {
+		return nil, err
+	}
+	return predicted.BalanceOf(ctx, p.compiler, known, p.decided[b.Identity])
+}
+
 // Recipe gives the decision for what is predicted to be fastest, nil where nothing is to be kept;
 // the text says which, and why.
 func (p *Predictor) Recipe(ctx context.Context, b record.BuiltKernel) (*cache.Decision, string) {

@@ -29,6 +29,7 @@ type Run struct {
 type Estimate struct {
 	Cycles    float64
 	Latency   float64 // of one warp from beginning to end, if it were alone
+	Waits     float64 // of that, cycles in which it waits for scoreboards
 	Occupancy sim.Occupancy
 	Waves     float64 // of blocks, one after the other; 1 where the grid is unknown
 	Insts     float64 // instructions that one warp runs
@@ -38,8 +39,11 @@ type Estimate struct {
 	Sectors  float64
 	InFlight float64 // loads of one warp that are on their way at once, at most
 	Spills   float64 // loads and stores of local memory that one warp runs
+	Lines    float64 // cycles that one warp's accesses keep L1 and shared memory busy
 	Hottest  Loop
 	Causes   []Cause // of Cycles, the largest first
+
+	perInst float64 // cycles of the SM that an instruction of this mix takes at least
 }
 
 // A Cause is a part of the predicted time.
@@ -79,10 +83,14 @@ func (r *Run) Estimate() (Estimate, error) {
 	cost := r.costs(flow)
 	for b := range flow.Blocks {
 		e.Latency += weights[b] * (cost[b].issue + cost[b].wait)
+		e.Waits += weights[b] * cost[b].wait
 		for k := flow.Blocks[b].Start; k < flow.Blocks[b].End; k++ {
 			i := &f.Insts[k]
 			e.Insts += weights[b]
 			e.Classes[i.Class()] += weights[b]
+			if s := i.Space(); s == sass.Global || s == sass.Generic || s == sass.Shared || s == sass.Local {
+				e.Lines += weights[b] * max(1, float64(i.Bytes)*32/lineBytes)
+			}
 			switch i.Space() {
 			case sass.Global, sass.Generic, sass.TextureSpace:
 				// 32 lanes of so many bytes are so many sectors
@@ -268,6 +276,7 @@ func (r *Run) sum(e *Estimate) {
 			perInst = max(perInst, e.Classes[c]*32/u.rate(sass.Class(c))/e.Insts)
 		}
 	}
+	e.perInst = perInst
 	sectors := max(e.Sectors, 1e-3)
 	all := float64(r.Shape.WarpsPerBlock()) * float64(e.Occupancy.Blocks) // warps of the busiest SM
 	if r.Shape.Blocks > 0 && r.Device.SMs > 0 {
