@@ -39,16 +39,16 @@ var (
 
 // A corpus is what is counted of one folder.
 type corpus struct {
-	files, kernels, sliced, same int
-	reasons                      map[string]int
-	seconds                      []float64
-	parse                        time.Duration
-	bytes                        int
+	files, kernels, sliced, same, strict int
+	reasons                              map[string]int
+	seconds                              []float64
+	parse                                time.Duration
+	bytes                                int
 }
 
 func main() {
 	flag.Parse()
-	fmt.Printf("%-28s %6s %7s %6s %6s %7s  %s\n", "corpus", "files", "kernels", "sliced", "same", "", "cicc: median, largest; parse")
+	fmt.Printf("%-28s %6s %7s %6s %6s %7s  %6s  %s\n", "corpus", "files", "kernels", "sliced", "same", "", "bytes", "cicc: median, largest; parse")
 	for _, folder := range flag.Args() {
 		c := corpus{reasons: map[string]int{}}
 		err := filepath.WalkDir(folder, func(path string, e fs.DirEntry, err error) error {
@@ -71,8 +71,8 @@ func (c *corpus) print(name string) {
 	if n := len(c.seconds); n > 0 {
 		median, largest = c.seconds[n/2], c.seconds[n-1]
 	}
-	fmt.Printf("%-28s %6d %7d %6d %6d %6.1f%%  %.3f %.3f s; %.0f ms a MB\n", name, c.files, c.kernels, c.sliced, c.same,
-		100*float64(c.same)/float64(max(1, c.kernels)), median, largest, c.parse.Seconds()*1e9/float64(max(1, c.bytes)))
+	fmt.Printf("%-28s %6d %7d %6d %6d %6.1f%%  %6d  %.3f %.3f s; %.0f ms a MB\n", name, c.files, c.kernels, c.sliced, c.same,
+		100*float64(c.same)/float64(max(1, c.kernels)), c.strict, median, largest, c.parse.Seconds()*1e9/float64(max(1, c.bytes)))
 	var reasons []string
 	for r := range c.reasons {
 		reasons = append(reasons, r)
@@ -213,15 +213,14 @@ func (c *corpus) kernel(unit *lowered.Unit, own *ptx.Module, call *toolcmd.Cicc,
 	if err != nil {
 		return err.Error(), ""
 	}
-	a, err1 := own.Identity(name)
-	b, err2 := m.Identity(name)
-	if err1 != nil || err2 != nil {
+	if err := lowered.Same(own, m, name); err != nil {
 		save(content)
-		return "no identity", fmt.Sprint("    ", err1, err2, "\n")
+		return reason(err.Error()), ""
 	}
-	if a != b {
-		save(content)
-		return "other PTX", ""
+	if a, err := own.Identity(name); err == nil {
+		if b, err := m.Identity(name); err == nil && a == b {
+			c.strict++
+		}
 	}
 	return "", ""
 }

@@ -15,6 +15,8 @@ import (
 //go:embed header.h
 var macros string
 
+const own = "__attribute__((device_builtin)) __attribute__((device)) "
+
 const builtins = `
 struct __attribute__((device_builtin)) dim3 { unsigned int x, y, z; };
 extern const uint3 __attribute__((device_builtin)) threadIdx;
@@ -58,9 +60,27 @@ func vectors() string {
 	return b.String()
 }
 
+// functions declares what the front end takes a compiler's own function for (std::log calls
+// __builtin_logf), and calls without a declaration. CUDA Math API: float and double.
+func functions() string {
+	var b strings.Builder
+	for parameters, names := range []string{1: `acos acosh asin asinh atan atanh cbrt ceil cos cosh erf erfc
+		exp exp10 exp2 expm1 fabs floor lgamma log log10 log1p log2 logb nearbyint rint round rsqrt sin sinh
+		sqrt tan tanh tgamma trunc`, 2: `atan2 copysign fdim fmax fmin fmod hypot nextafter pow remainder`,
+		3: `fma`} {
+		for _, name := range strings.Fields(names) {
+			for _, is := range [][2]string{{"float", "f"}, {"double", ""}} {
+				fmt.Fprintf(&b, own+"%s %s%s(%s) throw();\n", is[0], name, is[1],
+					strings.Repeat(", "+is[0], parameters)[2:])
+			}
+		}
+	}
+	return b.String()
+}
+
 // header is that text, read.
 var header = sync.OnceValue(func() *Unit {
-	u, err := read([]byte(vectors() + builtins))
+	u, err := read([]byte(vectors() + builtins + functions()))
 	if err != nil {
 		panic(err) // our own text
 	}

@@ -18,3 +18,6 @@
 #define __val_param(x) __gnvcc_val_##x
 #define __copy_param(declaration, value) declaration = value
 #define this __gnvcc_this
+// How the front end writes float and double division.
+#define fdividef(a, b) ((float)(a) / (float)(b))
+#define fdivide(a, b) ((double)(a) / (double)(b))
