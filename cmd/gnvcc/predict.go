@@ -19,20 +19,22 @@ import (
 
 // predictVerb ranks builds of kernels from their machine code, without a GPU.
 func predictVerb() *cobra.Command {
-	c := newVerb("predict [--adopt] [--block N] [KERNEL]",
+	c := newVerb("predict [--adopt | --curve] [--block N] [KERNEL]",
 		"what limits kernels, and which recipes for registers to measure first; needs no GPU",
 		"What limits the kernels that were built, and which recipes for their registers are worth a measurement (caps, and values kept\n"+
 			"in shared memory), read from their machine code. Nothing is run: gnvcc tune measures.\n"+kernelUsage, arguments(0, 1))
 	adopt := c.Flags().Bool("adopt", false,
 		"keep what is predicted to be fastest of each kernel that nothing was decided for: only builds with GNVCC_PREDICT=1 take it, and no build once the kernel was measured")
 	block := c.Flags().Int("block", 0, "threads of a block, in place of the heaviest launch that is known, or 256")
+	curve := c.Flags().Bool("curve", false, "draw what the kernel spills and how many warps are resident, over every register count")
+	oneOf(c, "adopt", "curve")
 	completesKernels(c)
 	return onStore(c, 2, func(ctx context.Context, store *cache.Store, args []string) error {
-		return predict(ctx, store, strings.Join(args, ""), *adopt, *block)
+		return predict(ctx, store, strings.Join(args, ""), *adopt, *curve, *block)
 	})
 }
 
-func predict(ctx context.Context, store *cache.Store, kernel string, adopt bool, block int) error {
+func predict(ctx context.Context, store *cache.Store, kernel string, adopt, curve bool, block int) error {
 	if block < 0 || block > sim.BlockThreads {
 		complain("predict", fmt.Errorf("--block %d: a block has 1 to %d threads", block, sim.BlockThreads))
 		return exit(1)
@@ -55,6 +57,9 @@ func predict(ctx context.Context, store *cache.Store, kernel string, adopt bool,
 	}
 	if adopt {
 		return p.adopt(ctx, codes(found))
+	}
+	if curve {
+		return p.curves(ctx, codes(found))
 	}
 	p.print(ctx, codes(found))
 	return nil
@@ -101,6 +106,22 @@ func (p *prediction) print(ctx context.Context, list []record.BuiltKernel) {
 				b.Assembly.Target, err)
 		}
 	}
+}
+
+// curves draws kernels over every register count.
+func (p *prediction) curves(ctx context.Context, list []record.BuiltKernel) error {
+	for _, b := range list {
+		seen, err := p.Curve(ctx, b)
+		if err != nil {
+			fmt.Fprintf(stdout(), "%s (%s): nothing can be drawn: %v\n", policy.ShortName(b.Name), b.Assembly.Target, err)
+			continue
+		}
+		if err := seen.Print(stdout()); err != nil {
+			return err
+		}
+		fmt.Fprintln(console)
+	}
+	return ctx.Err()
 }
 
 // balances are the X-models of decisions' kernels, nil where one can't be had: not built here, say.

@@ -7,5 +7,5 @@
 // nothing.
 //
 // Files: predicted.go candidates and their order, text.go the results as text, balance.go the
-// X-model.
+// X-model, curve.go every register count.
 package predicted

@@ -66,3 +66,21 @@ func TestNote(t *testing.T) {
 		t.Errorf("%q", n)
 	}
 }
+
+// TestCurve: a row a count, with bars of warps and of spills.
+func TestCurve(t *testing.T) {
+	c := Curve{Kernel: &policy.Kernel{Short: "k", Target: "sm_90"}, Assumed: []string{"many blocks"}, Own: 48, Points: []CurvePoint{
+		{32, 64, 100, true}, {40, 48, 50, false}, {48, 32, 0, true}}}
+	var out strings.Builder
+	if err := c.Print(&out); err != nil {
+		t.Fatal(err)
+	}
+	want := "k (sm_90), every register count that ptxas gives, many blocks\n" +
+		"registers  warps                                    spill accesses\n" +
+		"       32     64  ################################     100  ################################  critical point\n" +
+		"       40     48  ########################              50  ################\n" +
+		"       48     32  ################                       0    critical point  nvcc's own\n"
+	if out.String() != want {
+		t.Errorf("%s\nnot\n%s", out.String(), want)
+	}
+}

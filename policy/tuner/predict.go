@@ -61,6 +61,15 @@ func (p *Predictor) Balance(ctx context.Context, b record.BuiltKernel) (*predict
 	return predicted.BalanceOf(ctx, p.compiler, known, p.decided[b.Identity])
 }
 
+// Curve is what a kernel spills under every register cap.
+func (p *Predictor) Curve(ctx context.Context, b record.BuiltKernel) (*predicted.Curve, error) {
+	known, err := p.compiler.Kernel(b.Assembly.Cubin, b.Name)
+	if err != nil {
+		return nil, err
+	}
+	return predicted.CurveOf(ctx, p.compiler, known, p.decided[b.Identity], p.Block)
+}
+
 // Recipe gives the decision for what is predicted to be fastest, nil where nothing is to be kept;
 // the text says which, and why.
 func (p *Predictor) Recipe(ctx context.Context, b record.BuiltKernel) (*cache.Decision, string) {
