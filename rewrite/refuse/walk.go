@@ -57,7 +57,11 @@ func (c computation) walks(bad func(i int, value values) error) (
 					return true, err
 				}
 			}
-			c.step(i, certain, w.known)
+			v, is := int64(0), false
+			if certain {
+				v, is = c.compute(i, value)
+			}
+			ir.Store(c.Func, i, w.known, v, is)
 		}
 		todo = append(todo, c.onward(blocks, w)...)
 	}
@@ -78,7 +82,11 @@ func digest(known map[ir.Reg]int64) (sum uint64) {
 // onward are the ways out of a block.
 func (c computation) onward(blocks []ptx.Block, w walk) (out []walk) {
 	b := blocks[w.block]
-	succs := c.ways(b, w.known)
+	succs := b.Succs
+	if len(succs) == 2 {
+		runs, certain := c.runs(b.Last-1, w.known)
+		succs = c.Onward(w.block, runs, certain)
+	}
 	for k, to := range succs {
 		next := walk{block: to, known: maps.Clone(w.known), left: maps.Clone(w.left)}
 		if len(succs) > 1 {
@@ -97,26 +105,8 @@ func (c computation) onward(blocks []ptx.Block, w walk) (out []walk) {
 	return out
 }
 
-// ways are the blocks behind one with which it may go on.
-func (c computation) ways(b ptx.Block, known map[ir.Reg]int64) []int {
-	if last := b.Last - 1; len(b.Succs) == 2 && c.Stmts[last].Guarded {
-		if runs, certain := c.runs(last, known); certain && runs {
-			return b.Succs[:1]
-		} else if certain {
-			return b.Succs[1:]
-		}
-	}
-	return b.Succs
-}
-
-// runs tells whether statement i is carried out, where its predicate is known.
 func (c computation) runs(i int, known map[ir.Reg]int64) (runs, certain bool) {
-	x := c.Inst(i)
-	if !c.Stmts[i].Guarded {
-		return true, true
-	}
-	v, certain := known[x.Guard]
-	return v != 0 != x.Unless, certain
+	return c.Runs(i, func(r ir.Reg) (int64, bool) { v, is := known[r]; return v, is })
 }
 
 // forget is for what is written between two statements.
@@ -137,17 +127,4 @@ func (c computation) known(known map[ir.Reg]int64, o ir.Operand) (int64, bool) {
 	}
 	v, certain := known[o.Reg]
 	return v, certain
-}
-
-// step carries statement i out. What it writes is unknown where it may not run.
-func (c computation) step(i int, sure bool, known map[ir.Reg]int64) {
-	var v int64
-	certain := false
-	if sure {
-		v, certain = c.compute(i, func(o ir.Operand) (int64, bool) { return c.known(known, o) })
-	}
-	c.forget(i, i+1, known)
-	if x := c.Inst(i); certain && x.Args[0].Reg != ir.None {
-		known[x.Args[0].Reg] = v
-	}
 }

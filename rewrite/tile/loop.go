@@ -24,8 +24,8 @@ type tileLoop struct {
 	latch int         // statement: the branch back
 	asked *divergence // where threads may leave in front of it, nil: nowhere
 
-	spread *ir.Spread        // what differs between the threads of a block
-	now    map[ir.Reg]affine // what registers that the loop writes hold; nil: not known
+	spread *ir.Spread // what differs between the threads of a block
+	turn   *ir.Turn
 	loads  []tileLoad
 	test   tileTest
 	seen   map[string]affine // origin
@@ -61,7 +61,7 @@ type divergence struct {
 // newTileLoop says why a loop can't be tiled whatever its box.
 func newTileLoop(t *tileFlow, l graph.Loop) (*tileLoop, error) {
 	b := t.Blocks[l.Head]
-	n := &tileLoop{t: t, head: l.Head, first: b.First, latch: b.Last - 1, now: map[ir.Reg]affine{},
+	n := &tileLoop{t: t, head: l.Head, first: b.First, latch: b.Last - 1, turn: t.Turn(t.named),
 		seen: map[string]affine{}}
 	latch := t.Inst(n.latch)
 	switch {
@@ -111,7 +111,7 @@ func (n *tileLoop) follow() error {
 	for i := n.first; i < n.latch; i++ {
 		x, exact := t.Inst(i), !t.Stmts[i].Guarded
 		if width := tileable(x); width > 0 && exact && x.Args[1].Reg != ir.None && t.Bits(x.Args[1].Reg) == 64 {
-			if p, ok := n.operand(x, 1); ok {
+			if p, ok := n.turn.Operand(x, 1); ok {
 				n.loads = append(n.loads, tileLoad{stmt: i, width: width, address: p.Plus(number(x.Args[1].Offset), 1)})
 			}
 		}
@@ -119,14 +119,14 @@ func (n *tileLoop) follow() error {
 			if set != nil {
 				return errNoCounter
 			}
-			a, known := n.operand(x, 1)
-			b, too := n.operand(x, 2)
+			a, known := n.turn.Operand(x, 1)
+			b, too := n.turn.Operand(x, 2)
 			if x.Op != "setp" || len(x.Words) != 2 || len(x.Args) != 3 || !exact || !known || !too {
 				return errNoCounter
 			}
 			set, sides = x, [2]affine{a, b}
 		}
-		p, ok := x.Arithmetic(func(k int) (affine, bool) { return n.operand(x, k) },
+		p, ok := x.Arithmetic(func(k int) (affine, bool) { return n.turn.Operand(x, k) },
 			func(p affine, signed bool) affine { // from 32 bits to 64: of constants alone
 				v, is := p.Constant()
 				if exact = exact && is; signed {
@@ -137,18 +137,14 @@ func (n *tileLoop) follow() error {
 		if !ok || !exact || len(p) > limitTerms {
 			p = nil
 		}
-		for _, a := range t.Accesses(i) {
-			if a.Write {
-				n.now[a.Reg] = p
-			}
-		}
+		n.turn.Write(i, p)
 	}
 	if set == nil || latch.Unless || !n.counts(set, sides[0], sides[1]) {
 		return errNoCounter
 	}
-	n.loads = slices.DeleteFunc(n.loads, func(l tileLoad) bool { _, ok := n.step(l.address); return !ok })
+	n.loads = slices.DeleteFunc(n.loads, func(l tileLoad) bool { _, ok := n.turn.Step(l.address); return !ok })
 	for i := range n.loads {
-		n.loads[i].step, _ = n.step(n.loads[i].address)
+		n.loads[i].step, _ = n.turn.Step(n.loads[i].address)
 	}
 	if len(n.loads) == 0 {
 		return errors.New("no .nc load in it has a 64-bit address that moves by the same in every turn")
@@ -163,54 +159,15 @@ const limitTerms = 24
 
 func number[T ~int | ~int64](v T) affine { return ir.Number(int64(v)) }
 
-// operand is what an operand holds at the point that follow has come to.
-func (n *tileLoop) operand(x *ir.Inst, k int) (affine, bool) {
-	if k >= len(x.Args) {
-		return nil, false
-	}
-	o := x.Args[k]
-	if o.Reg == ir.None {
-		v, ok := ir.Literal(o.Text)
-		return number(v), ok
-	}
-	if p, written := n.now[o.Reg]; written {
-		return p, p != nil
-	}
-	return affine{n.t.Name(o.Reg): 1}, true
-}
-
-// step is what a turn adds to a value: the same in every turn.
-func (n *tileLoop) step(p affine) (out affine, ok bool) {
-	for key, c := range p {
-		r, is := n.t.named[key]
-		if !is && key != "" {
-			return nil, false
-		}
-		if next, written := n.now[r]; is && written {
-			if next == nil {
-				return nil, false
-			}
-			out = out.Plus(next, c).Plus(affine{key: 1}, -c)
-		}
-	}
-	for key := range out {
-		r, is := n.t.named[key]
-		if _, written := n.now[r]; key != "" && (!is || written) {
-			return nil, false
-		}
-	}
-	return out, true
-}
-
 // counts reads the test of a loop: a comparison of an integer that grows by a constant with one that
 // stays.
 func (n *tileLoop) counts(x *ir.Inst, a, b affine) bool {
 	const most = 1 << 20 // times the turns of a tile less than 2^31
 	how, kind := x.Words[0], x.Words[1]
 	bits := pass.BitsOf(kind)
-	step, known := n.step(a)
+	step, known := n.turn.Step(a)
 	by, constant := step.Constant()
-	still, too := n.step(b)
+	still, too := n.turn.Step(b)
 	plus := a[""]
 	if bits == 32 {
 		by, plus = int64(int32(by)), int64(int32(plus))

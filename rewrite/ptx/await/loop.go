@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 
-	"gnvcc/graph"
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/ptx/ir"
 )
@@ -54,8 +53,8 @@ func awaits(f *ptx.Func, called callee) (int, error) {
 		a.unset[r] = true
 	}
 	for _, l := range loops {
-		p := a.part(l)
-		if a.work += len(p.body); a.work > limitWork {
+		p := a.Loop(l)
+		if a.work += len(p.Insts); a.work > limitWork {
 			return -1, errors.New("ptx: the loops are more than is followed")
 		}
 		if at := a.loop(p); at >= 0 {
@@ -65,47 +64,22 @@ func awaits(f *ptx.Func, called callee) (int, error) {
 	return -1, nil
 }
 
-// A part is a loop of a function.
-type part struct {
-	graph.Loop
-	in   map[int]bool
-	body []int // statements
-}
-
-func (a *waiter) part(l graph.Loop) *part {
-	p := &part{Loop: graph.Loop{Head: l.Head, Body: slices.Sorted(slices.Values(l.Body))}, in: map[int]bool{}}
-	for _, b := range p.Body {
-		p.in[b] = true
-		for i := a.Blocks[b].First; i < a.Blocks[b].Last; i++ {
-			if a.Stmts[i].Kind == ptx.Inst {
-				p.body = append(p.body, i)
-			}
-		}
-	}
-	return p
-}
-
-// inside lists the statements of a part that write a register.
-func (a *waiter) inside(p *part, r ir.Reg) []int {
-	return slices.DeleteFunc(slices.Clone(a.Defs(r)), func(d int) bool { return !p.in[a.Block(d)] })
-}
-
 // loop returns the look that a loop waits for, -1 if it doesn't.
-func (a *waiter) loop(p *part) int {
+func (a *waiter) loop(p *ir.Loop) int {
 	at := a.decides(p, func(i int) bool { return a.looks(p, i) }, a.leaves)
 	if at >= 0 || a.ends(p) {
 		return at
 	}
-	synced := slices.ContainsFunc(p.body, func(i int) bool { return a.does(i, a.called.orders, orders) })
+	synced := slices.ContainsFunc(p.Insts, func(i int) bool { return a.does(i, a.called.orders, orders) })
 	return a.decides(p, func(i int) bool { return a.looks(p, i) || a.reloads(p, i, synced) }, a.repeats)
 }
 
 // decides returns the first look in a part where a branch of some kind follows from looks; -1 where
 // none does. A block hands on to itself what one of its threads has seen through shared and local
 // memory, and through arguments and results of calls.
-func (a *waiter) decides(p *part, look func(i int) bool, kind func(p *part, b int) bool) int {
+func (a *waiter) decides(p *ir.Loop, look func(i int) bool, kind func(p *ir.Loop, b int) bool) int {
 	seeds := map[int]bool{}
-	for _, i := range p.body {
+	for _, i := range p.Insts {
 		if look(i) {
 			seeds[i] = true
 		}
@@ -130,26 +104,18 @@ func (a *waiter) decides(p *part, look func(i int) bool, kind func(p *part, b in
 }
 
 // leaves reports whether a block has a way out of the part.
-func (a *waiter) leaves(p *part, b int) bool {
+func (a *waiter) leaves(p *ir.Loop, b int) bool {
 	last := a.Blocks[b].Last - 1
 	op := a.Inst(last).Op
 	return op != "" && a.Leaves(last) && op != "bra" && op != "brx" || // a guarded ret
-		slices.ContainsFunc(a.Blocks[b].Succs, func(s int) bool { return !p.in[s] })
+		slices.ContainsFunc(a.Blocks[b].Succs, func(s int) bool { return !p.In[s] })
 }
 
 // repeats reports whether a branch decides about coming back to itself: it can before its ways have
 // met.
-func (a *waiter) repeats(p *part, b int) bool {
+func (a *waiter) repeats(p *ir.Loop, b int) bool {
 	stop := a.Meet(b)
-	return b != stop && a.Reaches(a.Blocks[b].Succs, b, func(s int) bool { return s == stop || !p.in[s] })
-}
-
-// everyTurn reports whether every way around from block b to itself, within the part, passes one of
-// these blocks.
-func (a *waiter) everyTurn(p *part, b int, through map[int]bool) bool {
-	return through[b] || !a.Reaches(a.Blocks[b].Succs, b, func(s int) bool {
-		return s == b || !p.in[s] || through[s]
-	})
+	return b != stop && a.Reaches(a.Blocks[b].Succs, b, func(s int) bool { return s == stop || !p.In[s] })
 }
 
 // does reports what an instruction does, or what any function does that a call may lead to.
@@ -161,13 +127,13 @@ func (a *waiter) does(i int, called bool, own func(*ptx.Func, int) bool) bool {
 }
 
 // looks reports whether an instruction looks at other blocks' memory anew in each turn.
-func (a *waiter) looks(p *part, i int) bool {
+func (a *waiter) looks(p *ir.Loop, i int) bool {
 	return a.does(i, a.called.asks, asks) && !a.ofBlock(i) && !a.advances(p, i)
 }
 
 // reloads reports whether an instruction reads other blocks' memory and may do so anew in each
 // turn.
-func (a *waiter) reloads(p *part, i int, synced bool) bool {
+func (a *waiter) reloads(p *ir.Loop, i int, synced bool) bool {
 	switch x := a.Inst(i); x.Op {
 	case "call":
 		return a.called.reads
@@ -175,7 +141,7 @@ func (a *waiter) reloads(p *part, i int, synced bool) bool {
 		return synced && x.Has("global")
 	case "ld", "ldu", "suld", "tex", "tld4":
 		return reads(a.Func.Func, i) && !a.ofBlock(i) && (synced || a.sameAddress(p, i) || x.Op == "ld" &&
-			slices.ContainsFunc(p.body, func(j int) bool { // an atomic on the place: behind it
+			slices.ContainsFunc(p.Insts, func(j int) bool { // an atomic on the place: behind it
 				return a.Inst(j).Op == "atom" && elsewhere(a.Opcode(j)) && !a.ofBlock(j)
 			}))
 	}
@@ -191,7 +157,7 @@ func (a *waiter) ofBlock(i int) bool {
 // sameAddress reports whether there is a way around from a load to itself on which nothing changes
 // the registers of its address. Its guard is none of them: it may be computed anew in every turn,
 // from what the load returned.
-func (a *waiter) sameAddress(p *part, i int) bool {
+func (a *waiter) sameAddress(p *ir.Loop, i int) bool {
 	writers := make(map[int]bool)
 	for _, x := range a.Accesses(i) {
 		if x.Read && !a.guards(x) && !a.invariant(p, x.Reg, 8) {
@@ -200,13 +166,13 @@ func (a *waiter) sameAddress(p *part, i int) bool {
 			}
 		}
 	}
-	return !a.everyTurn(p, a.Block(i), writers)
+	return !p.EveryTurn(a.Block(i), writers)
 }
 
 // invariant reports whether a register changes once at most: the part does not write it, or at one
 // place (under a guard, even), and computes it there from what is the same in every turn.
-func (a *waiter) invariant(p *part, r ir.Reg, depth int) bool {
-	d := a.inside(p, r)
+func (a *waiter) invariant(p *ir.Loop, r ir.Reg, depth int) bool {
+	d := p.Inside(r)
 	if len(d) == 0 {
 		return true
 	}

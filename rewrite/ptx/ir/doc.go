@@ -26,8 +26,10 @@
 //     points into (Origin, Parameter), the expression that it is (Expression, Location); Forward, by
 //     which properties of registers are worked out
 //   - uniform.go: what follows from some statements (Spread), what differs between a block's threads
-//   - affine.go: integers as a constant and coefficients; compute.go: instructions on numbers
-//   - shape.go: whether a kernel sees its blocks' size; walk.go and spin.go: spin loops
+//   - affine.go: integers as a constant and coefficients; compute.go: instructions on numbers;
+//     induction.go: what a turn of a loop adds to registers (Loop.Counter, Turn.Step)
+//   - shape.go: whether a kernel sees its blocks' size; walk.go and spin.go: code followed with the
+//     constants in registers; spin loops
 //   - ops.go: classes of operations
 //
 // Everything is worked out when it is first asked for, and kept with the body as long as it is not

@@ -10,6 +10,43 @@ import (
 // Following code from one instruction on, along the control flow, with the values of a few
 // registers: enough to know which way a branch goes that depends on what that instruction found.
 
+// Runs reports whether a statement is carried out, and whether that is certain: constant is what is
+// known of registers, a predicate being 0 or 1.
+func (w *Func) Runs(i int, constant func(Reg) (int64, bool)) (runs, certain bool) {
+	if !w.Stmts[i].Guarded {
+		return true, true
+	}
+	x := w.Inst(i)
+	v, certain := constant(x.Guard)
+	return v != 0 != x.Unless, certain
+}
+
+// Onward lists the blocks with which a block may go on, where its last statement runs or not.
+func (w *Func) Onward(block int, runs, certain bool) []int {
+	to := w.Blocks[block].Succs
+	switch last := len(to) - 1; {
+	case last < 1 || !certain || !w.Stmts[w.Blocks[block].Last-1].Guarded:
+		return to
+	case runs:
+		return to[:last]
+	default:
+		return to[last:]
+	}
+}
+
+// Store notes in known what a statement leaves: v in its first operand, where that is known, and of
+// what else it writes nothing.
+func Store[V any](w *Func, i int, known map[Reg]V, v V, is bool) {
+	for _, a := range w.Accesses(i) {
+		if a.Write {
+			delete(known, a.Reg)
+		}
+	}
+	if is && w.Inst(i).Args[0].Reg != None {
+		known[w.Inst(i).Args[0].Reg] = v
+	}
+}
+
 // A Walker follows a body's code with what little it knows of registers.
 type Walker struct {
 	*Func
@@ -78,19 +115,6 @@ func (w *Walker) walk(atom int, v value, see seeing, visit func(block int),
 	return true
 }
 
-// runs is whether an instruction's guard lets it run.
-func (w *Walker) runs(i int, known map[Reg]value) value {
-	x := w.Inst(i)
-	run := value{constant, 1}
-	if w.Stmts[i].Guarded {
-		run = known[x.Guard]
-		if x.Unless && run.kind == constant {
-			run.n = 1 - run.n
-		}
-	}
-	return run
-}
-
 // block goes to the end of a block, and returns the places behind it.
 func (w *Walker) block(p place, atom int, see seeing, visit func(int)) ([]place, ending) {
 	if p.stmt >= len(w.Stmts) {
@@ -108,8 +132,8 @@ func (w *Walker) block(p place, atom int, see seeing, visit func(int)) ([]place,
 		if i == atom {
 			return nil, back
 		}
-		run := w.runs(i, known)
-		if run == (value{constant, 0}) {
+		runs, certain := w.Runs(i, number(known))
+		if certain && !runs {
 			continue
 		}
 		if w.Leaves(i) {
@@ -119,7 +143,11 @@ func (w *Walker) block(p place, atom int, see seeing, visit func(int)) ([]place,
 		if p.state, on = see(i, p.state); !on {
 			return nil, effect
 		}
-		w.step(i, known, run.kind != constant)
+		var v value
+		if certain {
+			v = w.result(w.Inst(i), known)
+		}
+		Store(w.Func, i, known, v, v.kind != unknown)
 	}
 	last := b.Last - 1
 	if w.Stmts[last].Kind != ptx.Inst || !w.Leaves(last) {
@@ -128,17 +156,13 @@ func (w *Walker) block(p place, atom int, see seeing, visit func(int)) ([]place,
 		}
 		return []place{{w.Blocks[b.Succs[0]].First, p.state, known}}, 0
 	}
-	taken := w.runs(last, known)
-	always, never := taken == value{constant, 1}, taken == value{constant, 0}
-	if op := w.Inst(last).Op; op != "bra" && op != "brx" && !never {
+	runs, certain := w.Runs(last, number(known))
+	if op := w.Inst(last).Op; op != "bra" && op != "brx" && (runs || !certain) {
 		return nil, left // ret, exit, trap
 	}
 	var next []place
-	for n, to := range b.Succs {
-		falls := w.Stmts[last].Guarded && n == len(b.Succs)-1
-		if falls && !always || !falls && !never {
-			next = append(next, place{w.Blocks[to].First, p.state, known})
-		}
+	for _, to := range w.Onward(at, runs, certain) {
+		next = append(next, place{w.Blocks[to].First, p.state, known})
 	}
 	if len(next) == 0 {
 		return nil, left
@@ -146,27 +170,18 @@ func (w *Walker) block(p place, atom int, see seeing, visit func(int)) ([]place,
 	return next, 0
 }
 
-// step works out what an instruction leaves in its destination. maybe: its guard is not known.
-func (w *Walker) step(i int, known map[Reg]value, maybe bool) {
-	x := w.Inst(i)
-	result := value{}
-	if len(x.Args) > 1 && !maybe {
-		result = w.result(x, known)
-	}
-	for _, a := range w.Accesses(i) {
-		if a.Write {
-			delete(known, a.Reg)
-		}
-	}
-	if result.kind != unknown && x.Args[0].Reg != None {
-		known[x.Args[0].Reg] = result
-	}
+// number are the constants among known values.
+func number(known map[Reg]value) func(Reg) (int64, bool) {
+	return func(r Reg) (int64, bool) { v := known[r]; return v.n, v.kind == constant }
 }
 
 // result is what an instruction gives: of constants, or one that an operand alone decides.
 func (w *Walker) result(x *Inst, known map[Reg]value) value {
 	of := func(n int) value { return w.value(x.Args[n], known) }
 	args := len(x.Args)
+	if args < 2 {
+		return value{}
+	}
 	var in []int64
 	for n := 1; n < args; n++ {
 		switch v := of(n); {
