@@ -206,17 +206,21 @@ type Launch struct {
 	Values map[string]string `json:",omitempty"`
 
 	Cost   *Cost   `json:",omitempty"` // of the search on it
-	Counts *Counts `json:",omitempty"` // what one launch did; nil: nobody has counted
+	Counts *Counts `json:",omitempty"` // what nvcc's own code did in it; nil: not counted
+	Chosen *Counts `json:",omitempty"` // and the chosen build's
 }
 
-// Counts is how often nvcc's own code runs in one launch of a configuration, by its PTX: counted by
-// a build with counters, never estimated.
+// Counts is how often a kernel's code runs in launches of a configuration with the same arguments,
+// by its PTX: counted by a build with counters, never estimated.
 type Counts struct {
+	Rule int // of package check, by which what follows was judged
 	// how often each basic block is run by a warp, in the order of the text: those of the kernel, then
-	// those of the functions that it calls
+	// those of the functions that it calls; then of each choice whether an outcome was seen
 	Blocks []uint64
-	// which of them have floating-point arithmetic
-	Floating []int `json:",omitempty"`
+	Wanted []int    `json:",omitempty"` // which of them have to run in a checked launch
+	Data   []int    `json:",omitempty"` // of those that did not, which could with other numbers in memory
+	Pins   [][3]int `json:",omitempty"` // arguments that have to be the same: index, offset, bytes; -1, -2: block, grid
+	Code   string   `json:",omitempty"` // hash of the text
 }
 
 // A Cost is what a search has taken, all runs together.

@@ -151,8 +151,8 @@ type Compiler interface {
 	Kernel(module, kernel string) (*Kernel, error)
 	// Compile makes a candidate.
 	Compile(ctx context.Context, k *Kernel, r recipe.Recipe) (*Candidate, error)
-	// Counting makes nvcc's own build with counters in it.
-	Counting(ctx context.Context, k *Kernel) (*Candidate, counters.Counters, error)
+	// Counting makes the build by a recipe, nvcc's own by none, with counters in it.
+	Counting(ctx context.Context, k *Kernel, r recipe.Recipe) (*Candidate, counters.Counters, error)
 	// Spent returns how often a tool has run, and for how long.
 	Spent(tool string) (runs int, took time.Duration)
 }

@@ -33,6 +33,7 @@ type Trial struct {
 	Checked int    // launches on which memory was compared and found right
 	// launches with data of ours on which it left the original's bits
 	Varied  int               `json:",omitempty"`
+	Counts  *cache.Counts     `json:",omitempty"` // what its code did on checked launches; nil: not counted
 	Error   Error             // the largest one of these launches
 	Normals map[string]string `json:",omitempty"` // Candidate's
 

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 
+	"gnvcc/policy/check"
 	"gnvcc/profile"
 	"gnvcc/rewrite"
 	"gnvcc/rewrite/recipe"
@@ -124,8 +125,8 @@ func hostArgument(v source.Value, bits []byte) recipe.Condition {
 		Value: strconv.FormatInt(n<<unused>>unused, 10)}
 }
 
-// sameAlone reports whether launches like one alone (Confined) have the same value: integers, and
-// floating-point numbers that decide what runs.
+// sameAlone reports whether launches like one alone (Confined) may have to have the same value:
+// integers, and floating-point numbers that decide what runs.
 func (k *Kernel) sameAlone(v source.Value) bool {
 	return v.Class == source.Integer || v.Class == source.Float && k.decides(v)
 }
@@ -134,10 +135,11 @@ func (k *Kernel) decides(v source.Value) bool {
 	return k.Decided.Decides(v.Argument, v.Offset, v.Bits/8)
 }
 
-// Confined returns a recipe as second entries for launches whose integer arguments, grid, block and
-// dynamic shared memory are those of one launch, and floating-point arguments that decide what
-// runs. An error says why there is none.
-func (k *Kernel) Confined(r recipe.Recipe, l *profile.Launch) (recipe.Recipe, error) {
+// Confined returns a recipe as second entries for launches like one launch, by what of it was seen to
+// run: with the same integer arguments, grid, block and dynamic shared memory, and floating-point
+// arguments that decide what runs, or with those alone that decide where something lies. An error
+// says why there is none.
+func (k *Kernel) Confined(r recipe.Recipe, l *profile.Launch, c check.Coverage) (recipe.Recipe, error) {
 	guards, err := r.Guards()
 	if why := cmp.Or(k.NoSecond, k.unseen()); err != nil || why != "" {
 		return r, cmp.Or(err, errors.New(why))
@@ -147,12 +149,17 @@ func (k *Kernel) Confined(r recipe.Recipe, l *profile.Launch) (recipe.Recipe, er
 	}
 	g := append(guards, recipe.Guard{})[0]
 	now := valuesNow(k, l)
-	host := recipe.Guard{Conditions: []recipe.Condition{{Kind: recipe.HostGrid, Size: l.Grid}}}
+	var host recipe.Guard
+	if c.Pinned(check.Grid, 0, 1) {
+		host.Conditions = append(host.Conditions, recipe.Condition{Kind: recipe.HostGrid, Size: l.Grid})
+	}
 	for _, v := range now {
 		given := slices.ContainsFunc(g.Conditions, func(c recipe.Condition) bool {
 			return c.Kind == recipe.Argument && c.Of == v.Is.Of && v.Name != v.Is.Key()
 		})
-		if v.Kind == HostValue || v.Kind == HostScalar && !given {
+		switch {
+		case v.Kind == HostValue && (v.Is.Kind == recipe.HostBlock && c.Pinned(check.Block, 0, 1) || c.Unchecked() != ""),
+			v.Kind == HostScalar && !given && c.Pinned(v.Is.Of.Index, v.Is.Of.Offset, v.Is.Bytes):
 			host.Conditions = append(host.Conditions, v.Is)
 		}
 	}
@@ -176,17 +183,21 @@ func (k *Kernel) unseen() string {
 	return k.NoSpec
 }
 
-// IsConfined reports whether all of a recipe's entries are for launches like one launch each
-// (Confined).
-func (k *Kernel) IsConfined(r recipe.Recipe) bool {
+// IsConfined reports whether all of a recipe's entries, or the recipe, are for launches like one
+// launch each, as Confined makes them.
+func (k *Kernel) IsConfined(r recipe.Recipe, c check.Coverage) bool {
+	if c.Unchecked() == "" && len(c.Pins) == 0 {
+		return true
+	}
 	guards, err := r.Guards()
 	return err == nil && r.HasSecond() && k.unseen() == "" && !slices.ContainsFunc(guards, func(g recipe.Guard) bool {
 		has := func(is func(recipe.Condition) bool) bool { return slices.ContainsFunc(g.Conditions, is) }
 		_, sized := g.Dynamic()
-		b, grid := g.Block(), g.Grid()
-		return !sized || min(b[0], b[1], b[2], grid[0], grid[1], grid[2]) == 0 ||
+		block, grid := g.Block(), g.Grid()
+		return c.Unchecked() != "" && !sized || c.Pinned(check.Block, 0, 1) && slices.Min(block[:]) == 0 ||
+			c.Pinned(check.Grid, 0, 1) && slices.Min(grid[:]) == 0 ||
 			slices.ContainsFunc(k.Values, func(v source.Value) bool {
-				return k.sameAlone(v) && !has(func(c recipe.Condition) bool {
+				return k.sameAlone(v) && c.Pinned(v.Argument, v.Offset, v.Bits/8) && !has(func(c recipe.Condition) bool {
 					return c.Of == v.Place() && (c.Kind == recipe.Argument && v.Why == "" ||
 						c.Kind == recipe.HostArgument && 8*c.Bytes == v.Bits)
 				})

@@ -6,16 +6,20 @@ import (
 
 	"gnvcc/rewrite/counters"
 	"gnvcc/rewrite/ptx"
+	"gnvcc/rewrite/recipe"
 )
 
 // A build for the tuner alone, which never replaces a program's own: one that counts how often basic
 // blocks run.
 
-// Counting makes nvcc's own build of a kernel with counters in it, and says what
-// they count. It is made anew each time: a configuration is counted once.
-func (c *Compiler) Counting(ctx context.Context, s *Source) (*Candidate, counters.Counters, error) {
-	if s.Link != nil {
+// Counting makes the build of a kernel by a recipe, nvcc's own by none, with counters in it, and says
+// what they count. It is made anew each time.
+func (c *Compiler) Counting(ctx context.Context, s *Source, r recipe.Recipe) (*Candidate, counters.Counters, error) {
+	switch {
+	case s.Link != nil:
 		return nil, nil, errors.New("count: with -rdc=true a module is linked from several files")
+	case !r.IsDefault():
+		return c.countingBy(ctx, s, r)
 	}
 	text, counters, err := counters.Insert(s.Module, s.Kernel, s.Default.Registers)
 	if err != nil {
@@ -23,6 +27,43 @@ func (c *Compiler) Counting(ctx context.Context, s *Source) (*Candidate, counter
 	}
 	out, err := c.asIs(ctx, s, text)
 	return out, counters, err
+}
+
+// countingBy counts in the PTX of a candidate, which is launched as that is.
+func (c *Compiler) countingBy(ctx context.Context, s *Source, r recipe.Recipe) (*Candidate, counters.Counters, error) {
+	cand, err := c.Compile(ctx, s, r)
+	if err != nil {
+		return nil, nil, err
+	}
+	ctx, b, done, err := c.workbench(ctx, c.Limit, forOne)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer done()
+	_, whole, bad, err := b.rewritten(ctx, s.input(), map[string]recipe.Recipe{s.Kernel: r})
+	for _, reason := range bad {
+		err = reason
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	text, counters, err := counters.Insert(whole, cand.Entry, cand.Build.Registers)
+	if err != nil {
+		return nil, nil, err
+	}
+	out := *cand
+	var more []string
+	if !s.job.Call.Reloc {
+		more = []string{"--entry", cand.Entry}
+	}
+	content, _, err := b.assemble(ctx, s.job, text, more)
+	if err == nil {
+		out.Cubin, err = c.store.PutObject(content)
+	}
+	if err == nil {
+		out.Path, err = c.store.ObjectFile(out.Cubin)
+	}
+	return &out, counters, err
 }
 
 // asIs makes a candidate of a text that has the kernel.

@@ -2,11 +2,10 @@ package check
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"gnvcc/cache"
-	"gnvcc/rewrite/counters"
-	"gnvcc/rewrite/ptx"
 )
 
 const (
@@ -18,74 +17,62 @@ const (
 	Draws = 2
 )
 
-// Floating lists the basic blocks in which a kernel computes in floating point, by their numbers
-// among its counters, and those in which it stores anything: what is not stored is not compared.
-// Of a kernel that computes nothing there are none.
-func Floating(c counters.Counters) (blocks []int) {
-	some := false
-	for n, b := range c {
-		counts := false
-		for i := b.Block.First; i < b.Block.Last; i++ {
-			if b.Stmts[i].Kind != ptx.Inst {
-				continue
-			}
-			op, base := b.Opcode(i), string(b.Base(i))
-			computes := computes(op, base)
-			some = some || computes
-			counts = counts || computes || base == "atom" || base == "red" ||
-				base == "st" && ptx.Space(op) != "param" && ptx.Space(op) != "local"
-		}
-		if counts {
-			blocks = append(blocks, n)
-		}
-	}
-	if !some {
-		return nil
-	}
-	return blocks
-}
-
-// computes reports an instruction that rounds, or chooses between numbers.
-func computes(op []byte, base string) bool {
-	switch base {
-	case "ld", "st", "ldu", "mov", "selp", "atom", "red", "shfl", "tex", "tld4", "suld", "sust":
-		return false
-	}
-	for _, t := range []string{"f32", "f64", "f16", "f16x2", "bf16", "bf16x2", "f32x2"} {
-		if ptx.HasModifier(op, t) {
-			return true
-		}
-	}
-	return false
-}
-
-// A Coverage says what of a kernel ran in the launches that were checked.
+// A Coverage says which launches a checked recipe may serve, by what ran in those that were checked.
 type Coverage struct {
-	Counted  bool // of at least one launch it is known
-	Floating int  // basic blocks with floating-point arithmetic, or stores (Floating)
-	NotRun   int  // those of them that no counted launch ran
+	Counted bool // of at least one launch it is known, of nvcc's code and of the recipe's
+	Wanted  int  // counters that have to run (Counted)
+	NotRun  int  // those of them that no counted launch ran
+	Data    int  // of these, those that a launch with the same arguments may run
+	Pins    [][3]int
 }
 
-// CoverageOf sums up what was counted in checked launches; nil: that one was not counted.
-func CoverageOf(launches []*cache.Counts) (c Coverage) {
-	ran := map[int]bool{}
-	var floating []int
-	for _, l := range launches {
-		if l == nil {
-			continue
+// CoverageOf sums up what was counted in checked launches of nvcc's own code, and of the code of a
+// recipe; nil: that one was not counted.
+func CoverageOf(own, chosen []*cache.Counts) (c Coverage) {
+	c.Counted = true
+	for _, list := range [][]*cache.Counts{own, chosen} {
+		codes := map[string][]*cache.Counts{}
+		for _, l := range list {
+			if l != nil && l.Rule == Rule {
+				codes[l.Code] = append(codes[l.Code], l)
+			}
 		}
-		c.Counted, floating = true, l.Floating
-		for _, n := range floating {
-			ran[n] = ran[n] || n < len(l.Blocks) && l.Blocks[n] > 0
-		}
-	}
-	c.Floating = len(floating)
-	for _, n := range floating {
-		if !ran[n] {
-			c.NotRun++
+		c.Counted = c.Counted && len(codes) > 0
+		for _, launches := range codes {
+			c.add(launches)
 		}
 	}
 	return c
+}
+
+// add enters launches of the same code.
+func (c *Coverage) add(launches []*cache.Counts) {
+	ran := func(n int) bool {
+		return slices.ContainsFunc(launches, func(l *cache.Counts) bool { return n < len(l.Blocks) && l.Blocks[n] > 0 })
+	}
+	for _, n := range launches[0].Wanted {
+		c.Wanted++
+		if ran(n) {
+			continue
+		}
+		c.NotRun++
+		if slices.ContainsFunc(launches, func(l *cache.Counts) bool { return slices.Contains(l.Data, n) }) {
+			c.Data++
+		}
+	}
+	for _, p := range launches[0].Pins {
+		if !slices.Contains(c.Pins, p) {
+			c.Pins = append(c.Pins, p)
+		}
+	}
+}
+
+// Pinned reports whether launches with other values than a checked one's at a place of the arguments
+// have to run nvcc's own code; index -1, -2: the block, the grid.
+func (c Coverage) Pinned(index, offset, bytes int) bool {
+	return c.Unchecked() != "" || slices.ContainsFunc(c.Pins, func(p [3]int) bool {
+		return p[0] == index && p[1] < offset+bytes && offset < p[1]+max(p[2], 1)
+	})
 }
 
 // Unchecked says what of a kernel's arithmetic did not run, "" where all of it did.
@@ -94,10 +81,20 @@ func (c Coverage) Unchecked() string {
 	case !c.Counted:
 		return "code coverage was not measured"
 	case c.NotRun > 0:
-		return fmt.Sprintf("%d of %d basic blocks with floating-point arithmetic or stores did not run in the checked launches",
-			c.NotRun, c.Floating)
+		return fmt.Sprintf("%d of %d places in its code that compute, store or select did not run in the checked launches",
+			c.NotRun, c.Wanted)
 	}
 	return ""
+}
+
+// Never says why even launches with the same arguments have to run nvcc's own code, "" where they
+// need not.
+func (c Coverage) Never() string {
+	if c.Data == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d of %d places in its code that compute, store or select did not run in the checked launches, and data alone decides whether they do",
+		c.Data, c.Wanted)
 }
 
 // Sentence says what of a checked recipe's kernel was not checked, "" where everything ran and data
@@ -108,13 +105,13 @@ func Sentence(launches []cache.Launch, varied int, serves string) string {
 	if varied == 0 {
 		text = append(text, "input data could not be varied")
 	}
-	var counts []*cache.Counts
+	var own, chosen []*cache.Counts
 	for _, l := range launches {
 		if l.Checked > 0 {
-			counts = append(counts, l.Counts)
+			own, chosen = append(own, l.Counts), append(chosen, l.Chosen)
 		}
 	}
-	why := CoverageOf(counts).Unchecked()
+	why := CoverageOf(own, chosen).Unchecked()
 	if serves != "" {
 		if why != "" {
 			why += ": "

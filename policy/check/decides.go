@@ -2,8 +2,6 @@ package check
 
 import (
 	"slices"
-	"strconv"
-	"strings"
 
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/ptx/ir"
@@ -11,9 +9,6 @@ import (
 
 // Arguments tells what a kernel's arguments decide by their own values, with no number from memory.
 type Arguments struct {
-	// Selects: a floating-point result is computed, and one of the values that arguments alone choose
-	// from (`flag ? s : q`). In a launch that chooses the other one, it is not compared.
-	Selects  bool
 	deciding []argument
 	read     []argument // all that is read
 	unread   bool       // it is not known: they may all decide
@@ -21,6 +16,14 @@ type Arguments struct {
 
 // An argument is one, or a part of one.
 type argument struct{ index, offset, bytes int }
+
+// The sizes that a launch gives in registers, as arguments: their indices.
+const (
+	Block = -1
+	Grid  = -2
+)
+
+var blockSize, gridSize = argument{index: Block}, argument{index: Grid}
 
 // Decides reports whether the argument at a place is part of a condition that does not depend on
 // memory: a pointer that is compared with null, a factor that is compared with 0.
@@ -53,102 +56,24 @@ func (a Arguments) Hidden(known func(index, byte int) bool, yield func(index, of
 	}
 }
 
-// sources is what a value depends on: which arguments, by their numbers, and what else.
-type sources struct {
-	arguments      uint64
-	thread, memory bool
-}
-
-func (a sources) join(b sources) sources {
-	return sources{a.arguments | b.arguments, a.thread || b.thread, a.memory || b.memory}
-}
-
 // ArgumentsOf reads it in a kernel's PTX. It follows values, and not which way control flow came.
 func ArgumentsOf(f *ptx.Func) (a Arguments) {
 	w, err := ir.Of(f)
 	if err != nil {
-		return Arguments{Selects: true, unread: true}
+		return Arguments{unread: true}
 	}
-	var all []argument
-	known := make([]sources, w.Registers())
-	value := func(i int) (s sources) {
-		x := w.Inst(i)
-		for _, r := range w.Accesses(i) {
-			if r.Read {
-				s = s.join(known[r.Reg])
-			}
-		}
-		w.Symbols(i, func(at ptx.Span) bool {
-			name := string(w.Bytes(at))
-			switch base, _, _ := strings.Cut(name, "."); base {
-			case "%ntid", "%nctaid": // an argument of the launch
-				all, s.arguments = numbered(all, s.arguments, argument{index: -1})
-			default:
-				s.thread = s.thread || name[0] == '%'
-			}
-			if n := slices.IndexFunc(w.Params, func(v ptx.Variable) bool { return v.Name == name }); n >= 0 {
-				all, s.arguments = numbered(all, s.arguments, part(w, i, n))
-			}
-			return true
-		})
-		s.memory = s.memory || !ir.Computes(x.Op) && !(x.Op == "ld" && ptx.Space(w.Opcode(i)) == "param")
-		return s
-	}
-	ir.Forward(w, known, sources.join, value)
-	a.read = all
+	flow := flowOf(w, false)
+	a.read = flow.all
 	for i := range w.Stmts {
 		x := w.Inst(i)
 		if len(x.Args) == 0 || x.Op == "isspacep" {
 			continue
 		}
 		if to := x.Args[0].Reg; to != ir.None && w.Type(to) == "pred" {
-			if s := value(i); !s.memory {
-				for n, p := range all {
-					if s.arguments>>min(n, 63)&1 != 0 && !slices.Contains(a.deciding, p) {
-						a.deciding = append(a.deciding, p)
-					}
-				}
+			if s := flow.of(i); !s.memory {
+				a.deciding = append(a.deciding, flow.arguments(s)...)
 			}
-		}
-		if x.Op == "selp" && len(x.Args) == 4 && x.Args[3].Reg != ir.None {
-			s := known[x.Args[3].Reg]
-			a.Selects = a.Selects || s.arguments != 0 && !s.thread && !s.memory &&
-				(computed(w, x.Args[1]) || computed(w, x.Args[2]))
 		}
 	}
 	return a
-}
-
-// part is what of parameter n a statement reads: all of it where its address is taken.
-func part(w *ir.Func, i, n int) argument {
-	x := w.Inst(i)
-	o := x.Address()
-	if o == nil || x.Op != "ld" {
-		return argument{n, 0, 1 << 30}
-	}
-	bits, _ := strconv.Atoi(strings.TrimLeft(x.Type(), "bfsu"))
-	for n, v := range []string{"v2", "v4"} {
-		if x.Has(v) {
-			bits *= 2 << n
-		}
-	}
-	return argument{n, o.Offset, bits / 8}
-}
-
-// numbered adds an argument to a set, by its number among all. There are numbers for 64: the others
-// share the last one.
-func numbered(all []argument, set uint64, p argument) ([]argument, uint64) {
-	n := slices.Index(all, p)
-	if n < 0 {
-		n = len(all)
-		all = append(all, p)
-	}
-	return all, set | 1<<min(n, 63)
-}
-
-// computed reports whether floating-point arithmetic, and no mere constant or copy, gives a value.
-func computed(w *ir.Func, o ir.Operand) bool {
-	return o.Reg != ir.None && slices.ContainsFunc(w.Defs(o.Reg), func(i int) bool {
-		return computes(w.Opcode(i), string(w.Base(i)))
-	})
 }

@@ -80,27 +80,37 @@ func (t *Run) eligible(k *Findings) []choice {
 	return out
 }
 
-// Unchecked says why a recipe must not serve launches with other integer arguments or sizes than
-// those of a checked one, "" where it may: in these, arithmetic could run that was never compared.
-func (k *Findings) Unchecked(r recipe.Recipe) string {
-	if rewrite.ExactnessOf(r) != rewrite.Checked || k.IsConfined(r) {
-		return ""
-	}
-	var checked []*cache.Counts
+// Coverage is what of nvcc's own code and of a recipe's ran in the launches on which it was checked,
+// one of which is returned; nil: there is none.
+func (k *Findings) Coverage(r recipe.Recipe) (check.Coverage, *profile.Launch) {
+	var own, chosen []*cache.Counts
 	var launch *profile.Launch
 	for _, c := range k.Configs {
 		if tr := c.figure(&k.Kernel, r); tr != nil && tr.Checked > 0 {
-			checked, launch = append(checked, c.Notebook.Counts), c.Launch
+			own, chosen, launch = append(own, c.Notebook.Counts), append(chosen, tr.Counts), c.Launch
 		}
 	}
-	why := check.CoverageOf(checked).Unchecked()
-	if why == "" && k.Decided.Selects {
-		why = "its arguments select which of the numbers computed are used"
+	return check.CoverageOf(own, chosen), launch
+}
+
+// Unchecked says why a recipe must not serve all launches that it would, "" where it may: in some of
+// these, arithmetic could run that was never compared.
+func (k *Findings) Unchecked(r recipe.Recipe) string {
+	if rewrite.ExactnessOf(r) != rewrite.Checked {
+		return ""
 	}
-	if why == "" || launch == nil {
+	c, launch := k.Coverage(r)
+	why := c.Never()
+	if why != "" || k.IsConfined(r, c) {
 		return why
 	}
-	if _, err := k.Confined(r, launch); err != nil {
+	if why = c.Unchecked(); why == "" {
+		why = "its arguments decide where it stores, or which of the numbers computed are used"
+	}
+	if launch == nil {
+		return why
+	}
+	if _, err := k.Confined(r, launch, c); err != nil {
 		why += fmt.Sprintf(", and no second entry can be made for such launches only: %v", err)
 	}
 	return why

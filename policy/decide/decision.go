@@ -70,6 +70,9 @@ func (t *Run) decide(k *Findings, choices []choice) *cache.Decision {
 			}
 			l.Checked, l.Varied, l.Before, l.After = tr.Checked, tr.Varied, tr.Confirmed.Before,
 				tr.Confirmed.After
+			if rewrite.ExactnessOf(chosen) == rewrite.Checked {
+				l.Chosen = tr.Counts
+			}
 			// Times drift over a run: what was compared block by block is the truth, and the table's ratio
 			// shall be it.
 			l.After = scaled(l.After, l.Before.Median*c.expected(&k.Kernel, tr))

@@ -153,7 +153,7 @@ func (s *search) verify(r recipe.Recipe) error {
 
 // follow gives a trial the figures of another one with the same code.
 func follow(tr, other *policy.Trial) {
-	tr.Confirmed, tr.Checked, tr.Varied = other.Confirmed, other.Checked, other.Varied
+	tr.Confirmed, tr.Checked, tr.Varied, tr.Counts = other.Confirmed, other.Checked, other.Varied, other.Counts
 	tr.Refused, tr.Because = other.Refused, other.Because
 }
 

@@ -196,7 +196,7 @@ func (k *simKernel) counts() *cache.Counts {
 	return c
 }
 
-func (g *simGPU) Counting(_ context.Context, k *policy.Kernel) (*policy.Candidate, counters.Counters, error) {
+func (g *simGPU) Counting(_ context.Context, k *policy.Kernel, r recipe.Recipe) (*policy.Candidate, counters.Counters, error) {
 	if g.counting == nil {
 		return nil, nil, errors.New("it can't be counted")
 	}

@@ -159,9 +159,9 @@ func (c *Compiler) Compile(ctx context.Context, k *policy.Kernel,
 	return c.Compiler.Compile(ctx, k.Built, r)
 }
 
-// Counting makes nvcc's own build with counters in it.
-func (c *Compiler) Counting(ctx context.Context, k *policy.Kernel) (*policy.Candidate, counters.Counters, error) {
-	return c.Compiler.Counting(ctx, k.Built)
+// Counting makes a build with counters in it.
+func (c *Compiler) Counting(ctx context.Context, k *policy.Kernel, r recipe.Recipe) (*policy.Candidate, counters.Counters, error) {
+	return c.Compiler.Counting(ctx, k.Built, r)
 }
 
 // Counts says how often the tools ran.

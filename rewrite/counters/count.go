@@ -25,7 +25,14 @@ import (
 //	                          @%gnvcc_cp red.global.add.u64 [%gnvcc_ct+8], %gnvcc_co;
 //
 // A block that the lanes of a warp run at different times counts so often: so often its
-// instructions are issued. The table has one part for each multiprocessor, so that not all warps of
+// instructions are issued. Of what a predicate decides within a block, or at its end (a branch, selp,
+// an instruction under a guard), it is noted whether it was ever true, and ever false:
+//
+//	                          @%p1 st.global.u64 [%gnvcc_ct+16], %gnvcc_co;
+//	                          @!%p1 st.global.u64 [%gnvcc_ct+24], %gnvcc_co;
+//	selp.f32 %f3, %f1, %f2, %p1;
+//
+// The table has one part for each multiprocessor, so that not all warps of
 // the GPU add to one address. It lies in a variable of the candidate's own module.
 //
 // The functions that the kernel calls are counted, too, but for those that it calls by pointer.
@@ -36,7 +43,10 @@ import (
 //
 // Safe: it writes nothing but registers and a table of its own. The tuner compares memory all the
 // same.
+//
+// The counters are those of the module as it is given, whose text stays.
 func Insert(m *ptx.Module, kernel string, registers int) (text []byte, c Counters, err error) {
+	of := m
 	m = m.Clone()
 	f := m.Entry(kernel)
 	switch machine := pass.MachineOf(m); {
@@ -54,7 +64,7 @@ func Insert(m *ptx.Module, kernel string, registers int) (text []byte, c Counter
 	if waits, err := await.Why(m, kernel); err != nil || waits != "" {
 		return nil, c, fmt.Errorf("count %s: its blocks may wait for each other", kernel)
 	}
-	if c, err = Of(m, kernel); err != nil {
+	if c, err = Of(of, kernel); err != nil {
 		return nil, c, fmt.Errorf("count %s: %w", kernel, err)
 	}
 	if c.Size() > mostTable {
@@ -62,12 +72,17 @@ func Insert(m *ptx.Module, kernel string, registers int) (text []byte, c Counter
 	}
 	var functions []*ptx.Func
 	for n, b := range c {
-		if !slices.Contains(functions, b.Func) {
-			functions = append(functions, b.Func)
+		g := m.Funcs[slices.Index(of.Funcs, b.Func)]
+		if !slices.Contains(functions, g) {
+			functions = append(functions, g)
+		}
+		if b.Choice > 0 {
+			g.Insert(b.Choice, b.note(n))
+			continue
 		}
 		for i := b.Block.First; i < b.Block.Last; i++ {
 			if b.Stmts[i].Kind == ptx.Inst {
-				b.Func.Insert(i, strings.Join(countBlock(n), "\n\t"))
+				g.Insert(i, strings.Join(countBlock(n), "\n\t"))
 				break
 			}
 		}
@@ -105,40 +120,6 @@ const (
 var addressSize = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?m)^[ \t]*\.address_size[ \t]+64`)
 })
-
-// Counters are the basic blocks of a kernel, in nvcc's own PTX, and then of the functions that it
-// calls. Each has a counter.
-type Counters []Block
-
-// A Block is a basic block of the kernel, or of a function.
-type Block struct {
-	*ptx.Func
-	ptx.Block
-}
-
-// Of lists a kernel's counters.
-func Of(m *ptx.Module, kernel string) (c Counters, err error) {
-	reach, err := m.Reach(kernel)
-	if err != nil {
-		return nil, err
-	}
-	functions := []*ptx.Func{m.Entry(kernel)}
-	for _, f := range reach.Funcs {
-		if f.Body && !f.Entry {
-			functions = append(functions, f)
-		}
-	}
-	for _, f := range functions {
-		blocks, err := f.Blocks()
-		if err != nil {
-			return nil, err
-		}
-		for _, b := range blocks {
-			c = append(c, Block{f, b})
-		}
-	}
-	return c, nil
-}
 
 // Size is the table's, in bytes.
 func (c Counters) Size() int { return countParts * 8 * len(c) }

@@ -23,7 +23,7 @@ func TestCounts(t *testing.T) {
 }
 .visible .entry k(.param .u64 k_0)
 {
-	.reg .b64 %rd<4>; .reg .b32 %r<4>; .reg .pred %p<3>;
+	.reg .b64 %rd<4>; .reg .b32 %r<4>; .reg .pred %p<4>;
 	ld.param.u64 %rd1, [k_0];
 	mov.u32 %r1, %tid.x;
 	mov.u32 %r2, 0;
@@ -32,6 +32,8 @@ $L1:
 	setp.lt.u32 %p1, %r2, 5;
 	@%p1 bra $L1;
 	setp.gt.u32 %p2, %r1, 40;
+	setp.gt.u32 %p3, %r1, 400;
+	selp.b32 %r3, %r1, %r2, %p3;
 	@%p2 bra $L2;
 	call called, (%rd1);
 $L2:
@@ -66,7 +68,8 @@ $L2:
 				continue
 			}
 			// nine warps: all begin, loop five times, test; two of three of a block call; all end
-			if got, err := c.Sum(b.Bytes); err != nil || !slices.Equal(got, []uint64{9, 45, 9, 6, 9, 6}) {
+			// then whether each predicate held, and did not: p3 never does, in a launch of these threads
+			if got, err := c.Sum(b.Bytes); err != nil || !slices.Equal(got, []uint64{9, 45, 9, 6, 9, 6, 1, 1, 0, 1, 1, 1}) {
 				t.Errorf("%v, %v", got, err)
 			}
 		}

@@ -39,7 +39,7 @@ func (a Affine) Times(b Affine) Affine {
 	out := Affine{}
 	for x, n := range a {
 		for y, m := range b {
-			all := append(leaves(x), leaves(y)...)
+			all := append(Leaves(x), Leaves(y)...)
 			slices.Sort(all)
 			key := strings.Join(all, "*")
 			if out[key] += n * m; out[key] == 0 {
@@ -50,8 +50,8 @@ func (a Affine) Times(b Affine) Affine {
 	return out
 }
 
-// leaves are those of a product.
-func leaves(key string) []string {
+// Leaves are those of a product.
+func Leaves(key string) []string {
 	if key == "" {
 		return nil
 	}
@@ -69,7 +69,7 @@ func (a Affine) Constant() (int64, bool) {
 func (a Affine) Slope(leaf string) (out Affine, ok bool) {
 	out = Affine{}
 	for key, n := range a {
-		all := leaves(key)
+		all := Leaves(key)
 		rest := slices.DeleteFunc(slices.Clone(all), func(l string) bool { return l == leaf })
 		switch len(all) - len(rest) {
 		case 0:
@@ -86,7 +86,7 @@ func (a Affine) Slope(leaf string) (out Affine, ok bool) {
 func (a Affine) Without(some ...string) Affine {
 	out := maps.Clone(a)
 	maps.DeleteFunc(out, func(key string, _ int64) bool {
-		return slices.ContainsFunc(leaves(key), func(l string) bool { return slices.Contains(some, l) })
+		return slices.ContainsFunc(Leaves(key), func(l string) bool { return slices.Contains(some, l) })
 	})
 	return out
 }
