@@ -21,20 +21,37 @@ func TestConfinedRecipe(t *testing.T) {
 		{Value: make([]byte, 8)}, {Value: []byte{7, 0, 0, 0}}, {Value: make([]byte, 4)},
 		{Value: []byte{1, 2, 0xff, 4}}}}
 	r, _ := recipe.Parse("spec{#1=7} unroll=2")
-	got, err := k.Confined(r, l)
+	got, err := k.Confined(r, l, check.Coverage{})
 	if err != nil || got.String() !=
 		"spec{#1=7,host(grid)=8x1x1,host(block)=32x1x1,host(dynamic)=0,host(#3+2:1)=-1} unroll=2" {
 		t.Fatalf("%s, %v", got, err)
 	}
-	if k.IsConfined(r) || !k.IsConfined(got) {
+	if k.IsConfined(r, check.Coverage{}) || !k.IsConfined(got, check.Coverage{}) {
 		t.Error("it is not told which one is for launches like one alone")
 	}
+	// where all ran, only what decides where something lies
+	for pins, want := range map[[3]int]string{
+		{1, 0, 4}:           "spec{#1=7} unroll=2",
+		{3, 2, 1}:           "spec{#1=7,host(#3+2:1)=-1} unroll=2",
+		{3, 0, 1}:           "spec{#1=7} unroll=2",
+		{check.Block, 0, 0}: "spec{#1=7,host(block)=32x1x1} unroll=2",
+		{check.Grid, 0, 0}:  "spec{#1=7,host(grid)=8x1x1} unroll=2",
+	} {
+		c := check.Coverage{Counted: true, Pins: [][3]int{pins}}
+		got, err := k.Confined(r, l, c)
+		if err != nil || got.String() != want || !k.IsConfined(got, c) || k.IsConfined(r, c) != (want == r.String()) {
+			t.Errorf("%v: %s, %v", pins, got, err)
+		}
+	}
+	if !k.IsConfined(recipe.Recipe{}, check.Coverage{Counted: true}) {
+		t.Error("what ran as a whole is confined")
+	}
 	r, _ = recipe.Parse("spec{#1=8}")
-	if got, err := k.Confined(r, l); err == nil {
+	if got, err := k.Confined(r, l, check.Coverage{}); err == nil {
 		t.Errorf("%s for n = 7", got)
 	}
 	k.Values[3].Class = source.Unknown
-	if _, err := k.Confined(recipe.Recipe{}, l); err == nil || k.IsConfined(got) {
+	if _, err := k.Confined(recipe.Recipe{}, l, check.Coverage{}); err == nil || k.IsConfined(got, check.Coverage{}) {
 		t.Error("an argument of an unknown type is taken for no integer")
 	}
 }
@@ -78,14 +95,14 @@ func TestConfinedByDecision(t *testing.T) {
 		"and.b64 %rd2, %rd1, 15; setp.eq.s64 %p1, %rd2, 0;": "",
 	} {
 		k.Decided = check.Arguments{}
-		loose, _ := k.Confined(r, l)
+		loose, _ := k.Confined(r, l, check.Coverage{})
 		k.Decided = decided(condition)
-		got, err := k.Confined(r, l)
+		got, err := k.Confined(r, l, check.Coverage{})
 		if want == "" && err == nil || want != "" && (err != nil || got.String() != want) {
 			t.Errorf("%s: %s, %v", condition, got, err)
 		}
-		if k.IsConfined(loose) != (want == loose.String()) {
-			t.Errorf("%s: is %s for launches like one alone: %v", condition, loose, k.IsConfined(loose))
+		if k.IsConfined(loose, check.Coverage{}) != (want == loose.String()) {
+			t.Errorf("%s: is %s for launches like one alone: %v", condition, loose, k.IsConfined(loose, check.Coverage{}))
 		}
 	}
 }
@@ -123,12 +140,12 @@ func TestConfinedHidden(t *testing.T) {
 		l := &profile.Launch{Shape: profile.Shape{Grid: [3]int{8, 1, 1}, Block: [3]int{32, 1, 1}}, Params: []profile.Param{
 			{Value: make([]byte, 8)}, {Value: []byte{7, 0, 0, 0, 0xfe, 0xff, 0xff, 0xff, 0, 9, 0, 0}}}}
 		r, _ := recipe.Parse("unroll=2")
-		got, err := k.Confined(r, l)
+		got, err := k.Confined(r, l, check.Coverage{})
 		host := "spec{host(grid)=8x1x1,host(block)=32x1x1,host(dynamic)=0,host(#1:4)=7"
 		if want == "no" && err == nil || want != "no" && (err != nil || got.String() != host+want+"} unroll=2") {
 			t.Errorf("%s: %s, %v", read, got, err)
 		}
-		if loose, _ := before.Confined(r, l); k.IsConfined(loose) != (want == "") || err == nil && !k.IsConfined(got) {
+		if loose, _ := before.Confined(r, l, check.Coverage{}); k.IsConfined(loose, check.Coverage{}) != (want == "") || err == nil && !k.IsConfined(got, check.Coverage{}) {
 			t.Errorf("%s: it is not told what is for launches like one alone", read)
 		}
 	}

@@ -274,12 +274,7 @@ func reachOf(w *ir.Func, c counters.Counters, list []int, counts []uint64) *reac
 
 // free reports whether a choice in a block could come out otherwise with other numbers in memory.
 func (r *reach) free(block, i int) bool {
-	s := r.flow.reads(i)
-	if x := r.flow.Inst(i); x.Op == "selp" {
-		s = r.flow.known[x.Args[3].Reg]
-	} else if x.Guard != ir.None {
-		s = r.flow.known[x.Guard]
-	}
+	s := r.flow.chooses(i)
 	return !r.flow.Entry || !r.ran[block] || s.memory || s.thread && r.flow.decided(block).memory
 }
 

@@ -3,12 +3,15 @@ package check
 import (
 	"slices"
 
+	"gnvcc/rewrite/counters"
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/ptx/ir"
 )
 
 // Arguments tells what a kernel's arguments decide by their own values, with no number from memory.
 type Arguments struct {
+	// Data decides whether something runs that has to in a checked launch (Counted).
+	Data     bool
 	deciding []argument
 	read     []argument // all that is read
 	unread   bool       // it is not known: they may all decide
@@ -60,7 +63,7 @@ func (a Arguments) Hidden(known func(index, byte int) bool, yield func(index, of
 func ArgumentsOf(f *ptx.Func) (a Arguments) {
 	w, err := ir.Of(f)
 	if err != nil {
-		return Arguments{unread: true}
+		return Arguments{unread: true, Data: true}
 	}
 	flow := flowOf(w, false)
 	a.read = flow.all
@@ -73,6 +76,15 @@ func ArgumentsOf(f *ptx.Func) (a Arguments) {
 			if s := flow.of(i); !s.memory {
 				a.deciding = append(a.deciding, flow.arguments(s)...)
 			}
+		}
+	}
+	m, ways := numbersOf(w), flowOf(w, true)
+	for b := range w.Blocks {
+		a.Data = a.Data || m.block(w.Blocks[b]) && ways.decided(b).memory
+	}
+	for i := range w.Stmts {
+		if counters.Predicate(w, i) != "" {
+			a.Data = a.Data || (m.choice(w, i, true) || m.choice(w, i, false)) && ways.chooses(i).memory
 		}
 	}
 	return a

@@ -17,21 +17,29 @@
 //     these in every second variation, where they keep sign and magnitude; one that is 0, and hides
 //     what it is multiplied with, is another number in one kind. Where there is neither,
 //     the report says so.
-//  3. Coverage. What did not run in a checked launch was not checked. A build that counts (package
-//     rewrite/counters) tells which basic blocks with floating-point arithmetic, or stores, no warp
-//     ran. Where all ran, the recipe serves all launches. Where some did not, as a loop's remainder
-//     or a slow path, where nothing was counted, or where arguments alone select which of the
-//     computed numbers is used (Arguments), it becomes a second entry for launches whose integer
-//     arguments (and fields, and what the source does not name), grid, block and dynamic shared memory are
-//     those of a checked launch, and whose floating-point arguments are, where they decide what
-//     runs, so that the same blocks run; all others run nvcc's own code. A kernel that can have no
-//     second entry, or in which an address decides (null, aligned or not), keeps nvcc's own code,
-//     and the report says why.
-//  4. Constants that the compiler computed (powf of two known arguments, say) need no rule of their
+//  3. Coverage. What did not run in a checked launch was not checked. Builds that count (package
+//     rewrite/counters) tell what ran of nvcc's own code and of the recipe's, each by its own PTX: an
+//     unrolled body is code that nvcc's has not. There have to run (Counted): each block that
+//     computes in floating point, stores, or moves what was computed; both outcomes of a selection
+//     between computed numbers; each outcome of a branch that brings a computed number to a place
+//     where ways meet, or to the next turn. Where all of it ran, the recipe serves all launches.
+//     Where some did not, or nothing was counted, it becomes a second entry for launches whose
+//     integer arguments (and fields, and what the source does not name), grid, block and dynamic
+//     shared memory are those of a checked launch, and whose floating-point arguments are, where
+//     they decide what runs. A kernel that can have no second entry, or in which an address decides
+//     (null, aligned or not), keeps nvcc's own code, and the report says why. So does one in which
+//     what did not run could with the same arguments: where data decides, also by a trip count or a
+//     counter, no guard helps. Counting goes on while data is varied, so that a comparison of
+//     numbers mostly comes out both ways.
+//  4. Places. A number that another one overwrites, or that an index passes by, is not compared. The
+//     integer arguments by which the addresses of two stores differ, that index a local array, or a
+//     shared one that several stores fill, are compared by the second entry (places.go), and no
+//     others where all ran.
+//  5. Constants that the compiler computed (powf of two known arguments, say) need no rule of their
 //     own. They are the same number in every launch of the code, so that one launch checks them for
 //     all. A second entry is launched only for the values that it was compiled for.
-//  5. Refused without a check is what depends on a rare value or on timing: package rewrite/refuse.
-//  6. What was checked is what is built. A build gives ptxas the PTX that was checked, in normal form
+//  6. Refused without a check is what depends on a rare value or on timing: package rewrite/refuse.
+//  7. What was checked is what is built. A build gives ptxas the PTX that was checked, in normal form
 //     (Evidence.Normals), or nvcc's own; a kernel's identity holds ptxas' version, target and flags.
 //
 // Measured (bench/results/2026-11-28-keep, 2,145 accepted variants of random kernels and examples):
@@ -47,5 +55,7 @@
 // Callers: policy/tuner for how much data is varied, policy/search for what ran, policy/decide for
 // which launches a recipe may serve, policy/report for what is said of it.
 //
-// Files: coverage.go which blocks have to run in a checked launch, decides.go what arguments decide.
+// Files: flow.go what a value depends on, decides.go what arguments decide, counted.go what has to run
+// in a checked launch, places.go which arguments decide where something lies, coverage.go which
+// launches a recipe may serve.
 package check

@@ -96,6 +96,17 @@ func (f *flow) decided(block int) (s sources) {
 	return s
 }
 
+// chooses is what a choice depends on: a branch, selp, a statement under a guard.
+func (f *flow) chooses(i int) sources {
+	switch x := f.Inst(i); {
+	case x.Guard != ir.None:
+		return f.known[x.Guard]
+	case x.Op == "selp":
+		return f.known[x.Args[3].Reg]
+	}
+	return f.reads(i)
+}
+
 // part is what of parameter n a statement reads: all of it where its address is taken.
 func (f *flow) part(i, n int) argument {
 	x := f.Inst(i)

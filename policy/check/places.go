@@ -20,26 +20,36 @@ const mostStores = 200
 // Of two stores only what their addresses differ by counts.
 func places(w *ir.Func, m *numbers) (out [][3]int) {
 	f := flowOf(w, false)
+	pointers := map[[2]int]bool{}
 	add := func(s sources) {
 		for _, a := range f.arguments(s) {
+			if pointers[[2]int{a.index, a.offset}] {
+				continue
+			}
 			out = append(out, [3]int{a.index, a.offset, a.bytes})
 		}
 	}
-	var stores, shared []int
+	var stores, shared, local []int
 	for i := range w.Stmts {
 		x := w.Inst(i)
 		o := x.Address()
 		if o == nil || o.Reg == ir.None {
 			continue
 		}
+		if index, offset, ok := w.Parameter(*o); ok {
+			pointers[[2]int{index, offset}] = true
+		}
 		switch space := ptx.Space(w.Opcode(i)); {
 		case space == "local":
-			add(f.known[o.Reg])
+			local = append(local, i)
 		case space == "shared" && x.Op == "ld":
 			shared = append(shared, i)
 		case (space == "" || space == "global") && x.Op == "st":
 			stores = append(stores, i)
 		}
+	}
+	for _, i := range local {
+		add(f.known[w.Inst(i).Address().Reg])
 	}
 	if several(w, m) {
 		for _, i := range shared {

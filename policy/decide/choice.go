@@ -101,6 +101,9 @@ func (k *Findings) Unchecked(r recipe.Recipe) string {
 	}
 	c, launch := k.Coverage(r)
 	why := c.Never()
+	if !c.Counted && k.Decided.Data {
+		why = c.Unchecked() + ", and data decides what runs"
+	}
 	if why != "" || k.IsConfined(r, c) {
 		return why
 	}

@@ -4,11 +4,13 @@ import (
 	"time"
 
 	"gnvcc/policy"
+	"gnvcc/rewrite"
 	"gnvcc/rewrite/recipe"
 )
 
-// What did not run was not checked (package check): a winner whose kernel has floating-point
-// arithmetic that no checked launch ran gets a second entry for launches like this one alone.
+// What did not run was not checked (package check): a winner of which some code ran in no checked
+// launch, or whose arguments decide where something lies, gets a second entry for launches like this
+// one alone.
 
 // confineWait is how long such an entry is waited for beyond the budget, which has nothing else
 // left: mostly one run of ptxas, of cicc as well where the winner is for the kernel itself.
@@ -22,10 +24,14 @@ func (s *search) confine() error {
 	for _, r := range s.k.Winners() {
 		tr := s.c.Trial(r.String())
 		if tr == nil || tr.Refused != "" || tr.Confirmed == nil || !tr.Confirmed.Better(s.rule) ||
-			!s.unchecked(r) {
+			rewrite.ExactnessOf(r) != rewrite.Checked {
 			continue
 		}
-		confined, err := s.k.Confined(r, s.l)
+		if s.countWinner(tr); !s.unchecked(r) {
+			continue
+		}
+		coverage, _ := s.k.Coverage(r)
+		confined, err := s.k.Confined(r, s.l, coverage)
 		if err != nil || !s.permitted(confined) {
 			continue // the decision says why
 		}

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"gnvcc/policy"
-	"gnvcc/policy/check"
 	"gnvcc/rewrite/recipe"
 )
 
@@ -16,21 +15,23 @@ func TestConfined(t *testing.T) {
 	for name, c := range map[string]struct {
 		blocks []uint64
 		none   string // why it has no second entry
-		picks  bool   // its arguments select which computed number is used
+		data   bool   // memory decides what runs
 		want   []string
 		not    []string
 		note   string
 	}{
-		"covered": {blocks: []uint64{9, 1}, want: []string{"unroll=4"}, not: []string{"spec"}},
-		"selects": {blocks: []uint64{9, 1}, picks: true, want: []string{"host(#1:4)=1}", "host(#1:4)=2}"},
-			not: []string{"#1:4)=3"}},
+		"covered":             {blocks: []uint64{9, 1}, want: []string{"unroll=4"}, not: []string{"spec"}},
+		"by data, and it ran": {blocks: []uint64{9, 1}, data: true, want: []string{"unroll=4"}, not: []string{"spec"}},
+		"by data": {blocks: []uint64{9, 0}, data: true,
+			note: "unroll=4 is faster, but 2 of 4 places in its code that compute, store or select did not run in the checked launches, " +
+				"and data alone decides whether they do"},
 		"uncovered": {blocks: []uint64{9, 0}, want: []string{"unroll=4", "host(#1:4)=1}", "host(#1:4)=2}",
 			"host(grid)=1000x1x1", "host(block)=256x1x1", "host(dynamic)=0"}, not: []string{"#1:4)=3"}},
 		"no entry": {blocks: []uint64{9, 0}, none: "-rdc=true: no",
-			note: "1 of 2 basic blocks with floating-point arithmetic or stores did not run in the checked launches, and no " +
+			note: "2 of 4 places in its code that compute, store or select did not run in the checked launches, and no " +
 				"second entry can be made for such launches only: -rdc=true: no"},
 	} {
-		k := &simKernel{Kernel: sources(policy.Kernel{NoSecond: c.none, Decided: check.Arguments{Selects: c.picks}}), blocks: c.blocks,
+		k := &simKernel{Kernel: sources(policy.Kernel{NoSecond: c.none}), blocks: c.blocks, data: c.data,
 			speed: func(r recipe.Recipe, s policy.Shape) float64 {
 				if get(r, "unroll") == "4" && s.Set != "n3" {
 					return 0.5

@@ -1,72 +1,75 @@
 package search
 
 import (
-	"encoding/binary"
 	"errors"
-	"reflect"
 	"testing"
 	"time"
 
-	"gnvcc/cache"
-	"gnvcc/rewrite/counters"
+	"gnvcc/policy"
+	"gnvcc/policy/check"
+	"gnvcc/rewrite/recipe"
 )
 
-// TestCounted: each configuration is counted once, behind everything else, and the counts stand in
-// the decision; a build that was noticed, or can't be had, gives none.
+// TestCounted: nvcc's own code is counted once for each configuration, behind everything else, what
+// won once more, and the counts stand in the decision; a build that was noticed, or can't be had,
+// gives none.
 func TestCounted(t *testing.T) {
 	for name, c := range map[string]struct {
 		refuse bool
 		bits   bool
+		wins   bool
 		time   float64
-		want   *cache.Counts
+		want   int // tables read
 	}{
-		"counted": {want: &cache.Counts{Blocks: []uint64{5, 6}}},
+		"counted": {want: 1},
+		"won":     {wins: true, want: 2},
 		"refused": {refuse: true},
 		"noticed": {bits: true},
 		"long":    {time: 1e9},
 	} {
-		k := &simKernel{time: c.time}
+		k := &simKernel{time: c.time, blocks: []uint64{5, 6}}
+		if c.wins {
+			k.Kernel = sources(k.Kernel)
+			k.speed = func(r recipe.Recipe, _ policy.Shape) float64 {
+				if get(r, "unroll") == "4" {
+					return 0.5
+				}
+				return 1
+			}
+		}
 		if c.bits {
 			k.trouble = fails("counting=on", "bits", 0)
 		}
 		g := newSim(t, k)
-		asked, reads := 0, 0
-		g.counting = func() (out counters.Counters, err error) {
+		asked := 0
+		g.counting = func() (err error) {
 			if asked++; c.refuse {
 				err = errors.New("it can't be counted")
 			}
-			return make(counters.Counters, 2), err
-		}
-		g.read = func(variable string, size int) ([]byte, error) {
-			reads++
-			if variable != counters.Table {
-				t.Errorf("%s: %s is read", name, variable)
-			}
-			b := make([]byte, size)
-			for i, v := range []uint64{5, 6} {
-				binary.LittleEndian.PutUint64(b[8*i:], v)
-			}
-			return b, nil
+			return err
 		}
 		o := simOptions()
+		if c.wins {
+			o.Levers = []string{"unroll"}
+		}
 		if c.time > 0 {
 			o.Budget = 5 * time.Minute
 		}
 		l := appLaunch{kernel: k.Name, shape: shape(100, 256)}
 		results, _ := g.run(o, app{launches: l.times(4)})
-		got := results[0].Decision.Evidence.Launches[0].Counts
-		if c.want == nil {
-			if got != nil {
-				t.Errorf("%s: %+v", name, got)
-			}
+		got := results[0].Decision.Evidence.Launches[0]
+		if g.reads != c.want || (got.Counts != nil) != (c.want > 0) || (got.Chosen != nil) != c.wins {
+			t.Errorf("%s: asked %d times, %d reads, %+v", name, asked, g.reads, got)
+		}
+		if got.Counts == nil {
 			continue
 		}
-		if asked != 1 || reads != 1 || !reflect.DeepEqual(got, c.want) {
-			t.Errorf("%s: asked %d times, %d reads, %+v", name, asked, reads, got)
+		if b := append(got.Counts.Blocks, 0, 0); got.Counts.Rule != check.Rule || b[0] != 5 || b[1] != 6 {
+			t.Errorf("%s: %+v", name, got.Counts)
 		}
 		// Another run finds the counts in the notebook.
 		g.run(o, app{launches: l.times(4)})
-		if asked != 1 {
+		if g.reads != c.want {
 			t.Errorf("%s: counted again", name)
 		}
 	}

@@ -29,6 +29,8 @@ type Run struct {
 	now      func() time.Time
 	ctx      context.Context // when it ends, so do searches
 
+	counting map[string]*countingBuild // by identity and recipe
+
 	kernels map[string]*kernel // by identity and device
 	byName  map[string]*kernel // by Captured.id; nil: the user did not ask for it
 	order   []*kernel
@@ -43,7 +45,7 @@ func NewRun(ctx context.Context, o policy.Options, c policy.Compiler, s policy.S
 		p = policy.Silent{}
 	}
 	return &Run{o: o, compiler: c, sink: s, memory: m, progress: p, now: time.Now, ctx: ctx,
-		kernels: map[string]*kernel{}, byName: map[string]*kernel{}, pool: newPool(ctx, c, o.Jobs)}
+		counting: map[string]*countingBuild{}, kernels: map[string]*kernel{}, byName: map[string]*kernel{}, pool: newPool(ctx, c, o.Jobs)}
 }
 
 // A kernel is what the run found of one.

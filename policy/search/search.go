@@ -101,7 +101,7 @@ func (s *search) run() error {
 	}
 	defer s.unload()
 	s.c.Untried = s.untried()
-	count := s.counting()
+	s.counting(recipe.Recipe{})
 	if !s.c.Notebook.Done {
 		err := s.explore()
 		s.c.cut = s.glanced || s.over()
@@ -116,7 +116,11 @@ func (s *search) run() error {
 		return err
 	}
 	if !s.glanced || slices.ContainsFunc(s.k.Winners(), s.unchecked) {
-		count()
+		patience := countingWait
+		if s.p.Look != nil { // other searches wait
+			patience = 0
+		}
+		s.countOwn(patience)
 	}
 	return s.confine()
 }

@@ -3,10 +3,12 @@ package search
 import (
 	"cmp"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
 	"math/rand"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -23,6 +25,7 @@ import (
 	"gnvcc/rewrite"
 	"gnvcc/rewrite/counters"
 	"gnvcc/rewrite/manner"
+	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/recipe"
 	"gnvcc/rewrite/source"
 )
@@ -57,6 +60,7 @@ type simKernel struct {
 	// blocks are how often each of its blocks runs, all of them with floating-point arithmetic; nil:
 	// it has one, and that runs
 	blocks []uint64
+	data   bool // and memory decides which of them do
 }
 
 // A simGPU is a machine with these kernels; it is the Compiler, the Sink and the Memory.
@@ -86,9 +90,8 @@ type simGPU struct {
 	decisions map[string]cache.Decision
 	memos     map[string][]byte
 	faults    int
-	read      func(variable string, size int) ([]byte, error) // nil: no candidate has variables
-	// make builds with counters, and builds that don't allocate; nil: they can't be had
-	counting func() (counters.Counters, error)
+	counting  func() error // says why a build with counters can't be had; nil: all can
+	reads     int          // of variables
 }
 
 func newSim(t *testing.T, kernels ...*simKernel) *simGPU {
@@ -178,30 +181,60 @@ func (g *simGPU) Compile(ctx context.Context, kk *policy.Kernel, r recipe.Recipe
 	if k.code != nil {
 		c.Code = k.code(r)
 	}
-	c.Manner = rewrite.MannerOf(r)
-	if n := rewrite.Throttle(r); n > 0 {
-		c.Manner.Reserve = manner.Reserve{On: true, Dynamic: 1000 * n}
-	}
+	c.Manner = mannerOf(r)
 	return c, nil
 }
 
-func (k *simKernel) counts() *cache.Counts {
-	c := &cache.Counts{Blocks: []uint64{1}, Floating: []int{0}}
-	if k.blocks != nil {
-		c.Blocks, c.Floating = k.blocks, nil
-		for n := range k.blocks {
-			c.Floating = append(c.Floating, n)
+func mannerOf(r recipe.Recipe) manner.Manner {
+	m := rewrite.MannerOf(r)
+	if n := rewrite.Throttle(r); n > 0 {
+		m.Reserve = manner.Reserve{On: true, Dynamic: 1000 * n}
+	}
+	return m
+}
+
+// counters are those of a kernel with some blocks that compute, of which the first decides by an
+// argument, or by data, whether the others run.
+func (k *simKernel) counters() (c counters.Counters, ran []uint64) {
+	if ran = slices.Clone(k.blocks); ran == nil {
+		ran = []uint64{1}
+	}
+	text := ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u32 k_0)\n{\n.reg .b32 %r<2>; .reg .f32 %f<2>; .reg .pred %p<2>;\n"
+	if k.data {
+		text += "ld.global.u32 %r1, [8];\n"
+	} else {
+		text += "ld.param.u32 %r1, [k_0];\n"
+	}
+	for n := range ran {
+		text += fmt.Sprintf("fma.rn.f32 %%f1, %%f1, %%f1, %%f1; setp.gt.s32 %%p1, %%r1, %d; @%%p1 bra $END;\n", n)
+	}
+	m, err := ptx.Parse([]byte(text + "$END: ret;\n}\n"))
+	if err == nil {
+		c, err = counters.Of(m, "k")
+	}
+	if err != nil {
+		panic(err)
+	}
+	for n, blocks := 0, append(slices.Clone(ran), 1); len(ran) < len(c); n++ {
+		if ran = append(ran, 1); n > 0 {
+			ran = append(ran, blocks[n])
 		}
 	}
-	return c
+	return c, ran
 }
 
 func (g *simGPU) Counting(_ context.Context, k *policy.Kernel, r recipe.Recipe) (*policy.Candidate, counters.Counters, error) {
-	if g.counting == nil {
-		return nil, nil, errors.New("it can't be counted")
+	if g.counting != nil {
+		if err := g.counting(); err != nil {
+			return nil, nil, err
+		}
 	}
-	made, err := g.counting()
-	return &policy.Candidate{Path: k.Name + "|counting=on"}, made, err
+	made, _ := g.kernels[k.Name].counters()
+	c := &policy.Candidate{Path: strings.TrimSpace(k.Name + "|counting=on " + r.String()), Manner: mannerOf(r)}
+	if lever.Has(r, "spec") {
+		c.Entry = k.Name + "__tuned"
+	}
+	return c, made, nil
 }
 
 func (g *simGPU) Spent(string) (int, time.Duration) { return 0, 0 }
@@ -239,14 +272,21 @@ type simSession struct {
 }
 
 func (g *simGPU) session(k *simKernel, shape policy.Shape, launch int) *simSession {
+	t := g.t
 	s := &simSession{g: g, k: k, shape: shape, launch: launch}
 	s.Wrote = profile.Written{Allocations: 1}
 	s.Loads, s.Runs, s.Time, s.Leaves = s.load, s.run, s.time, s.leaves
 	s.Reads = func(_ profile.Candidate, variable string, size int) ([]byte, error) {
-		if g.read == nil {
-			return nil, errors.New("it has no variables")
+		_, ran := k.counters()
+		b := make([]byte, size)
+		for i, n := range ran {
+			binary.LittleEndian.PutUint64(b[8*i:], n)
 		}
-		return g.read(variable, size)
+		if variable != counters.Table || size%len(ran) != 0 {
+			t.Errorf("%d bytes of %s are read", size, variable)
+		}
+		g.reads++
+		return b, nil
 	}
 	return s
 }
@@ -462,11 +502,6 @@ func (g *simGPU) launches(t *testing.T, o policy.Options, a app) ([]decide.Resul
 		if c := tuner.Config(Captured{p.Cubin, p.Kernel, l.shape, simDevice.Name}); c != nil &&
 			c.Searched() && tuner.task(c, p, plans[id]) == nothing {
 			continue // nobody would replay it
-		}
-		if g.counting == nil {
-			if k := tuner.kernel(p); k != nil {
-				tuner.config(k, p).Notebook.Counts = g.kernels[l.kernel].counts()
-			}
 		}
 		begun := tuner.now()
 		g.clock += g.saves

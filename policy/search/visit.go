@@ -9,6 +9,7 @@ import (
 
 	"gnvcc/cache"
 	"gnvcc/policy"
+	"gnvcc/policy/check"
 	"gnvcc/policy/decide"
 	"gnvcc/policy/lever"
 	"gnvcc/profile"
@@ -228,7 +229,9 @@ func (t *Run) Vary(ctx context.Context, variation int, l *profile.Launch, s prof
 		}
 		tr.Checked = checked
 		if ok {
-			stood = append(stood, tr)
+			if stood = append(stood, tr); variation <= check.Kinds {
+				x.countWinner(tr)
+			}
 		} else if tr.Refused != "" {
 			var how string
 			if tr.Because == cache.OtherBits {
@@ -249,6 +252,9 @@ func (t *Run) Vary(ctx context.Context, variation int, l *profile.Launch, s prof
 				return true // the process is lost
 			}
 		}
+	}
+	if len(stood) > 0 && variation <= check.Kinds {
+		x.countMore()
 	}
 	return len(k.Winners()) > 0
 }

@@ -112,7 +112,7 @@ func (s *simulation) Compile(ctx context.Context, k *policy.Kernel, r recipe.Rec
 	return c, nil
 }
 
-func (s *simulation) Counting(ctx context.Context, k *policy.Kernel) (*policy.Candidate, counters.Counters, error) {
+func (s *simulation) Counting(ctx context.Context, k *policy.Kernel, r recipe.Recipe) (*policy.Candidate, counters.Counters, error) {
 	if s.of(k.Name, 0).late {
 		<-ctx.Done()
 	}
