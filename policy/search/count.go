@@ -108,11 +108,17 @@ func (s *search) countOwn(patience time.Duration) {
 	}
 }
 
-// countMore counts nvcc's own code once more where some of it was not seen to run: other data may have
-// it run.
-func (s *search) countMore() {
+// countVaried counts once more where something was not seen to run, on varied data, which may have it
+// run: nvcc's own code, and that of the winners that stood. Later draws would find no more.
+func (s *search) countVaried(variation int, stood []*policy.Trial) {
+	if len(stood) == 0 || variation > check.Kinds {
+		return
+	}
 	if have := s.c.Notebook.Counts; have != nil && check.CoverageOf([]*cache.Counts{have}, []*cache.Counts{have}).Unchecked() != "" {
 		s.c.Notebook.Counts = s.count(recipe.Recipe{}, have, confineWait)
+	}
+	for _, tr := range stood {
+		s.countWinner(tr)
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 
 	"gnvcc/cache"
 	"gnvcc/policy"
-	"gnvcc/policy/check"
 	"gnvcc/policy/decide"
 	"gnvcc/policy/lever"
 	"gnvcc/profile"
@@ -229,9 +228,7 @@ func (t *Run) Vary(ctx context.Context, variation int, l *profile.Launch, s prof
 		}
 		tr.Checked = checked
 		if ok {
-			if stood = append(stood, tr); variation <= check.Kinds {
-				x.countWinner(tr)
-			}
+			stood = append(stood, tr)
 		} else if tr.Refused != "" {
 			var how string
 			if tr.Because == cache.OtherBits {
@@ -253,8 +250,6 @@ func (t *Run) Vary(ctx context.Context, variation int, l *profile.Launch, s prof
 			}
 		}
 	}
-	if len(stood) > 0 && variation <= check.Kinds {
-		x.countMore()
-	}
+	x.countVaried(variation, stood)
 	return len(k.Winners()) > 0
 }
