@@ -88,6 +88,10 @@ func Explain(w io.Writer, e Entry) {
 			p.err = err
 		}
 	}
+	if e.L1 != nil {
+		p.line("")
+		p.paragraph("  L1 (Li's thesis, 5.3): ", "    ", e.L1.String())
+	}
 	p.levels(e)
 	p.single(w, e)
 	p.tried(e)

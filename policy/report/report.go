@@ -93,6 +93,7 @@ type Entry struct {
 	// half of the 95 % interval, relative, worst configuration
 	Spread   [2]float64      `json:"spread"`
 	Levers   []Single        `json:"levers,omitempty"`  // what each gives alone
+	L1       *L1             `json:"l1,omitempty"`      // how it takes to L1, where that was measured
 	Untaken  string          `json:"untaken,omitempty"` // why no build takes the recipe
 	File     string          `json:"file,omitempty"`    // that it was compiled from
 	Program  string          `json:"program,omitempty"` // that was seen to launch it
@@ -109,7 +110,7 @@ func NewEntry(d cache.Decision) Entry { return Options{}.Entry(d) }
 func summed(d cache.Decision) Entry {
 	k := &policy.Kernel{Name: d.Kernel, Short: policy.ShortName(d.Kernel), Names: d.Evidence.Names}
 	r, err := recipe.Parse(d.Recipe)
-	e := Entry{Kernel: k.Short, Recipe: d.Recipe, Ratio: 1, Decision: &d}
+	e := Entry{Kernel: k.Short, Recipe: d.Recipe, Ratio: 1, Decision: &d, L1: l1(&d)}
 	if err != nil {
 		e.Words = "a recipe of another version of gnvcc"
 	} else {
@@ -227,7 +228,9 @@ func Write(w io.Writer, decisions []cache.Decision, o Options) error {
 	if len(decisions) == 0 {
 		p.line("nothing decided yet: gnvcc tune -- ./app finds recipes for a program built with gnvcc")
 	} else {
-		p.table(o.Entries(decisions))
+		entries := o.Entries(decisions)
+		p.table(entries)
+		p.classes(entries)
 	}
 	return p.err
 }
