@@ -11,7 +11,6 @@ import (
 
 	"gnvcc/cache/lock"
 	"gnvcc/policy"
-	"gnvcc/policy/stats"
 	"gnvcc/profile"
 	"gnvcc/profile/profiletest"
 	"gnvcc/rewrite/manner"
@@ -58,7 +57,7 @@ func (s *session) simulated() *profiletest.Session {
 func TestTurns(t *testing.T) {
 	of := func(s *session, either bool) (Measured, error) {
 		x := &turns{before: Loaded{Kernel: &policy.Kernel{Name: "k", Writes: "f32"}},
-			after: Loaded{Kernel: &policy.Kernel{Name: "k"}}, rule: stats.Standard}
+			after: Loaded{Kernel: &policy.Kernel{Name: "k"}}}
 		err := x.compare(context.Background(), &profile.Launch{Either: either}, s.simulated())
 		return x.out, err
 	}

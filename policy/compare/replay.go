@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"gnvcc/policy"
+	"gnvcc/policy/measure"
 	"gnvcc/policy/stats"
 	"gnvcc/policy/tuner"
 	"gnvcc/profile"
@@ -100,7 +101,7 @@ func (b *Bench) Run(ctx context.Context, m *capture.Manifest, before, after Load
 		return nil, err
 	}
 	defer u.Close()
-	t := &turns{before: before, after: after, rule: stats.Standard}
+	t := &turns{before: before, after: after}
 	v := replay.Visit{Search: func(ctx context.Context, l *profile.Launch, s profile.Session) bool {
 		t.err = t.compare(ctx, l, s)
 		t.done = t.err == nil
@@ -122,14 +123,14 @@ func (b *Bench) Run(ctx context.Context, m *capture.Manifest, before, after Load
 // turns compares both builds in one replay.
 type turns struct {
 	before, after Loaded
-	rule          stats.Rule
 	out           Measured
 	err           error
 	done          bool
 }
 
 func (t *turns) compare(ctx context.Context, l *profile.Launch, s profile.Session) error {
-	steady, err := s.Check(profile.Original)
+	on := measure.Launch{Session: s, Seen: l, Base: profile.Original, Rule: stats.Standard}
+	steady, err := on.Steady()
 	if err != nil {
 		return fmt.Errorf("the earlier build: %w", err)
 	}
@@ -151,33 +152,26 @@ func (t *turns) compare(ctx context.Context, l *profile.Launch, s profile.Sessio
 		}
 		return fmt.Errorf("%w: %w", errFails, err)
 	}
-	first, err := t.warm(s)
-	if err != nil {
+	if err := on.Begin(func(time.Duration) error { return nil }); err != nil {
 		return err
 	}
-	plan := t.rule.Plan(first)
-	in := func(how profile.Measurement) stats.Sampler {
-		return func(arm, n int) ([]float64, error) {
-			if arm == stats.Baseline {
-				return s.Measure(profile.Original, n, how)
-			}
-			return s.Measure(c, n, how)
-		}
+	if err := on.Warm(); err != nil {
+		return err
 	}
-	found, err := t.rule.CompareHarm(in(profile.Measurement{}), 0, plan)
+	found, err := on.Harm(c, false)
 	if err != nil {
 		return err
 	}
 	r := found.Ratio
 	t.out.Ratio, t.out.Low, t.out.High, t.out.N = r.Estimate, r.Low, r.High, r.N
-	t.out.Slower = t.rule.Harmful(r) && r.Low > 1
-	t.out.Faster = r.Estimate < 1-t.rule.Harm && r.High < 1
+	t.out.Slower = on.Rule.Harmful(r) && r.Low > 1
+	t.out.Faster = r.Estimate < 1-on.Rule.Harm && r.High < 1
 	if math.IsInf(r.High, 1) { // too few launches for an interval
 		t.out.Low, t.out.High = 0, 0
 	}
 	t.out.Before, t.out.After = stats.Median(found.Base), stats.Median(found.Cand)
 	if l.Either {
-		other, err := t.rule.CompareHarm(in(profile.Measurement{Other: true}), 0, plan)
+		other, err := on.Harm(c, true)
 		if err != nil {
 			return err
 		}
@@ -201,26 +195,4 @@ func (t *turns) bits(steady, d profile.Difference) {
 			t.out.Error = e.Max
 		}
 	}
-}
-
-// warmTime is what the device is kept busy before anything is compared: one that was idle has low
-// clocks (policy/search has the measurement).
-const warmTime = 60 * time.Millisecond
-
-// warm runs the earlier build for a while, and gives its last times.
-func (t *turns) warm(s profile.Session) (last []float64, err error) {
-	begun := time.Now()
-	one, err := s.Measure(profile.Original, 1, profile.Measurement{})
-	if err != nil {
-		return nil, err
-	}
-	t.rule.Launch = max(0, time.Since(begun)-time.Duration(stats.Median(one)))
-	each := stats.Median(one) + float64(t.rule.Launch) + 1
-	n := min(max(int(10e6/each), 3), 200)
-	for busy := 0.0; busy < float64(warmTime); busy += float64(n) * each {
-		if last, err = s.Measure(profile.Original, n, profile.Measurement{}); err != nil {
-			return nil, err
-		}
-	}
-	return last, nil
 }

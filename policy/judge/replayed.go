@@ -5,7 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
+	"gnvcc/policy"
+	"gnvcc/policy/measure"
 	"gnvcc/policy/stats"
 	"gnvcc/profile"
 	"gnvcc/profile/replay"
@@ -22,6 +25,7 @@ type Replayed struct {
 	Within       Within
 	Variables    []cubin.Global // of the edit, which the original does not have
 	Timed        bool           // equal edits are timed
+	Variations   []int          // of the data, which are compared as well
 	// "float" or "double" where all that the launch reaches is that, else "": then nothing but the
 	// same bits is equal, since words that differ are not told apart by what they are
 	Numbers string
@@ -29,13 +33,14 @@ type Replayed struct {
 	Verdict
 	Done    bool             // it came to a verdict
 	Changes bool             // the original leaves other bytes than there were
-	Speed   stats.Comparison // edit over original; no ratio: not timed
+	Speed   *policy.Compared // edit over original; nil: not timed
+	Better  bool             // by tune's rule, in both states of the L2 cache
 }
 
 // Visit is what is done in the replay of the launch.
 func (r *Replayed) Visit() replay.Visit {
 	return replay.Visit{Search: r.Search, Vary: r.Vary, Alone: r.alone,
-		Variations: []int{1, 2, 3, 4, 5, 6, 7, 8}}
+		Variations: r.Variations}
 }
 
 func (r *Replayed) alone(_ *profile.Launch, reason string) {
@@ -49,24 +54,25 @@ func (r *Replayed) refuse(how, why string) {
 // Search compares on the launch as it was captured; false: nothing is left to be compared.
 func (r *Replayed) Search(_ context.Context, l *profile.Launch, s profile.Session) bool {
 	r.Verdict = Verdict{How: Same, Equal: true, Where: "the captured launch " + l.Capture}
-	r.judge(s, r.Timed)
+	r.judge(s, l, true)
 	return r.Equal
 }
 
-// Vary compares on varied data; false: no more of it is wanted.
+// Vary compares on varied data; false: no more of it is wanted. Data on which the original does not
+// repeat itself proves nothing.
 func (r *Replayed) Vary(_ context.Context, variation int, l *profile.Launch,
 	s profile.Session) bool {
 	if !r.Done || !r.Equal {
 		return false
 	}
 	r.Where = fmt.Sprintf("the captured launch %s with data varied (%d)", l.Capture, variation)
-	r.judge(s, false)
+	r.judge(s, l, false)
 	return r.Equal
 }
 
 // judge compares on what is in memory now. What an edit keeps in variables of its own stays there
 // from run to run, as it would in a program: so it is compared again behind the timed runs.
-func (r *Replayed) judge(s profile.Session, timed bool) {
+func (r *Replayed) judge(s profile.Session, l *profile.Launch, captured bool) {
 	r.Done = true
 	written, err := s.Golden()
 	if err != nil {
@@ -80,7 +86,11 @@ func (r *Replayed) judge(s profile.Session, timed bool) {
 		return
 	}
 	defer func() { _ = s.Unload(c) }()
-	if d, err := s.Check(profile.Original); err == nil && !d.Same {
+	on := measure.Launch{Session: s, Seen: l, Base: profile.Original, Rule: stats.Standard}
+	switch d, err := on.Steady(); {
+	case !captured && (err != nil || !d.Same):
+		return
+	case err == nil && !d.Same:
 		r.refuse(Refused, "two runs of the original differ: "+d.String())
 		return
 	}
@@ -88,8 +98,8 @@ func (r *Replayed) judge(s profile.Session, timed bool) {
 	if err == nil {
 		err = r.check(s, c)
 	}
-	if err == nil && r.Equal && timed {
-		if err = r.time(s, c); err == nil {
+	if err == nil && r.Equal && captured && r.Timed {
+		if err = r.time(&on, c); err == nil {
 			err = r.check(s, c)
 		}
 	}
@@ -137,18 +147,20 @@ func (r *Replayed) check(s profile.Session, c profile.Candidate) error {
 
 // time measures edit and original in turn. Each time is from before the launch until the device
 // has nothing left to do for it.
-func (r *Replayed) time(s profile.Session, c profile.Candidate) error {
-	sample := func(arm, n int) ([]float64, error) {
-		if arm == stats.Baseline {
-			return s.Measure(profile.Original, n, profile.Measurement{})
-		}
-		return s.Measure(c, n, profile.Measurement{})
+func (r *Replayed) time(on *measure.Launch, c profile.Candidate) error {
+	if err := on.Begin(func(time.Duration) error { return nil }); err != nil {
+		return err
 	}
-	base, err := sample(stats.Baseline, 3)
+	if err := on.Warm(); err != nil {
+		return err
+	}
+	found, err := on.Fresh(c)
 	if err != nil {
 		return err
 	}
-	r.Speed, err = stats.Standard.Compare(sample, 0, stats.Standard.Plan(base))
+	r.Speed = policy.Compare(found, on.Rule.Confidence)
+	r.Better, err = on.Careful(c, r.Speed)
+	r.Better = r.Better && r.Speed.Better(on.Rule)
 	return err
 }
 

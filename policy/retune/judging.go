@@ -19,6 +19,7 @@ import (
 	"gnvcc/driver/compile"
 	"gnvcc/driver/record"
 	"gnvcc/policy"
+	"gnvcc/policy/check"
 	"gnvcc/policy/judge"
 	"gnvcc/policy/predicted"
 	"gnvcc/policy/selection"
@@ -464,7 +465,8 @@ func (j *Judging) replay(ctx context.Context, k *JudgedKernel, o *original, code
 	if err := os.WriteFile(path, code.Cubin, 0o600); err != nil {
 		return err
 	}
-	best := stats.Comparison{}
+	var best *policy.Compared
+	better := false
 	unchanged := true
 	read, written, whole := rewrite.Touched(o.source.Entry)
 	if !whole {
@@ -472,6 +474,11 @@ func (j *Judging) replay(ctx context.Context, k *JudgedKernel, o *original, code
 	}
 	for n, m := range o.list {
 		r := &judge.Replayed{Path: path, Kernel: k.Kernel, Within: j.o.Within, Timed: n == 0}
+		for v := 1; v <= check.Kinds; v++ {
+			if m.Changed(v) {
+				r.Variations = append(r.Variations, v)
+			}
+		}
 		for _, g := range f.Globals {
 			if !slices.ContainsFunc(own.Globals, func(x cubin.Global) bool { return x.Name == g.Name }) &&
 				strings.HasPrefix(g.Section, ".nv.global") {
@@ -504,17 +511,16 @@ func (j *Judging) replay(ctx context.Context, k *JudgedKernel, o *original, code
 			break
 		}
 		if r.Timed {
-			best = r.Speed
+			best, better = r.Speed, r.Better
 		}
 		unchanged = unchanged && !r.Changes
 	}
 	if k.Equal && unchanged {
 		return errors.New("the original leaves memory as it finds it in all captured launches: they don't show whether an edit does anything")
 	}
-	if k.Equal && best.Ratio.N > 0 {
+	if k.Equal && best != nil && best.Ratio.N > 0 {
 		k.Ratio, k.Low, k.High = best.Ratio.Estimate, best.Ratio.Low, best.Ratio.High
-		k.Faster = stats.Standard.Better(best.Ratio)
-		k.Slower = stats.Standard.Harmful(best.Ratio)
+		k.Faster, k.Slower = better, stats.Standard.Harmful(best.Ratio)
 	}
 	if j.o.Stays {
 		j.prepare(ctx, o.list[0])

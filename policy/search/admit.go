@@ -49,12 +49,12 @@ func (s *search) try(doing string, recipes []recipe.Recipe) error {
 			return err
 		}
 	}
-	standings, err := s.rule.Race(func(arm, n int) ([]float64, error) {
+	standings, err := s.on.Rule.Race(func(arm, n int) ([]float64, error) {
 		if arm == stats.Baseline {
-			return s.measure(s.baseline, n)
+			return s.measure(s.on.Base, n)
 		}
 		return s.measure(s.loaded[todo[arm].Text], n)
-	}, st.arms, s.first, stats.Options{Stop: s.over, Fatal: dead})
+	}, st.arms, s.on.First, stats.Options{Stop: s.over, Fatal: dead})
 	for _, was := range standings {
 		tr := todo[was.ID]
 		tr.Ratio, tr.N = was.Ratio, was.N

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -8,6 +9,7 @@ import (
 
 	"gnvcc/policy"
 	"gnvcc/policy/decide"
+	"gnvcc/policy/measure"
 	"gnvcc/policy/stats"
 	"gnvcc/profile"
 	"gnvcc/rewrite/recipe"
@@ -27,7 +29,7 @@ func (s *search) begin() error {
 		return err
 	}
 	s.plans()
-	d, err := s.s.Check(s.baseline)
+	d, err := s.on.Steady()
 	if err != nil {
 		return s.lost(err, "it can't be checked")
 	}
@@ -69,10 +71,10 @@ func (s *search) load() error {
 		// a cubin does not hold it, and a build has no word of it unless the user asked for ptxas -v
 		s.k.Default.Spill = def.Build.Spill
 	}
-	s.baseline, s.largest = profile.Original, s.l.MaxThreads
+	s.on, s.largest = measure.Launch{Session: s.s, Seen: s.l, Base: profile.Original, Rule: s.t.o.Rule}, s.l.MaxThreads
 	if s.k.Applied != "" || s.differs() {
 		var at profile.Attributes
-		if s.baseline, at, err = s.s.Load(def.Path, def.Entry); err != nil {
+		if s.on.Base, at, err = s.s.Load(def.Path, def.Entry); err != nil {
 			return s.lost(err, "nvcc's own build can't be loaded")
 		}
 		s.largest = at.MaxThreads
@@ -83,84 +85,29 @@ func (s *search) load() error {
 // time takes the default's first times, as long as a budget and a kernel allow it, and plans by
 // them.
 func (s *search) time() error {
-	begun := time.Now()
-	one, err := s.s.Measure(s.baseline, 1, profile.Measurement{})
-	if err != nil {
-		return s.lost(err, "it can't be measured")
-	}
-	if took := time.Duration(stats.Median(one)); took > s.p.Budget/longest {
-		s.c.Before = policy.TimeOf(one, s.t.o.Rule.Confidence)
+	err := s.on.Begin(func(took time.Duration) error {
+		if took <= s.p.Budget/longest {
+			return nil
+		}
+		s.c.Before = policy.TimeOf(s.on.First, s.t.o.Rule.Confidence)
 		return errStop{fmt.Sprintf(
 			"a launch takes %v and a search at least %d of them: the budget of %v is too short (--budget)",
 			took.Round(time.Millisecond), longest, s.p.Budget)}
-	}
-	more, err := s.s.Measure(s.baseline, 2, profile.Measurement{})
-	if err != nil {
+	})
+	if stop := (errStop{}); errors.As(err, &stop) {
+		return err
+	} else if err != nil {
 		return s.lost(err, "it can't be measured")
 	}
-	one = append(one, more...)
-	beside := time.Since(begun)
-	for _, ns := range one {
-		beside -= time.Duration(ns)
-	}
-	s.rule = s.t.o.Rule
-	// the replay is not as the program: a gain has to outlast half of the difference
-	if s.l.Unlike > 0 {
-		s.rule.MinEffect = max(s.rule.MinEffect, min(2*s.rule.MinEffect, s.rule.MinEffect+s.l.Unlike/2))
-	}
-	s.rule.Launch = max(0, beside/time.Duration(max(len(one), 1)))
-	if m := stats.Median(one); m < float64(s.t.o.Short.Nanoseconds()) {
-		s.c.Before, s.c.Short = policy.TimeOf(one, s.t.o.Rule.Confidence), true
+	if m := stats.Median(s.on.First); m < float64(s.t.o.Short.Nanoseconds()) {
+		s.c.Before, s.c.Short = policy.TimeOf(s.on.First, s.t.o.Rule.Confidence), true
 		return errStop{fmt.Sprintf(tooShort+"%.2g us a launch", m/1e3)}
 	}
-	n := int(50e6 / (max(stats.Median(one), 1) + float64(s.rule.Launch))) // 50 ms, mostly
-	s.first = one
-	if n > 0 { // a launch of 50 ms and more was looked at often enough
-		if err := s.warmUp(one); err != nil {
-			return s.lost(err, "it can't be measured")
-		}
-		s.first, err = s.s.Measure(s.baseline, min(max(n, 5), 30), profile.Measurement{})
-		if err != nil {
-			return s.lost(err, "it can't be measured")
-		}
+	if err := s.on.Warm(); err != nil {
+		return s.lost(err, "it can't be measured")
 	}
-	s.c.Before = policy.TimeOf(s.first, s.t.o.Rule.Confidence)
-	s.plan = s.rule.Plan(s.first)
-	s.rule.Stop = func() bool { return !s.affords() }
-	return nil
-}
-
-// What a warming-up takes on the device at least, and at most, nanoseconds.
-const (
-	warmLeast = 60e6
-	warmMost  = 250e6
-	warmBatch = 10e6
-)
-
-// warmUp launches the default until its times no longer fall. A GPU that was idle has low clocks:
-// for some ten milliseconds a kernel takes up to a sixth more (measured on an H200). first are the
-// times so far.
-func (s *search) warmUp(first []float64) error {
-	last, busy := stats.Median(first), 0.0
-	for _, ns := range first {
-		busy += ns + float64(s.rule.Launch)
-	}
-	for falling := true; busy < warmLeast || falling && busy < warmMost; {
-		n := int(warmBatch / (last + float64(s.rule.Launch) + 1))
-		times, err := s.measure(s.baseline, min(max(n, 1), 200))
-		if err != nil {
-			return err
-		}
-		if len(times) == 0 {
-			return nil
-		}
-		for _, ns := range times {
-			busy += ns + float64(s.rule.Launch)
-		}
-		now := stats.Median(times)
-		falling = now < 0.99*last
-		last = min(last, now)
-	}
+	s.c.Before = policy.TimeOf(s.on.First, s.t.o.Rule.Confidence)
+	s.on.Rule.Stop = func() bool { return !s.affords() }
 	return nil
 }
 

@@ -56,7 +56,7 @@ func (s *search) schedules() []profile.Schedule {
 // where it never has. An error means that the process is lost.
 func (s *search) disagrees(under []profile.Schedule) (how string, err error) {
 	for i, o := range under {
-		d, err := s.s.CheckUnder(s.baseline, o)
+		d, err := s.s.CheckUnder(s.on.Base, o)
 		switch {
 		case dead(err):
 			return "", err

@@ -23,7 +23,7 @@ func (s *search) unchecked(r recipe.Recipe) bool { return s.k.Unchecked(r) != ""
 func (s *search) confine() error {
 	for _, r := range s.k.Winners() {
 		tr := s.c.Trial(r.String())
-		if tr == nil || tr.Refused != "" || tr.Confirmed == nil || !tr.Confirmed.Better(s.rule) ||
+		if tr == nil || tr.Refused != "" || tr.Confirmed == nil || !tr.Confirmed.Better(s.on.Rule) ||
 			rewrite.ExactnessOf(r) != rewrite.Checked {
 			continue
 		}

@@ -196,7 +196,7 @@ func (s *search) compare(tr *policy.Trial) (finding, error) {
 		}
 		return s.leave(tr, "its final compile did not finish within the budget"), nil
 	}
-	c, err := s.fresh(arm)
+	c, err := s.on.Fresh(arm)
 	if err != nil {
 		return worse, s.failed(tr, err)
 	}
@@ -207,7 +207,7 @@ func (s *search) compare(tr *policy.Trial) (finding, error) {
 			earlier = tr.Confirmed.Careful()
 		}
 	}
-	tr.Confirmed = policy.Compare(c, s.rule.Confidence)
+	tr.Confirmed = policy.Compare(c, s.on.Rule.Confidence)
 	tr.Confirmed.Later = earlier
 	s.looked(tr)
 	defer func() {
@@ -216,7 +216,7 @@ func (s *search) compare(tr *policy.Trial) (finding, error) {
 		s.stands(f, c, max(f.Ratio.Estimate, f.Bound, f.Other))
 	}()
 	s.c.fresh[tr.Text] = true
-	if !tr.Confirmed.Better(s.rule) {
+	if !tr.Confirmed.Better(s.on.Rule) {
 		return worse, nil
 	}
 	if ok, err := s.careful(tr, arm); !ok || err != nil {
@@ -225,37 +225,16 @@ func (s *search) compare(tr *policy.Trial) (finding, error) {
 	return better, nil
 }
 
-// careful compares in the other state of the L2 cache as well, where the program's is not known:
-// the smaller gain is claimed, and what is slower there is not believed. A kernel that is launched
-// in a row finds what a launch of its own has left: what gains there must not be slower where the
-// cache was filled by others, which says nothing of what is claimed.
+// careful compares in the other state of the L2 cache as well, as long as there is time.
 func (s *search) careful(tr *policy.Trial, arm profile.Candidate) (bool, error) {
-	if !s.l.Either && !s.l.Repeats || !s.affords() {
+	if !s.affords() {
 		return true, nil
 	}
-	c, err := s.rule.Compare(s.sampler(arm, profile.Measurement{Other: true}), 0, s.plan)
+	ok, err := s.on.Careful(arm, tr.Confirmed)
 	if err != nil {
 		return false, s.failed(tr, err)
 	}
-	if s.l.Either {
-		tr.Confirmed.Other = c.Bound()
-	}
-	if s.rule.Harmful(c.Ratio) {
-		tr.Confirmed.Ratio = c.Ratio
-		return false, nil
-	}
-	return true, nil
-}
-
-// fresh compares a loaded candidate with the default on fresh samples. Where it seems slower it is
-// asked with certainty: it may be this kernel's best on other configurations.
-func (s *search) fresh(arm profile.Candidate) (stats.Comparison, error) {
-	sample := s.sampler(arm, profile.Measurement{})
-	c, err := s.rule.Compare(sample, 0, s.plan)
-	if err == nil && s.rule.Harmful(c.Ratio) {
-		c, err = s.rule.CompareHarm(sample, 0, s.plan)
-	}
-	return c, err
+	return ok, nil
 }
 
 // stands enters what a comparison on this launch gave, and what can be claimed of it.
@@ -266,30 +245,20 @@ func (s *search) stands(f *policy.Compared, c stats.Comparison, ratio float64) {
 	}
 }
 
-// sampler makes an arm 0 of a loaded candidate.
-func (s *search) sampler(arm profile.Candidate, how profile.Measurement) stats.Sampler {
-	return func(a, n int) ([]float64, error) {
-		if a == stats.Baseline {
-			return s.s.Measure(s.baseline, n, how)
-		}
-		return s.s.Measure(arm, n, how)
-	}
-}
-
 // anew compares what won on another captured launch of its configuration: its data, and so what is
 // gained, may differ. The smaller gain is claimed; what is slower is refused, save on launches that have
 // next to nothing of the time.
 func (s *search) anew(tr *policy.Trial, arm profile.Candidate) error {
 	if tr.Confirmed == nil || !s.c.fresh[tr.Text] || !s.affords() ||
-		s.rule.Harmful(tr.Confirmed.Ratio) {
+		s.on.Rule.Harmful(tr.Confirmed.Ratio) {
 		return nil
 	}
-	c, err := s.fresh(arm)
+	c, err := s.on.Fresh(arm)
 	if err != nil {
 		return s.failed(tr, err)
 	}
 	thin := s.c.Thin(stats.Median(c.Base))
-	if s.rule.Harmful(c.Ratio) && !thin {
+	if s.on.Rule.Harmful(c.Ratio) && !thin {
 		tr.Refused = fmt.Sprintf("%.1f %% slower on %s", 100*(c.Ratio.Estimate-1), s.c.Shape)
 		return nil
 	}

@@ -27,7 +27,7 @@ func (s *search) briefly() (on bool, err error) {
 		return true, nil
 	}
 	end, by := s.deadline, s.compileBy
-	launch := time.Duration(stats.Median(s.first)) + s.rule.Launch
+	launch := time.Duration(stats.Median(s.on.First)) + s.on.Rule.Launch
 	s.deadline = earlier(s.t.now().Add(max(look.For, longest*launch)), end)
 	s.compileBy = earlier(s.deadline, by)
 	if len(s.c.Notebook.Trials) == 0 {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"gnvcc/policy"
+	"gnvcc/policy/measure"
 	"gnvcc/policy/stats"
 	"gnvcc/rewrite/recipe"
 )
@@ -15,7 +16,7 @@ func TestGrace(t *testing.T) {
 	now := time.Now()
 	for grace, want := range map[time.Duration]bool{0: false, time.Second: true} {
 		s := &search{t: &Run{now: func() time.Time { return now }}, p: &Plan{Grace: grace},
-			ctx: t.Context(), end: now, first: []float64{1e6}, plan: stats.Standard.Plan([]float64{1e6})}
+			ctx: t.Context(), end: now, on: measure.Launch{First: []float64{1e6}, Plan: stats.Standard.Plan([]float64{1e6})}}
 		if s.grant(); s.affords() != want {
 			t.Errorf("with %v a comparison is affordable: %v", grace, s.affords())
 		}

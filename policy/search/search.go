@@ -9,6 +9,7 @@ import (
 	"gnvcc/cache"
 	"gnvcc/policy"
 	"gnvcc/policy/lever"
+	"gnvcc/policy/measure"
 	"gnvcc/policy/stats"
 	"gnvcc/profile"
 	"gnvcc/rewrite"
@@ -69,12 +70,9 @@ type search struct {
 	// compiles are waited for until then: what came in time has still to be measured
 	compileBy time.Time
 
-	baseline profile.Candidate // the default build: the program's own, or loaded
-	original string            // its code
-	largest  int               // its largest block
-	first    []float64         // its first times
-	rule     stats.Rule        // the run's, with what a launch of this program costs
-	plan     stats.Plan
+	on       measure.Launch               // with the default build: the program's own, or loaded
+	original string                       // its code
+	largest  int                          // its largest block
 	loaded   map[string]profile.Candidate // by recipe text
 	byCode   map[string]*policy.Trial
 	missing  bool // something was not compiled in time
@@ -224,7 +222,7 @@ func (s *search) winners() error {
 // slow tells whether launches take so long that so many values alone (a check each, and a launch or
 // two of a race) would take more than a quarter of the budget.
 func (s *search) slow(values int) bool {
-	launch := stats.Median(s.first) + float64(s.rule.Launch.Nanoseconds())
+	launch := stats.Median(s.on.First) + float64(s.on.Rule.Launch.Nanoseconds())
 	return 3*float64(values)*launch > float64(s.p.Budget.Nanoseconds())/4
 }
 
@@ -404,8 +402,8 @@ func (s *search) best(of func(*policy.Trial) bool) *policy.Trial {
 
 // comparison is about what a comparison on fresh samples takes.
 func (s *search) comparison() time.Duration {
-	launch := time.Duration(stats.Median(s.first)) + s.rule.Launch
-	return time.Duration(2*s.plan.Samples()+2) * launch
+	launch := time.Duration(stats.Median(s.on.First)) + s.on.Rule.Launch
+	return time.Duration(2*s.on.Plan.Samples()+2) * launch
 }
 
 // affords tells whether the budget has room for another one, and nobody wants the run to end.
@@ -440,7 +438,7 @@ func (s *search) unload() {
 		_ = s.s.Unload(c) // the agent unloads at the session's end what is left
 		delete(s.loaded, text)
 	}
-	if s.baseline != profile.Original {
-		_ = s.s.Unload(s.baseline)
+	if s.on.Base != profile.Original {
+		_ = s.s.Unload(s.on.Base)
 	}
 }

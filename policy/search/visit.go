@@ -189,7 +189,7 @@ func (t *Run) Vary(ctx context.Context, variation int, l *profile.Launch, s prof
 		return true
 	}
 	defer x.unload()
-	if d, err := s.Check(x.baseline); err != nil || !decide.Within(&t.o, &k.Kernel, d) {
+	if d, err := s.Check(x.on.Base); err != nil || !decide.Within(&t.o, &k.Kernel, d) {
 		return true // it proves nothing
 	}
 	for _, tr := range c.Notebook.Trials {

@@ -321,7 +321,7 @@ func (w *ReplaySearch) replay(ctx context.Context, m *capture.Manifest, u *repla
 	for runs := 1; ctx.Err() == nil; runs++ {
 		visit.Variations = nil
 		for v := next; v <= check.Kinds*check.Draws; v++ {
-			if numbers(m, v) && !endless[v%check.Kinds] {
+			if m.Changed(v) && !endless[v%check.Kinds] {
 				visit.Variations = append(visit.Variations, v)
 			}
 		}
@@ -378,12 +378,4 @@ func (w *ReplaySearch) saw(m *capture.Manifest) {
 	w.entered[m] = true
 	w.Run.Saw([]profile.Seen{{Launch: l, Varied: m.Use.Varied / max(m.Use.Sets, 1),
 		Seconds: m.Weight(), Sampled: m.Use.Sampled, Classes: m.Use.Classes}})
-}
-
-// numbers reports whether a launch reads anything that a variation changes. Arguments change in every
-// second one: second entries that know one are checked in the others.
-func numbers(m *capture.Manifest, variation int) bool {
-	return variation%2 == 0 && len(m.Scalars) > 0 || slices.ContainsFunc(m.Ranges, func(r capture.Range) bool {
-		return r.Floating()
-	})
 }

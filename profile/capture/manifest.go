@@ -263,6 +263,14 @@ var kinds = map[string]uint32{"float": 1, "double": 2, overwritten: 3, "half": 4
 // overwritten is what a range holds in which nobody reads: any bytes will do.
 const overwritten = "bytes"
 
+// Changed reports whether a launch reads anything that a variation changes. Arguments change in every
+// second one: second entries that know one are checked in the others.
+func (m *Manifest) Changed(variation int) bool {
+	return variation%2 == 0 && len(m.Scalars) > 0 || slices.ContainsFunc(m.Ranges, func(r Range) bool {
+		return r.Floating()
+	})
+}
+
 // Overwritten is the capture with any bytes, under variations, in ranges that the kernel writes to
 // and does not read, by the arguments that it reads and writes through. Who is to leave there what
 // it left in the program has to store it, also where the program had it there before.
