@@ -14,9 +14,9 @@
 #define __var_used__ __attribute__((__used__))
 #define __no_sc__
 #define ___device__(...) __VA_ARGS__ __attribute__((device))
-// A parameter that the function changes: the argument under another name, and a copy of it.
-#define __val_param(x) __gnvcc_val_##x
-#define __copy_param(declaration, value) declaration = value
+// A parameter that the function changes, or takes the address of, and the copy of it that old GPUs wanted.
+#define __val_param(x) x
+#define __copy_param(declaration, value)
 #define this __gnvcc_this
 // How the front end writes float and double division.
 #define fdividef(a, b) ((float)(a) / (float)(b))
