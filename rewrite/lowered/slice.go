@@ -5,6 +5,7 @@ package lowered
 
 import (
 	"bytes"
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -130,8 +131,16 @@ func (u *Unit) mended(d *decl, edits []edit) []edit {
 	edits = slices.Clone(edits[from:stop])
 	// A static function's name would be mangled once more. Without -rdc nothing that is no kernel is
 	// visible anyway.
-	for i := d.from; d.kind == function && i < d.params; i++ {
-		if u.is(int(i), "static") {
+	// A variable of a function is known to nobody outside.
+	gone := ""
+	switch {
+	case d.kind == function:
+		gone = "static"
+	case d.kind == variable && strings.HasPrefix(u.words[d.name], "_ZZ"):
+		gone = "__var_used__"
+	}
+	for i := d.from; gone != "" && t[i].n != d.name && i < d.to; i++ {
+		if u.is(int(i), gone) {
 			edits = append(edits, edit{off: t[i].off, blank: t[i].end - t[i].off})
 		}
 	}
@@ -154,6 +163,23 @@ func (u *Unit) mended(d *decl, edits []edit) []edit {
 	}
 	slices.SortStableFunc(edits, func(a, b edit) int { return int(a.off - b.off) })
 	return edits
+}
+
+// literal is the text of the string literal that the front end put into a variable, "" if it is no
+// such variable. LLVM knows literals as such only where they stand.
+func (u *Unit) literal(d *decl) string {
+	if d.kind != variable || d.value == 0 || !strings.HasPrefix(u.words[d.name], "__T") ||
+		!u.says(d, "const") {
+		return ""
+	}
+	var b strings.Builder
+	for i := d.value + 1; i < d.to-1; i++ {
+		if u.tokens[i].kind != literal {
+			return ""
+		}
+		b.WriteString(u.str(int(i)))
+	}
+	return b.String()
 }
 
 // emptyMember returns the last token of the member at i if it is char __dummy_empty2[3]; which
@@ -218,6 +244,10 @@ func (u *Unit) print(s slice, more string, edits []edit) []byte {
 	out.WriteString(more)
 	for _, k := range s.own {
 		d := &u.decls[k]
+		if text := u.literal(d); text != "" {
+			fmt.Fprintf(&out, "#define %s %s\n", u.words[d.name], text)
+			continue
+		}
 		edits := u.mended(d, edits)
 		from, stop := u.tokens[d.from].off, u.tokens[d.to-1].end
 		if p := u.at(from); p.off >= 0 {
