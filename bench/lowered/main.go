@@ -209,7 +209,7 @@ func (c *corpus) kernel(unit *lowered.Unit, own *ptx.Module, call *toolcmd.Cicc,
 	if err != nil {
 		return err.Error(), ""
 	}
-	m, err := ptx.Parse(content)
+	m, err := lowered.Read(own, content)
 	if err != nil {
 		return err.Error(), ""
 	}

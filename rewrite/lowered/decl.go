@@ -52,6 +52,7 @@ func (u *Unit) split() error {
 			return u.fault(int(t[i].off), "a declaration without an end")
 		}
 		d.to = int32(end)
+		u.separate = u.separate || d.kind == function && d.body > 0 && !d.kernel && !u.says(&d, "static")
 		n := int32(len(u.decls))
 		u.decls = append(u.decls, d)
 		if d.name >= 0 {

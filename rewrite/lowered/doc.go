@@ -9,9 +9,10 @@
 // preprocessor: a slice begins with our own header.h and needs no other file and no other tool.
 //
 // What makes it safe: the untouched slice must give the PTX that nvcc made of the kernel, in normal
-// form (rewrite/ptx, Identity). Where it does not, for whatever reason, that kernel has no source
-// levers. The caller checks that; so a reader that takes in too little, or a cicc that takes C for
-// another C++, costs a kernel its levers and never its meaning.
+// form (Same). Where it does not, for whatever reason, that kernel has no source levers. The caller
+// checks that; so a reader that takes in too little, or a cicc that takes C for another C++, costs a
+// kernel its levers and never its meaning. What cicc makes of a slice is parsed by Read, never by
+// ptx.Parse: names are static no more in a slice.
 //
 // Levers (Unit.Rewrite): unrolling, a hint; specialisation, launched by the host only where its
 // conditions hold (Kernel.Conditions); approximate functions, for those who ask.
@@ -20,7 +21,7 @@
 // terms and gnvcc/rewrite/ptx for signatures, nothing else of ours.
 //
 // Reading: lex.go (bytes to tokens), decl.go (declarations at file scope), unit.go. Slicing:
-// slice.go, header.go and header.h. A kernel: kernel.go (its parameters), loops.go, types.go
+// slice.go, header.go and header.h; same.go. A kernel: kernel.go (its parameters), loops.go, types.go
 // (layout of structs), values.go (what can be fixed). Levers: unroll.go, spec.go, fastmath.go, and
 // rewrite.go for all of them. host.go, signature.go, resident.go: what launches must fulfil.
 package lowered

@@ -13,6 +13,8 @@
 #define __nv_pure__ __attribute__((nv_pure))
 #define __var_used__ __attribute__((__used__))
 #define __no_sc__
+#define nv_linkonce_odr weak
+#define nv_weak_odr weak
 #define ___device__(...) __VA_ARGS__ __attribute__((device))
 // A parameter that the function changes, or takes the address of, and the copy of it that old GPUs wanted.
 #define __val_param(x) x

@@ -14,7 +14,48 @@ import (
 // ErrOther is said of a slice that cicc makes other code of than of the whole file.
 var ErrOther = errors.New("cicc makes other code of the kernel alone")
 
-// Same returns nil if the kernel is the same in nvcc's own PTX and in that of its untouched slice:
+// Read parses the PTX that cicc made of a slice, and gives everything in it the linkage that it has
+// in nvcc's own PTX: in a slice nothing is static, so that names stay what they are.
+func Read(own *ptx.Module, content []byte) (*ptx.Module, error) {
+	m, err := ptx.Parse(content)
+	if err != nil {
+		return nil, err
+	}
+	mended := false
+	mend := func(text []byte, old, linkage string) {
+		at := bytes.Index(content, text)
+		rest, ok := bytes.CutPrefix(text, []byte(dotted(old)))
+		if at < 0 || !ok || old == linkage {
+			return
+		}
+		mended = true
+		content = slices.Concat(content[:at], []byte(dotted(linkage)), rest, content[at+len(text):])
+	}
+	for _, f := range m.Funcs {
+		if o := own.Func(f.Name); o != nil && f.Body && o.Body {
+			mend(f.Text(), f.Linkage, o.Linkage)
+		}
+	}
+	for _, g := range m.Globals {
+		if o := own.Global(g.Name); o != nil {
+			mend(m.GlobalText(g), g.Linkage, o.Linkage)
+		}
+	}
+	if !mended {
+		return m, nil
+	}
+	return ptx.Parse(content)
+}
+
+func dotted(linkage string) string {
+	if linkage == "" {
+		return ""
+	}
+	return "." + linkage + " "
+}
+
+// Same returns nil if the kernel is the same in nvcc's own PTX and in that of its untouched slice (as
+// Read has it):
 // equal normal forms, but for the numbers of registers and the order of copies that stand in a row.
 // Now and then these alone differ, since LLVM orders the phi nodes of a block by where their
 // variables were declared.
@@ -27,8 +68,6 @@ func Same(own, slice *ptx.Module, entry string) error {
 	if err != nil {
 		return fmt.Errorf("in the PTX of the slice: %w", err)
 	}
-	// a static kernel is not visible outside, and its slice's is
-	b = bytes.Replace(b, []byte("@0 entry visible "), []byte("@0 entry "+own.Entry(entry).Linkage+" "), 1)
 	if !bytes.Equal(renumbered(a), renumbered(b)) {
 		return ErrOther
 	}

@@ -10,8 +10,12 @@ import (
 	"strings"
 )
 
-// A slice is what a kernel needs: declarations of the unit and of the header, ascending.
-type slice struct{ own, header []int32 }
+// A slice is what a kernel needs: declarations of the unit and of the header, ascending, and enums
+// that neither has.
+type slice struct {
+	own, header []int32
+	enums       []string
+}
 
 // reached are the declarations that a kernel needs. Of other kernels only what is not their bodies.
 func (u *Unit) reached(body int32, names ...string) slice {
@@ -22,7 +26,7 @@ func (u *Unit) reached(body int32, names ...string) slice {
 	}
 	seen := map[place]bool{}
 	var queue []place
-	add := func(word string) {
+	add := func(word string, enum bool) {
 		defined := false
 		if n, ok := u.numbers[word]; ok {
 			for _, k := range u.by[n] {
@@ -40,15 +44,19 @@ func (u *Unit) reached(body int32, names ...string) slice {
 		h := header()
 		if n, ok := h.numbers[word]; ok && !defined {
 			for _, k := range h.by[n] {
+				defined = true
 				if p := (place{h, k}); !seen[p] {
 					seen[p] = true
 					queue = append(queue, p)
 				}
 			}
 		}
+		if enum && !defined {
+			s.enums = append(s.enums, word)
+		}
 	}
 	for _, name := range names {
-		add(name)
+		add(name, false)
 	}
 	asked := map[*Unit][]bool{u: make([]bool, len(u.words)), header(): make([]bool, len(header().words))}
 	for len(queue) > 0 {
@@ -66,7 +74,7 @@ func (u *Unit) reached(body int32, names ...string) slice {
 				continue
 			}
 			asked[p.u][t.n] = true
-			add(p.u.words[t.n])
+			add(p.u.words[t.n], p.u.is(int(i-1), "enum"))
 		}
 	}
 	slices.Sort(s.own)
@@ -129,15 +137,14 @@ func (u *Unit) mended(d *decl, edits []edit) []edit {
 	from, _ := slices.BinarySearchFunc(edits, t[d.from].off, byOffset)
 	stop, _ := slices.BinarySearchFunc(edits, t[d.to-1].end, byOffset)
 	edits = slices.Clone(edits[from:stop])
-	// A static function's name would be mangled once more. Without -rdc nothing that is no kernel is
-	// visible anyway.
-	// A variable of a function is known to nobody outside.
 	gone := ""
-	switch {
+	switch name := u.words[max(d.name, 0)]; {
 	case d.kind == function:
-		gone = "static"
-	case d.kind == variable && strings.HasPrefix(u.words[d.name], "_ZZ"):
-		gone = "__var_used__"
+		gone = "static" // its name would be mangled once more; without -rdc only kernels are visible anyway
+	case d.kind == variable && u.separate && !u.says(d, "__shared__"):
+		gone = "static" // the same, for variables
+	case d.kind == variable && strings.HasPrefix(name, "_ZZ"):
+		gone = "__var_used__" // a variable of a function is known nowhere else
 	}
 	for i := d.from; gone != "" && t[i].n != d.name && i < d.to; i++ {
 		if u.is(int(i), gone) {
@@ -240,6 +247,9 @@ func (u *Unit) print(s slice, more string, edits []edit) []byte {
 		d := &h.decls[k]
 		out.Write(h.text[h.tokens[d.from].off:h.tokens[d.to-1].end])
 		out.WriteByte('\n')
+	}
+	for _, name := range s.enums {
+		fmt.Fprintf(&out, "enum %s : unsigned int;\n", name)
 	}
 	out.WriteString(more)
 	for _, k := range s.own {

@@ -18,6 +18,8 @@ type Unit struct {
 	toolkit string // the toolkit's include folder, with a slash; "" unknown
 	foreign bool   // nothing says that cicc wrote it
 
+	separate bool // compiled for a device link (-rdc=true): functions are visible outside
+
 	decls []decl
 	by    map[int32][]int32 // what declares a name: indices of decls, in order
 }
