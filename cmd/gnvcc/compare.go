@@ -14,7 +14,6 @@ import (
 	"gnvcc/cache"
 	"gnvcc/driver/toolcmd"
 	"gnvcc/policy/compare"
-	"gnvcc/policy/retune"
 	"gnvcc/policy/selection"
 	"gnvcc/policy/tuner"
 )
@@ -175,7 +174,7 @@ func newBench(ctx context.Context, store *cache.Store) (*compare.Bench, error) {
 	if watchTools != nil {
 		b.Agent, b.Replayer, err = watchTools()
 	} else {
-		b.Agent, b.Replayer, err = retune.Tools(ctx, store)
+		b.Agent, b.Replayer, err = tuner.Tools(ctx, store)
 	}
 	return b, err
 }

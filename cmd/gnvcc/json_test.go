@@ -17,7 +17,6 @@ import (
 	"gnvcc/policy/compare"
 	"gnvcc/policy/judge"
 	"gnvcc/policy/report"
-	"gnvcc/policy/retune"
 )
 
 var update = flag.Bool("update", false, "rewrite docs/schema: read the diff")
@@ -36,7 +35,7 @@ func printed() map[string]any {
 		"report": reported{"/folder", []report.Entry{report.NewEntry(d)}},
 		"status": standings{Folder: "/folder", Outputs: []apply.Output{{Why: "edited",
 			Kernels: []apply.Kernel{{Kernel: "k", From: "x", Reason: "y", Refused: "z"}}}}},
-		"judge": &retune.Judgement{File: "/e.cu", Of: "/k.cu", Error: "e", Kernels: []retune.JudgedKernel{{
+		"judge": &judge.Judgement{File: "/e.cu", Of: "/k.cu", Error: "e", Kernels: []judge.JudgedKernel{{
 			Kernel: "k", Verdict: judge.Verdict{How: judge.Different, Why: "w", Where: "l",
 				Difference: &judge.Difference{Argument: "#0", Relative: 1, Absolute: 1, NaN: true}}}}},
 		"compare": compared{Before: "CUDA 13.0.88", After: "CUDA 13.5.37", Losses: 1,

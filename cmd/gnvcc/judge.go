@@ -17,7 +17,6 @@ import (
 
 	"gnvcc/cache"
 	"gnvcc/policy/judge"
-	"gnvcc/policy/retune"
 )
 
 const judgeAbout = `Judges an edited kernel: FILE.cu is compiled by the recorded command (of the file itself, or of --of SOURCE), in a scratch folder, and its
@@ -65,17 +64,17 @@ type request struct {
 
 func judgeMain(ctx context.Context, store *cache.Store, o judgeOptions,
 	args []string) (err error) {
-	options := retune.JudgeOptions{Store: store, Emulate: o.emulate || !driverHere(), GPU: gpu,
+	options := judge.Options{Store: store, Emulate: o.emulate || !driverHere(), GPU: gpu,
 		Stays: o.stay, Tools: watchTools}
 	if options.Within, err = readWithin(o.within); err != nil {
 		return fmt.Errorf("--within: %w", err)
 	}
-	j, err := retune.NewJudging(ctx, options)
+	j, err := judge.NewJudging(ctx, options)
 	if err != nil {
 		return err
 	}
 	defer j.Close()
-	one := func(r request) (*retune.Judgement, error) {
+	one := func(r request) (*judge.Judgement, error) {
 		ctx, cancel := context.WithTimeout(ctx, longestJudgement)
 		defer cancel()
 		file, err := filepath.Abs(r.File)
@@ -108,7 +107,7 @@ func judgeMain(ctx context.Context, store *cache.Store, o judgeOptions,
 }
 
 // serveJudge answers one line by one, until its input ends.
-func serveJudge(ctx context.Context, one func(request) (*retune.Judgement, error)) error {
+func serveJudge(ctx context.Context, one func(request) (*judge.Judgement, error)) error {
 	in := bufio.NewReader(os.Stdin)
 	var broken error
 	next := make(chan string) // read beside: who ends us does not wait for a line
@@ -141,7 +140,7 @@ func serveJudge(ctx context.Context, one func(request) (*retune.Judgement, error
 			continue
 		}
 		var r request
-		var got *retune.Judgement
+		var got *judge.Judgement
 		err := errLong
 		if len(text) <= longestRequest {
 			err = json.Unmarshal([]byte(text), &r)
@@ -153,7 +152,7 @@ func serveJudge(ctx context.Context, one func(request) (*retune.Judgement, error
 			got, err = one(r)
 		}
 		if err != nil {
-			got = &retune.Judgement{File: r.File, Of: r.Of, Error: err.Error()}
+			got = &judge.Judgement{File: r.File, Of: r.Of, Error: err.Error()}
 		}
 		line, err := formattedLine("judge", got)
 		if err != nil {
@@ -196,7 +195,7 @@ func readWithin(text string) (w judge.Within, err error) {
 	return w, nil
 }
 
-func printJudgement(j *retune.Judgement) {
+func printJudgement(j *judge.Judgement) {
 	for _, k := range j.Kernels {
 		fmt.Fprintf(console, "%s: %s\n", k.Short, k.Sentence())
 		for _, line := range k.Lines() {

@@ -34,7 +34,7 @@ func compiled(t *testing.T, text string) Code {
 	return Code{b, "k"}
 }
 
-const original = `
+const keeper = `
 extern "C" __global__ void k(int *p, const int *q, int n) {
   __shared__ int s[64];
   int i = blockIdx.x * 64 + threadIdx.x;
@@ -46,7 +46,7 @@ extern "C" __global__ void k(int *p, const int *q, int n) {
 
 // TestJudge: wrong edits, among them those that try to look right, and harmless ones.
 func TestJudge(t *testing.T) {
-	b, err := NewBench(t.Context(), compiled(t, original), Signature{Types: []string{"int*", "int*"}}, Shape{
+	b, err := NewBench(t.Context(), compiled(t, keeper), Signature{Types: []string{"int*", "int*"}}, Shape{
 		Grid: [3]int{4, 1, 1}, Block: [3]int{64, 1, 1}, Bytes: 1 << 12, Rounds: 3, Seed: 1})
 	if err != nil {
 		t.Fatal(err)
@@ -92,8 +92,8 @@ func TestJudge(t *testing.T) {
 		if i%2 == 1 && !kits.Every() {
 			continue
 		}
-		text := strings.Replace(original, c.from, c.to, 1)
-		if text == original {
+		text := strings.Replace(keeper, c.from, c.to, 1)
+		if text == keeper {
 			t.Fatalf("%s: nothing is edited", c.name)
 		}
 		v, err := b.Judge(context.Background(), compiled(t, "__device__ int done[8];\n"+text), Within{})
@@ -150,9 +150,9 @@ extern "C" __global__ void k(int *p) { p[threadIdx.x] = table[threadIdx.x & 3]; 
 	if table("4").Same(table("5")) {
 		t.Error("another table is the same code")
 	}
-	if one := compiled(t, original); !one.Same(compiled(t, "// a comment\n"+original)) {
+	if one := compiled(t, keeper); !one.Same(compiled(t, "// a comment\n"+keeper)) {
 		t.Error("a comment is other code")
-	} else if one.Same(compiled(t, strings.Replace(original, "void k", "void __launch_bounds__(64) k", 1))) {
+	} else if one.Same(compiled(t, strings.Replace(keeper, "void k", "void __launch_bounds__(64) k", 1))) {
 		t.Error("other launch bounds are the same")
 	}
 }

@@ -7,6 +7,5 @@
 // their own Machine below it.
 //
 // Files: world.go commands and captures, stale.go what makes a decision stale,
-// search.go the search on one kernel, machine.go load, battery and priority; judging.go the same for
-// gnvcc judge, which has edits compiled and judged, judgement.go what is said of them.
+// search.go the search on one kernel, machine.go load, battery and priority.
 package retune

@@ -13,10 +13,7 @@ import (
 	"syscall"
 	"time"
 
-	"gnvcc/cache"
-	"gnvcc/driver/environment"
 	"gnvcc/driver/standing"
-	"gnvcc/driver/toolkit"
 	"gnvcc/policy/tuner"
 )
 
@@ -35,19 +32,6 @@ type Machine struct {
 func ThisMachine() Machine {
 	return Machine{HasDriver: tuner.HasDriver, Load: gpuLoad, PowerSupply: "/sys/class/power_supply",
 		Device: standing.GPU, Driver: tuner.DriverVersion}
-}
-
-// Tools builds the agent and the replayer, where they are not built yet.
-func Tools(ctx context.Context, store *cache.Store) (agent, replayer string, err error) {
-	self, _ := os.Executable()
-	kit, err := toolkit.Find(self, environment.Read())
-	if err != nil {
-		return "", "", err
-	}
-	if agent, err = tuner.BuildAgent(ctx, store, kit.Dir()); err == nil {
-		replayer, err = tuner.BuildReplayer(ctx, store, kit.Dir())
-	}
-	return agent, replayer, err
 }
 
 // Jobs is how many processors are used at a time: two are left to builds.

@@ -94,7 +94,7 @@ func New(ctx context.Context, o Options) (*World, error) {
 		toolkit: kit.Dir(), scratch: c.Folder(), units: map[string]record.Unit{},
 		launches: map[string]keptLaunch{}, load: loads{ask: o.Machine.Load}}
 	if w.o.Tools == nil {
-		w.o.Tools = func() (string, string, error) { return Tools(ctx, o.Store) }
+		w.o.Tools = func() (string, string, error) { return tuner.Tools(ctx, o.Store) }
 	}
 	return w, nil
 }

@@ -13,7 +13,9 @@ import (
 	"time"
 
 	"gnvcc/cache"
+	"gnvcc/driver/environment"
 	"gnvcc/driver/scratch"
+	"gnvcc/driver/toolkit"
 	"gnvcc/policy"
 	"gnvcc/profile"
 	"gnvcc/profile/agent"
@@ -47,6 +49,19 @@ func BuildAgent(ctx context.Context, store *cache.Store, toolkit string) (string
 		return "", fmt.Errorf("can't build the agent that runs inside the program: %w", err)
 	}
 	return library, nil
+}
+
+// Tools builds the agent and the replayer, where they are not built yet.
+func Tools(ctx context.Context, store *cache.Store) (agent, replayer string, err error) {
+	self, _ := os.Executable()
+	kit, err := toolkit.Find(self, environment.Read())
+	if err != nil {
+		return "", "", err
+	}
+	if agent, err = BuildAgent(ctx, store, kit.Dir()); err == nil {
+		replayer, err = BuildReplayer(ctx, store, kit.Dir())
+	}
+	return agent, replayer, err
 }
 
 // BuildReplayer builds the program that does captured launches again, where it is not built yet.

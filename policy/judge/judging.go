@@ -1,4 +1,4 @@
-package retune
+package judge
 
 import (
 	"cmp"
@@ -20,7 +20,6 @@ import (
 	"gnvcc/driver/record"
 	"gnvcc/policy"
 	"gnvcc/policy/check"
-	"gnvcc/policy/judge"
 	"gnvcc/policy/predicted"
 	"gnvcc/policy/selection"
 	"gnvcc/policy/stats"
@@ -37,12 +36,12 @@ import (
 // Judging edits, for gnvcc judge: the recorded command compiles the edited file in a scratch
 // folder, and package judge runs what came out beside the originals.
 
-// JudgeOptions are what a Judging is made of.
-type JudgeOptions struct {
+// Options are what a Judging is made of.
+type Options struct {
 	Store   *cache.Store
 	Emulate bool // no GPU is used
 	GPU     tuner.GPU
-	Within  judge.Within
+	Within  Within
 	Stays   bool // more edits follow: the process of the next replay is started early
 	// gives the agent and the replayer; nil: they are built
 	Tools func() (agent, replayer string, err error)
@@ -50,7 +49,7 @@ type JudgeOptions struct {
 
 // A Judging judges one edit after the other. What it knows of originals it keeps.
 type Judging struct {
-	o        JudgeOptions
+	o        Options
 	captures *capture.Store
 	compiler *tuner.Compiler
 	builds   *apply.Builds
@@ -66,16 +65,16 @@ type Judging struct {
 // An original is a kernel as it was built, made ready once.
 type original struct {
 	source *compile.Source
-	code   judge.Code
+	code   Code
 	facts  cubin.Kernel
-	bench  *judge.Bench
+	bench  *Bench
 	types  []string
 	names  []string            // of its parameters in the source
 	list   []*capture.Manifest // captured launches of it, on a GPU
 }
 
 // NewJudging makes one; Close ends its processes and removes its scratch folder.
-func NewJudging(ctx context.Context, o JudgeOptions) (*Judging, error) {
+func NewJudging(ctx context.Context, o Options) (*Judging, error) {
 	j := &Judging{o: o, benches: map[string]*original{}}
 	var err error
 	if err = o.Store.PublishSpooled(ctx); err != nil {
@@ -86,7 +85,7 @@ func NewJudging(ctx context.Context, o JudgeOptions) (*Judging, error) {
 	}
 	if !o.Emulate {
 		if o.Tools == nil {
-			o.Tools = func() (string, string, error) { return Tools(ctx, o.Store) }
+			o.Tools = func() (string, string, error) { return tuner.Tools(ctx, o.Store) }
 		}
 		if j.agent, j.replayer, err = o.Tools(); err != nil {
 			return nil, err
@@ -314,7 +313,7 @@ func (j *Judging) original(ctx context.Context, p pair) (*original, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the original: %w", err)
 	}
-	o := &original{source: s, code: judge.Code{Kernel: p.name}}
+	o := &original{source: s, code: Code{Kernel: p.name}}
 	if o.code.Cubin, err = os.ReadFile(made.Path); err != nil {
 		return nil, err
 	}
@@ -346,13 +345,13 @@ func (j *Judging) original(ctx context.Context, p pair) (*original, error) {
 
 // ready does launches with the original in the emulator.
 func (j *Judging) ready(ctx context.Context, o *original, s *compile.Source) (err error) {
-	sig := judge.Signature{PTX: s.Signature, Types: o.types}
+	sig := Signature{PTX: s.Signature, Types: o.types}
 	if s.Code != nil {
 		if sig.Values, err = s.Code.Values(s.Signature); err != nil {
 			sig.Values = nil
 		}
 	}
-	if o.bench, err = judge.NewBench(ctx, o.code, sig, judge.UsualShape()); err != nil {
+	if o.bench, err = NewBench(ctx, o.code, sig, UsualShape()); err != nil {
 		return err
 	}
 	for _, m := range o.list {
@@ -372,20 +371,20 @@ func (j *Judging) kernel(ctx context.Context, p pair, cubin []byte) (*JudgedKern
 	if err != nil {
 		return nil, err
 	}
-	code := judge.Code{Cubin: cubin, Kernel: p.name}
+	code := Code{Cubin: cubin, Kernel: p.name}
 	k := &JudgedKernel{Kernel: p.name, Short: policy.ShortName(p.name), Emulated: j.o.Emulate,
 		Original: o.source.Default, Edit: cache.Build{Registers: p.build.Registers, Spill: p.build.Spill,
 			Stack: p.build.Stack, Shared: p.build.Shared, Barriers: p.build.Barriers}}
-	why, err := judge.Fits(o.facts, code)
+	why, err := Fits(o.facts, code)
 	switch {
 	case err != nil:
 		return nil, err
 	case why != "":
-		k.Verdict = judge.Verdict{How: judge.Refused, Why: why}
+		k.Verdict = Verdict{How: Refused, Why: why}
 		return k, nil
 	}
 	if k.SameCode = o.code.Same(code); k.SameCode {
-		k.Verdict = judge.Verdict{How: judge.Same, Equal: true}
+		k.Verdict = Verdict{How: Same, Equal: true}
 		return k, nil
 	}
 	if j.o.Emulate {
@@ -418,16 +417,16 @@ func (o *original) named(text string) string {
 }
 
 // predict compares machine code: that is no measurement.
-func (j *Judging) predict(k *JudgedKernel, o *original, code judge.Code) {
+func (j *Judging) predict(k *JudgedKernel, o *original, code Code) {
 	device, rates, err := predicted.Rates(90)
 	if err != nil {
 		return
 	}
-	shape := judge.UsualShape()
+	shape := UsualShape()
 	if len(o.list) > 0 {
 		shape.Grid, shape.Block, shape.Dynamic = o.list[0].Grid, o.list[0].Block, o.list[0].Dynamic
 	}
-	cycles := func(c judge.Code) float64 {
+	cycles := func(c Code) float64 {
 		run, err := predict.NewRun(c.Cubin, c.Kernel, device, sim.Shape{
 			Threads: shape.Block[0] * shape.Block[1] * shape.Block[2],
 			Blocks:  shape.Grid[0] * shape.Grid[1] * shape.Grid[2], Shared: shape.Dynamic}, rates)
@@ -449,7 +448,7 @@ func (j *Judging) predict(k *JudgedKernel, o *original, code judge.Code) {
 }
 
 // replay runs an edit on the captured launches, on a GPU.
-func (j *Judging) replay(ctx context.Context, k *JudgedKernel, o *original, code judge.Code) error {
+func (j *Judging) replay(ctx context.Context, k *JudgedKernel, o *original, code Code) error {
 	if len(o.list) == 0 {
 		return errors.New("no launch of the original is captured (gnvcc tune -- ./app captures some; --emulate makes some up)")
 	}
@@ -473,7 +472,7 @@ func (j *Judging) replay(ctx context.Context, k *JudgedKernel, o *original, code
 		written = nil
 	}
 	for n, m := range o.list {
-		r := &judge.Replayed{Path: path, Kernel: k.Kernel, Within: j.o.Within, Timed: n == 0}
+		r := &Replayed{Path: path, Kernel: k.Kernel, Within: j.o.Within, Timed: n == 0}
 		for v := 1; v <= check.Kinds; v++ {
 			if m.Changed(v) {
 				r.Variations = append(r.Variations, v)

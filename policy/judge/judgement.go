@@ -1,11 +1,10 @@
-package retune
+package judge
 
 import (
 	"fmt"
 
 	"gnvcc/cache"
 	"gnvcc/policy"
-	"gnvcc/policy/judge"
 )
 
 // What is said of an edit.
@@ -25,7 +24,7 @@ type JudgedKernel struct {
 	Kernel, Short string
 	Emulated      bool // nothing was run on a GPU
 	SameCode      bool // the machine code is the original's: nothing was run at all
-	judge.Verdict
+	Verdict
 	Faster, Slower bool
 	// edit over original: below 1 is faster; 0: not known. With Predicted nobody has measured it
 	Ratio, Low, High float64
@@ -54,11 +53,11 @@ func (k *JudgedKernel) Sentence() string {
 	switch {
 	case k.SameCode:
 		text = "the same machine code"
-	case k.How == judge.Same:
+	case k.How == Same:
 		text = fmt.Sprintf("the same bytes on %s", policy.Count(k.Launches, "launch"))
-	case k.How == judge.Near:
+	case k.How == Near:
 		text = fmt.Sprintf("within what is allowed on %s", policy.Count(k.Launches, "launch"))
-	case k.How == judge.Hangs:
+	case k.How == Hangs:
 		text = "NOT EQUAL: it does not end: " + k.Why
 	default:
 		text = "NOT EQUAL: " + k.Why

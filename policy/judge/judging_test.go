@@ -1,4 +1,4 @@
-package retune
+package judge
 
 import (
 	"context"
@@ -51,7 +51,7 @@ func TestBetween(t *testing.T) {
 	var until context.Context
 	var limit time.Duration
 	gpu := preparing{until: &until, limit: &limit}
-	j := &Judging{o: JudgeOptions{Stays: true, GPU: gpu}, captures: captures, compiler: compiler}
+	j := &Judging{o: Options{Stays: true, GPU: gpu}, captures: captures, compiler: compiler}
 	defer j.Close()
 
 	ctx, cancel := context.WithCancel(context.Background()) // of one judgement
