@@ -23,6 +23,13 @@ func (d *Decision) Measured() bool {
 	return d.Recipe != "" || len(d.Evidence.Launches) > 0 || d.Evidence.Locked != nil
 }
 
+// Proposed reports whether a recipe was found on single launches, and no run of the program with it
+// was compared with nvcc's own code yet.
+func (d *Decision) Proposed() bool {
+	return d.Recipe != "" && len(d.Evidence.Launches) > 0 && d.Evidence.Program == nil && !d.Pinned &&
+		!d.Predicted && d.Imported == "" && d.From == ""
+}
+
 // Brief reads as much of a decision as builds look at. Of its evidence, which is most of it and
 // takes 0.1 ms to read, that is the GPU, the normal forms, and whether there is any.
 func Brief(raw []byte) (Decision, error) {

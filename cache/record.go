@@ -163,11 +163,24 @@ type Evidence struct {
 	// own evidence.
 	Locked *Locked `json:",omitempty"`
 
+	// Program is what the program itself said of a recipe (package confirm); nil: it is proposed, and
+	// no run with it was compared yet.
+	Program *InProgram `json:",omitempty"`
+
 	// Outvoted are the source's hints that the recipe does not keep: "__launch_bounds__(..., 2)".
 	Outvoted []string `json:",omitempty"`
 	// Names are those that the arguments of the recipe's conditions had in the source that was tuned,
 	// by their places ("#1"): for people.
 	Names map[string]string `json:",omitempty"`
+}
+
+// InProgram is a recipe compared with nvcc's own code over all launches of a program.
+type InProgram struct {
+	Recipe         string
+	Promised, Gain float64 // nvcc's time over the recipe's: by replays, and in the program
+	Before, After  float64 // seconds of all launches
+	TakenBack      string  `json:",omitempty"` // why the recipe is no longer used
+	Time           time.Time
 }
 
 // CodeKey is where Evidence.Normals holds the hash of all that ptxas is to be given for the kernel

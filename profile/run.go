@@ -30,6 +30,8 @@ type Options struct {
 	// Signals are passed on to the application while it runs.
 	Signals <-chan os.Signal
 
+	Quiet bool // it reads nothing, and what it prints is dropped
+
 	Files []*os.File // its descriptors from 3 on, beside the usual three
 
 	Observe bool // time some of the launches: Seen.Seconds
@@ -104,7 +106,9 @@ func Run(ctx context.Context, o Options, h Host) (Exit, error) {
 	cmd := exec.CommandContext(ctx, o.Argv[0], o.Argv[1:]...)
 	cmd.Dir = o.Dir
 	cmd.Env = append(env, socketEnv+"="+path)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	if !o.Quiet {
+		cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	}
 	cmd.ExtraFiles = o.Files
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	if o.Replay {

@@ -21,6 +21,7 @@ import (
 	"gnvcc/driver/environment"
 	"gnvcc/driver/toolkit"
 	"gnvcc/policy"
+	"gnvcc/policy/confirm"
 	"gnvcc/policy/decide"
 	"gnvcc/policy/lever"
 	"gnvcc/policy/report"
@@ -123,6 +124,7 @@ func tuneVerb() *cobra.Command {
 	fs := c.Flags()
 	commandBehind(c)
 	fs.BoolVar(&t.Apply, "apply", false, "rebuild with the recipes found, as gnvcc apply does")
+	fs.BoolVar(&t.Confirm, "confirm", false, "search nothing: run the program, built with its recipes, and compare its kernels with an earlier run of nvcc's code; what does not gain there is taken back")
 	fs.StringVar(&t.exact, "exact", "checked", "what may be adopted: `level` construction (the arithmetic is untouched), checked (compared on launches) or approximate (special function units in place of accurate divisions, roots, sin, exp, ...; needs --within)")
 	fs.Var(within{&o.Within}, "within", "allow results to differ by this `error`, also without --exact=approximate: 1e-3 bounds the relative error of every value that a launch writes, mean:1e-5 their mean (default: the same bits)")
 	fs.BoolVar(&o.Keep, "keep-directives", false, "keep __launch_bounds__' second value, __maxnreg__, -maxrregcount and unroll pragmas, also where something else is faster")
@@ -165,6 +167,8 @@ func (t *tuneOptions) run(args []string) (err error) {
 		return errors.New("--on searches for exact recipes: not with --exact=approximate or --within")
 	case len(args) == 0 && loose && !t.Look:
 		return errors.New("--exact=approximate and --within need the program: gnvcc tune [options] -- ./app arguments")
+	case t.Confirm && (len(args) == 0 || t.Look || t.on != ""):
+		return errors.New("--confirm needs the program, and does no search: gnvcc tune --confirm -- ./app arguments")
 	case t.Look && (t.Apply || t.on != ""):
 		return errors.New("--observe does no search: it can't be combined with --apply or --on")
 	}
@@ -277,11 +281,40 @@ func tuneRun(signals *relay, asked tuner.Request, talk talk) (end profile.Exit, 
 		asked.Listen, asked.At = lines, lines.At
 	}
 	asked.Found = func(f tuner.Found) { found(f, talk) }
+	if !talk.quiet {
+		asked.Compared = tellCompared
+	}
+	if asked.Confirm {
+		asked.Found = func(f tuner.Found) { confirmed(f, talk) }
+	}
 	if asked.Look {
 		asked.Found = func(f tuner.Found) { err = observed(asked.Store, f) }
 	}
 	end, failed := tuner.Run(asked)
 	return end, errors.Join(failed, err)
+}
+
+// tellCompared tells what a program said of its recipes.
+func tellCompared(list []confirm.Comparison) {
+	for _, c := range list {
+		for _, line := range c.Lines() {
+			if width := terminalWidth(os.Stderr); width > 0 {
+				line = wrap(line, width)
+			}
+			fmt.Fprintln(stderr, "gnvcc:", line)
+		}
+	}
+}
+
+// confirmed tells what a run gave that was for that alone.
+func confirmed(f tuner.Found, talk talk) {
+	switch {
+	case talk.quiet:
+	case len(f.Compared) == 0:
+		fmt.Fprintln(stderr, "gnvcc: no kernel of this run has a recipe: nothing was compared; what it took is kept for later")
+	default:
+		tellCompared(f.Compared)
+	}
 }
 
 // found tells what a run gave.
@@ -295,6 +328,7 @@ func found(f tuner.Found, talk talk) {
 	for _, note := range f.Notes {
 		fmt.Fprintln(stderr, "gnvcc:", note)
 	}
+	tellCompared(f.Compared)
 	o := report.Outcome{Parts: f.Pieces, Words: map[string]string{}, Verbose: talk.verbose}
 	for _, r := range f.Results {
 		if r.Decision != nil && r.Decision.Recipe != "" {

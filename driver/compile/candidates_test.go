@@ -99,7 +99,7 @@ func TestNamesOfSeconds(t *testing.T) {
 		if err != nil || len(seconds) != 1 {
 			t.Fatalf("%s: %d, %v", text, len(seconds), err)
 		}
-		if of, ok := kernelOf(seconds[0].name); of != "k" || !ok {
+		if of, ok := KernelOf(seconds[0].name); of != "k" || !ok {
 			t.Errorf("%s is no second entry of k", seconds[0].name)
 		}
 		return seconds[0].name

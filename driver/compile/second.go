@@ -59,9 +59,9 @@ func secondName(kernel string, t recipe.Term, m manner.Manner) string {
 	return kernel + tunedMark + cache.Hash([]byte(text))[:8]
 }
 
-// kernelOf gives the name of the kernel that an entry stands for, and whether it is a second
+// KernelOf gives the name of the kernel that an entry stands for, and whether it is a second
 // entry.
-func kernelOf(entry string) (string, bool) {
+func KernelOf(entry string) (string, bool) {
 	i := strings.LastIndex(entry, tunedMark)
 	if i > 0 && i+len(tunedMark)+8 == len(entry) {
 		return entry[:i], true

@@ -56,7 +56,7 @@ func (c *Compiler) Know(u record.Unit) { c.tried.Store(u.Cubin, u.Assembly) }
 // Kernel finds what the kernel of a loaded module was built from. cubinHash is that of the module's
 // cubin.
 func (c *Compiler) Kernel(cubinHash, kernel string) (*Source, error) {
-	if _, ok := kernelOf(kernel); ok {
+	if _, ok := KernelOf(kernel); ok {
 		return nil, errSecond
 	}
 	if a, ok := c.tried.Load(cubinHash); ok {

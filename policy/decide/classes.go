@@ -152,7 +152,7 @@ func (c *Config) bands(parts []policy.Part) (bands []band, several bool) {
 	for _, p := range parts {
 		for i := range classes {
 			x := &classes[i]
-			if p.Took > 0 && x.Launches > 0 && x.Low <= p.Took && p.Took < x.Low*profile.Wide*1.001 &&
+			if p.Took > 0 && x.Launches > 0 && profile.ClassOf(p.Took) == x.Low &&
 				!covers(p.Base, p.Took*1e9, slack) {
 				x.Launches, x.Seconds = x.Launches-1, max(x.Seconds-p.Took, 0)
 				bands = append(bands, band{p.Base, 1, []policy.Part{p}})
@@ -212,23 +212,11 @@ func (c *Config) classes() []profile.Class {
 	return []profile.Class{{Low: mean, Launches: c.Count, Seconds: c.Seconds}}
 }
 
-// differ reports whether times spread by more than noise does. A twentieth of the time at either
-// end, or less, does not count; nor does what events take.
+// differ reports whether times spread by more than noise does, and events take, leaving out a
+// twentieth of the time.
 func differ(classes []profile.Class) bool {
-	all := joined(classes).Seconds
-	low, high, sum := 0.0, 0.0, 0.0
-	for _, x := range classes {
-		if x.Launches == 0 {
-			continue
-		}
-		if sum += x.Seconds; low == 0 && sum > thin/2*all {
-			low = x.Mean()
-		}
-		if sum-x.Seconds < (1-thin/2)*all {
-			high = x.Mean()
-		}
-	}
-	return high > uniform*low && high-low > events/1e9
+	least, most := profile.Between(classes, 1-thin)
+	return most > uniform*least && most-least > events/1e9
 }
 
 // Differs reports whether the launches differ in work.

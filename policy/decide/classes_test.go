@@ -15,8 +15,7 @@ import (
 // classesOf counts times (us) as the agent does.
 func classesOf(us ...float64) (out []profile.Class) {
 	for _, t := range us {
-		low := math.Pow(profile.Wide, math.Floor(math.Log(t)/math.Log(profile.Wide))) / 1e6
-		out = profile.JoinClasses(out, []profile.Class{{Low: low, Launches: 1, Seconds: t / 1e6}})
+		out = profile.JoinClasses(out, []profile.Class{{Low: profile.ClassOf(t / 1e6), Launches: 1, Seconds: t / 1e6}})
 	}
 	return out
 }

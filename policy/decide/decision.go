@@ -92,7 +92,19 @@ func (t *Run) decide(k *Findings, choices []choice) *cache.Decision {
 	d.Evidence.Normals = normals(all, chosen)
 	d.Evidence.Names = k.ArgumentNames(chosen)
 	d.Evidence.Outvoted = lever.Outvoted(&k.Kernel, chosen)
+	d.Evidence.Program = k.said(d.Recipe)
 	return d
+}
+
+// said is what the program said of a recipe, or of one that was taken back where there is no other.
+func (k *Findings) said(r string) *cache.InProgram {
+	if k.Past == nil || k.Past.Evidence.Program == nil || k.Past.Evidence.Device != k.Device {
+		return nil
+	}
+	if of := k.Past.Evidence.Program; of.Recipe == r && of.TakenBack == "" || r == "" && of.TakenBack != "" {
+		return of
+	}
+	return nil
 }
 
 // normals gathers what cicc gave for a recipe, for each of its second entries.

@@ -51,6 +51,12 @@ func Explain(w io.Writer, e Entry) {
 			p.inSource(e, r)
 		}
 		p.line("  results     %s", CheckedText(e))
+		switch of := e.Decision.Evidence.Program; {
+		case e.Decision.Proposed():
+			p.line("  program     proposed: not compared there yet (gnvcc tune --confirm -- ./app)")
+		case of != nil && of.TakenBack == "":
+			p.line("  program     promised %.2f, %.2f there, over all launches", of.Promised, of.Gain)
+		}
 		if e.Untaken != "" {
 			p.line("  not built   %s", e.Untaken)
 		}

@@ -57,6 +57,7 @@ func (p *printer) table(entries []Entry) {
 		}
 		p.filled("", text+".")
 	}
+	p.proposed(faster)
 	p.best(same, several)
 	p.given("Pinned, not measured:", pinned, several)
 	p.given("Predicted, not measured; used only by builds with GNVCC_PREDICT=1:", predicted, several)
@@ -100,6 +101,20 @@ func (p *printer) faster(list []Entry, several map[string]bool, before float64) 
 	}
 }
 
+// proposed says how many recipes no run of the program was compared with yet.
+func (p *printer) proposed(faster []Entry) {
+	n := 0
+	for _, e := range faster {
+		if e.Decision.Proposed() {
+			n++
+		}
+	}
+	if n > 0 {
+		p.filled("", fmt.Sprintf("%s proposed: the next gnvcc tune --confirm -- ./app compares the program with nvcc's own code.",
+			map[bool]string{true: "One recipe is", false: fmt.Sprintf("%d recipes are", n)}[n == 1]))
+	}
+}
+
 // measuredText is how a recipe was measured and checked.
 func measuredText(e Entry) string {
 	text := CheckedText(e)
@@ -111,6 +126,9 @@ func measuredText(e Entry) string {
 	}
 	if a, b := percent(e.Occupancy[0]), percent(e.Occupancy[1]); a != b {
 		text += fmt.Sprintf("; occupancy %s -> %s", a, b)
+	}
+	if of := e.Decision.Evidence.Program; of != nil && of.TakenBack == "" && of.Recipe == e.Recipe {
+		text += fmt.Sprintf("; promised %.2f, in the program %.2f", of.Promised, of.Gain)
 	}
 	return text
 }

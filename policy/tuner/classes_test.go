@@ -40,10 +40,9 @@ func (w work) took() float64 { return (w.us + 6) / 1e6 }
 func (k *simulated) use(u capture.Use) capture.Use {
 	u.Count, u.Seconds, u.Classes = 0, 0, nil
 	for _, w := range k.work {
-		low := math.Pow(profile.Wide, math.Floor(math.Log(w.took())/math.Log(profile.Wide)))
 		seconds := float64(w.launches) * w.took()
 		u.Count, u.Seconds, u.Sets = u.Count+w.launches, u.Seconds+seconds, len(k.work)
-		u.Classes = profile.JoinClasses(u.Classes, []profile.Class{{Low: low, Launches: w.launches, Seconds: seconds}})
+		u.Classes = profile.JoinClasses(u.Classes, []profile.Class{{Low: profile.ClassOf(w.took()), Launches: w.launches, Seconds: seconds}})
 	}
 	return u
 }

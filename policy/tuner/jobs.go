@@ -102,7 +102,7 @@ func mostOf(list []*capture.Manifest) []*capture.Manifest {
 // partOf is the part of its configuration's time that a capture stands for, 0: not known.
 func partOf(m *capture.Manifest) float64 {
 	for _, c := range m.Use.Classes {
-		if m.Part == 0 && c.Low <= m.Took && m.Took < c.Low*profile.Wide {
+		if m.Part == 0 && m.Took > 0 && profile.ClassOf(m.Took) == c.Low {
 			return c.Seconds / max(m.Use.Seconds, 1e-12)
 		}
 	}

@@ -34,7 +34,8 @@ type Observation struct {
 	Folder func(bytes int64) string
 	For    time.Duration // how long the program is looked at; 0: as long as it runs
 	// Wanted says why launches of a kernel are not captured, nil where they are.
-	Wanted func(*profile.Launch) error
+	Wanted  func(*profile.Launch) error
+	Context context.Context // with which it is ended; nil: never
 	// called with the captures' number when the time is over and the program runs on; may be nil
 	Gone func(captured int)
 }
@@ -119,7 +120,11 @@ func (o Observation) Observe() (Observed, error) {
 		}
 	}
 	begun := time.Now()
-	exit, err := profile.Run(context.Background(), run, c.Host())
+	ctx := o.Context
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	exit, err := profile.Run(ctx, run, c.Host())
 	out := Observed{Exit: exit, Ended: time.Now()}
 	out.Took = out.Ended.Sub(begun)
 	out.Run = finish()
@@ -157,6 +162,7 @@ func (w *ReplaySearch) observed(r *run, wanted func(*profile.Launch) error) (pro
 	if err != nil {
 		return run.Exit, err
 	}
+	r.compare(run)
 	return w.searchSeen(r, run)
 }
 

@@ -10,6 +10,7 @@ import (
 	"gnvcc/cache"
 	"gnvcc/driver/toolkit"
 	"gnvcc/policy"
+	"gnvcc/policy/confirm"
 	"gnvcc/policy/decide"
 	"gnvcc/profile"
 )
@@ -28,7 +29,8 @@ type Request struct {
 	Observe      time.Duration // how long the program is looked at; 0: as long as it runs
 	CaptureLimit int64         // bytes of one captured launch; 0: the usual
 
-	Apply bool // build with what was found
+	Apply   bool // build with what was found
+	Confirm bool // the program is run to compare its recipes with nvcc's code, and nothing is searched
 
 	On      Engine // who searches on captures; nil: this process
 	NoGPU   bool   // this machine has none: On alone can search
@@ -40,8 +42,10 @@ type Request struct {
 	// called with how far a search is; may be nil
 	At func(n, of int, end time.Time)
 	// called with what was found, before anything is built with it; may be nil
-	Found  func(Found)
-	Stderr io.Writer // what apply says
+	Found func(Found)
+	// called with what the program said of its recipes where it was run once more; may be nil
+	Compared func([]confirm.Comparison)
+	Stderr   io.Writer // what apply says
 }
 
 // Found is what a run gave.
@@ -51,8 +55,9 @@ type Found struct {
 	Compiled string // how often the tools ran
 	Took     time.Duration
 	Program  profile.Exit
-	Observed string         // whose profile has most of the run; "": it launched nothing
-	Pieces   []policy.Piece // the run's time, by kernel
+	Observed string               // whose profile has most of the run; "": it launched nothing
+	Pieces   []policy.Piece       // the run's time, by kernel
+	Compared []confirm.Comparison // what the program said of its recipes
 }
 
 // Signals are what the user's signals mean while a program runs under us, and after that.

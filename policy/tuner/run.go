@@ -11,9 +11,11 @@ import (
 	"syscall"
 	"time"
 
+	"gnvcc/cache"
 	"gnvcc/driver/apply"
 	"gnvcc/driver/environment"
 	"gnvcc/policy"
+	"gnvcc/policy/confirm"
 	"gnvcc/policy/decide"
 	"gnvcc/policy/search"
 	"gnvcc/profile"
@@ -36,6 +38,7 @@ type run struct {
 
 	spreadResults []decide.Result // of workers
 	observed      string          // Found.Observed
+	compared      []confirm.Comparison
 
 	open []func() // what to close, the last first
 }
@@ -71,7 +74,7 @@ func Run(asked Request) (exit profile.Exit, err error) {
 	}
 	if r.Found != nil {
 		found := Found{Results: results, Compiled: r.compiler.Counts(), Took: time.Since(r.begun),
-			Program: exit}
+			Program: exit, Compared: r.compared}
 		for _, x := range results {
 			if x.Unheld != "" {
 				found.Notes = append(found.Notes, x.Kernel.Label()+": "+x.Unheld)
@@ -85,6 +88,15 @@ func Run(asked Request) (exit profile.Exit, err error) {
 	}
 	if finish == nil {
 		finish = r.build()
+	}
+	if finish == nil && r.replays != nil {
+		var built []cache.Decision
+		for _, x := range results {
+			if x.Decision != nil {
+				built = append(built, *x.Decision)
+			}
+		}
+		finish = r.once(r.replays.account.ran, exit, built)
 	}
 	if s := r.Signals.CutShort(); s != 0 {
 		r.note("interrupted: results so far are kept; gnvcc tune without a program continues with the captured launches")
@@ -171,8 +183,13 @@ func (r *run) search() (run *search.Run, exit profile.Exit, err error) {
 			r.spreadResults = r.spread(ctx, w, list)
 		}
 	}
-	r.started, r.replays = true, w
-	if len(r.Program) == 0 {
+	r.started = true
+	if r.Confirm {
+		exit, err = r.confirmed(false)
+		r.Signals.ProgramEnded()
+		return run, exit, err
+	}
+	if r.replays = w; len(r.Program) == 0 {
 		r.Signals.ProgramEnded()
 		return run, exit, w.again(r.Signals.Rest(), *o)
 	}

@@ -100,15 +100,18 @@ __global__ void endless(float *p, int n) {` + drivertest.Wide + `p[n] += 3;}
 	o.Levers, o.Version = []string{"maxnreg"}, "test"
 	var found Found
 	var said bytes.Buffer
-	exit, err := Run(Request{Store: p.Store, Tools: tools, Options: o,
-		Budget: time.Minute, Apply: true, Signals: noSignals{context.Background()},
-		GPU: tunertest.GPU{Captures: func() (*capture.Store, error) { return s, nil },
-			Takes:    func(code string) (float64, bool) { return 5e3, code == long }, // 5 s
-			Measured: func(kernel, code string) { measured = append(measured, kernel) }},
-		Found: func(f Found) { found = f }, Stderr: &said})
-	if err != nil || exit.Code != 0 {
-		t.Fatalf("exit code %d: %v\n%s", exit.Code, err, &said)
+	tune := func() {
+		exit, err := Run(Request{Store: p.Store, Tools: tools, Options: o,
+			Budget: time.Minute, Apply: true, Signals: noSignals{context.Background()},
+			GPU: tunertest.GPU{Captures: func() (*capture.Store, error) { return s, nil },
+				Takes:    func(code string) (float64, bool) { return 5e3, code == long }, // 5 s
+				Measured: func(kernel, code string) { measured = append(measured, kernel) }},
+			Found: func(f Found) { found = f }, Stderr: &said})
+		if err != nil || exit.Code != 0 {
+			t.Fatalf("exit code %d: %v\n%s", exit.Code, err, &said)
+		}
 	}
+	back := confirms(t, p, tune)
 	order := slices.Compact(measured)
 	if len(order) < 2 || !strings.Contains(order[0], "heavy") || !strings.Contains(order[1], "light") {
 		t.Errorf("measured: %q", order)
@@ -142,5 +145,13 @@ __global__ void endless(float *p, int n) {` + drivertest.Wide + `p[n] += 3;}
 	}
 	if !some {
 		t.Errorf("nothing is built with a recipe\n%s", &said)
+	}
+	tune() // what was taken back is not found again, and what was kept stays so
+	for _, r := range found.Results {
+		d := r.Decision
+		if r.Kernel.Short == "light" && (d == nil || d.Recipe == back) ||
+			r.Kernel.Short == "heavy" && (d == nil || d.Recipe == "" || d.Proposed()) {
+			t.Errorf("tuned again: %+v", d)
+		}
 	}
 }

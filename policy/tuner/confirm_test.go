@@ -1,0 +1,121 @@
+package tuner
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"gnvcc/cache"
+	"gnvcc/driver/drivertest"
+	"gnvcc/policy"
+	"gnvcc/policy/confirm"
+	"gnvcc/policy/decide"
+	"gnvcc/profile"
+	"gnvcc/profile/capture"
+	"gnvcc/sim/cubin"
+)
+
+// aRun is one of a program with the cubin that stands in a file now: seconds of its kernels, by a
+// word in their names, 100 launches each.
+func aRun(t *testing.T, file string, seconds map[string]float64) Observed {
+	t.Helper()
+	content, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := cubin.Read(content)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := sha256.Sum256(content)
+	out := Observed{Program: "/bin/app"}
+	for _, k := range f.Kernels {
+		for word, s := range seconds {
+			if strings.Contains(k.Name, word) {
+				out.Seen = append(out.Seen, capture.Seen{Launch: &profile.Launch{Kernel: k.Name,
+					Cubin: hex.EncodeToString(sum[:]), Device: &profile.Device{Name: "Simulated H200"},
+					Shape: profile.Shape{Grid: [3]int{1024, 1, 1}, Block: [3]int{256, 1, 1}}},
+					Use: capture.Use{Count: 100, Sampled: 100, Seconds: s}})
+			}
+		}
+	}
+	return out
+}
+
+// confirms does what a program says of recipes: run as nvcc built it, and (build) with its recipes. It
+// gives one that is taken back.
+func confirms(t *testing.T, p *drivertest.Project, build func()) (takenBack string) {
+	t.Helper()
+	file := filepath.Join(p.Dir, "k.cubin")
+	compiler, err := NewCompiler(p.Store)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer compiler.Close()
+	r := &run{Request: Request{Store: p.Store, Options: policy.Defaults(), Signals: noSignals{context.Background()}},
+		compiler: compiler}
+	if r.decisions, err = OpenDecisions(context.Background(), p.Store); err != nil {
+		t.Fatal(err)
+	}
+	r.compare(aRun(t, file, map[string]float64{"heavy": 3, "light": 1, "endless": 4}))
+	if len(r.compared) != 0 {
+		t.Fatalf("nvcc's own code: %+v", r.compared)
+	}
+	build()
+	decided := func(word string) (found cache.Decision) {
+		sn, err := p.Store.Snapshot()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer sn.Close()
+		all, err := sn.AllDecisions()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range all {
+			if strings.Contains(d.Kernel, word) {
+				found = d
+			}
+		}
+		return found
+	}
+	heavy, light := decided("heavy"), decided("light")
+	if !heavy.Proposed() || !light.Proposed() {
+		t.Fatalf("not proposed: %+v, %+v", heavy, light)
+	}
+	r.compare(aRun(t, file, map[string]float64{"heavy": 2.4, "light": 1.2, "endless": 4}))
+	if err := r.decisions.Publish(); err != nil {
+		t.Fatal(err)
+	}
+	if len(r.compared) != 1 || len(r.compared[0].Verdicts) != 2 {
+		t.Fatalf("%+v", r.compared)
+	}
+	for _, v := range r.compared[0].Verdicts {
+		if want := map[bool]confirm.State{true: confirm.Kept, false: confirm.TakenBack}[v.Short == "heavy"]; v.State != want {
+			t.Errorf("%s", v)
+		}
+	}
+	recipe := light.Recipe
+	heavy, light = decided("heavy"), decided("light")
+	if of := heavy.Evidence.Program; heavy.Proposed() || of == nil || of.Gain < 1.24 || of.Gain > 1.26 || heavy.Recipe == "" {
+		t.Errorf("kept: %+v", heavy)
+	}
+	if light.Recipe != "" || light.Evidence.Program == nil || light.Evidence.Program.TakenBack == "" ||
+		!strings.HasPrefix(light.Evidence.Note, recipe+" was taken back: slower in the program") {
+		t.Errorf("taken back: %q, %+v", light.Recipe, light.Evidence)
+	}
+	n := decide.Read(Memos{p.Store}, decide.Key(light.Identity, light.Evidence.Device,
+		policy.ShapeMeasured(light.Evidence.Launches[0]), ""), light.Identity)
+	refused := false
+	for _, tr := range n.Trials {
+		refused = refused || tr.Text == recipe && strings.Contains(tr.Refused, "in the program")
+	}
+	if !refused || n.Done {
+		t.Errorf("the next search would find it again: done %v", n.Done)
+	}
+	return recipe
+}
