@@ -19,7 +19,10 @@ func (v variantOf) refused(unit *source.Unit, module *ptx.Module, signature []st
 	if err != nil {
 		return err
 	}
-	if err := refuse.Undefined(module, v.entry, fixed); err != nil || v.approximate() {
+	if len(fixed) > 0 || v.has("unroll") {
+		err = refuse.Undefined(module, v.entry, fixed)
+	}
+	if err != nil || v.has(recipe.FastMath) { // which is to have other bits
 		return err
 	}
 	if refuse.Rereads(module, v.entry) {
@@ -63,7 +66,6 @@ func (v variantOf) fixed(unit *source.Unit, signature []string) (refuse.Fixed, e
 	return fixed, nil
 }
 
-// approximate reports a variant that is to have other bits.
-func (v variantOf) approximate() bool {
-	return slices.ContainsFunc(v.terms, func(t recipe.Term) bool { return t.Lever == recipe.FastMath })
+func (v variantOf) has(lever string) bool {
+	return slices.ContainsFunc(v.terms, func(t recipe.Term) bool { return t.Lever == lever })
 }

@@ -54,11 +54,9 @@ func Misfolded(m *ptx.Module, entry string) error {
 }
 
 // Undefined returns an error where fixed values make an integer operation of the kernel one that has
-// no result.
+// no result. With none fixed that is so in loops alone whose number of turns stands in the code: such
+// a one may be unrolled as a whole.
 func Undefined(m *ptx.Module, entry string, fixed Fixed) error {
-	if len(fixed) == 0 {
-		return nil
-	}
 	c, err := computationOf(m, entry, fixed)
 	if err != nil {
 		return err

@@ -73,6 +73,26 @@ func TestUndefinedWays(t *testing.T) {
 	}
 }
 
+// TestUndefinedTrips: where nothing is fixed, a loop whose number of turns stands in the code may be
+// unrolled as a whole, and then its counter is known.
+func TestUndefinedTrips(t *testing.T) {
+	for trips, want := range map[int]string{32: "", 33: "shift by 32"} {
+		module, err := ptx.Parse([]byte(fmt.Sprintf(`.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u32 k_param_0) { .reg .b32 %%r<10>; .reg .pred %%p<3>;
+	ld.param.u32 %%r1, [k_param_0]; mov.u32 %%r2, 0;
+	L1: shl.b32 %%r3, %%r1, %%r2; add.s32 %%r2, %%r2, 1; setp.lt.s32 %%p1, %%r2, %d; @%%p1 bra L1;
+	ret; }`, trips)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := Undefined(module, "k", Fixed{}); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%d turns: %v, want %q", trips, err, want)
+		}
+	}
+}
+
 // TestIntegers: what a register always is. A number of which one computes again and again from two
 // readings is found, and at once; what a statement writes beside another register is not known.
 func TestIntegers(t *testing.T) {

@@ -24,8 +24,11 @@ enum cudaStreamCaptureStatus { cudaStreamCaptureStatusNone, cudaStreamCaptureSta
 enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize, cudaFuncAttributePreferredSharedMemoryCarveout };
 struct cudaFuncAttributes { int maxDynamicSharedSizeBytes, preferredShmemCarveout, binaryVersion, WIDTH; };
 static int answer(const char *what, int otherwise) { const char *s = getenv(what); return s ? atoi(s) : otherwise; }
-static int pending = answer("PENDING", 0), number, loaded;
-static dim3 grid, block; static size_t dynamic; static cudaStream_t stream;
+#ifndef EACH
+#define EACH
+#endif
+static EACH int pending = answer("PENDING", 0), number, loaded;
+static EACH dim3 grid, block; static EACH size_t dynamic; static EACH cudaStream_t stream;
 static cudaError_t cudaPeekAtLastError() { return (cudaError_t)pending; }
 static cudaError_t cudaGetLastError() { int e = pending; pending = 0; return (cudaError_t)e; }
 static cudaError_t CAPTURE(cudaStream_t, cudaStreamCaptureStatus *s) {
@@ -110,6 +113,43 @@ int main(int argc, char **argv) {
 	}
 	// 11.8's attributes have no clusters
 	run(t, dir, compiler, "-w", "-DCAPTURE=cudaStreamIsCapturing", "-DWIDTH=none", "-o", "m", "m.cc")
+}
+
+// TestThreads: several threads launch a kernel for the first time at once, and ThreadSanitizer finds
+// no race.
+func TestThreads(t *testing.T) {
+	compiler, err := exec.LookPath("g++")
+	if err != nil {
+		t.Skip("SKIPPED: no g++ here")
+	}
+	at := 1024
+	out, refused := Patch([]byte(stubText), []Choice{{Entry: "_Z1kPi", Second: "second", Block: [3]int{64, 1, 1},
+		Dynamic: &at, Manner: throttled}})
+	if len(refused) > 0 {
+		t.Fatal(refused)
+	}
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "m.cc"), "#include <pthread.h>\n"+runtime+strings.NewReplacer("#include \"crt/host_runtime.h\"", "",
+		"#include \"a.fatbin.c\"", "").Replace(string(out))+`
+static void *launch(void *) {
+  grid = {7, 1, 1}; block = {64, 1, 1}; dynamic = 1024;
+  for (int i = 0; i < 1000; i++) __device_stub__Z1kPi(0);
+  return 0;
+}
+int main() {
+  pthread_t t[8];
+  for (int i = 0; i < 8; i++) pthread_create(&t[i], 0, launch, 0);
+  for (int i = 0; i < 8; i++) pthread_join(t[i], 0);
+}
+`)
+	run(t, dir, compiler, "-w", "-O1", "-g", "-fsanitize=thread", "-DEACH=thread_local", "-DCAPTURE=cudaStreamIsCapturing",
+		"-DWIDTH=requiredClusterWidth", "-o", "m", "m.cc")
+	cmd := exec.Command(filepath.Join(dir, "m"))
+	var errors strings.Builder
+	cmd.Stderr = &errors
+	if out, err := cmd.Output(); err != nil || strings.Count(string(out), "second(64,61024)") != 8000 {
+		t.Errorf("%v, %d launches, %s", err, strings.Count(string(out), "second"), errors.String())
+	}
 }
 
 // launches runs the program.

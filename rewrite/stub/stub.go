@@ -82,6 +82,9 @@ type Align struct {
 // All names are reserved ones, as in nvcc's own stubs: the host compiler may have been given macros
 // (-Xcompiler -Dstate=1), and its errors here would be a build that fails and would not with nvcc.
 //
+// Threads may launch at the same time: what they find out, and keep, is the same for all of them, and
+// is read and written by atomics, which cost what plain loads and stores do.
+//
 // Should the launch of a second entry be refused all the same, the kernel is launched in its place:
 // whatever is wrong then is the user's, and he sees it.
 const prelude = `
@@ -91,6 +94,8 @@ const prelude = `
 #pragma GCC diagnostic ignored "-Wzero-as-null-pointer-constant"
 struct __gnvcc_second { signed char __state[32]; int __reserve, __carveout, __binary; bool __clusters, __loaded[32]; int __width, __most[32], __carved[32]; };
 namespace __gnvcc {
+template <class __t> static __t __get(const __t &__at) { return __atomic_load_n(&__at, __ATOMIC_ACQUIRE); }
+template <class __t> static __t __put(__t &__at, int __now) { __atomic_store_n(&__at, (__t)__now, __ATOMIC_RELEASE); return (__t)__now; }
 template <int> struct __size;
 template <class __t> static int __cluster(const __t *__own, __size<sizeof(((__t *)0)->requiredClusterWidth)> *) { return __own->requiredClusterWidth; }
 template <class __t> static int __cluster(const __t *, ...) { return 0; }
@@ -119,39 +124,39 @@ static int __gnvcc_device(cudaError_t __pending) {
 }
 static void __gnvcc_load(struct __gnvcc_second *__second, int __device, cudaError_t __pending) {
   struct cudaFuncAttributes __own;
-  if (__device < 0 || __second->__loaded[__device]) return;
-  __second->__loaded[__device] = true;
-  if (cudaFuncGetAttributes(&__own, __second) != cudaSuccess) { cudaGetLastError(); __second->__state[__device] = -1; }
+  if (__device < 0 || __gnvcc::__get(__second->__loaded[__device])) return;
+  __gnvcc::__put(__second->__loaded[__device], true);
+  if (cudaFuncGetAttributes(&__own, __second) != cudaSuccess) { cudaGetLastError(); __gnvcc::__put(__second->__state[__device], -1); }
   __gnvcc_keep(__pending);
 }
 static bool __gnvcc_prepared(struct __gnvcc_second *__second, int __device, const void *__plain, unsigned long long __dynamic) {
   struct cudaFuncAttributes __own, __theirs;
-  if (cudaFuncGetAttributes(&__theirs, __plain) != cudaSuccess || (__second->__state[__device] == 0 && (cudaFuncGetAttributes(&__own, __second) != cudaSuccess ||
+  if (cudaFuncGetAttributes(&__theirs, __plain) != cudaSuccess || (__gnvcc::__get(__second->__state[__device]) == 0 && (cudaFuncGetAttributes(&__own, __second) != cudaSuccess ||
       __own.binaryVersion != __theirs.binaryVersion || (__second->__binary != 0 && __own.binaryVersion != __second->__binary)))) {
-    cudaGetLastError(); __second->__state[__device] = -1; return false; }
-  if (__second->__state[__device] == 0) {
-    __second->__width = __gnvcc::__cluster(&__own, 0); __second->__most[__device] = __own.maxDynamicSharedSizeBytes;
-    __second->__carved[__device] = __own.preferredShmemCarveout; __second->__state[__device] = 1;
+    cudaGetLastError(); __gnvcc::__put(__second->__state[__device], -1); return false; }
+  if (__gnvcc::__get(__second->__state[__device]) == 0) {
+    __gnvcc::__put(__second->__width, __gnvcc::__cluster(&__own, 0)); __gnvcc::__put(__second->__most[__device], __own.maxDynamicSharedSizeBytes);
+    __gnvcc::__put(__second->__carved[__device], __own.preferredShmemCarveout); __gnvcc::__put(__second->__state[__device], 1);
   }
-  if (__gnvcc::__cluster(&__theirs, 0) != __second->__width || __dynamic > (unsigned long long)__theirs.maxDynamicSharedSizeBytes) return false;
+  if (__gnvcc::__cluster(&__theirs, 0) != __gnvcc::__get(__second->__width) || __dynamic > (unsigned long long)__theirs.maxDynamicSharedSizeBytes) return false;
   int __most = __theirs.maxDynamicSharedSizeBytes, __carveout = __theirs.preferredShmemCarveout;
   if (__second->__binary != 0) {
     if (__carveout != -1) return false;
     if (__most < (int)__dynamic + __second->__reserve) __most = (int)__dynamic + __second->__reserve;
     __carveout = __second->__carveout;
   }
-  if ((__most > __second->__most[__device] && cudaFuncSetAttribute(__second, cudaFuncAttributeMaxDynamicSharedMemorySize, __second->__most[__device] = __most) != cudaSuccess) ||
-      (__carveout != __second->__carved[__device] && cudaFuncSetAttribute(__second, cudaFuncAttributePreferredSharedMemoryCarveout, __second->__carved[__device] = __carveout) != cudaSuccess)) {
-    cudaGetLastError(); __second->__state[__device] = -1; return false; }
-  __second->__state[__device] = 2;
+  if ((__most > __gnvcc::__get(__second->__most[__device]) && cudaFuncSetAttribute(__second, cudaFuncAttributeMaxDynamicSharedMemorySize, __gnvcc::__put(__second->__most[__device], __most)) != cudaSuccess) ||
+      (__carveout != __gnvcc::__get(__second->__carved[__device]) && cudaFuncSetAttribute(__second, cudaFuncAttributePreferredSharedMemoryCarveout, __gnvcc::__put(__second->__carved[__device], __carveout)) != cudaSuccess)) {
+    cudaGetLastError(); __gnvcc::__put(__second->__state[__device], -1); return false; }
+  __gnvcc::__put(__second->__state[__device], 2);
   return true;
 }
 static bool __gnvcc_usable(struct __gnvcc_second *__second, int __device, cudaError_t __pending, const void *__plain, unsigned long long __dynamic, cudaStream_t __stream) {
   cudaStreamCaptureStatus __capture = cudaStreamCaptureStatusNone;
-  if (__device < 0 || __second->__state[__device] < 0) return false;
+  if (__device < 0 || __gnvcc::__get(__second->__state[__device]) < 0) return false;
   if (__gnvcc::__capturing(__stream, &__capture) != cudaSuccess) { cudaGetLastError(); __gnvcc_keep(__pending); return false; }
   if (__capture != cudaStreamCaptureStatusNone) return false;
-  if (__second->__state[__device] == 2 && __dynamic == 0 && !__second->__clusters) return true;
+  if (__gnvcc::__get(__second->__state[__device]) == 2 && __dynamic == 0 && !__second->__clusters) return true;
   bool __usable = __gnvcc_prepared(__second, __device, __plain, __dynamic);
   __gnvcc_keep(__pending);
   return __usable;
