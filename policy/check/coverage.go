@@ -8,15 +8,6 @@ import (
 	"gnvcc/cache"
 )
 
-const (
-	// Kinds are those of varied data (profile/replay/source/vary.c); variations count through them.
-	Kinds = 10
-	// Draws of each kind. One where time is short; a second one where the budget allows it: it refuses
-	// none of 2,145 variants that the first accepts (bench/results/2026-11-28-keep), and found two of
-	// three that the first had missed of 34 known ones.
-	Draws = 2
-)
-
 // A Coverage says which launches a checked recipe may serve, by what ran in those that were checked.
 type Coverage struct {
 	Counted bool // of at least one launch it is known, of nvcc's code and of the recipe's

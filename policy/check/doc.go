@@ -11,8 +11,8 @@
 //  2. Varied data. In the same process the launch runs again on other floating-point numbers, of ten
 //     kinds (Kinds): full mantissas, the program's numbers in other places, magnitudes far apart,
 //     zeros of both signs, cancelling pairs, subnormals, few distinct values (two kinds), infinities,
-//     NaN. There is one draw of each kind, and a second one (Draws) as long as all of them take no
-//     more than a fifth of the configuration's time. One differing byte refuses the recipe. Only
+//     NaN. There is one draw of each kind, and a second one as long as all of them take no
+//     more than a fifth of the configuration's time; launches of few threads get more (Draws). One differing byte refuses the recipe. Only
 //     memory that the kernel reads as float, double, half or bfloat16 alone is varied, and arguments that it uses so:
 //     these in every second variation, where they keep sign and magnitude; one that is 0, and hides
 //     what it is multiplied with, is another number in one kind. Where there is neither,

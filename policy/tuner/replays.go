@@ -294,6 +294,7 @@ func (w *ReplaySearch) replay(ctx context.Context, m *capture.Manifest, u *repla
 		}
 	}
 	o.Running = prepare
+	draws, due := check.Draws(m.Grid[0] * m.Grid[1] * m.Grid[2] * m.Block[0] * m.Block[1] * m.Block[2])
 	var varying time.Time // since when
 	visit := replay.Visit{
 		Search: func(ctx context.Context, l *profile.Launch, s profile.Session) bool {
@@ -306,7 +307,7 @@ func (w *ReplaySearch) replay(ctx context.Context, m *capture.Manifest, u *repla
 			if varying.IsZero() {
 				varying = time.Now()
 			}
-			if n > check.Kinds && time.Since(varying) > w.varyFor {
+			if n > check.Kinds*due && time.Since(varying) > w.varyFor {
 				return false
 			}
 			return w.Run.Vary(ctx, n, l, s, p)
@@ -320,7 +321,7 @@ func (w *ReplaySearch) replay(ctx context.Context, m *capture.Manifest, u *repla
 	endless := map[int]bool{} // kinds of data on which the original does not end
 	for runs := 1; ctx.Err() == nil; runs++ {
 		visit.Variations = nil
-		for v := next; v <= check.Kinds*check.Draws; v++ {
+		for v := next; v <= check.Kinds*draws; v++ {
 			if m.Changed(v) && !endless[v%check.Kinds] {
 				visit.Variations = append(visit.Variations, v)
 			}
@@ -352,7 +353,7 @@ func (w *ReplaySearch) replay(ctx context.Context, m *capture.Manifest, u *repla
 			visit.Search, next = nil, max(out.Failed, next)+1
 			if out.Failed > 0 {
 				endless[out.Failed%check.Kinds] = true
-			} else if next > check.Kinds {
+			} else if next > check.Kinds*due {
 				return true // no process gets as far as a variation
 			}
 		case runs == mostRuns:
