@@ -148,6 +148,9 @@ type host struct {
 	paths  []string // of captures that were asked for
 	got    []Captured
 	why    []string // launches were not captured
+	lost   []string // captures that were made were not written
+	// bytes of files that are complete
+	written map[string]int64
 }
 
 func (h *host) add(format string, args ...any) {
@@ -156,7 +159,21 @@ func (h *host) add(format string, args ...any) {
 	h.events = append(h.events, fmt.Sprintf(format, args...))
 }
 
-func (h *host) host() Host { return Host{h.start, h.decide, h.end} }
+func (h *host) host() Host {
+	return Host{Start: h.start, Launch: h.decide, Written: h.wrote, End: h.end}
+}
+
+func (h *host) wrote(_ *Process, path string, bytes int64, why string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.written == nil {
+		h.written = map[string]int64{}
+	}
+	if h.written[path] = bytes; why != "" {
+		h.lost = append(h.lost, why)
+		delete(h.written, path)
+	}
+}
 
 func (h *host) start(p *Process) {
 	h.add("start")
@@ -210,8 +227,8 @@ func (h *host) capture(held Held) {
 // whole fails unless the first capture, and no other, came to its end.
 func (h *host) whole(t testing.TB) {
 	t.Helper()
-	if len(h.got) != 1 || h.got[0].Why != "" || len(h.why) > 0 {
-		t.Fatalf("%+v, %q, %q", h.got, h.why, h.events)
+	if len(h.got) != 1 || h.got[0].Why != "" || len(h.why)+len(h.lost) > 0 || len(h.written) != 1 {
+		t.Fatalf("%+v, %q, %q, %q, %v", h.got, h.why, h.events, h.lost, h.written)
 	}
 }
 

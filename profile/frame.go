@@ -33,6 +33,7 @@ const (
 	fFault
 	fHung
 	fCaptured
+	fWritten
 )
 
 const (

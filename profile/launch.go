@@ -36,6 +36,10 @@ type Host struct {
 	// application's thread that launches waits. ctx ends when the run is to end.
 	Launch func(ctx context.Context, l *Launch, h Held) (again int)
 
+	// Written reports that the file of a capture that was made (Captured.Why is empty) is complete, or
+	// why it is not, and was removed. What it was not called for when the process ends never is. May be nil.
+	Written func(p *Process, path string, bytes int64, why string)
+
 	// End is the last call about a process: it has ended, or its agent has signed off.
 	End func(p *Process, s Summary)
 }
@@ -43,8 +47,9 @@ type Host struct {
 // Held is what can be done with a launch that waits: one of these, once. An error is the reason why
 // it is not done (Launch.LeaveAlone, no memory for a copy, ...), ErrGone where the process has ended.
 type Held struct {
-	// Capture writes the launch to a file (profile/capture), and returns when it has been done. For
-	// the application that only takes time: its memory is read, no more.
+	// Capture has the launch written to a file (profile/capture), and returns when it has been done. For
+	// the application that only takes time: its memory is read, no more. The file is complete later
+	// (Host.Written): most of it is copied within the device, and written while the program runs on.
 	Capture func(o Order) (Captured, error)
 
 	// Session calls use with the device idle and all memory saved, which is put back afterwards; then
@@ -64,9 +69,10 @@ type Order struct {
 
 // Captured is how a capture ended.
 type Captured struct {
-	Why   string // it was given up while the launch ran, or behind it, and there is no file; "": it is whole
-	Bytes int64  // written
-	// that the application stood still: before the launch, and from its return
+	Why   string // it was given up while the launch ran, or behind it, and there will be no file; "": it is read
+	Bytes int64  // of the memory that it reaches, in chunks that are not zero
+	// that the application stood still: before the launch, and from its end. Work of its own on the
+	// device that had to end first does not count: the device was not idle
 	Before, After time.Duration
 	// that the launch took on the device, cold and with the device to itself: some microseconds more
 	// than the kernel; 0: not known, as of a configuration's first launch

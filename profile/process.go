@@ -120,6 +120,8 @@ func (p *process) events(ctx context.Context) error {
 			err = p.counts(in)
 		case fNote:
 			p.note(in.Str())
+		case fWritten:
+			err = p.written(in)
 		case fBye:
 			return nil
 		case fLaunch:
@@ -134,6 +136,18 @@ func (p *process) events(ctx context.Context) error {
 			return err
 		}
 	}
+}
+
+// written tells the host what became of a capture's file.
+func (p *process) written(in *Reader) error {
+	path, why, bytes := in.Str(), in.Str(), int64(in.U64())
+	if err := in.End(); err != nil {
+		return err
+	}
+	if p.run.host.Written != nil {
+		p.run.host.Written(p.info, path, bytes, why)
+	}
+	return nil
 }
 
 func (p *process) note(text string) {
@@ -412,6 +426,11 @@ func (h *held) order(t, want frameType, more writer) (*Reader, error) {
 }
 
 func (h *held) capture(o Order) (c Captured, err error) {
+	defer func() {
+		if err != nil || c.Why != "" {
+			os.Remove(o.Path) // the agent does, unless its process ends before
+		}
+	}()
 	w := writer{}
 	w.str(o.Path)
 	w.u64(uint64(max(o.Limit, 0)))

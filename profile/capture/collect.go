@@ -26,28 +26,29 @@ type Collector struct {
 	dir    string                      // of the agent's files
 	now    func() time.Time
 
-	mu       sync.Mutex
-	shapes   map[string]*shape
-	kernels  map[string]*ofKernel
-	judging  sync.Mutex // one kernel at a time
-	families map[string]*family
-	order    []*shape
-	underWay map[*taken]bool // one of each process at the most
-	bytes    int64           // that were captured
-	stood    time.Duration   // that the program stood still for captures
-	begun    time.Time
-	times    Times
-	known    map[string]weight // of earlier runs, by configuration
-	begins   map[string]bool   // programs of which a process was started
-	floor    float64           // share of the time below which nothing is captured, by them
-	unseen   []profile.Unseen
-	peak     int64
-	waited   time.Duration // that launches waited for judgements about kernels
-	stopped  bool          // no launch is captured any more
-	notes    []string
-	last     chan struct{} // closed when the last capture so far is packed; nil: there is none
-	pack     sync.WaitGroup
-	have     kept // the packers', which come one after the other
+	mu        sync.Mutex
+	shapes    map[string]*shape
+	kernels   map[string]*ofKernel
+	judging   sync.Mutex // one kernel at a time
+	families  map[string]*family
+	order     []*shape
+	underWay  map[*taken]bool   // one of each process at the most
+	unwritten map[string]*taken // captures whose files are not complete yet, by path
+	bytes     int64             // that were captured
+	stood     time.Duration     // that the program stood still for captures
+	begun     time.Time
+	times     Times
+	known     map[string]weight // of earlier runs, by configuration
+	begins    map[string]bool   // programs of which a process was started
+	floor     float64           // share of the time below which nothing is captured, by them
+	unseen    []profile.Unseen
+	peak      int64
+	waited    time.Duration // that launches waited for judgements about kernels
+	stopped   bool          // no launch is captured any more
+	notes     []string
+	last      chan struct{} // closed when the last capture so far is packed; nil: there is none
+	pack      sync.WaitGroup
+	have      kept // the packers', which come one after the other
 }
 
 // A shape is a configuration of a kernel: grid, block and dynamic shared memory, on one model of
@@ -84,15 +85,17 @@ func (c *Collector) kernel(l *profile.Launch) *ofKernel {
 
 // taken is a capture, or one that is on its way.
 type taken struct {
-	shape  *shape
-	asked  time.Time
-	room   int64 // bytes that it is expected to take, at the most
-	order  profile.Order
-	m      *Manifest
-	values []byte  // of its launch, as sets have them
-	nth    int     // launch of its configuration
-	of     int     // and of its set
-	took   float64 // seconds of such launches, then or soon after; 0: not known
+	shape   *shape
+	asked   time.Time
+	room    int64 // bytes that it is expected to take, at the most
+	order   profile.Order
+	m       *Manifest
+	values  []byte  // of its launch, as sets have them
+	nth     int     // launch of its configuration
+	of      int     // and of its set
+	took    float64 // seconds of such launches, then or soon after; 0: not known
+	process *profile.Process
+	file    chan error // what became of its file, once
 }
 
 // NewCollector makes a collector; dir is a folder for files that are on their way into the store.
@@ -101,7 +104,7 @@ func NewCollector(s *Store, l Limits, dir string, wanted func(*profile.Launch) e
 	known *Profile) *Collector {
 	c := &Collector{store: s, limits: l, wanted: wanted, dir: dir, now: time.Now,
 		begins: map[string]bool{}, shapes: map[string]*shape{}, kernels: map[string]*ofKernel{},
-		families: map[string]*family{}, underWay: map[*taken]bool{}, have: kept{}}
+		families: map[string]*family{}, underWay: map[*taken]bool{}, unwritten: map[string]*taken{}, have: kept{}}
 	c.begun = c.now()
 	c.knows(known)
 	return c
@@ -124,7 +127,7 @@ func (c *Collector) knows(p *Profile) {
 
 // Host is what a run of the program is given.
 func (c *Collector) Host() profile.Host {
-	return profile.Host{Start: c.start, Launch: c.launch, End: c.end}
+	return profile.Host{Start: c.start, Launch: c.launch, Written: c.written, End: c.end}
 }
 
 func (c *Collector) shape(l *profile.Launch) *shape {
@@ -268,6 +271,8 @@ func (c *Collector) taken(l *profile.Launch, x *taken, got profile.Captured, err
 		Device: l.Device.Name, UUID: l.Device.UUID,
 		Major: l.Device.Major, Minor: l.Device.Minor, Kernel: l.Kernel, Cubin: l.Cubin, Shape: l.Shape,
 		Nth: x.nth, Prior: l.Prior, Stood: (got.Before + got.After).Seconds(), Took: got.Took.Seconds()}
+	x.process, x.file = l.Process, make(chan error, 1)
+	c.unwritten[x.order.Path] = x
 	s.captures = append(s.captures, x)
 	s.why = ""
 	c.pack.Add(1)
@@ -303,6 +308,7 @@ func (c *Collector) keep(s *shape, x *taken, code []byte, err error, before, don
 	if before != nil {
 		<-before
 	}
+	err = cmp.Or(<-x.file, err)
 	defer os.Remove(x.order.Path)
 	var packed *Manifest
 	if err == nil {
@@ -322,10 +328,28 @@ func (c *Collector) keep(s *shape, x *taken, code []byte, err error, before, don
 	s.refuse(fmt.Sprintf("can't keep the capture: %v", err))
 }
 
+// written enters what became of a capture's file.
+func (c *Collector) written(_ *profile.Process, path string, _ int64, why string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if x := c.unwritten[path]; x != nil && why != "" {
+		x.file <- errors.New(why)
+	} else if x != nil {
+		x.file <- nil
+	}
+	delete(c.unwritten, path)
+}
+
 // end enters counts and times of a process.
 func (c *Collector) end(p *profile.Process, sum profile.Summary) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	for path, x := range c.unwritten {
+		if x.process == p {
+			x.file <- errors.New("the program ended before it was written")
+			delete(c.unwritten, path)
+		}
+	}
 	c.times.End = c.now().Sub(c.begun)
 	if p.Trouble != "" {
 		c.notes = append(c.notes, p.Trouble)

@@ -41,12 +41,20 @@ func collector(t *testing.T) (*Collector, string) {
 // play plays the agent: it writes what is asked for.
 func (c *Collector) play(t *testing.T, l *profile.Launch, content []byte) (again int) {
 	t.Helper()
+	defer c.wrote()
 	return c.launch(t.Context(), l, profile.Held{Capture: func(o profile.Order) (profile.Captured, error) {
 		if err := os.WriteFile(o.Path, content, 0o600); err != nil {
 			t.Fatal(err)
 		}
 		return profile.Captured{Bytes: int64(len(content))}, nil
 	}})
+}
+
+// wrote plays the agent, which has written all files.
+func (c *Collector) wrote() {
+	for path := range c.unwritten {
+		c.written(nil, path, 1, "")
+	}
 }
 
 // asks tells whether a launch is to be captured.
@@ -266,6 +274,7 @@ func TestProcessesAtOnce(t *testing.T) {
 	if c.stood != 12*time.Second {
 		t.Errorf("stood still for %v", c.stood)
 	}
+	c.wrote()
 	c.pack.Wait()
 	if got := c.order[0].captures; len(got) != 1 || got[0].m.UUID != a.Device.UUID {
 		t.Errorf("%+v", got)

@@ -77,6 +77,7 @@ func (p *slow) launch(kernel string, blocks, threads int, value uint32, step boo
 		p.now = p.now.Add(p.hold)
 		return profile.Captured{Bytes: 1, Before: p.hold}, os.WriteFile(o.Path, raw(), 0o600)
 	}})
+	p.c.wrote()
 	s.again[string(set.Values)] = set.Count + again
 	s.quiet = again == 0
 }

@@ -28,7 +28,7 @@ type packer struct {
 	array     bool              // the last record with data was an array's
 	known     kept              // what earlier captures of the run have
 	variables map[string][]byte // hashes of their content, as After has them
-	sums      []byte            // of the last range: its recBefore
+	sums      map[int][]byte    // of ranges: their recBefore
 }
 
 // kept is content that captures of a run have, by the agent's hash of a whole MiB.
@@ -48,16 +48,16 @@ type piece struct {
 // A capture is packed while the program runs, which is to have half of the processors at least.
 func (s *Store) packer() *packer {
 	return &packer{store: s, room: make(chan struct{}, max(2, workers()/2)),
-		variables: map[string][]byte{}}
+		variables: map[string][]byte{}, sums: map[int][]byte{}}
 }
 
 // put keeps a chunk, while the next ones are read.
-func (p *packer) put(of int, at int64, content []byte) {
-	x := &piece{of: of, at: at, array: p.array}
+func (p *packer) put(of int, array bool, at int64, content []byte) {
+	x := &piece{of: of, at: at, array: array}
 	told := make([]byte, 16) // by the agent
-	if i := int(at / chunkSize); !p.array && len(content) == chunkSize && at%chunkSize == 0 &&
-		(i+1)*beforeSize <= len(p.sums) {
-		told = p.sums[i*beforeSize+1:][:16] // zeros: it is not known
+	if i := int(at / chunkSize); !array && len(content) == chunkSize && at%chunkSize == 0 &&
+		(i+1)*beforeSize <= len(p.sums[of]) {
+		told = p.sums[of][i*beforeSize+1:][:16] // zeros: it is not known
 	}
 	p.list = append(p.list, x)
 	p.room <- struct{}{}
@@ -111,7 +111,7 @@ func (p *packer) before(m *Manifest, body []byte) error {
 	if of < 0 || p.array || int64(len(body)) != m.Ranges[of].Size/chunkSize*beforeSize {
 		return damaged("hashes of no range")
 	}
-	p.sums = body
+	p.sums[of] = body
 	for i := 0; i*beforeSize < len(body); i++ {
 		b := body[i*beforeSize:]
 		if b[0] == 0 {
@@ -211,7 +211,7 @@ func (p *packer) record(m *Manifest, t recordType, body []byte) error {
 		r := Range{Base: c.U64(), Size: int64(c.U64()), Host: c.U32() != 0}
 		m.Ranges = append(m.Ranges, r)
 		m.Bytes += r.Size
-		p.array, p.sums = false, nil
+		p.array = false
 	case recBefore:
 		return p.before(m, body)
 	case recArray:
@@ -224,8 +224,9 @@ func (p *packer) record(m *Manifest, t recordType, body []byte) error {
 		m.Objects = append(m.Objects, body)
 	case recData:
 		of, at := len(m.Arrays)-1, c.U64()
-		if !p.array {
-			if of = len(m.Ranges) - 1; of >= 0 {
+		array := p.array && of >= 0 && at < uint64(m.Arrays[of].Size)
+		if !array {
+			if of = m.rangeOf(at); of >= 0 {
 				at -= m.Ranges[of].Base
 			}
 		}
@@ -234,7 +235,7 @@ func (p *packer) record(m *Manifest, t recordType, body []byte) error {
 		}
 		content := c.Rest()
 		m.Filled += int64(len(content))
-		p.put(of, int64(at), content)
+		p.put(of, array, int64(at), content)
 	case recVariable:
 		v := Variable{Name: c.Str(), Constant: c.U8() != 0}
 		content := c.Rest()

@@ -20,8 +20,8 @@ const (
 	recKernel    recordType = 1 + iota // see Launch
 	recAttribute                       // u32 CUlaunchAttributeID, 64 bytes of value
 	recRange                           // u64 base, u64 size, u32 0: on the device, 1: on the host
-	// u64 address within the last range, or place in the last array, up to 1 MiB; what is left out is
-	// zero
+	// u64 address within a range before it, or place in the last array, up to 1 MiB; what is left out is
+	// zero. What was copied aside comes at the end (agent/source/out.c)
 	recData
 	recVariable // str name, u8 constant, content
 	// str variable's name or "", u64 range's base or array's number, 16 bytes of hash for each MiB

@@ -61,6 +61,35 @@ static void launch_set(CUdeviceptr p, int n, int t) {
   CALL(cuLaunchKernel, &l, NULL);
 }
 
+// A launch of 96 MiB, MiB m of which begins with the number m + 1, and which is no longer what it was when the launch has returned. THEN the program
+// ends, or does what captures that are not written yet must give way to.
+static int aside(void) {
+  const char *then = getenv("THEN");
+  size_t n = (size_t)96 << 20, left, total;
+  double *q = calloc(1, n);
+  cuMemAlloc_v2_params a = {.dptr = (CUdeviceptr *)&q, .bytesize = n}, more = a;
+  cuMemGetInfo_v2_params m = {.free = &left, .total = &total};
+  cuCtxDestroy_v2_params d = {.ctx = FAKE_CONTEXT};
+  CUpti_ResourceData r = {.context = FAKE_CONTEXT};
+  CUdeviceptr p = 0;
+  for (size_t i = 0; i < n / 8; i++) q[i] = i % (FAKE_BYTES / 8) ? 0.5 : 1 + (double)(i / (FAKE_BYTES / 8));
+  CALL(cuMemAlloc_v2, &a, NULL);
+  launch(FAKE_KERNEL, 8, (CUdeviceptr)q);
+  memset(q, 0x77, n);
+  more.dptr = &p;
+  more.bytesize = strcmp(then, "allocates little") == 0 ? 1 << 20 : (size_t)1 << 34;
+  if (strcmp(then, "asks") == 0) CALL(cuMemGetInfo_v2, &m, NULL);
+  if (strncmp(then, "allocates", 9) == 0) CALL(cuMemAlloc_v2, &more, NULL);
+  if (strcmp(then, "destroys") == 0) {
+    CALL(cuCtxDestroy_v2, &d, NULL);
+    fake_callback(NULL, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING, &r);
+  }
+  if (strcmp(then, "rests") == 0) usleep(2500000);
+  if (strcmp(then, "is killed") == 0) raise(SIGKILL);
+  if (strcmp(then, "leaves") == 0) _exit(7);
+  return 20 + (fake_kept() > 0);
+}
+
 static double takes; // ms, that a launch of work's takes
 static void compute_work(const void *p) { fake_clock += takes; }
 
@@ -346,6 +375,7 @@ int main(int n, char **argv) {
     launch_set(0, 1, 100); // no buffer
     return 7;
   }
+  if (strcmp(what, "aside") == 0) return aside();
   if (strcmp(what, "work") == 0) return work(p);
   if (strcmp(what, "long") == 0) { // three seconds, four times what it is looked at, in two threads
     pthread_t other;
@@ -590,7 +620,7 @@ int main(int n, char **argv) {
     else CALL(cuMemHostRegister_v2, &r, NULL);
     if (what[0] == 'b') pthread_create(&other, NULL, writes, q + (1 << 20));
     launch(FAKE_KERNEL, 8, (CUdeviceptr)q);
-    _exit(7);
+    return 7;
   }
   if (strncmp(what, "interrupted", 11) == 0) { // a handler calls exit while the agent has a lock, or holds a thread that another handler waits for
     alarm(15);

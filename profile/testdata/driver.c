@@ -75,6 +75,19 @@ static void hash(const uint8_t *p, uint64_t size, uint64_t *out) {
   for (uint64_t at = 0; at < size; at += HASH_CHUNK) hash_host(p + at, size - at < HASH_CHUNK ? size - at : HASH_CHUNK, out + 2 * (at / HASH_CHUNK));
 }
 
+// As gnvcc_look does it.
+static void look(void **params) {
+  const char *p = *(const char **)params[0];
+  uint64_t size = *(uint64_t *)params[1], low = *(uint64_t *)params[2], span = *(uint64_t *)params[3], v;
+  uint32_t *out = *(uint32_t **)params[4];
+  for (uint64_t at = 0; at < size; at += 8) {
+    if (at % HASH_CHUNK == 0) out[at / HASH_CHUNK] = 0;
+    if (at + 8 > size) continue;
+    memcpy(&v, p + at, 8);
+    out[at / HASH_CHUNK] |= (v - low < span) | (v - (1 << 16) < ((uint64_t)1 << 48) - (1 << 16)) << 1;
+  }
+}
+
 DO(cuGetErrorString, (CUresult r, const char **text), *text = "so says the test")
 DO(cuDriverGetVersion, (int *v), *v = 13000)
 DO(cuCtxGetCurrent, (CUcontext *c), *c = FAKE_CONTEXT)
@@ -84,17 +97,32 @@ DO(cuDeviceGetName, (char *name, int n, CUdevice d), strcpy(name, "A GPU"))
 DO(cuDeviceGetUuid, (CUuuid *u, CUdevice d), memset(u, 1, sizeof *u))
 DO(cuDeviceTotalMem_v2, (size_t *n, CUdevice d), *n = (size_t)1 << 34)
 DO(cuDeviceGetAttribute, (int *v, CUdevice_attribute a, CUdevice d), *v = a == CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS ? 0 : 1 << 20)
-DO(cuMemGetInfo_v2, (size_t *left, size_t *total), *left = *total = getenv("FULL") ? 0 : (size_t)1 << 34)
-DO(cuMemAlloc_v2, (CUdeviceptr * p, size_t n), UNSAFE; *p = (CUdeviceptr)calloc(1, n))
-DO(cuMemFree_v2, (CUdeviceptr p), free((void *)p))
-double fake_spent; // by kernels, half as much by a candidate; a quarter by a copy
-DO(cuMemcpyDtoDAsync_v2, (CUdeviceptr to, CUdeviceptr from, size_t n, CUstream s), fake_spent += 0.25; memcpy((void *)to, (void *)from, n))
+DO(cuMemGetInfo_v2, (size_t *left, size_t *total), *left = *total = getenv("FULL") ? 0 : getenv("LEFT") ? (size_t)atoi(getenv("LEFT")) << 20 : (size_t)1 << 34)
+static struct { CUdeviceptr p; size_t n; } large[64];
+static size_t *large_at(CUdeviceptr p) {
+  int i = 0;
+  while (i < 63 && large[i].p != p) i++;
+  return &large[i].n;
+}
+size_t fake_kept(void) { // bytes that the agent has of the device's memory
+  size_t sum = 0;
+  for (int i = 0; i < 64; i++) sum += large[i].n;
+  return sum;
+}
+DO(cuMemAlloc_v2, (CUdeviceptr * p, size_t n), UNSAFE; *p = (CUdeviceptr)calloc(1, n); for (int i = 0; n >= FAKE_BYTES && i < 64; i++) if (!large[i].n) { large[i].p = *p; large[i].n = n; break; })
+DO(cuMemFree_v2, (CUdeviceptr p), *large_at(p) = 0; free((void *)p))
 // CHANGES: so many copies of more than some words are made; before the next one something else writes there.
 static void change(CUdeviceptr from, size_t n) {
   static int copies;
   if (n > 64 && getenv("CHANGES") && copies++ == atoi(getenv("CHANGES"))) ((unsigned char *)from)[n / 2] ^= 1;
 }
+double fake_spent; // by kernels, half as much by a candidate; a quarter by a copy
+DO(cuMemcpyDtoDAsync_v2, (CUdeviceptr to, CUdeviceptr from, size_t n, CUstream s), fake_spent += 0.25; change(from, n); memcpy((void *)to, (void *)from, n))
 DO(cuMemcpyDtoH_v2, (void *to, CUdeviceptr from, size_t n), UNSAFE; change(from, n); memcpy(to, (void *)from, n))
+// READS: ms that a copy takes that is waited for by nobody but the agent's thread.
+DO(cuMemcpyDtoHAsync_v2, (void *to, CUdeviceptr from, size_t n, CUstream s), if (getenv("READS")) usleep(1000 * (unsigned)atoi(getenv("READS"))); memcpy(to, (void *)from, n))
+DO(cuCtxSetCurrent, (CUcontext c), )
+DO(cuStreamCreate, (CUstream * s, unsigned flags), *s = (CUstream)13)
 DO(cuMemHostRegister_v2, (void *p, size_t n, unsigned flags), UNSAFE)
 DO(cuMemHostUnregister, (void *p), UNSAFE)
 DO(cuMemcpyHtoD_v2, (CUdeviceptr to, const void *from, size_t n), UNSAFE; memcpy((void *)to, from, n))
@@ -146,13 +174,13 @@ DO(cuStreamIsCapturing, (CUstream s, CUstreamCaptureStatus *status), *status = a
 DO(cuThreadExchangeStreamCaptureMode, (CUstreamCaptureMode * m), CUstreamCaptureMode was = mode; mode = *m; *m = was)
 DO(cuLaunchKernel, (CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, CUstream s, void **params, void **extra),
    if (f == FAKE_KERNEL && ++kernels > (getenv("LAUNCHES") ? atoi(getenv("LAUNCHES")) : INT_MAX)) return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
-   fake_strays += s == FAKE_STREAM; if (shared > most[(uintptr_t)f]) return CUDA_ERROR_INVALID_VALUE; last = f; if (f == FAKE_TOOL) tools = true; if (f == FAKE_KERNEL || f == FAKE_LOADED) compute(f, shared, *(CUdeviceptr *)params[0]); if (f == FAKE_COMPARE) compare(params); if (f == FAKE_HASH) hash(*(const uint8_t **)params[0], *(uint64_t *)params[1], *(uint64_t **)params[2]))
+   fake_strays += s == FAKE_STREAM; if (shared > most[(uintptr_t)f]) return CUDA_ERROR_INVALID_VALUE; last = f; if (f == FAKE_TOOL) tools = true; if (f == FAKE_KERNEL || f == FAKE_LOADED) compute(f, shared, *(CUdeviceptr *)params[0]); if (f == FAKE_COMPARE) compare(params); if (f == FAKE_LOOK) look(params); if (f == FAKE_HASH) hash(*(const uint8_t **)params[0], *(uint64_t *)params[1], *(uint64_t **)params[2]))
 DO(cuLaunchKernelEx, (const CUlaunchConfig *c, CUfunction f, void **params, void **extra), )
 int fake_tools;
 DO(cuModuleLoad, (CUmodule * m, const char *path), *m = FAKE_MODULE)
 DO(cuModuleLoadData, (CUmodule * m, const void *text), UNSAFE; *m = FAKE_TOOLS; fake_tools++)
 DO(cuModuleUnload, (CUmodule m), fake_tools -= m == FAKE_TOOLS)
-DO(cuModuleGetFunction, (CUfunction * f, CUmodule m, const char *name), *f = m == FAKE_MODULE ? FAKE_LOADED : strcmp(name, "gnvcc_compare") == 0 ? FAKE_COMPARE : strcmp(name, "gnvcc_hash") == 0 ? FAKE_HASH : FAKE_TOOL)
+DO(cuModuleGetFunction, (CUfunction * f, CUmodule m, const char *name), *f = m == FAKE_MODULE ? FAKE_LOADED : strcmp(name, "gnvcc_compare") == 0 ? FAKE_COMPARE : strcmp(name, "gnvcc_hash") == 0 ? FAKE_HASH : strcmp(name, "gnvcc_look") == 0 ? FAKE_LOOK : FAKE_TOOL)
 static uint64_t counts[2] = {5, 7};
 // ODD_VARIABLE names one that does not stand at a multiple of 8 bytes.
 DO(cuModuleGetGlobal_v2, (CUdeviceptr * p, size_t *n, CUmodule m, const char *name), if (getenv("ODD_VARIABLE") && strcmp(name, getenv("ODD_VARIABLE")) == 0) { *p = (CUdeviceptr)counts + 4; *n = 8; return CUDA_SUCCESS; } if (strcmp(name, "counts") != 0) return CUDA_ERROR_NOT_FOUND; *p = (CUdeviceptr)counts; *n = sizeof counts)

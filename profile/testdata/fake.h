@@ -11,6 +11,7 @@
 #define FAKE_TOOL ((CUfunction)5)
 #define FAKE_COMPARE ((CUfunction)8)
 #define FAKE_HASH ((CUfunction)11)
+#define FAKE_LOOK ((CUfunction)12)
 #define FAKE_SETS ((CUfunction)9)    // k(pointer, int, int)
 #define FAKE_MODULE ((CUmodule)6)
 #define FAKE_TOOLS ((CUmodule)7)
@@ -23,6 +24,7 @@ extern atomic_int fake_harm;      // calls that would have ended the capture
 extern int fake_tools;            // modules of the agent's that are loaded
 void fake_compute(CUdeviceptr p);
 extern double fake_clock; // ms, of launches that take what the application says
+size_t fake_kept(void); // bytes of the device's memory that the agent has
 int fake_most(CUfunction f); // dynamic shared memory that it may be launched with
 void fake_node(int i, CUdeviceptr p); // what a node of the graph is given
 void fake_graph_launch(void);

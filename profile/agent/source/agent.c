@@ -2,6 +2,7 @@
 // then on CUPTI calls us at both ends of the driver's functions in the table below.
 #define _GNU_SOURCE
 #include "agent.h"
+#include "out.h"
 #include <errno.h>
 #include <fnmatch.h>
 #include <sched.h>
@@ -109,7 +110,7 @@ void gate_open(void) {
 enum action {
   NOTHING, GATE, WAIT, LAUNCH, LAUNCH_EX, COOPERATIVE, GRAPH, GRAPH_CHANGE, ALLOC, ALLOC_ASYNC, ALLOC_PITCH, ALLOC_MANAGED, ALLOC_SHARED,
   HOST_ALLOC, HOST_REGISTER, MAP, UNMAP, FREE, LOAD, LIBRARY, LIBRARY_MANAGED, KERNEL_FUNCTION, CAPTURE_BEGIN, CAPTURE_END,
-  ARRAY_NEW, ARRAY_NEW_3D, ARRAY_END, TEXTURE, TEXTURE_END, SURFACE, SURFACE_END, CACHE_CONFIG, ASK,
+  ARRAY_NEW, ARRAY_NEW_3D, ARRAY_END, TEXTURE, TEXTURE_END, SURFACE, SURFACE_END, CACHE_CONFIG, ASK, NEED, CONTEXT_END,
 };
 static const struct {
   const char *name;
@@ -178,7 +179,10 @@ static const struct {
     {"cuStreamAttachMemAsync", GATE},
     {"cuModuleUnload", GATE},
     {"cuLibraryUnload", GATE},
-    {"cuCtxDestroy*", GATE},
+    {"cuCtxDestroy*", CONTEXT_END},
+    {"cuDevicePrimaryCtxRe*", CONTEXT_END},
+    {"cuMemGetInfo*", NEED},
+    {"cuMemCreate", NEED},
     {"cuStreamWaitValue*", GATE},
     {"cuStreamWriteValue*", GATE},
     {"cuStreamBatchMemOp*", GATE},
@@ -319,6 +323,11 @@ static void on_enter(enum action a, const CUpti_CallbackData *c, bool own) {
     gate_enter();
   }
   switch (a) {
+  case ALLOC: outs_yield(((const cuMemAlloc_v2_params *)c->functionParams)->bytesize); break;
+  case ALLOC_ASYNC: outs_yield(((const cuMemAllocAsync_params *)c->functionParams)->bytesize); break;
+  case ALLOC_MANAGED: outs_yield(((const cuMemAllocManaged_params *)c->functionParams)->bytesize); break;
+  case ALLOC_PITCH: case ARRAY_NEW: case ARRAY_NEW_3D: case NEED: outs_yield(UINT64_MAX); break;
+  case CONTEXT_END: outs_flush(); break;
   case LAUNCH: launch_plain(c, own, 0); break;
   case COOPERATIVE: launch_plain(c, own, L_COOPERATIVE); break;
   case LAUNCH_EX: launch_ex(c, own); break;
@@ -447,6 +456,7 @@ static void on_resource(CUpti_CallbackId id, const CUpti_ResourceData *r) {
     textures_drop(r->context);
     streams_drop(r->context);
     compare_drop(r->context);
+    outs_context_gone(r->context);
     samples_drop(r->context);
     break;
   default: break;
@@ -510,7 +520,7 @@ static void on_fork(void) { // in the child: it can't use CUDA until it execs, a
   atomic_store(&agent_off, true);
   forked = true;
   socket_forked();
-  capture_forked();
+  outs_forked();
 }
 
 // CUPTI's part in the end of a process that was forked from one that it watches is a crash (measured: CUDA 13.0, driver 580). Such a child has
@@ -539,14 +549,19 @@ static void on_exit_process(int status, void *unused) {
   // A signal's handler that calls exit may have come while this thread has locks of ours or the gate closed, and so they stay: nothing is asked
   // for any more, neither here nor by threads that the program's earlier handlers wait for.
   if (called > 0 || capture_pending() || graph_pending()) {
+    outs_leave();
     atomic_store(&agent_off, true);
     return;
   }
   for (int i = 0; pthread_mutex_trylock(&talk) != 0; i++) { // another thread may be in a session for a long time
-    if (i == 100) return;
+    if (i == 100) {
+      outs_leave();
+      return;
+    }
     usleep(10000);
   }
   samples_collect(NULL);
+  outs_finish();
   summary_send(true);
   frame_send(FRAME_BYE, NULL);
   atomic_store(&agent_off, true);

@@ -17,7 +17,7 @@
 //   graph.c    graphs: their kernel nodes counted, and now and then launched one by one
 //   unseen.c   what graphs take as a whole whose kernels are not
 //   capture.c  a launch written to a file, to be repeated in another process
-//   behind.c   a thread that works beside the caller
+//   out.c      files of captures, and a thread that writes them
 //
 // The agent takes no decision. It runs on the application's threads only, inside CUPTI's callbacks, and touches nothing
 // of the application's. Sessions are held in gnvcc's own replayer, which has one thread and one stream.
@@ -50,7 +50,8 @@ enum frame {
   FRAME_ERROR,       // u32 CUresult (0: ours), str what was being done, str why
   FRAME_FAULT,       // the same; the context is lost, the session is over
   FRAME_HUNG,        // the run did not end in its time
-  FRAME_CAPTURED,    // str why it was given up ("": it was not), u64 bytes written, f64 seconds before the launch, f64 seconds from its return, f64 that it took (0: not known); GO follows
+  FRAME_CAPTURED,    // str why it was given up ("": it was not), u64 bytes of memory, f64 seconds before the launch, f64 seconds from its return, f64 that it took (0: not known); GO follows, and later WRITTEN
+  FRAME_WRITTEN,     // a capture's file is complete: str path, str why it is not and was removed (""), u64 bytes
   // gnvcc -> agent
   FRAME_GO = 64,      // u64 ask again after n launches with these values (0: never for this configuration); in a session: it ends
   FRAME_SESSION,      // in a replay: u32 number of variables, each str name, u8 constant; u8 the kernel reads textures or accesses surfaces
@@ -252,7 +253,6 @@ struct bounds {
 };
 bool capture_before(const struct launch *l, const struct kernel *k, const char *path, const struct bounds *may, bool textures, const struct variable *v, uint32_t nv, char *why, size_t n);
 bool capture_pending(void);        // this thread is between the two
-void capture_forked(void);         // in a child: or what is removed would stay on the disk as long as the child lives
 bool capture_rested(void); // whether the device came to rest before this launch, to capture it; forgets that
 void capture_after(bool launched); // opens the gate and tells gnvcc
 

@@ -3,41 +3,33 @@
 // after it, hashes of what it left.
 //
 // The application must not notice, save for the time that it takes: host memory is read by the kernel of the operating system,
-// which answers an error where a load of ours would fault; the device's is copied by the driver. Whatever takes long, or is more than
-// was asked for, is given up, and the file removed.
+// which answers an error where a load of ours would fault; the device's is copied by the driver, most of it within the device (out.c writes it
+// while the program runs on). Whatever takes long, or is more than was asked for, is given up, and the file removed.
 //
 // The file is a list of records: u32 type, u32 zero, u64 length, body. profile/capture/raw.go tells of the bodies.
 #define _GNU_SOURCE
 #include "agent.h"
-#include "behind.h"
 #include "embed.h"
 #include "hash.h"
 #include "known.h"
-#include "room.h"
-#include <errno.h>
-#include <fcntl.h>
+#include "out.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/uio.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 EMBED(gnvcc_hash_ptx, "hash.ptx");
 
-enum record { REC_KERNEL = 1, REC_ATTRIBUTE, REC_RANGE, REC_DATA, REC_VARIABLE, REC_AFTER, REC_END, REC_ARRAY = 11, REC_OBJECT, REC_BEFORE };
 enum place { ON_DEVICE, ON_HOST };
 
-#define PIECE ((uint64_t)16 << 20) // bytes that are copied at a time, while those before are written
 #define PATIENCE 0.25              // seconds that other threads get to leave their calls
 #define EARLIER 2.0                // seconds that earlier work gets to end: a program may have queued that much
 #define HOST_RESTS_US 2000         // a thread that writes all the time has done so by then
 #define MOST_NUMBERED 4000         // arrays; the replayer takes less than 4096
 #define LONGEST_LAUNCH 1.0         // seconds for the launch itself, while other threads are held
 #define ROOM ((size_t)64 << 20)    // bytes of the device's memory that are free for the launch, or nothing of ours stays there
-#define IN_MEMORY 0x01021994       // a file system whose files take memory
+#define LARGEST_VARIABLE ((uint64_t)16 << 20) // bytes
 
 struct item { // an allocation, a variable of the kernel's module, or (FOUND) memory of the driver's own
   uint64_t base, size;
@@ -50,12 +42,10 @@ struct item { // an allocation, a variable of the kernel's module, or (FOUND) me
 struct capture {
   const struct launch *l;
   const struct kernel *k;
-  struct descriptor file;
-  char *path;
+  struct out *out; // the file
   struct bounds may;
-  uint64_t written, managed, filled; // bytes: of the file; of managed memory; of memory in chunks that are not zero
-  uint64_t longest; // file that the process may write: one byte more, and a signal would end it
-  double begin, before;
+  uint64_t managed; // bytes of managed memory
+  double begin, before; // since when the program is held up, work of its own that is waited for aside; how long before the launch
   struct item *items; // allocations sorted by address, then variables, then what was found
   size_t allocs, n;    // n may grow with the arguments
   size_t *queue, queued, done;
@@ -63,66 +53,35 @@ struct capture {
   struct object *objects; // all that there are, if so; those that it reaches are marked
   size_t objects_n, objects_reached;
   bool *object_reached;
-  uint8_t *piece, *other; // what is copied next, and what is written meanwhile
-  bool pinned;            // both of them
+  uint8_t *piece;         // where what is read next comes to
   uint64_t *sums;         // of the chunks of the item that is being written, two each; NULL: not known
+  uint32_t *looks;        // of the same chunks, as hash.cu has it
   CUmodule tools;
-  CUfunction hash;
-  CUdeviceptr made;       // where it leaves them
+  CUfunction hash, look;
+  CUdeviceptr made;       // where they leave what they give
   uint64_t made_room;     // for so many chunks
-  struct behind writer;
-  struct { uint64_t address, n; const uint8_t *p; } data; // for the writer
-  _Atomic(const char *) why;
   CUstream stream;
 };
 static struct capture *pending; // of the thread that holds talk, between the launch's two ends
-static struct descriptor file = {.fd = -1}; // that is open
 static __thread bool mine;
 static __thread bool rested; // the device, for the capture of this launch, whatever came of it
 
-static bool give_up(struct capture *c, const char *why) {
-  const char *none = NULL;
-  atomic_compare_exchange_strong(&c->why, &none, why); // the first reason stands
-  return false;
-}
-
-// Nobody's disk is filled, nor the memory that stands for one: less than a twentieth of it stays free, of a large one 4 GiB
-// (profile/capture/limits.go has the same).
-static bool roomy(struct capture *c) {
-  struct statfs fs;
-  if (fstatfs(c->file.fd, &fs) != 0) return true; // a write will tell
-  uint64_t size = (uint64_t)fs.f_bsize, keep = fs.f_blocks * size / 20, most = (uint64_t)4 << 30, left = fs.f_bavail * size;
-  if (fs.f_type == IN_MEMORY && room_memory() < left) left = room_memory();
-  return left > (keep < most ? keep : most) + PIECE || give_up(c, "the disk of the capture's file is nearly full");
-}
+static bool give_up(struct capture *c, const char *why) { return out_give_up(c->out, why); }
 
 // A capture may hold the program up no longer, also behind the launch.
 static bool late(struct capture *c) {
   return now() - c->begin > c->may.seconds && !give_up(c, "reading the memory that the launch reaches takes longer than a capture may hold the program up");
 }
 
-static bool write_all(struct capture *c, const void *p, size_t n) {
-  if (c->written + n > c->may.file) return give_up(c, "the size limit for captures is reached");
-  if (c->written + n > c->longest) return give_up(c, "the program may not write files as large as the capture (RLIMIT_FSIZE)");
-  for (const uint8_t *b = p; n > 0;) {
-    ssize_t k = descriptor_ours(&c->file) ? write(c->file.fd, b, n) : 0;
-    if (k < 0 && errno == EINTR) continue;
-    if (k <= 0) return give_up(c, "the file of the capture can't be written (is the disk full?)");
-    b += k;
-    n -= (size_t)k;
-    c->written += (size_t)k;
-  }
-  return true;
+static bool record(struct capture *c, enum record type, struct buffer *b, const void *more, size_t n) {
+  out_write(c->out, type, b, more, n);
+  return !c->out->why;
 }
 
-// A record with a head of its own and, behind it, bytes that are not copied again.
-static bool record(struct capture *c, enum record type, struct buffer *b, const void *more, size_t n) {
-  uint32_t head[2] = {type, 0};
-  uint64_t length = b->n + n;
-  bool ok = !b->bad && write_all(c, head, sizeof head) && write_all(c, &length, sizeof length) && write_all(c, b->p, b->n) && write_all(c, more, n);
-  if (b->bad) give_up(c, "out of memory");
-  buffer_free(b);
-  return ok;
+// Takes care that there is room for what is read next.
+static bool piece(struct capture *c, bool pinned) {
+  if (!c->piece) c->piece = out_piece(c->begin + c->may.seconds, pinned);
+  return c->piece || (!late(c) && give_up(c, "out of memory"));
 }
 
 // ---- What is reached.
@@ -214,26 +173,33 @@ static bool scan_handle(struct capture *c, uint64_t v, bool argument) {
 
 #define SCANNED ((size_t)4096) // bytes of which it is seen at once that they hold no address
 
-// Looks for addresses in words. False: one points to a variable, whose address can't be had again.
-static bool scan(struct capture *c, const uint8_t *p, size_t n) {
-  uint64_t low = UINT64_MAX, high = 0;
+// Where all lies that an address may be of.
+static void bounds_of(const struct capture *c, uint64_t *low, uint64_t *span) {
+  uint64_t high = *low = c->items[0].base;
   for (size_t i = 0; i < c->n; i++) {
-    if (c->items[i].base < low) low = c->items[i].base;
+    if (c->items[i].base < *low) *low = c->items[i].base;
     if (c->items[i].base + c->items[i].size > high) high = c->items[i].base + c->items[i].size;
   }
+  *span = high - *low;
+}
+
+// Looks for addresses in words. False: one points to a variable, whose address can't be had again.
+static bool scan(struct capture *c, const uint8_t *p, size_t n) {
+  uint64_t low, span;
+  bounds_of(c, &low, &span);
   for (size_t begin = 0, end; begin < n; begin = end) {
     end = n - begin < SCANNED ? n : begin + SCANNED;
     uint64_t some = c->objects_n;
     for (size_t at = begin; at + 8 <= end; at += 8) {
       uint64_t v;
       memcpy(&v, p + at, 8);
-      some += v - low < high - low;
+      some += v - low < span;
     }
     for (size_t at = begin; some && at + 8 <= end; at += 8) {
       uint64_t v;
       memcpy(&v, p + at, 8);
       if (!scan_handle(c, v, false)) return false;
-      struct item *x = v - low < high - low ? item_of(c, v) : NULL;
+      struct item *x = v - low < span ? item_of(c, v) : NULL;
       if (x && x->name) return give_up(c, "memory holds the address of a variable, which is another one in another process");
       if (x) reach(c, x);
     }
@@ -249,9 +215,7 @@ static bool list_items(struct capture *c, const struct variable *v, uint32_t nv)
   size_t most = n + nv + c->k->bytes / 8 + c->objects_n + 2; // each word of the arguments may lead to one more
   c->items = calloc(most, sizeof *c->items);
   c->queue = calloc(most, sizeof *c->queue);
-  c->piece = malloc(PIECE);
-  c->other = malloc(PIECE);
-  if (!a || !c->items || !c->queue || !c->object_reached || !c->piece || !c->other) {
+  if (!a || !c->items || !c->queue || !c->object_reached) {
     free(a);
     return give_up(c, "out of memory");
   }
@@ -366,29 +330,9 @@ static bool write_kernel(struct capture *c, const uint8_t *args) {
   return true;
 }
 
-static bool zero(const uint8_t *p, uint64_t n) { return n == 0 || (p[0] == 0 && memcmp(p, p + 1, n - 1) == 0); }
-
 static bool copy(struct capture *c, const struct item *x, uint64_t at, uint64_t n) {
   if (on_host(x->kind)) return read_host(c->piece, x->base + at, n) || give_up(c, "host memory that the launch reaches can't be read");
   return cu.MemcpyDtoH(c->piece, x->base + at, n) == CUDA_SUCCESS || give_up(c, "memory that the launch reaches can't be read");
-}
-
-static bool fill(struct capture *c, uint64_t n) {
-  return (c->filled += n) <= c->may.memory || give_up(c, "the launch reaches more memory than a capture may have");
-}
-
-// Writes what was copied last, without what is zero. The writer's: until it is done nobody else writes to the file.
-static void write_data(void *of) {
-  struct capture *c = of;
-  struct buffer b = {0};
-  if (!roomy(c)) return;
-  for (uint64_t i = 0; i < c->data.n; i += HASH_CHUNK) {
-    uint64_t k = c->data.n - i < HASH_CHUNK ? c->data.n - i : HASH_CHUNK;
-    if (zero(c->data.p + i, k)) continue;
-    if (!fill(c, k)) return;
-    put_u64(&b, c->data.address + i);
-    if (!record(c, REC_DATA, &b, c->data.p + i, k)) return;
-  }
 }
 
 // Copies an array into memory, to be read there like any other, until fold.
@@ -416,24 +360,34 @@ static uint64_t number(const struct capture *c, const struct item *x) { return (
 static void tools_close(struct capture *c) {
   if (c->made) cu.MemFree(c->made);
   if (c->tools) cu.ModuleUnload(c->tools);
-  c->made = c->made_room = 0, c->tools = NULL, c->hash = NULL;
+  c->made = c->made_room = 0, c->tools = NULL, c->hash = c->look = NULL;
 }
 
-// Has the device hash an item, as the stream's next work. False: it could not.
-static bool hash_item(struct capture *c, const struct item *x, uint64_t chunks, uint64_t *list) {
-  if (!c->hash && ((!c->tools && cu.ModuleLoadData(&c->tools, gnvcc_hash_ptx) != CUDA_SUCCESS) || cu.ModuleGetFunction(&c->hash, c->tools, "gnvcc_hash") != CUDA_SUCCESS)) return false;
+// Has the device hash an item, as the stream's next work; with looks, also look for addresses in it from low on. False: it could not.
+static bool hash_item(struct capture *c, const struct item *x, uint64_t chunks, uint64_t *list, uint32_t *looks) {
+  if (!c->hash && ((!c->tools && cu.ModuleLoadData(&c->tools, gnvcc_hash_ptx) != CUDA_SUCCESS) || cu.ModuleGetFunction(&c->look, c->tools, "gnvcc_look") != CUDA_SUCCESS ||
+                   cu.ModuleGetFunction(&c->hash, c->tools, "gnvcc_hash") != CUDA_SUCCESS))
+    return false;
   if (chunks > c->made_room) {
     if (c->made) cu.MemFree(c->made);
     c->made_room = chunks < 4096 ? 4096 : chunks;
-    if (cu.MemAlloc(&c->made, 16 * c->made_room) != CUDA_SUCCESS) {
+    if (cu.MemAlloc(&c->made, 20 * c->made_room) != CUDA_SUCCESS) {
       c->made = c->made_room = 0;
       return false;
     }
   }
-  uint64_t base = x->base, size = x->size;
-  void *params[] = {&base, &size, &c->made};
-  return cu.LaunchKernel(c->hash, (unsigned)chunks, 1, 1, 256, 1, 1, 0, c->stream, params, NULL) == CUDA_SUCCESS && cu.StreamSynchronize(c->stream) == CUDA_SUCCESS &&
-         cu.MemcpyDtoH(list, c->made, 16 * chunks) == CUDA_SUCCESS;
+  uint64_t base = x->base, size = x->size, low, span, seen = c->made + 16 * c->made_room;
+  void *params[] = {&base, &size, &c->made}, *more[] = {&base, &size, &low, &span, &seen};
+  bounds_of(c, &low, &span);
+  return cu.LaunchKernel(c->hash, (unsigned)chunks, 1, 1, 256, 1, 1, 0, c->stream, params, NULL) == CUDA_SUCCESS &&
+         (!looks || cu.LaunchKernel(c->look, (unsigned)chunks, 1, 1, 256, 1, 1, 0, c->stream, more, NULL) == CUDA_SUCCESS) && cu.StreamSynchronize(c->stream) == CUDA_SUCCESS &&
+         cu.MemcpyDtoH(list, c->made, 16 * chunks) == CUDA_SUCCESS && (!looks || cu.MemcpyDtoH(looks, seen, 4 * chunks) == CUDA_SUCCESS);
+}
+
+static void forget_hashes(struct capture *c) {
+  free(c->sums);
+  free(c->looks);
+  c->sums = NULL, c->looks = NULL;
 }
 
 // Has hashes of an item before it is read: what is zero, or written already, is not. Of memory that is mapped piece by piece nobody knows whether it
@@ -444,13 +398,13 @@ static void hash_before(struct capture *c, const struct item *x) {
       cu.MemcpyDtoH(&word, x->base + x->size - 8, 8) != CUDA_SUCCESS)
     return;
   c->sums = calloc(chunks + 1, 16);
-  if (!c->sums || hash_item(c, x, (x->size + HASH_CHUNK - 1) / HASH_CHUNK, c->sums)) return;
-  free(c->sums);
-  c->sums = NULL;
+  c->looks = calloc(chunks + 1, sizeof *c->looks);
+  if (c->sums && c->looks && hash_item(c, x, (x->size + HASH_CHUNK - 1) / HASH_CHUNK, c->sums, c->looks)) return;
+  forget_hashes(c);
   if (!c->hash) give_up(c, "what the launch leaves can't be hashed"); // nor will it be when all is read
 }
 
-enum { COPIED, ZERO, WRITTEN };
+enum { COPIED, QUIET, ZERO, WRITTEN }; // QUIET: it is copied, and holds no address of what is allocated
 static int chunk_is(const struct capture *c, const struct item *x, uint64_t at) {
   static uint64_t zeros[2];
   const uint64_t *sum = c->sums + 2 * (at / HASH_CHUNK);
@@ -461,7 +415,7 @@ static int chunk_is(const struct capture *c, const struct item *x, uint64_t at) 
     hash_host(none, HASH_CHUNK, zeros);
     free(none);
   }
-  return memcmp(sum, zeros, sizeof zeros) == 0 ? ZERO : known_has(sum) ? WRITTEN : COPIED;
+  return memcmp(sum, zeros, sizeof zeros) == 0 ? ZERO : known_has(sum) ? WRITTEN : c->looks[at / HASH_CHUNK] & 1 ? COPIED : QUIET;
 }
 
 // Names the chunks that are written already: what is not zero and has no data has its hash alone. The others are so known to the next capture.
@@ -473,33 +427,44 @@ static bool write_before(struct capture *c, const struct item *x) {
     put_u8(&b, is == WRITTEN);
     put_u64(&b, c->sums[2 * (at / HASH_CHUNK)]);
     put_u64(&b, c->sums[2 * (at / HASH_CHUNK) + 1]);
-    ok = is != WRITTEN || fill(c, HASH_CHUNK);
+    ok = is != WRITTEN || out_fill(c->out, HASH_CHUNK);
   }
   if (ok) return record(c, REC_BEFORE, &b, NULL, 0);
   buffer_free(&b);
   return false;
 }
 
-// Of what was copied, chunks in which no word can be an address, whatever is allocated later, need not be looked through again.
+// Of what is read now, chunks in which no word can be an address, whatever is allocated later, need not be looked through again.
 static void note_known(const struct capture *c, uint64_t from, uint64_t n) {
-  for (uint64_t at = 0; c->sums && at + HASH_CHUNK <= n; at += HASH_CHUNK) {
-    uint64_t some = 0, v;
-    for (uint64_t i = 0; i < HASH_CHUNK; i += 8) {
-      memcpy(&v, c->piece + at + i, 8);
-      some += v - ((uint64_t)1 << 16) < ((uint64_t)1 << 48) - ((uint64_t)1 << 16);
-    }
-    if (!some) known_add(c->sums + 2 * ((from + at) / HASH_CHUNK));
-  }
+  for (uint64_t at = from; c->sums && at + HASH_CHUNK <= from + n; at += HASH_CHUNK)
+    if (!(c->looks[at / HASH_CHUNK] & 2)) known_add(c->sums + 2 * (at / HASH_CHUNK));
 }
 
-// While pages are pinned the device copies into them by itself.
-static void pin(struct capture *c, bool on) {
-  if (!cu.MemHostRegister || !cu.MemHostUnregister || c->pinned == on) return;
-  c->pinned = on;
-  for (int i = 0; i < 2; i++) {
-    uint8_t *p = i ? c->other : c->piece;
-    if (on ? cu.MemHostRegister(p, PIECE, CU_MEMHOSTREGISTER_PORTABLE) != CUDA_SUCCESS : cu.MemHostUnregister(p) != CUDA_SUCCESS) continue; // then it is slower
+// The bytes from a place on whose chunks are alike.
+static uint64_t alike(const struct capture *c, const struct item *x, uint64_t at, int is) {
+  uint64_t n = 0;
+  while (at + n < x->size && chunk_is(c, x, at + n) == is) n += HASH_CHUNK;
+  return n < x->size - at ? n : x->size - at;
+}
+
+static bool write_content(struct capture *c, struct item *x) {
+  uint64_t address = x->kind == ARRAY ? 0 : x->base;
+  for (uint64_t at = 0, n; at < x->size; at += n) {
+    int is = chunk_is(c, x, at);
+    n = alike(c, x, at, is);
+    if (late(c) || c->out->why) return false;
+    if (is == ZERO || is == WRITTEN) continue;
+    if (is == QUIET && out_aside(c->out, address + at, x->base + at, n, c->stream)) {
+      note_known(c, at, n);
+      continue;
+    }
+    if (n > PIECE) n = PIECE;
+    if (!piece(c, x->size > PIECE) || !copy(c, x, at, n) || !scan(c, c->piece, n)) return false;
+    note_known(c, at, n);
+    out_data(c->out, address + at, c->piece, n);
+    c->piece = NULL;
   }
+  return !c->out->why;
 }
 
 static bool write_item(struct capture *c, struct item *x) {
@@ -509,11 +474,16 @@ static bool write_item(struct capture *c, struct item *x) {
   // little of it stood still for more than 40 s). So all of it counts, also where it is zero.
   if (x->kind == MANAGED && (c->managed += x->size) > c->may.memory) return give_up(c, "the launch reaches more memory than a capture may have");
   if (x->name) {
-    if (x->size > PIECE) return give_up(c, "a variable has more than 16 MiB");
-    if (!copy(c, x, 0, x->size)) return false;
+    if (x->size > LARGEST_VARIABLE) return give_up(c, "a variable has more than 16 MiB");
+    uint8_t *all = malloc(x->size + 1);
+    if (!all) return give_up(c, "out of memory");
+    bool ok = cu.MemcpyDtoH(all, x->base, x->size) == CUDA_SUCCESS || give_up(c, "memory that the launch reaches can't be read");
     put_str(&b, x->name);
     put_u8(&b, x->constant);
-    return record(c, REC_VARIABLE, &b, c->piece, x->size) && scan(c, c->piece, x->size);
+    ok = ok && record(c, REC_VARIABLE, &b, all, x->size) && scan(c, all, x->size);
+    buffer_free(&b);
+    free(all);
+    return ok;
   }
   unsigned flags = 0;
   if (x->kind == PINNED && cu.MemHostGetFlags && cu.MemHostGetFlags(&flags, (void *)x->base) == CUDA_SUCCESS && flags & CU_MEMHOSTALLOC_WRITECOMBINED && x->size > HASH_CHUNK)
@@ -522,34 +492,11 @@ static bool write_item(struct capture *c, struct item *x) {
   put_u64(&b, x->size);
   if (x->kind != ARRAY) put_u32(&b, on_host(x->kind) ? ON_HOST : ON_DEVICE);
   if (!(x->kind == ARRAY ? record(c, REC_ARRAY, &b, &x->array.is, sizeof x->array.is) : record(c, REC_RANGE, &b, NULL, 0)) || !unfold(c, x)) return false;
-  bool much = x->size > PIECE; // else a thread is not worth it
   hash_before(c, x);
-  bool ok = !c->why && (!c->sums || write_before(c, x));
-  if (much) pin(c, true);
-  if (much && !c->writer.work) behind_begin(&c->writer, write_data, c);
-  for (uint64_t at = 0, n; ok && at < x->size; at += n) {
-    for (n = 0; n < PIECE && at + n < x->size && chunk_is(c, x, at + n) == COPIED;) n += HASH_CHUNK;
-    if (n > x->size - at) n = x->size - at;
-    ok = !late(c);
-    if (ok && n == 0) {
-      n = HASH_CHUNK; // not copied
-      continue;
-    }
-    ok = ok && copy(c, x, at, n) && scan(c, c->piece, n);
-    if (ok) note_known(c, at, n);
-    behind_wait(&c->writer);
-    if (!ok || c->why) break;
-    uint8_t *full = c->piece;
-    c->data.address = (x->kind == ARRAY ? 0 : x->base) + at, c->data.n = n, c->data.p = full;
-    c->piece = c->other, c->other = full;
-    if (much) behind_go(&c->writer);
-    else write_data(c);
-  }
-  behind_wait(&c->writer);
-  free(c->sums);
-  c->sums = NULL;
+  bool ok = !c->out->why && (!c->sums || write_before(c, x)) && write_content(c, x);
+  forget_hashes(c);
   fold(x);
-  return ok && !c->why;
+  return ok;
 }
 
 static bool some_object(struct capture *c, size_t n) {
@@ -577,42 +524,23 @@ static bool write_objects(struct capture *c) {
 }
 
 static void drop(struct capture *c) {
-  if (!c) return;
-  file.fd = -1;
-  if (descriptor_ours(&c->file)) close(c->file.fd);
-  if (c->why) unlink(c->path);
-  free(c->path);
+  if (c->piece) out_data(c->out, 0, c->piece, 0);
   for (size_t i = 0; c->items && i < c->n; i++) free(c->items[i].name);
   free(c->items);
   free(c->queue);
   free(c->objects);
   free(c->object_reached);
-  free(c->sums);
-  free(c->piece);
-  free(c->other);
   free(c);
 }
 
 static bool before(struct capture *c, const struct variable *v, uint32_t nv) {
-  struct rlimit most;
-  c->longest = getrlimit(RLIMIT_FSIZE, &most) == 0 && most.rlim_cur != RLIM_INFINITY ? most.rlim_cur : UINT64_MAX;
-  bool open_now = descriptor_begin(&c->file, open(c->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
-  file = c->file;
-  struct stat st; // between the two another thread may have closed it and got its number
-  if (open_now && (lstat(c->path, &st) != 0 || st.st_dev != c->file.device || st.st_ino != c->file.inode)) {
-    file.fd = c->file.fd = -1;
-    return give_up(c, "the program closes files that it did not open");
-  }
-  if (!open_now) return give_up(c, "can't create the file of the capture");
   uint8_t *args = calloc(1, c->k->bytes + 8);
   bool ok = args && launch_gather(c->l, c->k, args) && list_items(c, v, nv) && from_arguments(c, args) && write_kernel(c, args);
-  if (!ok && !c->why) give_up(c, "the launch's arguments can't be read");
+  if (!ok && !c->out->why) give_up(c, "the launch's arguments can't be read");
   free(args);
   ok = ok && some_object(c, c->objects_n); // a look at the memory would be for nothing
   while (ok && c->done < c->queued) ok = write_item(c, &c->items[c->queue[c->done++]]);
   ok = ok && write_objects(c);
-  behind_end(&c->writer);
-  pin(c, false);
   size_t left = 0, total = 0;
   if (cu.MemGetInfo(&left, &total) != CUDA_SUCCESS || left < ROOM) tools_close(c); // the launch may need what they take, which comes in large pieces
   if (c->made) cu.MemFree(c->made);
@@ -625,26 +553,29 @@ static bool before(struct capture *c, const struct variable *v, uint32_t nv) {
 // and capture_after must follow when the launch returns. False: nothing is held, and why.
 bool capture_before(const struct launch *l, const struct kernel *k, const char *path, const struct bounds *may, bool textures, const struct variable *v, uint32_t nv, char *why, size_t n) {
   struct capture *c = calloc(1, sizeof *c);
+  struct out *o = c && path ? out_open(path, may, l->context) : NULL;
   CUresult error = CUDA_SUCCESS;
-  if (!c) {
+  if (!o) {
+    free(c);
     snprintf(why, n, "out of memory");
     return false;
   }
-  *c = (struct capture){.l = l, .k = k, .file = {.fd = -1}, .path = strdup(path), .may = *may, .textures = textures, .begin = now(), .stream = l->stream};
-  bool closed = c->path && gate_close(PATIENCE);
+  *c = (struct capture){.l = l, .k = k, .out = o, .may = *may, .textures = textures, .begin = now(), .stream = l->stream};
+  bool closed = !o->why && (gate_close(PATIENCE) || give_up(c, "other threads stay in CUDA calls"));
   CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
   cu.ThreadExchangeStreamCaptureMode(&mode);
-  if (!closed) give_up(c, "other threads stay in CUDA calls");
+  if (!closed) {}
   else if (atomic_load(&captures) > 0) give_up(c, "a stream is being captured into a graph"); // begun since it was looked at
   else if (!streams_idle(l->context, EARLIER, &error))
     give_up(c, error == CUDA_ERROR_NOT_READY || error == CUDA_SUCCESS ? "the device is busy" : "the program's earlier work has failed");
-  else rested = true, before(c, v, nv);
-  if (c->why) tools_close(c), known_settle(false);
+  else rested = true, c->begin = now(), before(c, v, nv);
+  if (o->why) tools_close(c), known_settle(false);
   cu.ThreadExchangeStreamCaptureMode(&mode);
-  if (c->why) {
-    snprintf(why, n, "%s", c->why);
+  if (o->why) {
+    snprintf(why, n, "%s", o->why);
     if (closed) gate_open();
     drop(c);
+    out_end(o, false);
     return false;
   }
   c->l = NULL; // the callback's, and gone at the launch's end
@@ -665,9 +596,9 @@ static bool wait_for_launch(struct capture *c) {
 }
 
 static void hash_chunks(struct capture *c, const struct item *x, uint64_t chunks, uint64_t *list) {
-  for (uint64_t k = 0; !c->why && k < chunks; k++) {
+  for (uint64_t k = 0; !c->out->why && k < chunks; k++) {
     uint64_t size = x->size - k * HASH_CHUNK < HASH_CHUNK ? x->size - k * HASH_CHUNK : HASH_CHUNK;
-    if (late(c) || !copy(c, x, k * HASH_CHUNK, size)) return;
+    if (late(c) || !piece(c, false) || !copy(c, x, k * HASH_CHUNK, size)) return;
     hash_host(c->piece, size, list + 2 * k);
   }
 }
@@ -682,7 +613,7 @@ static void host_rests(struct capture *c, const struct item *x, uint64_t chunks,
   }
   usleep(HOST_RESTS_US);
   hash_chunks(c, x, chunks, again);
-  if (!c->why && memcmp(list, again, 16 * chunks) != 0) give_up(c, "CPU threads write to memory that the launch reaches, also while no kernel runs");
+  if (!c->out->why && memcmp(list, again, 16 * chunks) != 0) give_up(c, "CPU threads write to memory that the launch reaches, also while no kernel runs");
   free(again);
 }
 
@@ -694,31 +625,26 @@ static bool write_after(struct capture *c) {
   }
   uint64_t *list = calloc(most + 1, 16);
   if (!list) give_up(c, "out of memory");
-  for (size_t i = 0; !c->why && i < c->queued; i++) {
+  for (size_t i = 0; !c->out->why && i < c->queued; i++) {
     struct item *x = &c->items[c->queue[i]];
     if (x->constant || !unfold(c, x)) continue; // kernels can't write it
     uint64_t chunks = (x->size + HASH_CHUNK - 1) / HASH_CHUNK;
     if (of_both(x->kind)) { // pages of managed memory stay where they are
       hash_chunks(c, x, chunks, list);
       host_rests(c, x, chunks, list);
-    } else if (!hash_item(c, x, chunks, list)) give_up(c, "what the launch left can't be hashed");
+    } else if (!late(c) && !hash_item(c, x, chunks, list, NULL)) give_up(c, "what the launch left can't be hashed");
     struct buffer b = {0};
     fold(x);
     put_str(&b, x->name);
     put_u64(&b, x->name ? 0 : x->kind == ARRAY ? number(c, x) : x->base);
-    if (!c->why) record(c, REC_AFTER, &b, list, 16 * chunks);
+    if (!c->out->why) record(c, REC_AFTER, &b, list, 16 * chunks);
     buffer_free(&b);
   }
   free(list);
-  struct buffer b = {0};
-  return !c->why && record(c, REC_END, &b, NULL, 0);
+  return !c->out->why;
 }
 
 bool capture_pending(void) { return mine; }
-
-void capture_forked(void) {
-  if (descriptor_ours(&file)) close(file.fd);
-}
 
 bool capture_rested(void) {
   bool was = rested;
@@ -728,6 +654,7 @@ bool capture_rested(void) {
 
 void capture_after(bool launched) {
   struct capture *c = pending;
+  struct out *o = c->out;
   pending = NULL;
   mine = false;
   CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
@@ -735,19 +662,25 @@ void capture_after(bool launched) {
   inside = OURS;
   cu.ThreadExchangeStreamCaptureMode(&mode);
   if (!launched) give_up(c, "the launch failed");
-  else if (wait_for_launch(c)) took = sample_seconds(), write_after(c);
+  else if (wait_for_launch(c)) {
+    took = sample_seconds();
+    begin = now();
+    c->begin = begin - c->before;
+    write_after(c);
+  }
   tools_close(c);
-  known_settle(!c->why);
+  known_settle(!o->why);
   cu.ThreadExchangeStreamCaptureMode(&mode);
   gate_open();
   struct buffer b = {0};
-  put_str(&b, c->why);
-  put_u64(&b, c->written);
+  put_str(&b, o->why);
+  put_u64(&b, atomic_load(&o->filled));
   put_f64(&b, c->before);
   put_f64(&b, now() - begin);
   put_f64(&b, took);
-  if (!frame_send(FRAME_CAPTURED, &b)) give_up(c, "gnvcc is gone"); // and nobody would remove the file
+  bool told = frame_send(FRAME_CAPTURED, &b) || give_up(c, "gnvcc is gone"); // and nobody would remove the file
   buffer_free(&b);
   drop(c);
+  out_end(o, told && !o->why);
   inside = OUTSIDE;
 }

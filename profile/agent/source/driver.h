@@ -36,6 +36,9 @@ CUresult cuLibraryGetModule(CUmodule *, CUlibrary);
   X(MemFree, cuMemFree, "cuMemFree_v2", 1) \
   X(MemcpyDtoDAsync, cuMemcpyDtoDAsync, "cuMemcpyDtoDAsync_v2", 1) \
   X(MemcpyDtoH, cuMemcpyDtoH, "cuMemcpyDtoH_v2", 1) \
+  X(MemcpyDtoHAsync, cuMemcpyDtoHAsync, "cuMemcpyDtoHAsync_v2", 0) \
+  X(CtxSetCurrent, cuCtxSetCurrent, "cuCtxSetCurrent", 0) \
+  X(StreamCreate, cuStreamCreate, "cuStreamCreate", 0) \
   X(MemcpyHtoD, cuMemcpyHtoD, "cuMemcpyHtoD_v2", 1) \
   X(Memcpy3DAsync, cuMemcpy3DAsync, "cuMemcpy3DAsync_v2", 0) \
   X(MemsetD8Async, cuMemsetD8Async, "cuMemsetD8Async", 1) \

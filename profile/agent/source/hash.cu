@@ -34,3 +34,18 @@ extern "C" __global__ void __launch_bounds__(256) gnvcc_hash(const uint8_t *p, u
   __syncthreads();
   if (threadIdx.x < 2) out[2 * (unsigned long long)blockIdx.x + threadIdx.x] = sums[threadIdx.x];
 }
+
+// Of each chunk: 1, where a word of it may be an address of what is allocated now, from low on; and 2, where one may be an address at all.
+extern "C" __global__ void __launch_bounds__(256) gnvcc_look(const unsigned long long *p, unsigned long long size, unsigned long long low, unsigned long long span, unsigned *out) {
+  unsigned long long base = (unsigned long long)blockIdx.x * chunk;
+  unsigned n = size - base < chunk ? (unsigned)(size - base) : chunk;
+  int now = 0, ever = 0;
+  for (unsigned i = threadIdx.x; i < n / 8; i += blockDim.x) {
+    unsigned long long v = p[base / 8 + i];
+    now |= v - low < span;
+    ever |= v - (1ull << 16) < (1ull << 48) - (1ull << 16);
+  }
+  now = __syncthreads_or(now);
+  ever = __syncthreads_or(ever);
+  if (threadIdx.x == 0) out[blockIdx.x] = (now != 0) | (ever != 0) << 1;
+}

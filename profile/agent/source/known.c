@@ -49,3 +49,9 @@ void known_settle(bool whole) {
   }
   fresh_n = 0;
 }
+
+void known_forget(void) {
+  free(table);
+  table = NULL;
+  room = used = 0;
+}

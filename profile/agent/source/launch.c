@@ -3,6 +3,7 @@
 // known and that nobody asks about, costs a hash lookup and a comparison of its arguments with the first ones.
 #define _GNU_SOURCE
 #include "agent.h"
+#include "out.h"
 #include "sets.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -724,6 +725,7 @@ static void put_sets(struct buffer *b, const struct sets *s, const struct kernel
 
 void summary_send(bool all) {
   struct buffer b = {0};
+  outs_report();
   uint64_t peak = allocs_peak();
   graphs_count();
   pthread_mutex_lock(&lock);
