@@ -491,7 +491,7 @@ func tellHazards(mine *scope, meant map[string]bool) {
 	for _, hash := range order {
 		text, err := store.Object(hash)
 		// trimmed, or nothing to say
-		if err != nil || !bytes.Contains(text, []byte("atom")) {
+		if err != nil || !bytes.Contains(text, []byte("atom")) && !bytes.Contains(text, []byte("bar")) {
 			continue
 		}
 		m, err := ptx.Parse(text)
@@ -517,7 +517,7 @@ func tellHazards(mine *scope, meant map[string]bool) {
 		}
 	}
 	if len(found) > 0 {
-		fmt.Fprint(w, "\nLocks, judged from the code (nothing was run; -lineinfo gives lines):\n")
+		fmt.Fprint(w, "\nLocks and barriers, judged from the code (nothing was run; -lineinfo gives lines):\n")
 	}
 	for _, one := range found { // once, however many instances of a template have it
 		who := names[one][0]

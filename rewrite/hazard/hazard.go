@@ -14,9 +14,10 @@ import (
 type Class string
 
 const (
-	Held  Class = "a barrier while a lock is held"
-	Order Class = "locks in no fixed order"
-	Fence Class = "no fence before a release"
+	Held    Class = "a barrier while a lock is held"
+	Divided Class = "a barrier that not all threads reach"
+	Order   Class = "locks in no fixed order"
+	Fence   Class = "no fence before a release"
 )
 
 // A Finding is one place of one kernel.
@@ -39,7 +40,8 @@ func at(line string) string {
 	return " at " + line
 }
 
-// Find looks at what happens in one kernel between taking a lock and giving it free.
+// Find looks at what happens in one kernel between taking a lock and giving it free, and at barriers in
+// conditions.
 func Find(m *ptx.Module, kernel string) ([]Finding, error) {
 	f := m.Entry(kernel)
 	if f == nil || !f.Body {
@@ -54,6 +56,7 @@ func Find(m *ptx.Module, kernel string) ([]Finding, error) {
 		k.lock(s)
 	}
 	k.order()
+	k.barriers()
 	sort.SliceStable(k.found, func(i, j int) bool { return k.found[i].stmt < k.found[j].stmt })
 	var out []Finding
 	for _, p := range k.found {

@@ -16,7 +16,7 @@ import (
 const program = "testdata/hazards.cu"
 
 var classes = map[string]hazard.Class{
-	"held": hazard.Held, "order": hazard.Order, "fence": hazard.Fence,
+	"held": hazard.Held, "order": hazard.Order, "fence": hazard.Fence, "divided": hazard.Divided,
 }
 
 // expected reads the marks of the program: "class line".

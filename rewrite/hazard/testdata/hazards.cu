@@ -170,3 +170,59 @@ extern "C" __global__ void fence_right_release(int *out) {
     EPILOGUE
 }
 #endif
+
+extern "C" __global__ void divided(int *out) {
+    PROLOGUE
+    if (threadIdx.x % 32 < 7) {
+        atomicAdd(&sum, out[threadIdx.x]);
+        __syncthreads(); // divided
+        atomicAdd(&sum, out[threadIdx.x + 1]);
+    }
+    EPILOGUE
+}
+
+extern "C" __global__ void divided_right(int *out, int n) {
+    PROLOGUE
+    if (threadIdx.x >= n) return; // those that are gone are not waited for
+    __syncthreads();
+    if (n > 100) { // the same for all
+        atomicAdd(&sum, 1);
+        __syncthreads();
+    }
+    if (threadIdx.x < blockDim.x) { // always
+        atomicAdd(&sum, 2);
+        __syncthreads();
+    }
+    for (int s = blockDim.x / 2; s > 0; s >>= 1) {
+        if (threadIdx.x < s) atomicAdd(&sum, s);
+        __syncthreads();
+    }
+    for (int i = threadIdx.x; i < n; i += blockDim.x) { // right where n is a multiple
+        atomicAdd(&sum, i);
+        __syncthreads();
+    }
+    if (threadIdx.x < 32) { // half of the block each, at barriers of its own
+        asm volatile("bar.sync 1, 32;" ::: "memory");
+    } else {
+        atomicAdd(&sum, 3);
+    }
+    EPILOGUE
+}
+
+
+template <int offset> __device__ void halve(int *array) { // as CloverLeaf sums
+    if (offset > 16) __syncthreads();
+    if (threadIdx.x < offset) {
+        array[threadIdx.x] += array[threadIdx.x + offset];
+        halve<offset / 2>(array); // divided
+    }
+}
+template <> __device__ void halve<0>(int *array) {}
+
+extern "C" __global__ void divided_halves(int *out) {
+    __shared__ int one[256], two[256];
+    one[threadIdx.x] = two[threadIdx.x] = out[threadIdx.x];
+    halve<128>(one);
+    halve<128>(two);
+    if (threadIdx.x == 0) out[0] = one[0], out[1] = two[0];
+}
