@@ -11,7 +11,8 @@
 // Spinning warps take issue slots and shared memory's time from those that work. How long it is best to wait between two
 // attempts depends on the GPU and on how many blocks share an SM: that is gnvcc's to find ("gnvcc tune -- wavefront"). Named barriers are
 // the programmer's: no tool can prove from the spin loop alone who will be waiting for whom. After Li, GPU performance
-// modeling and optimization (2016), chapter 7.
+// modeling and optimization (2016), chapter 7. "make sizes" is its Table 7.3: a pair has as many cells as a table of
+// 362 x 362, thirty as many as the thesis' largest, 1984 x 1984.
 #include "example.h"
 
 constexpr int warps = 8; // 7 pairs of neighbours, with two hardware barriers each, and number 0 for all: 15 of 16
@@ -137,9 +138,9 @@ __global__ void named(const unsigned char *a, const unsigned char *b, int *botto
     end(row, s, bottom, right);
 }
 
-int main() {
+int main(int argc, char **argv) {
     example::Example ex("wavefront");
-    const int pairs = 1056; // blocks; none waits for another
+    const int pairs = argc > 1 ? std::max(std::atoi(argv[1]), 1) : 1056; // blocks; none waits for another
     example::Array<unsigned char> a(pairs * rows), b(pairs * columns);
     for (size_t i = 0; i < a.size(); i++) a[i] = static_cast<unsigned char>(4 * example::noise(static_cast<uint32_t>(i)));
     for (size_t j = 0; j < b.size(); j++) b[j] = static_cast<unsigned char>(4 * example::noise(static_cast<uint32_t>(j) + 777777));
