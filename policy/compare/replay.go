@@ -101,20 +101,26 @@ func (b *Bench) Run(ctx context.Context, m *capture.Manifest, before, after Load
 		return nil, err
 	}
 	defer u.Close()
-	t := &turns{before: before, after: after}
-	v := replay.Visit{Search: func(ctx context.Context, l *profile.Launch, s profile.Session) bool {
-		t.err = t.compare(ctx, l, s)
-		t.done = t.err == nil
-		return false
-	}, Alone: func(_ *profile.Launch, reason string) { t.err = errors.New(reason) }}
 	o := replay.Options{Program: b.Replayer, Agent: b.Agent, Log: b.Say, Scratch: folder.Path}
-	out, err := tuner.ThisGPU(b.GPU).Replay(ctx, o, u, v)
+	at := replay.Open(func(v replay.Visit) (replay.Outcome, error) {
+		return tuner.ThisGPU(b.GPU).Replay(ctx, o, u, v)
+	}, true, nil)
+	t := &turns{before: before, after: after}
+	stop := at.Next()
 	switch {
+	case stop == nil:
+	case stop.Alone != "":
+		err = errors.New(stop.Alone)
+	default:
+		err = t.compare(stop.Context, stop.Launch, stop)
+	}
+	out, failed := at.Close()
+	switch {
+	case failed != nil:
+		return nil, failed
 	case err != nil:
 		return nil, err
-	case t.err != nil:
-		return nil, t.err
-	case !t.done:
+	case stop == nil:
 		return nil, fmt.Errorf("%w: %s", replay.ErrRefused, out.Reason)
 	}
 	return &t.out, nil
@@ -124,8 +130,6 @@ func (b *Bench) Run(ctx context.Context, m *capture.Manifest, before, after Load
 type turns struct {
 	before, after Loaded
 	out           Measured
-	err           error
-	done          bool
 }
 
 func (t *turns) compare(ctx context.Context, l *profile.Launch, s profile.Session) error {

@@ -2,7 +2,6 @@ package judge
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"math/rand"
 	"os"
@@ -12,6 +11,7 @@ import (
 
 	"gnvcc/profile"
 	"gnvcc/profile/profiletest"
+	"gnvcc/profile/replay"
 	"gnvcc/sim/cubin"
 	"gnvcc/sim/emulate"
 )
@@ -129,12 +129,12 @@ func TestReplayedCheats(t *testing.T) {
 			e.start = e.run(profile.Original) // it was launched before
 			e.start = trimmed(e.start, len(m.Buffers()))
 			on := &Replayed{Path: path, Kernel: "k", Variables: []cubin.Global{{Name: "done", Size: 4}}}
-			on.Search(context.Background(), &profile.Launch{}, e)
+			on.stop(&replay.Stop{Session: e, Launch: &profile.Launch{}})
 			want := c.unvaried
 			if vary {
 				want = c.how
 				r.Read(e.start.Buffers()[0].Bytes)
-				on.Vary(context.Background(), 1, &profile.Launch{}, e)
+				on.stop(&replay.Stop{Session: e, Launch: &profile.Launch{}, Variation: 1})
 			}
 			if on.How != want || on.Equal != (want == Same) || on.Changes != (vary && c.unvaried == Same) {
 				t.Errorf("%s, varied: %v: %+v, want %s; it changes bytes: %v", c.name, vary, on.Verdict, want,

@@ -473,7 +473,8 @@ func (j *Judging) replay(ctx context.Context, k *JudgedKernel, o *original, code
 	}
 	for n, m := range o.list {
 		r := &Replayed{Path: path, Kernel: k.Kernel, Within: j.o.Within, Timed: n == 0}
-		for v := 1; v <= check.Kinds; v++ {
+		_, due := check.Draws(m.Grid[0] * m.Grid[1] * m.Grid[2] * m.Block[0] * m.Block[1] * m.Block[2])
+		for v := 1; v <= check.Kinds*due; v++ {
 			if m.Changed(v) {
 				r.Variations = append(r.Variations, v)
 			}
@@ -495,7 +496,9 @@ func (j *Judging) replay(ctx context.Context, k *JudgedKernel, o *original, code
 			options.Running = func() { j.prepare(ctx, o.list[(n+1)%len(o.list)]) }
 		}
 		j.standby = nil
-		_, err = tuner.ThisGPU(j.o.GPU).Replay(ctx, options, u, r.Visit())
+		err = r.Replay(func(v replay.Visit) (replay.Outcome, error) {
+			return tuner.ThisGPU(j.o.GPU).Replay(ctx, options, u, v)
+		})
 		u.Close()
 		if err != nil && !r.Done {
 			return err

@@ -2,7 +2,6 @@ package judge
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -37,40 +36,38 @@ type Replayed struct {
 	Better  bool             // by tune's rule, in both states of the L2 cache
 }
 
-// Visit is what is done in the replay of the launch.
-func (r *Replayed) Visit() replay.Visit {
-	return replay.Visit{Search: r.Search, Vary: r.Vary, Alone: r.alone,
-		Variations: r.Variations}
+// Replay judges at each stop of a replay, as long as the edit is equal; play is replay.Open's.
+func (r *Replayed) Replay(play func(replay.Visit) (replay.Outcome, error)) error {
+	at := replay.Open(play, true, r.Variations)
+	for stop := at.Next(); stop != nil && r.stop(stop); stop = at.Next() {
+	}
+	_, err := at.Close()
+	return err
 }
 
-func (r *Replayed) alone(_ *profile.Launch, reason string) {
-	r.refuse(Refused, "the launch can't be repeated: "+reason)
+// stop judges at one; false: nothing is left to be compared.
+func (r *Replayed) stop(s *replay.Stop) bool {
+	switch {
+	case s.Variation > 0 && (!r.Done || !r.Equal):
+		return false
+	case s.Alone != "":
+		r.refuse(Refused, "the launch can't be repeated: "+s.Alone)
+	case s.Variation == 0:
+		r.Verdict = Verdict{How: Same, Equal: true, Where: "the captured launch " + s.Launch.Capture}
+		r.judge(s, s.Launch, true)
+	default:
+		r.Where = fmt.Sprintf("the captured launch %s with data varied (%d)", s.Launch.Capture, s.Variation)
+		r.judge(s, s.Launch, false)
+	}
+	return r.Equal
 }
 
 func (r *Replayed) refuse(how, why string) {
 	r.Done, r.How, r.Equal, r.Why = true, how, false, why
 }
 
-// Search compares on the launch as it was captured; false: nothing is left to be compared.
-func (r *Replayed) Search(_ context.Context, l *profile.Launch, s profile.Session) bool {
-	r.Verdict = Verdict{How: Same, Equal: true, Where: "the captured launch " + l.Capture}
-	r.judge(s, l, true)
-	return r.Equal
-}
-
-// Vary compares on varied data; false: no more of it is wanted. Data on which the original does not
-// repeat itself proves nothing.
-func (r *Replayed) Vary(_ context.Context, variation int, l *profile.Launch,
-	s profile.Session) bool {
-	if !r.Done || !r.Equal {
-		return false
-	}
-	r.Where = fmt.Sprintf("the captured launch %s with data varied (%d)", l.Capture, variation)
-	r.judge(s, l, false)
-	return r.Equal
-}
-
-// judge compares on what is in memory now. What an edit keeps in variables of its own stays there
+// judge compares on what is in memory now. Varied data on which the original does not repeat itself
+// proves nothing. What an edit keeps in variables of its own stays there
 // from run to run, as it would in a program: so it is compared again behind the timed runs.
 func (r *Replayed) judge(s profile.Session, l *profile.Launch, captured bool) {
 	r.Done = true

@@ -1,13 +1,13 @@
 package judge
 
 import (
-	"context"
 	"errors"
 	"strings"
 	"testing"
 
 	"gnvcc/profile"
 	"gnvcc/profile/profiletest"
+	"gnvcc/profile/replay"
 	"gnvcc/sim/cubin"
 )
 
@@ -80,12 +80,12 @@ func TestReplayed(t *testing.T) {
 		r := &Replayed{Within: c.within, Numbers: c.numbers, Timed: true,
 			Variables: []cubin.Global{{Name: "done", Size: 1}}}
 		on := c.f.session()
-		r.Search(context.Background(), &profile.Launch{Capture: "a"}, on)
+		r.stop(&replay.Stop{Session: on, Launch: &profile.Launch{Capture: "a"}})
 		if !r.Done || r.How != c.how || r.Equal != (c.how == Same || c.how == Near) ||
 			!strings.Contains(r.Why, c.why) {
 			t.Errorf("%s: %+v, want %s (%s)", c.name, r.Verdict, c.how, c.why)
 		}
-		if more := r.Vary(context.Background(), 1, &profile.Launch{}, on); more != r.Equal {
+		if more := r.stop(&replay.Stop{Session: on, Launch: &profile.Launch{}, Variation: 1}); more != r.Equal {
 			t.Errorf("%s: varied data wanted: %v", c.name, more)
 		}
 		if c.how == Same && (r.Speed.Ratio.Estimate < 0.79 || r.Speed.Ratio.High > 0.81 || !r.Better) {
@@ -93,7 +93,7 @@ func TestReplayed(t *testing.T) {
 		}
 	}
 	r := &Replayed{}
-	r.Search(context.Background(), &profile.Launch{}, (&fake{nothing: true}).session())
+	r.stop(&replay.Stop{Session: (&fake{nothing: true}).session(), Launch: &profile.Launch{}})
 	if r.Changes || !r.Equal {
 		t.Errorf("an original that changes nothing: %+v", r)
 	}
@@ -108,19 +108,19 @@ func TestReplayed(t *testing.T) {
 			return same(c, m)
 		}
 		r := &Replayed{Timed: true}
-		r.Search(context.Background(), &profile.Launch{Either: true}, on)
+		r.stop(&replay.Stop{Session: on, Launch: &profile.Launch{Either: true}})
 		if !r.Equal || r.Better != better {
 			t.Errorf("%g in the other state of the cache: %+v, better %v", other, r.Speed, r.Better)
 		}
 	}
 	// varied data on which the original does not repeat itself proves nothing
 	r = &Replayed{}
-	r.Search(context.Background(), &profile.Launch{}, (&fake{}).session())
-	if !r.Vary(context.Background(), 1, &profile.Launch{}, (&fake{original: true}).session()) || !r.Equal {
+	r.stop(&replay.Stop{Session: (&fake{}).session(), Launch: &profile.Launch{}})
+	if !r.stop(&replay.Stop{Session: (&fake{original: true}).session(), Launch: &profile.Launch{}, Variation: 1}) || !r.Equal {
 		t.Errorf("data on which the original is not steady: %+v", r)
 	}
 	r = new(Replayed)
-	if r.Visit().Alone(&profile.Launch{}, "it prints"); !r.Done || r.Equal {
+	if r.stop(&replay.Stop{Launch: &profile.Launch{}, Alone: "it prints"}); !r.Done || r.Equal {
 		t.Errorf("a launch that can't be repeated: %+v", r)
 	}
 }

@@ -295,42 +295,27 @@ func (w *ReplaySearch) replay(ctx context.Context, m *capture.Manifest, u *repla
 	}
 	o.Running = prepare
 	draws, due := check.Draws(m.Grid[0] * m.Grid[1] * m.Grid[2] * m.Block[0] * m.Block[1] * m.Block[2])
-	var varying time.Time // since when
-	visit := replay.Visit{
-		Search: func(ctx context.Context, l *profile.Launch, s profile.Session) bool {
-			w.launch = l
-			_ = w.Run.Search(ctx, l, s, p) // that the process is lost its end says
-			prepare()                      // once more, when it is known what won
-			return w.config(m).Decided()
-		},
-		Vary: func(ctx context.Context, n int, l *profile.Launch, s profile.Session) bool {
-			if varying.IsZero() {
-				varying = time.Now()
-			}
-			if n > check.Kinds*due && time.Since(varying) > w.varyFor {
-				return false
-			}
-			return w.Run.Vary(ctx, n, l, s, p)
-		},
-		Alone: func(l *profile.Launch, reason string) {
-			w.launch = l
-			w.Run.LeaveAlone(l, reason)
-			prepare()
-		}}
+	x := visits{w: w, m: m, plan: p, due: due, prepare: prepare}
+	captured := true // it is searched on
 	next := 1
 	endless := map[int]bool{} // kinds of data on which the original does not end
 	for runs := 1; ctx.Err() == nil; runs++ {
-		visit.Variations = nil
+		var variations []int
 		for v := next; v <= check.Kinds*draws; v++ {
 			if m.Changed(v) && !endless[v%check.Kinds] {
-				visit.Variations = append(visit.Variations, v)
+				variations = append(variations, v)
 			}
 		}
-		if visit.Search == nil && len(visit.Variations) == 0 {
+		if !captured && len(variations) == 0 {
 			return true
 		}
 		o.Standby, w.standby = w.standby, nil
-		out, err := w.gpu().Replay(ctx, o, u, visit)
+		at := replay.Open(func(v replay.Visit) (replay.Outcome, error) {
+			return w.gpu().Replay(ctx, o, u, v)
+		}, captured, variations)
+		for stop := at.Next(); stop != nil && x.at(stop); stop = at.Next() {
+		}
+		out, err := at.Close()
 		w.saw(m)
 		r := w.account.row(m)
 		r.spend(out.Spent)
@@ -349,8 +334,8 @@ func (w *ReplaySearch) replay(ctx context.Context, m *capture.Manifest, u *repla
 		switch {
 		case out.Whole:
 			return true
-		case out.Failed > 0 || visit.Search == nil: // the search was done
-			visit.Search, next = nil, max(out.Failed, next)+1
+		case out.Failed > 0 || !captured: // the search was done
+			captured, next = false, max(out.Failed, next)+1
 			if out.Failed > 0 {
 				endless[out.Failed%check.Kinds] = true
 			} else if next > check.Kinds*due {
@@ -364,6 +349,40 @@ func (w *ReplaySearch) replay(ctx context.Context, m *capture.Manifest, u *repla
 		}
 	}
 	return false
+}
+
+// visits are those of one capture.
+type visits struct {
+	w       *ReplaySearch
+	m       *capture.Manifest
+	plan    *search.Plan
+	prepare func()
+	due     int       // draws of varied data that are checked in any case (check.Draws)
+	varying time.Time // since when
+}
+
+// at searches at a launch as it was captured, and checks at one with varied data; false: no more of
+// these are wanted.
+func (x *visits) at(s *replay.Stop) bool {
+	switch {
+	case s.Alone != "":
+		x.w.launch = s.Launch
+		x.w.Run.LeaveAlone(s.Launch, s.Alone)
+		x.prepare()
+		return true
+	case s.Variation == 0:
+		x.w.launch = s.Launch
+		_ = x.w.Run.Search(s.Context, s.Launch, s, x.plan) // that the process is lost its end says
+		x.prepare()                                        // once more, when it is known what won
+		return x.w.config(x.m).Decided()
+	}
+	if x.varying.IsZero() {
+		x.varying = time.Now()
+	}
+	if s.Variation > check.Kinds*x.due && time.Since(x.varying) > x.w.varyFor {
+		return false
+	}
+	return x.w.Run.Vary(s.Context, s.Variation, s.Launch, s, x.plan)
 }
 
 // saw enters, once for a capture, how often its launch was seen in the program, where the program
