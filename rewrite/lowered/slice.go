@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
-	"strings"
 )
 
 // A slice is what a kernel needs: declarations of the unit and of the header, ascending, and enums
@@ -129,109 +128,6 @@ type edit struct {
 	off   int32
 	blank int32
 	text  string
-}
-
-// mended are the edits of one declaration, with those that make it the C++ that is meant.
-func (u *Unit) mended(d *decl, edits []edit) []edit {
-	t := u.tokens
-	from, _ := slices.BinarySearchFunc(edits, t[d.from].off, byOffset)
-	stop, _ := slices.BinarySearchFunc(edits, t[d.to-1].end, byOffset)
-	edits = slices.Clone(edits[from:stop])
-	gone := ""
-	switch name := u.words[max(d.name, 0)]; {
-	case d.kind == function:
-		gone = "static" // its name would be mangled once more; without -rdc only kernels are visible anyway
-	case d.kind == variable && u.separate && !u.says(d, "__shared__"):
-		gone = "static" // the same, for variables
-	case d.kind == variable && strings.HasPrefix(name, "_ZZ"):
-		gone = "__var_used__" // a variable of a function is known nowhere else
-	}
-	for i := d.from; gone != "" && t[i].n != d.name && i < d.to; i++ {
-		if u.is(int(i), gone) {
-			edits = append(edits, edit{off: t[i].off, blank: t[i].end - t[i].off})
-		}
-	}
-	for i := d.body; d.body > 0 && i < d.to; i++ {
-		if t[i].kind != word {
-			continue
-		}
-		j := -1
-		switch w := u.words[t[i].n]; {
-		case w == "char" && d.kind == tagged:
-			j = u.emptyMember(int(i))
-		case w == "memset":
-			j = u.overwritten(int(i))
-		case w == "__copy_param":
-			j = u.copyOfItself(int(i))
-		}
-		if j > 0 {
-			edits = append(edits, edit{off: t[i].off, blank: t[j].end - t[i].off})
-		}
-	}
-	slices.SortStableFunc(edits, func(a, b edit) int { return int(a.off - b.off) })
-	return edits
-}
-
-// literal is the text of the string literal that the front end put into a variable, "" if it is no
-// such variable. LLVM knows literals as such only where they stand.
-func (u *Unit) literal(d *decl) string {
-	if d.kind != variable || d.value == 0 || !strings.HasPrefix(u.words[d.name], "__T") ||
-		!u.says(d, "const") {
-		return ""
-	}
-	var b strings.Builder
-	for i := d.value + 1; i < d.to-1; i++ {
-		if u.tokens[i].kind != literal {
-			return ""
-		}
-		b.WriteString(u.str(int(i)))
-	}
-	return b.String()
-}
-
-// emptyMember returns the last token of the member at i if it is char __dummy_empty2[3]; which
-// stands behind a member that has no size in C, being an empty struct. In C++ it has one. Else -1.
-func (u *Unit) emptyMember(i int) int {
-	if !strings.HasPrefix(u.str(i+1), "__dummy_empty") {
-		return -1
-	}
-	return u.end(i) - 1
-}
-
-// overwritten returns the last token of memset((char *)&x, 0,sizeof(x)); at i if x = ...; follows,
-// else -1. The front end writes it for values with constructors, and means nothing by it: LLVM, that
-// has it from another source, does not see it.
-func (u *Unit) overwritten(i int) int {
-	t := u.tokens
-	if t[i+1].kind != '(' {
-		return -1
-	}
-	j := int(t[i+1].n)
-	if t[j+1].kind != ';' || t[j-1].kind != ')' || t[j-2].kind != word || !u.is(j-4, "sizeof") ||
-		t[j+2].kind != word || t[j+2].n != t[j-2].n || t[j+3].kind != '=' || t[j+4].kind == '=' {
-		return -1
-	}
-	for k := j + 4; t[k].kind != ';'; k++ {
-		if t[k].kind == '}' || t[k].kind == word && t[k].n == t[j-2].n {
-			return -1
-		}
-	}
-	return j + 1
-}
-
-// copyOfItself returns the last token of __copy_param(int n,n); at i, else -1: the parameter has no
-// other name, being one of a pack.
-func (u *Unit) copyOfItself(i int) int {
-	t := u.tokens
-	if t[i+1].kind != '(' {
-		return -1
-	}
-	j := int(t[i+1].n)
-	if t[j-1].kind != word || t[j-2].kind != ',' || t[j-3].kind != word || t[j-3].n != t[j-1].n ||
-		t[j+1].kind != ';' {
-		return -1
-	}
-	return j + 1
 }
 
 func byOffset(e edit, off int32) int { return int(e.off - off) }
