@@ -21,14 +21,17 @@ type Translation struct {
 	Cicc    string   // the tool's path
 	Args    []string // its arguments, as given
 	Dir     string
-	Input   string // object: the preprocessed device code
-	PTX     string // object: what cicc gave
-	Time    time.Time
-	Source  string // the user's file
-	// content of the file of --module_id_file_name, which names of static symbols are made from; nvcc
-	// removes it
-	Module string
-	Env    []string // what nvcc.profile set for cicc
+	Input   string // hash of the preprocessed device code; an object where Lowered is ""
+	// object: the device code as cicc's front end lowered it (--gen_device_file_name), "" where the
+	// command does not ask for it
+	Lowered string `json:",omitempty"`
+	Sources string `json:",omitempty"` // object: the files that Input came from, with NUL between them
+	// name by which the file's code asks for launches whose blocks are all resident, "" for none
+	Resident string `json:",omitempty"`
+	PTX      string // object: what cicc gave
+	Time     time.Time
+	Source   string   // the user's file
+	Env      []string // what nvcc.profile set for cicc
 }
 
 // An Assembly is one ptxas call. It is found by the hash of the cubin that it gave.

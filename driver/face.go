@@ -123,7 +123,8 @@ func prepare(kit toolkit.Toolkit, env *environment.Environment, args []string,
 			return p, fmt.Errorf("keep the command: %w", err)
 		}
 	}
-	p.prefixes = prefixArgs(env, m.Cicc, m.Host && !line.HostPrefix, line.Keeps)
+	p.prefixes = prefixArgs(env, m.Cicc, m.Host && !line.HostPrefix, line.Keeps,
+		len(record.Modules(store, p.command)) > 0)
 	return p, nil
 }
 

@@ -43,10 +43,10 @@ func prefixFor(step, word string) string {
 
 // prefixArgs are the options that make nvcc run its steps through us.
 //
-// cudafe++ has a stage only in an apply, and in a command that is tried (driver/apply, Try): it
-// changes nothing there, and in every build it would cost some 10 ms a file (bench/build: 1.025
-// times nvcc's time with it). So the first apply runs cudafe++ and keeps what it writes; later ones
-// take that.
+// cudafe++ has a stage only in an apply, in a command that is tried (driver/apply, Try), and (again)
+// where names would be others in each build (driver/record/module.go): in every build it would cost
+// some 10 ms a file (bench/build: 1.025 times nvcc's time with it). So the first apply runs cudafe++
+// and keeps what it writes; later ones take that.
 //
 // The host compiler has one for the same reason. Its prefix is called cpp's and stands in front of
 // each of its calls; all but the compile of what cudafe++ wrote are left to it. host: it may be
@@ -54,16 +54,17 @@ func prefixFor(step, word string) string {
 //
 // keeps: nvcc keeps its files for the user, nvlink's words among them where these stand in a file.
 // Then nvlink has no stage.
-func prefixArgs(env *environment.Environment, ciccWord string, host, keeps bool) []string {
+func prefixArgs(env *environment.Environment, ciccWord string, host, keeps,
+	again bool) []string {
 	args := append(ciccPrefix(ciccWord), ptxasPrefix...)
 	if !keeps {
 		args = append(args, nvlinkPrefix...)
 	}
-	if env.Reuse || env.Stop {
+	if env.Reuse || env.Stop || again {
 		args = append(args, cudafePrefix...)
-		if host {
-			args = append(args, hostPrefix...)
-		}
+	}
+	if (env.Reuse || env.Stop) && host {
+		args = append(args, hostPrefix...)
 	}
 	return args
 }

@@ -5,18 +5,18 @@ import (
 
 	"gnvcc/policy/check"
 	"gnvcc/profile"
+	"gnvcc/rewrite/lowered"
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/recipe"
-	"gnvcc/rewrite/source"
 )
 
 // TestConfinedRecipe: all integer arguments are named, floats and pointers are not; where an
 // argument's type is not known nothing is.
 func TestConfinedRecipe(t *testing.T) {
-	k := &Kernel{Values: []source.Value{{Name: "p", Bits: 64, Class: source.Pointer},
-		{Name: "n", Type: "int", Argument: 1, Bits: 32, Class: source.Integer},
-		{Name: "a", Type: "float", Argument: 2, Bits: 32, Class: source.Float},
-		{Argument: 3, Offset: 2, Bits: 8, Class: source.Integer, Why: "it has no name"}}}
+	k := &Kernel{Values: []lowered.Value{{Name: "p", Bits: 64, Class: lowered.Pointer},
+		{Name: "n", Type: "int", Argument: 1, Bits: 32, Class: lowered.Integer},
+		{Name: "a", Type: "float", Argument: 2, Bits: 32, Class: lowered.Float},
+		{Argument: 3, Offset: 2, Bits: 8, Class: lowered.Integer, Why: "it has no name"}}}
 	l := &profile.Launch{Shape: profile.Shape{Grid: [3]int{8, 1, 1}, Block: [3]int{32, 1, 1}}, Params: []profile.Param{
 		{Value: make([]byte, 8)}, {Value: []byte{7, 0, 0, 0}}, {Value: make([]byte, 4)},
 		{Value: []byte{1, 2, 0xff, 4}}}}
@@ -50,7 +50,7 @@ func TestConfinedRecipe(t *testing.T) {
 	if got, err := k.Confined(r, l, check.Coverage{}); err == nil {
 		t.Errorf("%s for n = 7", got)
 	}
-	k.Values[3].Class = source.Unknown
+	k.Values[3].Class = lowered.Unknown
 	if _, err := k.Confined(recipe.Recipe{}, l, check.Coverage{}); err == nil || k.IsConfined(got, check.Coverage{}) {
 		t.Error("an argument of an unknown type is taken for no integer")
 	}
@@ -81,8 +81,8 @@ func TestConfinedByDecision(t *testing.T) {
 		}
 		return check.ArgumentsOf(m.Entry("k"))
 	}
-	k := &Kernel{Values: []source.Value{{Name: "p", Bits: 64, Class: source.Pointer},
-		{Name: "a", Type: "float", Argument: 1, Bits: 32, Class: source.Float}}}
+	k := &Kernel{Values: []lowered.Value{{Name: "p", Bits: 64, Class: lowered.Pointer},
+		{Name: "a", Type: "float", Argument: 1, Bits: 32, Class: lowered.Float}}}
 	l := &profile.Launch{Shape: profile.Shape{Grid: [3]int{8, 1, 1}, Block: [3]int{32, 1, 1}}, Params: []profile.Param{
 		{Value: make([]byte, 8)}, {Value: []byte{0, 0, 0x80, 0x3f}}}}
 	r, _ := recipe.Parse("unroll=2")
@@ -132,9 +132,9 @@ func TestConfinedHidden(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		k := &Kernel{Decided: check.ArgumentsOf(m.Entry("k")), Values: []source.Value{
-			{Name: "p", Bits: 64, Class: source.Pointer},
-			{Name: "s.n", Type: "int", Argument: 1, Bits: 32, Class: source.Integer}}}
+		k := &Kernel{Decided: check.ArgumentsOf(m.Entry("k")), Values: []lowered.Value{
+			{Name: "p", Bits: 64, Class: lowered.Pointer},
+			{Name: "s.n", Type: "int", Argument: 1, Bits: 32, Class: lowered.Integer}}}
 		before := *k
 		k.addHidden()
 		l := &profile.Launch{Shape: profile.Shape{Grid: [3]int{8, 1, 1}, Block: [3]int{32, 1, 1}}, Params: []profile.Param{

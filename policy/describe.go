@@ -10,10 +10,10 @@ import (
 
 	"gnvcc/policy/check"
 	"gnvcc/rewrite"
+	"gnvcc/rewrite/lowered"
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/ptx/await"
 	"gnvcc/rewrite/recipe"
-	"gnvcc/rewrite/source"
 )
 
 // What is read in a kernel's PTX and source.
@@ -123,15 +123,10 @@ func product(args string) int {
 	return n
 }
 
-// ReadSource fills in what the source tells: loops, and values that can be specialised. signature
+// ReadSource fills in what the source says: loops, and values that can be specialised. signature
 // is the PTX types of the entry's parameters.
-func (k *Kernel) ReadSource(u *source.Unit, signature []string) {
-	k.Together = u.Resident()
-	found, err := u.Kernel(k.Name)
-	if err != nil {
-		k.Unread(FirstLine(err), signature)
-		return
-	}
+func (k *Kernel) ReadSource(found *lowered.Kernel, signature []string) {
+	var err error
 	k.Loops, k.NoUnroll, k.NoSpec = found.Loops, found.NoUnroll, found.NoSpec
 	k.Math = found.MathCalls()
 	k.Source = fmt.Sprintf("%s:%d", found.File, found.Line)
@@ -142,13 +137,13 @@ func (k *Kernel) ReadSource(u *source.Unit, signature []string) {
 		k.addHidden()
 	}
 	if k.NoSpec != "" {
-		k.Values = source.Scalars(signature)
+		k.Values = lowered.Scalars(signature)
 	}
 }
 
 // Unread says why there is no source. Of its values PTX tells enough for known.
 func (k *Kernel) Unread(why string, signature []string) {
-	k.NoUnroll, k.NoSpec, k.Values = why, why, source.Scalars(signature)
+	k.NoUnroll, k.NoSpec, k.Values = why, why, lowered.Scalars(signature)
 }
 
 // ShortName is a mangled name as people write it: template arguments, no return type, no

@@ -10,9 +10,9 @@ import (
 
 	"gnvcc/install/kits"
 	"gnvcc/rewrite"
+	"gnvcc/rewrite/lowered"
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/recipe"
-	"gnvcc/rewrite/source"
 )
 
 const describeCU = `
@@ -67,7 +67,7 @@ func TestDescribe(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	unit, err := source.Parse(read("k*.ii"))
+	unit, err := lowered.Parse(read("k*.gpu"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +76,11 @@ func TestDescribe(t *testing.T) {
 		if err := k.ReadPTX(m); err != nil {
 			t.Fatal(err)
 		}
-		k.ReadSource(unit, nil)
+		code, err := unit.Kernel(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		k.ReadSource(code, nil)
 		return k
 	}
 	work := get("_Z4workPfPKfif")

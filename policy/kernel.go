@@ -11,8 +11,8 @@ import (
 	"gnvcc/profile"
 	"gnvcc/rewrite"
 	"gnvcc/rewrite/counters"
+	"gnvcc/rewrite/lowered"
 	"gnvcc/rewrite/recipe"
-	"gnvcc/rewrite/source"
 	"gnvcc/sim"
 )
 
@@ -44,10 +44,10 @@ type Kernel struct {
 	// hint), "__maxnreg__(64)", "-maxrregcount=64". Under it Default was compiled.
 	Bounds string
 
-	Values []source.Value // what of a launch can be put into the source
+	Values []lowered.Value // what of a launch can be put into the source
 	// of arguments, by their places in recipes, where Values are not at hand
 	Names    map[string]string
-	Loops    []source.Loop
+	Loops    []lowered.Loop
 	NoUnroll string // why nothing is unrolled; "" if it may be
 	NoSpec   string // why nothing is specialised; "" if it may be
 	// why a specialised copy can't be an entry of its own, chosen in the host stub; "" if it can
@@ -72,7 +72,7 @@ type Kernel struct {
 	Reloc         bool                                // -rdc=true: assembled with -c, linked later
 
 	Writes string         // what it stores to global memory: "f32" or "f64" if nothing else, else ""
-	Math   map[string]int // what the lever fastmath could replace (source.Kernel.MathCalls)
+	Math   map[string]int // what the lever fastmath could replace (lowered.Kernel.MathCalls)
 
 	// Reads lists which of "blockDim.x" ... "gridDim.z" its PTX reads: the others are no values to
 	// specialise for. nil: not known.

@@ -11,8 +11,8 @@ import (
 	"gnvcc/policy/check"
 	"gnvcc/profile"
 	"gnvcc/rewrite"
+	"gnvcc/rewrite/lowered"
 	"gnvcc/rewrite/recipe"
-	"gnvcc/rewrite/source"
 )
 
 // Values that launches have: what a specialised copy may be guarded by.
@@ -73,7 +73,7 @@ func values(k *Kernel, l *profile.Launch, now bool) []Value {
 			continue
 		}
 		bits, usable := p.Value[v.Offset:end], v.Why == "" && v.Name != ""
-		if v.Class == source.Pointer {
+		if v.Class == lowered.Pointer {
 			if !usable {
 				continue
 			}
@@ -101,13 +101,13 @@ func values(k *Kernel, l *profile.Launch, now bool) []Value {
 func (k *Kernel) addHidden() {
 	named := k.Values
 	k.Decided.Hidden(func(index, byte int) bool {
-		return slices.ContainsFunc(named, func(v source.Value) bool {
-			return v.Argument == index && v.Offset <= byte && byte < v.Offset+v.Bits/8 && v.Class != source.Struct
+		return slices.ContainsFunc(named, func(v lowered.Value) bool {
+			return v.Argument == index && v.Offset <= byte && byte < v.Offset+v.Bits/8 && v.Class != lowered.Struct
 		})
 	}, func(index, offset, bytes int) {
-		v := source.Value{Argument: index, Offset: offset, Bits: 8 * bytes, Class: source.Integer, Why: "it has no name"}
+		v := lowered.Value{Argument: index, Offset: offset, Bits: 8 * bytes, Class: lowered.Integer, Why: "it has no name"}
 		if bytes == 0 {
-			v.Class, v.Name = source.Unknown, fmt.Sprintf("#%d", index)
+			v.Class, v.Name = lowered.Unknown, fmt.Sprintf("#%d", index)
 		}
 		if !slices.Contains(k.Values, v) {
 			k.Values = append(k.Values, v)
@@ -115,7 +115,7 @@ func (k *Kernel) addHidden() {
 	})
 }
 
-func hostArgument(v source.Value, bits []byte) recipe.Condition {
+func hostArgument(v lowered.Value, bits []byte) recipe.Condition {
 	n := int64(0)
 	for i := len(bits) - 1; i >= 0; i-- {
 		n = n<<8 | int64(bits[i])
@@ -127,11 +127,11 @@ func hostArgument(v source.Value, bits []byte) recipe.Condition {
 
 // sameAlone reports whether launches like one alone (Confined) may have to have the same value:
 // integers, and floating-point numbers that decide what runs.
-func (k *Kernel) sameAlone(v source.Value) bool {
-	return v.Class == source.Integer || v.Class == source.Float && k.decides(v)
+func (k *Kernel) sameAlone(v lowered.Value) bool {
+	return v.Class == lowered.Integer || v.Class == lowered.Float && k.decides(v)
 }
 
-func (k *Kernel) decides(v source.Value) bool {
+func (k *Kernel) decides(v lowered.Value) bool {
 	return k.Decided.Decides(v.Argument, v.Offset, v.Bits/8)
 }
 
@@ -173,10 +173,10 @@ func (k *Kernel) Confined(r recipe.Recipe, l *profile.Launch, c check.Coverage) 
 // unseen says why it can't be told of a launch what its arguments decide, "" if it can.
 func (k *Kernel) unseen() string {
 	for _, v := range k.Values {
-		if v.Class == source.Unknown && k.NoSpec == "" {
+		if v.Class == lowered.Unknown && k.NoSpec == "" {
 			return fmt.Sprintf("the type of %s is not known", v.Name)
 		}
-		if v.Class == source.Pointer && k.decides(v) {
+		if v.Class == lowered.Pointer && k.decides(v) {
 			return fmt.Sprintf("what runs depends on the address %s (null, or how it is aligned)", v.Name)
 		}
 	}
@@ -196,7 +196,7 @@ func (k *Kernel) IsConfined(r recipe.Recipe, c check.Coverage) bool {
 		block, grid := g.Block(), g.Grid()
 		return c.Unchecked() != "" && !sized || c.Pinned(check.Block, 0, 1) && slices.Min(block[:]) == 0 ||
 			c.Pinned(check.Grid, 0, 1) && slices.Min(grid[:]) == 0 ||
-			slices.ContainsFunc(k.Values, func(v source.Value) bool {
+			slices.ContainsFunc(k.Values, func(v lowered.Value) bool {
 				return k.sameAlone(v) && c.Pinned(v.Argument, v.Offset, v.Bits/8) && !has(func(c recipe.Condition) bool {
 					return c.Of == v.Place() && (c.Kind == recipe.Argument && v.Why == "" ||
 						c.Kind == recipe.HostArgument && 8*c.Bytes == v.Bits)

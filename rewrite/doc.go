@@ -1,5 +1,5 @@
 // Package rewrite changes how a kernel is compiled, as a recipe (package rewrite/recipe) says. A
-// recipe's terms act at four places: on the preprocessed source (package rewrite/source), on the
+// recipe's terms act at four places: on the lowered device code (package rewrite/lowered), on the
 // PTX (the passes here), as flags of ptxas, and in the host stub, where a second entry is launched
 // (package rewrite/stub). The package imports only packages below it, and graph; driver and
 // policy call it.

@@ -14,9 +14,9 @@ import (
 	"gnvcc/policy/lever"
 	"gnvcc/policy/tuner"
 	"gnvcc/rewrite"
+	"gnvcc/rewrite/lowered"
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/recipe"
-	"gnvcc/rewrite/source"
 )
 
 // Kernels, what is asked of them, and the answers.
@@ -170,7 +170,7 @@ func (q question) caps() []string {
 func (q question) values() []string {
 	var out []string
 	for _, v := range q.kernel.Values {
-		if v.Why == "" && v.Class == source.Integer && v.Bits >= 32 {
+		if v.Why == "" && v.Class == lowered.Integer && v.Bits >= 32 {
 			text := "spec{" + recipe.Place{Index: v.Argument, Offset: v.Offset}.String() + "=64}"
 			out = append(out[:min(len(out), 1)], text)
 		}

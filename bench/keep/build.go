@@ -12,9 +12,9 @@ import (
 
 	"gnvcc/cache"
 	"gnvcc/driver/compile"
+	"gnvcc/rewrite/lowered"
 	"gnvcc/rewrite/manner"
 	"gnvcc/rewrite/recipe"
-	"gnvcc/rewrite/source"
 )
 
 // A project is one file, built by gnvcc, and a compiler for its kernels.
@@ -73,7 +73,7 @@ func build(ctx context.Context, nvcc, file, work string, flags []string) (*proje
 // A pair is a kernel and a variant of it.
 type pair struct {
 	source *compile.Source
-	values []source.Value
+	values []lowered.Value
 	guard  recipe.Guard // the launches that the variant serves
 	own    []byte       // cubins
 	other  []byte

@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"gnvcc/policy/judge"
+	"gnvcc/rewrite/lowered"
 	"gnvcc/rewrite/recipe"
-	"gnvcc/rewrite/source"
 	"gnvcc/sim/emulate"
 )
 
@@ -120,8 +120,8 @@ func (p *pair) launch(s *shape, seed int64, d draw) (*launch, error) {
 	fixed := map[recipe.Place]string{}
 	for _, a := range s.values {
 		v, place := a.values[pick(len(a.values))], findPlace(p.values, a.name)
-		if !d.others && d.kind%2 == 1 && slices.ContainsFunc(p.values, func(v source.Value) bool {
-			return v.Class == source.Float && v.Place() == place
+		if !d.others && d.kind%2 == 1 && slices.ContainsFunc(p.values, func(v lowered.Value) bool {
+			return v.Class == lowered.Float && v.Place() == place
 		}) {
 			v = mantissa(v, r)
 		}
@@ -258,7 +258,7 @@ func repeated(b []byte, size int) []byte {
 }
 
 // findPlace is that of a name among values, or of a place as recipes write it.
-func findPlace(values []source.Value, name string) recipe.Place {
+func findPlace(values []lowered.Value, name string) recipe.Place {
 	if g, err := recipe.ParseGuard(name + "=1"); err == nil && len(g.Conditions) == 1 {
 		at := g.Conditions[0].Of
 		if at.Name == "" {

@@ -141,7 +141,7 @@ func (c *corpus) file(dir string, call *toolcmd.Cicc, gpu string) error {
 		if err != nil {
 			why = err.Error()
 		} else {
-			why, detail = c.kernel(unit, own, call, in(call.Args[call.Module]), e.Name)
+			why, detail = c.kernel(unit, own, call, e.Name)
 		}
 		if why == "" {
 			c.same++
@@ -156,7 +156,7 @@ func (c *corpus) file(dir string, call *toolcmd.Cicc, gpu string) error {
 }
 
 // kernel slices one and compares; why it is not the same, and what there is to be seen of it.
-func (c *corpus) kernel(unit *lowered.Unit, own *ptx.Module, call *toolcmd.Cicc, module, name string) (why, detail string) {
+func (c *corpus) kernel(unit *lowered.Unit, own *ptx.Module, call *toolcmd.Cicc, name string) (why, detail string) {
 	k, err := unit.Kernel(name)
 	if err != nil {
 		return reason(err.Error()), ""
@@ -171,11 +171,8 @@ func (c *corpus) kernel(unit *lowered.Unit, own *ptx.Module, call *toolcmd.Cicc,
 		return err.Error(), ""
 	}
 	defer os.RemoveAll(dir)
-	args, in, out := call.Elsewhere(dir)
+	args, in, out := call.Slice(dir)
 	os.WriteFile(in, text, 0o600)
-	if id, err := os.ReadFile(module); err == nil {
-		os.WriteFile(filepath.Join(dir, toolcmd.ModuleFile), id, 0o600)
-	}
 	ctx, cancel := context.WithTimeout(context.Background(), *limit)
 	defer cancel()
 	began := time.Now()

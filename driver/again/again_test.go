@@ -14,15 +14,14 @@ import (
 // TestRun: what apply says reaches the stages, and what they leave reaches apply.
 func TestRun(t *testing.T) {
 	dir := t.TempDir()
-	if r := Here(environment.Of(nil)); r != nil || r.Module("k.cu") != "" {
+	if r := Here(environment.Of(nil)); r != nil {
 		t.Error("an ordinary build is a run of apply's")
 	}
 	var none *Run
 	none.Input([]byte("text"))
 	none.PTX([]byte("text"))
 	none.Halt() // nothing of these is reported
-	if err := Begin(dir, Wanted{Recipes: map[string]string{"1": "maxnreg=40", "2": "= ="},
-		Modules: map[string]string{"k.cu": "id"}}); err != nil {
+	if err := Begin(dir, Wanted{Recipes: map[string]string{"1": "maxnreg=40", "2": "= ="}}); err != nil {
 		t.Fatal(err)
 	}
 	r := Here(environment.Of([]string{"GNVCC_APPLY=" + dir}))
@@ -31,9 +30,6 @@ func TestRun(t *testing.T) {
 	if len(recipes) != 1 || recipes["a"].String() != "maxnreg=40" || len(refused) != 1 ||
 		refused["b"] == nil {
 		t.Errorf("recipes %v, refused %v", recipes, refused)
-	}
-	if r.Module("k.cu") != "id" || r.Module("l.cu") != "" {
-		t.Error("module ids")
 	}
 	r.Input([]byte("# 1 \"k.cu\"\n# 1 \"k.h\" 1\n"))
 	r.PTX([]byte(".version 8.0\n"))

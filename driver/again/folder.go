@@ -25,8 +25,6 @@ const (
 // Wanted is what a run is to be made with.
 type Wanted struct {
 	Recipes map[string]string // by identity; a kernel that is not here has none
-	// module ids by source file, for those that a compile would not make again
-	Modules map[string]string
 }
 
 // Begin says what is wanted of the stages of a run, whose folder must exist and be empty.

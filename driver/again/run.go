@@ -61,14 +61,6 @@ func (r *Run) Recipes(kernels []cache.Kernel) (map[string]recipe.Recipe, map[str
 	return recipes, refused
 }
 
-// Module is the module id that a source file had in the build, "" where the compile is to make one.
-func (r *Run) Module(source string) string {
-	if r == nil {
-		return ""
-	}
-	return r.wanted.Modules[source]
-}
-
 // Hold leaves a note, in place of an earlier one of the same assembly.
 func (r *Run) Hold(n record.Note) error {
 	text, err := json.Marshal(n)

@@ -53,9 +53,6 @@ func ReadBuilds(store *cache.Store) *Builds {
 	return &Builds{store: store, ix: record.Read(store), versions: map[string]string{}}
 }
 
-// memoSources lists the files that preprocessed code came from, by its hash.
-const memoSources cache.Memos[[]string] = "sources"
-
 // Commands gives the recorded commands whose folder, output or a file lies in or below one of the
 // folders; all of them without folders.
 func (b *Builds) Commands(folders []string) []Built {
@@ -111,16 +108,7 @@ func (b *Builds) unit(dir string, a cache.Assembly, files, tools map[string]bool
 	if t.Source != "" {
 		u.Source = toolcmd.Inside(dir, t.Source)
 	}
-	list, ok := memoSources.Get(b.store, t.Input)
-	if !ok {
-		text, err := b.store.Object(t.Input)
-		if err != nil {
-			return u
-		}
-		list = toolcmd.SourcesOf(string(text))
-		memoSources.Put(b.store, t.Input, list) // read again if it can't be kept
-	}
-	for _, name := range list {
+	for _, name := range record.SourcesOf(b.store, t) {
 		if !strings.HasSuffix(name, "/") { // with -g preprocessed code names the working directory
 			files[toolcmd.Inside(dir, name)] = true
 		}

@@ -189,17 +189,6 @@ func (f *fileState) built() map[string]string {
 	return out
 }
 
-// modules are the module ids of the build that another run would make otherwise, by source file.
-func (f *fileState) modules(store *cache.Store) map[string]string {
-	out := map[string]string{}
-	for _, a := range f.assemblies() {
-		if t, ok := record.LoadTranslation(store, a.PTX); ok && toolcmd.CutProcess(t.Module) != "" {
-			out[t.Source] = t.Module
-		}
-	}
-	return out
-}
-
 // reasonIn says why a change was not made after all, from the notes of the run.
 func reasonIn(notes []record.Note, c change) string {
 	for _, n := range notes {

@@ -32,19 +32,17 @@ import (
 
 // beside is one command at work.
 type beside struct {
-	rerun *fileState
-	store *cache.Store
-	env   *environment.Environment
-	self  string
-	dir   string        // scratch
-	said  string        // what the last run printed
-	notes []record.Note // of the run as it is wanted
-	n     int           // runs so far
-	stop  bool          // before the host compiler (try.go)
-	nvcc  string        // with stop: in the place of the recorded one
-	// ids of modules, by source file, that this run would make otherwise
-	module map[string]string
-	looked string // hash of the file as it was looked at: that alone is replaced
+	rerun  *fileState
+	store  *cache.Store
+	env    *environment.Environment
+	self   string
+	dir    string        // scratch
+	said   string        // what the last run printed
+	notes  []record.Note // of the run as it is wanted
+	n      int           // runs so far
+	stop   bool          // before the host compiler (try.go)
+	nvcc   string        // with stop: in the place of the recorded one
+	looked string        // hash of the file as it was looked at: that alone is replaced
 }
 
 // A result is what one run gave.
@@ -60,7 +58,7 @@ func (b *beside) build(ctx context.Context) error {
 		return fmt.Errorf("scratch folder: %w", err)
 	}
 	defer scratch.Remove()
-	b.dir, b.module = scratch.Path, b.rerun.modules(b.store)
+	b.dir = scratch.Path
 	known := b.known()
 	var was *result
 	var stamps string
@@ -182,8 +180,7 @@ func (b *beside) run(ctx context.Context, recipes map[string]string) (*result, e
 			return nil, fmt.Errorf("scratch folder: %w", err)
 		}
 	}
-	if err := again.Begin(hold, again.Wanted{Recipes: recipes,
-		Modules: b.module}); err != nil {
+	if err := again.Begin(hold, again.Wanted{Recipes: recipes}); err != nil {
 		return nil, fmt.Errorf("scratch folder: %w", err)
 	}
 	command := b.rerun.command

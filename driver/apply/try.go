@@ -89,7 +89,7 @@ func TryOtherwise(ctx context.Context, store *cache.Store, hash string,
 	r.newest(store)
 	c = r.command
 	b := &beside{rerun: r, store: o.Store, self: self, dir: scratch.Path, stop: true, nvcc: o.Nvcc,
-		module: r.modules(store), env: environment.Read()}
+		env: environment.Read()}
 	ran, err := b.run(ctx, nil)
 	if err != nil {
 		return nil, b.why(ctx, err)

@@ -181,9 +181,9 @@ func (c *Compiler) sameArithmetic(ctx context.Context, s *Source, e second, cand
 }
 
 func (c *Compiler) candidate(ctx context.Context, s *Source, r recipe.Recipe) (*Candidate, error) {
-	parts := []string{"candidate 3", s.job.Key, s.Kernel, r.String(), cache.OwnKey()}
+	parts := []string{"candidate 4", s.job.Key, s.Kernel, r.String(), cache.OwnKey()}
 	if t := s.translation; t != nil {
-		parts = append(parts, t.Input, t.Module)
+		parts = append(parts, t.Input, t.Lowered)
 	}
 	if s.Link != nil {
 		parts = append(parts, s.Link.Cubin, s.Assembly.Cubin)

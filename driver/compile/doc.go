@@ -6,9 +6,8 @@
 // what a recipe wants of the source (Asked).
 //
 // A build with recipes: workbench.go (from recipes to a cubin), plan.go and second.go (what recipes
-// come to), variant.go (kernels rewritten in the source), refused.go (which are not compiled),
-// joint.go (several in one run of cicc), eager.go and shared.go (what second entries must not
-// change), resident.go (launches whose blocks must all be resident), linked.go (register caps with
+// come to), variant.go (kernels rewritten in the lowered device code), refused.go (which are not
+// compiled), eager.go and shared.go (what second entries must not change), resident.go (launches whose blocks must all be resident), linked.go (register caps with
 // -rdc=true), code.go (whether the code is what was locked, or checked), tool.go (runs of the tools).
 //
 // The tuner's: compiler.go (candidates), source.go (what a loaded kernel was built from), link.go

@@ -12,10 +12,10 @@ import (
 	"gnvcc/cache"
 	"gnvcc/driver/job"
 	"gnvcc/rewrite"
+	"gnvcc/rewrite/lowered"
 	"gnvcc/rewrite/merge"
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/recipe"
-	"gnvcc/rewrite/source"
 	"gnvcc/rewrite/stub"
 )
 
@@ -43,7 +43,6 @@ func (b *Workbench) plan(ctx context.Context, in input,
 		p.options.Registers[k.Name] = k.Registers
 	}
 	bad = map[string]error{}
-	b.together(ctx, in, recipes)
 	for _, name := range slices.Sorted(maps.Keys(recipes)) {
 		r := recipes[name]
 		if err := rewrite.Check(r); err != nil {
@@ -100,7 +99,7 @@ func (b *Workbench) planSeconds(ctx context.Context, in input, p *plan, seconds 
 	if f == nil {
 		return fmt.Errorf("no kernel %s in the PTX", kernel)
 	}
-	if why := sharedHost(t, module, kernel, func() *source.Kernel {
+	if why := sharedHost(t, module, kernel, func() *lowered.Kernel {
 		return b.definition(t, kernel)
 	}); why != "" {
 		return errors.New(why)
@@ -122,7 +121,7 @@ func (b *Workbench) planSeconds(ctx context.Context, in input, p *plan, seconds 
 	if t == nil {
 		return errNoSource
 	}
-	unit, err := b.unit(t.Input)
+	unit, err := b.unit(t.Lowered)
 	if err != nil {
 		return err
 	}
@@ -138,7 +137,7 @@ func (b *Workbench) planSeconds(ctx context.Context, in input, p *plan, seconds 
 		if err != nil {
 			return err
 		}
-		choice, err := s.choice(k, source.Signature(f))
+		choice, err := s.choice(k, lowered.Signature(f))
 		if err != nil {
 			return err
 		}
@@ -148,11 +147,11 @@ func (b *Workbench) planSeconds(ctx context.Context, in input, p *plan, seconds 
 }
 
 // definition is a kernel in the source, nil where that isn't known.
-func (b *Workbench) definition(t *cache.Translation, kernel string) *source.Kernel {
+func (b *Workbench) definition(t *cache.Translation, kernel string) *lowered.Kernel {
 	if t == nil {
 		return nil
 	}
-	unit, err := b.unit(t.Input)
+	unit, err := b.unit(t.Lowered)
 	if err != nil {
 		return nil
 	}

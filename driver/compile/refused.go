@@ -6,15 +6,15 @@ import (
 	"fmt"
 	"slices"
 
+	"gnvcc/rewrite/lowered"
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/recipe"
 	"gnvcc/rewrite/refuse"
-	"gnvcc/rewrite/source"
 )
 
 // refused returns an error where a source variant is not to be compiled, since its results could be
 // wrong in launches that no check has seen (rewrite/refuse). module is the untouched text's PTX.
-func (v variantOf) refused(unit *source.Unit, module *ptx.Module, signature []string) error {
+func (v variantOf) refused(unit *lowered.Unit, module *ptx.Module, signature []string) error {
 	fixed, err := v.fixed(unit, signature)
 	if err != nil {
 		return err
@@ -33,7 +33,7 @@ func (v variantOf) refused(unit *source.Unit, module *ptx.Module, signature []st
 }
 
 // fixed returns the integers that the variant's spec terms fix.
-func (v variantOf) fixed(unit *source.Unit, signature []string) (refuse.Fixed, error) {
+func (v variantOf) fixed(unit *lowered.Unit, signature []string) (refuse.Fixed, error) {
 	fixed := refuse.Fixed{}
 	k, err := unit.Kernel(v.entry)
 	if err != nil {

@@ -13,11 +13,11 @@ import (
 	"gnvcc/driver/job"
 	"gnvcc/driver/toolcmd"
 	"gnvcc/rewrite"
+	"gnvcc/rewrite/lowered"
 	"gnvcc/rewrite/manner"
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/ptx/await"
 	"gnvcc/rewrite/recipe"
-	"gnvcc/rewrite/source"
 	"gnvcc/rewrite/stub"
 	"gnvcc/sim"
 	"gnvcc/sim/cubin"
@@ -145,7 +145,7 @@ func (s second) variant() variantOf {
 }
 
 // choice says to the stub when the second entry is to be launched.
-func (s second) choice(k *source.Kernel, signature []string) (stub.Choice, error) {
+func (s second) choice(k *lowered.Kernel, signature []string) (stub.Choice, error) {
 	c, err := k.Conditions(s.term, signature)
 	if err != nil {
 		return stub.Choice{}, err
@@ -258,7 +258,7 @@ func (s *Source) noSecond() string {
 	if why := merged(s.job, s.Module, s.Kernel); why != "" {
 		return why
 	}
-	why := sharedHost(s.translation, s.Module, s.Kernel, func() *source.Kernel { return s.Code })
+	why := sharedHost(s.translation, s.Module, s.Kernel, func() *lowered.Kernel { return s.Code })
 	if why == "" && notEager(s.job) != "" {
 		why = mayWait(s.job, s.Module)
 	}

@@ -6,8 +6,8 @@ import (
 
 	"gnvcc/cache"
 	"gnvcc/driver/job"
+	"gnvcc/rewrite/lowered"
 	"gnvcc/rewrite/ptx"
-	"gnvcc/rewrite/source"
 )
 
 // Host functions that several files have in common.
@@ -26,7 +26,7 @@ import (
 // it can't. t is the compile that the PTX comes from, nil: not known; find gives the kernel in the
 // source, nil: not known.
 func sharedHost(t *cache.Translation, m *ptx.Module, kernel string,
-	find func() *source.Kernel) string {
+	find func() *lowered.Kernel) string {
 	variable := ownVariable(m, kernel)
 	if variable == "" || strings.Contains(kernel, "_GLOBAL__N_") {
 		return ""

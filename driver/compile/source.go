@@ -10,8 +10,8 @@ import (
 	"gnvcc/driver/job"
 	"gnvcc/driver/record"
 	"gnvcc/driver/toolcmd"
+	"gnvcc/rewrite/lowered"
 	"gnvcc/rewrite/ptx"
-	"gnvcc/rewrite/source"
 )
 
 // From a kernel of a loaded module back to what it was built from.
@@ -29,13 +29,13 @@ type Source struct {
 	Default    cache.Build // nvcc's own compile
 	Module     *ptx.Module // read only
 	Entry      *ptx.Func
-	MaxThreads int            // the largest block by the kernel's directives, 1024 without
-	File       string         // the user's source file, "" if not known
-	Unit       *source.Unit   // nil where NoSource says why
-	Code       *source.Kernel // the kernel in it, nil where NoSource says why
-	Signature  []string       // the PTX types of its parameters, as package source wants them
-	NoSource   string         // why there can't be source variants
-	NoSecond   string         // why there can't be a second entry chosen in the host stub
+	MaxThreads int             // the largest block by the kernel's directives, 1024 without
+	File       string          // the user's source file, "" if not known
+	Together   string          // cache.Translation.Resident
+	Code       *lowered.Kernel // nil where NoSource says why
+	Signature  []string        // the PTX types of its parameters, as package lowered wants them
+	NoSource   string          // why there can't be source variants
+	NoSecond   string          // why there can't be a second entry chosen in the host stub
 
 	outputs     []string // what the same code was built into (Askers)
 	job         *job.Job
@@ -143,7 +143,7 @@ func (c *Compiler) source(a cache.Assembly, kernel string) (*Source, error) {
 	if n, _ := s.Entry.Threads(); n > 0 {
 		s.MaxThreads = n
 	}
-	s.Signature = source.Signature(s.Entry)
+	s.Signature = lowered.Signature(s.Entry)
 	c.readSource(s)
 	std, err := c.defaultKernels(s)
 	if err != nil {
@@ -158,23 +158,39 @@ func (c *Compiler) source(a cache.Assembly, kernel string) (*Source, error) {
 	return s, nil
 }
 
-// readSource finds the kernel in the preprocessed source.
+// readSource finds the kernel in the lowered device code.
 func (c *Compiler) readSource(s *Source) {
 	t, ok := c.translation(s.job.Hash)
 	if !ok {
 		s.NoSource = errNoSource.Error()
 		return
 	}
-	s.translation, s.File = &t, t.Source
-	unit, err := parsed.get(c.store, t.Input)
+	s.translation, s.File, s.Together = &t, t.Source, t.Resident
+	if err := c.slice(s); err != nil {
+		s.Code, s.NoSource = nil, err.Error()
+	}
+}
+
+// slice reads the kernel's code, and sees whether there can be variants of it.
+func (c *Compiler) slice(s *Source) error {
+	ctx, b, done, err := c.workbench(context.Background(), c.Limit, forOne)
 	if err != nil {
-		s.NoSource = err.Error()
-		return
+		return err
 	}
-	s.Unit = unit
+	defer done()
+	s.translation = b.withLowered(ctx, s.translation)
+	r, err := requestOf(s.input(), variantOf{entry: s.Kernel})
+	if err != nil {
+		return err
+	}
+	unit, err := b.unit(s.translation.Lowered)
+	if err != nil {
+		return err
+	}
 	if s.Code, err = unit.Kernel(s.Kernel); err != nil {
-		s.NoSource = err.Error()
+		return err
 	}
+	return b.sliceable(ctx, r)
 }
 
 func (c *Compiler) translation(ptxHash string) (cache.Translation, bool) {

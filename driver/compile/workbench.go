@@ -42,7 +42,7 @@ type Workbench struct {
 	Stub    func() (*HostStub, error) // the build's host stub; nil: there need be none
 	// why launches of its file need many resident blocks (HostResident); "": none are known
 	AllResident string
-	// what recipes for the source must give (joint.go); nil: whatever they give
+	// what recipes for the source must give (asMeasured); nil: whatever they give
 	Normals map[string]map[string]string
 	count   atomic.Int64 // for names of files
 	// variants that were read or made, by key: several attempts at a build ask for them
@@ -78,6 +78,12 @@ func (b *Workbench) Build(ctx context.Context, j *job.Job, t *cache.Translation,
 	module, err := j.Read()
 	if err != nil {
 		return nil, fmt.Errorf("read the PTX: %w", err)
+	}
+	for name, r := range recipes {
+		if len(askedOf(name, r)) > 0 {
+			t = b.withLowered(ctx, t)
+			break
+		}
 	}
 	in, left := input{j, t, module, std}, maps.Clone(recipes)
 	refused := map[string]error{}

@@ -6,22 +6,25 @@ import (
 	"time"
 
 	"gnvcc/cache"
+	"gnvcc/driver/compile"
 	"gnvcc/driver/record"
 	"gnvcc/driver/toolcmd"
 )
 
-// The cicc stage: preprocessed device code in, PTX out. It changes nothing. It keeps the input,
-// which nvcc removes later, and notes from which call the PTX came, so that the ptxas stage and the
-// tuner can compile a variant of it.
+// The cicc stage: preprocessed device code in, PTX out. It changes nothing. It keeps the device code
+// as cicc's front end has lowered it, which nvcc removes later, and notes from which call the PTX
+// came, so that the ptxas stage and the tuner can compile a variant of a kernel.
 
 // ciccVariables are set by nvcc.profile, in nvcc's own environment only, and read by cicc.
 var ciccVariables = []string{"NVVMIR_LIBRARY_DIR", "LD_LIBRARY_PATH", "CICC_PATH", "_NVVM_BRANCH_"}
 
-// A keptInput is cicc's input, as it was read and kept.
+// A keptInput is what is known of cicc's input.
 type keptInput struct {
-	text []byte
-	hash string
-	same *reuse // the call for apply, nil where nothing is kept of it
+	text     []byte
+	hash     string
+	sources  string // object: the files that it came from
+	resident string // cache.Translation.Resident
+	same     *reuse // the call for apply, nil where nothing is kept of it
 }
 
 func (s *stage) cicc() error {
@@ -51,8 +54,15 @@ func (s *stage) cicc() error {
 		module, _ = os.ReadFile(c.Args[c.Module])
 	}
 	t := cache.Translation{
-		Command: s.env.Command, Cicc: s.tool, Args: c.Args, Dir: s.dir, Input: input.hash, PTX: hash,
-		Time: time.Now().UTC(), Source: c.Source, Module: string(module)}
+		Command: s.env.Command, Cicc: s.tool, Args: c.Args, Dir: s.dir, Input: input.hash,
+		Sources: input.sources, Resident: input.resident, PTX: hash, Time: time.Now().UTC(),
+		Source: c.Source}
+	if err := s.noteModule(c.Source, string(module)); err != nil {
+		return err
+	}
+	if t.Lowered, err = s.keepLowered(c); err != nil {
+		return err
+	}
 	for _, name := range ciccVariables {
 		if value, ok := s.env.Lookup(name); ok {
 			t.Env = append(t.Env, name+"="+value)
@@ -90,16 +100,41 @@ func (s *stage) translate(c *toolcmd.Cicc, module []byte) (input keptInput, ran 
 	return input, true, s.keepStep(s.asRead(c, input))
 }
 
-// keepInput keeps cicc's input, and describes the call for apply.
+// keepInput reads cicc's input, and describes the call for apply. The input itself is kept only
+// where cicc is not to write the lowered code: it can be asked for that later.
 func (s *stage) keepInput(c *toolcmd.Cicc, module []byte) (input keptInput, err error) {
 	if input.text, err = os.ReadFile(c.Args[c.In]); err != nil {
 		return input, err
 	}
-	if input.hash, err = s.store.PutObject(input.text); err != nil {
+	input.hash = cache.Hash(input.text)
+	if c.Lowered < 0 {
+		if _, err = s.store.PutObject(input.text); err != nil {
+			return input, err
+		}
+	}
+	input.sources, err = record.KeepSources(s.store, input.text)
+	if err != nil {
 		return input, err
 	}
+	input.resident = compile.Resident(input.text)
 	input.same = s.ciccReuse(c, input.hash, module)
 	return input, nil
+}
+
+// keepLowered keeps the device code as cicc's front end has lowered it. "": it was not asked to
+// write it.
+func (s *stage) keepLowered(c *toolcmd.Cicc) (hash string, err error) {
+	if c.Lowered < 0 {
+		return "", nil
+	}
+	text, err := os.ReadFile(c.Args[c.Lowered])
+	if err == nil {
+		hash, err = s.store.PutObject(text)
+	}
+	if err != nil {
+		return "", fmt.Errorf("keep the lowered device code: %w", err)
+	}
+	return hash, nil
 }
 
 // ciccReuse describes the call for apply, nil where nothing is kept of it. input is the hash of
@@ -120,14 +155,10 @@ func (s *stage) ciccReuse(c *toolcmd.Cicc, input string, module []byte) *reuse {
 // noteTranslation keeps a translation where the ptxas stage looks for it, and spools it for the
 // store unless an equal one was noted before.
 func (s *stage) noteTranslation(t cache.Translation, ptx []byte) error {
-	if old, ok := record.LoadTranslation(s.store, t.PTX); ok && old.Command == t.Command &&
-		old.Input == t.Input && old.Cicc == t.Cicc &&
-		s.store.HasObject(t.PTX) {
-		return nil
-	} else if ok && old.Input == t.Input && old.Module != "" && t.Module == "" &&
-		s.store.HasObject(t.PTX) {
-		// nvcc -ptx: the module's id, without which no variant can be compiled, is in the call of a build
-		// only
+	if old, ok := record.LoadTranslation(s.store, t.PTX); ok && old.Input == t.Input &&
+		s.store.HasObject(t.PTX) && (old.Command == t.Command && old.Cicc == t.Cicc &&
+		old.Lowered == t.Lowered && old.Sources == t.Sources ||
+		old.Lowered != "" && t.Lowered == "") { // nvcc -ptx: the call of a build says more
 		return nil
 	}
 	if _, err := s.store.PutObject(ptx); err != nil {

@@ -83,7 +83,8 @@ func FuzzMemos(f *testing.F) {
 		if tr, ok := record.LoadTranslation(store, key); ok {
 			if call, err := toolcmd.ReadCicc(tr.Args); err == nil {
 				call.Template()
-				call.Elsewhere("/d")
+				call.Slice("/d")
+				call.Lower("/d")
 			}
 		}
 		s.load(&reuse{key: key, names: []string{"name"}, outputs: []string{"out"}})

@@ -1,27 +1,30 @@
 package stage
 
 import (
+	"fmt"
 	"os"
 	"slices"
 
+	"gnvcc/driver/record"
 	"gnvcc/driver/toolcmd"
 )
 
-// Module ids. nvcc's front end names static symbols, unnamed namespaces and what stands in headers by
-// an id of the translation unit. Where a file exports something the id is made from that. Where it
-// does not (instances of templates and static kernels only) it ends in the number of the process that
-// made it up. In 11.8 cicc makes it up and cudafe++ reads it, from 12.4 on it is the other way round;
-// with -ptx, -cubin and -fatbin there is cicc alone. Looked at: 11.8, 12.4, 13.0, 13.3, 13.5.
+// Module ids that end in a process' number (driver/record/module.go). In 11.8 cicc makes the id up
+// and cudafe++ reads it, from 12.4 on it is the other way round; with -ptx, -cubin and -fatbin there
+// is cicc alone. Looked at: 11.8, 12.4, 13.0, 13.3, 13.5.
 //
-// In a command that apply runs again, whoever makes an id up is given the build's own: the tool is
-// not asked to make one, and reads the one that is there. So host and device code agree, and the
-// object is the build's but for what a recipe changed.
+// In a command that runs again whoever makes an id up is given the last build's: the tool is not
+// asked to make one, and reads the one that is there. So host and device code agree, the object is
+// the build's but for what a recipe changed, and what is in the store is found.
 
-// sameModule makes the module id of a command that apply runs again that of the build.
+// sameModule makes the module id of a command that runs again that of the last build.
 func (s *stage) sameModule() {
 	m := toolcmd.ReadModule(s.words[1:])
-	id := s.apply.Module(m.Source)
-	if m.Make < 0 || m.File == "" || id == "" {
+	if m.Make < 0 || m.File == "" {
+		return
+	}
+	id := record.Modules(s.store, s.env.Command)[m.Source]
+	if toolcmd.CutProcess(id) == "" || s.apply == nil && !record.Bears(s.store, s.env.Command, id) {
 		return
 	}
 	if err := os.WriteFile(m.File, []byte(id), 0o600); err != nil {
@@ -29,6 +32,17 @@ func (s *stage) sameModule() {
 		return
 	}
 	s.words = withoutMaking(s.words, m)
+}
+
+// noteModule keeps a module id for the command's next build.
+func (s *stage) noteModule(source, id string) error {
+	if s.apply != nil || toolcmd.CutProcess(id) == "" {
+		return nil
+	}
+	if err := record.KeepModule(s.store, s.env.Command, source, id); err != nil {
+		return fmt.Errorf("note the module's id: %w", err)
+	}
+	return nil
 }
 
 // withoutMaking leaves the option out by which a tool makes the id up: it reads it then.

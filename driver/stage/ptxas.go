@@ -327,7 +327,7 @@ func (s *stage) buildKey(j *job.Job, recipes map[string]recipe.Recipe,
 		cache.OwnKey()}
 	if found, ok := record.LoadTranslation(s.store, j.Hash); ok {
 		t = &found
-		depends = append(depends, t.Input, t.Module)
+		depends = append(depends, t.Input, t.Lowered)
 	}
 	if s.allResident != "" {
 		depends = append(depends, s.allResident)

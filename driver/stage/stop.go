@@ -13,7 +13,10 @@ import (
 func (s *stage) ends() (code int, done bool) {
 	switch s.name {
 	case "cudafe":
-		s.sameModule()
+		if store, err := s.env.OpenStore(); err == nil {
+			s.store = store
+			s.sameModule()
+		}
 		return s.become(), true
 	case "nvlink":
 		return s.halt(1), true

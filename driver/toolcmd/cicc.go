@@ -3,8 +3,6 @@ package toolcmd
 import (
 	"fmt"
 	"path/filepath"
-	"slices"
-	"strconv"
 	"strings"
 	"sync"
 )
@@ -15,6 +13,7 @@ type Cicc struct {
 	In      int      // index of the input
 	Out     int      // index of what follows -o
 	Module  int      // index of what follows --module_id_file_name, -1: not there
+	Lowered int      // index of what follows --gen_device_file_name, -1: not there
 	Source  string   // --orig_src_path_name: the user's file
 	Makes   bool     // --gen_module_id_file: cicc writes the module id, it does not read it
 	Unclear string   // an option that we don't know and that may be about a file, "" if there is none
@@ -29,6 +28,13 @@ const ciccWrites does = 1
 // genModule lets cicc make up the module id, which static symbols are named by.
 const genModule = "--gen_module_id_file"
 
+// moduleFile names the file that holds the module id.
+const moduleFile = "--module_id_file_name"
+
+// genLowered names the file that gets the device code as the front end lowered it. nvcc 11.8 to 13.5
+// ask for it in all compiles but with -ptx.
+const genLowered = "--gen_device_file_name"
+
 // ciccTable has cicc's options whose value is the next word, as nvcc 11.8 to 13.5 writes them. They
 // need to be known only so that a value is not taken for the input: a user's file may well be
 // called x.ii.
@@ -39,14 +45,14 @@ var ciccTable = sync.OnceValue(func() *table {
 		--gen_c_file --nvvmir-library -nvvmir-library --frandom-seed -maxreg --maxreg -split-compile
 		--define_macro --diag_suppress --diag_error --diag_warning`)
 	t.exactly(option{value: true, does: ciccWrites}, `
-		--gen_c_file_name --stub_file_name --gen_device_file_name --tile_bc_file_name -olto`)
+		--gen_c_file_name --stub_file_name --tile_bc_file_name -olto `+genLowered)
 	t.exactly(option{}, genModule)
 	return t
 })
 
 // ReadCicc reads the arguments of cicc.
 func ReadCicc(args []string) (*Cicc, error) {
-	c := &Cicc{Args: args, In: -1, Out: -1, Module: -1}
+	c := &Cicc{Args: args, In: -1, Out: -1, Module: -1, Lowered: -1}
 	words, err := ciccTable().read(args)
 	if err != nil {
 		return nil, err
@@ -91,8 +97,10 @@ func (c *Cicc) take(w word) error {
 			return fmt.Errorf("two -o: %w", ErrAside)
 		}
 		c.Out = w.at
-	case "--module_id_file_name":
+	case moduleFile:
 		c.Module = w.at
+	case genLowered:
+		c.Lowered = w.at
 	case "--orig_src_path_name":
 		c.Source = w.value
 	case genModule:
@@ -113,33 +121,45 @@ func (c *Cicc) Outputs() []string {
 	return out
 }
 
-// ModuleFile is the name of the file with the module id, in the folder of Elsewhere.
-const ModuleFile = "module_id"
-
-// Elsewhere gives the arguments with all files in dir, and the names of input and output. nvcc's
-// own files must not be touched: it goes on with some of them.
-func (c *Cicc) Elsewhere(dir string) (args []string, in, out string) {
-	args = slices.Clone(c.Args)
-	in = filepath.Join(dir, "in"+filepath.Ext(args[c.In]))
-	out = filepath.Join(dir, "out.ptx")
-	args[c.In], args[c.Out] = in, out
-	if c.Module >= 0 {
-		args[c.Module] = filepath.Join(dir, ModuleFile)
-	}
+// Slice gives the arguments for a text of ours in the input's place, with input and output in dir.
+// What else the call writes, and the module's id, belong to the front end's work on the user's text.
+func (c *Cicc) Slice(dir string) (args []string, in, out string) {
+	in, out = filepath.Join(dir, "in.ii"), filepath.Join(dir, "out.ptx")
+	drop := map[int]bool{}
 	for _, w := range c.others {
-		args[w.at] = filepath.Join(dir, "other"+strconv.Itoa(w.index))
+		drop[w.index], drop[w.at] = true, true
 	}
-	if c.Makes {
-		// The variant's static symbols are to be called as the default's are: the id is given, not made.
-		args = slices.DeleteFunc(args, func(word string) bool { return word == genModule })
+	if c.Module >= 0 {
+		drop[c.Module-1], drop[c.Module] = true, true
+	}
+	for i, word := range c.Args {
+		switch {
+		case drop[i] || word == genModule:
+		case i == c.In:
+			args = append(args, in)
+		case i == c.Out:
+			args = append(args, out)
+		default:
+			args = append(args, word)
+		}
 	}
 	return args, in, out
 }
 
-// Template gives the arguments without the names of files that are nvcc's own and other in every
-// run.
+// Lower gives the arguments for the call's own input in dir, with which cicc writes its lowered
+// device code as well.
+func (c *Cicc) Lower(dir string) (args []string, in, lowered string) {
+	args, in, _ = c.Slice(dir)
+	lowered = filepath.Join(dir, "lowered")
+	return append(args, genModule, moduleFile, filepath.Join(dir, "module_id"), "--gen_c_file_name",
+		filepath.Join(dir, "c"), "--stub_file_name", filepath.Join(dir, "stub"), genLowered,
+		lowered), in, lowered
+}
+
+// Template gives the arguments of Slice without the names of files that are nvcc's own and other in
+// every run.
 func (c *Cicc) Template() []string {
-	args, _, _ := c.Elsewhere("/")
+	args, _, _ := c.Slice("/")
 	for i := range args {
 		args[i] = BlotTemporary(args[i])
 	}
@@ -164,7 +184,7 @@ func ReadModule(args []string) Module {
 		switch {
 		case w.name == "--orig_src_path_name":
 			m.Source = w.value
-		case w.name == "--module_id_file_name":
+		case w.name == moduleFile:
 			m.File = w.value
 		case w.name == genModule && m.Make < 0:
 			m.Make = w.index

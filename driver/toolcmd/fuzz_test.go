@@ -44,7 +44,7 @@ func FuzzReadCalls(f *testing.F) {
 		}
 		if c, err := ReadCicc(args); err == nil {
 			c.Template()
-			if moved, in, out := c.Elsewhere("/d"); !strings.HasPrefix(in, "/d/") ||
+			if moved, in, out := c.Slice("/d"); !strings.HasPrefix(in, "/d/") ||
 				!strings.HasPrefix(out, "/d/") || len(moved) > len(args) {
 				t.Errorf("cicc %q: %q", args, moved)
 			}

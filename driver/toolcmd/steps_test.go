@@ -79,11 +79,18 @@ func TestReadCicc(t *testing.T) {
 	if c.Args[c.In] != "in.cpp1.ii" || c.Source != "/src/k.ii" || c.Unclear != "" {
 		t.Errorf("%+v", c)
 	}
-	want :=
-		"--c++17 --orig_src_path_name /src/k.ii -arch compute_90 --gen_c_file_name /d/other5 --stub_file_name " +
-			"/d/other7 --module_id_file_name /d/module_id /d/in.ii -o /d/out.ptx"
-	if got, _, _ := c.Elsewhere("/d"); strings.Join(got, " ") != want {
-		t.Errorf("elsewhere: %q", got)
+	const same = "--c++17 --orig_src_path_name /src/k.ii -arch compute_90 /d/in.ii -o /d/out.ptx"
+	args, in, out := c.Slice("/d")
+	if got := strings.Join(args, " "); got != same || in != "/d/in.ii" || out != "/d/out.ptx" {
+		t.Errorf("for a slice: %q, %s, %s", got, in, out)
+	}
+	args, in, out = c.Lower("/d")
+	if got := strings.Join(args, " "); !strings.HasPrefix(got, same+" ") || in != "/d/in.ii" ||
+		!strings.HasSuffix(got, " "+genLowered+" "+out) {
+		t.Errorf("for lowered code: %q, %s, %s", got, in, out)
+	}
+	if low, err := ReadCicc(args); err != nil || low.Args[low.Lowered] != out || c.Lowered >= 0 {
+		t.Errorf("lowered code goes to %+v (%v)", low, err)
 	}
 	m := ReadModule(good)
 	if m.Source != "/src/k.ii" || m.File != "x.module_id" || good[m.Make] != genModule {
@@ -93,9 +100,9 @@ func TestReadCicc(t *testing.T) {
 		t.Errorf("%+v %v", c, err)
 	}
 	c, err = ReadCicc(append(good, "-olto", "/x.ltoir")) // a second output, of code=[sm_90,lto_90]
-	if args, _, _ := c.Elsewhere("/d"); err != nil || !slices.Contains(c.Outputs(), "/x.ltoir") ||
+	if args, _, _ := c.Slice("/d"); err != nil || !slices.Contains(c.Outputs(), "/x.ltoir") ||
 		slices.Contains(args, "/x.ltoir") {
-		t.Errorf("LTO code beside PTX: %q, elsewhere %q, %v", c.Outputs(), args, err)
+		t.Errorf("LTO code next to PTX: %q, for a slice %q, %v", c.Outputs(), args, err)
 	}
 	for _, more := range []string{"b.ii", "-o", "-o b.ptx", "-new /tmp/x"} {
 		if _, err := ReadCicc(append(good, strings.Fields(more)...)); err == nil {

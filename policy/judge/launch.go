@@ -7,8 +7,8 @@ import (
 	"math/rand"
 	"strconv"
 
+	"gnvcc/rewrite/lowered"
 	"gnvcc/rewrite/recipe"
-	"gnvcc/rewrite/source"
 	"gnvcc/sim/cubin"
 	"gnvcc/sim/emulate"
 )
@@ -18,9 +18,9 @@ import (
 // A Signature is what is known of a kernel's arguments.
 type Signature struct {
 	Facts  cubin.Kernel
-	Values []source.Value // those that the source tells of
-	Types  []string       // of parameters in the source; may be shorter
-	PTX    []string       // the same in PTX
+	Values []lowered.Value // those that the source tells of
+	Types  []string        // of parameters in the source; may be shorter
+	PTX    []string        // the same in PTX
 	Fixed  map[recipe.Place]string
 	// values that integers get in turn, by the kind of data; nil: small ones
 	Sizes []int
@@ -50,7 +50,7 @@ func (s *Signature) Arguments(m *emulate.Memory, types map[string]string, r *ran
 			}
 			known = true
 			at := out[q.Offset+v.Offset:]
-			if v.Class == source.Pointer {
+			if v.Class == lowered.Pointer {
 				put(at, v.Bits, buffer(v.Argument, v.Offset, v.Type))
 				continue
 			}
@@ -107,9 +107,9 @@ func put(at []byte, bits int, v uint64) {
 }
 
 // value is an argument's: the one that is fixed, else one of the kind.
-func (s *Signature) value(r *rand.Rand, v source.Value, kind int) (uint64, error) {
+func (s *Signature) value(r *rand.Rand, v lowered.Value, kind int) (uint64, error) {
 	text := s.Fixed[v.Place()]
-	if v.Class == source.Float {
+	if v.Class == lowered.Float {
 		f := number(r, kind, 1, 1e-40, 10)
 		if text != "" {
 			var err error

@@ -4,8 +4,8 @@ import (
 	"testing"
 
 	"gnvcc/policy"
+	"gnvcc/rewrite/lowered"
 	"gnvcc/rewrite/recipe"
-	"gnvcc/rewrite/source"
 )
 
 func shape(grid, block int) policy.Shape {
@@ -28,11 +28,11 @@ func valuesOf(t testing.TB, kind policy.ValueKind, text string) []policy.Value {
 
 // sources gives a kernel loops and a scalar n.
 func sources(k policy.Kernel) policy.Kernel {
-	k.Loops = []source.Loop{{Site: "2", Kind: "for", Line: 17, Inner: true}, {Site: "1", Kind: "for",
+	k.Loops = []lowered.Loop{{Site: "2", Kind: "for", Line: 17, Inner: true}, {Site: "1", Kind: "for",
 		Line: 12}}
-	k.Values = []source.Value{
-		{Name: "a", Argument: 0, Bits: 64, Class: source.Pointer},
-		{Name: "n", Type: "int", Argument: 1, Bits: 32, Class: source.Integer},
+	k.Values = []lowered.Value{
+		{Name: "a", Argument: 0, Bits: 64, Class: lowered.Pointer},
+		{Name: "n", Type: "int", Argument: 1, Bits: 32, Class: lowered.Integer},
 	}
 	k.Reads = []string{"blockDim.x"}
 	return k

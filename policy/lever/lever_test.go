@@ -10,8 +10,8 @@ import (
 	"gnvcc/cache"
 	"gnvcc/policy"
 	"gnvcc/rewrite"
+	"gnvcc/rewrite/lowered"
 	"gnvcc/rewrite/recipe"
-	"gnvcc/rewrite/source"
 	"gnvcc/sim"
 )
 
@@ -59,8 +59,8 @@ func TestRecipesOfLevers(t *testing.T) {
 	k := sources(policy.Kernel{Name: "k", Loads: 4, Stores: 2,
 		Ptxas:   "13.0.88",
 		Default: cache.Build{Registers: 80, Spill: 16}})
-	k.Values = append(k.Values, source.Value{Name: "s.scale", Type: "float", Argument: 2, Bits: 32,
-		Class: source.Float})
+	k.Values = append(k.Values, lowered.Value{Name: "s.scale", Type: "float", Argument: 2, Bits: 32,
+		Class: lowered.Float})
 	Ordered.Put(&k, 2)
 	for _, second := range []string{"", "device code is linked"} {
 		k.NoSecond = second
@@ -103,10 +103,10 @@ func TestRecipesOfLevers(t *testing.T) {
 // tried, too.
 func TestIntegersAlone(t *testing.T) {
 	k := sources(policy.Kernel{Name: "k"})
-	k.Values = []source.Value{
-		{Name: "x", Type: "float", Argument: 0, Bits: 32, Class: source.Float},
-		{Name: "n", Type: "int", Argument: 1, Bits: 32, Class: source.Integer},
-		{Name: "m", Type: "int", Argument: 2, Bits: 32, Class: source.Integer}}
+	k.Values = []lowered.Value{
+		{Name: "x", Type: "float", Argument: 0, Bits: 32, Class: lowered.Float},
+		{Name: "n", Type: "int", Argument: 1, Bits: 32, Class: lowered.Integer},
+		{Name: "m", Type: "int", Argument: 2, Bits: 32, Class: lowered.Integer}}
 	for _, c := range []struct {
 		values, recipe string
 		want           bool

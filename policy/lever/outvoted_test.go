@@ -5,15 +5,15 @@ import (
 	"testing"
 
 	"gnvcc/policy"
+	"gnvcc/rewrite/lowered"
 	"gnvcc/rewrite/recipe"
-	"gnvcc/rewrite/source"
 )
 
 // TestOutvoted: a recipe outvotes the hints that its terms take the place of, behind a bar too,
 // and no others; a block's maximum is none.
 func TestOutvoted(t *testing.T) {
 	bounds, loop := "__launch_bounds__(..., 2)", "#pragma unroll of the loop in line 7"
-	k := &policy.Kernel{MaxThreads: 256, Bounds: bounds, Loops: []source.Loop{{Site: "1", Kind: "for"},
+	k := &policy.Kernel{MaxThreads: 256, Bounds: bounds, Loops: []lowered.Loop{{Site: "1", Kind: "for"},
 		{Site: "2", Kind: "for", Pragma: true, Line: 7}}}
 	for text, want := range map[string][]string{
 		"maxnreg=64":                     {bounds},

@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"gnvcc/policy"
+	"gnvcc/rewrite/lowered"
 	"gnvcc/rewrite/recipe"
-	"gnvcc/rewrite/source"
 )
 
 // Specialisation: a second entry for the values that launches have, chosen in the host stub. The
@@ -133,7 +133,7 @@ func specs(s *Situation) []recipe.Recipe {
 func integers(k *policy.Kernel, values []policy.Value) []policy.Value {
 	floats := map[recipe.Place]bool{}
 	for _, v := range k.Values {
-		floats[unnamed(v.Place())] = v.Class == source.Float
+		floats[unnamed(v.Place())] = v.Class == lowered.Float
 	}
 	return slices.DeleteFunc(slices.Clone(values), func(v policy.Value) bool {
 		return floats[unnamed(v.Is.Of)]

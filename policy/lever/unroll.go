@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"gnvcc/policy"
+	"gnvcc/rewrite/lowered"
 	"gnvcc/rewrite/recipe"
-	"gnvcc/rewrite/source"
 )
 
 // Unrolling: one factor for all loops of the kernel in the user's files that have no pragma, then
@@ -136,16 +136,16 @@ func againstPragmas(s *Situation) []recipe.Recipe {
 }
 
 // freeLoops returns the loops without a pragma that a factor may be given, innermost ones first.
-func freeLoops(k *policy.Kernel) []source.Loop { return loopsOf(k, false) }
+func freeLoops(k *policy.Kernel) []lowered.Loop { return loopsOf(k, false) }
 
 // askedLoops returns those that have one of the source's.
-func askedLoops(k *policy.Kernel) []source.Loop { return loopsOf(k, true) }
+func askedLoops(k *policy.Kernel) []lowered.Loop { return loopsOf(k, true) }
 
-func loopsOf(k *policy.Kernel, asked bool) []source.Loop {
+func loopsOf(k *policy.Kernel, asked bool) []lowered.Loop {
 	if k.NoUnroll != "" {
 		return nil
 	}
-	var out []source.Loop
+	var out []lowered.Loop
 	for _, inner := range []bool{true, false} {
 		for _, l := range k.Loops {
 			if l.Kind == "for" && l.Pragma == asked && l.Inner == inner && (!asked || l.Site != "") {

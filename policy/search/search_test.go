@@ -13,8 +13,8 @@ import (
 	"gnvcc/policy/lever"
 	"gnvcc/policy/report"
 	"gnvcc/rewrite"
+	"gnvcc/rewrite/lowered"
 	"gnvcc/rewrite/recipe"
-	"gnvcc/rewrite/source"
 	"gnvcc/sim"
 )
 
@@ -388,7 +388,7 @@ func TestSearch(t *testing.T) {
 			refused: map[string]string{"maxnreg=64": "wait for each other"}},
 		"levers for another file's functions": {k: loading(map[string]float64{"unroll=": 0.3,
 			"hint@ld=": 0.5}).with(func(k *simKernel) {
-			k.Stores, k.External, k.Loops = 2, "of another file", []source.Loop{{Site: "1", Kind: "for"}}
+			k.Stores, k.External, k.Loops = 2, "of another file", []lowered.Loop{{Site: "1", Kind: "for"}}
 		}), want: "hint@ld=*", check: func(t *testing.T, _ *simGPU, r decide.Result) {
 			if why := r.Decision.Evidence.Untried["unroll"]; why != "of another file" {
 				t.Errorf("unroll: %q", why)

@@ -24,10 +24,10 @@ import (
 	"gnvcc/profile/profiletest"
 	"gnvcc/rewrite"
 	"gnvcc/rewrite/counters"
+	"gnvcc/rewrite/lowered"
 	"gnvcc/rewrite/manner"
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/recipe"
-	"gnvcc/rewrite/source"
 )
 
 // A SIMULATED GPU, compiler, store and application: kernels are formulas, times are formulas with
@@ -551,10 +551,10 @@ func streaming(part float64) *simKernel {
 
 // sources gives a simulated kernel loops and a scalar n.
 func sources(k policy.Kernel) policy.Kernel {
-	k.Loops = []source.Loop{{Site: "2", Kind: "for", Line: 17, Inner: true}, {Site: "1", Kind: "for",
+	k.Loops = []lowered.Loop{{Site: "2", Kind: "for", Line: 17, Inner: true}, {Site: "1", Kind: "for",
 		Line: 12}}
-	k.Values = []source.Value{{Name: "a", Argument: 0, Bits: 64, Class: source.Pointer},
-		{Name: "n", Type: "int", Argument: 1, Bits: 32, Class: source.Integer}}
+	k.Values = []lowered.Value{{Name: "a", Argument: 0, Bits: 64, Class: lowered.Pointer},
+		{Name: "n", Type: "int", Argument: 1, Bits: 32, Class: lowered.Integer}}
 	k.Reads = []string{"blockDim.x"}
 	return k
 }

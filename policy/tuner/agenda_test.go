@@ -28,9 +28,9 @@ import (
 	"gnvcc/profile/replay"
 	"gnvcc/rewrite"
 	"gnvcc/rewrite/counters"
+	src "gnvcc/rewrite/lowered"
 	"gnvcc/rewrite/manner"
 	"gnvcc/rewrite/recipe"
-	src "gnvcc/rewrite/source"
 )
 
 // A SIMULATED program, compiler and GPU, in simulated time: what a run's budget is spent on. What a

@@ -138,10 +138,11 @@ func describe(s *compile.Source) (*policy.Kernel, error) {
 	if err := k.ReadPTX(s.Module); err != nil {
 		return nil, err
 	}
-	if s.Unit == nil || s.Code == nil {
+	k.Together = s.Together
+	if s.Code == nil {
 		k.Unread(s.NoSource, s.Signature)
 	} else {
-		k.ReadSource(s.Unit, s.Signature)
+		k.ReadSource(s.Code, s.Signature)
 	}
 	for _, f := range s.Assembly.Args {
 		if n, ok := strings.CutPrefix(f, "-maxrregcount="); ok {

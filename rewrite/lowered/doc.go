@@ -23,5 +23,5 @@
 // Reading: lex.go (bytes to tokens), decl.go (declarations at file scope), unit.go. Slicing:
 // slice.go, header.go and header.h; same.go. A kernel: kernel.go (its parameters), loops.go, types.go
 // (layout of structs), values.go (what can be fixed). Levers: unroll.go, spec.go, fastmath.go, and
-// rewrite.go for all of them. host.go, signature.go, resident.go: what launches must fulfil.
+// rewrite.go for all of them. host.go and signature.go: what launches must fulfil.
 package lowered

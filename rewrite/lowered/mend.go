@@ -20,7 +20,8 @@ func (u *Unit) mended(d *decl, edits []edit) []edit {
 	switch name := u.words[max(d.name, 0)]; {
 	case d.kind == function:
 		gone = "static" // its name would be mangled once more; without -rdc only kernels are visible anyway
-	case d.kind == variable && u.separate && !u.says(d, "__shared__"):
+	case d.kind == variable && (u.separate || strings.HasPrefix(name, "__nv_static_")) &&
+		!u.says(d, "__shared__"):
 		gone = "static" // the same, for variables
 	case d.kind == variable && strings.HasPrefix(name, "_ZZ"):
 		gone = "__var_used__" // a variable of a function is known nowhere else
@@ -28,6 +29,10 @@ func (u *Unit) mended(d *decl, edits []edit) []edit {
 	for i := d.from; gone != "" && t[i].n != d.name && i < d.to; i++ {
 		if u.is(int(i), gone) {
 			edits = append(edits, edit{off: t[i].off, blank: t[i].end - t[i].off})
+		}
+		if d.kind == function && u.is(int(i), "__noinline__") && t[i-1].kind != '(' { // up to 12.9
+			edits = append(edits, edit{off: t[i].off, blank: t[i].end - t[i].off,
+				text: "__attribute__((__noinline__))"})
 		}
 	}
 	for i := d.body; d.body > 0 && i < d.to; i++ {

@@ -6,7 +6,7 @@ import (
 	"github.com/ianlancetaylor/demangle"
 )
 
-// maxName bounds the names that are taken apart, bytes, as in rewrite/source.
+// maxName bounds the names that are taken apart, bytes, as in rewrite/lowered.
 const maxName = 1 << 15
 
 // ShortName is a mangled name as people write it: template arguments, no return type, no
