@@ -33,21 +33,30 @@ import (
 type Bound struct {
 	Value float64
 	Mean  bool // of the values, not each
+	// a command of the user's, which looks at the program built with all recipes: then any finite error
+	// is within Value
+	App string
 }
 
-// parseBound reads "1e-3" or "mean:1e-3".
+// parseBound reads "1e-3", "mean:1e-3" or "app:COMMAND".
 func parseBound(text string) (Bound, error) {
+	if command, is := strings.CutPrefix(text, "app:"); is && strings.TrimSpace(command) != "" {
+		return Bound{Value: UnknownError / 10, App: command}, nil
+	}
 	number, mean := strings.CutPrefix(text, "mean:")
 	v, err := strconv.ParseFloat(number, 64)
 	if err != nil || !(v > 0) || math.IsInf(v, 0) {
 		return Bound{}, fmt.Errorf(
-			"%q is no bound: expected a relative error such as 1e-3 (of every value) or mean:1e-3", text)
+			"%q is no bound: expected a relative error such as 1e-3 (of every value), mean:1e-3, or app:COMMAND", text)
 	}
-	return Bound{v, mean}, nil
+	return Bound{Value: v, Mean: mean}, nil
 }
 
 func (b Bound) String() string {
-	if b.Mean {
+	switch {
+	case b.App != "":
+		return "what " + b.App + " accepts"
+	case b.Mean:
 		return fmt.Sprintf("%g in the mean", b.Value)
 	}
 	return fmt.Sprintf("%g", b.Value)
@@ -187,4 +196,4 @@ func storesNumbers(w *ir.Func, i int) bool {
 }
 
 var errNoBound = errors.New(
-	"approximation needs to know how far results may be off: --within 1e-3 (relative error of every value), or --within mean:1e-5")
+	"approximation needs to know how far results may be off: --within 1e-3 (relative error of every value), --within mean:1e-5, or --within app:COMMAND")

@@ -14,15 +14,18 @@ import (
 )
 
 func TestBounds(t *testing.T) {
-	for _, text := range []string{"1e-3", "mean:1e-5", "0.5"} {
+	for _, text := range []string{"1e-3", "mean:1e-5", "0.5", "app:make check"} {
 		if _, err := parseBound(text); err != nil {
 			t.Error(err)
 		}
 	}
-	for _, text := range []string{"", "0", "-1", "NaN", "Inf", "mean", "mean:", "max:1e-3", "1e-3 "} {
+	for _, text := range []string{"", "0", "-1", "NaN", "Inf", "mean", "mean:", "max:1e-3", "1e-3 ", "app:", "app: "} {
 		if b, err := parseBound(text); err == nil {
 			t.Errorf("%q is read as %v", text, b)
 		}
+	}
+	if b, _ := parseBound("app:./check"); !b.Allows(Error{Max: 1e7}) || b.Allows(Error{Max: UnknownError}) || b.App != "./check" {
+		t.Errorf("a command's bound: %+v", b)
 	}
 	o := Defaults()
 	o.Exact = rewrite.Approximate

@@ -52,7 +52,7 @@ var wrong = map[string][]struct{ line, says string }{
 		"number of seconds"}, {"--budget -1 true", "number of seconds"}, {"--budget 0 true", "budget"},
 		{"--budget 1e300 true", "number of seconds"}, {"--kernels k", "no launches are captured of it"},
 		{"--exact maybe true", "construction, checked or approximate"}, {"--exact approximate true", "--within"},
-		{"--within much --exact=approximate true", "no bound"}, {"--within 1e-3", "need the program"},
+		{"--within much --exact=approximate true", "no bound"}, {"--within app:true --exact=approximate true", "needs --exact=approximate and --apply"}, {"--within 1e-3", "need the program"},
 		{"--levers magic true", `"magic"`}, {"--levers=-magic true", `"magic"`},
 		{"--levers hint,-hint true", "both hint and -hint"}, {"--levers approx true", "--exact=approximate"},
 		{"--kernels ( true", "missing closing"}, {"-- ./nosuch", "nosuch"},

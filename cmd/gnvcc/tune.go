@@ -126,7 +126,7 @@ func tuneVerb() *cobra.Command {
 	fs.BoolVar(&t.Apply, "apply", false, "rebuild with the recipes found, as gnvcc apply does")
 	fs.BoolVar(&t.Confirm, "confirm", false, "search nothing: run the program, built with its recipes, and compare its kernels with an earlier run of nvcc's code; what does not gain there is taken back")
 	fs.StringVar(&t.exact, "exact", "checked", "what may be adopted: `level` construction (the arithmetic is untouched), checked (compared on launches) or approximate (special function units in place of accurate divisions, roots, sin, exp, ...; needs --within)")
-	fs.Var(within{&o.Within}, "within", "allow results to differ by this `error`, also without --exact=approximate: 1e-3 bounds the relative error of every value that a launch writes, mean:1e-5 their mean (default: the same bits)")
+	fs.Var(within{&o.Within}, "within", "allow results to differ by this `error`, also without --exact=approximate: 1e-3 bounds the relative error of every value that a launch writes, mean:1e-5 their mean; app:COMMAND asks the command with each build, which accepts with exit code 0 (needs --exact=approximate and --apply; the command links, if need be, and runs the program) (default: the same bits)")
 	fs.BoolVar(&o.Keep, "keep-directives", false, "keep __launch_bounds__' second value, __maxnreg__, -maxrregcount and unroll pragmas, also where something else is faster")
 	fs.Var(&t.budget, "budget", "search for at most this `time` (60, or 1m30s), divided by the kernels' shares of the GPU time and their first results (default 1m0s)")
 	fs.Var(&t.observe, "observe", "search nothing; with a `time` (=60, or =1m30s) the program is observed that long, and then continues by itself")
@@ -165,6 +165,8 @@ func (t *tuneOptions) run(args []string) (err error) {
 	switch {
 	case t.on != "" && loose:
 		return errors.New("--on searches for exact recipes: not with --exact=approximate or --within")
+	case o.Within.App != "" && (!t.Apply || o.Exact != rewrite.Approximate):
+		return errors.New("--within app:COMMAND asks the command about approximation that was built: it needs --exact=approximate and --apply")
 	case len(args) == 0 && loose && !t.Look:
 		return errors.New("--exact=approximate and --within need the program: gnvcc tune [options] -- ./app arguments")
 	case t.Confirm && (len(args) == 0 || t.Look || t.on != ""):

@@ -87,7 +87,7 @@ func Run(asked Request) (exit profile.Exit, err error) {
 		r.Found(found)
 	}
 	if finish == nil {
-		finish = r.build()
+		finish = r.accept(results)
 	}
 	if finish == nil && r.replays != nil {
 		var built []cache.Decision
