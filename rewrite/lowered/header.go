@@ -78,6 +78,20 @@ func functions() string {
 	return b.String()
 }
 
+// builtinFunctions are functions of the compiler that the front end writes without their
+// __builtin_.
+var builtinFunctions = func() map[string]bool {
+	out := map[string]bool{}
+	for _, name := range strings.Fields(`unreachable signbit signbitf isnan isinf isfinite isnormal isinf_sign
+		isgreater isgreaterequal isless islessequal islessgreater isunordered fpclassify expect assume
+		assume_aligned constant_p huge_val huge_valf inf inff nan nanf nans nansf abs labs llabs bswap16 bswap32
+		bswap64 clz clzl clzll ctz ctzl ctzll ffs ffsl ffsll popcount popcountl popcountll parity trap
+		memcmp memmove memchr strlen strcmp strncmp strchr prefetch object_size bit_cast`) {
+		out[name] = true
+	}
+	return out
+}()
+
 // header is that text, read.
 var header = sync.OnceValue(func() *Unit {
 	u, err := read([]byte(vectors() + builtins + functions()))

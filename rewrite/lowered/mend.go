@@ -130,8 +130,52 @@ func (u *Unit) initialised(d *decl, i int) []edit {
 		k = behind
 	}
 	text := string(u.text[t[from].off:t[stop].off]) + " = " + root.text()
-	return []edit{{off: t[from].off, blank: t[stop].end - t[from].off},
-		{off: t[i].off, blank: t[k-1].off - t[i].off, text: text}}
+	edits := []edit{{off: t[from].off, blank: t[stop].end - t[from].off}}
+	// What is declared behind it stays behind it: LLVM lays local arrays out in that order.
+	for open := u.block(i); u.block(stop) == open; {
+		from = stop + 1
+		at := from
+		for at < k && (t[at].kind == word && t[at+1].kind != ';' && t[at+1].kind != '[' || t[at].kind == '*') {
+			at++
+		}
+		f, s := u.declared(d, k, t[at].n)
+		if t[at].kind != word || f != from || !u.unused(t[at].n, s+1, k) || u.clears(t[at].n, k, int(t[open].n)) {
+			break
+		}
+		stop = s
+		edits = append(edits, edit{off: t[from].off, blank: t[stop].end - t[from].off})
+		text += "; " + string(u.text[t[from].off:t[stop].off])
+	}
+	return append(edits, edit{off: t[i].off, blank: t[k-1].off - t[i].off, text: text})
+}
+
+// unused reports whether the tokens [i, stop) do not mention a word.
+func (u *Unit) unused(n int32, i, stop int) bool {
+	return !slices.ContainsFunc(u.tokens[i:stop], func(t token) bool { return t.kind == word && t.n == n })
+}
+
+// clears reports whether the first mention of a word in [i, stop) is in the parentheses of a memset.
+func (u *Unit) clears(n int32, i, stop int) bool {
+	for ; i < stop; i++ {
+		if u.is(i, "memset") && u.tokens[i+1].kind == '(' {
+			if !u.unused(n, i, int(u.tokens[i+1].n)) {
+				return true
+			}
+		} else if t := u.tokens[i]; t.kind == word && t.n == n {
+			return false
+		}
+	}
+	return false
+}
+
+// block is the { of the block that token i stands in.
+func (u *Unit) block(i int) int {
+	for i--; i > 0 && u.tokens[i].kind != '{'; i-- {
+		if u.tokens[i].kind == '}' {
+			i = int(u.tokens[i].n)
+		}
+	}
+	return i
 }
 
 // declared finds the declaration of a local variable, whose first mention it is: its first token and
@@ -154,15 +198,7 @@ func (u *Unit) declared(d *decl, i int, name int32) (from, stop int) {
 		u.is(from, "static") || u.is(from, "return") || u.is(from, "goto") {
 		return -1, -1
 	}
-	open, depth := i, 0 // of the block that the memset stands in
-	for ; depth >= 0; open-- {
-		switch t[open-1].kind {
-		case '{':
-			depth--
-		case '}':
-			depth++
-		}
-	}
+	open := u.block(i)
 	for n := stop + 1; n < int(d.to); n++ {
 		if t[n].kind == word && t[n].n == name && (n < i || n > int(t[open].n)) {
 			return -1, -1

@@ -154,8 +154,29 @@ type registers struct {
 	next    map[string]int // by kind: %r, %rd
 }
 
-// line appends a line with its registers numbered.
+// commutes are the operations whose first two operands may change places.
+var commutes = map[string]bool{"add": true, "mul": true, "mad": true, "fma": true, "and": true, "or": true,
+	"xor": true, "min": true, "max": true}
+
+// line appends a line with its registers numbered, and operands in order that may change places.
 func (r *registers) line(out, line []byte) []byte {
+	line = r.number(nil, line)
+	head, rest, _ := bytes.Cut(line, []byte(" "))
+	if len(head) > 0 && head[0] == '@' {
+		head, rest, _ = bytes.Cut(rest, []byte(" "))
+	}
+	op, _, _ := bytes.Cut(head, []byte("."))
+	operands := bytes.SplitN(bytes.TrimSuffix(rest, []byte(";\n")), []byte(","), 4)
+	if !commutes[string(op)] || len(operands) < 3 || bytes.Compare(operands[1], operands[2]) <= 0 {
+		return append(out, line...)
+	}
+	operands[1], operands[2] = operands[2], operands[1]
+	out = append(out, line[:len(line)-len(rest)]...)
+	return append(append(out, bytes.Join(operands, []byte(","))...), ";\n"...)
+}
+
+// number appends a line with its registers numbered.
+func (r *registers) number(out, line []byte) []byte {
 	for {
 		n := bytes.IndexByte(line, '%')
 		if n < 0 {

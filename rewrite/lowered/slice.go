@@ -9,11 +9,11 @@ import (
 	"slices"
 )
 
-// A slice is what a kernel needs: declarations of the unit and of the header, ascending, and enums
-// that neither has.
+// A slice is what a kernel needs: declarations of the unit and of the header, ascending, and what
+// neither has: enums, and functions that are the compiler's own.
 type slice struct {
-	own, header []int32
-	enums       []string
+	own, header    []int32
+	enums, builtin []string
 }
 
 // reached are the declarations that a kernel needs. Of other kernels only what is not their bodies.
@@ -50,8 +50,12 @@ func (u *Unit) reached(body int32, names ...string) slice {
 				}
 			}
 		}
-		if enum && !defined {
+		switch {
+		case defined:
+		case enum:
 			s.enums = append(s.enums, word)
+		case builtinFunctions[word]:
+			s.builtin = append(s.builtin, word)
 		}
 	}
 	for _, name := range names {
@@ -137,6 +141,9 @@ func byOffset(e edit, off int32) int { return int(e.off - off) }
 func (u *Unit) print(s slice, more string, edits []edit) []byte {
 	var out bytes.Buffer
 	out.WriteString(macros)
+	for _, name := range s.builtin {
+		fmt.Fprintf(&out, "#define %s(...) __builtin_%s(__VA_ARGS__)\n", name, name)
+	}
 	out.WriteString("extern \"C\" {\n")
 	for _, k := range s.header {
 		h := header()
