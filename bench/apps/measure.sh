@@ -1,5 +1,5 @@
 #!/bin/sh
-# All six applications on all GPUs of this machine, in one call: built by both compilers, run, tuned,
+# All applications on all GPUs of this machine, in one call: built by both compilers, run, tuned,
 # built again, run again, by bench/suite; the table at the end is printed, raw results lie in OUT.
 #
 #	bench/apps/measure.sh [-n] OUT [NAME...]

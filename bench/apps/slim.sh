@@ -1,5 +1,5 @@
 #!/bin/sh
-# Takes what is built and run of the six applications out of their repositories: about 16 MiB, for a
+# Takes what is built and run of the applications out of their repositories: about 20 MiB, for a
 # machine that has no network. REPOSITORIES holds clones, bare ones too, of any depth; what is
 # fetched is the commit that each has at HEAD.
 #
@@ -13,7 +13,7 @@ index=$out/.index
 
 # find OWNER NAME: the repository's git folder
 find() {
-	for path in "$from/$2/.git" "$from/$2.git" "$from/$2" "$from/$1+$2/repo" "$from/$1/$2/.git"; do
+	for path in "$from/$2/.git" "$from/$2.git" "$from/$2" "$from/$1+$2/repo" "$from/$1+$2/repo/.git" "$from/$1/$2/.git"; do
 		if git --git-dir="$path" rev-parse -q --verify HEAD >/dev/null 2>&1; then
 			echo "$path"
 			return
@@ -41,6 +41,9 @@ take GMAP NPB-GPU CUDA
 take madgraph5 madgraph4gpu epochX/cudacpp/gg_ttgg.sa
 take ccsb-scripps AutoDock-GPU Makefile Makefile.Cuda version_string.sh test_cuda.sh test_cuda.cpp \
 	bin common cuda host input/3ce3/derived input/7cpa/derived
+take UoB-HPC CloverLeaf CMakeLists.txt cmake driver src InputDecks
+take erikwijmans Pointnet2_PyTorch pointnet2_ops_lib
+take ThibaultGROUEIX ChamferDistancePytorch chamfer3D
 take brucefan1983 GPUMD src examples/gpumd_dynamic examples/nep_train/nep.txt
 take ggml-org ggml CMakeLists.txt ggml.pc.in LICENSE cmake include src/CMakeLists.txt \
 	':(glob)src/*.c' ':(glob)src/*.cpp' ':(glob)src/*.h' src/ggml-cpu src/ggml-cuda \
