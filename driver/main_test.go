@@ -28,6 +28,7 @@ import (
 // stage.
 
 func TestMain(m *testing.M) {
+	mayRefuse(os.Args[1:])
 	if step, words, ok := stage.Of(os.Args[1:]); ok {
 		os.Exit(stage.Run(step, words))
 	}

@@ -8,7 +8,7 @@ import (
 // The words that nvcc puts in front of a step. nvcc joins prefix and command with a space and gives
 // the whole to sh -c:
 //
-//	WORD 2>/dev/null </dev/null/x; "$GNVCC_STAGE" gnvcc-stage:ptxas ptxas -arch=sm_90 "x.ptx" -o "x.cubin"
+//	WORD 2>/dev/null </dev/null/x; GOMAXPROCS=1 "$GNVCC_STAGE" gnvcc-stage:ptxas ptxas -arch=sm_90 "x.ptx" -o "x.cubin"
 //
 // When a signal ends the shell, nvcc says `'WORD' died due to signal 2`: the first word of the
 // command, as it stands. So ours begins with the word that stands there without us. As a command it
@@ -17,7 +17,8 @@ import (
 // is a simple command at the end of the line, as the step's own was: shells that replace themselves
 // by it do so, those that report a crash of it ("Segmentation fault", 139) do that.
 //
-// GNVCC_STAGE is a variable so that a path with spaces, quotes or dollars reaches the shell whole.
+// GOMAXPROCS is Go's: a stage waits for its tool most of the time, and has fewer threads so. GNVCC_STAGE is
+// a variable so that a path with spaces, quotes or dollars reaches the shell whole.
 // The text has no comma, at which nvcc would split it.
 
 // nvcc 11.8 to 13.5 put nvlink's so-called prefix behind its word: `nvlink PREFIX -m64 ...`. So
@@ -28,7 +29,7 @@ import (
 // takes that one for a character, between single ones, and nvlink's reader of option files for the
 // begin or end of a group: it reads the prefix as one word, the option with a value.
 //
-//	nvlink --host-linker-options='"' 2>/dev/null </dev/null/x; "$GNVCC_STAGE" gnvcc-stage:nvlink
+//	nvlink --host-linker-options='"' 2>/dev/null </dev/null/x; GOMAXPROCS=1 "$GNVCC_STAGE" gnvcc-stage:nvlink
 //	--host-linker-options='"' -m64 ... (on one line)
 
 // prefixFor is the prefix for a step.
@@ -38,7 +39,7 @@ func prefixFor(step, word string) string {
 		word = stage.Ignored + `'"'`
 		end = " " + word
 	}
-	return word + ` 2>/dev/null </dev/null/x; "$` + environment.Stage + `" ` + stage.Word + step + end
+	return word + ` 2>/dev/null </dev/null/x; GOMAXPROCS=1 "$` + environment.Stage + `" ` + stage.Word + step + end
 }
 
 // prefixArgs are the options that make nvcc run its steps through us.

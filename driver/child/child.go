@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
-	"runtime"
 	"strconv"
 	"sync"
 	"syscall"
@@ -99,9 +98,8 @@ func (w *Watch) clean() {
 // starting it.
 func (w *Watch) Run(cmd *exec.Cmd, own bool) (Ending, error) {
 	// The child is not to outlive us: when we are killed, so is the tool, as if we had become it.
-	// Linux watches the thread that made the child, so that has to stay.
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
+	// Linux watches the thread that made the child; Go ends no thread, but for one that a goroutine has
+	// locked, and locking would cost a thread more.
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
 	}
@@ -110,6 +108,7 @@ func (w *Watch) Run(cmd *exec.Cmd, own bool) (Ending, error) {
 	err := cmd.Start()
 	if err == nil {
 		w.child, w.own = cmd.Process, own
+		running.Store(int32(cmd.Process.Pid))
 	}
 	w.mu.Unlock()
 	if err != nil {
@@ -118,6 +117,7 @@ func (w *Watch) Run(cmd *exec.Cmd, own bool) (Ending, error) {
 	err = cmd.Wait()
 	w.mu.Lock()
 	w.child = nil
+	running.Store(0)
 	w.mu.Unlock()
 	return endOf(cmd, err)
 }

@@ -3,5 +3,5 @@
 //
 // Callers: driver/stage; driver/job and driver/compile for what a tool said and how it ended.
 //
-// Reading the source: child.go.
+// Reading the source: child.go, runtime.go (when Go itself gives up).
 package child

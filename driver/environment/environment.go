@@ -82,7 +82,7 @@ func (e *Environment) Without(names ...string) []string { return without(e.list,
 func (e *Environment) Cached() *Environment { return Of(with(e.Without(predict), cached, "1")) }
 
 // Tool are the settings for a tool of nvcc's: without what the face added.
-func (e *Environment) Tool() []string { return e.Without(Stage, command) }
+func (e *Environment) Tool() []string { return e.Without(Stage, command, "GOMAXPROCS") }
 
 // Nvccs are the settings for nvcc as it is. past is what was run in its place so far, this process
 // and that nvcc included.
