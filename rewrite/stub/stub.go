@@ -87,11 +87,17 @@ type Align struct {
 //
 // Should the launch of a second entry be refused all the same, the kernel is launched in its place:
 // whatever is wrong then is the user's, and he sees it.
-const prelude = `
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wunused-variable"
-#pragma GCC diagnostic ignored "-Wunused-function"
-#pragma GCC diagnostic ignored "-Wzero-as-null-pointer-constant"
+//
+// No compiler says anything about our text, at any level: it counts as a system's header (ours; nvcc's line
+// markers end that), and what is said all the same is left out up to the stub's end (ending). Functions with
+// large frames are not inlined: they are measured, too, and the user's with them.
+const prelude = ours + `#pragma GCC diagnostic push
+#ifdef __clang__
+#pragma clang diagnostic ignored "-Weverything"
+#else
+#pragma GCC diagnostic ignored "-Wstack-usage="
+#pragma GCC diagnostic ignored "-Wframe-larger-than="
+#endif
 struct __gnvcc_second { signed char __state[32]; int __reserve, __carveout, __binary; bool __clusters, __loaded[32]; int __width, __most[32], __carved[32]; };
 namespace __gnvcc {
 template <class __t> static __t __get(const __t &__at) { return __atomic_load_n(&__at, __ATOMIC_ACQUIRE); }
@@ -122,16 +128,16 @@ static int __gnvcc_device(cudaError_t __pending) {
   if (cudaGetDevice(&__device) != cudaSuccess) { cudaGetLastError(); __gnvcc_keep(__pending); return -1; }
   return __device < 32 ? __device : -1;
 }
-static void __gnvcc_load(struct __gnvcc_second *__second, int __device, cudaError_t __pending) {
+static __attribute__((__noinline__)) void __gnvcc_load(struct __gnvcc_second *__second, int __device, cudaError_t __pending) {
   struct cudaFuncAttributes __own;
   if (__device < 0 || __gnvcc::__get(__second->__loaded[__device])) return;
   __gnvcc::__put(__second->__loaded[__device], true);
-  if (cudaFuncGetAttributes(&__own, __second) != cudaSuccess) { cudaGetLastError(); __gnvcc::__put(__second->__state[__device], -1); }
+  if (cudaFuncGetAttributes(&__own, (const void *)__second) != cudaSuccess) { cudaGetLastError(); __gnvcc::__put(__second->__state[__device], -1); }
   __gnvcc_keep(__pending);
 }
-static bool __gnvcc_prepared(struct __gnvcc_second *__second, int __device, const void *__plain, unsigned long long __dynamic) {
+static __attribute__((__noinline__)) bool __gnvcc_prepared(struct __gnvcc_second *__second, int __device, const void *__plain, unsigned long long __dynamic) {
   struct cudaFuncAttributes __own, __theirs;
-  if (cudaFuncGetAttributes(&__theirs, __plain) != cudaSuccess || (__gnvcc::__get(__second->__state[__device]) == 0 && (cudaFuncGetAttributes(&__own, __second) != cudaSuccess ||
+  if (cudaFuncGetAttributes(&__theirs, __plain) != cudaSuccess || (__gnvcc::__get(__second->__state[__device]) == 0 && (cudaFuncGetAttributes(&__own, (const void *)__second) != cudaSuccess ||
       __own.binaryVersion != __theirs.binaryVersion || (__second->__binary != 0 && __own.binaryVersion != __second->__binary)))) {
     cudaGetLastError(); __gnvcc::__put(__second->__state[__device], -1); return false; }
   if (__gnvcc::__get(__second->__state[__device]) == 0) {
@@ -145,13 +151,13 @@ static bool __gnvcc_prepared(struct __gnvcc_second *__second, int __device, cons
     if (__most < (int)__dynamic + __second->__reserve) __most = (int)__dynamic + __second->__reserve;
     __carveout = __second->__carveout;
   }
-  if ((__most > __gnvcc::__get(__second->__most[__device]) && cudaFuncSetAttribute(__second, cudaFuncAttributeMaxDynamicSharedMemorySize, __gnvcc::__put(__second->__most[__device], __most)) != cudaSuccess) ||
-      (__carveout != __gnvcc::__get(__second->__carved[__device]) && cudaFuncSetAttribute(__second, cudaFuncAttributePreferredSharedMemoryCarveout, __gnvcc::__put(__second->__carved[__device], __carveout)) != cudaSuccess)) {
+  if ((__most > __gnvcc::__get(__second->__most[__device]) && cudaFuncSetAttribute((const void *)__second, cudaFuncAttributeMaxDynamicSharedMemorySize, __gnvcc::__put(__second->__most[__device], __most)) != cudaSuccess) ||
+      (__carveout != __gnvcc::__get(__second->__carved[__device]) && cudaFuncSetAttribute((const void *)__second, cudaFuncAttributePreferredSharedMemoryCarveout, __gnvcc::__put(__second->__carved[__device], __carveout)) != cudaSuccess)) {
     cudaGetLastError(); __gnvcc::__put(__second->__state[__device], -1); return false; }
   __gnvcc::__put(__second->__state[__device], 2);
   return true;
 }
-static bool __gnvcc_usable(struct __gnvcc_second *__second, int __device, cudaError_t __pending, const void *__plain, unsigned long long __dynamic, cudaStream_t __stream) {
+static __attribute__((__noinline__)) bool __gnvcc_usable(struct __gnvcc_second *__second, int __device, cudaError_t __pending, const void *__plain, unsigned long long __dynamic, cudaStream_t __stream) {
   cudaStreamCaptureStatus __capture = cudaStreamCaptureStatusNone;
   if (__device < 0 || __gnvcc::__get(__second->__state[__device]) < 0) return false;
   if (__gnvcc::__capturing(__stream, &__capture) != cudaSuccess) { cudaGetLastError(); __gnvcc_keep(__pending); return false; }
@@ -164,8 +170,12 @@ static bool __gnvcc_usable(struct __gnvcc_second *__second, int __device, cudaEr
 static unsigned __gnvcc_blocks(unsigned __grid, unsigned __of, unsigned __now, unsigned __most) {
   unsigned long long __all = (unsigned long long)__grid * __of, __blocks = __all / __now;
   return __grid <= __most && __all < 2147483648ULL && __blocks * __now == __all && __blocks <= __most ? (unsigned)__blocks : 0; }
-#pragma GCC diagnostic pop
 `
+
+// ours is in front of each piece of ours.
+const ours = "\n# 1 \"gnvcc\" 3\n"
+
+const ending = "\n#pragma GCC diagnostic pop\n"
 
 // Patch returns the stub with all choices that could be put in. A choice whose kernel does not
 // stand in the text as expected (another toolkit's shape, a tile kernel, a kernel without a host
@@ -191,8 +201,8 @@ func Patch(text []byte, choices []Choice) (out []byte, refused map[string]error)
 		fmt.Fprintf(&declarations, "static struct __gnvcc_second __gnvcc_second%d%s;\n", i, start)
 		if !asked[c.Entry] {
 			asked[c.Entry] = true
-			e[0].text = "cudaError_t __gnvcc_was = cudaPeekAtLastError(); " +
-				"int __gnvcc_on = __gnvcc_device(__gnvcc_was); " + e[0].text
+			e[0].text = ours + "cudaError_t __gnvcc_was = cudaPeekAtLastError(); " +
+				"int __gnvcc_on = __gnvcc_device(__gnvcc_was); " + strings.TrimPrefix(e[0].text, ours)
 		}
 		loads, edits = append(loads, e[0]), append(edits, e[1:]...)
 	}
@@ -209,7 +219,7 @@ func Patch(text []byte, choices []Choice) (out []byte, refused map[string]error)
 		return text, refused
 	}
 	edits = append(edits, edit{at, prelude + declarations.String()})
-	return apply(src, append(loads, edits...)), refused
+	return apply(src, append(append(loads, edits...), edit{len(src), ending})), refused
 }
 
 // edits gives the three insertions of a choice: that it be loaded, the look at the arguments in
@@ -267,15 +277,15 @@ func (c Choice) edits(src string, number int) ([]edit, error) {
 		grid, block = "__h", "__c"
 		condition += " && __h.x != 0u && __h.y != 0u && __h.z != 0u"
 	}
-	look := fmt.Sprintf(
+	look := fmt.Sprintf(ours+
 		"{ dim3 __g, __b; size_t __s; cudaStream_t __q; if (__cudaPopCallConfiguration(&__g, &__b, &__s, &__q) != cudaSuccess) return; %s"+
-			"if (%s && __gnvcc_usable(&__gnvcc_second%d, __gnvcc_on, __gnvcc_was, (const void *)%s, __s, __q)) { "+
-			"if (cudaLaunchKernel((const void *)&__gnvcc_second%d, %s, %s, &__args_arr[0], __s + (size_t)__gnvcc_second%d.__reserve, __q) == cudaSuccess) { __gnvcc_keep(__gnvcc_was); return; } (void)cudaGetLastError(); __gnvcc_keep(__gnvcc_was); } "+
-			"(void)__cudaPushCallConfiguration(__g, __b, __s, __q); } ", shape, condition, number, function,
+		"if (%s && __gnvcc_usable(&__gnvcc_second%d, __gnvcc_on, __gnvcc_was, (const void *)%s, __s, __q)) { "+
+		"if (cudaLaunchKernel((const void *)&__gnvcc_second%d, %s, %s, &__args_arr[0], __s + (size_t)__gnvcc_second%d.__reserve, __q) == cudaSuccess) { __gnvcc_keep(__gnvcc_was); return; } (void)cudaGetLastError(); __gnvcc_keep(__gnvcc_was); } "+
+		"(void)__cudaPushCallConfiguration(__g, __b, __s, __q); } ", shape, condition, number, function,
 		number, grid, block, number)
-	load := fmt.Sprintf("__gnvcc_load(&__gnvcc_second%d, __gnvcc_on, __gnvcc_was); ",
+	load := fmt.Sprintf(ours+"__gnvcc_load(&__gnvcc_second%d, __gnvcc_on, __gnvcc_was); ",
 		number)
-	again := fmt.Sprintf(" __cudaRegisterEntry(%s, &__gnvcc_second%d, %s, (-1));", handle, number,
+	again := fmt.Sprintf(ours+"__cudaRegisterEntry(%s, &__gnvcc_second%d, %s, (-1));", handle, number,
 		c.Second)
 	return []edit{{call, load}, {call, look}, {registered, again}}, nil
 }
