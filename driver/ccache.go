@@ -48,25 +48,22 @@ func Key() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	parts := []string{"build 1", cache.OwnKey(), kit.Nvcc}
+	store, _ := env.OpenStore() // nil, without one
+	parts := []string{"build 2", cache.OwnKey(), kit.Nvcc}
 	for _, name := range keyed {
-		id, err := cache.FileKey(filepath.Join(kit.Dir(), name))
+		id, err := store.FileKey(filepath.Join(kit.Dir(), name))
 		if err != nil {
 			id = "none"
 		}
 		parts = append(parts, id)
 	}
-	return cache.HashOf(append(parts, recipesKey(env)...)...), nil
+	return cache.HashOf(append(parts, recipesKey(store, env)...)...), nil
 }
 
 // recipesKey is what of it recipes are, nothing where a build takes none.
-func recipesKey(env *environment.Environment) []string {
+func recipesKey(store *cache.Store, env *environment.Environment) []string {
 	dir, err := os.Getwd()
-	if env.Off || err != nil {
-		return nil
-	}
-	store, err := env.OpenStore()
-	if err != nil {
+	if env.Off || err != nil || store == nil {
 		return nil
 	}
 	key, err := standing.Key(store, dir, env)

@@ -31,7 +31,7 @@ const memoManner cache.Memos[manner] = "manner5"
 // the way out for versions that nobody has tried yet, too.
 func mannerOf(nvcc string, store *cache.Store, env *environment.Environment) (manner, error) {
 	var m manner
-	key, err := cache.FileKey(nvcc)
+	key, err := store.FileKey(nvcc)
 	if err != nil {
 		return m, err
 	}

@@ -120,7 +120,7 @@ func (b *Builds) unit(dir string, a cache.Assembly, files, tools map[string]bool
 func (b *Builds) stale(u record.Unit) bool {
 	now, asked := b.versions[u.Ptxas]
 	if !asked {
-		if id, err := cache.FileKey(u.Ptxas); err == nil {
+		if id, err := b.store.FileKey(u.Ptxas); err == nil {
 			now, _ = toolkit.VersionOf(b.store, u.Ptxas, id)
 		}
 		b.versions[u.Ptxas] = now

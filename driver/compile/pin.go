@@ -107,7 +107,7 @@ func (c *Compiler) normalOf(ctx context.Context, s *Source, v variantOf) string 
 		return none
 	}
 	defer done()
-	r, err := requestOf(s.input(), v)
+	r, err := requestOf(b.Store, s.input(), v)
 	if err != nil {
 		return none
 	}

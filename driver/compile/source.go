@@ -179,7 +179,7 @@ func (c *Compiler) slice(s *Source) error {
 	}
 	defer done()
 	s.translation = b.withLowered(ctx, s.translation)
-	r, err := requestOf(s.input(), variantOf{entry: s.Kernel})
+	r, err := requestOf(b.Store, s.input(), variantOf{entry: s.Kernel})
 	if err != nil {
 		return err
 	}

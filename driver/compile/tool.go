@@ -142,7 +142,7 @@ func (b *Workbench) assemble(ctx context.Context, j *job.Job, text []byte,
 	if b.mode != forOne {
 		return b.ptxas(ctx, j, text, more)
 	}
-	id, err := cache.FileKey(j.Tool)
+	id, err := b.Store.FileKey(j.Tool)
 	if err != nil {
 		return nil, "", fmt.Errorf("look at ptxas: %w", err)
 	}

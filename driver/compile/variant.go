@@ -62,7 +62,7 @@ type request struct {
 	cicc      string // the tool's id
 }
 
-func requestOf(in input, v variantOf) (r request, err error) {
+func requestOf(store *cache.Store, in input, v variantOf) (r request, err error) {
 	r = request{input: in, v: v}
 	if in.translation == nil {
 		return r, errNoSource
@@ -78,7 +78,7 @@ func requestOf(in input, v variantOf) (r request, err error) {
 	if r.call, err = toolcmd.ReadCicc(in.translation.Args); err != nil {
 		return r, err
 	}
-	if r.cicc, err = cache.FileKey(in.translation.Cicc); err != nil {
+	if r.cicc, err = store.FileKey(in.translation.Cicc); err != nil {
 		return r, fmt.Errorf("look at cicc: %w", err)
 	}
 	return r, nil
@@ -105,7 +105,7 @@ func normalOf(m *ptx.Module, entry string) string {
 // it was kept or by cicc.
 func (b *Workbench) variant(ctx context.Context, in input, v variantOf) (m compiledVariant,
 	err error) {
-	r, err := requestOf(in, v)
+	r, err := requestOf(b.Store, in, v)
 	if err != nil {
 		return m, err
 	}

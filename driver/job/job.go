@@ -30,7 +30,7 @@ type Job struct {
 
 // New makes a job of a call that was read and the text of its input.
 func New(store *cache.Store, call *toolcmd.Ptxas, tool string, text []byte) (*Job, error) {
-	j, err := Of(call, tool, text)
+	j, err := Of(store, call, tool, text)
 	if err == nil {
 		err = j.AskVersion(store)
 	}
@@ -38,9 +38,9 @@ func New(store *cache.Store, call *toolcmd.Ptxas, tool string, text []byte) (*Jo
 }
 
 // Of is New without the version, for which ptxas may have to be run. Kernels and Assembly need it.
-func Of(call *toolcmd.Ptxas, tool string, text []byte) (*Job, error) {
+func Of(store *cache.Store, call *toolcmd.Ptxas, tool string, text []byte) (*Job, error) {
 	j := &Job{Call: call, Tool: tool, PTX: text, Hash: cache.Hash(text)}
-	id, err := cache.FileKey(tool)
+	id, err := store.FileKey(tool)
 	if err != nil {
 		return nil, fmt.Errorf("look at ptxas: %w", err)
 	}

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	"gnvcc/cache"
 	"gnvcc/driver/splice"
 	"gnvcc/driver/toolcmd"
 	"gnvcc/driver/toolkit"
@@ -186,7 +185,7 @@ func (s *stage) hostSteps(args []string) (string, error) {
 			toolkit.IsScript(program) {
 			return "", fmt.Errorf("a step of %s is not to be found, or a script: %s", s.tool, command)
 		}
-		key, err := cache.FileKey(program)
+		key, err := s.store.FileKey(program)
 		if err != nil {
 			return "", err
 		}

@@ -44,7 +44,7 @@ func (s *stage) ptxas() error {
 	if err != nil { // ptxas has its own words for that, and a pipe can't be read twice
 		return fmt.Errorf("%w: %w", err, toolcmd.ErrAside)
 	}
-	j, err := job.Of(call, s.tool, text)
+	j, err := job.Of(s.store, call, s.tool, text)
 	if err != nil {
 		return err
 	}

@@ -60,7 +60,7 @@ func (s *stage) newReuse(inputs, outputs []string, texts ...string) (*reuse, err
 	if toolkit.IsScript(s.tool) {
 		return nil, fmt.Errorf("%s is a script, which may do anything", s.tool)
 	}
-	tool, err := cache.FileKey(s.tool)
+	tool, err := s.store.FileKey(s.tool)
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +85,7 @@ func (s *stage) newReuse(inputs, outputs []string, texts ...string) (*reuse, err
 	}
 	for i, word := range s.words[1:] {
 		if i > 0 && strings.HasSuffix(s.words[i], "nvvmir-library") { // s.words[i] is the word before
-			if word, err = cache.FileKey(toolcmd.Inside(s.dir, word)); err != nil {
+			if word, err = s.store.FileKey(toolcmd.Inside(s.dir, word)); err != nil {
 				return nil, err
 			}
 		}
@@ -105,7 +105,7 @@ func (s *stage) newReuse(inputs, outputs []string, texts ...string) (*reuse, err
 	parts = append(parts, "environment")
 	parts = append(parts, environment.Of(s.env.Tool()).Compile()...)
 	if dir := s.env.Get("NVVMIR_LIBRARY_DIR"); dir != "" && s.name == "cicc" {
-		library, err := cache.FileKey(filepath.Join(toolcmd.Inside(s.dir, dir), "libdevice.10.bc"))
+		library, err := s.store.FileKey(filepath.Join(toolcmd.Inside(s.dir, dir), "libdevice.10.bc"))
 		if err != nil {
 			return nil, err
 		}
