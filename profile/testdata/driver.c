@@ -78,13 +78,14 @@ static void hash(const uint8_t *p, uint64_t size, uint64_t *out) {
 // As gnvcc_look does it.
 static void look(void **params) {
   const char *p = *(const char **)params[0];
-  uint64_t size = *(uint64_t *)params[1], low = *(uint64_t *)params[2], span = *(uint64_t *)params[3], v;
-  uint32_t *out = *(uint32_t **)params[4];
+  uint64_t size = *(uint64_t *)params[1], (*items)[2] = *(uint64_t (**)[2])params[2], low = *(uint64_t *)params[5], span = *(uint64_t *)params[6], v;
+  uint32_t n = *(uint32_t *)params[4], *ever = *(uint32_t **)params[7], *reached = *(uint32_t **)params[8];
   for (uint64_t at = 0; at < size; at += 8) {
-    if (at % HASH_CHUNK == 0) out[at / HASH_CHUNK] = 0;
+    if (at % HASH_CHUNK == 0) ever[at / HASH_CHUNK] = 0;
     if (at + 8 > size) continue;
     memcpy(&v, p + at, 8);
-    out[at / HASH_CHUNK] |= (v - low < span) | (v - (1 << 16) < ((uint64_t)1 << 48) - (1 << 16)) << 1;
+    ever[at / HASH_CHUNK] |= v - (1 << 16) < ((uint64_t)1 << 48) - (1 << 16);
+    for (uint32_t i = 0; v - low < span && i < n; i++) reached[i] |= v >= items[i][0] && v < items[i][1];
   }
 }
 

@@ -55,11 +55,12 @@ struct capture {
   bool *object_reached;
   uint8_t *piece;         // where what is read next comes to
   uint64_t *sums;         // of the chunks of the item that is being written, two each; NULL: not known
-  uint32_t *looks;        // of the same chunks, as hash.cu has it
+  uint32_t *ever;         // of the same chunks, as hash.cu has it
   CUmodule tools;
   CUfunction hash, look;
   CUdeviceptr made;       // where they leave what they give
   uint64_t made_room;     // for so many chunks
+  CUdeviceptr list;       // of the items, on the device, and which of them are reached
   CUstream stream;
 };
 static struct capture *pending; // of the thread that holds talk, between the launch's two ends
@@ -173,6 +174,12 @@ static bool scan_handle(struct capture *c, uint64_t v, bool argument) {
 
 #define SCANNED ((size_t)4096) // bytes of which it is seen at once that they hold no address
 
+static bool reach_by_word(struct capture *c, struct item *x) {
+  if (x->name) return give_up(c, "memory holds the address of a variable, which is another one in another process");
+  reach(c, x);
+  return true;
+}
+
 // Where all lies that an address may be of.
 static void bounds_of(const struct capture *c, uint64_t *low, uint64_t *span) {
   uint64_t high = *low = c->items[0].base;
@@ -200,8 +207,7 @@ static bool scan(struct capture *c, const uint8_t *p, size_t n) {
       memcpy(&v, p + at, 8);
       if (!scan_handle(c, v, false)) return false;
       struct item *x = v - low < span ? item_of(c, v) : NULL;
-      if (x && x->name) return give_up(c, "memory holds the address of a variable, which is another one in another process");
-      if (x) reach(c, x);
+      if (x && !reach_by_word(c, x)) return false;
     }
   }
   return true;
@@ -359,15 +365,19 @@ static uint64_t number(const struct capture *c, const struct item *x) { return (
 
 static void tools_close(struct capture *c) {
   if (c->made) cu.MemFree(c->made);
+  if (c->list) cu.MemFree(c->list);
   if (c->tools) cu.ModuleUnload(c->tools);
-  c->made = c->made_room = 0, c->tools = NULL, c->hash = c->look = NULL;
+  c->list = c->made = c->made_room = 0, c->tools = NULL, c->hash = c->look = NULL;
 }
 
-// Has the device hash an item, as the stream's next work; with looks, also look for addresses in it from low on. False: it could not.
-static bool hash_item(struct capture *c, const struct item *x, uint64_t chunks, uint64_t *list, uint32_t *looks) {
-  if (!c->hash && ((!c->tools && cu.ModuleLoadData(&c->tools, gnvcc_hash_ptx) != CUDA_SUCCESS) || cu.ModuleGetFunction(&c->look, c->tools, "gnvcc_look") != CUDA_SUCCESS ||
-                   cu.ModuleGetFunction(&c->hash, c->tools, "gnvcc_hash") != CUDA_SUCCESS))
-    return false;
+static bool tools_open(struct capture *c) {
+  return c->hash || ((c->tools || cu.ModuleLoadData(&c->tools, gnvcc_hash_ptx) == CUDA_SUCCESS) && cu.ModuleGetFunction(&c->look, c->tools, "gnvcc_look") == CUDA_SUCCESS &&
+                     cu.ModuleGetFunction(&c->hash, c->tools, "gnvcc_hash") == CUDA_SUCCESS);
+}
+
+// Has the device hash an item, as the stream's next work. False: it could not.
+static bool hash_item(struct capture *c, const struct item *x, uint64_t chunks, uint64_t *list) {
+  if (!tools_open(c)) return false;
   if (chunks > c->made_room) {
     if (c->made) cu.MemFree(c->made);
     c->made_room = chunks < 4096 ? 4096 : chunks;
@@ -376,18 +386,37 @@ static bool hash_item(struct capture *c, const struct item *x, uint64_t chunks, 
       return false;
     }
   }
-  uint64_t base = x->base, size = x->size, low, span, seen = c->made + 16 * c->made_room;
-  void *params[] = {&base, &size, &c->made}, *more[] = {&base, &size, &low, &span, &seen};
+  uint64_t base = x->base, size = x->size;
+  void *params[] = {&base, &size, &c->made};
+  return cu.LaunchKernel(c->hash, (unsigned)chunks, 1, 1, 256, 1, 1, 0, c->stream, params, NULL) == CUDA_SUCCESS && cu.StreamSynchronize(c->stream) == CUDA_SUCCESS &&
+         cu.MemcpyDtoH(list, c->made, 16 * chunks) == CUDA_SUCCESS;
+}
+
+// Has it look for addresses in an item that was hashed, and for chunks in which no word is ever one. False: it could not.
+static bool look_through(struct capture *c, const struct item *x, uint64_t chunks) {
+  uint32_t n = (uint32_t)c->n, sorted = (uint32_t)c->allocs;
+  uint64_t base = x->base, size = x->size, low, span, (*list)[2] = calloc(n + 1, sizeof *list), found = c->list + sizeof *list * n, ever = c->made + 16 * c->made_room;
+  uint32_t *reached = calloc(n + 1, sizeof *reached);
   bounds_of(c, &low, &span);
-  return cu.LaunchKernel(c->hash, (unsigned)chunks, 1, 1, 256, 1, 1, 0, c->stream, params, NULL) == CUDA_SUCCESS &&
-         (!looks || cu.LaunchKernel(c->look, (unsigned)chunks, 1, 1, 256, 1, 1, 0, c->stream, more, NULL) == CUDA_SUCCESS) && cu.StreamSynchronize(c->stream) == CUDA_SUCCESS &&
-         cu.MemcpyDtoH(list, c->made, 16 * chunks) == CUDA_SUCCESS && (!looks || cu.MemcpyDtoH(looks, seen, 4 * chunks) == CUDA_SUCCESS);
+  bool ok = list && reached;
+  for (uint32_t i = 0; ok && i < n; i++) list[i][0] = c->items[i].base, list[i][1] = c->items[i].base + c->items[i].size;
+  if (ok && !c->list) ok = cu.MemAlloc(&c->list, (sizeof *list + sizeof *reached) * n) == CUDA_SUCCESS && cu.MemcpyHtoD(c->list, list, sizeof *list * n) == CUDA_SUCCESS;
+  found = c->list + sizeof *list * n;
+  void *params[] = {&base, &size, &c->list, &sorted, &n, &low, &span, &ever, &found};
+  ok = ok && cu.MemcpyHtoD(found, reached, sizeof *reached * n) == CUDA_SUCCESS && // none
+       cu.LaunchKernel(c->look, (unsigned)chunks, 1, 1, 256, 1, 1, 0, c->stream, params, NULL) == CUDA_SUCCESS && cu.StreamSynchronize(c->stream) == CUDA_SUCCESS &&
+       cu.MemcpyDtoH(c->ever, ever, sizeof *c->ever * chunks) == CUDA_SUCCESS && cu.MemcpyDtoH(reached, found, sizeof *reached * n) == CUDA_SUCCESS;
+  for (uint32_t i = 0; ok && i < n; i++)
+    if (reached[i]) reach_by_word(c, &c->items[i]);
+  free(list);
+  free(reached);
+  return ok;
 }
 
 static void forget_hashes(struct capture *c) {
   free(c->sums);
-  free(c->looks);
-  c->sums = NULL, c->looks = NULL;
+  free(c->ever);
+  c->sums = NULL, c->ever = NULL;
 }
 
 // Has hashes of an item before it is read: what is zero, or written already, is not. Of memory that is mapped piece by piece nobody knows whether it
@@ -398,13 +427,13 @@ static void hash_before(struct capture *c, const struct item *x) {
       cu.MemcpyDtoH(&word, x->base + x->size - 8, 8) != CUDA_SUCCESS)
     return;
   c->sums = calloc(chunks + 1, 16);
-  c->looks = calloc(chunks + 1, sizeof *c->looks);
-  if (c->sums && c->looks && hash_item(c, x, (x->size + HASH_CHUNK - 1) / HASH_CHUNK, c->sums, c->looks)) return;
+  c->ever = calloc(chunks + 1, sizeof *c->ever);
+  if (c->sums && c->ever && hash_item(c, x, (x->size + HASH_CHUNK - 1) / HASH_CHUNK, c->sums) && look_through(c, x, (x->size + HASH_CHUNK - 1) / HASH_CHUNK)) return;
   forget_hashes(c);
   if (!c->hash) give_up(c, "what the launch leaves can't be hashed"); // nor will it be when all is read
 }
 
-enum { COPIED, QUIET, ZERO, WRITTEN }; // QUIET: it is copied, and holds no address of what is allocated
+enum { COPIED, LOOKED, ZERO, WRITTEN }; // LOOKED: it is copied, and what it has addresses of is known
 static int chunk_is(const struct capture *c, const struct item *x, uint64_t at) {
   static uint64_t zeros[2];
   const uint64_t *sum = c->sums + 2 * (at / HASH_CHUNK);
@@ -415,7 +444,7 @@ static int chunk_is(const struct capture *c, const struct item *x, uint64_t at) 
     hash_host(none, HASH_CHUNK, zeros);
     free(none);
   }
-  return memcmp(sum, zeros, sizeof zeros) == 0 ? ZERO : known_has(sum) ? WRITTEN : c->looks[at / HASH_CHUNK] & 1 ? COPIED : QUIET;
+  return memcmp(sum, zeros, sizeof zeros) == 0 ? ZERO : known_has(sum) ? WRITTEN : LOOKED;
 }
 
 // Names the chunks that are written already: what is not zero and has no data has its hash alone. The others are so known to the next capture.
@@ -437,7 +466,7 @@ static bool write_before(struct capture *c, const struct item *x) {
 // Of what is read now, chunks in which no word can be an address, whatever is allocated later, need not be looked through again.
 static void note_known(const struct capture *c, uint64_t from, uint64_t n) {
   for (uint64_t at = from; c->sums && at + HASH_CHUNK <= from + n; at += HASH_CHUNK)
-    if (!(c->looks[at / HASH_CHUNK] & 2)) known_add(c->sums + 2 * (at / HASH_CHUNK));
+    if (!c->ever[at / HASH_CHUNK]) known_add(c->sums + 2 * (at / HASH_CHUNK));
 }
 
 // The bytes from a place on whose chunks are alike.
@@ -454,12 +483,12 @@ static bool write_content(struct capture *c, struct item *x) {
     n = alike(c, x, at, is);
     if (late(c) || c->out->why) return false;
     if (is == ZERO || is == WRITTEN) continue;
-    if (is == QUIET && out_aside(c->out, address + at, x->base + at, n, c->stream)) {
+    if (is == LOOKED && out_aside(c->out, address + at, x->base + at, n, c->stream)) {
       note_known(c, at, n);
       continue;
     }
     if (n > PIECE) n = PIECE;
-    if (!piece(c, x->size > PIECE) || !copy(c, x, at, n) || !scan(c, c->piece, n)) return false;
+    if (!piece(c, x->size > PIECE) || !copy(c, x, at, n) || (is == COPIED && !scan(c, c->piece, n))) return false;
     note_known(c, at, n);
     out_data(c->out, address + at, c->piece, n);
     c->piece = NULL;
@@ -544,7 +573,8 @@ static bool before(struct capture *c, const struct variable *v, uint32_t nv) {
   size_t left = 0, total = 0;
   if (cu.MemGetInfo(&left, &total) != CUDA_SUCCESS || left < ROOM) tools_close(c); // the launch may need what they take, which comes in large pieces
   if (c->made) cu.MemFree(c->made);
-  c->made = c->made_room = 0;
+  if (c->list) cu.MemFree(c->list);
+  c->list = c->made = c->made_room = 0;
   c->before = now() - c->begin;
   return ok;
 }
@@ -632,7 +662,7 @@ static bool write_after(struct capture *c) {
     if (of_both(x->kind)) { // pages of managed memory stay where they are
       hash_chunks(c, x, chunks, list);
       host_rests(c, x, chunks, list);
-    } else if (!late(c) && !hash_item(c, x, chunks, list, NULL)) give_up(c, "what the launch left can't be hashed");
+    } else if (!late(c) && !hash_item(c, x, chunks, list)) give_up(c, "what the launch left can't be hashed");
     struct buffer b = {0};
     fold(x);
     put_str(&b, x->name);

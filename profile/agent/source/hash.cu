@@ -35,17 +35,32 @@ extern "C" __global__ void __launch_bounds__(256) gnvcc_hash(const uint8_t *p, u
   if (threadIdx.x < 2) out[2 * (unsigned long long)blockIdx.x + threadIdx.x] = sums[threadIdx.x];
 }
 
-// Of each chunk: 1, where a word of it may be an address of what is allocated now, from low on; and 2, where one may be an address at all.
-extern "C" __global__ void __launch_bounds__(256) gnvcc_look(const unsigned long long *p, unsigned long long size, unsigned long long low, unsigned long long span, unsigned *out) {
+struct item {
+  unsigned long long base, end;
+};
+
+// Looks for addresses: which of n items, the first ones of them sorted, words point into that are at most span from low on, which holds all of them.
+// ever: of each chunk, whether a word of it may be an address at all.
+extern "C" __global__ void __launch_bounds__(256) gnvcc_look(const unsigned long long *p, unsigned long long size, const item *items, unsigned sorted, unsigned n,
+                                                             unsigned long long low, unsigned long long span, unsigned *ever, unsigned *reached) {
   unsigned long long base = (unsigned long long)blockIdx.x * chunk;
-  unsigned n = size - base < chunk ? (unsigned)(size - base) : chunk;
-  int now = 0, ever = 0;
-  for (unsigned i = threadIdx.x; i < n / 8; i += blockDim.x) {
+  unsigned words = (size - base < chunk ? (unsigned)(size - base) : chunk) / 8;
+  int some = 0;
+  for (unsigned i = threadIdx.x; i < words; i += blockDim.x) {
     unsigned long long v = p[base / 8 + i];
-    now |= v - low < span;
-    ever |= v - (1ull << 16) < (1ull << 48) - (1ull << 16);
+    some |= v - (1ull << 16) < (1ull << 48) - (1ull << 16);
+    if (v - low >= span) continue;
+    unsigned lo = 0, hi = sorted;
+    while (lo < hi) {
+      unsigned mid = (lo + hi) / 2;
+      if (items[mid].end <= v) lo = mid + 1;
+      else hi = mid;
+    }
+    if (lo < sorted && v >= items[lo].base) reached[lo] = 1;
+    else
+      for (unsigned k = sorted; k < n; k++)
+        if (v >= items[k].base && v < items[k].end) reached[k] = 1;
   }
-  now = __syncthreads_or(now);
-  ever = __syncthreads_or(ever);
-  if (threadIdx.x == 0) out[blockIdx.x] = (now != 0) | (ever != 0) << 1;
+  some = __syncthreads_or(some);
+  if (threadIdx.x == 0) ever[blockIdx.x] = some != 0;
 }

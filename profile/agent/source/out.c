@@ -1,6 +1,5 @@
-// Files of captures (out.h). A capture reads while the program waits, and so only what it must: what may hold addresses comes to the host to be
-// looked through, all else is copied within the device, at 0.5 ms a GB (H200) where the way to a file takes 450 to 1,900. The thread here takes
-// the copies out while the program runs on. It runs no code of the program's, takes no lock that others hold for long, and no signal is handled in it.
+// Files of captures (out.h). A capture reads while the program waits, and so memory of the device is copied within it, at 0.5 ms a GB (H200), where
+// the way to a file takes 450 to 1,900. The thread here takes the copies out while the program runs on. It runs no code of the program's, takes no lock that others hold for long, and no signal is handled in it.
 //
 // The device's memory that is used is a quarter of what is free at most, and the program has it back as soon as it asks for memory that would be
 // short, or how much there is. Then captures that are not written yet are given up.
