@@ -2,6 +2,7 @@ package profile
 
 import (
 	"math"
+	"os"
 	"testing"
 )
 
@@ -45,5 +46,28 @@ func TestWork(t *testing.T) {
 			!near(float64(long.Launches), c.long, within+0.1) || !near(long.Seconds/whole, c.took, within+0.05) {
 			t.Errorf("%+v: %g s of %d, %g s, %v, long: %+v", c, whole, all, k.Seconds, classes, long)
 		}
+	}
+}
+
+// TestWanted: of launches that are captured those are kept that take what was asked for, and say
+// what they took; of the others no file is left.
+func TestWanted(t *testing.T) {
+	h := &host{dir: t.TempDir(), order: Order{Want: []Span{{1, 2}, {1.5e-4, 3e-4}}}, again: func(*Launch) int { return 1 }}
+	newFakeDriver(t).run(t, h, "work", true, "WORK=frontier", "COUNT=30")
+	kept, first := 0, 0
+	for i, c := range h.got {
+		_, err := os.Stat(h.paths[i])
+		switch {
+		case c.Why == Unwanted && c.Took < 1.5e5 && err != nil:
+		case c.Why == "" && err == nil && i == 0 && c.Took == 0: // the driver loads the kernel
+			first++
+		case c.Why == "" && err == nil && c.Took > 1.9e5 && c.Took < 2.1e5:
+			kept++
+		default:
+			t.Errorf("launch %d: %+v, %v", i+1, c, err)
+		}
+	}
+	if kept != 6 || first != 1 || len(h.got) != 30 || len(h.why)+len(h.lost) > 0 {
+		t.Errorf("%d and %d of %d are kept, %q, %q", first, kept, len(h.got), h.why, h.lost)
 	}
 }

@@ -21,6 +21,8 @@ const TooLarge = "the launch reaches more memory than a capture may have"
 const (
 	TooSlow = "reading the memory that the launch reaches takes longer than a capture may hold the program up"
 	NoRoom  = "the size limit for captures is reached"
+	// Unwanted is behind the launch: the next one may be what Order.Want says
+	Unwanted = "the launch does not take what was asked for"
 )
 
 // A Host decides about the launches of a run: of a program that is observed (profile/capture), or of
@@ -65,7 +67,13 @@ type Order struct {
 	Room  int64  // of the file, bytes; 0: any
 	// how long the program may stand still while memory is read; 0: as usual
 	Stand time.Duration
+	// seconds that the launch is to take, one of these, or it is not kept: what it takes is known behind
+	// it; none: whatever it takes
+	Want []Span
 }
+
+// A Span is from the least to the most seconds.
+type Span struct{ Least, Most float64 }
 
 // Captured is how a capture ended.
 type Captured struct {

@@ -25,6 +25,9 @@ const helloLimit = 10 * time.Second
 // usualStand is how long a program stands still while memory is read for a capture, at the most.
 const usualStand = 10 * time.Second
 
+// mostWants is how many of Order.Want the agent takes.
+const mostWants = 8
+
 // noDevice is why a launch is left alone of whose GPU nothing is known.
 const noDevice = "it runs on a GPU that the agent does not describe"
 
@@ -436,6 +439,11 @@ func (h *held) capture(o Order) (c Captured, err error) {
 	w.u64(uint64(max(o.Limit, 0)))
 	w.u64(uint64(cmp.Or(max(o.Room, 0), math.MaxInt64)))
 	w.u64(math.Float64bits(cmp.Or(o.Stand, usualStand).Seconds()))
+	w.u32(uint32(min(len(o.Want), mostWants)))
+	for _, s := range o.Want[:min(len(o.Want), mostWants)] {
+		w.u64(math.Float64bits(s.Least))
+		w.u64(math.Float64bits(s.Most))
+	}
 	in, err := h.order(fCapture, fCaptured, w)
 	if err != nil {
 		return c, err

@@ -32,6 +32,22 @@ type Sets struct {
 
 const word = 4 // bytes
 
+// Normal gives a launch's arguments as sets have them, where a mask says which of them are addresses.
+func Normal(mask, args []byte) []byte {
+	out := slices.Clone(args)
+	for at := 0; at+2*word <= len(out) && at+2*word <= len(mask); at += word {
+		if mask[at] == 1 && mask[at+word] == 1 {
+			is := slices.ContainsFunc(out[at:at+2*word], func(b byte) bool { return b != 0 })
+			clear(out[at : at+2*word])
+			if is {
+				out[at] = 1
+			}
+			at += word
+		}
+	}
+	return out
+}
+
 // Alike tells whether two launches belong to one set.
 func (s *Sets) Alike(a, b []byte) bool {
 	if len(a) != len(s.Mask) || len(b) != len(s.Mask) {

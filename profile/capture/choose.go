@@ -1,6 +1,7 @@
 package capture
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -54,17 +55,20 @@ func Floor(shares []float64) float64 {
 	return runShare
 }
 
-// What captures may hold a program up: at once, and of its time so far.
+// Which part of what captures may hold the program up (stand) is for what. Nobody knows what a set, or
+// a kernel, will weigh at its first launch: those that turn out to be heavy must find something left.
 const (
-	freely, freelyOf = time.Second, 0.05    // for sets of which nobody knows what they weigh
-	atMost, atMostOf = 5 * time.Second, 0.1 // for those that are known to be heavy
-	// for the first capture of a kernel, of which nobody knows what it weighs, and for other sizes of
-	// one of which all sizes together have setShare of the run. The first capture of a configuration,
-	// or of a set, that has setShare itself may take what is left of all that captures may (stand):
-	// without it nothing of that time is looked at, and large programs spend the other seconds on
-	// what comes first.
-	dear, dearOf = 30 * time.Second, 0.5
+	freely  = 0.4 // sets of which nobody knows what they weigh
+	atMost  = 0.7 // first captures of kernels, those of a class of time, late ones
+	allOfIt = 1   // those that are known to be heavy
+	// of what is left: one that is not known to be heavy
+	onceOf = 0.25
 )
+
+// Launches of one set may differ in work. Where they do (profile.Unlike), each class of their time
+// that has setShare of it has a capture; to find one whose launches are few, so many launches of a
+// configuration are captured and not kept.
+const mostInVain = 64
 
 // A weight is what a configuration took in earlier runs.
 type weight struct {
@@ -130,36 +134,51 @@ func (c *Collector) ofFamily(l *profile.Launch) float64 {
 	return sum / c.total()
 }
 
-// may tells whether captures have held the program up for less than so long at once, or such a part
-// of its time.
-func (c *Collector) may(once time.Duration, part float64) bool {
-	return c.stood < once+time.Duration(part*float64(c.now().Sub(c.begun)))
+// allowance is what captures may hold the program up in all, as of now.
+func (c *Collector) allowance() time.Duration {
+	return max(stand, time.Duration(standOf*float64(c.now().Sub(c.begun))))
 }
 
-// due tells whether to capture a launch.
-func (c *Collector) due(s *shape, k *ofKernel, l *profile.Launch) bool {
+// left is what there still is of a part of it.
+func (c *Collector) left(part float64) time.Duration {
+	return time.Duration(part*float64(c.allowance())) - c.stood
+}
+
+// due tells whether to capture a launch: which part of what captures may take it may use, 0: not now.
+// want is what it is to take; nil: anything.
+func (c *Collector) due(s *shape, k *ofKernel, l *profile.Launch) (part float64, want []profile.Span) {
 	n, share := setOf(l)
 	course := s.course(l)
 	ofRun := share * s.seconds / c.total()
 	earlier, known := c.known[fmt.Sprint(l.Kernel, l.Shape)]
 	if known && max(earlier.share, ofRun) < c.floor && earlier.family < setShare {
-		return false // by earlier runs it weighs nothing, and by this one too
+		return 0, nil // by earlier runs it weighs nothing, and by this one too
 	}
-	heavy := ofRun >= setShare
+	heavy := ofRun >= setShare || earlier.share >= setShare
 	if len(s.captures) == 0 {
 		f, size := c.family(l), sizeOf(l.Shape)
 		switch {
-		case s.tries == 0 && (heavy || earlier.share >= setShare):
-			return n >= settled || earlier.share >= setShare || c.may(dear, dearOf)
-		case k.captures+k.tries == 0 && len(c.kernels) <= manyKernels:
-			return c.may(dear, dearOf) // the first one of a kernel
-		case k.captures+k.tries == 0, heavy, earlier.share >= setShare:
-			return c.may(atMost, atMostOf)
-		case f.grows(size), k.captures+k.tries < mostTaken && f.wants(size):
-			return c.may(atMost, atMostOf) || f.apart(size) && c.may(dear, dearOf) &&
-				max(c.ofFamily(l), earlier.family) >= setShare
+		case heavy && (n >= settled || earlier.share >= setShare):
+			return allOfIt, nil
+		case k.captures+k.tries == 0: // the first one of a kernel; of many kernels not each weighs something
+			if len(c.kernels) <= manyKernels || heavy {
+				return atMost, nil
+			}
+			return freely, nil
+		case heavy, f.grows(size), k.captures+k.tries < mostTaken && f.wants(size):
+			if f.apart(size) && max(c.ofFamily(l), earlier.family) >= setShare {
+				return allOfIt, nil
+			}
+			return atMost, nil
 		}
-		return false
+		return 0, nil
+	}
+	want, unlike := s.missing(l, earlier)
+	if len(want) > 0 && ofRun+earlier.share >= runShare {
+		if s.vain < mostInVain {
+			return atMost, want
+		}
+		return 0, nil
 	}
 	have, last, took := 0, 0, 0.0
 	for _, x := range s.captures {
@@ -168,22 +187,62 @@ func (c *Collector) due(s *shape, k *ofKernel, l *profile.Launch) bool {
 		}
 	}
 	if have > 0 {
-		other := have < mostAlong && another(took, course.took)
-		return n >= late && (last < late || other) && ofRun >= lateShare && c.may(atMost, atMostOf)
+		other := have < mostAlong && another(took, course.took) && !unlike
+		if n >= late && (last < late || other) && ofRun >= lateShare {
+			return atMost, nil
+		}
+		return 0, nil
 	}
 	if i := earlier.sets.Find(l.Values); i >= 0 &&
 		earlier.sets.List[i].Seconds >= setShare*earlier.total {
-		return c.may(atMost, atMostOf) ||
-			earlier.sets.List[i].Seconds*earlier.share >= setShare*earlier.total
+		return allOfIt, nil
 	}
-	if len(s.captures) < early && c.may(freely, freelyOf) {
-		return true
+	switch {
+	case len(s.captures) < early && c.left(freely) >= leastStand:
+		return freely, nil
+	case n < settled || share < setShare || ofRun < runShare:
+		return 0, nil
+	case heavy:
+		return allOfIt, nil
 	}
-	if n < settled || share < setShare || ofRun < runShare {
-		return false
-	}
-	return c.may(atMost, atMostOf) || heavy && (s.tries == 0 || c.may(dear, dearOf))
+	return atMost, nil
 }
+
+// missing is what launches of a set take of which there is no capture, by this run and earlier ones;
+// nothing where they are alike.
+func (s *shape) missing(l *profile.Launch, earlier weight) (want []profile.Span, unlike bool) {
+	var classes []profile.Class
+	if i := earlier.sets.Find(l.Values); i >= 0 {
+		classes = earlier.sets.List[i].Classes
+	}
+	if l.SoFar != nil {
+		if i := l.SoFar.Sets.Find(l.Values); i >= 0 {
+			classes = profile.JoinClasses(classes, l.SoFar.Sets.List[i].Classes)
+		}
+	}
+	if !profile.Unlike(classes) {
+		return nil, false
+	}
+	var all float64
+	for _, x := range classes {
+		all += x.Seconds
+	}
+	for _, x := range classes {
+		span := about(x.Mean())
+		has := slices.ContainsFunc(s.captures, func(t *taken) bool {
+			return alike(l, t.values) && t.m.Took >= span.Least && t.m.Took <= span.Most
+		})
+		if !has && x.Seconds >= setShare*all {
+			want = append(want, span)
+		}
+	}
+	slices.SortFunc(want, func(a, b profile.Span) int { return cmp.Compare(b.Most, a.Most) })
+	return want, true
+}
+
+// about is what a launch takes that stands for those of a class: as it is captured it begins with an
+// empty cache, and the two events around it take up to 6 us themselves.
+func about(mean float64) profile.Span { return profile.Span{Least: mean / 1.3, Most: 1.3*mean + 6e-6} }
 
 // alike tells whether a launch belongs to the same set as one that was captured.
 func alike(l *profile.Launch, values []byte) bool {

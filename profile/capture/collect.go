@@ -27,6 +27,7 @@ type Collector struct {
 	now    func() time.Time
 
 	mu        sync.Mutex
+	stored    []*Manifest // captures of earlier runs of the programs that were started
 	shapes    map[string]*shape
 	kernels   map[string]*ofKernel
 	judging   sync.Mutex // one kernel at a time
@@ -58,6 +59,8 @@ type shape struct {
 	why      string // not captured so far, because
 	captures []*taken
 	tries    int
+	vain     int                // captures that were made and not kept, since the launch took something else
+	slow     time.Duration      // so much was not enough for one
 	courses  map[string]*course // of sets, by their values
 	seconds  float64            // on the device, of processes that live, as of the last question
 	use      Use                // of processes that have ended
@@ -137,9 +140,35 @@ func (c *Collector) shape(l *profile.Launch) *shape {
 		s = &shape{launch: l}
 		c.shapes[key] = s
 		c.order = append(c.order, s)
+		c.recall(s)
 	}
 	return s
 }
+
+// recall takes over what the store has of a configuration, by earlier runs of the program: it stands
+// for this one's launches, which need not be held up for it again.
+func (c *Collector) recall(s *shape) {
+	l := s.launch
+	mask := c.known[fmt.Sprint(l.Kernel, l.Shape)].sets.Mask
+	for _, m := range c.stored {
+		_, _, args, err := settingsOf(m.Settings)
+		if err != nil || m.Cubin != l.Cubin || m.Kernel != l.Kernel || m.Shape != l.Shape || m.Device != l.Model() {
+			continue
+		}
+		m.Part = 0 // of that run
+		s.captures = append(s.captures, &taken{shape: s, m: m, values: profile.Normal(mask, args), nth: m.Nth,
+			of: m.Nth, took: m.Took})
+		c.kernel(l).captures++
+	}
+	if len(s.captures) > 0 {
+		f := c.family(l)
+		f.sizes = append(f.sizes, sizeOf(l.Shape))
+	}
+}
+
+// NextRun is why there is no capture of what there was no time for: that is said once for all of
+// them, and the next run, which makes none again that there are, has the time.
+const NextRun = "captures would have held the program up for more than 2 % of its time and 0.5 s: the next run goes on with them"
 
 // start is called with each process of the run.
 func (c *Collector) start(p *profile.Process) {
@@ -148,6 +177,12 @@ func (c *Collector) start(p *profile.Process) {
 	if p.Program != "" && !c.begins[p.Program] {
 		if known, err := c.store.Profile(p.Program); err == nil {
 			c.knows(known)
+		}
+		list, _ := c.store.List()
+		for _, m := range list {
+			if m.Program == p.Program {
+				c.stored = append(c.stored, m)
+			}
 		}
 		c.begins[p.Program] = true
 	}
@@ -187,7 +222,8 @@ func (c *Collector) begin(l *profile.Launch) (x *taken, again int) {
 		s.refuse(k.why)
 		return nil, 0
 	}
-	if !c.due(s, k, l) {
+	part, want := c.due(s, k, l)
+	if part == 0 {
 		return nil, later(l)
 	}
 	left := c.limits.Run - c.bytes
@@ -196,9 +232,14 @@ func (c *Collector) begin(l *profile.Launch) (x *taken, again int) {
 			return nil, later(l)
 		}
 	}
-	wait := min(standOnce, stand+time.Duration(standOf*float64(c.now().Sub(c.begun)))-c.stood)
-	if wait < leastStand {
-		s.refuse(fmt.Sprintf("captures have held the program up for %v already", c.stood.Round(time.Second)))
+	wait := c.left(part)
+	if part < allOfIt {
+		wait = min(wait, time.Duration(onceOf*float64(c.left(1))))
+	}
+	if wait < leastStand || wait < 2*s.slow {
+		if k.captures == 0 { // else another one of the kernel may stand for it
+			s.refuse(NextRun)
+		}
 		return nil, later(l)
 	}
 	if left <= 0 {
@@ -218,7 +259,7 @@ func (c *Collector) begin(l *profile.Launch) (x *taken, again int) {
 	}
 	now := c.now()
 	path := filepath.Join(dir, fmt.Sprintf("%d-%d-%d", l.Process.PID, len(c.order), now.UnixNano()))
-	x.asked, x.order = now, profile.Order{Path: path, Limit: c.limits.Launch, Room: left, Stand: wait}
+	x.asked, x.order = now, profile.Order{Path: path, Limit: c.limits.Launch, Room: left, Stand: wait, Want: want}
 	c.underWay[x] = true
 	return x, 0
 }
@@ -258,6 +299,10 @@ func (c *Collector) taken(l *profile.Launch, x *taken, got profile.Captured, err
 		return later(l)
 	}
 	c.stood += got.Before + got.After
+	if got.Why == profile.Unwanted {
+		s.vain++
+		return 1
+	}
 	// while the launch ran, or behind it: not again, it may wait for this very thread
 	if got.Why != "" {
 		k.tries++
@@ -293,7 +338,10 @@ func (c *Collector) reason(x *taken, err error) string {
 			c.limits.Launch>>20)
 	case reason == profile.NoRoom:
 		reason = fmt.Sprintf("%s: %d MiB of %d (--capture-limit)", reason, c.bytes>>20, c.limits.Run>>20)
-	case reason != profile.TooSlow || x.order.Stand != standOnce:
+	case reason == profile.TooSlow:
+		x.shape.slow = x.order.Stand
+		return NextRun
+	default:
 		return reason
 	}
 	x.shape.tries = mostTries

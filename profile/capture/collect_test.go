@@ -265,13 +265,13 @@ func TestProcessesAtOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	now = now.Add(10 * time.Second)
+	now = now.Add(10 * time.Millisecond)
 	c.taken(other, xo, profile.Captured{}, profile.ErrGone) // kill -9
 	if _, err := os.Stat(xo.order.Path); err == nil {
 		t.Error("a killed process' file stays")
 	}
-	c.taken(a, xa, profile.Captured{Bytes: 1, Before: time.Second, After: time.Second}, nil)
-	if c.stood != 12*time.Second {
+	c.taken(a, xa, profile.Captured{Bytes: 1, Before: 10 * time.Millisecond, After: 10 * time.Millisecond}, nil)
+	if c.stood != 30*time.Millisecond {
 		t.Errorf("stood still for %v", c.stood)
 	}
 	c.wrote()
@@ -284,21 +284,27 @@ func TestProcessesAtOnce(t *testing.T) {
 	if x == nil {
 		t.Fatal(c.shape(late).why)
 	}
-	c.taken(late, x, profile.Captured{Why: "CPU threads write", Before: time.Second,
-		After: 20 * time.Second}, nil)
-	if c.stood != 33*time.Second || c.kernel(late).tries != 1 {
+	c.taken(late, x, profile.Captured{Why: "CPU threads write", Before: 10 * time.Millisecond,
+		After: 20 * time.Millisecond}, nil)
+	if c.stood != 60*time.Millisecond || c.kernel(late).tries != 1 {
 		t.Errorf("stood still for %v, %d tries", c.stood, c.kernel(late).tries)
 	}
-	// What takes longer than a capture may ever take is not tried again.
+	// One capture gets a part of the time that is left; what it is not enough for is tried again when
+	// there is twice as much.
 	slow := launch(4, 11)
-	if x, _ = c.begin(slow); x == nil || x.order.Stand != standOnce {
+	if x, _ = c.begin(slow); x == nil || x.order.Stand != 110*time.Millisecond {
 		t.Fatalf("%+v: %s", x, c.shape(slow).why)
 	}
-	now = now.Add(standOnce)
+	now = now.Add(x.order.Stand)
 	c.taken(slow, x, profile.Captured{}, errors.New(profile.TooSlow))
-	if s := c.shape(slow); s.tries != mostTries {
-		t.Errorf("%d tries", s.tries)
+	if s := c.shape(slow); c.asks(slow) || s.why != NextRun {
+		t.Errorf("tried again, or %q", s.why)
 	}
+	now = now.Add(time.Hour)
+	if x, _ = c.begin(slow); x == nil || x.order.Stand < 220*time.Millisecond {
+		t.Errorf("not tried again: %+v", x)
+	}
+	delete(c.underWay, x)
 	if left, _ := os.ReadDir(c.dir); len(left) > 0 || len(c.underWay) > 0 {
 		t.Errorf("left behind: %v, %v", left, c.underWay)
 	}

@@ -25,14 +25,13 @@ type Limits struct {
 // Usual are limits that any machine with a GPU can bear.
 var Usual = Limits{Launch: 4 << 30, Run: 16 << 30, Total: 20 << 30, Age: 30 * 24 * time.Hour}
 
-// What captures of a run may hold a program up: one launch, and all of them, with a part of the
-// program's time.
+// What captures of a run may hold a program up: half a second, or a fiftieth of its time if that is
+// more. The agent gives up what takes longer.
 const (
-	standOnce            = 30 * time.Second
-	stand, standOf       = time.Minute, 0.5
-	leastStand           = time.Second // with less nothing is begun
-	reserve              = 4 << 30     // bytes of a disk that stay free, and
-	reserveOf      int64 = 20          // this part of one; the agent has the same (roomy in capture.c)
+	stand, standOf       = 500 * time.Millisecond, 0.02
+	leastStand           = 5 * time.Millisecond // with less nothing is begun
+	reserve              = 4 << 30              // bytes of a disk that stay free, and
+	reserveOf      int64 = 20                   // this part of one; the agent has the same (roomy in capture.c)
 )
 
 // Within gives limits that follow the machine. launch, if it is not 0, is what the user allows for

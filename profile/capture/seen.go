@@ -2,7 +2,6 @@ package capture
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -145,8 +144,7 @@ func (s *shape) divide() []Seen {
 		x.Use.Sets = len(x.Captures)
 		if x.Use.Sets == 0 {
 			if x.Why = s.why; x.Why == "" {
-				x.Why = fmt.Sprintf(
-					"no launch with these values was captured, which take %.0f %% of the configuration's time: run gnvcc tune again", 100*x.Share)
+				x.Why = "no launch with these values was captured: run gnvcc tune again"
 			}
 		}
 		rest.Count, rest.Seconds, rest.Sampled = rest.Count-set.Count, rest.Seconds-set.Seconds,

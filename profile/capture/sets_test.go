@@ -150,7 +150,7 @@ func TestTimeSteps(t *testing.T) {
 // weigh nothing is not, and a set without a capture is said to need a second run.
 func TestEarlierRuns(t *testing.T) {
 	first := newProgram(t, nil)
-	first.c.stood = freely * 30 // nothing is free, and there is time for the first
+	first.c.stood = stand / 2 // there is time for the first
 	play := func(p *program) {
 		for n := uint32(1); n <= 6; n++ {
 			p.launch(n, 1e-3*float64(n))
@@ -192,7 +192,7 @@ func TestDearCaptures(t *testing.T) {
 		seconds float64
 		stood   time.Duration
 		want    bool
-	}{{0.5, 9 * time.Second, true}, {0.5, 2 * dear, false}, {0.01, 9 * time.Second, false}} {
+	}{{0.5, stand * 8 / 10, true}, {0.5, stand, false}, {0.01, stand * 8 / 10, false}} {
 		c, cubin := collector(t)
 		now := time.Now()
 		c.now = func() time.Time { return now }

@@ -55,7 +55,7 @@ enum frame {
   // gnvcc -> agent
   FRAME_GO = 64,      // u64 ask again after n launches with these values (0: never for this configuration); in a session: it ends
   FRAME_SESSION,      // in a replay: u32 number of variables, each str name, u8 constant; u8 the kernel reads textures or accesses surfaces
-  FRAME_CAPTURE,      // the same, then str path, struct bounds as u64 memory, u64 file, f64 seconds
+  FRAME_CAPTURE,      // the same, then str path, struct bounds as u64 memory, u64 file, f64 seconds, u32 wants (8 at most), 2 f64 each
   FRAME_LOAD,         // str path, str entry ("": the kernel's name), u32 reserve bytes, u32 carveout % and one more (0: as seen), 3 u32 grid and 3 u32 block (0: as seen) -> u32 candidate, attributes
   FRAME_UNLOAD,       // u32 candidate
   FRAME_RUN,          // u32 candidate, u32 n, u8 before (measure.c), u32 limit ms, bytes arguments of the launch before (none: the same), u32 launches before -> n f64 ns
@@ -250,6 +250,8 @@ bool session(const struct launch *l, const struct kernel *k, const struct variab
 struct bounds {
   uint64_t memory, file; // bytes: that the launch may reach, of what is not zero; that are written
   double seconds;        // for reading
+  uint32_t wants;        // it is kept where the launch takes what one of these says: the least and the most seconds
+  double want[8][2];     // 0 of them: whatever it takes
 };
 bool capture_before(const struct launch *l, const struct kernel *k, const char *path, const struct bounds *may, bool textures, const struct variable *v, uint32_t nv, char *why, size_t n);
 bool capture_pending(void);        // this thread is between the two

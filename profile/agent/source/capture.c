@@ -682,6 +682,12 @@ bool capture_rested(void) {
   return was;
 }
 
+static bool wanted(const struct capture *c, double took) {
+  bool any = c->may.wants == 0 || took == 0; // 0: not known
+  for (uint32_t i = 0; i < c->may.wants; i++) any |= took >= c->may.want[i][0] && took <= c->may.want[i][1];
+  return any;
+}
+
 void capture_after(bool launched) {
   struct capture *c = pending;
   struct out *o = c->out;
@@ -694,9 +700,10 @@ void capture_after(bool launched) {
   if (!launched) give_up(c, "the launch failed");
   else if (wait_for_launch(c)) {
     took = sample_seconds();
+    if (!wanted(c, took)) give_up(c, "the launch does not take what was asked for");
     begin = now();
     c->begin = begin - c->before;
-    write_after(c);
+    if (!o->why) write_after(c);
   }
   tools_close(c);
   known_settle(!o->why);
