@@ -5,7 +5,9 @@
 //
 // A fault turns a comparison round, drops an error (if err != nil) or adds 1 to a number, at a place
 // drawn from -seed. What does not compile is drawn again. The tests of the package that has the fault
-// run first, then, where they pass and -alone is not given, those of all packages of its top folder. -out gets a line a fault.
+// run first, then those of the packages around it (rewrite for rewrite/coarsen, which has no tests of its
+// own), then, where they pass and -alone is not given, those of all packages of its top folder. -out gets
+// a line a fault.
 package main
 
 import (
@@ -21,6 +23,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -34,7 +37,7 @@ func main() { lab.Main("mutate", run) }
 type fault struct {
 	File, Was, Is string
 	Line          int
-	CaughtBy      string  // "package", "room" (its top folder), "" (nobody), "compiler"
+	CaughtBy      string  // "package", "around", "room" (its top folder), "" (none), "compiler"
 	Seconds       float64 // of the tests
 	at            int
 }
@@ -44,7 +47,7 @@ func run(ctx context.Context, args []string) error {
 	n := set.Int("n", 200, "faults")
 	seed := set.Int64("seed", 1, "of the draw")
 	out := set.String("out", "faults.jsonl", "raw results, which are appended")
-	alone := set.Bool("alone", false, "only the tests of the package that has the fault")
+	alone := set.Bool("alone", false, "only the tests of the package that has the fault, and of those around it")
 	root := set.String("root", "..", "the module whose sources get faults, in a copy")
 	if err := set.Parse(args); err != nil {
 		return err
@@ -154,11 +157,29 @@ func (f *fault) try(ctx context.Context, root string, alone bool) error {
 	switch room, _, _ := strings.Cut(f.File, "/"); {
 	case fails("build", "./"+dir):
 		f.CaughtBy = "compiler"
-	case fails("test", "-timeout", "10m", "./"+dir):
+	case tested(root, dir) && fails("test", "-timeout", "10m", "./"+dir):
 		f.CaughtBy = "package"
+	case slices.ContainsFunc(around(root, dir), func(p string) bool { return fails("test", "-timeout", "10m", "./"+p) }):
+		f.CaughtBy = "around"
 	case !alone && fails("test", "-timeout", "20m", "./"+room+"/..."):
 		f.CaughtBy = "room"
 	}
 	f.Seconds = time.Since(begun).Seconds()
 	return nil
+}
+
+// tested reports whether a package has tests.
+func tested(root, dir string) bool {
+	files, _ := filepath.Glob(filepath.Join(root, dir, "*_test.go"))
+	return len(files) > 0
+}
+
+// around lists the packages with tests in the folders above a package, up to its top folder.
+func around(root, dir string) (out []string) {
+	for dir = filepath.Dir(dir); dir != "."; dir = filepath.Dir(dir) {
+		if tested(root, dir) {
+			out = append(out, dir)
+		}
+	}
+	return out
 }
