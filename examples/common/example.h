@@ -64,7 +64,7 @@ class Example {
 
     // time calls launch, which starts one kernel, and prints the median over the launches after the warm-up.
     template <typename Launch>
-    void time(const char *kernel, Launch launch) {
+    float time(const char *kernel, Launch launch) {
         std::vector<float> times;
         for (int i = 0; i < warmups + launches; i++) {
             CUDA(cudaEventRecord(start_));
@@ -80,6 +80,7 @@ class Example {
         float median = (times[launches / 2 - 1] + times[launches / 2]) / 2;
         std::printf("example %s: kernel %s  %.2f us (median of %d)\n", name_, kernel, median, launches);
         total_ += median;
+        return median;
     }
 
     // check compares a result with its reference, relative to the larger of |want| and scale (a typical size).
