@@ -3,6 +3,7 @@ package decide
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"gnvcc/cache"
 	"gnvcc/policy"
@@ -19,6 +20,20 @@ type Notebook struct {
 	Done     bool // the search had ended by itself, not by its budget
 	Cost     cache.Cost
 	Counts   *cache.Counts `json:",omitempty"` // of one launch of it
+}
+
+// Compared reports whether a recipe, or an entry of it, was compared on fresh samples and not refused.
+func (n *Notebook) Compared(text string) bool {
+	texts := []string{text}
+	if r, err := recipe.Parse(text); err == nil {
+		entries, _ := r.Entries()
+		for _, e := range entries {
+			texts = append(texts, e.String())
+		}
+	}
+	return slices.ContainsFunc(n.Trials, func(tr *policy.Trial) bool {
+		return tr.Refused == "" && tr.Confirmed != nil && slices.Contains(texts, tr.Text)
+	})
 }
 
 // Key names it. What was found with leave to approximate is kept apart from what was found without

@@ -23,6 +23,11 @@ import (
 // in nothing else; where blocks differ, too, it takes four sizes. What stays nvcc's own counts as
 // looked at between two sizes on each of which a search found nothing better.
 
+// What leaves the arithmetic alone can give no other bits there. Where it was measured on proposable of
+// the kernel's time, and slower on nothing, it is proposed for the rest, too: the program decides (package
+// confirm).
+const proposable = 0.1
+
 // How many sizes stand for those between them, of one block and of several.
 const spanning, spanningBlocks = 3, 4
 
@@ -50,6 +55,7 @@ func (k *Findings) unmeasured() []*Config {
 // nothing does. configs are those that were measured.
 func (k *Findings) blind(r recipe.Recipe, configs []*Config) string {
 	seen, unseen, most, why := 0.0, 0.0, 0.0, ""
+	work := 0.0 // of unseen, launches of measured sizes that differ in work
 	for _, c := range configs {
 		seen += c.weight()
 		tr := c.figure(&k.Kernel, r)
@@ -58,7 +64,7 @@ func (k *Findings) blind(r recipe.Recipe, configs []*Config) string {
 		}
 		if of := c.judge(tr.Confirmed); of.unmeasured > 0 {
 			t := of.unmeasured * c.weight()
-			seen, unseen = seen-t, unseen+t
+			seen, unseen, work = seen-t, unseen+t, work+t
 			if t > most {
 				most, why = t, fmt.Sprintf("%s: of %.3g us in the program, where the captured one takes %.3g",
 					c.Shape, of.mean/1e3, tr.Confirmed.Before.Median/1e3)
@@ -81,8 +87,20 @@ func (k *Findings) blind(r recipe.Recipe, configs []*Config) string {
 	if unseen <= smallShare*(seen+unseen) {
 		return ""
 	}
+	if work <= smallShare*(seen+unseen) && seen >= proposable*(seen+unseen) && k.even(r, configs) {
+		return ""
+	}
 	return fmt.Sprintf("about %.0f %% of its time is in launches that were not measured (%s)",
 		100*unseen/(seen+unseen), why)
+}
+
+// even reports whether nothing but the program need be asked about a recipe's other sizes and
+// values: it leaves the arithmetic alone, and no measured launch is slower.
+func (k *Findings) even(r recipe.Recipe, configs []*Config) bool {
+	return rewrite.ExactnessOf(r) == rewrite.ByConstruction && !slices.ContainsFunc(configs, func(c *Config) bool {
+		tr := c.figure(&k.Kernel, r)
+		return tr == nil || tr.Confirmed == nil || tr.Confirmed.Ratio.Estimate > 1
+	})
 }
 
 // spanned tells whether a configuration's size lies between sizes on which a recipe was measured

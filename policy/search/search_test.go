@@ -358,8 +358,9 @@ func TestSearch(t *testing.T) {
 					}
 				}
 			}},
-		// Beyond the limits configurations are only verified, then left alone: what won is not adopted.
-		"many configurations": {k: streaming(0.8), set: few(2, 3), on: manyGrids,
+		// Beyond the limits configurations are only verified, then left alone: what won is proposed for them, if it
+		// leaves the arithmetic alone.
+		"many configurations": {k: streaming(0.8), set: few(2, 3), on: manyGrids, want: "hint@ld=cs",
 			check: func(t *testing.T, g *simGPU, r decide.Result) {
 				if n := len(r.Decision.Evidence.Launches); n != 5 || len(r.Alone) != 5 {
 					t.Errorf("decided on %d configurations, %d left alone", n, len(r.Alone))

@@ -9,13 +9,15 @@ import (
 )
 
 // TestUnmeasured: a recipe that won on one configuration is not for others that nobody measured,
-// unless these take little of the time or the host keeps it from them.
+// unless these take little of the time, the host keeps it from them, or it can't give other bits and
+// was slower on none.
 func TestUnmeasured(t *testing.T) {
 	measured, other := shape(1000, 256), shape(1000, 128)
 	launches := func(n int, s policy.Shape, alone string) []appLaunch {
 		return appLaunch{kernel: "_Z1aPfi", shape: s, n: 7, alone: alone}.times(n)
 	}
-	hint, values := takes(map[string]float64{"hint@ld=cs": 0.7}), takes(map[string]float64{"blockDim.x=256": 0.7})
+	unrolled, values := takes(map[string]float64{"unroll=4": 0.7}), takes(map[string]float64{"blockDim.x=256": 0.7})
+	cached := takes(map[string]float64{"hint@ld=cs": 0.7}) // by construction
 	few := func(o *policy.Options) { o.Full, o.Verify = 4, 0 }
 	// a launch each of some grids, and of 98 more from 399 blocks downward that can't be measured
 	family := func(grids ...int) (out []appLaunch) {
@@ -49,37 +51,47 @@ func TestUnmeasured(t *testing.T) {
 		want  bool
 		note  string
 	}{
-		"too many": {hint, "hint", func(o *policy.Options) {
+		"too many": {unrolled, "unroll", func(o *policy.Options) {
 			o.Full, o.Verify = 1, 0
 		}, launches(20, other, ""), false, "more than 1 configurations"},
-		"too many, few": {hint, "hint", func(o *policy.Options) {
+		"too many, few": {unrolled, "unroll", func(o *policy.Options) {
 			o.Full, o.Verify = 1, 0
 		}, launches(1, other, ""), true, ""},
-		"captured": {hint, "hint", nil, launches(20, other, "it is captured"), false,
+		"captured": {unrolled, "unroll", nil, launches(20, other, "it is captured"), false,
 			"it is captured"},
-		"larger": {hint, "hint", nil, launches(1, shape(100000, 256), "it is captured"), false,
+		"larger": {unrolled, "unroll", nil, launches(1, shape(100000, 256), "it is captured"), false,
 			"it is captured"},
+		"by construction, captured": {cached, "hint", nil, launches(20, other, "it is captured"), true, ""},
+		"by construction, larger":   {cached, "hint", nil, launches(1, shape(100000, 256), "it is captured"), true, ""},
+		"by construction, much more": {cached, "hint", nil, launches(3, shape(100000, 256), "it is captured"), false,
+			"it is captured"},
+		"by construction, slower on one": {func(r recipe.Recipe, s policy.Shape) float64 {
+			if s.Grid[0] == 200 {
+				return 1 + 0.008*(1-cached(r, s))/0.3
+			}
+			return cached(r, s)
+		}, "hint", few, family(400, 200, 100), false, "that were not measured"},
 		"the host's":    {values, "spec", nil, launches(20, other, "it is captured"), true, ""},
-		"all are known": {hint, "hint", nil, launches(20, other, ""), true, ""},
-		"between": {hint, "hint", few, family(400, 200, 100), true,
+		"all are known": {unrolled, "unroll", nil, launches(20, other, ""), true, ""},
+		"between": {unrolled, "unroll", few, family(400, 200, 100), true,
 			"measured at some sizes, and also used for 98 sizes in between"},
-		"between, of two": {hint, "hint", few, family(400, 200), false, "that were not measured"},
+		"between, of two": {unrolled, "unroll", few, family(400, 200), false, "that were not measured"},
 		"between, but slower on one": {func(r recipe.Recipe, s policy.Shape) float64 {
 			if s.Grid[0] == 200 {
-				return 1 + 0.008*(1-hint(r, s))/0.3
+				return 1 + 0.005*(1-unrolled(r, s))/0.3
 			}
-			return hint(r, s)
-		}, "hint", few, family(400, 200, 100), false, "that were not measured"},
-		"blocks between":           {hint, "hint", few, front(64, 32, 8), true, "also used for 54 sizes in between"},
-		"blocks between, of three": {hint, "hint", few, front(64, 8), false, "that were not measured"},
-		"blocks beyond":            {hint, "hint", few, front(62, 50, 40), false, "that were not measured"},
+			return unrolled(r, s)
+		}, "unroll", few, family(400, 200, 100), false, "that were not measured"},
+		"blocks between":           {unrolled, "unroll", few, front(64, 32, 8), true, "also used for 54 sizes in between"},
+		"blocks between, of three": {unrolled, "unroll", few, front(64, 8), false, "that were not measured"},
+		"blocks beyond":            {unrolled, "unroll", few, front(62, 50, 40), false, "that were not measured"},
 		"blocks between, slower on one": {func(r recipe.Recipe, s policy.Shape) float64 {
 			if s.Grid[0] == 8 {
-				return 1 + 0.008*(1-hint(r, s))/0.3
+				return 1 + 0.008*(1-unrolled(r, s))/0.3
 			}
-			return hint(r, s)
-		}, "hint", few, front(64, 32, 8), false, "that were not measured"},
-		"beyond": {hint, "hint", few, family(150, 120, 100), false, "that were not measured"},
+			return unrolled(r, s)
+		}, "unroll", few, front(64, 32, 8), false, "that were not measured"},
+		"beyond": {unrolled, "unroll", few, family(150, 120, 100), false, "that were not measured"},
 		"the host's not": {values, "spec", nil, launches(20, with(shape(1000, 256), 8), "it is captured"),
 			false, "it is captured"},
 	} {

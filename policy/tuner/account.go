@@ -41,6 +41,8 @@ type row struct {
 	Cut     bool    `json:"cut,omitempty"` // the budget ended before its search did
 	// the part of Seconds that a recipe's gain is of (replay.Outcome), 0: all
 	Own float64 `json:"own,omitempty"`
+	// what a recipe that was decided before makes of Seconds, and that is to be built yet; 0: nothing
+	ratio float64
 	// seconds: that the search waited for its file, and in which it was replayed
 	Unpacking float64 `json:"unpacking,omitempty"`
 	Replaying float64 `json:"replaying,omitempty"`
@@ -78,6 +80,15 @@ func (a *account) enter(seen []capture.Seen, why func(capture.Seen) string) {
 			Device: s.Launch.Model(), Seconds: s.Use.Seconds, Why: cmp.Or(why(s), reason)})
 	}
 	a.captured(list)
+}
+
+// stand enters launches of kernels whose decisions stand.
+func (a *account) stand(seen []capture.Seen, by *standings) {
+	for _, s := range seen {
+		of := by.find(s.Launch)
+		a.rows = append(a.rows, row{at: policy.ShapeOf(s.Profile().Launch), Kernel: of.kernel,
+			Device: s.Launch.Model(), Seconds: s.Use.Seconds, ratio: of.ratio})
+	}
 }
 
 // graphs enters what graphs took whose kernels nobody saw one by one.

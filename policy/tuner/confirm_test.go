@@ -117,5 +117,49 @@ func confirms(t *testing.T, p *drivertest.Project, build func()) (takenBack stri
 	if !refused || n.Done {
 		t.Errorf("the next search would find it again: done %v", n.Done)
 	}
+	r.stands(t, aRun(t, file, map[string]float64{"heavy": 2.4, "light": 1, "endless": 4}))
 	return recipe
+}
+
+// stands: of a tuned program what was kept stands, with its second entries, and what was taken back, or
+// was never measured, does not.
+func (r *run) stands(t *testing.T, again Observed) {
+	t.Helper()
+	if r.Options.Version = "another"; r.stood(again.Seen[0].Launch.Cubin, again.Seen[0].Launch.Kernel, "Simulated H200") != nil {
+		t.Error("it was decided by another version")
+	}
+	r.Options.Version = "test"
+	var entry capture.Seen
+	for _, s := range again.Seen {
+		if strings.Contains(s.Launch.Kernel, "heavy") {
+			l := *s.Launch
+			l.Kernel, l.Grid = l.Kernel+"__tuned_01234567", [3]int{77, 1, 1}
+			entry = capture.Seen{Launch: &l, Use: capture.Use{Count: 10, Sampled: 10, Seconds: 0.6}}
+		}
+	}
+	other := *again.Seen[0].Launch
+	other.Grid[0] = 5
+	seen := append(again.Seen, entry, capture.Seen{Launch: &other, Use: capture.Use{Count: 1, Seconds: 0.1}})
+	s := &standings{of: r.stood}
+	open, stand := s.split(seen)
+	var a account
+	a.enter(open, func(capture.Seen) string { return "open" })
+	a.stand(stand, s)
+	looked, all := 0.0, 0.0
+	for _, p := range a.pieces(nil) {
+		if all += p.Seconds; p.Why == "" {
+			looked += p.Seconds
+		}
+		if p.Why == "" && (!strings.HasPrefix(p.Kernel, "heavy") || p.After != p.Seconds) {
+			t.Errorf("stands: %+v", p)
+		}
+	}
+	if looked != 3 || len(stand) != 2 {
+		t.Errorf("%.2f of %.2f s stand, %d of %d", looked, all, len(stand), len(seen))
+	}
+	r.Options.Levers = []string{"hint"}
+	if _, stand := (&standings{of: r.stood}).split(seen); len(stand) != 0 {
+		t.Error("other levers were asked for")
+	}
+	r.Options.Levers = nil
 }

@@ -10,7 +10,9 @@
 //
 // A GPU is asked for (Request.GPU, ReplaySearch.GPU), so that a test can simulate one.
 //
-// Files: request.go what a run is asked for, run.go the run, observe.go the program's, confirm.go what the program says of recipes, accept.go what a command of the user's says of approximation, jobs.go which
+// Files: request.go what a run is asked for, run.go the run, observe.go the program's, confirm.go what the
+// program says of recipes, accept.go what a command of the user's says of approximation, standing.go what
+// need not be searched again, jobs.go which
 // captures with which share, agenda.go in which order and for how long, replays.go the search on them,
 // account.go what it cost and looked at, pieces.go the run's time by kernels, memory.go where captures
 // are unpacked, compiler.go kernels as policy wants them, decisions.go the store's decisions,

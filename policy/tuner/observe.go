@@ -34,7 +34,10 @@ type Observation struct {
 	Folder func(bytes int64) string
 	For    time.Duration // how long the program is looked at; 0: as long as it runs
 	// Wanted says why launches of a kernel are not captured, nil where they are.
-	Wanted  func(*profile.Launch) error
+	Wanted func(*profile.Launch) error
+	// Stands says of launches of a kernel that is wanted that none of this size is; it may be nil, and
+	// must not take time
+	Stands  func(*profile.Launch) bool
 	Context context.Context // with which it is ended; nil: never
 	// called with the captures' number when the time is over and the program runs on; may be nil
 	Gone func(captured int)
@@ -94,7 +97,7 @@ func (o Observation) Observe() (Observed, error) {
 	name := Absolute(run.Argv[0])
 	known, _ := o.Captures.Profile(name) // none is no trouble
 	c := capture.NewCollector(o.Captures, o.Limits, dir, o.Wanted, known)
-	c.Fast = o.Folder
+	c.Fast, c.Stands = o.Folder, o.Stands
 	run.Observe, run.For = true, o.For
 	heaviest := name
 	finish := sync.OnceValue(func() capture.Run {
@@ -148,7 +151,7 @@ func Absolute(program string) string {
 // tuner's Finish.
 func (w *ReplaySearch) observed(r *run, wanted func(*profile.Launch) error) (profile.Exit, error) {
 	run, err := Observation{Program: r.program, Captures: w.Captures, Limits: w.Limits,
-		Folder: w.memory.For, For: r.Observe, Wanted: wanted,
+		Folder: w.memory.For, For: r.Observe, Wanted: wanted, Stands: w.stands(),
 		Gone: func(captured int) {
 			w.Say(
 				"observed for %v: %d launches are captured; the program continues unobserved (gnvcc tune searches on them)", r.Observe, captured)
@@ -163,6 +166,9 @@ func (w *ReplaySearch) observed(r *run, wanted func(*profile.Launch) error) (pro
 		return run.Exit, err
 	}
 	r.compare(run)
+	if w.standing != nil {
+		w.standing.by.Clear() // it may have been taken back
+	}
 	return w.searchSeen(r, run)
 }
 
@@ -176,6 +182,7 @@ func (w *ReplaySearch) searchSeen(r *run, run Observed) (profile.Exit, error) {
 		total += s.Use.Seconds
 	}
 	floor := floorOf(run.Seen, total)
+	open, stand := w.standing.split(run.Seen)
 	missing := func(s capture.Seen) string {
 		share := s.Use.Seconds / max(total, 1e-12)
 		if s.Why != "" || share < floor {
@@ -188,15 +195,16 @@ func (w *ReplaySearch) searchSeen(r *run, run Observed) (profile.Exit, error) {
 			"no launch was captured, although it takes %.0f %% of the time: run gnvcc tune again",
 			100*share)
 	}
-	for _, s := range run.Seen {
+	for _, s := range open {
 		list = append(list, s.Captures...)
 	}
 	sort.SliceStable(list, func(i, j int) bool { return list[i].Weight() > list[j].Weight() })
-	w.account.enter(run.Seen, missing)
+	w.account.enter(open, missing)
+	w.account.stand(stand, w.standing)
 	w.account.graphs(run.Unseen)
 	jobs := w.Jobs(list, total)
 	elsewhere := w.elsewhere(jobs)
-	for _, s := range run.Seen {
+	for _, s := range open {
 		if elsewhere(s.Launch) {
 			continue
 		}
@@ -214,6 +222,9 @@ func (w *ReplaySearch) searchSeen(r *run, run Observed) (profile.Exit, error) {
 	if len(run.Seen)+len(run.Unseen) > 0 {
 		w.Say("%s%s%s", observed(run.Seen, total), inGraphs(run.Unseen), held(run.Cost))
 	}
+	if part := secondsOf(stand) / max(total, 1e-12); part >= smallest {
+		w.Say("%.0f %% of that stands as it was decided before, and is not searched again", 100*part)
+	}
 	if signals.Asked() != 0 {
 		w.Say("interrupted: %d launches are captured, gnvcc tune searches on them", len(list))
 		return exit, nil
@@ -225,6 +236,21 @@ func (w *ReplaySearch) searchSeen(r *run, run Observed) (profile.Exit, error) {
 	w.counted = w.spread == nil
 	w.Search(signals.Rest(), jobs)
 	return exit, w.Captures.Trim(w.Limits)
+}
+
+func secondsOf(list []capture.Seen) (sum float64) {
+	for _, s := range list {
+		sum += s.Use.Seconds
+	}
+	return sum
+}
+
+// stands says of what is observed that its decision stands, as far as that is known by then.
+func (w *ReplaySearch) stands() func(*profile.Launch) bool {
+	if w.standing == nil {
+		return nil
+	}
+	return func(l *profile.Launch) bool { return w.standing.known(l).on(l) }
 }
 
 // manyMissing is why a kernel of very many has no capture: each takes next to nothing, and all of

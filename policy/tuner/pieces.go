@@ -31,6 +31,11 @@ func (a *account) pieces(results []decide.Result) []policy.Piece {
 		p := policy.Piece{Kernel: cmp.Or(short[row.Kernel], policy.ShortName(row.Kernel)),
 			Seconds: row.Seconds, After: row.Seconds, Why: row.Why,
 			Cut: row.Cut && row.Why == ""}
+		if row.ratio > 0 { // of a decision that stands, whose gain is not this run's
+			p.After *= row.ratio
+			out = append(out, p)
+			continue
+		}
 		if t := by[of{row.Kernel, row.Device}]; t.before > 0 {
 			own := 1.0
 			if row.Own > 0 {

@@ -53,14 +53,15 @@ type ReplaySearch struct {
 	// has others search in its place; nil: nobody
 	spread func(ctx context.Context, w *ReplaySearch, list []Job)
 
-	varyFor time.Duration // what a configuration has for more than one draw of varied data
-	memory  memoryFolder
-	counted bool                       // the run knows how often things were launched
-	entered map[*capture.Manifest]bool // those of which it knows since they were replayed
-	launch  *profile.Launch            // that was visited last
-	account account
-	standby *replay.Standby // for the next replay; nil: none
-	rest    []Job           // that come next, as far as it is known
+	varyFor  time.Duration // what a configuration has for more than one draw of varied data
+	memory   memoryFolder
+	standing *standings                 // what is not searched again; nil: all is
+	counted  bool                       // the run knows how often things were launched
+	entered  map[*capture.Manifest]bool // those of which it knows since they were replayed
+	launch   *profile.Launch            // that was visited last
+	account  account
+	standby  *replay.Standby // for the next replay; nil: none
+	rest     []Job           // that come next, as far as it is known
 }
 
 // config is what is known of a capture's configuration, nil: nothing.

@@ -193,8 +193,15 @@ func (r *run) search() (run *search.Run, exit profile.Exit, err error) {
 		r.Signals.ProgramEnded()
 		return run, exit, w.again(r.Signals.Rest(), *o)
 	}
+	if !r.Look {
+		w.standing = &standings{of: r.stood}
+	}
 	exit, err = w.observed(r, func(l *profile.Launch) error {
-		return tunable(r.compiler, *o, l)
+		err := tunable(r.compiler, *o, l)
+		if err == nil && w.standing != nil {
+			w.standing.find(l)
+		}
+		return err
 	})
 	return run, exit, err
 }

@@ -20,6 +20,10 @@ type Collector struct {
 	// there never is.
 	Fast func(bytes int64) string
 
+	// Stands says of launches of a kernel that is of use that none of this size is captured; it must not
+	// take time. nil: all are.
+	Stands func(*profile.Launch) bool
+
 	store  *Store
 	limits Limits
 	wanted func(*profile.Launch) error // why a kernel is of no use; nil: all are
@@ -208,6 +212,9 @@ func (c *Collector) begin(l *profile.Launch) (x *taken, again int) {
 	c.times.Launch = cmp.Or(c.times.Launch, c.now().Sub(c.begun))
 	if err := c.unwanted(l, patience); err != nil {
 		s.why = err.Error()
+		return nil, 0
+	}
+	if c.Stands != nil && c.Stands(l) {
 		return nil, 0
 	}
 	if l.SoFar != nil {
