@@ -77,23 +77,7 @@ func Explain(w io.Writer, e Entry) {
 	if e.Recipe != "" {
 		p.line("  tuned       %s", build(d.Evidence.Chosen))
 	}
-	if len(d.Evidence.Launches) > 0 {
-		p.line("")
-		t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
-		fmt.Fprintln(t,
-			"  grid x block\tlaunches\tbefore\tafter\tspeed-up\tchecked\tconstant arguments")
-		for _, l := range d.Evidence.Launches {
-			up := "-"
-			if l.After.Median > 0 {
-				up = fmt.Sprintf("%.2fx", l.Before.Median/l.After.Median)
-			}
-			fmt.Fprintf(t, "  %s\t%d\t%s\t%s\t%s\t%d\t%s\n", policy.ShapeMeasured(l), l.Count, interval(l.Before),
-				interval(l.After), up, l.Checked, cmp.Or(Values(l.Values), "-"))
-		}
-		if err := t.Flush(); err != nil && p.err == nil {
-			p.err = err
-		}
-	}
+	p.launches(w, d)
 	if e.L1 != nil {
 		p.line("")
 		p.paragraph("  L1 (Li's thesis, 5.3): ", "    ", e.L1.String())
@@ -101,6 +85,28 @@ func Explain(w io.Writer, e Entry) {
 	p.levels(e)
 	p.single(w, e)
 	p.tried(e)
+}
+
+// launches is the table of those that a decision rests on.
+func (p *printer) launches(w io.Writer, d *cache.Decision) {
+	if len(d.Evidence.Launches) == 0 {
+		return
+	}
+	p.line("")
+	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
+	fmt.Fprintln(t,
+		"  grid x block\tlaunches\tbefore\tafter\tspeed-up\tchecked\tconstant arguments")
+	for _, l := range d.Evidence.Launches {
+		up := "-"
+		if l.After.Median > 0 {
+			up = fmt.Sprintf("%.2fx", l.Before.Median/l.After.Median)
+		}
+		fmt.Fprintf(t, "  %s\t%d\t%s\t%s\t%s\t%d\t%s\n", policy.ShapeMeasured(l), l.Count, interval(l.Before),
+			interval(l.After), up, l.Checked, cmp.Or(Values(l.Values), "-"))
+	}
+	if err := t.Flush(); err != nil && p.err == nil {
+		p.err = err
+	}
 }
 
 // inSource says how terms would be written in the source, for who wants them without gnvcc, and where.
