@@ -8,6 +8,6 @@
 // through [Session].
 //
 // Files: run.go the program with the agent in it, process.go one process of it, frame.go what is sent to
-// and fro, launch.go and session.go what a caller sees, sets.go argument values, class.go launches by time, rank.go ranks of MPI,
+// and fro, launch.go and session.go what a caller sees, sets.go argument values, class.go launches by time, between.go what is in no kernel, rank.go ranks of MPI,
 // cubin.go what must be known of a cubin.
 package profile

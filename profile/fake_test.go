@@ -72,7 +72,7 @@ func buildFakeDriver(root string) (f fakeDriver, err error) {
 	for _, args := range [][]string{
 		{"-shared", "-fPIC", "-Wl,-soname,libcuda.so.1", "-o", "libcuda.so.1", source("driver.c")},
 		{"-shared", "-fPIC", "-o", "libfake.so", source("cupti.c"), "-ldl"},
-		{"-o", "app", source("app.c"), "libcuda.so.1", "libfake.so", "-Wl,-rpath," + f.dir, "-ldl",
+		{"-g", "-o", "app", source("app.c"), "libcuda.so.1", "libfake.so", "-Wl,-rpath," + f.dir, "-ldl",
 			"-lpthread"},
 	} {
 		cmd := exec.Command("gcc", append(include, args...)...)

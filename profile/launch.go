@@ -229,7 +229,10 @@ type Summary struct {
 	Graphs  int // graph launches: their kernels are not seen one by one
 	// what graphs took whose kernels were never launched one by one, by reason
 	Unseen []Unseen
-	Peak   int64 // the most device memory that it had allocated at a time, bytes
+	Calls  []Call // that copy, allocate and wait
+	// launches directly behind others
+	Follows []Follow
+	Peak    int64 // the most device memory that it had allocated at a time, bytes
 	// false: the process ended without a word (crash, _exit, kill), the last counts may be missing
 	Whole bool
 	Notes []string

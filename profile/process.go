@@ -46,6 +46,8 @@ type process struct {
 	shapes  map[uint32]*Seen
 	order   []*Seen
 	summary Summary
+	places  places
+	asked   int   // launches
 	dead    error // the session's end, once nothing more can be done
 }
 
@@ -192,6 +194,9 @@ func (p *process) module(in *Reader) error {
 }
 
 func (p *process) launch(in *Reader) (*Launch, error) {
+	if p.asked++; p.asked&(p.asked-1) == 0 { // now and then: libraries may have been loaded
+		p.places.look(p.pid)
+	}
 	l := &Launch{Process: p.info, id: in.U32()}
 	l.Device = p.devices[in.int()]
 	m := p.modules[in.U32()]
@@ -330,7 +335,7 @@ func (p *process) counts(in *Reader) error {
 		s.Rows = int(in.U64())
 		s.Launch.Past = ComesPast(int(in.U64()), count)
 	}
-	return in.End()
+	return cmp.Or(p.between(in), in.End())
 }
 
 // sets reads those of a configuration. One without a time takes what the others take.

@@ -383,9 +383,15 @@ func programs(mine *scope, decisions []cache.Decision) []page.Program {
 				After: g.Seconds, Why: g.Why})
 		}
 		x.Pieces = policy.ByTime(x.Pieces)
+		x.Gaps = gaps(p)
 		out = append(out, x)
 	}
 	return out
+}
+
+// gaps are what a program's last run did in no kernel.
+func gaps(p *capture.Profile) []report.Gap {
+	return report.Gaps(p.Calls, p.Follows, p.Seconds/float64(max(p.Runs, 1)))
 }
 
 // ownOf is the part of what launches of one size took in the program that they take by themselves,
@@ -456,6 +462,7 @@ func tellPrograms(w io.Writer, list []page.Program) {
 		fmt.Fprintf(w, "%s: %.3g s on %s, %.0f %% of it in kernels\n", p.Name, p.Seconds, p.Device,
 			p.Percent())
 		fmt.Fprintf(w, "that became faster: about %.3g s with their recipes\n", p.After)
+		fmt.Fprint(w, report.GapsText(p.Gaps))
 	}
 	if len(list) > 0 {
 		fmt.Fprintln(w)

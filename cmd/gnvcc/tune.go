@@ -508,5 +508,9 @@ func printProfile(w io.Writer, p *capture.Profile) error {
 		fmt.Fprintf(t, "beside\t%.3g s\t%d\t%.3g us\t\t\t\t%s: %s\t\n", g.Seconds, g.Launches,
 			1e6*g.Seconds/float64(max(g.Launches, 1)), policy.OfGraphs, g.Why)
 	}
-	return t.Flush()
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, report.GapsText(gaps(p)))
+	return err
 }

@@ -53,6 +53,7 @@ type Program struct {
 	Faster  float64        // of these, in kernels that have a recipe
 	After   float64        // seconds that all would take by the decisions' ratios
 	Pieces  []policy.Piece // of it, by kernel
+	Gaps    []report.Gap   // what is in no kernel
 }
 
 // inTime are what the page's own text calls for a program's time: its bar, the pieces that get a

@@ -74,12 +74,13 @@ func TestPage(t *testing.T) {
 	taken := recorded(t)
 	taken[0].Imported = "h200.json"
 	text := made(t, Input{Decisions: taken,
-		Programs: []Program{{Name: "app", Device: "NVIDIA H200", Seconds: 4, Faster: 3, After: 2}},
-		Toolkit:  func(cache.Decision) string { return "ptxas 13.0.88" }})
+		Programs: []Program{{Name: "app", Device: "NVIDIA H200", Seconds: 4, Faster: 3, After: 2,
+			Gaps: []report.Gap{{What: "read back, 4.7 KB each", Count: 4050, Where: "f<int> (a.cu:7)"}}}},
+		Toolkit: func(cache.Decision) string { return "ptxas 13.0.88" }})
 	for _, want := range []string{"column_norm",
 		"132 blocks on 132 SMs: one block each, so 255 registers cost nothing.", "NVIDIA H200",
 		"ptxas 13.0.88", "8 of 12", "Not measured on this machine: 1 of ", "imported from h200.json",
-		">75 %<", "same bits on 5", "prefers-color-scheme: dark"} {
+		">75 %<", "read back, 4.7 KB each", "f&lt;int&gt; (a.cu:7)", "same bits on 5", "prefers-color-scheme: dark"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page does not say %q", want)
 		}

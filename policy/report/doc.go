@@ -5,6 +5,6 @@
 //
 // Files: report.go and table.go the table, read.go one that was printed, explain.go one kernel in
 // full, single.go each lever by itself, refusal.go why a recipe was refused, shape.go why other
-// blocks are faster, lines.go while a run goes on, outcome.go what it gave, text.go numbers and
+// blocks are faster, between.go what is in no kernel, lines.go while a run goes on, outcome.go what it gave, text.go numbers and
 // lines.
 package report

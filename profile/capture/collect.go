@@ -47,6 +47,8 @@ type Collector struct {
 	begins    map[string]bool   // programs of which a process was started
 	floor     float64           // share of the time below which nothing is captured, by them
 	unseen    []profile.Unseen
+	calls     []profile.Call
+	follows   []profile.Follow
 	peak      int64
 	waited    time.Duration // that launches waited for judgements about kernels
 	stopped   bool          // no launch is captured any more
@@ -431,6 +433,10 @@ func (c *Collector) end(p *profile.Process, sum profile.Summary) {
 		s.watched, s.beside = s.watched+seen.Watched, s.beside+seen.Beside
 	}
 	c.peak = max(c.peak, sum.Peak)
+	c.calls = profile.AddCalls(c.calls, sum.Calls)
+	for _, f := range sum.Follows {
+		c.follows = profile.AddFollow(c.follows, f)
+	}
 	for _, u := range sum.Unseen {
 		u.Program = p.Program
 		c.unseen = addUnseen(c.unseen, u)

@@ -33,6 +33,9 @@ type Profile struct {
 	Shapes  []Line    `json:"shapes"`  // the heaviest first
 	// graphs whose kernels were not launched one by one: their seconds are none of Seconds
 	Unseen []profile.Unseen `json:"unseen,omitempty"`
+	// what is in no kernel, of all processes of the last run
+	Calls   []profile.Call   `json:"calls,omitempty"`
+	Follows []profile.Follow `json:"follows,omitempty"`
 }
 
 // A Line is a configuration of a kernel.
@@ -132,6 +135,7 @@ func (s *Store) Observed(program string, run Run) (*Profile, error) {
 	p.Runs++
 	p.Last = time.Now()
 	p.Peak = max(p.Peak, run.Peak)
+	p.Calls, p.Follows = run.Calls, run.Follows
 	at := map[string]int{}
 	for i := range p.Shapes {
 		l := &p.Shapes[i]

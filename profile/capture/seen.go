@@ -42,11 +42,13 @@ type Run struct {
 	Seen  []Seen // the heaviest first
 	Lines []Line // the same by configurations, for the profile
 	// what took time and is none of these
-	Unseen []profile.Unseen
-	Notes  []string
-	Peak   int64 // bytes of device memory, the most at a time
-	Cost   Cost
-	Times  Times
+	Unseen  []profile.Unseen
+	Calls   []profile.Call
+	Follows []profile.Follow
+	Notes   []string
+	Peak    int64 // bytes of device memory, the most at a time
+	Cost    Cost
+	Times   Times
 }
 
 // addUnseen adds graphs to those of the same program with the same reason.
@@ -107,7 +109,7 @@ func (c *Collector) Finish() Run {
 	slices.SortStableFunc(out.Seen, func(a, b Seen) int {
 		return cmp.Or(cmp.Compare(b.Use.Seconds, a.Use.Seconds), b.Use.Count-a.Use.Count)
 	})
-	out.Notes, out.Unseen = c.notes, c.unseen
+	out.Notes, out.Unseen, out.Calls, out.Follows = c.notes, c.unseen, c.calls, c.follows
 	return out
 }
 

@@ -61,6 +61,27 @@ static void launch_set(CUdeviceptr p, int n, int t) {
   CALL(cuLaunchKernel, &l, NULL);
 }
 
+// 40 times: three launches in a row, one of another kernel, a copy of 4,700 bytes to the host that takes 2 ms, and a wait.
+static void rest(const void *p) { usleep(2000); }
+__attribute__((noinline)) static void read_back(CUdeviceptr p) {
+  static char to[4700];
+  cuMemcpyDtoH_v2_params d = {.dstHost = to, .srcDevice = p, .ByteCount = sizeof to};
+  CALL(cuMemcpyDtoH_v2, &d, rest); // here
+  fputs("", stdout); // no call that ends the function
+}
+
+static int between(CUdeviceptr p) {
+  cuStreamSynchronize_params s = {0};
+  usleep(600000); // a burst begins
+  for (int i = 0; i < 40; i++) {
+    for (int k = 0; k < 3; k++) launch(FAKE_KERNEL, 8, p);
+    launch(FAKE_OTHER, 8, p);
+    read_back(p);
+    CALL(cuStreamSynchronize, &s, NULL);
+  }
+  return 7;
+}
+
 // A launch of 96 MiB, MiB m of which begins with the number m + 1, and which is no longer what it was when the launch has returned. THEN the program
 // ends, or does what captures that are not written yet must give way to.
 static int aside(void) {
@@ -375,6 +396,7 @@ int main(int n, char **argv) {
     launch_set(0, 1, 100); // no buffer
     return 7;
   }
+  if (strcmp(what, "between") == 0) return between(p);
   if (strcmp(what, "aside") == 0) return aside();
   if (strcmp(what, "work") == 0) return work(p);
   if (strcmp(what, "long") == 0) { // three seconds, four times what it is looked at, in two threads

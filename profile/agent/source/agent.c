@@ -196,17 +196,19 @@ static const struct {
     {"cuFuncGetAttribute", ASK},
     {"cuKernelGetAttribute", ASK},
 };
-static uint8_t actions[CUPTI_DRIVER_TRACE_CBID_SIZE];
+static uint8_t actions[CUPTI_DRIVER_TRACE_CBID_SIZE], call_kinds[CUPTI_DRIVER_TRACE_CBID_SIZE];
 static bool own_stream[CUPTI_DRIVER_TRACE_CBID_SIZE]; // a _ptds or _ptsz variant
 
-static enum action action_of(const char *name, bool *own) {
+static enum action action_of(const char *name, bool *own, uint8_t *kind) {
   size_t n = strlen(name);
   *own = n > 5 && (strcmp(name + n - 5, "_ptsz") == 0 || strcmp(name + n - 5, "_ptds") == 0);
   if (*own) n -= 5;
   for (size_t i = 0; i < sizeof watched / sizeof *watched; i++) {
     char plain[128] = "";
     memcpy(plain, name, n < sizeof plain ? n : sizeof plain - 1);
-    if (fnmatch(watched[i].name, plain, 0) == 0) return watched[i].action;
+    if (fnmatch(watched[i].name, plain, 0) != 0) continue;
+    *kind = (uint8_t)call_kind(plain);
+    return watched[i].action;
   }
   return NOTHING;
 }
@@ -474,8 +476,10 @@ static void on_call(enum action a, CUpti_CallbackId id, const CUpti_CallbackData
   }
   if (c->callbackSite == CUPTI_API_ENTER) {
     on_enter(a, c, own_stream[id]);
+    call_begin(call_kinds[id]);
     return;
   }
+  if (call_kinds[id]) call_end(c->functionParams);
   if (a == WAIT) {
     gate_wait();
     return;
@@ -588,7 +592,7 @@ static const char *start(char *text, size_t n) {
   for (uint32_t id = 1; id < CUPTI_DRIVER_TRACE_CBID_SIZE; id++) {
     const char *name = NULL;
     if (cuptiGetCallbackName(CUPTI_CB_DOMAIN_DRIVER_API, id, &name) != CUPTI_SUCCESS || !name) continue;
-    actions[id] = action_of(name, &own_stream[id]);
+    actions[id] = action_of(name, &own_stream[id], &call_kinds[id]);
     if (actions[id] == NOTHING) continue;
     // One that nobody reported may be an allocation, which a session would have to save.
     if ((r = cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API, id)) != CUPTI_SUCCESS) {
@@ -629,6 +633,7 @@ int InitializeInjection(void) {
   }
   observing = getenv("GNVCC_AGENT_OBSERVE") != NULL;
   prints_open();
+  if (observing) between_open();
   char text[256] = "";
   const char *trouble = start(text, sizeof text);
   int driver = 0;

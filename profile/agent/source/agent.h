@@ -12,6 +12,7 @@
 //   prints.c   what kernels print in a replay
 //   events.c   what events take themselves
 //   observe.c  times of some launches
+//   between.c  what is in no kernel
 //   streams.c  the program's streams, and waiting until they are idle
 //   sets.c     launches of one configuration told apart by their arguments
 //   graph.c    graphs: their kernel nodes counted, and now and then launched one by one
@@ -278,6 +279,18 @@ void unseen_end(struct unseen *u);                                              
 void unseen_timed(const uint32_t *sample, bool first, double seconds);
 void put_unseen(struct buffer *b);
 
+// ---- between.c
+
+enum call_kind { CALL_NONE, CALL_READ, CALL_WRITE, CALL_COPY, CALL_SET, CALL_ALLOC, CALL_FREE, CALL_WAIT, CALL_KINDS }; // profile/between.go has the same
+enum call_kind call_kind(const char *name); // without _ptds and _ptsz
+void between_open(void);
+void call_begin(enum call_kind kind);
+void call_end(const void *params);
+unsigned between_breaks(void); // another number after each such call
+void launch_follows(uint32_t shape, CUstream stream);
+void launch_gap(uint32_t first, uint32_t then, double seconds); // between these, on one stream, with nothing between but two events
+void put_between(struct buffer *b, bool all_of_it);
+
 // ---- observe.c
 
 struct shape;
@@ -292,6 +305,7 @@ void samples_collect(CUcontext context); // takes the times that are there, of o
 void samples_drop(CUcontext context);
 // launch.c
 void shape_timed(struct shape *s, bool first, bool alone, const uint32_t *args, double seconds, double stands); // alone on the device; stands: for so many launches
+uint32_t shape_id(const struct shape *s);
 void shape_watched(struct shape *s, double seconds, double beside); // of these, another stream's kernel ran beside it
 
 // ---- region.c

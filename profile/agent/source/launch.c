@@ -645,6 +645,7 @@ void on_launch(struct launch *l) {
     return;
   }
   static struct shape *last; // of the process
+  if (observing) launch_follows(s->id, l->stream);
   s->count++;
   s->past += past_stub(l);
   s->rows += s->behind = s == last;
@@ -678,6 +679,8 @@ void shape_timed(struct shape *s, bool first, bool alone, const uint32_t *args, 
   s->changed = true;
   pthread_mutex_unlock(&lock);
 }
+
+uint32_t shape_id(const struct shape *s) { return s->id; }
 
 void shape_watched(struct shape *s, double seconds, double beside) {
   pthread_mutex_lock(&lock);
@@ -754,6 +757,7 @@ void summary_send(bool all) {
     put_u64(&b, s->rows);
     put_u64(&b, s->past);
   }
+  put_between(&b, all);
   pthread_mutex_unlock(&lock);
   frame_send(FRAME_SUMMARY, &b);
   buffer_free(&b);

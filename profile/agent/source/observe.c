@@ -23,6 +23,7 @@ struct sample {
   bool alone;     // the device came to rest before it, to capture it
   uint32_t *args; // of its set of values: room for so many words
   uint32_t room;
+  unsigned breaks; // between_breaks, as it began
   uint32_t burst; // number of the burst that it is part of, 0: none
 };
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // never held across a call of the driver's
@@ -44,6 +45,7 @@ static struct {
     struct shape *shape;
     CUstream stream;
     float from, to; // ms from base on
+    unsigned breaks;
   } list[BURST];
 } burst;
 
@@ -77,6 +79,21 @@ static double beside(const struct interval *x) {
   return (double)hits / POINTS;
 }
 
+static int by_begin(const void *a, const void *b) {
+  const struct interval *x = a, *y = b;
+  return (x->from > y->from) - (x->from < y->from);
+}
+
+// What was between a launch of the burst and the next one on its stream.
+static void burst_gaps(void) {
+  qsort(burst.list, burst.collected, sizeof *burst.list, by_begin);
+  for (uint32_t i = 0; i < burst.collected; i++) {
+    const struct interval *x = &burst.list[i], *y = x + 1, *end = burst.list + burst.collected;
+    while (y < end && y->stream != x->stream) y++;
+    if (y < end && x->from >= 0 && x->shape && y->shape && x->breaks == y->breaks && y->from >= x->to) launch_gap(shape_id(x->shape), shape_id(y->shape), (double)(y->from - x->to) * 1e-3);
+  }
+}
+
 // Notes when a launch of the burst ran; where it was the last one, what ran at a time.
 static void burst_collect(const struct sample *x) {
   float from = 0, to = 0;
@@ -90,10 +107,11 @@ static void burst_collect(const struct sample *x) {
     return;
   }
   if (!ok) from = to = -1;
-  burst.list[burst.collected++] = (struct interval){x->shape, x->stream, from, to};
+  burst.list[burst.collected++] = (struct interval){x->shape, x->stream, from, to, x->breaks};
   bool whole = burst.left == 0 && burst.collected == burst.recorded;
   pthread_mutex_unlock(&lock);
   if (!whole) return;
+  burst_gaps();
   for (uint32_t i = 0; i < burst.collected; i++) {
     const struct interval *y = &burst.list[i];
     double seconds = (double)(y->to - y->from) * 1e-3;
@@ -166,6 +184,7 @@ void sample_begin(struct shape *s, bool first, const uint32_t *args, uint32_t wo
     x->shape = s;
     x->first = first;
     x->stands = stands;
+    x->breaks = between_breaks();
     x->alone = capture_rested();
     current = x;
   } else if (x) {
