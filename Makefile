@@ -1,5 +1,6 @@
 # make build     bin/gnvcc, and bin/gnvcc-oci, which speaks with registries for gnvcc push and gnvcc pull
 # make test      everything that can be tested here; a CUDA toolkit is installed first where there is none of ours
+# make check     for each commit: the tests that find most in a minute
 # make demo      the examples, built with nvcc and with gnvcc; tuned and compared where there is a GPU
 # make lint      gofmt, go vet, go mod tidy, staticcheck (where it is installed)
 # make fmt       gofmt -w
@@ -44,6 +45,16 @@ toolkits:
 test: go toolkits
 	$(GOTEST) -timeout 60m -vet off $(TESTFLAGS) ./...
 	cd bench && $(GOTEST) -timeout 60m -vet off $(TESTFLAGS) ./...
+
+# What takes a minute on two processors: sizes and layout, the passes' goldens and every lever on every toolkit's
+# ptxas, the analyses, what levers try, the search on a simulated GPU, decisions, reports, stages as a build calls them.
+CHECK = . ./graph ./rewrite/recipe ./rewrite/manner ./rewrite/ptx/... ./rewrite/refuse ./rewrite/hazard ./rewrite/merge \
+	./rewrite/stub ./rewrite/counters ./policy ./policy/lever ./policy/measure ./policy/check ./policy/stats ./policy/decide \
+	./policy/search ./policy/report ./policy/compare ./policy/selection ./policy/retune ./policy/watch ./driver/standing \
+	./driver/toolcmd ./driver/record ./driver/apply ./sim ./sim/emulate ./sim/sass ./cache/lock
+check: go toolkits
+	$(GOTEST) -vet off $(TESTFLAGS) $(CHECK)
+	$(GOTEST) -vet off -run 'TestGoldens$$|EveryLever|Passes|Order|Verify|Exactness' ./rewrite
 
 lint: go
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); \
@@ -112,4 +123,4 @@ clean:
 	rm -rf bin dist
 
 FORCE:
-.PHONY: build go toolkits test lint fmt bench demo install pages uninstall dist notice clean FORCE
+.PHONY: build go toolkits test check lint fmt bench demo install pages uninstall dist notice clean FORCE

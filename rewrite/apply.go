@@ -131,6 +131,9 @@ func run(k *pass.Kernel, list []Pass, r recipe.Recipe) error {
 		if err := k.Commit(); err != nil {
 			return err
 		}
+		if k.Options.After != nil {
+			k.Options.After(k.Name, p.Lever, k.Text())
+		}
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package rewrite
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -277,4 +278,39 @@ func TestManyDeclarations(t *testing.T) {
 	if out, refused, err := (Options{}).apply(many, wanted); err != nil || refused["k"] == nil || !strings.Contains(refused["k"].Error(), "declarations") || string(out) != string(many) {
 		t.Errorf("%d: %v, %v", maxDeclared+1, refused, err)
 	}
+}
+
+// TestAfter: GNVCC_KEEP gets a kernel's text behind each pass, in the order of the passes; the last
+// one is what ptxas is given.
+func TestAfter(t *testing.T) {
+	text, err := os.ReadFile("ptx/testdata/bench.ptx")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := ptx.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range m.Entries() {
+		if l, _ := Accesses(f); l == 0 {
+			continue
+		}
+		var levers, texts []string
+		o := Options{After: func(kernel, lever string, text []byte) {
+			if kernel != f.Name {
+				t.Errorf("%s, not %s", kernel, f.Name)
+			}
+			levers, texts = append(levers, lever), append(texts, string(text))
+		}}
+		out, refused := o.Rewrite(m, map[string]recipe.Recipe{f.Name: mustRecipe(t, "maxnreg=64 hint@ld=cs")})
+		if len(refused) > 0 {
+			t.Fatal(refused)
+		}
+		if !slices.Equal(levers, []string{"hint", "maxnreg"}) || texts[0] == texts[1] ||
+			strings.Contains(texts[0], ".maxnreg") || texts[1] != string(out.Entry(f.Name).Text()) {
+			t.Errorf("behind %v: the texts are not those of the passes", levers)
+		}
+		return
+	}
+	t.Fatal("no kernel with loads")
 }

@@ -180,6 +180,12 @@ func (b *Workbench) rewritten(ctx context.Context, in input,
 		}
 		whole = merged
 	}
+	if passes := 0; b.Kept != nil {
+		p.options.After = func(kernel, lever string, text []byte) {
+			passes++
+			b.keep(fmt.Sprintf("%s.%d.%s.ptx", kernel, passes, lever), text)
+		}
+	}
 	whole, refused := p.options.Rewrite(whole, p.passes)
 	if len(refused) > 0 {
 		return nil, nil, p.blame(refused), nil

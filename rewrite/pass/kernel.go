@@ -40,6 +40,8 @@ type Options struct {
 	ReadBack bool
 	// Relocatable: ptxas runs with -c (nvcc -rdc=true), a device link follows.
 	Relocatable bool
+	// After is called with a kernel's text behind each pass; nil: none asks.
+	After func(kernel, lever string, text []byte)
 	// Uncontracted: ptxas is told of optimisations (-fmad, -O0, -Ofc), and may contract no products and sums.
 	Uncontracted bool
 }
