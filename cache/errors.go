@@ -22,6 +22,9 @@ var (
 	errReadOnly = errors.New("not writable")
 )
 
+// localAdvice is for file systems without reliable locks.
+const localAdvice = "set GNVCC_STORE to a folder on a local disk"
+
 // An Error says what was being done, to what, why it failed, and what to do.
 type Error struct {
 	Doing  string // "publish the decisions"

@@ -69,7 +69,7 @@ func (s *Store) takeLock() (*os.File, error) {
 		return nil, failed(doing, path, err)
 	}
 	for err = syscall.EINTR; err == syscall.EINTR; {
-		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		err = flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	}
 	if err == syscall.EWOULDBLOCK {
 		who, _ := readLimited(path, 1024)
@@ -80,9 +80,10 @@ func (s *Store) takeLock() (*os.File, error) {
 		return nil, &Error{Doing: doing, Path: path, Kind: ErrOwned, Err: fmt.Errorf("%s is the owner",
 			who), Advice: "wait until it ends"}
 	}
-	if err != nil {
+	if err != nil { // ENOLCK, ENOSYS, EOPNOTSUPP: the file system has none
 		f.Close()
-		return nil, failed(doing, path, err)
+		return nil, &Error{Doing: doing, Path: path, Kind: errNetwork, Err: fmt.Errorf("no lock is to be had: %w", err),
+			Advice: localAdvice}
 	}
 	// For people, and only that: no error when the disk is full.
 	if f.Truncate(0) == nil {
@@ -341,11 +342,20 @@ func (o *Owner) Close() error {
 	return nil
 }
 
-// PublishSpooled merges and publishes what is spooled. That another is the owner just now, or that the store
-// can't be written, is no failure: what was published counts.
+// flock is a variable for the tests.
+var flock = syscall.Flock
+
+// Readable tells whether an error of Own leaves a store that can be read: another is the owner just now, the
+// store can't be written, or its file system has no locks that could be trusted.
+func Readable(err error) bool {
+	return errors.Is(err, ErrOwned) || errors.Is(err, errReadOnly) || errors.Is(err, errNetwork)
+}
+
+// PublishSpooled merges and publishes what is spooled. Where that can't be done just now, what was published
+// counts.
 func (s *Store) PublishSpooled(ctx context.Context) error {
 	owner, err := s.Own(ctx)
-	if errors.Is(err, ErrOwned) || errors.Is(err, errReadOnly) {
+	if Readable(err) {
 		return nil
 	}
 	if err != nil {

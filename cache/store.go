@@ -127,7 +127,7 @@ func (s *Store) Writable() error {
 		if kind := NetworkFS(s.dir); kind != "" {
 			s.ready = &Error{Doing: "write to the store", Path: s.dir, Kind: errNetwork,
 				Err:    fmt.Errorf("it is on a network file system (%s), where locks are not reliable", kind),
-				Advice: "set GNVCC_STORE to a folder on a local disk"}
+				Advice: localAdvice}
 		}
 	})
 	return s.ready

@@ -101,6 +101,7 @@ func TestNetworkStore(t *testing.T) {
 	s, err := Open(s.dir) // in another process, as it were
 	ok(t, err)
 	get(t, snapshot(t, s), 0)
+	ok(t, s.PublishSpooled(t.Context())) // who reads only needs no lock
 	for what, try := range map[string]func() error{
 		"own":    func() error { _, err := s.Own(t.Context()); return err },
 		"spool":  func() error { return s.Spool(Decisions, "key", 1) },
@@ -192,5 +193,20 @@ func TestFolders(t *testing.T) {
 		if fmt.Sprint(others) != want.others || (err != nil) != want.wrong {
 			t.Errorf("%q: others %v, %v; want %s", list, others, err, want.others)
 		}
+	}
+}
+
+// TestNoLocks: a file system that has no locks, and is not known as a network's, is treated as one.
+func TestNoLocks(t *testing.T) {
+	s := newStore(t)
+	fill(t, s, 1)
+	defer func() { flock = syscall.Flock }()
+	for _, number := range []syscall.Errno{syscall.ENOLCK, syscall.ENOSYS, syscall.EOPNOTSUPP} {
+		flock = func(int, int) error { return number }
+		_, err := s.Own(t.Context())
+		if !errors.Is(err, errNetwork) || !strings.Contains(err.Error(), "GNVCC_STORE") {
+			t.Errorf("%v: %v", number, err)
+		}
+		ok(t, s.PublishSpooled(t.Context()))
 	}
 }

@@ -196,11 +196,10 @@ func TestChangedNvcc(t *testing.T) {
 	p.Gnvcc("-arch=sm_90", "-c", "k.cu")
 	decideAll(t, p.Store.Path(), "maxnreg=40")
 	write(" -DN=2")
-	later := time.Now().Add(time.Second)
-	os.Chtimes(script, later, later)
+	os.Chtimes(script, time.Unix(1, 0), time.Unix(1, 0)) // times say nothing
 	var said bytes.Buffer
 	if _, err := apply.Build(context.Background(), p.Store, apply.Aim{Under: p.Dir}, &said); err != nil ||
-		!strings.Contains(said.String(), script+" was changed after") {
+		!strings.Contains(said.String(), script+" was changed since") {
 		t.Errorf("%v\n%s", err, &said)
 	}
 }

@@ -20,6 +20,8 @@ type manner struct {
 	// the first word of its cicc command: 13.x writes "$CICC_PATH/cicc" with its quotes, 12.4 and
 	// older cicc
 	Cicc string
+
+	nvcc string // FileKey of the nvcc that this was asked
 }
 
 // memoManner keeps the manners of an nvcc, which is asked once.
@@ -35,17 +37,20 @@ func mannerOf(nvcc string, store *cache.Store, env *environment.Environment) (ma
 	if err != nil {
 		return m, err
 	}
+	own := key
 	script := toolkit.IsScript(nvcc)
 	if script { // which nvcc stands behind it may depend on the environment
 		key = cache.HashOf(append([]string{key}, env.Compile()...)...)
 	}
 	if m, ok := memoManner.Get(store, key); ok {
+		m.nvcc = own
 		return m, m.check(nvcc, script)
 	}
 	if m, err = askManner(nvcc, env); err != nil {
 		return m, err
 	}
 	memoManner.Put(store, key, m) // asked again if it can't be kept
+	m.nvcc = own
 	return m, m.check(nvcc, script)
 }
 

@@ -16,10 +16,10 @@ func TestReadManner(t *testing.T) {
 		text string
 		want manner
 	}{
-		"13.0":    {"#$ _SPACE_= \n#$ <CICC> \"$CICC_PATH/cicc\" --c++17\n#$ <CUDAFE> cudafe++ --c++17\n#$ <PTXAS> ptxas -arch=sm_90\n#$ fatbinary\n#$ <HOST> gcc -c -x c++ \"/tmp/a.cudafe1.cpp\"\n#$ nvlink <NVLINK> -m64\n", manner{true, true, `"$CICC_PATH/cicc"`}},
-		"12.4":    {"#$ <CICC> cicc --c++17\n#$ <CUDAFE> cudafe++ --c++17\n#$ <PTXAS> ptxas -arch=sm_90\n#$ nvlink <NVLINK> -m64\n", manner{true, false, "cicc"}},
-		"mended":  {"#$ <CICC> cicc --c++17\n#$ <CUDAFE> cudafe++ --c++17\n#$ <PTXAS> ptxas -arch=sm_90\n#$ <NVLINK> nvlink -m64\n", manner{true, false, "cicc"}},
-		"file":    {"#$ <CICC> cicc --c++17\n#$ <CUDAFE> cudafe++ --c++17\n#$ <PTXAS> ptxas -arch=sm_90\n#$ nvlink -optf \"/tmp/x.optf\"\n", manner{true, false, "cicc"}},
+		"13.0":    {"#$ _SPACE_= \n#$ <CICC> \"$CICC_PATH/cicc\" --c++17\n#$ <CUDAFE> cudafe++ --c++17\n#$ <PTXAS> ptxas -arch=sm_90\n#$ fatbinary\n#$ <HOST> gcc -c -x c++ \"/tmp/a.cudafe1.cpp\"\n#$ nvlink <NVLINK> -m64\n", manner{Takes: true, Host: true, Cicc: `"$CICC_PATH/cicc"`}},
+		"12.4":    {"#$ <CICC> cicc --c++17\n#$ <CUDAFE> cudafe++ --c++17\n#$ <PTXAS> ptxas -arch=sm_90\n#$ nvlink <NVLINK> -m64\n", manner{Takes: true, Cicc: "cicc"}},
+		"mended":  {"#$ <CICC> cicc --c++17\n#$ <CUDAFE> cudafe++ --c++17\n#$ <PTXAS> ptxas -arch=sm_90\n#$ <NVLINK> nvlink -m64\n", manner{Takes: true, Cicc: "cicc"}},
+		"file":    {"#$ <CICC> cicc --c++17\n#$ <CUDAFE> cudafe++ --c++17\n#$ <PTXAS> ptxas -arch=sm_90\n#$ nvlink -optf \"/tmp/x.optf\"\n", manner{Takes: true, Cicc: "cicc"}},
 		"other":   {"#$ cicc <CICC> --c++17\n#$ <CUDAFE> cudafe++ --c++17\n#$ <PTXAS> ptxas -arch=sm_90\n#$ <NVLINK> nvlink -m64\n", manner{}},
 		"none":    {"#$ cicc --c++17\n#$ ptxas -arch=sm_90\n#$ nvlink -m64\n", manner{}},
 		"nothing": {"", manner{}},

@@ -176,6 +176,9 @@ func statusText(w io.Writer, folder string, outputs []apply.Output, broken []str
 			if k.Reason != "" {
 				text += "; not applied: " + report.Refusal("", k.Reason, nil) // it begins with the recipe
 			}
+			if k.Elsewhere != "" {
+				text += "; " + k.Elsewhere
+			}
 			if k.Refused != "" {
 				text += "; refused: " + report.Refusal("", k.Refused, nil)
 			}

@@ -22,7 +22,8 @@ import (
 const judgeAbout = `Judges an edited kernel: FILE.cu is compiled by the recorded command (of the file itself, or of --of SOURCE), in a scratch folder, and its
 kernels are run on the captured launches, next to the originals: the same bytes or not, on captured and on varied data, and how fast. Nothing of
 yours is written. Without a GPU, or with --emulate, both run in the emulator (sm_90 alone), on small captured launches and on launches made up;
-then the speed is a prediction. Exit code 0: equal and faster, 1: not, 2: it can't be judged.
+then the speed is a prediction. Exit code 0: equal and faster, 1: not equal,
+2: it can't be judged, 3: equal, and not faster.
 
 With --serve it stays, reads JSON lines from its input ({"file": "k.cu", "of": "kernels.cu", "kernel": "k"}) and answers each with one.`
 
@@ -100,10 +101,15 @@ func judgeMain(ctx context.Context, store *cache.Store, o judgeOptions,
 	} else {
 		printJudgement(got)
 	}
-	if err == nil && (!got.Equal || !got.Faster) {
-		err = exit(1)
+	switch {
+	case err != nil:
+		return err
+	case !got.Equal:
+		return exit(1)
+	case !got.Faster:
+		return exit(3)
 	}
-	return err
+	return nil
 }
 
 // serveJudge answers one line by one, until its input ends.

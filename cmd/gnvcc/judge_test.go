@@ -30,6 +30,12 @@ __global__ void slow(volatile int *p, const int *q, int n) {
     p[i] = f(q[i] + p[i] - p[i]);
   }
 }
+typedef double real;
+template <class T> __global__ void scale(T *p, const T *q, real *r, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) { p[i] = q[i] * 3 + 1; r[i] = q[i] + 2; }
+}
+template __global__ void scale<double>(double *, const double *, real *, int);
 `
 
 // A judged is what a line of JSON says.
@@ -96,9 +102,12 @@ func TestJudgeVerb(t *testing.T) {
 		want           []string
 	}{
 		{"barrier.cu", "__syncthreads();", "", nil, 1, []string{"turn: NOT EQUAL: p[", "run in the emulator"}},
-		{"comment.cu", "__shared__", "/* tile */ __shared__", nil, 1, []string{"no kernel differs"}},
+		{"comment.cu", "__shared__", "/* tile */ __shared__", nil, 3, []string{"no kernel differs"}},
+		{"double.cu", "q[i] * 3 + 1", "q[i] * 4 + 1", nil, 1, []string{"scale: NOT EQUAL: p[", "XX"}},
+		{"typedef.cu", "q[i] + 2", "q[i] + 4", nil, 1, []string{"scale: NOT EQUAL: r[", "XX"}},
+		{"close.cu", "q[i] + 2", "q[i] + 2.000000001", []string{"--within", "1e-3,1e-3"}, 3, []string{"scale: within what is allowed"}},
 		{"faster.cu", second, "", nil, 0, []string{"slow: the same bytes on", "(not measured)"}},
-		{"only.cu", "__syncthreads();", "", []string{"--kernel", "slow"}, 1,
+		{"only.cu", "__syncthreads();", "", []string{"--kernel", "slow"}, 3,
 			[]string{"slow: the same machine code"}},
 		{"shared.cu", "s[64];", "s[64]; if (n == -5) { __shared__ int more[99]; more[n & 63] = 1; p[0] = more[n & 31]; }",
 			nil, -1, []string{"bytes of static shared memory"}},

@@ -130,7 +130,7 @@ func openDecisions(ctx context.Context) (*tuner.Decisions, error) {
 	if err != nil {
 		return nil, err
 	}
-	return tuner.OpenDecisions(ctx, store)
+	return tuner.ReadDecisions(ctx, store)
 }
 
 // complain prints what went wrong, and gives the exit code for it.

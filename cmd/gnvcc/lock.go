@@ -39,7 +39,11 @@ func take(ctx context.Context, file string) error {
 			return fmt.Errorf("read the lock file %s: %w", file, err)
 		}
 		for _, l := range lines {
-			theirs = append(theirs, l.Decision())
+			d := l.Decision()
+			if err := standing.Proven(d); err != nil {
+				return fmt.Errorf("%s: %s, %s: %w", file, policy.ShortName(l.Kernel), l.Recipe, err)
+			}
+			theirs = append(theirs, d)
 		}
 	} else {
 		all, err := report.Read(text)

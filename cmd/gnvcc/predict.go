@@ -72,7 +72,7 @@ type prediction struct {
 }
 
 func newPrediction(ctx context.Context, store *cache.Store) (*prediction, error) {
-	decisions, err := tuner.OpenDecisions(ctx, store)
+	decisions, err := tuner.ReadDecisions(ctx, store)
 	if err != nil {
 		return nil, err
 	}

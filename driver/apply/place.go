@@ -197,19 +197,29 @@ func swap(a, b string) error {
 	return err
 }
 
-// swapSlowly exchanges two names so that there is a whole file under b at every moment.
+// swapSlowly exchanges two names so that there is a whole file under b at every moment; where links can't be
+// made (exFAT, SMB, sshfs) at all but one: who is killed then has b under the name aside.
 func swapSlowly(a, b string) error {
 	aside := a + "~"
-	if err := os.Link(b, aside); err != nil {
-		return err
+	move := link(b, aside) != nil
+	if move {
+		if err := os.Rename(b, aside); err != nil {
+			return err
+		}
 	}
 	err := os.Rename(a, b)
 	if err == nil {
-		err = os.Rename(aside, a)
+		return os.Rename(aside, a)
+	}
+	if move {
+		os.Rename(aside, b)
 	}
 	os.Remove(aside)
 	return err
 }
+
+// link is a variable for the tests.
+var link = os.Link
 
 // hashFile is the hash of a regular file's content, "" where there is none.
 func hashFile(path string) string {
@@ -252,6 +262,11 @@ func (p *placing) finish(store *cache.Store) error {
 // recoverApply finishes or takes back what a killed apply has left. The caller has the lock.
 func recoverApply(store *cache.Store) (notes []string) {
 	for _, p := range unfinished(store) {
+		if aside := p.Temp + "~"; hashFile(aside) == p.Was {
+			if _, err := os.Lstat(p.Path); os.IsNotExist(err) { // killed where names can't be exchanged
+				os.Rename(aside, p.Path)
+			}
+		}
 		now, temp := hashFile(p.Path), hashFile(p.Temp)
 		if now == p.New && temp != "" && temp != p.New && temp != p.Was {
 			// Killed between the exchange and the look at what came out: a build's own file.

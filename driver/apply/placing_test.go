@@ -30,19 +30,21 @@ func TestPlacing(t *testing.T) {
 		at, beside    string // contents, "" for no file
 		want          string
 		noteIsARecord bool
+		aside         string
 	}{
-		{"before the copy", "old", "", "old", false},
-		{"a torn copy", "old", "ne", "old", false},
-		{"before the exchange", "old", "new", "old", false},
-		{"before the record", "new", "old", "new", true},
-		{"after a build's exchange", "new", "built meanwhile", "built meanwhile", false},
-		{"a build came after", "built meanwhile", "old", "built meanwhile", false},
-		{"deleted meanwhile", "", "old", "", false},
+		{"before the copy", "old", "", "old", false, ""},
+		{"a torn copy", "old", "ne", "old", false, ""},
+		{"before the exchange", "old", "new", "old", false, ""},
+		{"between two renames", "", "new", "old", false, "old"},
+		{"before the record", "new", "old", "new", true, ""},
+		{"after a build's exchange", "new", "built meanwhile", "built meanwhile", false, ""},
+		{"a build came after", "built meanwhile", "old", "built meanwhile", false, ""},
+		{"deleted meanwhile", "", "old", "", false, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			os.Remove(path)
 			os.Remove(temp)
-			for name, text := range map[string]string{path: c.at, temp: c.beside} {
+			for name, text := range map[string]string{path: c.at, temp: c.beside, temp + "~": c.aside} {
 				if text != "" {
 					if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
 						t.Fatal(err)
@@ -90,7 +92,12 @@ func TestExchange(t *testing.T) {
 
 // TestSwap exchanges two files, in one step and without.
 func TestSwap(t *testing.T) {
-	for name, how := range map[string]func(a, b string) error{"swap": swap, "slowly": swapSlowly} {
+	noLinks := func(a, b string) error {
+		link = func(_, _ string) error { return os.ErrPermission }
+		defer func() { link = os.Link }()
+		return swapSlowly(a, b)
+	}
+	for name, how := range map[string]func(a, b string) error{"swap": swap, "slowly": swapSlowly, "without links": noLinks} {
 		dir := t.TempDir()
 		a, b := filepath.Join(dir, "a"), filepath.Join(dir, "b")
 		os.WriteFile(a, []byte("a"), 0o644)

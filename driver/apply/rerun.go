@@ -145,12 +145,13 @@ func (b *beside) differs(ctx context.Context, was *result) (why string) {
 	for _, n := range was.left.Notes {
 		seen = append(seen, n.Assembly.PTX)
 	}
-	nvcc, err1 := os.Stat(b.rerun.command.Nvcc)
-	output, err2 := os.Stat(f.Path)
-	if err1 == nil && err2 == nil && nvcc.ModTime().After(output.ModTime()) {
-		return b.rerun.command.Nvcc + " was changed after " + f.Path + " was built; build it again with gnvcc"
+	if nvcc := b.rerun.command.Nvcc; record.ChangedNvcc(b.store, b.rerun.hash, nvcc) {
+		return nvcc + " was changed since " + f.Path + " was built; build it again with gnvcc"
 	}
 	for _, a := range b.rerun.assemblies() {
+		if why := b.another(a, was.left.Notes); why != "" {
+			return f.Path + why
+		}
 		if !slices.Contains(seen, a.PTX) {
 			return "a source of " + f.Path + " has changed since it was built; the next build makes it"
 		}
@@ -167,6 +168,27 @@ func (b *beside) differs(ctx context.Context, was *result) (why string) {
 	return f.Path + " is not what its recorded command gives (another command or another tool has " +
 		"written it since, a source was edited, it holds a date, or gnvcc was changed); build it again " +
 		"with gnvcc"
+}
+
+// another says that a file was built by other tools than those that run now, "" where that is not on record.
+func (b *beside) another(a cache.Assembly, notes []record.Note) string {
+	for _, n := range notes {
+		now := n.Assembly
+		if now.Target != a.Target || now.Reloc != a.Reloc {
+			continue
+		}
+		if now.Version != a.Version {
+			return fmt.Sprintf(" was built by ptxas %s (%s), and %s is %s now; build it again with gnvcc",
+				a.Version, a.Ptxas, now.Ptxas, now.Version)
+		}
+		was, ok1 := record.LoadTranslation(b.store, a.PTX)
+		is, ok2 := record.LoadTranslation(b.store, now.PTX)
+		if ok1 && ok2 && was.Input == is.Input && now.PTX != a.PTX {
+			return fmt.Sprintf(" was built from the same source, and %s gives other code now; build it again "+
+				"with gnvcc", is.Cicc)
+		}
+	}
+	return ""
 }
 
 // run runs the command once, as its user did but for its outputs and its recipes.
@@ -189,13 +211,17 @@ func (b *beside) run(ctx context.Context, recipes map[string]string) (*result, e
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errLeft, err)
 	}
+	nvcc := b.nvcc
+	if info, err := os.Stat(command.Nvcc); nvcc == "" && err == nil && info.Mode()&0o111 != 0 {
+		nvcc = command.Nvcc // whatever would be found now
+	}
 	var said bytes.Buffer
 	cmd := exec.CommandContext(ctx, b.self, args...)
 	cmd.Args[0] = "gnvcc"
 	cmd.Dir = command.Dir
 	cmd.Env = b.env.Again(environment.Run{Recorded: config.Over(command.Env, command.Dir),
 		Dir: command.Dir, Hash: b.rerun.hash, Store: cache.Folders(b.store.Path()), Folder: hold,
-		Stop: b.stop, Nvcc: b.nvcc})
+		Stop: b.stop, Nvcc: nvcc})
 	cmd.Stdout, cmd.Stderr = &said, &said
 	// SIGINT: nvcc removes its temporary files then. What dies with apply writes into the scratch
 	// folder only.

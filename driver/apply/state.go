@@ -87,6 +87,7 @@ type looking struct {
 	store *cache.Store
 	ix    *record.Index
 	seen  map[string]looked
+	named map[string][]record.BuiltKernel // by target and name, once asked for
 }
 
 func look(store *cache.Store) *looking {

@@ -13,9 +13,11 @@ import (
 	"sync"
 
 	"gnvcc/cache"
+	"gnvcc/driver/environment"
 	"gnvcc/driver/record"
 	"gnvcc/driver/scratch"
 	"gnvcc/driver/stage"
+	"gnvcc/driver/standing"
 	"gnvcc/driver/witness"
 )
 
@@ -49,6 +51,8 @@ type Kernel struct {
 	// not proven.
 	Refused string `json:",omitempty"`
 	Unknown bool   `json:",omitempty"` // the code that is there is not on record; Recipe says nothing
+	// Elsewhere says of a kernel without a recipe that it has one for the code of another ptxas.
+	Elsewhere string `json:",omitempty"`
 }
 
 // Status tells of every command in or below a folder ("": everywhere), of files there that hold
@@ -70,7 +74,9 @@ func Status(ctx context.Context, store *cache.Store,
 	}
 	for _, f := range append(all, others...) {
 		if f.path != "" || f.command.Dir != "" { // else nothing is known of where it lies
-			out = append(out, f.output())
+			o := f.output()
+			l.elsewhere(f, o.Kernels)
+			out = append(out, o)
 		}
 	}
 	slices.SortFunc(out, func(a, b Output) int { // what is made of other files stands above them
@@ -80,6 +86,46 @@ func Status(ctx context.Context, store *cache.Store,
 		broken = append(broken, p.Path)
 	}
 	return out, broken, nil
+}
+
+// elsewhere finds recipes for kernels that have none: those of builds in the same folder by another ptxas, whose
+// code has another identity.
+func (l *looking) elsewhere(f *fileState, kernels []Kernel) {
+	var kn *standing.Known
+	defer func() { kn.Close() }()
+	for i, k := range kernels {
+		at := slices.IndexFunc(f.assemblies(), func(a cache.Assembly) bool {
+			return a.Target == k.Target && slices.ContainsFunc(a.Kernels, func(b cache.Kernel) bool { return b.Name == k.Kernel })
+		})
+		if k.Wanted != "" || k.Recipe != "" || k.Refused != "" || at < 0 {
+			continue
+		}
+		a := f.assemblies()[at]
+		if l.named == nil {
+			l.named = map[string][]record.BuiltKernel{}
+			for _, list := range l.ix.ByCommand() {
+				for _, a := range list {
+					for _, k := range a.Kernels {
+						l.named[a.Target+k.Name] = append(l.named[a.Target+k.Name], record.BuiltKernel{Kernel: k, Assembly: a})
+					}
+				}
+			}
+		}
+		env := environment.Of(f.command.Env)
+		for _, b := range l.named[k.Target+k.Kernel] {
+			if b.Assembly.Version == a.Version || b.Assembly.Dir != a.Dir {
+				continue
+			}
+			if kn == nil {
+				kn, _ = standing.KnownAt(l.store, a.Dir, env)
+			}
+			if w := kn.Want(b.Kernel, standing.AskerOf(l.store, b.Assembly.Command, env)); !w.Recipe.IsDefault() {
+				kernels[i].Elsewhere = fmt.Sprintf("%s is for the code of ptxas %s; this was built by ptxas %s (%s)",
+					w.Recipe, b.Assembly.Version, a.Version, a.Ptxas)
+				break
+			}
+		}
+	}
 }
 
 // output is the state as users see it.

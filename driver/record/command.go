@@ -139,3 +139,20 @@ func followed(path string) string {
 	}
 	return filepath.Join(dir, filepath.Base(path))
 }
+
+// memoNvcc keeps which nvcc (cache.Store.FileKey) ran a command last.
+const memoNvcc cache.Memos[string] = "nvcc"
+
+// NoteNvcc notes it. An older note may stay where it can't be kept: a reason alone rests on it.
+func NoteNvcc(store *cache.Store, command, key string) {
+	if was, _ := memoNvcc.Get(store, command); command != "" && was != key {
+		memoNvcc.Put(store, command, key)
+	}
+}
+
+// ChangedNvcc tells whether a command's nvcc is known to be another one than that which ran it last.
+func ChangedNvcc(store *cache.Store, command string, nvcc string) bool {
+	was, ok := memoNvcc.Get(store, command)
+	now, err := store.FileKey(nvcc)
+	return ok && (err != nil || now != was)
+}

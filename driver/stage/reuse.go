@@ -103,7 +103,7 @@ func (s *stage) newReuse(inputs, outputs []string, texts ...string) (*reuse, err
 		}
 	}
 	parts = append(parts, "environment")
-	parts = append(parts, environment.Of(s.env.Tool()).Compile()...)
+	parts = append(parts, environment.Of(environment.Of(s.env.Tool()).Without("GNVCC_NVCC")).Compile()...) // the tool is known
 	if dir := s.env.Get("NVVMIR_LIBRARY_DIR"); dir != "" && s.name == "cicc" {
 		library, err := s.store.FileKey(filepath.Join(toolcmd.Inside(s.dir, dir), "libdevice.10.bc"))
 		if err != nil {

@@ -1,6 +1,7 @@
 package standing
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -16,11 +17,27 @@ import (
 // measured returns an error unless all that a recipe asks of the source has its normal form on record.
 func measured(name string, r recipe.Recipe, normals map[string]string) error {
 	for _, asked := range compile.Asked(name, r) {
+		if normals[asked] == "" && normals[cache.CodeKey] != "" { // a lock file has that of each line
+			return errEdited
+		}
 		if normals[asked] == "" {
 			return compile.ErrNotOnRecord
 		}
 	}
 	return nil
+}
+
+// errEdited is said of a lock file's line whose recipe is another one than its proof.
+var errEdited = errors.New("the line has no proof of what this recipe gives, as one that is edited by hand: " +
+	"gnvcc pin tries a recipe, gnvcc export writes the line")
+
+// Proven says why a lock file's line is not what an export has written, nil where nothing shows it.
+func Proven(d cache.Decision) error {
+	r, err := recipe.Parse(d.Recipe)
+	if err == nil && rewrite.Check(r) == nil {
+		err = measured(d.Kernel, r, d.Evidence.Normals)
+	}
+	return err
 }
 
 // takes reads a decision's recipe for a kernel; the error says why no build takes it.

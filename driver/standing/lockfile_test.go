@@ -226,3 +226,26 @@ func BenchmarkLock(b *testing.B) {
 		}
 	}
 }
+
+// TestEditedLine: a line whose recipe was changed by hand is called that, and no earlier gnvcc's.
+func TestEditedLine(t *testing.T) {
+	store, path := lockStore(t)
+	if err := os.WriteFile(path, lockOf(t, 1, "unroll@1=8"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	kn, err := KnownAt(store, "/", environment.Of([]string{"GNVCC_LOCK=" + path}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer kn.Close()
+	w := kn.Want(cache.Kernel{Identity: identityAt(0), Name: "_Z9kernel00000Pfii"}, Asker{})
+	if w.Refused == nil || !strings.Contains(w.Refused.Error(), "edited by hand") {
+		t.Errorf("%+v", w.Refused)
+	}
+	if Proven(w.Decision) == nil {
+		t.Error("such a line is taken into the store")
+	}
+	if lines, err := ParseLock(lockOf(t, 1, "maxnreg=40")); err != nil || Proven(lines[0].Decision()) != nil {
+		t.Errorf("one that needs no proof: %v", err)
+	}
+}

@@ -17,7 +17,7 @@ import (
 
 // Finding the real nvcc: GNVCC_NVCC, then CUDA_HOME and CUDA_PATH, then PATH, then NVIDIA's Python
 // packages where gnvcc itself is installed as one, then /usr/local/cuda, then what install/toolkit
-// put here, the newest first. Whatever is gnvcc itself is passed by (the
+// put here, its default first. Whatever is gnvcc itself is passed by (the
 // same file: a link to us, a hard link), since gnvcc may well be called nvcc and stand first in
 // PATH.
 //
@@ -136,8 +136,9 @@ func escaped(path string) string {
 	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(path)
 }
 
-// installed gives the folders of the toolkits that install/toolkit put onto this machine, the
-// newest first. It has the same words for the place.
+// installed gives the folders of the toolkits that install/toolkit put onto this machine: the one that its
+// link "default" names, which is the one that builds had when a second came, then the newest first. It has the
+// same words for the place.
 func installed(env *environment.Environment) []string {
 	root := env.Get(environment.Toolkits)
 	if root == "" {
@@ -167,9 +168,14 @@ func installed(env *environment.Environment) []string {
 		}
 	}
 	slices.SortFunc(found, func(a, b release) int { return cmp.Or(b.major-a.major, b.minor-a.minor) })
-	dirs := make([]string, len(found))
-	for i, r := range found {
-		dirs[i] = r.dir
+	var dirs []string
+	chosen, _ := os.Readlink(filepath.Join(root, "default"))
+	for _, r := range found {
+		if filepath.Base(r.dir) == filepath.Base(chosen) {
+			dirs = append([]string{r.dir}, dirs...)
+		} else {
+			dirs = append(dirs, r.dir)
+		}
 	}
 	return dirs
 }

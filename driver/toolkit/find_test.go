@@ -46,6 +46,9 @@ func TestFind(t *testing.T) {
 	os.MkdirAll(at("kits/14.0/bin"), 0o755) // without nvcc
 	data := drivertest.Program(t, at("data/gnvcc/toolkits/12.4/bin/nvcc"), "data's")
 	byHome := drivertest.Program(t, at("user/.local/share/gnvcc/toolkits/11.8/bin/nvcc"), "home's")
+	chosen := drivertest.Program(t, at("chosen/13.0/bin/nvcc"), "the first")
+	drivertest.Program(t, at("chosen/13.5/bin/nvcc"), "one for comparing")
+	os.Symlink("13.0", at("chosen/default"))
 	for name, c := range map[string]struct {
 		env        map[string]string
 		nvcc, from string
@@ -73,6 +76,8 @@ func TestFind(t *testing.T) {
 			nvcc: at("cuda/bin/nvcc"), from: "PATH"},
 		"installed": {env: map[string]string{"GNVCC_TOOLKITS": at("kits"),
 			"HOME": at("user")}, nvcc: newest, from: "install/toolkit"},
+		"installed, the one that was there first": {env: map[string]string{"GNVCC_TOOLKITS": at("chosen")},
+			nvcc: chosen, from: "install/toolkit"},
 		"installed, by XDG": {env: map[string]string{"XDG_DATA_HOME": at("data"),
 			"HOME": at("user")}, nvcc: data, from: "install/toolkit"},
 		"installed, at home": {env: map[string]string{"HOME": at("user"), "PATH": path("links")},

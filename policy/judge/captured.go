@@ -51,7 +51,7 @@ func (b *Bench) Captured(ctx context.Context, s *capture.Store, m *capture.Manif
 				if at > r.Base {
 					name = fmt.Sprintf("memory of #%d, which points to byte %d of it", k, at-r.Base)
 				}
-				if k < len(types) {
+				if k < len(types) && types[k] != "" {
 					is = types[k]
 				}
 				break

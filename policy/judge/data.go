@@ -72,7 +72,7 @@ func integer(r *rand.Rand, kind int) uint64 {
 // fill makes size bytes of numbers of a kind, of the type that a pointer leads to.
 func fill(r *rand.Rand, kind int, pointer string, size int) []byte {
 	b := make([]byte, size)
-	each, is := element(pointer)
+	each, is := elementOr(pointer)
 	before := 0.0
 	for n := 0; n+each <= size; n += each {
 		at := b[n : n+each]

@@ -38,31 +38,54 @@ func (w Within) Allows(want, got float64) bool {
 	return d <= w.Absolute || d <= w.Relative*math.Abs(want)
 }
 
-// Elements are the size of an element of a type, and its name.
+// element is the size of an element of a type, and its name: "const double2*" has doubles. 0 where the words
+// are none of C's and CUDA's; a part of a word says nothing (floatings, doublet).
 func element(is string) (size int, name string) {
-	has := func(words ...string) bool {
-		for _, w := range words {
-			if strings.Contains(is, w) {
-				return true
-			}
+	if strings.Count(is, "*") > 1 {
+		return 8, "long long" // pointers
+	}
+	notWord := func(r rune) bool {
+		return r != '_' && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
+	}
+	for _, w := range strings.FieldsFunc(is, notWord) {
+		w = strings.TrimPrefix(strings.TrimSuffix(w, "_t"), "__")
+		switch w {
+		case "int8", "uint8", "nv_bool":
+			w = "char"
+		case "int16", "uint16":
+			w = "short"
+		case "int64", "uint64", "size", "ptrdiff", "intptr", "uintptr":
+			w = "long"
+		case "int32", "uint32", "unsigned", "signed":
+			size, name = 4, "int" // more may follow: unsigned char
+			continue
 		}
-		return false
+		switch strings.TrimRight(w, "1234") { // float4, uchar2
+		case "double":
+			return 8, "double"
+		case "long", "longlong", "ulong", "ulonglong":
+			return 8, "long long"
+		case "half", "half_raw", "half2_raw", "nv_bfloat", "nv_bfloat16_raw", "nv_bfloat162_raw", "nv_bfloat16", "nv_bfloat162":
+			return 2, "half"
+		case "short", "ushort":
+			return 2, "short"
+		case "char", "uchar", "bool":
+			return 1, "char"
+		case "float":
+			return 4, "float"
+		case "int", "uint":
+			size, name = 4, "int" // long int and int long are one
+		}
 	}
-	switch {
-	case has("double"):
-		return 8, "double"
-	case has("long", "int64", "size_t"):
-		return 8, "long long"
-	case has("half", "bfloat"):
-		return 2, "half"
-	case has("short", "int16"):
-		return 2, "short"
-	case has("char", "bool", "int8"):
-		return 1, "char"
-	case has("float", "T*"):
-		return 4, "float"
+	return size, name
+}
+
+// elementOr is the same, with words of 4 bytes where nothing is known.
+func elementOr(is string) (size int, name string) {
+	if size, name = element(is); size == 0 {
+		return 4, "int"
 	}
-	return 4, "int"
+	return size, name
 }
 
 // Compare finds what two memories have otherwise. Bytes for which ignore is true don't count; nil:
@@ -72,7 +95,7 @@ func Compare(want, got *emulate.Memory, types map[string]string,
 	list := got.Buffers()
 	for n, was := range want.Buffers() {
 		is := list[n]
-		size, name := element(types[was.Name])
+		size, name := elementOr(types[was.Name])
 		for at := 0; at < len(was.Bytes); at += size {
 			end := min(at+size, len(was.Bytes))
 			x, y := was.Bytes[at:end], is.Bytes[at:end]

@@ -322,7 +322,11 @@ func (j *Judging) original(ctx context.Context, p pair) (*original, error) {
 	}
 	if s.Code != nil {
 		for _, q := range s.Code.Params {
-			o.types, o.names = append(o.types, q.Type), append(o.names, q.Name)
+			is := q.Type
+			if size, _ := element(is); size == 0 { // a name of the user's for a type
+				is = s.Code.PointsTo(q)
+			}
+			o.types, o.names = append(o.types, is), append(o.names, q.Name)
 		}
 	}
 	list, _ := j.captures.List()

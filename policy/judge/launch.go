@@ -51,7 +51,11 @@ func (s *Signature) Arguments(m *emulate.Memory, types map[string]string, r *ran
 			known = true
 			at := out[q.Offset+v.Offset:]
 			if v.Class == lowered.Pointer {
-				put(at, v.Bits, buffer(v.Argument, v.Offset, v.Type))
+				is := v.Type
+				if v.Offset == 0 && v.Argument < len(s.Types) {
+					is = s.Types[v.Argument]
+				}
+				put(at, v.Bits, buffer(v.Argument, v.Offset, is))
 				continue
 			}
 			bits, err := s.value(r, v, kind)

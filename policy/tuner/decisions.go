@@ -34,6 +34,16 @@ func OpenDecisions(ctx context.Context, store *cache.Store) (*Decisions, error) 
 	return b, b.Publish()
 }
 
+// ReadDecisions does so where it can be done: a store on a network's file system is read as it was published
+// last. A change of it fails.
+func ReadDecisions(ctx context.Context, store *cache.Store) (*Decisions, error) {
+	b, err := OpenDecisions(ctx, store)
+	if cache.Readable(err) {
+		err = nil
+	}
+	return b, err
+}
+
 // Store is where they are.
 func (b *Decisions) Store() *cache.Store { return b.store }
 

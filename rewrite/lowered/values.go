@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -86,6 +87,25 @@ func (k *Kernel) Values(signature []string) ([]Value, error) {
 		values = append(values, v)
 	}
 	return values, nil
+}
+
+// PointsTo is the type of the elements that a parameter points to, its name followed to a type of C's, and of
+// a struct that of its fields where they have one: "double". "" where it isn't known.
+func (k *Kernel) PointsTo(p Param) string {
+	star := slices.Index(p.words, "*")
+	if star < 0 || slices.Contains(p.words[star+1:], "*") {
+		return ""
+	}
+	l := k.u.typeOf(p.words[:star], 0)
+	name := l.name
+	for i, f := range l.fields {
+		if i == 0 {
+			name = f.typ
+		} else if f.typ != name {
+			return ""
+		}
+	}
+	return name
 }
 
 // members are the values in a struct.
