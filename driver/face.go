@@ -123,7 +123,9 @@ func prepare(kit toolkit.Toolkit, env *environment.Environment, args []string,
 			return p, fmt.Errorf("keep the command: %w", err)
 		}
 	}
-	record.NoteNvcc(store, p.command, m.nvcc)
+	if env.Apply == "" {
+		record.NoteNvcc(store, p.command, m.nvcc)
+	}
 	p.prefixes = prefixArgs(env, m.Cicc, m.Host && !line.HostPrefix, line.Keeps,
 		len(record.Modules(store, p.command)) > 0)
 	return p, nil

@@ -103,9 +103,9 @@ func TestJudgeVerb(t *testing.T) {
 	}{
 		{"barrier.cu", "__syncthreads();", "", nil, 1, []string{"turn: NOT EQUAL: p[", "run in the emulator"}},
 		{"comment.cu", "__shared__", "/* tile */ __shared__", nil, 3, []string{"no kernel differs"}},
-		{"double.cu", "q[i] * 3 + 1", "q[i] * 4 + 1", nil, 1, []string{"scale: NOT EQUAL: p[", "XX"}},
-		{"typedef.cu", "q[i] + 2", "q[i] + 4", nil, 1, []string{"scale: NOT EQUAL: r[", "XX"}},
-		{"close.cu", "q[i] + 2", "q[i] + 2.000000001", []string{"--within", "1e-3,1e-3"}, 3, []string{"scale: within what is allowed"}},
+		{"double.cu", "q[i] * 3 + 1", "q[i] * 4 + 1", nil, 1, []string{"scale<double>: NOT EQUAL: p[0]: 4003a7efbdeecb88 (2.457000"}},
+		{"typedef.cu", "q[i] + 2", "q[i] + 4", nil, 1, []string{"scale<double>: NOT EQUAL: r[0]: 4003e2a53f4f992e (2.485666"}},
+		{"close.cu", "q[i] + 2", "q[i] + 2.000000001", []string{"--within", "1e-3,1e-3"}, 3, []string{"scale<double>: within what is allowed"}},
 		{"faster.cu", second, "", nil, 0, []string{"slow: the same bytes on", "(not measured)"}},
 		{"only.cu", "__syncthreads();", "", []string{"--kernel", "slow"}, 3,
 			[]string{"slow: the same machine code"}},

@@ -117,8 +117,8 @@ func (l *looking) remains(ctx context.Context, folder string, all []*fileState) 
 			still = append(still, r.String()+" is still to be built again")
 		}
 		for _, c := range r.codes {
-			if len(c.Built) > 0 && !mine(c, r) {
-				tell(r.name(), true, c)
+			if more := othersOf(c, r.hash); len(more.Built) > 0 && (c.Linked || !mine(c, r)) {
+				tell(r.name(), true, more)
 			}
 		}
 	}
@@ -144,12 +144,19 @@ func mine(c witness.Code, r *fileState) bool {
 	return slices.ContainsFunc(c.Built, func(a cache.Assembly) bool { return a.Command == r.hash })
 }
 
-// recipesOf are those in some code, as its newest record has them.
+// recipesOf are those in some code, as its newest record has them; of a device link, those of all that went into
+// it.
 func recipesOf(c witness.Code) string {
 	var out []string
-	for _, k := range c.Built[0].Kernels {
-		if k.Recipe != "" {
-			out = append(out, ptx.ShortName(k.Name)+": "+k.Recipe)
+	built := c.Built
+	if !c.Linked {
+		built = built[:1]
+	}
+	for _, a := range built {
+		for _, k := range a.Kernels {
+			if k.Recipe != "" {
+				out = append(out, ptx.ShortName(k.Name)+": "+k.Recipe)
+			}
 		}
 	}
 	return strings.Join(out, "; ")

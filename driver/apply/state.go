@@ -37,6 +37,7 @@ type fileState struct {
 
 	codes   []witness.Code // in the files
 	unknown []witness.Code // of these, what the command can have made and did not
+	others  []witness.Code // device links, with what other commands gave to them (archives)
 	gone    bool           // a file is missing; builtBy are the command's newest
 	// why the files are not what the command gave, or can't be made again; "" where they are
 	strange string
@@ -196,6 +197,9 @@ func (f *fileState) explain(program bool) {
 		})
 		switch {
 		case len(mine) > 0 && c.Linked:
+			if more := othersOf(c, f.hash); len(more.Built) > 0 {
+				f.others = append(f.others, more)
+			}
 			for _, a := range mine {
 				f.builtBy = append(f.builtBy, []cache.Assembly{a})
 			}
@@ -211,6 +215,12 @@ func (f *fileState) explain(program bool) {
 	if len(f.unknown) > 0 && f.strange == "" {
 		f.strange = strange(f.unknown)
 	}
+}
+
+// othersOf is a device link with what commands other than one gave to it.
+func othersOf(c witness.Code, command string) witness.Code {
+	c.Built = slices.DeleteFunc(slices.Clone(c.Built), func(a cache.Assembly) bool { return a.Command == command })
+	return c
 }
 
 // strange says of code why it is not what a command gave.

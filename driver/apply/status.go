@@ -161,7 +161,7 @@ func (f *fileState) output() Output {
 			o.Kernels = append(o.Kernels, b)
 		}
 	}
-	o.Kernels = append(o.Kernels, kernelsOf(f.unknown)...)
+	o.Kernels = append(o.Kernels, kernelsOf(append(f.unknown, f.others...))...)
 	slices.SortFunc(o.Kernels, func(a, b Kernel) int {
 		return cmp.Or(strings.Compare(a.Kernel, b.Kernel), strings.Compare(a.Target, b.Target))
 	})
