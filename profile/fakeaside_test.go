@@ -75,3 +75,31 @@ func TestAside(t *testing.T) {
 		}
 	}
 }
+
+// TestOtherStreams: a launch is captured by itself. Where other streams have work at the time, what
+// they are waited for holds the program up, and is bounded; work of its own stream that comes before
+// it does not.
+func TestOtherStreams(t *testing.T) {
+	f := newFakeDriver(t)
+	for _, c := range []struct {
+		env         []string
+		stand       time.Duration
+		why         string
+		least, most time.Duration // that it was held up
+	}{
+		{[]string{"BUSY=400", "OTHERS=1"}, 2 * time.Second, "", 300 * time.Millisecond, 2 * time.Second},
+		{[]string{"BUSY=5000", "OTHERS=1"}, 100 * time.Millisecond, TooSlow, 0, 0},
+		{[]string{"BUSY=800"}, 500 * time.Millisecond, "", 0, 500 * time.Millisecond},
+	} {
+		begun := time.Now()
+		h := f.captured(t, Order{Stand: c.stand}, "launch", c.env...)
+		if took := time.Since(begun); strings.Join(h.why, "\n") != c.why || took > 2500*time.Millisecond {
+			t.Errorf("%+v: %q after %v", c, h.why, took)
+		}
+		for _, g := range h.got {
+			if held := g.Before + g.After; c.why != "" || held < c.least || held > c.most {
+				t.Errorf("%+v: held up for %v", c, held)
+			}
+		}
+	}
+}

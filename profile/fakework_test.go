@@ -1,9 +1,11 @@
 package profile
 
 import (
+	"fmt"
 	"math"
 	"os"
 	"testing"
+	"time"
 )
 
 // TestWork: launches that differ in work alone are counted by what they take, few as they may be, in
@@ -69,5 +71,19 @@ func TestWanted(t *testing.T) {
 	}
 	if kept != 6 || first != 1 || len(h.got) != 30 || len(h.why)+len(h.lost) > 0 {
 		t.Errorf("%d and %d of %d are kept, %q, %q", first, kept, len(h.got), h.why, h.lost)
+	}
+}
+
+// BenchmarkLaunch: what a launch costs the program's thread in the agent, observed.
+func BenchmarkLaunch(b *testing.B) {
+	f := newFakeDriver(b)
+	for b.Loop() {
+		var took [2]time.Duration
+		for i, n := range []int{1000, 2001000} {
+			begun := time.Now()
+			f.run(b, &host{}, "many", true, fmt.Sprint("COUNT=", n))
+			took[i] = time.Since(begun)
+		}
+		b.ReportMetric(float64(took[1]-took[0])/2e6, "ns/launch")
 	}
 }

@@ -293,7 +293,7 @@ func (c *Collector) taken(l *profile.Launch, x *taken, got profile.Captured, err
 	delete(c.underWay, x)
 	s, k := x.shape, c.kernel(l)
 	if err != nil {
-		c.stood += max(0, c.now().Sub(x.asked)) // what was read until then
+		c.stood += min(max(0, c.now().Sub(x.asked)), x.order.Stand) // what was read until then
 	}
 	switch {
 	case errors.Is(err, profile.ErrGone): // killed, or let go, in the midst of it

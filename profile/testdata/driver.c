@@ -165,7 +165,7 @@ static bool busy(void) { // for BUSY ms from the first question on
   if (!begin.tv_sec) begin = now;
   return getenv("BUSY") && (now.tv_sec - begin.tv_sec) * 1000 + (now.tv_nsec - begin.tv_nsec) / 1000000 < atoi(getenv("BUSY"));
 }
-DO(cuStreamQuery, (CUstream s), UNSAFE; if (busy()) return CUDA_ERROR_NOT_READY)
+DO(cuStreamQuery, (CUstream s), UNSAFE; if ((!getenv("OTHERS") || s == CU_STREAM_PER_THREAD) && busy()) return CUDA_ERROR_NOT_READY)
 DO(cuStreamSynchronize, (CUstream s), UNSAFE)
 DO(cuStreamGetCtx, (CUstream s, CUcontext *c), *c = FAKE_CONTEXT)
 DO(cuStreamGetId, (CUstream s, unsigned long long *id), *id = (uintptr_t)s)

@@ -235,7 +235,8 @@ bool put_attributes(struct buffer *b, CUfunction f); // false: the driver does n
 void stream_created(CUcontext context, CUstream s);
 void stream_destroyed(CUstream s);
 void streams_drop(CUcontext context);
-bool streams_idle(CUcontext context, double seconds, CUresult *error); // waits; false: not in time, or an error
+// Waits: seconds for a stream that is asked first, others for the others; false: not in time, or an error. since: that one is idle.
+bool streams_idle(CUcontext context, CUstream own, double seconds, double others, double *since, CUresult *error);
 
 // ---- measure.c
 
@@ -287,6 +288,7 @@ void between_open(void);
 void call_begin(enum call_kind kind);
 void call_end(const void *params);
 unsigned between_breaks(void); // another number after each such call
+// With launch.c's lock held:
 void launch_follows(uint32_t shape, CUstream stream);
 void launch_gap(uint32_t first, uint32_t then, double seconds); // between these, on one stream, with nothing between but two events
 void put_between(struct buffer *b, bool all_of_it);
@@ -305,7 +307,7 @@ void samples_collect(CUcontext context); // takes the times that are there, of o
 void samples_drop(CUcontext context);
 // launch.c
 void shape_timed(struct shape *s, bool first, bool alone, const uint32_t *args, double seconds, double stands); // alone on the device; stands: for so many launches
-uint32_t shape_id(const struct shape *s);
+void shape_followed(const struct shape *s, const struct shape *then, double seconds); // between the two, with nothing there but two events
 void shape_watched(struct shape *s, double seconds, double beside); // of these, another stream's kernel ran beside it
 
 // ---- region.c

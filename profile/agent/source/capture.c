@@ -24,6 +24,7 @@ EMBED(gnvcc_hash_ptx, "hash.ptx");
 enum place { ON_DEVICE, ON_HOST };
 
 #define PATIENCE 0.25              // seconds that other threads get to leave their calls
+#define BESIDE 2e-4                // seconds that it takes to ask streams that are idle, at the most
 #define EARLIER 2.0                // seconds that earlier work gets to end: a program may have queued that much
 #define HOST_RESTS_US 2000         // a thread that writes all the time has done so by then
 #define MOST_NUMBERED 4000         // arrays; the replayer takes less than 4096
@@ -45,7 +46,8 @@ struct capture {
   struct out *out; // the file
   struct bounds may;
   uint64_t managed; // bytes of managed memory
-  double begin, before; // since when the program is held up, work of its own that is waited for aside; how long before the launch
+  double begin, before; // since when the program is held up; how long before the launch
+  bool beside;          // other streams had work when the launch's own had none: waiting for them, and the launch by itself, hold it up, too
   struct item *items; // allocations sorted by address, then variables, then what was found
   size_t allocs, n;    // n may grow with the arguments
   size_t *queue, queued, done;
@@ -596,9 +598,15 @@ bool capture_before(const struct launch *l, const struct kernel *k, const char *
   cu.ThreadExchangeStreamCaptureMode(&mode);
   if (!closed) {}
   else if (atomic_load(&captures) > 0) give_up(c, "a stream is being captured into a graph"); // begun since it was looked at
-  else if (!streams_idle(l->context, EARLIER, &error))
+  else if (!streams_idle(l->context, l->stream, EARLIER, may->seconds, &c->begin, &error)) {
+    if (error == CUDA_ERROR_NOT_READY) late(c); // for that long other streams had work
     give_up(c, error == CUDA_ERROR_NOT_READY || error == CUDA_SUCCESS ? "the device is busy" : "the program's earlier work has failed");
-  else rested = true, c->begin = now(), before(c, v, nv);
+  } else {
+    rested = true;
+    c->beside = now() - c->begin > BESIDE;
+    if (!c->beside) c->begin = now();
+    before(c, v, nv);
+  }
   if (o->why) tools_close(c), known_settle(false);
   cu.ThreadExchangeStreamCaptureMode(&mode);
   if (o->why) {
@@ -701,7 +709,7 @@ void capture_after(bool launched) {
   else if (wait_for_launch(c)) {
     took = sample_seconds();
     if (!wanted(c, took)) give_up(c, "the launch does not take what was asked for");
-    begin = now();
+    if (!c->beside) begin = now(); // the device does the program's own work, and would do no other
     c->begin = begin - c->before;
     if (!o->why) write_after(c);
   }

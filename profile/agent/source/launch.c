@@ -680,7 +680,11 @@ void shape_timed(struct shape *s, bool first, bool alone, const uint32_t *args, 
   pthread_mutex_unlock(&lock);
 }
 
-uint32_t shape_id(const struct shape *s) { return s->id; }
+void shape_followed(const struct shape *s, const struct shape *then, double seconds) {
+  pthread_mutex_lock(&lock);
+  launch_gap(s->id, then->id, seconds);
+  pthread_mutex_unlock(&lock);
+}
 
 void shape_watched(struct shape *s, double seconds, double beside) {
   pthread_mutex_lock(&lock);

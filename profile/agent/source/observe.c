@@ -90,7 +90,7 @@ static void burst_gaps(void) {
   for (uint32_t i = 0; i < burst.collected; i++) {
     const struct interval *x = &burst.list[i], *y = x + 1, *end = burst.list + burst.collected;
     while (y < end && y->stream != x->stream) y++;
-    if (y < end && x->from >= 0 && x->shape && y->shape && x->breaks == y->breaks && y->from >= x->to) launch_gap(shape_id(x->shape), shape_id(y->shape), (double)(y->from - x->to) * 1e-3);
+    if (y < end && x->from >= 0 && x->shape && y->shape && x->breaks == y->breaks && y->from >= x->to) shape_followed(x->shape, y->shape, (double)(y->from - x->to) * 1e-3);
   }
 }
 

@@ -50,16 +50,17 @@ void streams_drop(CUcontext context) {
 #define GLANCE 0.02 // that each wait may take all the same
 
 // Asked with the gate closed.
-bool streams_idle(CUcontext context, double seconds, CUresult *error) {
+bool streams_idle(CUcontext context, CUstream own, double seconds, double others, double *since, CUresult *error) {
   static double patience = PATIENCE;
   if (seconds > patience) seconds = patience > GLANCE ? patience : GLANCE;
-  double begin = now(), end = begin + seconds;
+  double begin = *since = now(), end = begin + seconds;
   *error = CUDA_SUCCESS;
   // A copy of the list: the driver may hold a lock of its own while it tells of a new stream. None is destroyed meanwhile,
   // the gate holds cuStreamDestroy.
   pthread_mutex_lock(&stream_lock);
-  CUstream *list = malloc((stream_count + 2) * sizeof *list);
+  CUstream *list = malloc((stream_count + 3) * sizeof *list);
   size_t n = 0;
+  if (list) list[n++] = own;
   for (size_t i = 0; list && i < stream_count; i++)
     if (streams[i].context == context) list[n++] = streams[i].s;
   pthread_mutex_unlock(&stream_lock);
@@ -74,6 +75,7 @@ bool streams_idle(CUcontext context, double seconds, CUresult *error) {
       ok = false;
       *error = r;
     }
+    if (i == 0) *since = now(), end = *since + others < end ? *since + others : end;
   }
   free(list);
   if (*error == CUDA_ERROR_NOT_READY) patience -= now() - begin;
