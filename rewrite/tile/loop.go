@@ -35,6 +35,7 @@ type tileLoop struct {
 type tileLoad struct {
 	stmt    int
 	width   int    // bytes
+	written bool   // it is no .nc load: somebody may write there, but not while the loop runs
 	address affine // at the beginning of a turn
 	step    affine // what a turn adds
 }
@@ -108,11 +109,13 @@ func (n *tileLoop) follow() error {
 	t, latch := n.t, n.t.Inst(n.latch)
 	var sides [2]affine
 	var set *ir.Inst // the one that sets the latch's predicate
+	still := n.still()
 	for i := n.first; i < n.latch; i++ {
 		x, exact := t.Inst(i), !t.Stmts[i].Guarded
-		if width := tileable(x); width > 0 && exact && x.Args[1].Reg != ir.None && t.Bits(x.Args[1].Reg) == 64 {
+		width, readOnly := tileable(x)
+		if width > 0 && (readOnly || still) && exact && x.Args[1].Reg != ir.None && t.Bits(x.Args[1].Reg) == 64 {
 			if p, ok := n.turn.Operand(x, 1); ok {
-				n.loads = append(n.loads, tileLoad{stmt: i, width: width, address: p.Plus(number(x.Args[1].Offset), 1)})
+				n.loads = append(n.loads, tileLoad{stmt: i, width: width, written: !readOnly, address: p.Plus(number(x.Args[1].Offset), 1)})
 			}
 		}
 		if t.Writes(i, latch.Guard) {
@@ -147,7 +150,7 @@ func (n *tileLoop) follow() error {
 		n.loads[i].step, _ = n.turn.Step(n.loads[i].address)
 	}
 	if len(n.loads) == 0 {
-		return errors.New("no .nc load in it has a 64-bit address that moves by the same in every turn")
+		return errors.New("no load of what stays unwritten has a 64-bit address that moves by the same in every turn")
 	}
 	return nil
 }
@@ -194,12 +197,44 @@ func (n *tileLoop) counts(x *ir.Inst, a, b affine) bool {
 	return known && too && (how == "ne" || onward)
 }
 
-// tileable returns the width in bytes of a plain .nc load from global memory, 0 for others.
-func tileable(x *ir.Inst) (width int) {
-	if x.Op != "ld" || len(x.Words) < 2 || x.Words[0] != "global" || len(x.Args) != 2 || !x.Args[1].Address {
-		return 0
+// still reports whether loads in the loop that are not .nc read the same at any time while it runs:
+// no statement in it or on a way to it writes to memory that others see, and nothing in it orders or
+// waits for others' writes. A thread of another block that writes there meanwhile races with the
+// loads, which then may read either.
+func (n *tileLoop) still() bool {
+	t := n.t
+	for b := range t.Blocks {
+		reaches := b == n.head || t.Reaches(t.Blocks[b].Succs, n.head, nil)
+		for i := t.Blocks[b].First; i < t.Blocks[b].Last && reaches; i++ {
+			x := t.Inst(i)
+			switch x.Op {
+			case "st", "atom", "red":
+				if !x.Has("shared", "local", "param") {
+					return false
+				}
+			case "cp", "sust", "sured", "multimem", "wmma", "tensormap", "call", "discard":
+				return false
+			case "membar", "fence", "griddepcontrol", "mbarrier", "elect":
+				if b == n.head {
+					return false
+				}
+			case "ld":
+				if b == n.head && x.Has("volatile", "relaxed", "acquire") {
+					return false
+				}
+			}
+		}
 	}
-	many, readOnly := 1, false
+	return true
+}
+
+// tileable returns the width in bytes of a plain load from global memory, 0 for others, and whether it
+// is .nc.
+func tileable(x *ir.Inst) (width int, readOnly bool) {
+	if x.Op != "ld" || len(x.Words) < 2 || x.Words[0] != "global" || len(x.Args) != 2 || !x.Args[1].Address {
+		return 0, false
+	}
+	many := 1
 	for _, w := range x.Words[1 : len(x.Words)-1] {
 		switch kind := ptx.KindOf(w); {
 		case kind == ptx.ReadOnlyWord:
@@ -211,13 +246,13 @@ func tileable(x *ir.Inst) (width int) {
 		case kind == ptx.OperatorWord && w != "lu", kind == ptx.PriorityWord,
 			kind == ptx.PrefetchWord, kind == ptx.WeakWord:
 		default:
-			return 0
+			return 0, false
 		}
 	}
-	if width = pass.BitsOf(x.Type()) / 8 * many; !readOnly || width > 16 {
-		return 0
+	if width = pass.BitsOf(x.Type()) / 8 * many; width > 16 {
+		return 0, false
 	}
-	return width
+	return width, readOnly
 }
 
 // guess writes a value at the loop's entry in terms of the thread's place and of registers, as far

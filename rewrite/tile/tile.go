@@ -32,12 +32,12 @@ const Lever = "tile"
 // Allowed where the block is known (a second entry; .reqntid): what is read is listed to the last
 // element. The loop is one block, as cicc leaves the inner loops of products of matrices, stencils
 // and sums; a 32- or 64-bit counter ends it. The loads are .nc, so that nobody writes what they
-// read, and their 64-bit addresses move by the same in every turn (loop.go). Their distances are
-// linear in the thread's place, with at most one pitch that is not a constant (box.go). All threads
-// of the block come to the loop and make as many turns; where a thread may have left in front of it
-// (`if (i >= n) return;`), that is asked at run time, once. Not behind atomics and other accesses by
-// which threads wait for each other; not with calls, barriers for parts of a block, clusters,
-// grid-wide barriers.
+// read, or plain ones where the kernel has written nothing by the loop's end; their 64-bit addresses
+// move by the same in every turn (loop.go). Their distances are linear in the thread's place, with at
+// most one pitch that is not a constant (box.go). All threads of the block come to the loop and make as
+// many turns; where a thread may have left in front of it (`if (i >= n) return;`), that is asked at
+// run time, once. Not behind atomics and other accesses by which threads wait for each other; not with
+// calls, barriers for parts of a block, clusters, grid-wide barriers.
 //
 // Safe: how addresses depend on the thread's place is only expected; each time that the loop is
 // entered, every thread compares its own addresses with the expected ones, and if one differs the

@@ -272,7 +272,11 @@ func (x *tileText) piece(group int, start, row, column, guard string) (store str
 	if len(words) > 1 {
 		value = "{" + value + "}"
 	}
-	x.line("%sld.global.nc.%s %s, [%s+%d];", guard, kind, value, from, g.low.column)
+	space := "global.nc"
+	if slices.ContainsFunc(g.loads, func(l tileLoad) bool { return l.written }) {
+		space = "global"
+	}
+	x.line("%sld.%s.%s %s, [%s+%d];", guard, space, kind, value, from, g.low.column)
 	return fmt.Sprintf("%sst.shared.%s [%s+%d], %s;", guard, kind, to, x.offset[group], value)
 }
 
