@@ -28,6 +28,11 @@ __attribute__((device_builtin)) __attribute__((device)) int __float_as_int(float
 __attribute__((device_builtin)) __attribute__((device)) float __int_as_float(int) throw();
 __attribute__((device_builtin)) __attribute__((device)) long long __double_as_longlong(double) throw();
 __attribute__((device_builtin)) __attribute__((device)) double __longlong_as_double(long long) throw();
+enum cudaSurfaceBoundaryMode { cudaBoundaryModeZero, cudaBoundaryModeClamp, cudaBoundaryModeTrap };
+enum cudaSurfaceFormatMode { cudaFormatModeForced, cudaFormatModeAuto };
+enum cudaRoundMode { cudaRoundNearest, cudaRoundZero, cudaRoundPosInf, cudaRoundMinInf };
+enum cudaError { cudaSuccess, cudaErrorInvalidValue, cudaErrorMemoryAllocation, cudaErrorUnknown = 999 };
+enum cudaMemcpyKind { cudaMemcpyHostToHost, cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice, cudaMemcpyDefault };
 typedef unsigned long long cudaTextureObject_t;
 typedef unsigned long long cudaSurfaceObject_t;
 __attribute__((device_builtin)) __attribute__((device)) void *memset(void *, int, unsigned long) throw();
@@ -73,6 +78,13 @@ func functions() string {
 				fmt.Fprintf(&b, own+"%s %s%s(%s) throw();\n", is[0], name, is[1],
 					strings.Repeat(", "+is[0], parameters)[2:])
 			}
+		}
+	}
+	for _, f := range strings.Split("T scalbn(T, int);T scalbln(T, long);T ldexp(T, int);T frexp(T, int *);"+
+		"T modf(T, T *);T remquo(T, T, int *);int ilogb(T);long lround(T);long lrint(T);long long llround(T);"+
+		"long long llrint(T)", ";") {
+		for _, is := range [][2]string{{"float", "f("}, {"double", "("}} {
+			fmt.Fprintln(&b, own+strings.ReplaceAll(strings.Replace(f, "(", is[1], 1), "T", is[0])+" throw();")
 		}
 	}
 	return b.String()

@@ -47,6 +47,8 @@ func (u *Unit) mended(d *decl, edits []edit) []edit {
 			edits = append(edits, u.initialised(d, int(i))...)
 		case w == "__copy_param":
 			j = u.copyOfItself(int(i))
+		case w == "__nv_tex_surf_handler":
+			edits = append(edits, u.bareName(int(i))...)
 		}
 		if j > 0 {
 			edits = append(edits, edit{off: t[i].off, blank: t[j].end - t[i].off})
@@ -95,6 +97,27 @@ func (u *Unit) copyOfItself(i int) int {
 		return -1
 	}
 	return j + 1
+}
+
+// bareName are the edits that take casts and parentheses from the name of a texture's function, the
+// first argument of what is called at i.
+func (u *Unit) bareName(i int) []edit {
+	t := u.tokens
+	if t[i+1].kind != '(' {
+		return nil
+	}
+	for j := i + 2; j < int(t[i+1].n) && t[j].kind != ','; j++ {
+		if t[j].kind != literal {
+			continue
+		}
+		comma := j
+		for comma++; t[comma].kind == ')' && int(t[comma].n) > i+1; {
+			comma++
+		}
+		return []edit{{off: t[i+2].off, blank: t[j].off - t[i+2].off},
+			{off: t[j].end, blank: t[comma].off - t[j].end}}
+	}
+	return nil
 }
 
 // initialised reads the statements by which the front end writes what had a value where it was
