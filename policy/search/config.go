@@ -8,6 +8,7 @@ import (
 	"gnvcc/policy"
 	"gnvcc/policy/decide"
 	"gnvcc/profile"
+	"gnvcc/rewrite"
 )
 
 // A Config is one configuration of a kernel, as far as a run has come with it. Its methods may be
@@ -131,4 +132,26 @@ func (c *Config) outcome() policy.Outcome {
 			best[0].Open)
 	}
 	return o
+}
+
+// CutShort says of a configuration that time ended what was done with it. What won there, and had not stood
+// so many draws of varied data yet, is not adopted by this run; the next one goes on.
+func (t *Run) CutShort(of Captured, draws int) {
+	c := t.Config(of)
+	if !c.live() {
+		return
+	}
+	c.cut, c.Notebook.Done = true, false
+	for _, r := range c.k.Winners() {
+		tr := c.Trial(r.String())
+		if tr == nil || tr.Confirmed == nil || tr.Varied >= draws || tr.Refused != "" ||
+			rewrite.ExactnessOf(r) == rewrite.ByConstruction {
+			continue
+		}
+		tr.Confirmed, tr.Open = nil, "the budget ended before it was checked on varied data"
+		delete(c.fresh, tr.Text)
+	}
+	if err := decide.Write(t.memory, c.key, c.Notebook); err != nil {
+		t.progress.Note("can't keep what was measured: " + policy.FirstLine(err))
+	}
 }

@@ -118,6 +118,11 @@ func (t *Run) Search(ctx context.Context, l *profile.Launch, s profile.Session, 
 			c.Alone = stop.reason
 			c.Close()
 		}
+	case err != nil && ctx.Err() != nil: // the run ends, and no candidate has crashed
+		if task == searchFirst {
+			c.Phase = decide.Unsearched
+		}
+		return err
 	case err != nil && k.crashes < t.o.Crashes:
 		if k.crashes++; task == searchFirst {
 			c.Phase = decide.Unsearched

@@ -49,6 +49,7 @@ type item struct {
 	visits     int
 	gain       float64
 	tried, cut bool
+	late       bool    // there is no time for it
 	hope       float64 // of the gain, while nothing was tried
 }
 
@@ -143,6 +144,9 @@ func (a *agenda) best(of func(*item) bool) (best *item, most float64) {
 // worth is the part of the run's time that a replay may well take off; ok: there is one to be done.
 func (a *agenda) worth(x *item) (worth float64, ok bool) {
 	c := a.w.config(x.Capture)
+	if x.late {
+		return 0, false
+	}
 	switch again := a.w.account.row(x.Capture).Same; {
 	case x.visits > 1 || x.visits == 1 && !again:
 		return 0, false

@@ -53,6 +53,8 @@ type simulated struct {
 	late    bool    // the build that counts comes late
 	crashes string  // the lever whose candidates do
 	work    []work  // how its launches differ; nil: they don't
+	gb      float64 // of its captures
+	numbers bool    // it has an argument that can be varied
 }
 
 // A simulation is a program of such kernels; it is their compiler and GPU.
@@ -82,6 +84,9 @@ func (s *simulation) Kernel(cubin, name string) (*policy.Kernel, error) {
 	}
 	if has["early"] > 0 {
 		lever.Early.Put(&k, lever.EarlyLoads{Loads: 2, Turns: true})
+	}
+	if s.of(name, 0).numbers {
+		k.Scalars = map[rewrite.Pointer]rewrite.Numbers{{Index: 1}: rewrite.Floats}
 	}
 	lever.Shapeable.Put(&k, lever.Sight{Shapeable: has["shape"] > 0})
 	lever.Coarsenable.Put(&k, lever.Coarsens{Axes: [3]bool{has["coarsen"] > 0}})
@@ -148,7 +153,9 @@ func (s *simulation) Replay(ctx context.Context, _ replay.Options, u *replay.Unp
 	visit replay.Visit) (replay.Outcome, error) {
 	m := u.Manifest()
 	k := s.of(m.Kernel, m.Grid[0]).at(m.Took)
-	wait(k.begin + s.first)
+	if waitOr(ctx, k.begin+s.first) {
+		return replay.Outcome{Reason: "killed"}, replay.ErrRefused
+	}
 	s.first = 0
 	l := s.launch(m.Kernel, m.Cubin, m.Grid, m.Block)
 	m.Use.Apply(l)
@@ -161,7 +168,9 @@ func (s *simulation) Replay(ctx context.Context, _ replay.Options, u *replay.Unp
 		return replay.Outcome{Same: true, Reason: "a crash"}, nil
 	}
 	if vary {
-		wait(k.vary)
+		if waitOr(ctx, k.vary) {
+			return replay.Outcome{Same: true, Reason: "killed"}, nil
+		}
 		for _, v := range visit.Variations {
 			visit.Vary(ctx, v, l, on)
 		}
@@ -177,6 +186,16 @@ func (s *simulation) launch(kernel, cubin string, grid, block [3]int) *profile.L
 		Device:     &profile.Device{Name: "Simulated H200", Major: 9, Multiprocessors: 132},
 		Params: []profile.Param{{Size: 8, Value: make([]byte, 8), Same: same(8), Align: 8},
 			{Offset: 8, Size: 4, Value: []byte{7, 0, 0, 0}, Same: same(4)}}}
+}
+
+// waitOr waits; true: it was ended.
+func waitOr(ctx context.Context, seconds float64) bool {
+	select {
+	case <-ctx.Done():
+		return true
+	case <-time.After(time.Duration(seconds * float64(time.Second))):
+		return false
+	}
 }
 
 func wait(seconds float64) { time.Sleep(time.Duration(seconds * float64(time.Second))) }
@@ -266,6 +285,7 @@ func (s *simulation) tune(budget time.Duration, set func(*policy.Options)) (out 
 		var made Observed
 		for i, k := range s.kernels {
 			m := kept[i]
+			m.Filled = int64(k.gb * 1e9)
 			m.Use.Family, m.Use.Set, m.Use.Count = k.family, k.shape.Set, int(k.seconds/k.launch)
 			l := s.launch(k.name, m.Cubin, m.Grid, m.Block)
 			l.Count, l.Set = m.Use.Count, k.shape.Set

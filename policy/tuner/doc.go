@@ -14,7 +14,7 @@
 // program says of recipes, accept.go what a command of the user's says of approximation, standing.go what
 // need not be searched again, jobs.go which
 // captures with which share, agenda.go in which order and for how long, replays.go the search on them,
-// account.go what it cost and looked at, pieces.go the run's time by kernels, memory.go where captures
+// account.go what it cost and looked at, pieces.go the run's time by kernels, time.go how the budget is kept, memory.go where captures
 // are unpacked, compiler.go kernels as policy wants them, decisions.go the store's decisions,
 // rehearse.go a recipe by hand, predict.go recipes from machine code, machine.go this machine; work.go
 // one kernel's search as a unit, spread.go such units on several GPUs, engines.go processes and Slurm.

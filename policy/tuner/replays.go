@@ -88,7 +88,8 @@ func (w *ReplaySearch) Search(ctx context.Context, list []Job) {
 
 // pass does jobs until the budget is used up. The next capture is unpacked meanwhile.
 func (w *ReplaySearch) pass(ctx context.Context, list []Job) {
-	begun := time.Now()
+	ctx, begun, cancel := w.limited(ctx)
+	defer cancel()
 	a := w.newAgenda(list, func() time.Duration { return w.Budget - time.Since(begun) })
 	files := map[*item]<-chan file{} // those that are on their way, or there
 	var dropped sync.WaitGroup
@@ -115,8 +116,10 @@ func (w *ReplaySearch) pass(ctx context.Context, list []Job) {
 			continue
 		}
 		if a.left() < least {
-			a.tell()
-			return
+			break
+		}
+		if now.late = a.left() < needs(now.Capture); now.late { // a smaller one may have time
+			continue
 		}
 		w.rest = []Job{now.Job}
 		w.prepare(ctx, nil)
@@ -143,6 +146,9 @@ func (w *ReplaySearch) pass(ctx context.Context, list []Job) {
 		now.visits++
 		a.spread(now)
 	}
+	if a.left() < least || late(ctx) || slices.ContainsFunc(a.items, func(x *item) bool { return x.late }) {
+		a.tell()
+	}
 }
 
 // search does a job whose file is there.
@@ -161,12 +167,13 @@ func (w *ReplaySearch) search(ctx context.Context, a *agenda, now *item, f file)
 	}
 	// the rest is for the process' start, and for varied data
 	w.varyFor = max(part, least) / 5
-	plan := &search.Plan{Budget: max(part*4/5, least), Grace: min(spare, left/5),
+	visit, draws := beside(now.Capture)
+	plan := &search.Plan{Budget: max(min(part*4/5, part-visit-draws), least), Grace: min(spare, left/5),
 		Check: now.Leader != nil, ManyGrids: manyGrids(now.Capture)}
 	if now.visits > 0 {
 		plan.Resume = true
 	} else if plan.Look = a.look(now); plan.Look != nil {
-		plan.Budget = max(left*4/5, least)
+		plan.Budget = max(min(left*4/5, left-visit-draws), least)
 	}
 	w.ahead()
 	if f.err != nil {
@@ -323,6 +330,11 @@ func (w *ReplaySearch) replay(ctx context.Context, m *capture.Manifest, u *repla
 		// launches that waited for others, or do more than the captured one, get shorter by this part
 		// of what is gained alone
 		r.Own = cmp.Or(out.Own, r.Own)
+		if late(ctx) {
+			w.account.replayed(m, out.Same, w.config(m).Unsearched(), errOvertime)
+			w.Run.CutShort(configuration(m), required(m, due))
+			return false
+		}
 		if err != nil {
 			if !errors.Is(err, replay.ErrRefused) {
 				err = fmt.Errorf("the replay failed: %w", err)
@@ -350,6 +362,16 @@ func (w *ReplaySearch) replay(ctx context.Context, m *capture.Manifest, u *repla
 		}
 	}
 	return false
+}
+
+// required is how many draws of varied data a winner has to stand.
+func required(m *capture.Manifest, due int) (n int) {
+	for v := range check.Kinds * due {
+		if m.Changed(v + 1) {
+			n++
+		}
+	}
+	return n
 }
 
 // visits are those of one capture.
