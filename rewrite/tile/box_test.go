@@ -47,8 +47,8 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// TestTileable: which loads may come from a tile, and their width: plain .nc loads from global memory
-// of at most 16 bytes.
+// TestTileable: which loads may come from a tile, and their width: plain loads from global memory of at
+// most 16 bytes; negative: they are no .nc loads.
 func TestTileable(t *testing.T) {
 	for op, want := range map[string]int{
 		"ld.global.nc.f32 %f1, [%rd1]":                         4,
@@ -56,7 +56,7 @@ func TestTileable(t *testing.T) {
 		"ld.global.nc.v2.f32 {%f1, %f2}, [%rd1]":               8,
 		"ld.global.nc.v4.f32 {%f1, %f2, %f3, %f4}, [%rd1]":     16,
 		"ld.global.nc.L1::evict_last.L2::128B.f32 %f1, [%rd1]": 4,
-		"ld.global.f32 %f1, [%rd1]":                            0,
+		"ld.global.f32 %f1, [%rd1]":                            -4,
 		"ld.shared.f32 %f1, [%rd1]":                            0,
 		"ld.volatile.global.f32 %f1, [%rd1]":                   0,
 		"ld.global.lu.f32 %f1, [%rd1]":                         0,
@@ -73,8 +73,9 @@ func TestTileable(t *testing.T) {
 		if err != nil {
 			t.Fatal(op, err)
 		}
-		if got := tileable(w.Inst(4)); got != want {
-			t.Errorf("%s: %d bytes, not %d", op, got, want)
+		width, readOnly := tileable(w.Inst(4))
+		if width != max(want, -want) || width > 0 && readOnly != (want > 0) {
+			t.Errorf("%s: %d bytes, read-only %v, not %d", op, width, readOnly, want)
 		}
 	}
 }
