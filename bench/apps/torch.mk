@@ -6,6 +6,7 @@ export PYTORCH_NVCC = $(NVCC)
 export TORCH_CUDA_ARCH_LIST = $(SM:%0=%.0)
 export MAX_JOBS = $(JOBS)
 export CUDA_HOME = $(CUDA)
+export PYTHONPATH := $(CURDIR)/$(EXTENSION):$(PYTHONPATH)
 
 run:
 	$(call kept,$(EXTENSION),python3 $(CURDIR)/run.py)
