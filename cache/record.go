@@ -27,8 +27,9 @@ type Translation struct {
 	Lowered string `json:",omitempty"`
 	Sources string `json:",omitempty"` // object: the files that Input came from, with NUL between them
 	// name by which the file's code asks for launches whose blocks are all resident, "" for none
-	Resident string `json:",omitempty"`
-	PTX      string // object: what cicc gave
+	Resident string   `json:",omitempty"`
+	Inline   []string `json:",omitempty"` // kernels whose host functions are inline
+	PTX      string   // object: what cicc gave
 	Time     time.Time
 	Source   string   // the user's file
 	Env      []string // what nvcc.profile set for cicc

@@ -13,6 +13,7 @@ type Piece struct {
 	After   float64 // with what was decided
 	Why     string  // it was left alone; "" where it was looked at
 	Cut     bool    // it was looked at, and the budget ended before the search did
+	Left    int     // candidates that were then asked for and not tried
 }
 
 // OfGraphs stands in a kernel's place for graphs whose kernels are not seen one by one.
@@ -31,6 +32,7 @@ func ByTime(parts []Piece) []Piece {
 			continue
 		}
 		out[i].Seconds, out[i].After = out[i].Seconds+p.Seconds, out[i].After+p.After
+		out[i].Left += p.Left
 	}
 	slices.SortStableFunc(out, func(a, b Piece) int {
 		return cmp.Or(cmp.Compare(b.Seconds, a.Seconds), cmp.Compare(a.Kernel, b.Kernel),

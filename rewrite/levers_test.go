@@ -19,7 +19,7 @@ import (
 // TestEveryLever names what a lever of the list still wants.
 //
 //	on PTX          a golden that fires, one that must not, and an output that every ptxas takes which knows what the lever needs
-//	on the source   a rule of rewrite/source that fires, and one that is refused; that package compiles them with every toolkit
+//	on the source   a rule of rewrite/lowered that fires, and one that is refused
 //	by construction the same floating-point instructions in the machine code (TestByConstruction)
 //
 // What the host stub does is tried in package stub. That the
@@ -109,10 +109,10 @@ func assembles(t *testing.T, kit ptxtest.Toolkit, lever string, values []recipe.
 	return said
 }
 
-// sourceRules looks a lever up in the goldens of package source.
+// sourceRules looks a lever up in the goldens of package lowered.
 func sourceRules(t *testing.T, lever string) (fires, refused bool) {
 	t.Helper()
-	files, err := filepath.Glob("source/testdata/rules/*.txtar")
+	files, err := filepath.Glob("lowered/testdata/rules/*.txtar")
 	if err != nil || len(files) == 0 {
 		t.Fatal("no rules", err)
 	}
@@ -128,7 +128,7 @@ func sourceRules(t *testing.T, lever string) (fires, refused bool) {
 				_, text, _ := strings.Cut(string(f.Data), " ")
 				r, err := recipe.Parse(text)
 				has = err == nil && !of(r, lever).IsDefault()
-			case "after":
+			case "change":
 				after = true
 			case "refusal":
 				no = true

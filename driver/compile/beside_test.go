@@ -117,11 +117,12 @@ static __constant__ float table[4] = {1, 2, 3, 4};
 #define BODY { float s = 0; for (int i = 0; i < n; i++) s += o[i] * table[i & 3]; o[0] = s; if (n > 99) calls++; }
 template <class T> __global__ void made(T *o, int n) BODY
 inline __global__ void in_line(float *o, int n) BODY
+extern "C" inline __global__ void c_in_line(float *o, int n) BODY
 __global__ void strong(float *o, int n) BODY
 static __global__ void still(float *o, int n) BODY
 namespace { __global__ void unnamed(float *o, int n) BODY }
 template <class T> __global__ void none(T *o, int n) { T s = 0; for (int i = 0; i < n; i++) s += sin(o[i]); o[0] = s; }
-int main() { made<<<1, 1>>>((float *)0, 0); in_line<<<1, 1>>>(0, 0); strong<<<1, 1>>>(0, 0);
+int main() { made<<<1, 1>>>((float *)0, 0); in_line<<<1, 1>>>(0, 0); c_in_line<<<1, 1>>>(0, 0); strong<<<1, 1>>>(0, 0);
   still<<<1, 1>>>(0, 0); unnamed<<<1, 1>>>(0, 0); none<<<1, 1>>>((float *)0, 0); }
 `
 	for _, c := range []struct {

@@ -1,6 +1,8 @@
 package compile
 
 import (
+	"bytes"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -40,7 +42,7 @@ func sharedHost(t *cache.Translation, m *ptx.Module, kernel string,
 		own = hidden && static
 	case k.Says("static"):
 		own = true
-	case k.Says("inline"):
+	case isInline(t, kernel):
 	case k.Template:
 		own = static
 	default:
@@ -51,6 +53,30 @@ func sharedHost(t *cache.Translation, m *ptx.Module, kernel string,
 	}
 	return "other files may have a kernel of its name under the same host function, each with variables " +
 		"of its own (" + variable + "): a second entry could be launched in place of another file's kernel"
+}
+
+// isInline reports whether a kernel's host function is inline. That of an extern "C" kernel has a C++
+// name there.
+func isInline(t *cache.Translation, kernel string) bool {
+	return t == nil || slices.ContainsFunc(t.Inline, func(name string) bool {
+		return name == kernel || strings.HasPrefix(name, fmt.Sprintf("_Z%d%s", len(kernel), kernel))
+	})
+}
+
+// Inline lists the kernels whose host functions are inline, by the host stub that cicc writes:
+//
+//	extern __inline__ __attribute__((visibility("hidden"))) void __device_stub__Z7in_linePfi(float *, int);
+//
+// Device code does not say it (11.8 to 13.5: "inline qualifier ignored").
+func Inline(stub []byte) (kernels []string) {
+	for line := range bytes.Lines(stub) {
+		head, rest, ok := bytes.Cut(line, []byte(" __device_stub_"))
+		name, _, call := bytes.Cut(rest, []byte("("))
+		if ok && call && bytes.HasPrefix(line, []byte("extern ")) && bytes.Contains(head, []byte("__inline__")) {
+			kernels = append(kernels, string(name))
+		}
+	}
+	return kernels
 }
 
 // ownVariable is the name of a variable of the file that a kernel reaches, "" where there is none.

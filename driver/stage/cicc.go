@@ -63,6 +63,13 @@ func (s *stage) cicc() error {
 	if t.Lowered, err = s.keepLowered(c); err != nil {
 		return err
 	}
+	if c.Stub >= 0 {
+		stub, err := os.ReadFile(c.Args[c.Stub])
+		if err != nil {
+			return fmt.Errorf("read the host stub: %w", err)
+		}
+		t.Inline = compile.Inline(stub)
+	}
 	for _, name := range ciccVariables {
 		if value, ok := s.env.Lookup(name); ok {
 			t.Env = append(t.Env, name+"="+value)

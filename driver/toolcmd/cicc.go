@@ -14,6 +14,7 @@ type Cicc struct {
 	Out     int      // index of what follows -o
 	Module  int      // index of what follows --module_id_file_name, -1: not there
 	Lowered int      // index of what follows --gen_device_file_name, -1: not there
+	Stub    int      // likewise --stub_file_name
 	Source  string   // --orig_src_path_name: the user's file
 	Makes   bool     // --gen_module_id_file: cicc writes the module id, it does not read it
 	Unclear string   // an option that we don't know and that may be about a file, "" if there is none
@@ -52,7 +53,7 @@ var ciccTable = sync.OnceValue(func() *table {
 
 // ReadCicc reads the arguments of cicc.
 func ReadCicc(args []string) (*Cicc, error) {
-	c := &Cicc{Args: args, In: -1, Out: -1, Module: -1, Lowered: -1}
+	c := &Cicc{Args: args, In: -1, Out: -1, Module: -1, Lowered: -1, Stub: -1}
 	words, err := ciccTable().read(args)
 	if err != nil {
 		return nil, err
@@ -101,6 +102,8 @@ func (c *Cicc) take(w word) error {
 		c.Module = w.at
 	case genLowered:
 		c.Lowered = w.at
+	case "--stub_file_name":
+		c.Stub = w.at
 	case "--orig_src_path_name":
 		c.Source = w.value
 	case genModule:

@@ -165,11 +165,8 @@ func specsAround(s *Situation, best policy.Trial) []recipe.Recipe {
 		}
 		return out
 	}
-	for _, r := range unrolls("", 4, 1, 2, 8) {
-		if tr := s.Trial(r.String()); tr != nil && tr.Refused == "" && tr.Ratio < Combinable &&
-			!Has(best.Recipe, recipe.Unroll) {
-			out = append(out, Join(best.Recipe, r))
-		}
+	if !Has(best.Recipe, recipe.Unroll) {
+		out = append(out, factorsFor(s, best)...)
 	}
 	for _, t := range best.Recipe.Terms {
 		if !t.IsSecond() || t.HostOnly() {
@@ -181,6 +178,29 @@ func specsAround(s *Situation, best policy.Trial) []recipe.Recipe {
 		}
 		for _, less := range g.LeaveOut() {
 			out = append(out, best.Recipe.Without(recipe.Second).With(less.Term()))
+		}
+	}
+	return out
+}
+
+// factorsFor are factors for the code of the best values: those that were not slower without
+// values, for all loops and for single ones, and complete unrolling of the innermost loops, whose
+// ends the values may be.
+func factorsFor(s *Situation, best policy.Trial) (out []recipe.Recipe) {
+	tried := unrolls("", 4, 1, 2, 8, 16)
+	loops := freeLoops(s.Kernel)
+	for _, l := range loops[:min(len(loops), mostLoops)] {
+		tried = append(tried, unrolls(l.Site, 1, 4, 8, 2, 16)...)
+	}
+	for _, r := range tried {
+		if tr := s.Trial(r.String()); tr != nil && tr.Usable() && tr.Ratio < Combinable {
+			out = append(out, Join(best.Recipe, r))
+		}
+	}
+	for _, l := range loops[:min(len(loops), 2)] {
+		if l.Inner && l.Site != "" {
+			out = append(out, Join(best.Recipe, recipe.Recipe{Terms: []recipe.Term{{Lever: recipe.Unroll,
+				Site: l.Site, Value: "full"}}}))
 		}
 	}
 	return out

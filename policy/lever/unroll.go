@@ -18,7 +18,7 @@ var _ = register(Lever{
 	Try: func(s *Situation) []recipe.Recipe {
 		var out []recipe.Recipe
 		if len(freeLoops(s.Kernel)) > 0 {
-			out = unrolls("", 4, 1, 2, 8)
+			out = unrolls("", 4, 1, 2, 8, 16)
 		}
 		return append(out, againstPragmas(s)...)
 	},
@@ -29,7 +29,7 @@ var _ = register(Lever{
 		return "no loop without a #pragma unroll of its own"
 	},
 	// What helped, further; then per loop: innermost ones first, each with the factors that the whole
-	// does not have. At most three loops a round: a round is repeated while it gains. With the default
+	// does not have. At most mostLoops a round: a round is repeated while it gains. With the default
 	// as the best so far it is loops one by one: a factor that one loop wants may undo what LLVM does
 	// to another (a short inner loop that it unrolls completely).
 	Around: func(s *Situation, best policy.Trial) []recipe.Recipe {
@@ -50,13 +50,13 @@ var _ = register(Lever{
 		}
 		whole, _ := best.Recipe.Get(recipe.Unroll, "")
 		taken := 0
-		for n := 0; n < len(loops) && taken < 3; n++ {
+		for n := 0; n < len(loops) && taken < mostLoops; n++ {
 			site := loops[n].Site
 			if _, ok := best.Recipe.Get(recipe.Unroll, site); ok {
 				continue
 			}
 			taken++
-			factors := []string{"1", "4", "8"}
+			factors := []string{"1", "4", "8", "2", "16"}
 			if trip := loops[n].Trip; trip > 1 && trip <= 64 {
 				factors = append(factors, "full")
 			}
@@ -104,7 +104,35 @@ func place(site string) string {
 	return site
 }
 
-// further are the factors beside one that helped. For the whole kernel 1 to 8 have been tried by
+// mostLoops bounds the loops that get factors of their own in one round. A candidate of one costs a
+// slice's cicc (0.1 s) and ptxas, as one of all loops does.
+const mostLoops = 6
+
+// Pairs are two loops together, each with the factor that was its best alone: a factor that gains
+// nothing by itself may, where the loop around it or next to it has another one, too. At most three
+// pairs, of the loops that lost least.
+func Pairs(s *Situation, trials []*policy.Trial) []recipe.Recipe {
+	var best []recipe.Recipe
+	seen := map[string]bool{}
+	for _, tr := range policy.Rank(trials) {
+		r := tr.Recipe
+		if len(r.Terms) != 1 || r.Terms[0].Lever != recipe.Unroll || r.Terms[0].Site == "" ||
+			seen[r.Terms[0].Site] || tr.Ratio > Combinable {
+			continue
+		}
+		seen[r.Terms[0].Site] = true
+		best = append(best, r)
+	}
+	var out []recipe.Recipe
+	for i, a := range best[:min(len(best), 3)] {
+		for _, b := range best[i+1 : min(len(best), 3)] {
+			out = append(out, Join(a, b))
+		}
+	}
+	return out
+}
+
+// further are the factors next to one that helped. For the whole kernel 1 to 16 have been tried by
 // then, and are passed over.
 var further = map[string][]string{"1": {"2"}, "2": {"4"}, "4": {"2", "8"}, "8": {"16"},
 	"16": {"32"}}

@@ -49,7 +49,8 @@ func (o Outcome) String() string {
 	}
 	text := fmt.Sprintf("GPU time: %s, of which %s was searched", Duration(all*1e9), part(searched, all))
 	if cut > 0.0005*all {
-		text += fmt.Sprintf(" (%s not completely: a longer --budget or another run continues)", part(cut, all))
+		text += fmt.Sprintf(" (%s not completely%s: a longer --budget or another run continues)",
+			part(cut, all), notTried(o.Parts))
 	}
 	if gained := all - after; gained < 0.0005*all {
 		text += "; no faster recipe was found."
@@ -59,6 +60,24 @@ func (o Outcome) String() string {
 	p.filled("", text)
 	o.leftAlone(p, all)
 	return b.String()
+}
+
+// notTried says how many candidates budgets left over, and of which kernels most.
+func notTried(parts []policy.Piece) string {
+	all, most := 0, policy.Piece{}
+	for _, p := range policy.ByTime(parts) {
+		if all += p.Left; p.Left > most.Left {
+			most = p
+		}
+	}
+	switch {
+	case all == 0:
+		return ""
+	case all == most.Left:
+		return fmt.Sprintf(", %s of %s not tried", policy.Count(all, "candidate"), most.Kernel)
+	}
+	return fmt.Sprintf(", %s not tried, %d of them of %s", policy.Count(all, "candidate"), most.Left,
+		most.Kernel)
 }
 
 // table has a line of figures for each kernel that was searched, and its recipe below.

@@ -46,6 +46,8 @@ Left alone:
 	}
 	cut := []policy.Piece{piece("k", 1, 1, ""), piece("l", 3, 3, "")}
 	cut[0].Cut = true
+	left := []policy.Piece{{Kernel: "k", Seconds: 1, After: 1, Cut: true, Left: 12}, {Kernel: "l", Seconds: 3,
+		After: 3, Cut: true, Left: 3}}
 	var many []policy.Piece
 	for i := range 40 { // four kernels of each of ten reasons
 		many = append(many, policy.Piece{Kernel: fmt.Sprint("k", i), Seconds: 1, After: 1,
@@ -60,6 +62,8 @@ Left alone:
 			[]string{"GPU time: 1.00 s, of which nearly all was searched; no faster recipe was found.",
 				"< 0.1 %: it prints: l"}},
 		{cut, []string{"100 % was searched (25 % not completely: a longer --budget or another run continues);"}},
+		{left[:1], []string{"(100 % not completely, 12 candidates of k not tried: a longer"}},
+		{left, []string{"(100 % not completely, 15 candidates not tried, 12 of them of k: a longer"}},
 		{[]policy.Piece{piece("k", 1, 1, "it prints")},
 			[]string{"of which nothing was searched; no faster recipe was found."}},
 		{many, []string{"5 %: reason 0: k0, k10, k20, 1 more", "20 %: 16 kernels for other reasons (-v lists them)",

@@ -30,6 +30,7 @@ func (s *search) try(doing string, recipes []recipe.Recipe) error {
 		if !s.permitted(r) {
 			continue
 		}
+		s.asked[text] = true
 		todo = append(todo, &policy.Trial{Recipe: r, Text: text})
 	}
 	if len(todo) == 0 {

@@ -33,8 +33,14 @@ func TestBudgetHolds(t *testing.T) {
 			}
 			o := simOptions()
 			o.Budget, o.Jobs = c.budget, 1
-			g.run(o, app{launches: appLaunch{kernel: "_Z1aPfi", shape: shape(1000, 256),
+			_, tuner := g.run(o, app{launches: appLaunch{kernel: "_Z1aPfi", shape: shape(1000, 256),
 				n: 1024}.times(300)})
+			if name == "kernel" {
+				c := tuner.kernels["id-_Z1aPfi"+simDevice.Name].configs[shape(1000, 256)]
+				if c.Left() == 0 {
+					t.Error("the budget ended, and no candidate was left over")
+				}
+			}
 			took := g.stood
 			// What has begun is ended: a race's arm, a look at a later launch.
 			if most := c.budget + c.budget/10 + 200*time.Millisecond; took > most {

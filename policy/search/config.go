@@ -22,6 +22,7 @@ type Config struct {
 	checks int                 // later launches looked at
 	winner *policy.Trial
 	cut    bool // its search was ended by time
+	left   int  // candidates that it had asked for and did not try
 }
 
 // Config returns what is known of a configuration, nil if nothing is.
@@ -66,6 +67,14 @@ func (c *Config) Tried() bool { return c != nil && len(c.Notebook.Trials) > 0 }
 
 // Cut reports whether this run's search was ended by time.
 func (c *Config) Cut() bool { return c.live() && c.cut }
+
+// Left is how many candidates this run's search had asked for and did not try.
+func (c *Config) Left() int {
+	if !c.Cut() {
+		return 0
+	}
+	return c.left
+}
 
 // TooShort reports whether launches are too short for a search.
 func (c *Config) TooShort() bool { return c != nil && c.Short }

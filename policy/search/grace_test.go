@@ -36,3 +36,23 @@ func TestOpen(t *testing.T) {
 		t.Errorf("said: %q", got)
 	}
 }
+
+// TestSlow: a kernel of which ptxas takes seconds gets the most promising values first, as one of long
+// launches does; what its budget left over is counted.
+func TestSlow(t *testing.T) {
+	s := &search{t: &Run{pool: &pool{n: 2}}, p: &Plan{Budget: time.Minute}, c: &Config{k: &kernel{}},
+		on: measure.Launch{First: []float64{1e5}}, asked: map[string]bool{"unroll=4": true, "unroll=8": true}}
+	for compile, want := range map[time.Duration]bool{0: false, 20 * time.Millisecond: false, 2400 * time.Millisecond: true} {
+		if s.oneCompile = compile; s.slow(50) != want {
+			t.Errorf("50 values of %v are too many: %v", compile, !want)
+		}
+	}
+	s.c.Notebook.Trials = []*policy.Trial{{Text: "unroll=4"}}
+	s.c.left, s.c.cut = s.open(), true
+	if s.c.Left() != 1 {
+		t.Errorf("%d candidates not tried", s.c.Left())
+	}
+	if s.c.cut = false; s.c.Left() != 0 {
+		t.Error("a search that was not cut off has left some over")
+	}
+}

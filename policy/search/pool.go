@@ -194,14 +194,18 @@ func (t *Run) Ahead(of Captured, p *Plan) {
 		s.want(low, behind)
 		s.want(high, behind)
 	}
+	var capped []recipe.Recipe
+	s.sit.Region = lever.Region{Min: lever.LowestCap, Max: s.k.Default.Registers}
 	for _, r := range byTurns(s.lists()) { // a first look takes one of each lever
-		if lever.Of(r) == rewrite.MaxNReg { // which caps, the two tell
+		if lever.Of(r) == rewrite.MaxNReg {
+			capped = append(capped, r)
 			continue
 		}
-		rank := behind + 1
-		if lever.HasStage(r, rewrite.Source) {
-			rank++
-		}
-		s.want(r, rank)
+		s.want(r, behind+1)
+	}
+	// Which caps it will be the lowest and the highest say; the nearest to what the kernel takes are
+	// mostly among them, and the cheapest: ptxas spills little for them.
+	for _, r := range capped {
+		s.want(r, behind+2)
 	}
 }

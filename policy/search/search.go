@@ -24,11 +24,11 @@ import (
 //     whether to go on at once (first.go).
 //  2. Singly: every lever's values on the default code. PTX levers are measured first, while the
 //     source variants, dearer by a cicc run each, compile beside. All of a stage run in one race.
-//     Where a launch takes so long that this alone would use the budget up, levers take turns, the
-//     most promising first, and half of the budget is kept for what follows.
+//     Where launches or ptxas take so long that this alone would use the budget up, levers take
+//     turns, the most promising first, and half of the budget is kept for what follows.
 //  3. Source levers together: around the best source recipe (factor with values, fewer guards,
 //     factors per loop), while that gains at least 1 % a round. Where none gains anything alone:
-//     loops one by one, once.
+//     loops one by one, and then two together, once.
 //  4. PTX levers around the best recipe so far: caps anew (its registers are others), and of every
 //     other lever the two best values that were not slower than 2 % when alone. Once also around
 //     the best recipe with a copy for values where the best has none, if it is close behind: what a
@@ -79,7 +79,9 @@ type search struct {
 	doubted  bool // doubt has asked
 	glanced  bool // it ends with its first look, for now
 	// within which three quarters of a stage with source variants were compiled
-	usual time.Duration
+	usual      time.Duration
+	oneCompile time.Duration   // what the lowest cap took, as far as it was waited for
+	asked      map[string]bool // what was asked for, by text
 
 	begun time.Time
 	// of earlier searches of the configuration; of the tools, at this one's begin
@@ -103,6 +105,7 @@ func (s *search) run() error {
 	if !s.c.Notebook.Done {
 		err := s.explore()
 		s.c.cut = s.glanced || s.over()
+		s.c.left = s.open()
 		if err == nil && !s.over() && !s.missing {
 			s.c.Notebook.Done = true
 		}
@@ -190,6 +193,11 @@ func (s *search) sources() error {
 		if err := s.try(doing, s.around(best, rewrite.Source)); err != nil {
 			return err
 		}
+		if best.Text == "" && s.t.o.Allows(recipe.Unroll) {
+			if err := s.try("two loops together", lever.Pairs(s.sit, s.c.Notebook.Trials)); err != nil {
+				return err
+			}
+		}
 		if now := s.best(isSource); now == nil || now.Ratio > before*lever.Step {
 			break
 		}
@@ -219,11 +227,12 @@ func (s *search) winners() error {
 	return nil
 }
 
-// slow tells whether launches take so long that so many values alone (a check each, and a launch or
-// two of a race) would take more than a quarter of the budget.
+// slow tells whether launches or compiles take so long that so many values alone (a check each, and a
+// launch or two of a race) would take more than a quarter of the budget.
 func (s *search) slow(values int) bool {
 	launch := stats.Median(s.on.First) + float64(s.on.Rule.Launch.Nanoseconds())
-	return 3*float64(values)*launch > float64(s.p.Budget.Nanoseconds())/4
+	compile := float64(s.oneCompile.Nanoseconds()) / float64(s.t.pool.n)
+	return float64(values)*max(3*launch, compile) > float64(s.p.Budget.Nanoseconds())/4
 }
 
 // sparing is step 2 for a slow kernel: a few values at a time, the most promising first, for half
@@ -240,7 +249,20 @@ func (s *search) sparing(values []recipe.Recipe) error {
 		values = values[n:]
 	}
 	s.missing = s.missing || len(values) > 0
+	for _, r := range values {
+		s.asked[r.String()] = true
+	}
 	return nil
+}
+
+// open is how many candidates were asked for and have not been tried.
+func (s *search) open() (n int) {
+	for text := range s.asked {
+		if s.c.Trial(text) == nil {
+			n++
+		}
+	}
+	return n
 }
 
 // byTurns takes one value of each list in turn.
@@ -327,8 +349,10 @@ func (s *search) region(r recipe.Recipe, registers int) lever.Region {
 	}
 	low, high := ends(r)
 	lowest, highest := s.want(low, 1), s.want(high, 1)
+	begun := s.t.now()
 	if c, err := s.wait(lowest); err == nil {
 		out.Min = max(c.Build.Registers, lever.LowestCap)
+		s.oneCompile = max(s.oneCompile, s.t.now().Sub(begun))
 	}
 	if c, err := s.wait(highest); err == nil {
 		out.Max = max(out.Max, c.Build.Registers)

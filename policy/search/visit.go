@@ -169,7 +169,7 @@ func (t *Run) search(ctx context.Context, c *Config, l *profile.Launch, s profil
 	}
 	// Of the budget, a quarter is kept for measuring what was compiled.
 	by := t.now().Add(end.Sub(t.now()) * 3 / 4)
-	return &search{t: t, k: k, c: c, l: l, s: s, ctx: ctx, sit: sit, p: p,
+	return &search{t: t, k: k, c: c, l: l, s: s, ctx: ctx, sit: sit, p: p, asked: map[string]bool{},
 		end: end, deadline: end, moment: 100 * time.Millisecond,
 		compileBy: by,
 		begun:     t.now(), before: c.Notebook.Cost, spent: t.spent()}

@@ -35,10 +35,11 @@ type row struct {
 	Kernel  string  `json:"kernel"`
 	Device  string  `json:"device,omitempty"` // the model of the GPU
 	Capture string  `json:"capture,omitempty"`
-	Seconds float64 `json:"seconds"`       // on the device, in the program
-	Same    bool    `json:"same"`          // replayed, with the bits that the program had
-	Why     string  `json:"why,omitempty"` // it is not, or nothing was searched on it
-	Cut     bool    `json:"cut,omitempty"` // the budget ended before its search did
+	Seconds float64 `json:"seconds"`        // on the device, in the program
+	Same    bool    `json:"same"`           // replayed, with the bits that the program had
+	Why     string  `json:"why,omitempty"`  // it is not, or nothing was searched on it
+	Cut     bool    `json:"cut,omitempty"`  // the budget ended before its search did
+	Left    int     `json:"left,omitempty"` // candidates that it then had asked for and not tried
 	// the part of Seconds that a recipe's gain is of (replay.Outcome), 0: all
 	Own float64 `json:"own,omitempty"`
 	// what a recipe that was decided before makes of Seconds, and that is to be built yet; 0: nothing

@@ -49,6 +49,7 @@ type item struct {
 	visits     int
 	gain       float64
 	tried, cut bool
+	open       int     // search.Config.Left
 	late       bool    // there is no time for it
 	hope       float64 // of the gain, while nothing was tried
 }
@@ -67,7 +68,7 @@ func (w *ReplaySearch) newAgenda(list []Job, left func() time.Duration) *agenda 
 // learn takes over what is known of an item, and what that says of those like it.
 func (a *agenda) learn(x *item) {
 	c := a.w.config(x.Capture)
-	x.gain, x.tried, x.cut = c.Gain(), c.Tried(), c.Cut()
+	x.gain, x.tried, x.cut, x.open = c.Gain(), c.Tried(), c.Cut(), c.Left()
 	for _, o := range a.items {
 		switch {
 		case !x.tried || !x.like(o):

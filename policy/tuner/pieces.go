@@ -30,7 +30,7 @@ func (a *account) pieces(results []decide.Result) []policy.Piece {
 	for _, row := range a.rows {
 		p := policy.Piece{Kernel: cmp.Or(short[row.Kernel], policy.ShortName(row.Kernel)),
 			Seconds: row.Seconds, After: row.Seconds, Why: row.Why,
-			Cut: row.Cut && row.Why == ""}
+			Cut: row.Cut && row.Why == "", Left: row.Left}
 		if row.ratio > 0 { // of a decision that stands, whose gain is not this run's
 			p.After *= row.ratio
 			out = append(out, p)

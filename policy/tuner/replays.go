@@ -142,7 +142,9 @@ func (w *ReplaySearch) pass(ctx context.Context, list []Job) {
 		r := w.account.row(now.Capture)
 		r.Unpacking += there.Sub(asked).Seconds()
 		r.Replaying += time.Since(there).Seconds()
-		r.Cut = now.cut && now.leads()
+		if r.Cut = now.cut && now.leads(); r.Cut {
+			r.Left = now.open
+		}
 		now.visits++
 		a.spread(now)
 	}

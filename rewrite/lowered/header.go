@@ -92,7 +92,7 @@ func functions() string {
 
 // builtinFunctions are functions of the compiler that the front end writes without their
 // __builtin_.
-var builtinFunctions = func() map[string]bool {
+var builtinFunctions = sync.OnceValue(func() map[string]bool {
 	out := map[string]bool{}
 	for _, name := range strings.Fields(`unreachable signbit signbitf isnan isinf isfinite isnormal isinf_sign
 		isgreater isgreaterequal isless islessequal islessgreater isunordered fpclassify expect assume
@@ -102,7 +102,7 @@ var builtinFunctions = func() map[string]bool {
 		out[name] = true
 	}
 	return out
-}()
+})
 
 // header is that text, read.
 var header = sync.OnceValue(func() *Unit {

@@ -54,7 +54,7 @@ func (u *Unit) reached(body int32, names ...string) slice {
 		case defined:
 		case enum:
 			s.enums = append(s.enums, word)
-		case builtinFunctions[word]:
+		case builtinFunctions()[word]:
 			s.builtin = append(s.builtin, word)
 		}
 	}

@@ -1,5 +1,0 @@
-package source
-
-import "flag"
-
-var update = flag.Bool("update", false, "rewrite the golden files; read the diff")
