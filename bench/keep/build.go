@@ -72,13 +72,15 @@ func build(ctx context.Context, nvcc, file, work string, flags []string) (*proje
 
 // A pair is a kernel and a variant of it.
 type pair struct {
-	source *compile.Source
-	values []lowered.Value
-	guard  recipe.Guard // the launches that the variant serves
-	own    []byte       // cubins
-	other  []byte
-	entry  string
-	manner manner.Manner
+	compiler *compile.Compiler
+	recipe   recipe.Recipe
+	source   *compile.Source
+	values   []lowered.Value
+	guard    recipe.Guard // the launches that the variant serves
+	own      []byte       // cubins
+	other    []byte
+	entry    string
+	manner   manner.Manner
 }
 
 // variant compiles a kernel by a recipe of at most one second entry.
@@ -91,7 +93,7 @@ func (p *project) variant(ctx context.Context, kernel, text string) (*pair, erro
 	if err != nil {
 		return nil, err
 	}
-	v := &pair{source: s}
+	v := &pair{compiler: p.compiler, source: s}
 	if s.Code != nil {
 		if r, err = s.Code.Resolve(r, s.Signature); err != nil {
 			return nil, err
@@ -100,6 +102,7 @@ func (p *project) variant(ctx context.Context, kernel, text string) (*pair, erro
 			v.values = nil
 		}
 	}
+	v.recipe = r
 	plain, err := p.compiler.Compile(ctx, s, recipe.Recipe{})
 	if err != nil {
 		return nil, err

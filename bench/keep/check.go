@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"gnvcc/policy/check"
 	"gnvcc/policy/judge"
 	"gnvcc/sim/emulate"
 )
@@ -22,7 +23,7 @@ type Record struct {
 	Flags     string
 	Kernel    string
 	Recipe    string
-	// same: no launch differs; identical: nor does the code; differs: First; refused: there is no
+	// same: no launch that it serves differs; identical: nor does the code; differs: First; refused: there is no
 	// variant; can't: the emulator or the launches can't do it
 	What string
 	Why  string `json:",omitempty"`
@@ -32,6 +33,7 @@ type Record struct {
 	Launches    int      `json:",omitempty"` // that were compared
 	Skipped     int      `json:",omitempty"` // that the kernel itself can't do
 	Approximate bool     `json:",omitempty"` // special functions, modelled
+	Serves      string   `json:",omitempty"` // which launches, by what was counted
 	Own         Coverage // of the kernel's code
 	Variant     Coverage
 	Compiling   float64 // seconds
@@ -60,8 +62,8 @@ type Coverage struct {
 
 const (
 	checks = 3 // draws of each kind
-	tests  = 3 // more, with the usual arguments
-	others = 2 // more, with others
+	tests  = 1 // more, with the usual arguments
+	others = 3 // more, with others
 )
 
 // draws are all of a variant.
@@ -118,7 +120,20 @@ func (k *kernel) compare(ctx context.Context, p *pair, out *Record) error {
 	var why error
 	count := map[string]int{}
 	out.What = "same"
+	var served *check.Coverage
 	for n, d := range draws(k.seed) {
+		if d.served = served; n == checks*judge.Kinds && out.Accepted == checks {
+			var c check.Coverage
+			var why error
+			c, out.Serves, why = k.serves(ctx, p)
+			served, d.served = &c, &c
+			if out.Serves == "never" {
+				if out.What, out.Why = "never", c.Never(); why != nil {
+					out.Why = why.Error()
+				}
+				return ctx.Err()
+			}
+		}
 		l, err := p.launch(k.shape, k.seed, d)
 		if err != nil {
 			return err

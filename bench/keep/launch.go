@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"gnvcc/policy/check"
 	"gnvcc/policy/judge"
 	"gnvcc/rewrite/lowered"
 	"gnvcc/rewrite/recipe"
@@ -24,6 +25,7 @@ type shape struct {
 	values  []argument
 	loops   []string // where a recipe may unroll: "@1", "@f.2"
 	bytes   int      // of each buffer, at least
+	small   bool     // integers in memory are usually 0 to 3
 }
 
 type argument struct {
@@ -61,6 +63,10 @@ func shapes(text string) (map[string]*shape, error) {
 				continue
 			}
 			name, values, _ := strings.Cut(w, "=")
+			if name == "memory" {
+				s.small = values == "small"
+				continue
+			}
 			s.values = append(s.values, argument{name, strings.Split(values, ",")})
 		}
 		out[s.kernel] = s
@@ -93,6 +99,7 @@ type draw struct {
 	kind   int
 	seed   int64
 	others bool
+	served *check.Coverage // which of these launches the recipe serves; nil: all
 }
 
 // A launch is a draw made up for a pair of programs.
@@ -111,15 +118,19 @@ const mostThreads = 40_000
 // launch makes up a draw's launch.
 func (p *pair) launch(s *shape, seed int64, d draw) (*launch, error) {
 	r := rand.New(rand.NewSource(d.seed))
-	pick := func(n int) int {
+	pick := func(n int, pinned bool) int {
 		if !d.others {
 			return 0
 		}
-		return r.Intn(n)
+		if n = r.Intn(n); pinned {
+			return 0
+		}
+		return n
 	}
 	fixed := map[recipe.Place]string{}
 	for _, a := range s.values {
-		v, place := a.values[pick(len(a.values))], findPlace(p.values, a.name)
+		place := findPlace(p.values, a.name)
+		v := a.values[pick(len(a.values), d.pinned(p, place))]
 		if !d.others && d.kind%2 == 1 && slices.ContainsFunc(p.values, func(v lowered.Value) bool {
 			return v.Class == lowered.Float && v.Place() == place
 		}) {
@@ -133,7 +144,7 @@ func (p *pair) launch(s *shape, seed int64, d draw) (*launch, error) {
 		}
 	}
 	l := &launch{types: map[string]string{}}
-	l.own = emulate.Launch{Grid: s.grids[pick(len(s.grids))], Block: s.block, Dynamic: s.dynamic}
+	l.own = emulate.Launch{Grid: s.grids[pick(len(s.grids), d.served != nil && d.served.Pinned(check.Grid, 0, 1))], Block: s.block, Dynamic: s.dynamic}
 	for n, size := range p.guard.Grid() {
 		if size > 0 {
 			l.own.Grid[n] = size
@@ -155,7 +166,7 @@ func (p *pair) launch(s *shape, seed int64, d draw) (*launch, error) {
 	if threads > mostThreads {
 		return nil, fmt.Errorf("%d threads are too many", threads)
 	}
-	params, err := l.data(p, fixed, d, seed, r, max(s.bytes, 32*threads))
+	params, err := l.data(p, s, fixed, d, seed, r, max(s.bytes, 32*threads))
 	if err != nil {
 		return nil, err
 	}
@@ -197,7 +208,7 @@ func (l *launch) sizes(p *pair) error {
 }
 
 // data fills the memory, and makes the parameters up.
-func (l *launch) data(p *pair, fixed map[recipe.Place]string, d draw, seed int64, r *rand.Rand,
+func (l *launch) data(p *pair, s *shape, fixed map[recipe.Place]string, d draw, seed int64, r *rand.Rand,
 	bytes int) ([]byte, error) {
 	params, err := l.filled(p, fixed, d.kind, r)
 	if err != nil {
@@ -219,7 +230,12 @@ func (l *launch) data(p *pair, fixed map[recipe.Place]string, d draw, seed int64
 	}
 	l.first, l.memory = program, memory
 	for _, b := range memory.Buffers() {
-		if l.types[b.Name] != "" {
+		if is := l.types[b.Name]; is != "" {
+			if s.small && !d.others && !floating(is) {
+				for n := range b.Bytes {
+					b.Bytes[n] &= []byte{3, 0, 0, 0}[n%4]
+				}
+			}
 			b.Bytes = repeated(b.Bytes, bytes)
 		}
 	}

@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-//go:embed rounding.py blocks.py
+//go:embed rounding.py blocks.py ways.py
 var generators embed.FS
 
 // A random run tries random kernels and recipes, seed after seed.
@@ -101,8 +101,8 @@ type file struct {
 	recipes         []string // KERNEL RECIPE
 }
 
-// one tries a seed. Of eight, two are made by blocks.py, one is an example's form, five are made by
-// rounding.py.
+// one tries a seed. Of eight, one is made by blocks.py, one is an example's form, three are made by
+// rounding.py, three by ways.py.
 func (r *random) one(ctx context.Context, seed int64) error {
 	work := filepath.Join(r.work, fmt.Sprint(seed))
 	if err := os.Mkdir(work, 0o755); err != nil {
@@ -114,8 +114,10 @@ func (r *random) one(ctx context.Context, seed int64) error {
 	switch n := seed % 8; {
 	case n == 1 && len(r.forms) > 0:
 		f = r.form(seed)
-	case n == 3 || n == 7:
+	case n == 3:
 		f, err = r.generated(ctx, seed, "blocks.py", work)
+	case n >= 5:
+		f, err = r.generated(ctx, seed, "ways.py", work)
 	default:
 		f, err = r.generated(ctx, seed, "rounding.py", work)
 	}

@@ -1,7 +1,6 @@
 package check
 
 import (
-	"bytes"
 	"encoding/binary"
 	"math"
 	"os"
@@ -57,7 +56,6 @@ func countedIn(t *testing.T, kit ptxtest.Toolkit, text []byte, entry string, m, 
 	if err != nil {
 		t.Fatal(err)
 	}
-	with = bytes.ReplaceAll(with, []byte("%smid"), []byte("5")) // the emulator has no multiprocessors
 	code, err := kit.Assemble(t, with, "-arch=sm_90")
 	if err != nil {
 		t.Fatal(err)

@@ -1,7 +1,6 @@
 package counters
 
 import (
-	"bytes"
 	"encoding/binary"
 	"slices"
 	"testing"
@@ -49,7 +48,6 @@ $L2:
 		if err != nil {
 			t.Fatal(err)
 		}
-		out = bytes.ReplaceAll(out, []byte("%smid"), []byte("5")) // the emulator has no multiprocessors
 		code, err := kit.Assemble(t, out, "-arch=sm_90")
 		if err != nil {
 			t.Fatalf("%v\n%s", err, out)

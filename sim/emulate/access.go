@@ -418,6 +418,7 @@ var specials = map[uint64]source{
 	0x3a: func(_ *warp, l int) uint32 { return 2<<l - 1 },
 	0x3b: func(_ *warp, l int) uint32 { return ^uint32(2<<l - 1) },
 	0x3c: func(_ *warp, l int) uint32 { return ^uint32(1<<l - 1) },
+	0x43: fixed(5), // the multiprocessor: there is one
 	0x88: fixed(0), // the block's number in its cluster
 	0xff: fixed(0), // SRZ
 }
