@@ -216,7 +216,8 @@ type Launch struct {
 	Seconds     float64 `json:",omitempty"` // that they took in the program; 0: not known
 	Checked     int     // launches on which the chosen build gave the same bits
 	// launches with other floating-point data than the program's on which it did
-	Varied int `json:",omitempty"`
+	Varied int    `json:",omitempty"`
+	Arrays [2]int `json:",omitzero"` // in so many of the arrays that it reads there was other data, and all
 	Before Time
 	After  Time
 	// "n" or "param 3" -> value, for what stayed the same in all launches

@@ -57,6 +57,8 @@ func (k *Kernel) ReadPTX(m *ptx.Module) error {
 		k.Writes = "" // what it calls is not known
 	}
 	k.Through, k.Scalars = rewrite.Reads(f), rewrite.Scalars(f)
+	k.Variables, k.Texels = rewrite.Variables(m, name), rewrite.Texels(m, name)
+	_, _, k.Direct = rewrite.Touched(f)
 	k.Decided = check.ArgumentsOf(f)
 	if k.Awaits, err = await.Why(m, k.Name); err != nil {
 		k.Awaits = "its code can't be followed"

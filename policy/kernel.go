@@ -63,6 +63,9 @@ type Kernel struct {
 	Source   string // the user's file, for reports
 
 	Through       map[rewrite.Pointer]rewrite.Numbers // what it reads through its pointer arguments
+	Variables     map[string]rewrite.Numbers          // and of its module's variables
+	Texels        bool                                // what it reads of textures only scales
+	Direct        bool                                // it reads through pointers in its arguments alone
 	Scalars       map[rewrite.Pointer]rewrite.Numbers // what its arguments are themselves
 	Decided       check.Arguments                     // what they decide
 	Loads, Stores int                                 // accesses to global memory in its PTX that a hint can be given to

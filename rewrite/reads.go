@@ -18,10 +18,16 @@ const (
 	Halves    Numbers = "half"     // single or in pairs
 	Bfloat16s Numbers = "bfloat16" //
 	Integers  Numbers = "integer"  // also, or only, what is no floating-point number
+	// floating point that is also cut to integers, which may be indices: other low bits are safe
+	NearFloats  Numbers = "near float"
+	NearDoubles Numbers = "near double"
+	// integers that only scale or select: no address, and no loop's end, depends on them
+	Words Numbers = "word"
+	Bytes Numbers = "byte"
 )
 
-// Floating reports whether all of it is floating point of one format.
-func (n Numbers) Floating() bool { return n != notKnown && n != Integers }
+// Free reports whether others may stand in its place.
+func (n Numbers) Free() bool { return n != notKnown && n != Integers }
 
 // A Pointer is an argument, or a field of one, that holds an address.
 type Pointer struct {
@@ -37,8 +43,8 @@ type Pointer struct {
 //	ld.global.u32 %r1, [%rd4];   mul.wide.s32 %rd6, %r1, 4;  integers
 //
 // What a loaded value is, its uses tell, through moves and selections. Bit operations on a value
-// that floating-point instructions use, too, are those of math functions. A value that is converted
-// to an integer may be an index: it counts as one, and so does what atomics change.
+// that floating-point instructions use, too, are those of math functions. What
+// atomics change counts as integers.
 func Reads(f *ptx.Func) map[Pointer]Numbers {
 	return gathered(f, (*reader).access)
 }
@@ -51,21 +57,13 @@ func Scalars(f *ptx.Func) map[Pointer]Numbers {
 
 func gathered(f *ptx.Func, access func(*reader, int) (Pointer, evidence, bool)) map[Pointer]Numbers {
 	out := map[Pointer]Numbers{}
-	w, err := ir.Of(f)
+	r, err := readerOf(f)
 	if err != nil {
 		return out
 	}
-	r := reader{Func: w, uses: make([][]int, w.Registers()), addressed: map[int]bool{}}
-	for i := range f.Stmts {
-		for _, a := range w.Accesses(i) {
-			if a.Read {
-				r.uses[a.Reg] = append(r.uses[a.Reg], i)
-			}
-		}
-	}
 	seen := map[Pointer]evidence{}
 	for i := range f.Stmts {
-		if p, e, ok := access(&r, i); ok {
+		if p, e, ok := access(r, i); ok {
 			seen[p] |= e
 		}
 	}
@@ -75,6 +73,22 @@ func gathered(f *ptx.Func, access func(*reader, int) (Pointer, evidence, bool)) 
 		}
 	}
 	return out
+}
+
+func readerOf(f *ptx.Func) (*reader, error) {
+	w, err := ir.Of(f)
+	if err != nil {
+		return nil, err
+	}
+	r := &reader{Func: w, uses: make([][]int, w.Registers()), addressed: map[int]bool{}}
+	for i := range f.Stmts {
+		for _, a := range w.Accesses(i) {
+			if a.Read {
+				r.uses[a.Reg] = append(r.uses[a.Reg], i)
+			}
+		}
+	}
+	return r, nil
 }
 
 // Touched are the pointer arguments that a kernel reads and writes through. whole: these are all
@@ -111,7 +125,7 @@ func Touched(f *ptx.Func) (read, written [][2]int, whole bool) {
 }
 
 // evidence is what uses of a value say about it.
-type evidence uint8
+type evidence uint16
 
 const (
 	single  evidence = 1 << iota // an instruction on 32-bit floating point
@@ -120,14 +134,18 @@ const (
 	brain                        // on bf16
 	bits                         // a bit operation, addition or comparison of integers
 	integer                      // what no floating-point number is used for
+	cut                          // a conversion of a floating-point number to an integer
+	word                         // an integer that only scales or selects, of 32 bits
+	octet                        // of 8
 )
 
 func (e evidence) verdict() Numbers {
 	switch {
-	case e&integer != 0 || e == bits:
+	case e&integer != 0 || e == bits || e&cut != 0 && e&(half|brain) != 0:
 		return Integers
 	}
-	return map[evidence]Numbers{single: Floats, double: Doubles, half: Halves, brain: Bfloat16s}[e&^bits]
+	return map[evidence]Numbers{single: Floats, double: Doubles, half: Halves, brain: Bfloat16s,
+		single | cut: NearFloats, double | cut: NearDoubles, word: Words, octet: Bytes}[e&^bits]
 }
 
 // A reader looks at one kernel's accesses.
@@ -154,7 +172,9 @@ func (r *reader) scalar(i int) (p Pointer, e evidence, ok bool) {
 		if p.Offset = o.Offset; !narrow && !wide {
 			return p, integer, true
 		}
-		if e = typed(x) | r.results(i, map[ir.Reg]bool{}); wide && e&double != 0 {
+		if e = typed(x) | r.results(i, map[ir.Reg]bool{}); e&cut != 0 {
+			e = integer
+		} else if wide && e&double != 0 {
 			e &^= single // as in access
 		} else if wide && e&single != 0 || narrow && e&double != 0 {
 			e = integer
@@ -185,6 +205,12 @@ func (r *reader) access(i int) (p Pointer, e evidence, ok bool) {
 	if p.Index, p.Offset, ok = r.Parameter(x.Args[at]); !ok || e == integer {
 		return p, e, ok
 	}
+	return p, r.loaded(i), true
+}
+
+// loaded is what the uses of what a statement loads say of it.
+func (r *reader) loaded(i int) (e evidence) {
+	x := r.Inst(i)
 	e |= typed(x) | r.results(i, map[ir.Reg]bool{})
 	if e&double != 0 && x.Has("f64", "b64", "u64") {
 		e &^= single // math functions look at a double's upper half
@@ -192,7 +218,15 @@ func (r *reader) access(i int) (p Pointer, e evidence, ok bool) {
 	if e&single != 0 && x.Has("b16", "u16") {
 		e ^= single | brain // 16 bits that are a float's upper half
 	}
-	return p, e, true
+	if e.verdict() == Integers && r.harmless(i) {
+		switch {
+		case x.Has("b32", "u32", "s32"):
+			e = word
+		case x.Has("b8", "u8", "s8"):
+			e = octet
+		}
+	}
+	return e
 }
 
 // results gathers what the uses of what a statement writes say.
@@ -252,7 +286,10 @@ func (r *reader) use(i int, reg ir.Reg, on map[ir.Reg]bool) (e evidence) {
 	case x.Op == "mov" || x.Op == "selp" || x.Op == "shfl" && len(x.Args) > 1 && x.Args[1].Reg == reg:
 		return r.results(i, on)
 	case x.Op == "cvt":
-		return converted(x) | r.results(i, on)&integer // a half becomes an index by way of float
+		if e := converted(x); e&cut != 0 {
+			return e
+		}
+		return converted(x) | r.results(i, on)&(integer|cut) // a half becomes an index by way of float
 	case x.Op == "mma" && len(x.Words) > 4: // its last types are those of d, a, b, c
 		for _, a := range r.Accesses(i) {
 			k := slices.IndexFunc(x.Args, func(o ir.Operand) bool { return o.At.Start <= a.At.Start && a.At.End <= o.At.End })
@@ -271,8 +308,12 @@ func (r *reader) use(i int, reg ir.Reg, on map[ir.Reg]bool) (e evidence) {
 
 // converted is what a conversion says of its source, whose type stands last.
 func converted(x *ir.Inst) evidence {
-	if n := len(x.Words); n > 1 && formats[x.Words[n-1]] != 0 && x.Words[n-2][0] != 's' && x.Words[n-2][0] != 'u' {
-		return formats[x.Words[n-1]]
+	if n := len(x.Words); n > 1 && formats[x.Words[n-1]] != 0 {
+		if is := formats[x.Words[n-1]]; x.Words[n-2][0] != 's' && x.Words[n-2][0] != 'u' {
+			return is
+		} else if is == single || is == double {
+			return is | cut
+		}
 	}
 	return integer
 }

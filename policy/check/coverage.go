@@ -98,6 +98,10 @@ func Sentence(launches []cache.Launch, varied int, serves string) string {
 	}
 	var own, chosen []*cache.Counts
 	for _, l := range launches {
+		if n := fmt.Sprintf("data was varied in %d of %d arrays", l.Arrays[0], l.Arrays[1]); varied > 0 && l.Checked > 0 &&
+			l.Arrays[0] < l.Arrays[1] && !slices.Contains(text, n) {
+			text = append(text, n)
+		}
 		if l.Checked > 0 {
 			own, chosen = append(own, l.Counts), append(chosen, l.Chosen)
 		}

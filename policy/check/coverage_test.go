@@ -31,6 +31,7 @@ func TestSentence(t *testing.T) {
 		{[]cache.Launch{{Checked: 1}}, 3, unknown},
 		{[]cache.Launch{{Checked: 1, Counts: counts("a", 1, 1, 1)}}, 3, unknown},
 		{[]cache.Launch{{Checked: 1, Counts: &cache.Counts{Blocks: []uint64{1}}, Chosen: counts("b", 1, 1, 1)}}, 3, unknown},
+		{[]cache.Launch{{Checked: 1, Arrays: [2]int{3, 5}}}, 3, "data was varied in 3 of 5 arrays; " + unknown},
 		{[]cache.Launch{ran(1, 0, 9, 1)}, 0, "input data could not be varied; " + one},
 	} {
 		if got := Sentence(c.launches, c.varied, "n=3"); got != c.want {

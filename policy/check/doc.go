@@ -12,11 +12,15 @@
 //     kinds (Kinds): full mantissas, the program's numbers in other places, magnitudes far apart,
 //     zeros of both signs, cancelling pairs, subnormals, few distinct values (two kinds), infinities,
 //     NaN. There is one draw of each kind, and a second one as long as all of them take no
-//     more than a fifth of the configuration's time; launches of few threads get more (Draws). One differing byte refuses the recipe. Only
-//     memory that the kernel reads as float, double, half or bfloat16 alone is varied, and arguments that it uses so:
-//     these in every second variation, where they keep sign and magnitude; one that is 0, and hides
-//     what it is multiplied with, is another number in one kind. Where there is neither,
-//     the report says so.
+//     more than a fifth of the configuration's time; launches of few threads get more (Draws). One differing byte refuses the recipe.
+//     What is varied: memory that the kernel reads as float, double, half or bfloat16 alone; its
+//     module's tables and device variables that it reads so, and textures; integers that only scale
+//     or select, on which no address and no loop's end depends; of numbers that are also cut to
+//     integers, the low bits. In an allocation of several arrays, as of a pool, each goes to where
+//     the next one begins, where nothing is read by other pointers. Arguments that are floating
+//     point vary in every second variation, where they keep sign and magnitude; in one kind they get
+//     another magnitude, and one that is 0, and hides what it is multiplied with, another number.
+//     The report says in how many of the arrays there was other data.
 //  3. Coverage. What did not run in a checked launch was not checked. Builds that count (package
 //     rewrite/counters) tell what ran of nvcc's own code and of the recipe's, each by its own PTX: an
 //     unrolled body is code that nvcc's has not. There have to run (Counted): each block that

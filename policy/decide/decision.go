@@ -61,7 +61,7 @@ func (t *Run) decide(k *Findings, choices []choice) *cache.Decision {
 			l.Cost = &c.Notebook.Cost
 		}
 		if c.Launch != nil {
-			l.Values = constants(&k.Kernel, c.Launch)
+			l.Values, l.Arrays = constants(&k.Kernel, c.Launch), c.Launch.Arrays
 		}
 		if tr := c.figure(&k.Kernel, chosen); tr != nil && len(choices) > 0 {
 			if tr.Build.Registers > d.Evidence.Chosen.Registers || tr.Build.Registers > 0 &&

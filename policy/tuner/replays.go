@@ -255,28 +255,46 @@ func (w *ReplaySearch) unpack(j *item) <-chan file {
 	return c
 }
 
-// classify tells a capture which of its ranges the kernel reads as floating point alone. Where a
-// pointer's use isn't known, content decides.
+// classify tells a capture which of what the kernel reads may be other numbers. Where a pointer's use
+// isn't known, content decides.
 func (w *ReplaySearch) classify(m *capture.Manifest) {
 	k, err := w.Kernel(m.Cubin, m.Kernel)
 	if err != nil {
 		return // the search will say so
 	}
-	m.Scalars = nil
+	m.Scalars, m.Texels = nil, k.Texels
 	for p, n := range k.Scalars {
-		if n.Floating() {
+		if n == rewrite.Floats || n == rewrite.Doubles {
 			m.Scalars = append(m.Scalars, capture.Scalar{Index: p.Index, Offset: p.Offset, Numbers: string(n)})
 		}
 	}
-	m.Judge(func(yield func(index, offset int, kind string)) {
+	for i, v := range m.Variables {
+		m.Variables[i].Numbers = ""
+		if n := k.Variables[v.Name]; n.Free() {
+			m.Variables[i].Numbers = string(n)
+		}
+	}
+	m.Judge(k.Direct, func(yield func(index, offset int, kind string)) {
 		for p, n := range k.Through {
-			if n.Floating() {
+			if n.Free() {
 				yield(p.Index, p.Offset, string(n))
 			} else if n == rewrite.Integers {
 				yield(p.Index, p.Offset, "")
 			}
 		}
 	})
+}
+
+// arrays counts those that the launch reads, and in how many of them variations put other numbers.
+func (w *ReplaySearch) arrays(m *capture.Manifest) (out [2]int) {
+	if k, err := w.Kernel(m.Cubin, m.Kernel); err == nil {
+		var pointers [][2]int
+		for p := range k.Through {
+			pointers = append(pointers, [2]int{p.Index, p.Offset})
+		}
+		out[0], out[1] = m.Varying(pointers)
+	}
+	return out
 }
 
 // one searches on one capture, and checks what won on varied data.

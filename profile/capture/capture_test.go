@@ -326,7 +326,7 @@ func TestJudge(t *testing.T) {
 		"double,float,double": {"double", "?", "?"},
 	} {
 		m := &Manifest{Settings: head, Ranges: slices.Clone(ranges)}
-		m.Judge(func(yield func(int, int, string)) {
+		m.Judge(false, func(yield func(int, int, string)) {
 			for i, k := range kinds {
 				if k != "?" {
 					yield(i, 0, k)
@@ -338,6 +338,18 @@ func TestJudge(t *testing.T) {
 		var got []string
 		for _, r := range m.Ranges {
 			got = append(got, r.Numbers)
+		}
+		// where it reads through them alone, arrays in one range are told apart
+		m.Judge(true, func(yield func(int, int, string)) {
+			for i, k := range kinds {
+				if k != "?" {
+					yield(i, 0, k)
+				}
+			}
+		})
+		if parts := m.Ranges[1].Parts; want == "zero,,double" && !slices.Equal(parts, []Piece{{0x10, 0x10, "float"}, {0x20, 0xe0, "double"}}) ||
+			want != "zero,,double" && parts != nil {
+			t.Errorf("%v: parts %v", kinds, parts)
 		}
 		if strings.Join(got, ",") != want {
 			t.Errorf("%v: %v, want %s", kinds, got, want)

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"time"
 
@@ -38,6 +39,7 @@ type Manifest struct {
 	Attributes [][]byte   `json:"attributes,omitempty"`
 	Ranges     []Range    `json:"ranges,omitempty"`
 	Scalars    []Scalar   `json:"scalars,omitempty"`
+	Texels     bool       `json:"texels,omitempty"` // there may be other numbers in its arrays
 	Arrays     []Array    `json:"arrays,omitempty"`
 	Objects    [][]byte   `json:"objects,omitempty"` // textures and surfaces, as the agent wrote them
 	Variables  []Variable `json:"variables,omitempty"`
@@ -75,12 +77,25 @@ type Range struct {
 	Size   int64   `json:"size"`
 	Host   bool    `json:"host,omitempty"`
 	Chunks []Chunk `json:"chunks,omitempty"` // those that are not zero
-	// "float", "double", "half" or "bfloat16": what it holds and nothing else (Judge); "zero": nothing but zeros
+	// of what kind (kinds) what it holds is, and nothing else (Judge); "zero": nothing but zeros
 	Numbers string `json:"numbers,omitempty"`
+	// of an allocation that several arrays share, those that hold numbers of one kind
+	Parts []Piece `json:"parts,omitempty"`
+}
+
+// A Piece is a part of a range.
+type Piece struct {
+	At, Size int64
+	Numbers  string
 }
 
 // Floating reports whether it holds floating-point numbers of one format alone.
-func (r Range) Floating() bool { return kinds[r.Numbers] != 0 && r.Numbers != overwritten }
+func (r Range) Floating() bool { n := kinds[r.Numbers]; return n == 1 || n == 2 || n == 4 || n == 5 }
+
+// Varied reports whether there may be other numbers in it.
+func (r Range) Varied() bool { return varied(r.Numbers) || len(r.Parts) > 0 }
+
+func varied(numbers string) bool { return kinds[numbers] != 0 && numbers != overwritten }
 
 // A Scalar is an argument, or a field of one, that is a floating-point number ("float", "double").
 type Scalar struct {
@@ -100,6 +115,7 @@ type Array struct {
 type Variable struct {
 	Name     string `json:"name"`
 	Constant bool   `json:"constant,omitempty"`
+	Numbers  string `json:"numbers,omitempty"` // as a range's
 	Content  Chunk  `json:"content"`
 }
 
@@ -237,28 +253,50 @@ func (m *Manifest) pointer(index, offset int) uint64 {
 	return binary.LittleEndian.Uint64(args[params[index].Offset+offset:])
 }
 
-// Judge settles which ranges hold floating-point numbers alone. through tells what the kernel reads
+// Judge settles which ranges hold numbers of one kind alone. through tells what the kernel reads
 // through pointers in its arguments ("float", ...; "": something else), false where it can't be told;
-// content decides on ranges that no argument points to.
-func (m *Manifest) Judge(through func(yield func(index, offset int, kind string))) {
-	found := map[int]string{}
+// content decides on ranges that no argument points to. Where arrays of several kinds lie in one
+// range, as in a pool of memory, each goes to where the next one begins, if the kernel reads through
+// these pointers alone (direct): what lies between, and is not its own, may be anything.
+func (m *Manifest) Judge(direct bool, through func(yield func(index, offset int, kind string))) {
+	found := map[int]map[uint64]string{} // by range, and address
 	through(func(index, offset int, kind string) {
-		i := m.rangeOf(m.pointer(index, offset))
+		p := m.pointer(index, offset)
+		i := m.rangeOf(p)
 		if i < 0 {
 			return
 		}
-		if old, ok := found[i]; ok && old != kind {
+		if found[i] == nil {
+			found[i] = map[uint64]string{}
+		}
+		if old, ok := found[i][p]; ok && old != kind {
 			kind = "" // two arguments point there
 		}
-		found[i] = kind
+		found[i][p] = kind
 	})
-	for i, kind := range found {
-		m.Ranges[i].Numbers = kind
+	for i, arrays := range found {
+		r := &m.Ranges[i]
+		places := slices.Sorted(maps.Keys(arrays))
+		r.Parts, r.Numbers = nil, arrays[places[0]]
+		if !slices.ContainsFunc(places, func(p uint64) bool { return arrays[p] != r.Numbers }) {
+			continue
+		}
+		r.Numbers = ""
+		for k, p := range places {
+			end := r.Base + uint64(r.Size)
+			if k+1 < len(places) {
+				end = places[k+1]
+			}
+			if direct && varied(arrays[p]) && p%8 == 0 {
+				r.Parts = append(r.Parts, Piece{At: int64(p - r.Base), Size: int64(end - p), Numbers: arrays[p]})
+			}
+		}
 	}
 }
 
 // kinds are those of recNumbers.
-var kinds = map[string]uint32{"float": 1, "double": 2, overwritten: 3, "half": 4, "bfloat16": 5}
+var kinds = map[string]uint32{"float": 1, "double": 2, overwritten: 3, "half": 4, "bfloat16": 5, "near float": 6,
+	"near double": 7, "word": 8, "byte": 9}
 
 // overwritten is what a range holds in which nobody reads: any bytes will do.
 const overwritten = "bytes"
@@ -266,9 +304,34 @@ const overwritten = "bytes"
 // Changed reports whether a launch reads anything that a variation changes. Arguments change in every
 // second one: second entries that know one are checked in the others.
 func (m *Manifest) Changed(variation int) bool {
-	return variation%2 == 0 && len(m.Scalars) > 0 || slices.ContainsFunc(m.Ranges, func(r Range) bool {
-		return r.Floating()
-	})
+	return variation%2 == 0 && len(m.Scalars) > 0 || m.Texels && len(m.Arrays) > 0 ||
+		slices.ContainsFunc(m.Ranges, Range.Varied) ||
+		slices.ContainsFunc(m.Variables, func(v Variable) bool { return varied(v.Numbers) })
+}
+
+// Varying counts the arrays that a launch reads, as far as is known: through pointers in its arguments,
+// by their places, of its module and its textures; and those of them in which there may be other
+// numbers.
+func (m *Manifest) Varying(pointers [][2]int) (some, all int) {
+	count := func(is bool) {
+		if all++; is {
+			some++
+		}
+	}
+	for _, at := range pointers {
+		p := m.pointer(at[0], at[1])
+		if i := m.rangeOf(p); i >= 0 {
+			r := m.Ranges[i]
+			count(varied(r.Numbers) || slices.ContainsFunc(r.Parts, func(x Piece) bool { return r.Base+uint64(x.At) == p }))
+		}
+	}
+	for _, v := range m.Variables {
+		count(varied(v.Numbers))
+	}
+	for range m.Arrays {
+		count(m.Texels)
+	}
+	return some, all
 }
 
 // Overwritten is the capture with any bytes, under variations, in ranges that the kernel writes to
@@ -280,7 +343,7 @@ func (m *Manifest) Overwritten(read, written [][2]int) *Manifest {
 	at := func(argument [2]int) int { return m.rangeOf(m.pointer(argument[0], argument[1])) }
 	for _, w := range written {
 		if n := at(w); n >= 0 && !slices.ContainsFunc(read, func(r [2]int) bool { return at(r) == n }) {
-			out.Ranges[n].Numbers = overwritten
+			out.Ranges[n].Numbers, out.Ranges[n].Parts = overwritten, nil
 		}
 	}
 	return &out
@@ -382,9 +445,15 @@ func (m *Manifest) write(w io.Writer, uuid []byte, get func(Chunk) ([]byte, erro
 		if n := kinds[r.Numbers]; n != 0 {
 			record(recNumbers, u64(r.Base), u32(n))
 		}
+		for _, p := range r.Parts {
+			record(recPart, u64(r.Base+uint64(p.At)), u64(uint64(p.Size)), u32(kinds[p.Numbers]))
+		}
 	}
 	for _, s := range m.Scalars {
 		record(recScalar, u32(uint32(s.Index)), u32(uint32(s.Offset)), u32(kinds[s.Numbers]))
+	}
+	if m.Texels {
+		record(recTexels)
 	}
 	for _, a := range m.Arrays {
 		record(recArray, a.Head)
@@ -396,7 +465,7 @@ func (m *Manifest) write(w io.Writer, uuid []byte, get func(Chunk) ([]byte, erro
 		record(recObject, o)
 	}
 	for _, v := range m.Variables {
-		chunk(recVariable, v.Content, str(v.Name), []byte{flag(v.Constant)})
+		chunk(recVariable, v.Content, str(v.Name), []byte{flag(v.Constant) | byte(kinds[v.Numbers])<<1})
 	}
 	for _, a := range m.After {
 		record(recAfter, str(a.Variable), u64(a.Base), a.Sums)

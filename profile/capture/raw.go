@@ -23,7 +23,7 @@ const (
 	// u64 address within a range before it, or place in the last array, up to 1 MiB; what is left out is
 	// zero. What was copied aside comes at the end (agent/source/out.c)
 	recData
-	recVariable // str name, u8 constant, content
+	recVariable // str name, u8 constant and, twice, as in recNumbers, content
 	// str variable's name or "", u64 range's base or array's number, 16 bytes of hash for each MiB
 	recAfter
 	recEnd
@@ -38,6 +38,8 @@ const (
 	// data comes; 16 bytes of hash
 	recBefore
 	recScalar // u32 argument, u32 offset, u32 as in recNumbers; variations put other numbers there
+	recPart   // u64 address in a range, u64 bytes, u32 as in recNumbers
+	recTexels // variations put other numbers into arrays
 )
 
 const (

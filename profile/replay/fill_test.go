@@ -26,8 +26,9 @@ static int failed;
 #define CHECK(x) do { if (!(x)) { printf("line %d: variation %u: %s\n", __LINE__, v, #x); failed = 1; } } while (0)
 void stop(int code, const char *format, ...) { va_list a; va_start(a, format); vprintf(format, a); exit(code); }
 void need(CUresult r, const char *doing) { if (r) stop(9, "%s", doing); }
-void textures_fill(const struct capture *c) {}
+void textures_fill(const struct capture *c, unsigned v) {}
 static CUresult htod(CUdeviceptr to, const void *p, size_t n) { memcpy((void *)to, p, n); return CUDA_SUCCESS; }
+static CUresult dtoh(void *to, CUdeviceptr p, size_t n) { memcpy(to, (void *)p, n); return CUDA_SUCCESS; }
 static CUresult dtod(CUdeviceptr to, CUdeviceptr p, size_t n) { memcpy((void *)to, (void *)p, n); return CUDA_SUCCESS; }
 static CUresult set(CUdeviceptr p, unsigned char v, size_t n) { memset((void *)p, v, n); return CUDA_SUCCESS; }
 static CUresult idle(void) { return CUDA_SUCCESS; }
@@ -35,7 +36,7 @@ static CUresult idle(void) { return CUDA_SUCCESS; }
 enum { N = 5 };
 static uint64_t sizes[N] = {70 * MIB + 4, 3 * MIB, 1000, 40 * MIB, 33 * MIB + 3};
 int main(void) {
-  cu.MemcpyHtoD = htod, cu.MemcpyDtoD = dtod, cu.MemsetD8 = set, cu.CtxSynchronize = idle;
+  cu.MemcpyHtoD = htod, cu.MemcpyDtoD = dtod, cu.MemcpyDtoH = dtoh, cu.MemsetD8 = set, cu.CtxSynchronize = idle;
   struct range r[N] = {{.size = sizes[0], .numbers = FLOATS}, {.size = sizes[1]}, {.size = sizes[2], .numbers = DOUBLES, .on_host = true}, {.size = sizes[3], .numbers = FLOATS}, {.size = sizes[4], .numbers = BYTES}};
   struct data d[200];
   struct capture c = {.range = r, .ranges = N, .data = d};
@@ -50,6 +51,13 @@ int main(void) {
       for (uint64_t j = 0; j < n / 4; j++) p[j] = (float)(j % 1000 + 1);
       d[c.datas++] = (struct data){r[i].base + k, n, (void *)p};
     }
+  // an array among others, and tables: one of numbers, one that is none
+  struct range part = {.base = r[1].base + MIB + 8, .size = MIB / 2, .numbers = FLOATS};
+  static float table[64], were[64];
+  static int places[64], places_were[64];
+  for (int i = 0; i < 64; i++) were[i] = 1, places_were[i] = i;
+  struct variable x[2] = {{.size = sizeof table, .p = (void *)were, .address = (CUdeviceptr)table, .numbers = FLOATS}, {.size = sizeof places, .p = (void *)places_were, .address = (CUdeviceptr)places}};
+  c.part = &part, c.parts = 1, c.variable = x, c.variables = 2;
   for (unsigned v = 0; v <= 10; v++) {
     memset(base, 0x55, all);
     memory_fill(&c, v);
@@ -58,6 +66,11 @@ int main(void) {
     memory_fill(&c, v);
     for (int i = 0; i < N; i++) CHECK(memcmp((void *)r[i].base, first + (r[i].base - (uint64_t)base), sizes[i]) == 0);
     CHECK(memcmp((void *)r[1].base, d[71].p, 3) == 0 && memcmp((void *)(r[1].base + 2 * MIB), d[73].p, MIB) == 0);
+    uint64_t moved = 0;
+    for (uint64_t j = 0; j < part.size / 4; j++) moved += memcmp((float *)part.base + j, d[72].p + 8 + 4 * j, 4) != 0;
+    CHECK(v == 0 ? moved == 0 : moved > part.size / 4 / 2);
+    CHECK(memcmp((void *)(r[1].base + MIB), d[72].p, 8) == 0 && memcmp((void *)(part.base + part.size), d[72].p + 8 + part.size, 64) == 0);
+    CHECK((memcmp(table, were, sizeof were) == 0) == (v == 0 || v == 2) && memcmp(places, places_were, sizeof places) == 0); // equal ones change places
     uint32_t *a = (void *)r[0].base, *z = (void *)r[3].base;
     bool captured = v == 0;
     uint64_t none = 0;

@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -39,6 +40,11 @@ int main(void) { COUNT16("half", vary_halves, 10, 31) COUNT16("bfloat16", vary_b
   float x = -0.25f, zero = 0; double y = 3e300;
   for (unsigned v = 1; v <= 3; v++) { vary_scalar((uint8_t *)&x, false, v, 8); vary_scalar((uint8_t *)&y, true, v, 12); vary_scalar((uint8_t *)&zero, false, v, 8);
     printf("scalars %u kept%d near%d zero%d\n", v, x == -0.25f && y == 3e300, x <= -0.25f && x > -0.5f && y > 1e300 && y < 7e300, zero == 0); }
+  for (unsigned v = 1; v <= 10; v++) { static float a[N]; static int k[N]; int moved = 0, cut = 0, same = 0, most = 0, least = 0; double sum = 0;
+    for (int i = 0; i < N; i++) a[i] = (float)i, k[i] = i;
+    vary_near((uint8_t *)a, N, false, v, 8); vary_integers((uint8_t *)k, N, 4, v, 8);
+    for (int i = 0; i < N; i++) moved += a[i] != i, cut += (int)a[i] == i, same += k[i] == i, sum += k[i], most = k[i] > most ? k[i] : most, least = k[i] < least ? k[i] : least;
+    printf("near %u moved%d cut%d; integers same%d turned%d small%d negative%d\n", v, moved > N / 2, cut == N, same > N / 2, sum == (double)N * (N - 1) / 2, most < 1024, least < 0); }
   return 0; }
 `
 	if err := os.WriteFile(filepath.Join(dir, "main.c"), []byte(program), 0o600); err != nil {
@@ -54,7 +60,16 @@ int main(void) { COUNT16("half", vary_halves, 10, 31) COUNT16("bfloat16", vary_b
 		t.Fatalf("%v\n%s", err, out)
 	}
 	for _, want := range []string{"scalars 1 kept1 near1 zero1\n", "scalars 2 kept0 near1 zero1\n",
-		"scalars 3 kept0 near1 zero0\n"} {
+		"scalars 3 kept0 near0 zero0\n"} {
+		if !strings.Contains(string(out), want) {
+			t.Errorf("want %q in\n%s", want, out)
+		}
+	}
+	for v := 1; v <= 10; v++ {
+		want := fmt.Sprintf("near %d moved1 cut1; integers same0 turned0 small%d negative%d\n", v, flag(v != 3), flag(v == 5))
+		if v == 2 {
+			want = "near 2 moved1 cut0; integers same0 turned1 small0 negative0\n"
+		}
 		if !strings.Contains(string(out), want) {
 			t.Errorf("want %q in\n%s", want, out)
 		}
@@ -77,4 +92,11 @@ int main(void) { COUNT16("half", vary_halves, 10, 31) COUNT16("bfloat16", vary_b
 			}
 		}
 	}
+}
+
+func flag(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
 }

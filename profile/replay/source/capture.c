@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 // profile/capture/raw.go has the same numbers.
-enum record { REC_KERNEL = 1, REC_ATTRIBUTE, REC_RANGE, REC_DATA, REC_VARIABLE, REC_AFTER, REC_END, REC_CUBIN, REC_DEVICE, REC_NUMBERS, REC_ARRAY, REC_OBJECT, REC_SCALAR = 14 };
+enum record { REC_KERNEL = 1, REC_ATTRIBUTE, REC_RANGE, REC_DATA, REC_VARIABLE, REC_AFTER, REC_END, REC_CUBIN, REC_DEVICE, REC_NUMBERS, REC_ARRAY, REC_OBJECT, REC_SCALAR = 14, REC_PART, REC_TEXELS };
 static const char magic[16] = "gnvcc capture 1";
 
 struct view {
@@ -143,9 +143,22 @@ static void read_object(struct capture *c, struct view *v) {
   c->object[c->objects++] = o;
 }
 
+static enum numbers numbers_of(uint32_t is) { return is <= OCTETS ? (enum numbers)is : FLOATS; }
+
+static void read_part(struct capture *c, struct view *v) {
+  struct range p = {.base = take64(v), .size = take64(v)}, *r = p.size ? range_of(c, p.base, p.size) : NULL;
+  if (!r || p.base % 8 != 0) stop(1, "the capture is damaged: a part of no range");
+  p.on_host = r->on_host;
+  p.numbers = numbers_of(take32(v));
+  c->part = grow(c->part, c->parts, sizeof *c->part);
+  c->part[c->parts++] = p;
+}
+
 static void read_variable(struct capture *c, struct view *v) {
   struct variable x = {.name = take_string(v)};
-  x.constant = *take(v, 1) != 0;
+  uint8_t is = *take(v, 1);
+  x.constant = is & 1;
+  x.numbers = numbers_of(is >> 1);
   x.size = v->n;
   x.p = take(v, v->n);
   c->variable = grow(c->variable, c->variables, sizeof *c->variable);
@@ -230,10 +243,11 @@ void capture_read(struct capture *c, const char *path) {
       uint64_t base = take64(&v);
       struct range *r = range_of(c, base, 1);
       if (!r) stop(1, "the capture is damaged: numbers for no range");
-      uint32_t is = take32(&v);
-      r->numbers = is > NO_NUMBERS && is <= BFLOAT16S ? (enum numbers)is : FLOATS;
+      r->numbers = numbers_of(take32(&v));
       break;
     }
+    case REC_PART: read_part(c, &v); break;
+    case REC_TEXELS: c->texels = true; break;
     case REC_SCALAR: {
       uint32_t i = take32(&v), at = take32(&v), is = take32(&v), size = is == DOUBLES ? 8 : 4;
       if (i >= c->parameters || (is != FLOATS && is != DOUBLES) || size > c->size[i] || at > c->size[i] - size)

@@ -181,7 +181,7 @@ static struct range *owner(const struct capture *c, uint64_t p) {
 }
 
 #define FRESH 32  // chunks of a range that get numbers of their own; those behind have the same again, for speed
-#define TURNED 64 // chunks whose own numbers change places; those behind stay as they are
+#define TURNED 64 // chunks whose own numbers change places, or low bits; those behind stay as they are
 #define MAKERS 8  // threads that make numbers, at the most
 
 // Copies what stands at a range's begin to all that follows.
@@ -205,16 +205,28 @@ struct making {
 
 static uint64_t chunk_size(const struct range *r, uint64_t at) { return r->base + r->size - at < CHUNK ? r->base + r->size - at : CHUNK; }
 
+// Gives numbers other values, in place.
+static void renumber(enum numbers is, uint8_t *p, uint64_t n, unsigned variation, uint64_t seed) {
+  switch (is) {
+  case BYTES: vary_bytes(p, n, variation, seed); break;
+  case DOUBLES: vary_doubles(p, n / 8, variation, seed); break;
+  case HALVES: vary_halves(p, n / 2, variation, seed); break;
+  case BFLOAT16S: vary_bfloat16s(p, n / 2, variation, seed); break;
+  case NEAR_FLOATS: vary_near(p, n / 4, false, variation, seed); break;
+  case NEAR_DOUBLES: vary_near(p, n / 8, true, variation, seed); break;
+  case WORDS: vary_integers(p, n / 4, 4, variation, seed); break;
+  case OCTETS: vary_integers(p, n, 1, variation, seed); break;
+  default: vary_floats(p, n / 4, variation, seed); break;
+  }
+}
+
+// What was there is needed for other numbers.
+static bool from_old(enum numbers is, unsigned variation) { return is == NEAR_FLOATS || is == NEAR_DOUBLES || (vary_turns(variation) && is != BYTES); }
+
 static void *make(void *of) {
   struct making *m = of;
-  for (unsigned k; (k = atomic_fetch_add(&m->next, 1)) < m->n;) {
-    uint64_t n = chunk_size(m->r, m->at[k]);
-    if (m->r->numbers == BYTES) vary_bytes(m->chunk + k * CHUNK, n, m->variation, m->at[k]);
-    else if (m->r->numbers == DOUBLES) vary_doubles(m->chunk + k * CHUNK, n / 8, m->variation, m->at[k]);
-    else if (m->r->numbers == HALVES) vary_halves(m->chunk + k * CHUNK, n / 2, m->variation, m->at[k]);
-    else if (m->r->numbers == BFLOAT16S) vary_bfloat16s(m->chunk + k * CHUNK, n / 2, m->variation, m->at[k]);
-    else vary_floats(m->chunk + k * CHUNK, n / 4, m->variation, m->at[k]);
-  }
+  for (unsigned k; (k = atomic_fetch_add(&m->next, 1)) < m->n;)
+    renumber(m->r->numbers, m->chunk + k * CHUNK, chunk_size(m->r, m->at[k]), m->variation, m->at[k]);
   return NULL;
 }
 
@@ -227,41 +239,51 @@ static void make_all(struct making *m) {
   while (begun > 0) pthread_join(thread[--begun], NULL);
 }
 
-// Other numbers in a range. Those that change places were captured there, and memory holds them.
-static void vary(const struct capture *c, const struct range *r, unsigned variation) {
+// Other numbers in a range, or a part of one, which holds what was captured where that is needed.
+static void vary(const struct range *r, unsigned variation) {
   static uint8_t *room;
-  bool turned = vary_turns(variation) && r->numbers != BYTES;
-  uint64_t most = turned ? TURNED : FRESH;
+  bool old = from_old(r->numbers, variation);
+  uint64_t most = old ? TURNED : FRESH;
   if (!room && !(room = malloc(TURNED * CHUNK))) stop(1, "out of memory");
   struct making m = {.r = r, .variation = variation, .chunk = room};
-  size_t next = 0; // data, in the order of addresses
   for (uint64_t k = 0; k < most && k * CHUNK < r->size; k++) {
     uint64_t at = r->base + k * CHUNK;
-    if (turned) {
-      while (next < c->datas && (c->data[next].address < at || c->data[next].address >= r->base + r->size)) next++;
-      if (next == c->datas || c->data[next].address != at || c->data[next].size > chunk_size(r, at)) continue; // zeros, which have no places
-      memset(room + m.n * CHUNK, 0, CHUNK);
-      memcpy(room + m.n * CHUNK, c->data[next].p, c->data[next].size);
-    }
+    if (old && r->on_host) memcpy(room + m.n * CHUNK, (const void *)at, chunk_size(r, at));
+    else if (old) need(cu.MemcpyDtoH(room + m.n * CHUNK, at, chunk_size(r, at)), "reading memory");
     m.at[m.n++] = at;
   }
   make_all(&m);
   for (uint64_t k = 0; k < m.n; k++) put(r, m.at[k], room + k * CHUNK, chunk_size(r, m.at[k]));
-  if (!turned && r->size > FRESH * CHUNK) repeat(r, FRESH * CHUNK);
+  if (!old && r->size > FRESH * CHUNK) repeat(r, FRESH * CHUNK);
+}
+
+static void fill_variable(const struct variable *x, unsigned variation) {
+  uint8_t *other = NULL;
+  if (variation && x->numbers != NO_NUMBERS) {
+    if (!(other = malloc(x->size + 1))) stop(1, "out of memory");
+    memcpy(other, x->p, x->size);
+    renumber(x->numbers, other, x->size, variation, x->size);
+  }
+  need(cu.MemcpyHtoD(x->address, other ? other : x->p, x->size), "filling variables");
+  free(other);
 }
 
 void memory_fill(struct capture *c, unsigned variation) {
-  bool anew = variation && !vary_turns(variation); // ranges of numbers get others altogether
   poison(c);
-  for (size_t i = 0; i < c->ranges; i++)
-    if (!anew || c->range[i].numbers == NO_NUMBERS) set(&c->range[i], c->range[i].base, 0, c->range[i].size);
+  for (size_t i = 0; i < c->ranges; i++) { // ranges of numbers get others altogether
+    struct range *r = &c->range[i];
+    r->anew = variation && r->numbers != NO_NUMBERS && !from_old(r->numbers, variation);
+    if (!r->anew) set(r, r->base, 0, r->size);
+  }
   for (size_t i = 0; i < c->datas; i++) {
     const struct range *r = owner(c, c->data[i].address);
-    if (!anew || r->numbers == NO_NUMBERS) put(r, c->data[i].address, c->data[i].p, c->data[i].size);
+    if (!r->anew) put(r, c->data[i].address, c->data[i].p, c->data[i].size);
   }
-  for (size_t i = 0; i < c->variables; i++) need(cu.MemcpyHtoD(c->variable[i].address, c->variable[i].p, c->variable[i].size), "filling variables");
+  for (size_t i = 0; i < c->variables; i++) fill_variable(&c->variable[i], variation);
   for (size_t i = 0; variation && i < c->ranges; i++)
-    if (c->range[i].numbers != NO_NUMBERS) vary(c, &c->range[i], variation);
-  textures_fill(c);
+    if (c->range[i].numbers != NO_NUMBERS) vary(&c->range[i], variation);
+  for (size_t i = 0; variation && i < c->parts; i++)
+    if (c->part[i].numbers != NO_NUMBERS) vary(&c->part[i], variation);
+  textures_fill(c, variation);
   need(cu.CtxSynchronize(), "filling memory");
 }

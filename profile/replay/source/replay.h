@@ -61,12 +61,14 @@ extern struct driver cu;
 
 #define MOST_PARAMETERS 4096
 
-enum numbers { NO_NUMBERS, FLOATS, DOUBLES, BYTES, HALVES, BFLOAT16S }; // what a variation may fill a range with; BYTES: nobody reads it
+// What a variation may fill a range with. BYTES: nobody reads it; NEAR: what was there, with other low bits; WORDS, OCTETS: integers.
+enum numbers { NO_NUMBERS, FLOATS, DOUBLES, BYTES, HALVES, BFLOAT16S, NEAR_FLOATS, NEAR_DOUBLES, WORDS, OCTETS };
 
 struct range {
   uint64_t base, size;
   bool on_host;
   enum numbers numbers;
+  bool anew; // it is filled with other numbers now, whatever was captured
 };
 struct data {
   uint64_t address, size;
@@ -92,6 +94,7 @@ struct variable {
   uint64_t size;
   const uint8_t *p;
   CUdeviceptr address;
+  enum numbers numbers;
 };
 struct after { // hashes of what the launch left in a range or a variable
   uint64_t address, size, chunks;
@@ -119,16 +122,17 @@ struct capture {
   uint8_t *arguments;
   uint32_t arguments_size;
   CUlaunchAttribute attribute[64];
-  struct range *range;
+  struct range *range, *part; // parts: of ranges without numbers
   struct data *data;
   struct variable *variable;
   struct after *after;
   struct array *array;
   struct object *object;
   struct scalar *scalar;
-  size_t scalars, ranges, datas, variables, afters, arrays, objects;
+  size_t scalars, parts, ranges, datas, variables, afters, arrays, objects;
   struct span *window, *slab, *host; // addresses to reserve, to map, and to register
   size_t windows, slabs, hosts;
+  bool texels; // arrays may hold other numbers
 };
 
 void tell(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -146,7 +150,7 @@ void memory_fill(struct capture *c, unsigned variation); // 0: as captured
 
 struct array *array_of(const struct capture *c, uint64_t number);
 void textures_make(struct capture *c);       // the arrays and objects
-void textures_fill(const struct capture *c); // what the arrays hold
+void textures_fill(const struct capture *c, unsigned variation); // what the arrays hold
 void array_read(const struct array *a, uint8_t *into);
 
 #endif

@@ -2,6 +2,7 @@
 // gives handles as they come (in a new process, small numbers): so objects are made until the old handle comes. Where it does not, the new one is put
 // in its place among the arguments; whether that was right the launch's results tell, as of all else.
 #include "replay.h"
+#include "vary.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,8 +26,29 @@ static void copy(const struct array *a, uint8_t *memory, bool out) {
 
 void array_read(const struct array *a, uint8_t *into) { copy(a, into, true); }
 
-void textures_fill(const struct capture *c) {
-  for (size_t i = 0; i < c->arrays; i++) copy(&c->array[i], c->array[i].content, false);
+// What is read of an array as floating point, by a variation: any bytes where the texture unit makes a fraction of them.
+static void renumber(const struct array *a, uint8_t *p, unsigned variation) {
+  switch (a->is.Format) {
+  case CU_AD_FORMAT_FLOAT: vary_floats(p, a->size / 4, variation, a->number); break;
+  case CU_AD_FORMAT_HALF: vary_halves(p, a->size / 2, variation, a->number); break;
+  case CU_AD_FORMAT_UNSIGNED_INT8: case CU_AD_FORMAT_SIGNED_INT8: case CU_AD_FORMAT_UNSIGNED_INT16: case CU_AD_FORMAT_SIGNED_INT16:
+    vary_bytes(p, a->size, variation, a->number);
+    break;
+  default: break;
+  }
+}
+
+void textures_fill(const struct capture *c, unsigned variation) {
+  for (size_t i = 0; i < c->arrays; i++) {
+    uint8_t *other = NULL;
+    if (variation && c->texels) {
+      if (!(other = malloc(c->array[i].size))) stop(1, "out of memory");
+      memcpy(other, c->array[i].content, c->array[i].size);
+      renumber(&c->array[i], other, variation);
+    }
+    copy(&c->array[i], other ? other : c->array[i].content, false);
+    free(other);
+  }
 }
 
 static uint64_t make(const struct object *o) {

@@ -54,19 +54,23 @@ FAST uint64_t number(const struct format *f, enum kind kind, uint64_t r, uint64_
   return sign | e << f->mantissa | mantissa;
 }
 
+// What was there, each number in another's place.
+FAST void turn(uint8_t *p, uint64_t n, unsigned size, uint64_t *state) {
+  for (uint64_t i = n; i > 1; i--) {
+    uint64_t a = 0, b = 0, j = (uint64_t)((unsigned __int128)mix(state) * i >> 64);
+    memcpy(&a, p + (i - 1) * size, size);
+    memcpy(&b, p + j * size, size);
+    memcpy(p + (i - 1) * size, &b, size);
+    memcpy(p + j * size, &a, size);
+  }
+}
+
 FAST void vary(const struct format *f, uint8_t *p, uint64_t n, unsigned variation, uint64_t seed) {
   enum kind kind = (enum kind)((variation - 1) % KINDS);
   unsigned size = f->bits / 8;
   uint64_t state = seed * 0x9e3779b97f4a7c15ull ^ variation, before = 0;
   if (kind == TURNED) {
-    // What was there, each number in another's place.
-    for (uint64_t i = n; i > 1; i--) {
-      uint64_t a = 0, b = 0, j = (uint64_t)((unsigned __int128)mix(&state) * i >> 64);
-      memcpy(&a, p + (i - 1) * size, size);
-      memcpy(&b, p + j * size, size);
-      memcpy(p + (i - 1) * size, &b, size);
-      memcpy(p + j * size, &a, size);
-    }
+    turn(p, n, size, &state);
     return;
   }
   for (uint64_t i = 0; i < n; i++) {
@@ -89,14 +93,50 @@ void vary_bytes(uint8_t *p, uint64_t n, unsigned variation, uint64_t seed) {
   }
 }
 
-// Its own sign and magnitude with a full mantissa: what is no number stays. Zero, which hides what it is multiplied with, becomes a number with WIDE alone.
+void vary_near(uint8_t *p, uint64_t n, bool wide, unsigned variation, uint64_t seed) {
+  uint64_t state = seed * 0x9e3779b97f4a7c15ull ^ variation;
+  unsigned size = wide ? 8 : 4;
+  if (vary_turns(variation)) {
+    turn(p, n, size, &state);
+    return;
+  }
+  const struct format *f = wide ? &f64 : &f32;
+  for (uint64_t i = 0; i < n; i++) {
+    uint64_t v = 0, e;
+    memcpy(&v, p + i * size, size);
+    e = v >> f->mantissa & f->top;
+    if (e != 0 && e != f->top) v ^= mix(&state) & (wide ? 0xfffffull : 0xff);
+    memcpy(p + i * size, &v, size);
+  }
+}
+
+void vary_integers(uint8_t *p, uint64_t n, unsigned size, unsigned variation, uint64_t seed) {
+  static const uint32_t below[KINDS] = {[PLAIN] = 16, [WIDE] = 1 << 20, [ZEROS] = 2, [CANCELLING] = 8, [TINY] = 3, [FEW] = 9, [SOME] = 65, [INFINITE] = 1024, [NOT_A_NUMBER] = 256};
+  uint64_t state = seed * 0x9e3779b97f4a7c15ull ^ variation;
+  enum kind kind = (enum kind)((variation - 1) % KINDS);
+  if (kind == TURNED) {
+    turn(p, n, size, &state);
+    return;
+  }
+  for (uint64_t i = 0; i < n; i++) {
+    uint64_t r = mix(&state);
+    uint32_t v = (uint32_t)(r >> 8) % below[kind];
+    if (kind == CANCELLING && (r & 1)) v = -v;
+    memcpy(p + i * size, &v, size);
+  }
+}
+
+// Its own sign and magnitude with a full mantissa: what is no number stays. With WIDE alone it gets another magnitude, at most eight times as much or as
+// little, and zero, which hides what it is multiplied with, becomes a number.
 void vary_scalar(uint8_t *p, bool wide, unsigned variation, uint64_t seed) {
   const struct format *f = wide ? &f64 : &f32;
-  uint64_t state = seed * 0x9e3779b97f4a7c15ull ^ variation, v = 0, all = ((uint64_t)1 << f->mantissa) - 1;
+  uint64_t state = seed * 0x9e3779b97f4a7c15ull ^ variation, v = 0, all = ((uint64_t)1 << f->mantissa) - 1, r = mix(&state);
+  bool far = (variation - 1) % KINDS == WIDE;
   memcpy(&v, p, wide ? 8 : 4);
   uint64_t e = v >> f->mantissa & f->top;
-  if (v << (wide ? 1 : 33) == 0 && (variation - 1) % KINDS == WIDE) v = f->bias << f->mantissa;
-  else if (variation % 2 != 0 || e == 0 || e == f->top) return;
+  if (v << (wide ? 1 : 33) == 0 && far) v = f->bias << f->mantissa;
+  else if ((variation % 2 != 0 && !far) || e == 0 || e == f->top) return;
+  else if (far && e > 3 && e + 3 < f->top) v += ((uint64_t)(r % 7) - 3) << f->mantissa;
   v = (v & ~all) | (mix(&state) & all);
   memcpy(p, &v, wide ? 8 : 4);
 }
