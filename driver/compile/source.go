@@ -67,23 +67,46 @@ func (c *Compiler) Kernel(cubinHash, kernel string) (*Source, error) {
 		return s, err
 	}
 	ix := c.fresh.Get(func(ix *record.Index) bool { return ix.Knows(cubinHash) })
-	a, ok := ix.Assembly(cubinHash)
-	var link *cache.Link
-	if !ok {
-		l, ok := ix.Link(cubinHash)
-		if !ok {
-			return nil, errors.New("its module was not built by gnvcc: a library's, compiled by the driver from PTX, or linked with -dlto")
-		}
-		if l.Inputs == nil {
-			return nil, errors.New("its device link has no inputs on record")
-		}
-		var err error
-		if a, err = c.definer(ix, l, kernel); err != nil {
-			return nil, err
-		}
-		link = &l
+	a, link, err := c.assembly(ix, cubinHash, kernel)
+	if err != nil {
+		return nil, err
 	}
 	return c.of(ix, a, link, kernel)
+}
+
+// assembly finds what a kernel of a loaded module was assembled from, and the module's device link.
+func (c *Compiler) assembly(ix *record.Index, cubinHash, kernel string) (a cache.Assembly, link *cache.Link, err error) {
+	a, ok := ix.Assembly(cubinHash)
+	if ok {
+		return a, nil, nil
+	}
+	l, ok := ix.Link(cubinHash)
+	if !ok {
+		return a, nil, errors.New("its module was not built by gnvcc: a library's, compiled by the driver from PTX, or linked with -dlto")
+	}
+	if l.Inputs == nil {
+		return a, nil, errors.New("its device link has no inputs on record")
+	}
+	a, err = c.definer(ix, l, kernel)
+	return a, &l, err
+}
+
+// BuiltAs gives the identity of a loaded module's kernel and the recipe that it was built with, from the
+// records alone: no code is read. Of a second entry they are its kernel's, whose name comes with them.
+func (c *Compiler) BuiltAs(cubinHash, entry string) (k cache.Kernel, second, ok bool) {
+	name, second := KernelOf(entry)
+	k.Name = name
+	ix := c.fresh.Get(func(ix *record.Index) bool { return ix.Knows(cubinHash) })
+	a, _, err := c.assembly(ix, cubinHash, name)
+	if err != nil {
+		return k, second, false
+	}
+	for _, x := range a.Kernels {
+		if x.Name == name {
+			return x, second, x.Identity != ""
+		}
+	}
+	return k, second, false
 }
 
 // Built is Kernel for a build on record, which says which of two texts that give one cubin it is.

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"gnvcc/cache"
-	"gnvcc/driver/compile"
 	"gnvcc/policy"
 	"gnvcc/policy/confirm"
 	"gnvcc/policy/decide"
@@ -24,29 +23,24 @@ import (
 const confirmable = time.Minute
 
 // builtKernel is what is known of a launched kernel's build; one that gnvcc did not build is known by its module.
-func (r *run) builtKernel(cubin, name string) (k confirm.Kernel, known *policy.Kernel, entry bool) {
-	name, entry = compile.KernelOf(name)
-	k = confirm.Kernel{Identity: cubin + " " + name, Short: policy.ShortName(name)}
-	known, err := r.compiler.Kernel(cubin, name)
-	if err != nil {
-		return k, nil, entry
+func (r *run) builtKernel(cubin, name string) (k confirm.Kernel, entry bool) {
+	built, entry, ok := r.compiler.BuiltAs(cubin, name)
+	k = confirm.Kernel{Identity: built.Identity, Short: policy.ShortName(built.Name), Recipe: built.Recipe}
+	if !ok {
+		k.Identity, k.Recipe = cubin+" "+name, ""
 	}
-	return confirm.Kernel{Identity: known.Identity, Short: known.Short, Recipe: known.Applied}, known, entry
+	return k, entry
 }
 
 // compare notes what a run took, by models of GPU, and enters what it says of the recipes in it.
 func (r *run) compare(run Observed) {
 	runs := map[string]*confirm.Run{}
-	kernels := map[string]*policy.Kernel{} // with recipes, by identity
 	for _, s := range run.Seen {
-		k, known, entry := r.builtKernel(s.Launch.Cubin, s.Launch.Kernel)
+		k, entry := r.builtKernel(s.Launch.Cubin, s.Launch.Kernel)
 		on := s.Launch.Model()
 		if runs[on] == nil {
 			runs[on] = &confirm.Run{Device: on, Driver: r.Options.Driver, Time: time.Now(),
 				Span: max(run.Times.End-run.Times.Launch-run.Cost.Held, 0).Seconds()}
-		}
-		if known != nil {
-			kernels[known.Identity] = known
 		}
 		u := s.Use
 		runs[on].Add(k, confirm.Shape{Grid: s.Launch.Grid, Block: s.Launch.Block, Entry: entry, Count: u.Count,
@@ -55,7 +49,7 @@ func (r *run) compare(run Observed) {
 	memory := Memos{r.Store}
 	for _, on := range slices.Sorted(maps.Keys(runs)) {
 		now := runs[on]
-		list, decisions := r.proposals(now, kernels)
+		list, decisions := r.proposals(now)
 		before := confirm.Remembered(memory, run.Program)
 		if len(list) > 0 {
 			c := confirm.Judge(confirm.Base(before, now, list), now, list, r.Options.Rule)
@@ -74,15 +68,11 @@ func (r *run) compare(run Observed) {
 
 // proposals are the recipes that a run was built with, and those that it should have been where it
 // was run for them.
-func (r *run) proposals(now *confirm.Run, kernels map[string]*policy.Kernel) (list []confirm.Proposal,
+func (r *run) proposals(now *confirm.Run) (list []confirm.Proposal,
 	decisions map[string]*cache.Decision) {
 	decisions = map[string]*cache.Decision{}
 	for _, k := range now.Kernels {
-		known := kernels[k.Identity]
-		if known == nil {
-			continue
-		}
-		d := r.decisions.Past(known, now.Device)
+		d := r.decisions.Past(&policy.Kernel{Identity: k.Identity}, now.Device)
 		if d == nil || d.Recipe == "" || d.Pinned || d.Predicted || len(d.Evidence.Launches) == 0 ||
 			k.Recipe != d.Recipe && !r.Confirm {
 			continue

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"gnvcc/cache"
 	"gnvcc/driver/drivertest"
@@ -163,3 +164,71 @@ func (r *run) stands(t *testing.T, again Observed) {
 	}
 	r.Options.Levers = nil
 }
+
+// TestOnce: a program is run once more by itself only where that takes little time and can harm
+// nobody, and it is said where it is not; what it prints is dropped.
+func TestOnce(t *testing.T) {
+	dir := t.TempDir()
+	ran, agent := filepath.Join(dir, "ran"), filepath.Join(dir, "agent.so")
+	if err := os.WriteFile(agent, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	null, err := os.Open(os.DevNull)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pipe, _, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdin := os.Stdin
+	defer func() { os.Stdin = stdin; null.Close(); pipe.Close() }()
+	proposed := []cache.Decision{{Recipe: "hint@ld=cs", Evidence: cache.Evidence{Launches: []cache.Launch{{}}}}}
+	kept := []cache.Decision{proposed[0]}
+	kept[0].Evidence.Program = &cache.InProgram{}
+	for name, c := range map[string]struct {
+		apply bool
+		took  time.Duration
+		exit  int
+		in    *os.File
+		built []cache.Decision
+		runs  bool
+		said  string
+	}{
+		"as it should be":   {true, time.Second, 0, null, proposed, true, "run once more (it took 1 s)"},
+		"not asked for":     {false, time.Second, 0, null, proposed, false, ""},
+		"long":              {true, time.Hour, 0, null, proposed, false, "until gnvcc tune --confirm -- PROGRAM has compared them in the program: it takes 3600 s"},
+		"failed":            {true, time.Second, 3, null, proposed, false, "exit code 3"},
+		"reads":             {true, time.Second, 0, pipe, proposed, false, "standard input"},
+		"confirmed already": {true, time.Second, 0, null, kept, false, ""},
+	} {
+		os.Remove(ran)
+		os.Stdin = c.in
+		var said said
+		store, err := cache.Open(t.TempDir())
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := &run{Request: Request{Store: store, Apply: c.apply, Program: []string{"app"}, Listen: &said,
+			Signals: noSignals{context.Background()}, Stderr: &said}}
+		r.program = profile.Options{Argv: []string{"/bin/sh", "-c", "cat; echo printed; echo ran >" + ran}, Agent: agent, Log: r.note}
+		if r.decisions, err = OpenDecisions(context.Background(), store); err != nil {
+			t.Fatal(err)
+		}
+		if err := r.once(c.took, profile.Exit{Code: c.exit}, c.built); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if _, err := os.Stat(ran); (err == nil) != c.runs || !strings.Contains(said.text, c.said) || c.said == "" && said.text != "" {
+			t.Errorf("%s: run %v, said %q", name, err == nil, said.text)
+		}
+	}
+}
+
+// said is what a run says.
+type said struct {
+	policy.Silent
+	text string
+}
+
+func (s *said) Note(text string)            { s.text += text + "\n" }
+func (s *said) Write(b []byte) (int, error) { s.text += string(b); return len(b), nil }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"sync"
 
-	"gnvcc/driver/compile"
 	"gnvcc/policy"
 	"gnvcc/policy/decide"
 	"gnvcc/profile"
@@ -75,21 +74,20 @@ func (r *run) stood(cubin, kernel, device string) *stood {
 		o.Within != (policy.Bound{}) {
 		return nil
 	}
-	name, entry := compile.KernelOf(kernel)
-	known, err := r.compiler.Kernel(cubin, name)
-	if err != nil {
+	known, entry, ok := r.compiler.BuiltAs(cubin, kernel)
+	if !ok {
 		return nil
 	}
-	d := r.decisions.Past(known, device)
+	d := r.decisions.Past(&policy.Kernel{Identity: known.Identity}, device)
 	if d == nil || d.Evidence.Device != device || len(d.Evidence.Launches) == 0 || d.Imported != "" {
 		return nil
 	}
-	out := &stood{kernel: name, ratio: 1}
-	if known.Applied != d.Recipe {
+	out := &stood{kernel: known.Name, ratio: 1}
+	if known.Recipe != d.Recipe {
 		out.ratio = d.Evidence.Ratio()
 	}
 	if entry {
-		if known.Applied != d.Recipe {
+		if known.Recipe != d.Recipe {
 			return nil
 		}
 		return out
