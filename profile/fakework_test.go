@@ -87,3 +87,20 @@ func BenchmarkLaunch(b *testing.B) {
 		b.ReportMetric(float64(took[1]-took[0])/2e6, "ns/launch")
 	}
 }
+
+// TestNormal: a captured launch's arguments as its set has them: an address as whether there is one,
+// in the words that the agent has, of which the last may be longer than the arguments.
+func TestNormal(t *testing.T) {
+	mask := []byte{1, 1, 1, 1, 1, 1, 1, 1, 255, 255, 255, 255, 255, 255, 255, 255}
+	for _, c := range []struct{ args, want string }{
+		{"\x00\x00\x20\x7f\x01\x00\x00\x00\x07\x00\x00\x00\x03", "\x01\x00\x00\x00\x00\x00\x00\x00\x07\x00\x00\x00\x03\x00\x00\x00"},
+		{"\x00\x00\x00\x00\x00\x00\x00\x00\x07\x00\x00\x00\x03\x02\x01\x00", "\x00\x00\x00\x00\x00\x00\x00\x00\x07\x00\x00\x00\x03\x02\x01\x00"},
+	} {
+		if got := Normal(mask, []byte(c.args)); string(got) != c.want {
+			t.Errorf("%x, want %x", got, c.want)
+		}
+	}
+	if got := Normal(nil, []byte{1, 2}); string(got) != "\x01\x02" {
+		t.Errorf("without a mask: %x", got)
+	}
+}

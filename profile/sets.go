@@ -34,8 +34,8 @@ const word = 4 // bytes
 
 // Normal gives a launch's arguments as sets have them, where a mask says which of them are addresses.
 func Normal(mask, args []byte) []byte {
-	out := slices.Clone(args)
-	for at := 0; at+2*word <= len(out) && at+2*word <= len(mask); at += word {
+	out := append(slices.Clone(args), make([]byte, max(0, len(mask)-len(args)))...)
+	for at := 0; at+2*word <= len(mask); at += word {
 		if mask[at] == 1 && mask[at+word] == 1 {
 			is := slices.ContainsFunc(out[at:at+2*word], func(b byte) bool { return b != 0 })
 			clear(out[at : at+2*word])

@@ -62,7 +62,7 @@ const (
 	atMost  = 0.7 // first captures of kernels, those of a class of time, late ones
 	allOfIt = 1   // those that are known to be heavy
 	// of what is left: one that is not known to be heavy
-	onceOf = 0.25
+	onceOf = 0.5
 )
 
 // Launches of one set may differ in work. Where they do (profile.Unlike), each class of their time

@@ -292,7 +292,7 @@ func TestProcessesAtOnce(t *testing.T) {
 	// One capture gets a part of the time that is left; what it is not enough for is tried again when
 	// there is twice as much.
 	slow := launch(4, 11)
-	if x, _ = c.begin(slow); x == nil || x.order.Stand != 110*time.Millisecond {
+	if x, _ = c.begin(slow); x == nil || x.order.Stand != 220*time.Millisecond {
 		t.Fatalf("%+v: %s", x, c.shape(slow).why)
 	}
 	now = now.Add(x.order.Stand)
@@ -301,7 +301,7 @@ func TestProcessesAtOnce(t *testing.T) {
 		t.Errorf("tried again, or %q", s.why)
 	}
 	now = now.Add(time.Hour)
-	if x, _ = c.begin(slow); x == nil || x.order.Stand < 220*time.Millisecond {
+	if x, _ = c.begin(slow); x == nil || x.order.Stand < 440*time.Millisecond {
 		t.Errorf("not tried again: %+v", x)
 	}
 	delete(c.underWay, x)

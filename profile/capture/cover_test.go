@@ -1,6 +1,7 @@
 package capture
 
 import (
+	"bytes"
 	"errors"
 	"os"
 	"slices"
@@ -45,6 +46,7 @@ func newSlow(t *testing.T, hold time.Duration, known *Profile) *slow {
 func (p *slow) launch(kernel string, blocks, threads int, value uint32, step bool,
 	seconds float64) {
 	l := launchOf(p.t, p.cubin, 0, 0)
+	l.Process.Program = "/bin/app"
 	l.Kernel, l.Grid, l.Block = kernel, [3]int{blocks, 1, 1}, [3]int{threads, 1, 1}
 	key := familyOf(kernel, "", blocks)
 	s := p.configs[key]
@@ -78,11 +80,19 @@ func (p *slow) launch(kernel string, blocks, threads int, value uint32, step boo
 		if p.now = p.now.Add(min(p.hold, o.Stand)); p.hold > o.Stand {
 			return profile.Captured{}, errors.New(profile.TooSlow)
 		}
-		return profile.Captured{Bytes: 1, Before: p.hold}, os.WriteFile(o.Path, raw(), 0o600)
+		return profile.Captured{Bytes: 1, Before: p.hold}, os.WriteFile(o.Path, named(kernel), 0o600)
 	}})
 	p.c.wrote()
 	s.again[string(set.Values)] = set.Count + again
 	s.quiet = again == 0
+}
+
+// named is a capture of a kernel, if its name has one letter.
+func named(kernel string) []byte {
+	if len(kernel) != 1 {
+		return raw()
+	}
+	return bytes.Replace(raw(), str("k"), str(kernel), 1)
 }
 
 // end gives what was seen, and which part of the time has a capture.
@@ -180,4 +190,43 @@ func TestSlowFront(t *testing.T) {
 	if run.Cost.Held > stand {
 		t.Errorf("held up for %v", run.Cost.Held)
 	}
+}
+
+// TestWideProgram: 41 kernels whose captures hold the program up for 60 ms each: each run captures
+// what there is time for, none what another has, until all are there; and says one reason for the rest.
+func TestWideProgram(t *testing.T) {
+	first := newSlow(t, 60*time.Millisecond, nil)
+	parts, kernels := []float64{}, map[string]bool{}
+	for run := range 8 {
+		p := first
+		if run > 0 {
+			p = newSlow(t, 60*time.Millisecond, nil)
+			p.c.store, p.cubin = first.c.store, first.cubin
+		}
+		p.c.start(&profile.Process{Program: "/bin/app"})
+		for range 50 {
+			for k := range 41 {
+				p.launch(string(rune('A'+k)), 8, 128, 5, false, 1e-3)
+			}
+		}
+		got, captured := p.end()
+		if parts = append(parts, captured); got.Cost.Held > stand {
+			t.Errorf("run %d: held up for %v", run, got.Cost.Held)
+		}
+		for _, s := range got.Seen {
+			if len(s.Captures) == 0 && s.Why != NextRun {
+				t.Errorf("run %d: %s: %q", run, s.Launch.Kernel, s.Why)
+			}
+			for _, m := range s.Captures {
+				kernels[m.Kernel] = true
+			}
+		}
+		if _, err := p.c.store.Observed("/bin/app", got); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if parts[0] > 0.5 || parts[len(parts)-1] < 0.99 || len(kernels) != 41 {
+		t.Errorf("parts of the time with a capture, run by run: %.2f, %d kernels", parts, len(kernels))
+	}
+	t.Logf("simulated: %.2f of the time has a capture, run by run", parts)
 }

@@ -114,16 +114,17 @@ static void write_data(struct out *o, uint64_t address, const uint8_t *p, uint64
 // Copies data of a slab to the host and writes it.
 static void write_aside(struct out *o, const struct job *j) {
   static CUstream stream;
-  static CUcontext current;
+  static CUcontext current; // of the stream
   static unsigned ended; // contexts, and the stream may have been of one of them
   uint8_t *to = pieces[PIECES].p;
   for (uint64_t at = 0, n; at < j->n && !o->why && !atomic_load(&stop); at += n) {
     n = j->n - at < PIECE ? j->n - at : PIECE;
     atomic_store(&copying, true);
     bool ok = !atomic_load(&stop);
+    ok = ok && cu.CtxSetCurrent(o->context) == CUDA_SUCCESS;
     if (ok && (current != o->context || ended != atomic_load(&contexts))) {
       ended = atomic_load(&contexts);
-      ok = cu.CtxSetCurrent(o->context) == CUDA_SUCCESS && cu.StreamCreate(&stream, CU_STREAM_NON_BLOCKING) == CUDA_SUCCESS;
+      ok = cu.StreamCreate(&stream, CU_STREAM_NON_BLOCKING) == CUDA_SUCCESS;
       current = ok ? o->context : NULL;
     }
     ok = ok && cu.MemcpyDtoHAsync(to, j->slab->p + j->at + at, n, stream) == CUDA_SUCCESS && cu.StreamSynchronize(stream) == CUDA_SUCCESS;
@@ -198,16 +199,30 @@ static void abandon(void) {
 
 // Frees the slabs of a context in which nothing is; gone: they went with it. With the lock held but for the driver's calls.
 static void free_slabs(CUcontext context, bool gone) {
+  bool some = false;
   for (struct slab *s = slabs; s < slabs + SLABS; s++) {
-    if (!s->p || s->jobs || s->context != context) continue;
-    CUdeviceptr p = s->p;
-    s->p = 0;
-    pthread_mutex_unlock(&lock);
-    enum inside before = inside;
-    inside = OURS;
-    if (!gone) cu.MemFree(p);
-    inside = before;
-    pthread_mutex_lock(&lock);
+    if (s->p && !s->jobs && s->context == context) {
+      CUdeviceptr p = s->p;
+      s->p = 0;
+      pthread_mutex_unlock(&lock);
+      enum inside before = inside;
+      inside = OURS;
+      if (!gone) cu.MemFree(p);
+      inside = before;
+      pthread_mutex_lock(&lock);
+    }
+    some |= s->p != 0;
+  }
+  atomic_store(&has_slabs, some);
+}
+
+// Gives the device's memory back when everything is written: other processes may need it. That waits for the program's work on the device, once.
+static void free_all(void) {
+  for (struct slab *s = slabs; s < slabs + SLABS; s++) {
+    if (!s->p || s->jobs) continue;
+    atomic_store(&copying, true);
+    free_slabs(s->context, atomic_load(&stop) || cu.CtxSetCurrent(s->context) != CUDA_SUCCESS);
+    atomic_store(&copying, false);
   }
 }
 
@@ -221,8 +236,7 @@ static void *works(void *unused) {
     struct out *o = NULL;
     struct job *j;
     if (atomic_load(&agent_off)) abandon();
-    for (struct slab *x = slabs; atomic_load(&agent_off) && x < slabs + SLABS; x++)
-      if (x->p && cu.CtxSetCurrent(x->context) == CUDA_SUCCESS) free_slabs(x->context, false);
+    if (!outs && atomic_load(&has_slabs)) free_all();
     if ((j = take(&o))) {
       pthread_mutex_unlock(&lock);
       work(o, j);
@@ -450,7 +464,7 @@ void outs_flush(void) {
   pthread_mutex_lock(&lock);
   double from = now(), part = PART * (from - begun);
   if (part > patience) patience = part;
-  while ((outs || closing) && now() - from < patience && !atomic_load(&agent_off)) pause_for_thread();
+  while ((outs || closing || atomic_load(&has_slabs)) && now() - from < patience && !atomic_load(&agent_off)) pause_for_thread();
   patience -= now() - from;
   pthread_mutex_unlock(&lock);
 }
