@@ -2,8 +2,9 @@
 import hashlib
 import time
 
-import chamfer_3D
 import torch
+
+import chamfer_3D  # finds PyTorch's libraries once PyTorch is loaded
 
 torch.manual_seed(1)
 a = torch.rand(32, 4096, 3, device="cuda")
