@@ -4,6 +4,7 @@ package lowered
 
 import (
 	"slices"
+	"strings"
 
 	"gnvcc/rewrite/recipe"
 )
@@ -52,8 +53,14 @@ func (k *Kernel) Rewrite(terms []recipe.Term, signature []string) ([]byte, error
 	s := k.slice
 	if c.guard != "" {
 		edits = append(edits, k.wrap(c)...)
-		s = k.u.reached(k.def, k.u.words[k.u.decls[k.def].name], "__float_as_int", "__int_as_float", "__double_as_longlong", "__longlong_as_double",
-			"blockDim", "gridDim")
+		names := []string{k.u.words[k.u.decls[k.def].name]}
+		for _, name := range []string{"blockDim", "gridDim", "__float_as_int", "__int_as_float",
+			"__double_as_longlong", "__longlong_as_double"} {
+			if strings.Contains(c.guard+c.declare, "::"+name) {
+				names = append(names, name)
+			}
+		}
+		s = k.u.reached(k.def, names...)
 	}
 	slices.SortStableFunc(edits, func(a, b edit) int { return int(a.off - b.off) })
 	return k.u.print(s, functions, edits), nil

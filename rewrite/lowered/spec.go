@@ -3,7 +3,7 @@ package lowered
 // Specialisation: the body for values that launches were seen to have. The host launches such a
 // kernel (a second entry) only where the values are these.
 //
-//	{ BODY }      { if ((unsigned int)n == 1024u && blockDim.x == 256u) { int n = 1024u; { BODY } } else __builtin_unreachable(); }
+//	{ BODY }      { if ((unsigned int)n == 1024u && ::blockDim.x == 256u) { int n = 1024u; { BODY } } else __builtin_unreachable(); }
 //
 // Fields of structs, blockDim and gridDim are compared only: LLVM carries the equality into the
 // branch.
@@ -59,7 +59,7 @@ func (k *Kernel) copied(terms []recipe.Term, signature []string) (c copied, host
 	for _, condition := range g.Conditions {
 		switch condition.Kind {
 		case recipe.BlockDim, recipe.GridDim:
-			guards = append(guards, fmt.Sprintf("%s == %du", condition.Key(), condition.Number))
+			guards = append(guards, fmt.Sprintf("::%s == %du", condition.Key(), condition.Number))
 		case recipe.Argument, recipe.Alignment:
 			v, err := find(values, condition.Of)
 			aligns := condition.Kind == recipe.Alignment

@@ -305,9 +305,9 @@ func unsigned(bits int) (name, suffix string) {
 func (v Value) constant(x uint64) string {
 	if v.Class == Float {
 		if v.Bits == 32 {
-			return fmt.Sprintf("__int_as_float((int)0x%xu)", x)
+			return fmt.Sprintf("::__int_as_float((int)0x%xu)", x)
 		}
-		return fmt.Sprintf("__longlong_as_double((long long)0x%xull)", x)
+		return fmt.Sprintf("::__longlong_as_double((long long)0x%xull)", x)
 	}
 	_, suffix := unsigned(v.Bits)
 	return fmt.Sprintf("%d%s", x, suffix)
@@ -316,9 +316,9 @@ func (v Value) constant(x uint64) string {
 // guard is the condition that this value has these bits.
 func (v Value) guard(x uint64) string {
 	if v.Class == Float {
-		g := fmt.Sprintf("__float_as_int(%s) == (int)0x%xu", v.is, x)
+		g := fmt.Sprintf("::__float_as_int(%s) == (int)0x%xu", v.is, x)
 		if v.Bits == 64 {
-			g = fmt.Sprintf("__double_as_longlong(%s) == (long long)0x%xull", v.is, x)
+			g = fmt.Sprintf("::__double_as_longlong(%s) == (long long)0x%xull", v.is, x)
 		}
 		// not a zero: LLVM carries an equality of floats into the branch, too
 		if x<<(64-v.Bits+1)>>1 != 0 {
