@@ -1,6 +1,6 @@
 package cache
 
-// What a decision says of all of a kernel's launches. Whoever tells a gain asks here, so that there
+// What a decision says of all of a kernel's launches. Whoever prints a gain asks here, so that there
 // is one figure: the report, the page, lock files, the benchmarks.
 
 // A Rest is the time, in the program, of a kernel's launches that nobody measured.

@@ -84,7 +84,7 @@ var OwnKey = sync.OnceValue(func() string {
 })
 
 // buildID is what Go's linker writes at the beginning of a program (cmd/internal/buildid): hashes of all that
-// went into it and of what came out. "" where there is none, as a linker may be told.
+// went into it and of what came out. "" where there is none, as a linker may be asked for.
 func buildID(path string) string {
 	f, err := os.Open(path)
 	if err != nil {

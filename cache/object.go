@@ -54,7 +54,7 @@ func (s *Store) HasObject(hash string) bool {
 func (s *Store) PutObject(b []byte) (hash string, err error) {
 	hash = Hash(b)
 	path := s.ObjectPath(hash)
-	// What is packed is taken for whole: nothing but a read tells, and a read that fails removes it.
+	// What is packed is taken for whole: only a read shows it, and a read that fails removes it.
 	if found, info, err := s.find(hash); err == nil &&
 		(found != path || info.Size() == int64(len(b))) {
 		used(found, info)

@@ -215,7 +215,7 @@ func (o *Owner) record(bucket, key string) (raw []byte, stamp int64, ok bool) {
 	return raw, stamp, err == nil
 }
 
-// newer tells which of two values of one record stands: the one with the later stamp, except that one
+// newer decides which of two values of one record stands: the one with the later stamp, except that one
 // from the future (the clock went back since) loses against any that is not. Of two with one stamp the
 // bytes decide, so that the order of merging does not.
 func newer(stamp int64, raw []byte, oldStamp int64, old []byte) bool {
@@ -345,7 +345,7 @@ func (o *Owner) Close() error {
 // flock is a variable for the tests.
 var flock = syscall.Flock
 
-// Readable tells whether an error of Own leaves a store that can be read: another is the owner just now, the
+// Readable reports whether an error of Own leaves a store that can be read: another is the owner just now, the
 // store can't be written, or its file system has no locks that could be trusted.
 func Readable(err error) bool {
 	return errors.Is(err, ErrOwned) || errors.Is(err, errReadOnly) || errors.Is(err, errNetwork)

@@ -72,7 +72,7 @@ func Open(dir string) (*Store, error) {
 	return s, nil
 }
 
-// IsStore tells whether a folder looks like somebody's store.
+// IsStore reports whether a folder looks like somebody's store.
 func IsStore(dir string) bool {
 	for _, name := range []string{objectName, memoName} {
 		if info, err := os.Lstat(filepath.Join(dir, name)); err != nil || !info.IsDir() {
@@ -139,7 +139,7 @@ func Hash(b []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// IsHash tells whether a text is a name that Hash gives, and so may be that of a kernel.
+// IsHash reports whether a text is a name that Hash gives, and so may be that of a kernel.
 func IsHash(h string) bool {
 	return len(h) == 2*sha256.Size && strings.Trim(h, "0123456789abcdef") == ""
 }

@@ -74,7 +74,7 @@ func recipesKey(store *cache.Store, env *environment.Environment) []string {
 }
 
 // noteCcache notes whether a ccache that runs us asks for the key. Where none does that is one
-// readlink. It tells whether a ccache runs us: an object that it keeps must not depend on what it
+// readlink. It reports whether a ccache runs us: an object that it keeps must not depend on what it
 // can't see (environment.Cached).
 func noteCcache(store *cache.Store, env *environment.Environment) (below bool) {
 	exe, err := os.Readlink("/proc/" + strconv.Itoa(os.Getppid()) + "/exe")
@@ -91,7 +91,7 @@ func noteCcache(store *cache.Store, env *environment.Environment) (below bool) {
 	return true
 }
 
-// asks tells whether ccache is set up to ask us: by the variable, or by its own configuration.
+// asks reports whether ccache is set up to ask us: by the variable, or by its own configuration.
 func asks(ccache string, env *environment.Environment) bool {
 	check, set := env.Lookup("CCACHE_COMPILERCHECK")
 	if !set {

@@ -4,7 +4,7 @@
 // Callers: cmd/gnvcc (Face). The packages below it, each of which imports only those before it:
 //
 //	toolcmd, environment, scratch, splice    command lines; variables, store, log; folders; objects
-//	toolkit, child, again                    the real nvcc; tools as children; what apply tells its stages
+//	toolkit, child, again                    the real nvcc; tools as children; what apply hands its stages
 //	record                                   what builds write down
 //	job, compile                             one ptxas call; kernels compiled by recipes
 //	standing                                 which recipe a build takes

@@ -131,7 +131,7 @@ func prepare(kit toolkit.Toolkit, env *environment.Environment, args []string,
 	return p, nil
 }
 
-// aside tells why a command is to be run without us, "" if it is not.
+// aside says why a command is to be run without us, "" if it is not.
 func aside(l *toolcmd.Line) string {
 	switch {
 	case l.Query:

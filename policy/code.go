@@ -77,7 +77,7 @@ func CodeHash(cubin []byte, kernel string) (string, error) {
 	return hex.EncodeToString(sum[:]), nil
 }
 
-// CodeOf returns what tells one candidate's behaviour from another's, "" if unknown.
+// CodeOf returns what distinguishes candidates by their behaviour, "" if unknown.
 func CodeOf(c *Candidate, kernel string) string {
 	if c.Code == "" && c.Path != "" {
 		if b, err := os.ReadFile(c.Path); err == nil {

@@ -97,7 +97,7 @@ func (o *Options) Leave() string {
 	return fmt.Sprintf("%s within %s\n", o.Exact, o.Within)
 }
 
-// Allows tells whether a lever may be used at all.
+// Allows reports whether a lever may be used at all.
 func (o *Options) Allows(lever string) bool {
 	if o.Levers != nil && !slices.Contains(o.Levers, lever) {
 		return false

@@ -5,7 +5,7 @@ import (
 	"gnvcc/policy/stats"
 )
 
-// What a run tells while it goes on; policy/report prints it.
+// What a run reports while it goes on; policy/report prints it.
 
 // Progress is called with what a tuner does.
 type Progress interface {

@@ -90,7 +90,7 @@ func (c *Compared) Stands(p Part) {
 	}), p)
 }
 
-// Better tells whether it is enough to adopt the candidate.
+// Better reports whether it is enough to adopt the candidate.
 func (c *Compared) Better(r stats.Rule) bool { return c.BetterBy(r, c.Careful()) }
 
 // BetterBy is Better where so much can be claimed.
@@ -98,7 +98,7 @@ func (c *Compared) BetterBy(r stats.Rule, claimed float64) bool {
 	return r.Better(c.Ratio) && r.Seen(c.Ratio, c.Bound, c.Before.Median) && r.Worth(claimed)
 }
 
-// Usable tells whether a trial may be built upon.
+// Usable reports whether a trial may be built upon.
 func (t *Trial) Usable() bool { return t.Refused == "" && t.Same == "" && t.Ratio > 0 && !t.Stale }
 
 func Compare(c stats.Comparison, confidence float64) *Compared {
@@ -150,7 +150,7 @@ func Rank(trials []*Trial) []*Trial {
 	return out
 }
 
-// Simpler tells whether a is to be preferred to b at equal times.
+// Simpler reports whether a is to be preferred to b at equal times.
 func Simpler(a, b recipe.Recipe) bool { return less(effortOf(a), effortOf(b)) }
 
 // effortOf is a recipe's kind of exactness, and how much it asks for.

@@ -27,7 +27,7 @@ type Value struct {
 // Text is the value as a guard has it: "1024".
 func (v Value) Text() string { return v.Is.Text() }
 
-// ValueKind tells where a value comes from.
+// ValueKind says where a value comes from.
 type ValueKind int
 
 const (
@@ -170,7 +170,7 @@ func (k *Kernel) Confined(r recipe.Recipe, l *profile.Launch, c check.Coverage) 
 	return out, rewrite.Check(out)
 }
 
-// unseen says why it can't be told of a launch what its arguments decide, "" if it can.
+// unseen says why it is not known of a launch what its arguments decide, "" if it can.
 func (k *Kernel) unseen() string {
 	for _, v := range k.Values {
 		if v.Class == lowered.Unknown && k.NoSpec == "" {
@@ -232,13 +232,13 @@ func LookUp(values []Value) func(key string) (string, bool) {
 	return func(key string) (string, bool) { text, ok := have[key]; return text, ok }
 }
 
-// Broken tells whether a recipe's guards ask for values that not all launches of this configuration
+// Broken reports whether a recipe's guards ask for values that not all launches of this configuration
 // have so far.
 func (k *Kernel) Broken(r recipe.Recipe, l *profile.Launch) bool {
 	return r.HasSecond() && !fulfilled(r, l, Values(k, l))
 }
 
-// Held tells whether a launch itself fulfils one of a recipe's guards.
+// Held reports whether a launch itself fulfils one of a recipe's guards.
 func (k *Kernel) Held(r recipe.Recipe, l *profile.Launch) bool {
 	return fulfilled(r, l, valuesNow(k, l))
 }
@@ -263,7 +263,7 @@ func fulfilled(r recipe.Recipe, l *profile.Launch, values []Value) bool {
 	})
 }
 
-// divides tells whether a launch can be done as a recipe for one second entry asks for, in other
+// divides reports whether a launch can be done as a recipe for one second entry asks for, in other
 // blocks or in fewer, as the host stub does it.
 func divides(e recipe.Recipe, l *profile.Launch) bool {
 	m := rewrite.MannerOf(e)

@@ -84,7 +84,7 @@ func (b Bound) Of(e Error) float64 {
 	return e.Max
 }
 
-// Allows tells whether an error is within the bound.
+// Allows reports whether an error is within the bound.
 func (b Bound) Allows(e Error) bool { return e == Error{} || b.Of(e) <= b.Value }
 
 // ErrorOf reads a comparison as the kernel's values.
@@ -129,7 +129,7 @@ func (k *Kernel) Exceeds(b Bound, d profile.Difference) (string, cache.Refusal) 
 	return fmt.Sprintf("its error is %.3g (mean %.3g), the bound %s", e.Max, e.Mean, b), ""
 }
 
-// writes tells what a kernel stores to global memory: "f32" or "f64" if it is nothing else, else
+// writes is what a kernel stores to global memory: "f32" or "f64" if it is nothing else, else
 // "". Constants, which nvcc stores as integers whatever they are, say nothing.
 func writes(m *ptx.Module, name string) (string, error) {
 	reach, err := m.Reach(name)

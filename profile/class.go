@@ -76,7 +76,7 @@ func Between(list []Class, part float64) (least, most float64) {
 	return end(list), end(back)
 }
 
-// Unlike tells whether one launch stands for none of the others: of nine tenths of the time, the
+// Unlike reports whether one launch stands for none of the others: of nine tenths of the time, the
 // longest launches take more than 1.5 times as long as the shortest.
 func Unlike(list []Class) bool {
 	least, most := Between(list, 0.9)

@@ -137,7 +137,7 @@ func (c *contents) reached(kernel string) map[string]bool {
 	return seen
 }
 
-// usesTextures tells whether a kernel reads textures or accesses surfaces.
+// usesTextures reports whether a kernel reads textures or accesses surfaces.
 func (c *contents) usesTextures(kernel string) bool {
 	for f := range c.reached(kernel) {
 		if c.textures[f] {
@@ -147,7 +147,7 @@ func (c *contents) usesTextures(kernel string) bool {
 	return false
 }
 
-// accessesTextures tells whether code has an operation on a texture or a surface. From sm_70 on an
+// accessesTextures reports whether code has an operation on a texture or a surface. From sm_70 on an
 // instruction is 16 bytes, of which the lowest 9 bits are the operation.
 func accessesTextures(code []byte) bool {
 	for ; len(code) >= 16; code = code[16:] {

@@ -102,7 +102,7 @@ func (w *writer) bool(v bool) {
 }
 
 // A Reader takes the body of a frame, or of a record of a capture, apart. The first read over the end
-// makes all that follow give zero; Err tells.
+// makes all that follow give zero; Err says why.
 type Reader struct {
 	b   []byte
 	err error

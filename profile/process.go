@@ -1,6 +1,6 @@
 package profile
 
-// One connection: a process of the application, what it tells, and what the host answers.
+// One connection: a process of the application, what it sends, and what the host answers.
 
 import (
 	"bufio"
@@ -39,7 +39,7 @@ type process struct {
 	run     *run
 	conn    *net.UnixConn
 	in      *bufio.Reader
-	pid     int // as the kernel tells, not the process
+	pid     int // as the kernel has it, not the process
 	info    *Process
 	devices map[int]*Device
 	modules map[uint32]*module
@@ -108,7 +108,7 @@ func (r *run) serve(ctx context.Context, c *net.UnixConn) {
 	}
 }
 
-// events serves what the agent tells until the process ends.
+// events serves what the agent sends until the process ends.
 func (p *process) events(ctx context.Context) error {
 	for {
 		t, body, err := readFrame(p.in)
@@ -143,7 +143,7 @@ func (p *process) events(ctx context.Context) error {
 	}
 }
 
-// written tells the host what became of a capture's file.
+// written reports to the host what became of a capture's file.
 func (p *process) written(in *Reader) error {
 	path, why, bytes := in.Str(), in.Str(), int64(in.U64())
 	if err := in.End(); err != nil {
@@ -299,7 +299,7 @@ func attributeName(id uint32) string {
 	return fmt.Sprintf("attribute %d", id)
 }
 
-// ComesPast tells whether a configuration is taken for one that comes past the host stub, of whose
+// ComesPast reports whether a configuration is taken for one that comes past the host stub, of whose
 // launches so many do: what a second entry gains is claimed for all of them.
 func ComesPast(past, all int) bool { return 20*past > all }
 
@@ -396,7 +396,7 @@ func (p *process) decide(ctx context.Context, l *Launch) error {
 	return writeFrame(p.conn, fGo, w.b)
 }
 
-// order tells the agent what to do with the launch, and gives its answer.
+// order sends the agent what to do with the launch, and gives its answer.
 func (h *held) order(t, want frameType, more writer) (*Reader, error) {
 	if h.lost != nil {
 		return nil, ErrGone

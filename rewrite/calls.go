@@ -68,7 +68,7 @@ func External(m *ptx.Module, kernel string) error {
 	return nil
 }
 
-// Linked tells whether a kernel calls a function with whose registers nvlink compares its cap: one
+// Linked reports whether a kernel calls a function with whose registers nvlink compares its cap: one
 // that is External, or the device runtime's.
 func Linked(m *ptx.Module, kernel string) bool {
 	reach, err := m.Reach(kernel)
@@ -110,7 +110,7 @@ func overlaps(reach *ptx.Reach, kernel string) string {
 	return ""
 }
 
-// Bounded tells whether a kernel is compiled under a hint of its own for registers.
+// Bounded reports whether a kernel is compiled under a hint of its own for registers.
 func Bounded(f *ptx.Func) bool {
 	return slices.ContainsFunc(boundDirectives, func(name string) bool {
 		_, ok := f.Directive(name)
@@ -118,7 +118,7 @@ func Bounded(f *ptx.Func) bool {
 	})
 }
 
-// Neutral tells whether a recipe does nothing but cap registers and give accesses a cache policy.
+// Neutral reports whether a recipe does nothing but cap registers and give accesses a cache policy.
 func Neutral(r recipe.Recipe) bool {
 	return !slices.ContainsFunc(r.Terms, func(t recipe.Term) bool {
 		p := lookup(t.Lever)

@@ -141,7 +141,7 @@ func LargestBlock(f *ptx.Func, registers int) int {
 	return min(n, maxBlock(registers))
 }
 
-// fitsBefore tells whether a kernel that has `after` registers a thread launches with every block
+// fitsBefore reports whether a kernel that has `after` registers a thread launches with every block
 // with which nvcc's own compile does, which has `before` (0: not known). `after` may be a cap, or
 // what was read from a cubin.
 func fitsBefore(f *ptx.Func, before, after int) bool {

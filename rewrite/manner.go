@@ -18,7 +18,7 @@ func MannerOf(r recipe.Recipe) manner.Manner {
 	return m
 }
 
-// Launched tells whether one of a recipe's entries is launched otherwise than the kernel.
+// Launched reports whether one of a recipe's entries is launched otherwise than the kernel.
 func Launched(r recipe.Recipe) bool {
 	return slices.ContainsFunc(passes, func(p Pass) bool { return p.launch && Uses(r, p.Lever) })
 }

@@ -115,7 +115,7 @@ func init() {
 	}
 }
 
-// checkPasses tells what is wrong with a list: a lever twice, a pass where none belongs or none
+// checkPasses says what is wrong with a list: a lever twice, a pass where none belongs or none
 // where one does, stages that are not in the order of a build, a rule that is broken, has no
 // reason, or names what is no pass.
 func checkPasses(list []Pass, rules []rule) error {

@@ -83,7 +83,7 @@ func Shape(r recipe.Recipe) [3]int {
 	return block
 }
 
-// sameWarps tells whether blocks of two sizes, of one grid of threads, have the same warps.
+// sameWarps reports whether blocks of two sizes, of one grid of threads, have the same warps.
 func sameWarps(a, b [3]int) bool { return a[0] > 0 && a[0]%pass.Warp == 0 && b[0]%pass.Warp == 0 }
 
 // reshapes gives the block of each entry of a recipe that is launched with another one, before and

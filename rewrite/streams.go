@@ -6,7 +6,7 @@ import (
 	"gnvcc/rewrite/ptx/ir"
 )
 
-// Streams tells of each load that a hint may be given to (the sites of hint@ldN) which array it reads:
+// Streams says of each load that a hint may be given to (the sites of hint@ldN) which array it reads:
 // loads with the same number read through the same pointer argument, -1 where that isn't known.
 // Numbers go from 0 in the order of the text.
 //

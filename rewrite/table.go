@@ -96,7 +96,7 @@ func demoted(t recipe.Term) Exactness {
 	return Checked
 }
 
-// Uses tells whether a lever stands anywhere in a recipe, behind a bar too.
+// Uses reports whether a lever stands anywhere in a recipe, behind a bar too.
 func Uses(r recipe.Recipe, lever string) bool {
 	return slices.ContainsFunc(r.Terms, func(t recipe.Term) bool {
 		if t.Lever == lever {
@@ -107,7 +107,7 @@ func Uses(r recipe.Recipe, lever string) bool {
 	})
 }
 
-// KnowsBlock tells whether code made by a recipe is for one size of blocks.
+// KnowsBlock reports whether code made by a recipe is for one size of blocks.
 func KnowsBlock(r recipe.Recipe) bool {
 	return slices.ContainsFunc(passes, func(p Pass) bool { return p.Block && Uses(r, p.Lever) })
 }
@@ -123,7 +123,7 @@ func At(r recipe.Recipe, s Stage) recipe.Recipe {
 	return out
 }
 
-// Check tells whether every lever of a recipe is known and takes a site where one is given. A
+// Check reports whether every lever of a recipe is known and takes a site where one is given. A
 // recipe of a newer gnvcc fails here.
 func Check(r recipe.Recipe) error {
 	for _, t := range r.Terms {

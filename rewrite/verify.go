@@ -79,7 +79,7 @@ func plainName(w *ir.Func, r ir.Reg) string {
 	return name
 }
 
-// special tells PTX's own registers by their form, since the list grows with every ISA: they have a
+// special recognises PTX's own registers by their form, since the list grows with every ISA: they have a
 // dimension (%tid.x) or a long name (%laneid, %clock64).
 func special(name string) bool { return slices.Contains([]byte(name), '.') || len(name) > 4 }
 

@@ -43,7 +43,7 @@ type Occupancy struct {
 	Limit  string // what keeps it from being more, or from being possible at all
 }
 
-// Occupancy tells how many blocks are resident. regs is the count per thread, as ptxas and the
+// Occupancy is how many blocks are resident. regs is the count per thread, as ptxas and the
 // cubin give it.
 func (d Device) Occupancy(regs int, s Shape) Occupancy {
 	warps := s.WarpsPerBlock()
@@ -74,7 +74,7 @@ func (d Device) Occupancy(regs int, s Shape) Occupancy {
 // occupancy.
 func (d Device) Fraction(o Occupancy) float64 { return float64(o.Warps) / float64(d.Warps) }
 
-// sharedLimit tells how many blocks the shared memory holds, 0 if not one.
+// sharedLimit is how many blocks the shared memory holds, 0 if not one.
 func (d Device) sharedLimit(bytes int) int {
 	if bytes > d.OptIn {
 		return 0
@@ -86,7 +86,7 @@ func (d Device) sharedLimit(bytes int) int {
 	return d.Shared / each
 }
 
-// registerLimit tells for how many blocks of so many warps the registers suffice, 0 if not for one.
+// registerLimit says for how many blocks of so many warps the registers suffice, 0 if not for one.
 func (d Device) registerLimit(regs, warps int) int {
 	if regs > d.ThreadRegisters {
 		return 0

@@ -69,7 +69,7 @@ func (d Device) preferred(percent, shared int) int {
 	return largest
 }
 
-// Throttle tells how a launch whose blocks take so many bytes of shared memory, static and dynamic,
+// Throttle says how a launch whose blocks take so many bytes of shared memory, static and dynamic,
 // is kept to a number of resident blocks. It is false where that can't be done: the architecture is
 // older than Volta or not known, or the blocks take so much that fewer are resident anyhow.
 func (d Device) Throttle(blocks, shared int) (Reserve, bool) {
@@ -91,7 +91,7 @@ func (d Device) Throttle(blocks, shared int) (Reserve, bool) {
 	return Reserve{}, false
 }
 
-// Keeps tells by how much more dynamic shared memory a launch whose blocks take so many bytes is
+// Keeps says by how much more dynamic shared memory a launch whose blocks take so many bytes is
 // kept to a number of resident blocks whatever size the shared memory has: one more would not fit
 // into the largest. It takes no preference, which is the program's to choose, and it takes L1; so
 // it is for runs that nobody times. False as for Throttle.

@@ -11,7 +11,7 @@
 // without numbers and names, so that reasons can be counted) and the source line. -table counts
 // them. programs.sh has the commands for the applications that gnvcc is developed against.
 //
-//	-program NAME  what the lines are told apart by
+//	-program NAME  what distinguishes the lines
 //	-dir FOLDER    where the compiler runs
 //	-flag FLAG     for the compiler; several times
 //	-arch sm_90    nvcc's -arch

@@ -45,7 +45,7 @@ func about(c *tuner.Compiler, b record.BuiltKernel) (question, error) {
 	return q, nil
 }
 
-// size counts the instructions that an entry reaches, and tells whether a branch leads back.
+// size counts the instructions that an entry reaches, and reports whether a branch leads back.
 func size(m *ptx.Module, entry string) (instructions int, loops bool) {
 	reach, err := m.Reach(entry)
 	if err != nil {

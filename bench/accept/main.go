@@ -37,7 +37,7 @@ func start(ctx context.Context, args []string) error {
 	set := flag.NewFlagSet("accept", flag.ContinueOnError)
 	set.StringVar(&r.gnvcc, "gnvcc", "bin/gnvcc", "gnvcc")
 	set.StringVar(&r.nvcc, "nvcc", "nvcc", "the real nvcc")
-	set.StringVar(&r.program, "program", "", "what the lines are told apart by")
+	set.StringVar(&r.program, "program", "", "what distinguishes the lines")
 	set.StringVar(&r.dir, "dir", ".", "where the compiler runs")
 	set.StringVar(&r.arch, "arch", "sm_90", "nvcc's -arch")
 	set.StringVar(&r.some, "kernel", "", "only kernels whose names hold this")

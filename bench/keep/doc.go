@@ -21,7 +21,7 @@
 // The first difference ends a variant. A line of JSON for each says what was accepted, which launch
 // differs, and which instructions of floating-point arithmetic ran in the check's launches, in both
 // codes. A variant whose machine code is the kernel's own is "identical" and does not count as
-// accepted. Overflow of signed integers, which C++ leaves undefined, is not told apart: look at
+// accepted. Overflow of signed integers, which C++ leaves undefined, is not set apart: look at
 // what differs.
 //
 // A run goes on where the results file ends: seeds that it has in full are left out. -first and

@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// covers tells whether all of the kernel's arithmetic ran in d draws of each kind.
+// covers reports whether all of the kernel's arithmetic ran in d draws of each kind.
 func (r *Record) covers(d int) bool { return r.Own.Ran[d-1] == r.Own.All }
 
 // kinds are the lines of the table: which variants count.

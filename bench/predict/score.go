@@ -28,7 +28,7 @@ func (k kernel) each(of func(t trial) float64) []float64 {
 	return out
 }
 
-// ours are the times as they are ranked: in steps of what the model tells apart, and of those that
+// ours are the times as they are ranked: in steps of what the model can distinguish, and of those that
 // are the same the one with most registers.
 func (k kernel) ours() []float64 {
 	return k.each(func(t trial) float64 {

@@ -69,7 +69,7 @@ func added(sum, more []int64) []int64 {
 	return out
 }
 
-// short tells whether a kernel gained more than 1 % less than was claimed, and whether it did so in
+// short reports whether a kernel gained more than 1 % less than was claimed, and whether it did so in
 // each pair of runs: then it is more than the clock's own error.
 func (c Claim) short() (short, surely bool) {
 	least := 0.99 * c.Claimed

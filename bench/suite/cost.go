@@ -18,7 +18,7 @@ type Search struct {
 	cache.Cost
 }
 
-// searches takes over what a decision tells of its searches.
+// searches reads what a decision's evidence says of its searches.
 func (r *Result) searches(d cache.Decision) {
 	for _, l := range d.Evidence.Launches {
 		if l.Cost != nil {
@@ -44,7 +44,7 @@ func spent(results []Result) (n int, c cache.Cost, seconds []float64) {
 	return n, c, seconds
 }
 
-// costs tells what the searches cost; "" where nothing is known of it.
+// costs says what the searches cost; "" where nothing is known of it.
 func costs(results []Result) string {
 	n, c, seconds := spent(results)
 	if n == 0 {

@@ -33,7 +33,7 @@
 // nobody has, builds a few ahead with the least priority, and uses the GPU when no other does; what
 // it waits for it is no part of any time or limit but -budget. Times of builds are then of no use.
 //
-// For programs whose Makefiles call the compiler CC and are told the target as ARCH:
+// For programs whose Makefiles call the compiler CC and are given the target as ARCH:
 //
 //	suite -compiler CC -set ARCH=sm_90 -programs names.txt -folder '%-cuda' path/to/src
 package main

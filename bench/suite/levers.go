@@ -151,7 +151,7 @@ func kept(ratio float64) float64 {
 	return 1
 }
 
-// uses tells whether a lever is in what was kept.
+// uses reports whether a lever is in what was kept.
 func (t Tuned) uses(lever string) bool {
 	r, err := recipe.Parse(t.Recipe)
 	return err == nil && slices.Contains(names(r), lever)

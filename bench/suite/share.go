@@ -95,7 +95,7 @@ func (s *suite) newQueue() (*queue, error) {
 	return q, nil
 }
 
-// done tells whether a program needs nothing more, as things were when we began.
+// done reports whether a program needs nothing more, as things were when we began.
 func (q *queue) done(name string) bool {
 	b, ok := q.begun[name]
 	return ok && (b.Failed == "" || !q.s.retry)

@@ -106,7 +106,7 @@ func (t *tuning) finish(ctx context.Context, j *job) error {
 }
 
 // build builds programs, in parallel, and hands them out with their errors; all of them are to be
-// received. wait is for the end, and tells what went wrong with the queue.
+// received. wait is for the end, and returns what went wrong with the queue.
 func (t *tuning) build(ctx context.Context, todo *queue) (built chan *job, wait func() error) {
 	built = make(chan *job)
 	ended := make(chan struct{})

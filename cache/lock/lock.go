@@ -176,7 +176,7 @@ func Parse(text []byte, check func(Line) error) ([]Line, error) {
 	return lines, nil
 }
 
-// Is tells whether a text is meant to be a lock file, damaged or not.
+// Is reports whether a text is meant to be a lock file, damaged or not.
 func Is(text []byte) bool { return bytes.HasPrefix(text, []byte(headMark)) || conflict(text) }
 
 // conflict recognises what git leaves in a file that it could not merge.

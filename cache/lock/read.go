@@ -184,14 +184,14 @@ func (l *Line) check() error {
 	return nil
 }
 
-// plain tells whether a word has letters, digits, and some other characters.
+// plain reports whether a word has letters, digits, and some other characters.
 func plain(word, others string) bool {
 	return word != "" && len(word) < 64 && !strings.ContainsFunc(word, func(c rune) bool {
 		return !(c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || strings.ContainsRune(others, c))
 	})
 }
 
-// hash tells whether a word is n hexadecimal digits, in lower case.
+// hash reports whether a word is n hexadecimal digits, in lower case.
 func hash(word string, n int) bool {
 	return len(word) == n && strings.Trim(word, "0123456789abcdef") == ""
 }

@@ -139,7 +139,7 @@ var tagText = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$`)
 })
 
-// IsTag tells whether a word may be a registry's tag. It becomes the name of a file, too.
+// IsTag reports whether a word may be a registry's tag. It becomes the name of a file, too.
 func IsTag(s string) bool { return tagText().MatchString(s) }
 
 // errVersion is wrapped where an artefact is of a newer gnvcc.

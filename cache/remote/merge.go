@@ -28,7 +28,7 @@ func Merge(all [][]cache.Arrived) []cache.Arrived {
 	return out
 }
 
-// before tells whether a decision counts more than another on the same kernel and GPU.
+// before reports whether a decision counts more than another on the same kernel and GPU.
 func before(a, b *cache.Arrived) bool {
 	if x, y := len(a.Evidence.Launches) > 0, len(b.Evidence.Launches) > 0; x != y {
 		return x

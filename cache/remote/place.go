@@ -167,7 +167,7 @@ func (r *Remote) Dir() string { return r.dir }
 // Again has what stands under a tag come and be judged anew.
 func (r *Remote) Again(tag string) { os.Remove(BlobPath(r.dir, r.Tags[tag].Digest)) }
 
-// Published tells whether builds have something to read.
+// Published reports whether builds have something to read.
 func (r *Remote) Published() bool {
 	sn, err := cache.OtherSnapshot(r.dir)
 	sn.Close()

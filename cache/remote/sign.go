@@ -90,7 +90,7 @@ func ReadKeys(path string) (Keys, error) {
 // errUnsigned says that an artefact has no signature at all.
 var errUnsigned = errors.New("it is not signed")
 
-// Has tells whether a key, as Verify names it, is one of them.
+// Has reports whether a key, as Verify names it, is one of them.
 func (keys Keys) Has(name string) bool {
 	return slices.ContainsFunc(keys, func(k ed25519.PublicKey) bool {
 		return hex.EncodeToString(k) == name

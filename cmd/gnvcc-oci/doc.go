@@ -5,7 +5,7 @@
 // every compile, and what HTTP, TLS and a registry's client do at the start of a process would cost
 // each of these about a millisecond (measured: 1.2, 1.7 and 2.3 ms for a program with nothing, with
 // net/http, and with oras-go, at the least of 300 starts). So no build can wait for a registry
-// either, whatever it is told to (TestNoNetwork in cmd/gnvcc).
+// either, whatever its arguments are (TestNoNetwork in cmd/gnvcc).
 //
 // Reading the source: main.go (its two commands), copy.go (what they do), registry.go (a repository,
 // with the credentials of docker and podman).

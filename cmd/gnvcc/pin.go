@@ -232,7 +232,7 @@ type banned struct {
 
 func (b banned) selected() selection.Kernel { return b.Kernel }
 
-// byIdentity tells whether a word names a kernel so.
+// byIdentity reports whether a word names a kernel so.
 func byIdentity(word, identity string) bool {
 	return len(word) >= 8 && strings.HasPrefix(identity, word)
 }

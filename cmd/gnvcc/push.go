@@ -183,7 +183,7 @@ func publishable(store *cache.Store) (out []cache.Decision, id string, err error
 	return out, sn.ID(), nil
 }
 
-// portable tells whether a decision may count on another machine: it was measured, its recipe is
+// portable reports whether a decision may count on another machine: it was measured, its recipe is
 // one of this version, and it is for all builds.
 func portable(d cache.Decision) bool {
 	if d.Pinned || d.Predicted || d.Approximate() || len(d.Evidence.Launches) == 0 ||

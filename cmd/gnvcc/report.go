@@ -100,7 +100,7 @@ type reported struct {
 	Kernels []report.Entry `json:"kernels"`
 }
 
-// explainVerb tells all that is known of the kernels that a name matches.
+// explainVerb prints all that is known of the kernels that a name matches.
 func explainVerb() *cobra.Command {
 	c := newVerb("explain KERNEL",
 		"show all that is known of a kernel, and why it is built as it is",
@@ -258,10 +258,10 @@ func scopeOf(store *cache.Store, folder string) (*scope, error) {
 	return s, nil
 }
 
-// has tells whether a program lies in or below the folder.
+// has reports whether a program lies in or below the folder.
 func (s *scope) has(p *capture.Profile) bool { return s.below(p.Program) }
 
-// below tells so of a path, whichever way it was reached by.
+// below reports so of a path, whichever way it was reached by.
 func (s *scope) below(path string) bool {
 	return strings.HasPrefix(s.followed(path), strings.TrimSuffix(s.folder, "/")+"/")
 }

@@ -119,7 +119,7 @@ func (r *relay) Tuning() context.Context { return r.tuning }
 func (r *relay) Rest() context.Context   { return r.rest }
 func (r *relay) Pass() <-chan os.Signal  { return r.pass }
 
-// ProgramEnded tells that signals are for us alone from now on.
+// ProgramEnded is called when signals are for us alone from now on.
 func (r *relay) ProgramEnded() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -143,7 +143,7 @@ func (r *relay) CutShort() syscall.Signal {
 // Close lets signals do what they did before.
 func (r *relay) Close() { r.stop() }
 
-// inForeground tells whether our process group is the one that the terminal's keys go to.
+// inForeground reports whether our process group is the one that the terminal's keys go to.
 func inForeground() bool {
 	tty, err := os.Open("/dev/tty")
 	if err != nil {

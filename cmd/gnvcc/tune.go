@@ -231,7 +231,7 @@ func onlyKernels(word string) (*regexp.Regexp, error) {
 	return selection.Launched(word, known(store, nil))
 }
 
-// driverHere tells whether anything of an NVIDIA driver is seen. It is a variable for tests, as is
+// driverHere reports whether anything of an NVIDIA driver is seen. It is a variable for tests, as is
 // gpu, where launches are replayed: nil is this machine's.
 var (
 	driverHere           = tuner.HasDriver
@@ -296,7 +296,7 @@ func tuneRun(signals *relay, asked tuner.Request, talk talk) (end profile.Exit, 
 	return end, errors.Join(failed, err)
 }
 
-// tellCompared tells what a program said of its recipes.
+// tellCompared prints what a program's run gave of its recipes.
 func tellCompared(list []confirm.Comparison) {
 	for _, c := range list {
 		for _, line := range c.Lines() {
@@ -308,7 +308,7 @@ func tellCompared(list []confirm.Comparison) {
 	}
 }
 
-// confirmed tells what a run gave that was for that alone.
+// confirmed prints what a run gave that was for that alone.
 func confirmed(f tuner.Found, talk talk) {
 	switch {
 	case talk.quiet:
@@ -319,7 +319,7 @@ func confirmed(f tuner.Found, talk talk) {
 	}
 }
 
-// found tells what a run gave.
+// found prints what a run gave.
 func found(f tuner.Found, talk talk) {
 	if f.Program.Killed != "" {
 		fmt.Fprintln(stderr, "gnvcc: the program was killed:", f.Program.Killed)

@@ -39,7 +39,7 @@ type verbSet = map[string]func() *cobra.Command
 
 const others = "Others"
 
-// isVerb tells whether a word is a verb.
+// isVerb reports whether a word is a verb.
 func isVerb(word string) bool {
 	for _, g := range groups {
 		if g.verbs[word] != nil {

@@ -391,7 +391,7 @@ func sentence(e watch.Event) string {
 // in one step.
 const noteEvery = 500 * time.Millisecond
 
-// noteChanges tells when something new is in one of some folders.
+// noteChanges reports when something new is in one of some folders.
 func noteChanges(ctx context.Context, dirs ...string) <-chan struct{} {
 	out := make(chan struct{}, 1)
 	list := func() map[string]bool {

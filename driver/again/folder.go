@@ -36,7 +36,7 @@ func Begin(dir string, w Wanted) error {
 	return err
 }
 
-// Stopped tells whether a stage has ended the run.
+// Stopped reports whether a stage has ended the run.
 func Stopped(dir string) bool {
 	_, err := os.Stat(filepath.Join(dir, stopMark))
 	return err == nil

@@ -73,10 +73,10 @@ func (r *Run) Hold(n record.Note) error {
 	return nil
 }
 
-// PTX tells of a PTX text that this stage works on.
+// PTX notes a PTX text that this stage works on.
 func (r *Run) PTX(text []byte) { r.saw(ptxMark, text, nil) }
 
-// Input tells of preprocessed code that this stage works on, and of the files that it came from.
+// Input notes preprocessed code that this stage works on, and of the files that it came from.
 func (r *Run) Input(text []byte) {
 	r.saw(inputMark, text, func() []string { return toolcmd.SourcesOf(string(text)) })
 }

@@ -116,7 +116,7 @@ func (b *Builds) unit(dir string, a cache.Assembly, files, tools map[string]bool
 	return u
 }
 
-// stale tells whether an assembly would be made by another ptxas now.
+// stale reports whether an assembly would be made by another ptxas now.
 func (b *Builds) stale(u record.Unit) bool {
 	now, asked := b.versions[u.Ptxas]
 	if !asked {
@@ -147,7 +147,7 @@ func anyUnder(files []string, folder string) bool {
 	return slices.ContainsFunc(files, func(f string) bool { return strings.HasPrefix(f, below) })
 }
 
-// Of tells where the kernel of a loaded module was built: in several places, where a project was
+// Of returns where the kernel of a loaded module was built: in several places, where a project was
 // built in two folders.
 func (b *Builds) Of(cubin, kernel string) []Place {
 	list := b.ix.Assemblies[cubin]

@@ -34,7 +34,7 @@ func readOutput(path string) ([]byte, error) {
 	return os.ReadFile(path)
 }
 
-// equalOutputs tells whether two runs of one command may have written a and b.
+// equalOutputs reports whether two runs of one command may have written a and b.
 func equalOutputs(a, b []byte) bool {
 	return len(a) == len(b) && (bytes.Equal(a, b) || bytes.Equal(canonical(a), canonical(b)))
 }
@@ -99,7 +99,7 @@ func clearAddends(f *elf.File, table []byte) {
 	}
 }
 
-// exceptDevice tells whether two host objects are alike but for their device code.
+// exceptDevice reports whether two host objects are alike but for their device code.
 func exceptDevice(a, b []byte) bool {
 	for _, section := range []string{".nv_fatbin", "__nv_relfatbin"} {
 		x, errX := withoutSection(a, section)

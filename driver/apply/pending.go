@@ -123,7 +123,7 @@ func (f *fileState) settle(known *standing.Several, unit []cache.Assembly,
 	f.changes = append(f.changes, least...)
 }
 
-// under tells whether a command's folder or a file that it writes is a path, or lies below it.
+// under reports whether a command's folder or a file that it writes is a path, or lies below it.
 func (f *fileState) under(folder string) bool {
 	if folder == "" {
 		return true
@@ -173,7 +173,7 @@ func (f *fileState) changesOf(known *standing.Several, a cache.Assembly,
 	return changes
 }
 
-// lasts tells whether a recipe would be refused again for what it was refused for.
+// lasts reports whether a recipe would be refused again for what it was refused for.
 func lasts(r *cache.Unapplied, recipe, measured string) bool {
 	return r != nil && r.Lasting && r.Recipe == recipe && r.Normals == measured
 }

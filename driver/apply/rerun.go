@@ -275,7 +275,7 @@ func collect(line *toolcmd.Line, out, hold string) (*result, error) {
 	return r, nil
 }
 
-// stamps tells whether files were written: their times, sizes and numbers.
+// stamps reports whether files were written: their times, sizes and numbers.
 func (b *beside) stamps(files []string) string {
 	var out strings.Builder
 	for _, f := range files {
@@ -312,7 +312,7 @@ func (b *beside) known() *applied {
 	return &k
 }
 
-// follows tells whether a run is the known one but for its device code.
+// follows reports whether a run is the known one but for its device code.
 func (b *beside) follows(known *applied, now *result) bool {
 	f := now.file
 	if !slices.Equal(known.Inputs, now.left.Inputs) || known.Path != f.Path {

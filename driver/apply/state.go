@@ -58,7 +58,7 @@ func (f *fileState) assemblies() (out []cache.Assembly) {
 	return out
 }
 
-// isOwn tells whether all of the code that is there is known to be nvcc's own.
+// isOwn reports whether all of the code that is there is known to be nvcc's own.
 func (f *fileState) isOwn() bool {
 	return len(f.codes) > 0 && !slices.ContainsFunc(f.codes, func(c witness.Code) bool {
 		return !c.Own()

@@ -55,7 +55,7 @@ type Kernel struct {
 	Elsewhere string `json:",omitempty"`
 }
 
-// Status tells of every command in or below a folder ("": everywhere), of files there that hold
+// Status describes every command in or below a folder ("": everywhere), of files there that hold
 // device code and that no command is known to write, and which outputs a killed apply was about to
 // replace. A folder that is a file is that file alone.
 func Status(ctx context.Context, store *cache.Store,
@@ -168,7 +168,7 @@ func (f *fileState) output() Output {
 	return o
 }
 
-// kernelsOf tells of code as it is, where no command is known to make it again.
+// kernelsOf describes code as it is, where no command is known to make it again.
 func kernelsOf(codes []witness.Code) (out []Kernel) {
 	for _, c := range codes {
 		names, recipes := c.Kernels, map[string]cache.Kernel{}
@@ -180,7 +180,7 @@ func kernelsOf(codes []witness.Code) (out []Kernel) {
 		for _, name := range names {
 			k, known := recipes[name]
 			if len(c.Built) > 0 && !known {
-				continue // a second entry: its kernel's recipe tells
+				continue // a second entry: its kernel's recipe says it
 			}
 			out = append(out, Kernel{Kernel: name, Target: fmt.Sprintf("sm_%d", c.Target),
 				Recipe: k.Recipe, Wanted: k.Recipe, Unknown: !known && !c.Own()})

@@ -154,7 +154,7 @@ func (b *beside) why(ctx context.Context, err error) error {
 	return fmt.Errorf("run %s again: %w", b.rerun.name(), err)
 }
 
-// firstError is the line of a compiler's messages that tells most: the first that names an error.
+// firstError is the line of a compiler's messages that says most: the first that names an error.
 func firstError(said string) string {
 	lines := strings.Split(strings.TrimSpace(said), "\n")
 	for _, word := range []string{"error", "fatal", "No such file"} {
@@ -167,7 +167,7 @@ func firstError(said string) string {
 	return strings.TrimSpace(lines[0])
 }
 
-// Same tells whether two paths lead to one file: a build may have been started in a folder that a
+// Same reports whether two paths lead to one file: a build may have been started in a folder that a
 // link leads to, while nvcc's tools know the folder itself.
 func Same(a, b string) bool {
 	real, err := filepath.EvalSymlinks(a)

@@ -212,7 +212,7 @@ func (t *Tee) Outputs() (stdout, stderr io.Writer) {
 	return &teeEnd{t, os.Stdout, false}, errors
 }
 
-// Unread tells whether stdout or stderr is a pipe that its reader has closed: a tool that writes
+// Unread reports whether stdout or stderr is a pipe that its reader has closed: a tool that writes
 // there itself is ended by that (ptxas 12.4 before it has written its output), and one whose
 // messages we take would not be.
 func Unread() bool {

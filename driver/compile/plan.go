@@ -240,7 +240,7 @@ func (p *plan) entries(in input, recipes map[string]recipe.Recipe) (of []cache.K
 	return of, names
 }
 
-// optimises tells whether ptxas is told of optimisations: -fmad, -O0, -Ofc, --opt-level.
+// optimises reports whether ptxas is given options of optimisation: -fmad, -O0, -Ofc, --opt-level.
 func optimises(flags []string) bool {
 	return slices.ContainsFunc(flags, func(f string) bool {
 		return strings.Contains(f, "fmad") || strings.Contains(f, "O") || strings.Contains(f, "opt-level")

@@ -49,7 +49,7 @@ func own() string {
 	return ""
 }
 
-// read reads a file, and tells whether there is one.
+// read reads a file, and reports whether there is one.
 func (c *Config) read(path string, project bool) bool {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe must not hold a build up
 	if errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {

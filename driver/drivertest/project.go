@@ -229,7 +229,7 @@ func (p *Project) Edit(file, from, to string) {
 	}
 }
 
-// KernelsIn tells whether a cubin holds kernels.
+// KernelsIn reports whether a cubin holds kernels.
 func KernelsIn(content []byte) bool {
 	f, err := cubin.Read(content)
 	return err == nil && len(f.Kernels) > 0

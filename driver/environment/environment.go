@@ -61,7 +61,7 @@ func (e *Environment) Get(name string) string {
 	return value
 }
 
-// Lookup looks a variable up, and tells whether it is set.
+// Lookup looks a variable up, and reports whether it is set.
 func (e *Environment) Lookup(name string) (string, bool) {
 	for _, setting := range e.list {
 		if strings.HasPrefix(setting, name) && strings.HasPrefix(setting[len(name):], "=") {

@@ -35,7 +35,7 @@ func Unknown() (names []string) {
 	return names
 }
 
-// What the face tells its stages, through nvcc.
+// What the face hands its stages, through nvcc.
 const (
 	// Stage is the path of the gnvcc that is to be the stage; the prefix names it so, since a
 	// variable survives every path.
@@ -49,7 +49,7 @@ const (
 	Filed = "GNVCC_FILED"
 )
 
-// What gnvcc apply tells the builds that it runs.
+// What gnvcc apply hands the builds that it runs.
 const (
 	apply = "GNVCC_APPLY"
 	reuse = "GNVCC_REUSE"
@@ -86,7 +86,7 @@ var secretMarks = []string{
 	"MEMCACHED", "WEBDAV", "NIX_CONFIG",
 }
 
-// isCompileVariable tells whether a variable is kept with a command.
+// isCompileVariable reports whether a variable is kept with a command.
 func isCompileVariable(name string) bool {
 	for _, mark := range secretMarks {
 		if strings.Contains(name, mark) {

@@ -64,7 +64,7 @@ func LoadCommand(store *cache.Store, hash string) (cache.Command, error) {
 	return c, nil
 }
 
-// IsLast tells whether a command is the last one that was seen to write its output.
+// IsLast reports whether a command is the last one that was seen to write its output.
 func IsLast(store *cache.Store, hash string, c cache.Command) bool {
 	last, ok := memoTarget.Get(store, TargetOf(c))
 	return ok && last == hash
@@ -86,7 +86,7 @@ func Line(c cache.Command) *toolcmd.Line {
 	return toolcmd.ReadLine(c.Args, c.Dir, environment.Of(c.Env).Get)
 }
 
-// HasHost tells whether a command compiles host code.
+// HasHost reports whether a command compiles host code.
 func HasHost(c cache.Command) bool {
 	switch Line(c).Phase {
 	case "compile", "link", "run", "lib":
@@ -95,7 +95,7 @@ func HasHost(c cache.Command) bool {
 	return false
 }
 
-// Vanished tells whether nothing is left of what a command has built.
+// Vanished reports whether nothing is left of what a command has built.
 func Vanished(c cache.Command) bool {
 	if info, err := os.Stat(c.Dir); err != nil || !info.IsDir() {
 		return true
@@ -150,7 +150,7 @@ func NoteNvcc(store *cache.Store, command, key string) {
 	}
 }
 
-// ChangedNvcc tells whether a command's nvcc is known to be another one than that which ran it last.
+// ChangedNvcc reports whether a command's nvcc is known to be another one than that which ran it last.
 func ChangedNvcc(store *cache.Store, command string, nvcc string) bool {
 	was, ok := memoNvcc.Get(store, command)
 	now, err := store.FileKey(nvcc)

@@ -55,7 +55,7 @@ func gather[T any](store *cache.Store, sn *cache.Snapshot, bucket string, into m
 	store.EachPending(bucket, take)
 }
 
-// Knows tells whether a cubin is on record.
+// Knows reports whether a cubin is on record.
 func (ix *Index) Knows(cubin string) bool {
 	return len(ix.Assemblies[cubin])+len(ix.links[cubin]) > 0
 }
@@ -206,7 +206,7 @@ func (n Note) Keep(store *cache.Store) error {
 // takes all keys that begin with its hash.
 func AssemblyKey(a cache.Assembly) string { return KeyOf(a.Cubin, a.Command, a.PTX) }
 
-// KeyOf joins a cubin's hash with what else tells its record from others.
+// KeyOf joins a cubin's hash with what else distinguishes its record.
 func KeyOf(cubin string, others ...string) string {
 	for _, other := range others {
 		if other != "" {

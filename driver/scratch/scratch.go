@@ -85,7 +85,7 @@ func (s *Folder) release() {
 	}
 }
 
-// machineMark tells machines that share a file system apart, 8 characters.
+// machineMark is this machine's mark among those that share a file system, 8 characters.
 func machineMark() string {
 	id, _ := os.ReadFile("/etc/machine-id")
 	host, _ := os.Hostname()

@@ -41,7 +41,7 @@ type sectionPart struct {
 	offset, size, align uint64
 }
 
-// Replace replaces the content of a section. was tells what has to be there, nil for an empty one.
+// Replace replaces the content of a section. was is what has to be there, nil for an empty one.
 func Replace(object []byte, section string, was, now []byte) ([]byte, error) {
 	f, err := elf.NewFile(bytes.NewReader(object))
 	if err != nil {

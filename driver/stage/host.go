@@ -78,7 +78,7 @@ func (s *stage) host() error {
 	return s.keepStep(r)
 }
 
-// readsOnly tells whether what as --MD writes names the compiler's own output (/tmp/ccAbCdEf.s,
+// readsOnly reports whether what as --MD writes names the compiler's own output (/tmp/ccAbCdEf.s,
 // with -pipe {standard input}) and besides only files that the code is said to come from: gas
 // counts these in, without reading them. .incbin and .include of a header that is a source of the
 // code as well would look the same, so the text must not have these words either.
@@ -145,7 +145,7 @@ func (s *stage) hostReuse(c *toolcmd.Host) (r *reuse, code string, err error) {
 	return r, text.out, nil
 }
 
-// codeFirst tells whether code stands before the first file that preprocessed text includes: a
+// codeFirst reports whether code stands before the first file that preprocessed text includes: a
 // precompiled header takes a header's place only where nothing stands before it. The compiler's own
 // first line, stdc-predef.h, does not count: it has comments and macros only.
 func codeFirst(text string) bool {

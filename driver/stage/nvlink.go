@@ -87,7 +87,7 @@ func (s *stage) keepLinked(path string) (string, error) {
 	return s.store.PutObject(toolcmd.EvenTemporary(content))
 }
 
-// hasKernels tells whether a cubin holds kernels.
+// hasKernels reports whether a cubin holds kernels.
 func hasKernels(content []byte) bool {
 	f, err := cubin.Read(content)
 	return err == nil && len(f.Kernels) > 0

@@ -116,7 +116,7 @@ func (s *stage) newReuse(inputs, outputs []string, texts ...string) (*reuse, err
 	return r, nil
 }
 
-// take writes the outputs that were kept. It tells whether there were any.
+// take writes the outputs that were kept, and reports whether there were any.
 func (s *stage) take(r *reuse) bool {
 	if r == nil || !s.env.Reuse {
 		return false

@@ -181,7 +181,7 @@ const Word = "gnvcc-stage:"
 // and the stage's arguments begin with it.
 const Ignored = "--host-linker-options="
 
-// Of tells whether a command line (without argv[0]) is that of a stage, and of which.
+// Of reports whether a command line (without argv[0]) is that of a stage, and of which.
 func Of(args []string) (step string, rest []string, ok bool) {
 	if len(args) >= 2 {
 		if step, ok = strings.CutPrefix(args[0], Word); ok {

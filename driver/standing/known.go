@@ -230,7 +230,7 @@ func LockOf(own *cache.Snapshot, dir string) (cache.LockFile, bool) {
 // LockKey is the key of a folder's lock file.
 func LockKey(folder string) string { return cache.Hash([]byte(folder)) }
 
-// hasLocks tells whether any was named: one look where there is none.
+// hasLocks reports whether any was named: one look where there is none.
 func hasLocks(own *cache.Snapshot) bool {
 	some := errors.New("there are")
 	return errors.Is(own.Each(cache.Locks, "", func(string, []byte) error { return some }), some)

@@ -142,7 +142,7 @@ func (a Asker) onOne(all []cache.Decision) []cache.Decision {
 	return on(func(device string) bool { return device == newest.Evidence.Device })
 }
 
-// gpuFolder is where the driver tells of the GPUs, a folder for each.
+// gpuFolder is where the driver lists the GPUs, a folder for each.
 var gpuFolder = "/proc/driver/nvidia/gpus"
 
 // GPU is the name of this machine's first one, "" where there is none.

@@ -98,7 +98,7 @@ func ReadHost(args []string) (*Host, error) {
 	return c, nil
 }
 
-// plainHost tells whether an option begins like one that is known to read and write no file that
+// plainHost reports whether an option begins like one that is known to read and write no file that
 // the preprocessed text does not show.
 func plainHost(option string) bool {
 	if len(option) > 2 && strings.Contains("-Wa-Wl-Wp", option[:3]) && strings.ContainsAny(option, ", ") ||

@@ -78,7 +78,7 @@ type word struct {
 	has   bool // it has a value
 }
 
-// input tells whether it is no option, but (as a rule) a file's name.
+// input reports whether it is no option, but (as a rule) a file's name.
 func (w word) input() bool { return !strings.HasPrefix(w.text, "-") }
 
 // next is the index of the first word behind it.

@@ -29,7 +29,7 @@ type Code struct {
 	relocatable bool
 }
 
-// Own tells whether this is what nvcc's own compile gives, whatever else gives it too.
+// Own reports whether this is what nvcc's own compile gives, whatever else gives it too.
 func (c Code) Own() bool {
 	if c.Linked {
 		return (len(c.Built) > 0 || c.compiled) && !slices.ContainsFunc(c.Built, func(a cache.Assembly) bool {
@@ -51,7 +51,7 @@ var ErrNone = errors.New("it holds no device code")
 var ErrHidden = errors.New("the host compiler keeps it in its own intermediate language until it is " +
 	"linked (-flto), where device code can't be seen")
 
-// hides tells whether a file is an object of GCC's or clang's for link-time optimization.
+// hides reports whether a file is an object of GCC's or clang's for link-time optimization.
 func hides(r io.ReaderAt) bool {
 	magic := make([]byte, 4)
 	if _, err := r.ReadAt(magic, 0); err == nil && string(magic) == "BC\xc0\xde" {
@@ -82,7 +82,7 @@ func Look(store *cache.Store, ix *record.Index, path string) ([]Code, error) {
 	return bare(all), nil
 }
 
-// read gives the code in a file, and how many cubins there are; links tells whether those that were
+// read gives the code in a file, and how many cubins there are; links reports whether those that were
 // linked on the device are looked up, too.
 func read(store *cache.Store, ix *record.Index, r io.ReaderAt, size int64,
 	links bool) (out []Code, n int, err error) {
@@ -144,7 +144,7 @@ func inputs(store *cache.Store, ix *record.Index, l cache.Link) (out []cache.Ass
 
 // bare leaves out what is in a file twice: with -rdc=true a program holds the relocatable code that
 // its device link was made of, beside the linked one, which is what runs. Where that is not on
-// record, what it was made of tells.
+// record, what it was made of says it.
 func bare(all []Code) []Code {
 	linked, loose := map[string]bool{}, map[string]bool{}
 	for _, c := range all {

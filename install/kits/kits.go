@@ -106,11 +106,11 @@ func (k Kit) Compiled(tool string, inputs []string, run func(out string) error) 
 	return made, err
 }
 
-// Every tells whether all tests are to run, with every toolkit, as in CI: GNVCC_TESTS=all, or
+// Every reports whether all tests are to run, with every toolkit, as in CI: GNVCC_TESTS=all, or
 // longer.
 func Every() bool { return os.Getenv("GNVCC_TESTS") == "all" || Longer() }
 
-// Longer tells whether they are to go on for longer than CI has time for: GNVCC_TESTS=longer.
+// Longer reports whether they are to go on for longer than CI has time for: GNVCC_TESTS=longer.
 func Longer() bool { return os.Getenv("GNVCC_TESTS") == "longer" }
 
 // Long skips a test that takes long, unless every one is to run. why says what the shorter tests

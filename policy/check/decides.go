@@ -8,7 +8,7 @@ import (
 	"gnvcc/rewrite/ptx/ir"
 )
 
-// Arguments tells what a kernel's arguments decide by their own values, with no number from memory.
+// Arguments is what a kernel's arguments decide by their own values, with no number from memory.
 type Arguments struct {
 	// Data decides whether something runs that has to in a checked launch (Counted).
 	Data     bool

@@ -30,7 +30,7 @@ const (
 
 )
 
-// lost tells whether a verdict is a loss.
+// lost reports whether a verdict is a loss.
 func lost(verdict string) bool {
 	return verdict == fails || verdict == slower
 }
@@ -208,7 +208,7 @@ func (p *Pair) Losses() (n int) {
 	return n
 }
 
-// Captured tells whether there is anything to replay.
+// Captured reports whether there is anything to replay.
 func (p *Pair) Captured() bool {
 	return slices.ContainsFunc(p.Kernels, func(k *Kernel) bool {
 		return len(k.captures) > 0 && !k.Same && !k.Gone

@@ -182,7 +182,7 @@ func (r *Run) applied() (n int) {
 	return n
 }
 
-// recipes are those of its kernels as text, which tells builds apart.
+// recipes are those of its kernels as text, by which builds differ.
 func (r *Run) recipes() string {
 	var all []string
 	for _, k := range r.Kernels {

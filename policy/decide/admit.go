@@ -40,7 +40,7 @@ func Shrinks(k *policy.Kernel, r recipe.Recipe, c *policy.Candidate, largest int
 	return ""
 }
 
-// Copies tells whether a trial's code was had before, and notes whose figures it has: the
+// Copies reports whether a trial's code was had before, and notes whose figures it has: the
 // default's, whose code is original, or another trial's.
 func Copies(tr *policy.Trial, original string, other *policy.Trial) bool {
 	switch {
@@ -59,7 +59,7 @@ func Copies(tr *policy.Trial, original string, other *policy.Trial) bool {
 	return true
 }
 
-// Within tells whether a difference is allowed: none, or one within the bound that the user gave.
+// Within reports whether a difference is allowed: none, or one within the bound that the user gave.
 func Within(o *policy.Options, k *policy.Kernel, d profile.Difference) bool {
 	return o.Within.Allows(k.ErrorOf(d))
 }
@@ -98,7 +98,7 @@ func Unhinted(trials []*policy.Trial, winner *policy.Trial) (out []*policy.Trial
 	return out
 }
 
-// Instead tells whether a simpler trial is taken in a winner's place: it loses less than 1 %. Both
+// Instead reports whether a simpler trial is taken in a winner's place: it loses less than 1 %. Both
 // were compared with the default on fresh samples.
 func Instead(simpler, winner *policy.Trial) bool {
 	return simpler.Confirmed.Careful() <= winner.Confirmed.Careful()*1.01

@@ -183,7 +183,7 @@ func (c *Config) figure(k *policy.Kernel, r recipe.Recipe) *policy.Trial {
 		Ratio: stats.Interval{Estimate: 1, Low: 1, High: 1, N: 1}, Before: c.Before, After: c.Before}}
 }
 
-// excluded tells whether no launch of the configuration can have fulfilled a guard: something in it
+// excluded reports whether no launch of the configuration can have fulfilled a guard: something in it
 // had another value in all of them.
 func (c *Config) excluded(k *policy.Kernel, g recipe.Guard) bool {
 	return c.Launch != nil && g.Excludes(policy.LookUp(policy.Values(k, c.Launch)))

@@ -54,10 +54,10 @@ type Config struct {
 	Untried  map[string]string // levers with nothing to try, and why
 }
 
-// Searched tells whether a launch of it was searched on.
+// Searched reports whether a launch of it was searched on.
 func (c *Config) Searched() bool { return c.Phase >= Searched }
 
-// Open tells whether launches of it may still be looked at.
+// Open reports whether launches of it may still be looked at.
 func (c *Config) Open() bool { return c.Phase != Passed && c.Phase != Closed }
 
 // Close ends it: no launch of it is looked at any more.
@@ -99,7 +99,7 @@ func (k *Findings) at(shape policy.Shape) *Config {
 	return nil
 }
 
-// divided tells whether this run divides a configuration otherwise than an earlier one did: by sets
+// divided reports whether this run divides a configuration otherwise than an earlier one did: by sets
 // of values, by others, or no longer. What was measured on the whole of it then stands for nobody.
 func (k *Findings) divided(shape policy.Shape) bool {
 	whole := shape

@@ -103,7 +103,7 @@ func (k *Findings) even(r recipe.Recipe, configs []*Config) bool {
 	})
 }
 
-// spanned tells whether a configuration's size lies between sizes on which a recipe was measured
+// spanned reports whether a configuration's size lies between sizes on which a recipe was measured
 // and never slower, all else being the same, and what it is taken to need of the default's time:
 // between the two beside it, in proportion to threads. Sizes with its block are asked first, then
 // those with any.
@@ -234,7 +234,7 @@ func (k *Findings) nothing(configs []*Config) (points []point) {
 	return points
 }
 
-// Awaited tells whether something won that was not compared on a configuration on which others
+// Awaited reports whether something won that was not compared on a configuration on which others
 // were: without that it can't be adopted.
 func (k *Findings) Awaited(c *Config) bool {
 	open := func(r recipe.Recipe) bool {
@@ -258,7 +258,7 @@ func (k *Findings) among(r recipe.Recipe, configs []*Config) string {
 	return fmt.Sprintf("measured at some sizes, and also used for %d sizes in between", n)
 }
 
-// avoids tells whether the host keeps a configuration's launches from all that a recipe makes.
+// avoids reports whether the host keeps a configuration's launches from all that a recipe makes.
 func (c *Config) avoids(k *policy.Kernel, r recipe.Recipe) bool {
 	entries, err := r.Entries()
 	return r.HasSecond() && err == nil && !slices.ContainsFunc(entries, func(e recipe.Recipe) bool {
@@ -266,7 +266,7 @@ func (c *Config) avoids(k *policy.Kernel, r recipe.Recipe) bool {
 	})
 }
 
-// takes tells whether launches of the configuration may come to what a recipe for one second entry
+// takes reports whether launches of the configuration may come to what a recipe for one second entry
 // makes: nothing in them excludes its condition, they can be done as it asks for, and the host
 // stub, which chooses, is asked.
 func (c *Config) takes(k *policy.Kernel, e recipe.Recipe) bool {

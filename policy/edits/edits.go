@@ -103,7 +103,7 @@ func (w *Watcher) Close() {
 	}
 }
 
-// State tells how files are watched.
+// State describes how files are watched.
 func (w *Watcher) State() State {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -223,7 +223,7 @@ func (w *Watcher) run(ctx context.Context) {
 	}
 }
 
-// event notes what an event names, and tells whether that is of any interest.
+// event notes what an event names, and reports whether that is of any interest.
 func (w *Watcher) event(e fsnotify.Event) bool {
 	if e.Op == fsnotify.Chmod {
 		return false
@@ -263,7 +263,7 @@ func (w *Watcher) lost() {
 	w.note("")
 }
 
-// waits tells whether something was noted.
+// waits reports whether something was noted.
 func (w *Watcher) waits() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -318,7 +318,7 @@ func (w *Watcher) settle() []string {
 }
 
 // sweep looks at files by stat, and asks again for folders. What does not look as it did is as good
-// as named by an event: it may be half written, and is read a little later. It tells whether a
+// as named by an event: it may be half written, and is read a little later. It reports whether a
 // batch begins with it; one that has begun waits no longer for what sweeps find.
 func (w *Watcher) sweep(which func(*file) bool) bool {
 	begun := time.Now()

@@ -103,7 +103,7 @@ func Digest(f Files) string {
 // some 100 MB.
 const most = 1 << 30
 
-// same tells whether two looks saw the same content. Where contents were not read, the stamps
+// same reports whether two looks saw the same content. Where contents were not read, the stamps
 // decide.
 func (l look) same(before look, content bool) bool {
 	if content {

@@ -30,7 +30,7 @@ func newNotifier() (*notifier, error) {
 // A folder of watched files.
 type folder struct {
 	files int    // watched ones in it
-	swept string // why it is swept, "" where inotify tells
+	swept string // why it is swept, "" where inotify reports changes
 	inode uint64 // of the folder when inotify was asked: another may stand at its place since
 }
 

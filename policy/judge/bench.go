@@ -35,8 +35,8 @@ func (c Code) Facts() (cubin.Kernel, error) {
 	return k, nil
 }
 
-// Same tells of two builds that are the same machine code, on the same data of their own, for the
-// same launches. Where it can't be told it says no.
+// Same reports two builds that are the same machine code, on the same data of their own, for the
+// same launches. Where that is not known it says no.
 func (c Code) Same(o Code) bool {
 	var hash [2]string
 	var facts [2]cubin.Kernel

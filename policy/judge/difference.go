@@ -29,7 +29,7 @@ type Difference struct {
 // Within is how far numbers may be from the original's: either is enough.
 type Within struct{ Absolute, Relative float64 }
 
-// Allows tells of two numbers.
+// Allows reports whether two numbers are near enough.
 func (w Within) Allows(want, got float64) bool {
 	if want != want || got != got || math.IsInf(want, 0) || math.IsInf(got, 0) {
 		return want == got || want != want && got != got

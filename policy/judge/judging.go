@@ -137,7 +137,7 @@ func (j *Judging) prepare(ctx context.Context, next *capture.Manifest) {
 }
 
 // Judge compiles a file and judges its kernels; of names the recorded file that it is an edit of,
-// "" where its own name tells that. An error: it can't be judged.
+// "" where its own name says that. An error: it can't be judged.
 func (j *Judging) Judge(ctx context.Context, file, of, kernel string) (*Judgement, error) {
 	if _, err := os.Stat(file); err != nil {
 		return nil, err
@@ -190,7 +190,7 @@ func (j *Judging) Judge(ctx context.Context, file, of, kernel string) (*Judgemen
 	return out, nil
 }
 
-// wrongItself tells of an error that is the source's, in the words of cicc or of the host's
+// wrongItself reports an error that is the source's, in the words of cicc or of the host's
 // preprocessor: the whole compile has it, too.
 func wrongItself(err error) bool {
 	return errors.Is(err, apply.ErrSource) && (strings.Contains(err.Error(), "): error: ") ||

@@ -18,7 +18,7 @@ import (
 // A Signature is what is known of a kernel's arguments.
 type Signature struct {
 	Facts  cubin.Kernel
-	Values []lowered.Value // those that the source tells of
+	Values []lowered.Value // those that the source has
 	Types  []string        // of parameters in the source; may be shorter
 	PTX    []string        // the same in PTX
 	Fixed  map[recipe.Place]string

@@ -26,7 +26,7 @@ type Replayed struct {
 	Timed        bool           // equal edits are timed
 	Variations   []int          // of the data, which are compared as well
 	// "float" or "double" where all that the launch reaches is that, else "": then nothing but the
-	// same bits is equal, since words that differ are not told apart by what they are
+	// same bits is equal, since words that differ are not distinguished by what they are
 	Numbers string
 
 	Verdict

@@ -19,7 +19,7 @@ import (
 // launches outvotes a hint, unless he says --keep-directives (Options.Keep). The kernel's
 // identity knows them: with another hint it is another kernel, of which nothing was measured.
 
-// Allowed tells whether all levers of a recipe may be used on a kernel. A copy that only the host
+// Allowed reports whether all levers of a recipe may be used on a kernel. A copy that only the host
 // tells from the kernel belongs to the lever that needs it.
 func Allowed(o *policy.Options, k *policy.Kernel, r recipe.Recipe) bool {
 	if o.Keep && len(Outvoted(k, r)) > 0 {
@@ -34,7 +34,7 @@ func Allowed(o *policy.Options, k *policy.Kernel, r recipe.Recipe) bool {
 	return true
 }
 
-// allowsWith tells whether a lever that was not asked for may stand in a recipe beside one that
+// allowsWith reports whether a lever that was not asked for may stand in a recipe beside one that
 // was, as part of its value (a cap beside a demotion).
 func allowsWith(o *policy.Options, r recipe.Recipe, l *Lever) bool {
 	return !slices.Contains(o.Without, l.Name) && slices.ContainsFunc(r.Terms,

@@ -38,7 +38,7 @@ func besideValues(s *Situation) []string {
 	return out
 }
 
-// beside tells whether n blocks beside each other are worth trying.
+// beside reports whether n blocks beside each other are worth trying.
 func (s *Situation) beside(axis, n int) bool {
 	return n > 1 && n <= coarsen.MaxBeside && n <= s.Shape.Grid[axis] && s.parts(axis, n, n) &&
 		n*s.Shape.Threads() <= coarsen.MostBeside &&

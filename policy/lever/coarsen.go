@@ -136,7 +136,7 @@ func coarseValue(axis, n int) string {
 	return fmt.Sprintf("%dx%dx%d", by[0], by[1], by[2])
 }
 
-// coarsens tells whether blocks that do the work of n in one dimension are worth trying: they
+// coarsens reports whether blocks that do the work of n in one dimension are worth trying: they
 // divide the grid, or it is so large that what is left over is little, fill the GPU so many times,
 // and have registers for as many threads.
 func (s *Situation) coarsens(axis, n int, waves float64) bool {

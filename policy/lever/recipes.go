@@ -12,7 +12,7 @@ import (
 
 // Recipes taken apart and put together, as levers and the search need them.
 
-// ForDynamic tells whether all copies of a recipe are for launches with one size of dynamic shared
+// ForDynamic reports whether all copies of a recipe are for launches with one size of dynamic shared
 // memory: no other launch comes to them.
 func ForDynamic(r recipe.Recipe) bool {
 	copies := 0
@@ -189,7 +189,7 @@ func Has(r recipe.Recipe, lever string) bool {
 	return false
 }
 
-// HasStage tells whether any of a recipe's levers belongs to a stage.
+// HasStage reports whether any of a recipe's levers belongs to a stage.
 func HasStage(r recipe.Recipe, stage rewrite.Stage) bool {
 	for _, t := range r.Terms {
 		if l := Named(t.Lever); l != nil && l.Stage == stage && !t.HostOnly() {

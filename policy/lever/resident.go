@@ -99,7 +99,7 @@ func (s *Situation) blocks(r recipe.Recipe) int {
 	return n
 }
 
-// idle tells whether a recipe's cap makes room for blocks that its throttling keeps away. A cap
+// idle reports whether a recipe's cap makes room for blocks that its throttling keeps away. A cap
 // that makes no room had another reason to be fast, and code of another source has registers of its
 // own: of these nothing is said.
 func (s *Situation) idle(r recipe.Recipe) bool {

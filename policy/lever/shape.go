@@ -155,7 +155,7 @@ func distance(own int, b [3]int) int {
 	return d
 }
 
-// takes tells whether the launch at hand can be done in blocks of a size.
+// takes reports whether the launch at hand can be done in blocks of a size.
 func (s *Situation) takes(b [3]int) bool {
 	n := b[0] * b[1] * b[2]
 	_, _, ok := manner.Manner{Block: b}.Launch(s.Shape.Grid, s.Shape.Block)

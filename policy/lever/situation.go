@@ -21,7 +21,7 @@ type Situation struct {
 	Options   *policy.Options
 }
 
-// parts tells whether code that takes n blocks of one dimension at a time may be made: they divide
+// parts reports whether code that takes n blocks of one dimension at a time may be made: they divide
 // the grid, or it is for this grid alone, which has so many there.
 func (s *Situation) parts(axis, n, alone int) bool {
 	grid := s.Shape.Grid[axis]

@@ -227,7 +227,7 @@ func state(e report.Entry) string {
 	return "alone"
 }
 
-// refusals groups the candidates that were refused by their reason's first words, and tells the
+// refusals groups the candidates that were refused by their reason's first words, and gives the
 // first one's in full.
 func refusals(e report.Entry) ([]reason, int) {
 	by := map[string]*reason{}

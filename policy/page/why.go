@@ -15,7 +15,7 @@ import (
 )
 
 // Why says in a sentence or two what a recipe changes for a kernel at the launch that takes most
-// time. It tells what is computed (residency, registers, spills) and what was measured (what a
+// time. It says what is computed (residency, registers, spills) and what was measured (what a
 // lever gives alone), and guesses at nothing.
 func Why(e report.Entry) string {
 	d := e.Decision
@@ -56,7 +56,7 @@ func Why(e report.Entry) string {
 	return strings.Join(parts, " ")
 }
 
-// residency tells what the registers do to the blocks that are resident, with the real grid.
+// residency says what the registers do to the blocks that are resident, with the real grid.
 func residency(d *cache.Decision) string {
 	ev := &d.Evidence
 	dev, shape, ok := at(d)
@@ -100,7 +100,7 @@ func residency(d *cache.Decision) string {
 	return ""
 }
 
-// copies tells of values that the compiler knows.
+// copies lists values that the compiler knows.
 func copies(e report.Entry) string {
 	r, err := recipe.Parse(e.Recipe)
 	if err != nil || !r.HasSecond() {
@@ -130,7 +130,7 @@ func at(d *cache.Decision) (sim.Device, sim.Shape, bool) {
 	return dev, policy.ShapeMeasured(heaviest).Sim(d.Evidence.Default), true
 }
 
-// isProduct tells whether a GPU's name ("NVIDIA H200") is one whose number of SMs the table has.
+// isProduct reports whether a GPU's name ("NVIDIA H200") is one whose number of SMs the table has.
 func isProduct(dev sim.Device, name string) bool {
 	words := strings.Fields(name)
 	for _, product := range strings.Split(dev.Product, ", ") {

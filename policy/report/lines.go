@@ -32,14 +32,14 @@ type Lines struct {
 	end     time.Time // when the budget is used up
 }
 
-// At tells how far a run is: the n-th of so many captures, and when its budget ends.
+// At says how far a run is: the n-th of so many captures, and when its budget ends.
 func (p *Lines) At(n, of int, end time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.n, p.of, p.end = n, of, end
 }
 
-// NewLines makes a Progress that writes to w; tty tells whether w is a terminal.
+// NewLines makes a Progress that writes to w; tty: w is a terminal.
 func NewLines(w io.Writer, tty bool) *Lines {
 	return &Lines{w: w, tty: tty, width: 110, now: time.Now, kernels: map[string]float64{},
 		last: map[string]string{}}
@@ -145,7 +145,7 @@ func (p *Lines) Close() {
 	}
 }
 
-// won tells how many configurations became faster, and the largest speed-up.
+// won says how many configurations became faster, and the largest speed-up.
 func (p *Lines) won() (n int, best float64) {
 	for _, r := range p.kernels {
 		best = max(best, 1/r)

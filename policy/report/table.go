@@ -133,7 +133,7 @@ func measuredText(e Entry) string {
 	return text
 }
 
-// severalOf tells which names several kernels have.
+// severalOf returns which names several kernels have.
 func severalOf(list []Entry) map[string]bool {
 	type kernel struct{ identity, place string }
 	of := map[string]kernel{}

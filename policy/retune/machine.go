@@ -51,7 +51,7 @@ func LowerPriority() {
 	}
 }
 
-// onBattery tells whether the machine runs on its battery: one discharges, and no cable brings
+// onBattery reports whether the machine runs on its battery: one discharges, and no cable brings
 // power. Batteries of mice and the like are no supply of the system's.
 func (m Machine) onBattery() bool {
 	field := func(dir, name string) string {

@@ -111,7 +111,7 @@ func (s *search) time() error {
 	return nil
 }
 
-// differs tells whether the program runs other code than the default's compile gives here: then the
+// differs reports whether the program runs other code than the default's compile gives here: then the
 // default that candidates are compared with is loaded as they are.
 func (s *search) differs() bool {
 	if s.l.CubinPath == "" || s.original == "" {

@@ -7,7 +7,7 @@ import (
 	"gnvcc/rewrite/recipe"
 )
 
-// A first look: where a budget is for many kernels, one value of each lever tells which of them are
+// A first look: where a budget is for many kernels, one value of each lever shows which of them are
 // worth more of it. Of 203 kernels of bench/results with twenty candidates and more, those of which
 // no lever alone took 3 % off (82) gained 0.2 % by the whole search, in the mean; the others 26 %.
 
@@ -19,7 +19,7 @@ type Look struct {
 	More func(gain float64) time.Duration
 }
 
-// briefly looks at a configuration, if that is asked for, and tells whether the search goes on.
+// briefly looks at a configuration, if that is asked for, and reports whether the search goes on.
 // What an earlier run has tried was a look.
 func (s *search) briefly() (on bool, err error) {
 	look := s.p.Look

@@ -268,7 +268,7 @@ func One[K any](word string, all bool, list []K, kernel func(K) Kernel) ([]K, er
 	return nil, s
 }
 
-// line tells of one kernel.
+// line describes one kernel.
 func line[K any](group []K, kernel func(K) Kernel) string {
 	first := kernel(group[0])
 	var targets, identities []string

@@ -14,7 +14,7 @@ type Rule struct {
 	Confidence float64       // of the two-sided interval
 	Short      time.Duration // kernels below are short ones
 	Time       time.Duration // limit for one comparison: kernels and what a launch costs beside
-	// tells that there is no time for repeating a comparison; nil: there always is
+	// Stop reports that there is no time for repeating a comparison; nil: there always is
 	Stop func() bool
 	// what a launch costs beside its kernel: memory is put back before each; 0 where not known
 	Launch time.Duration
@@ -30,7 +30,7 @@ var Standard = Rule{
 	Time:       250 * time.Millisecond,
 }
 
-// Better tells whether a ratio (candidate over baseline) from fresh samples is enough to adopt the
+// Better reports whether a ratio (candidate over baseline) from fresh samples is enough to adopt the
 // candidate.
 func (r Rule) Better(i Interval) bool {
 	return i.N > 0 && i.Estimate > 0 && i.Estimate <= 1/(1+r.MinEffect) && i.High < 1
@@ -40,19 +40,19 @@ func (r Rule) Better(i Interval) bool {
 // differ by takes four events.
 const step = 32 * time.Nanosecond
 
-// Seen tells whether a gain is more than events can be off by, and is one still where it is as
+// Seen reports whether a gain is more than events can be off by, and is one still where it is as
 // small as it may well be (Comparison.Bound). base is the baseline's time, ns.
 func (r Rule) Seen(i Interval, bound, base float64) bool {
 	return (1-i.Estimate)*base > float64((3*step).Nanoseconds()) && bound < 1
 }
 
-// Worth tells whether a recipe is worth having for what is claimed of it: of the least gain that is
+// Worth reports whether a recipe is worth having for what is claimed of it: of the least gain that is
 // looked for, half has to be left where it is as small as it may well be. The best of sixty that
 // gains less is mostly the luckiest (measured on an H200: of 3 % where it was found, 1.4 % were
 // left on other launches, and nothing in the program).
 func (r Rule) Worth(ratio float64) bool { return ratio <= 1/(1+r.MinEffect/2) }
 
-// Harmful tells whether a ratio speaks against the candidate.
+// Harmful reports whether a ratio speaks against the candidate.
 func (r Rule) Harmful(i Interval) bool { return i.N > 0 && i.Estimate > 1+r.Harm }
 
 // A Plan is how much a comparison measures.

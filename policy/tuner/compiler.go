@@ -64,7 +64,7 @@ func (c *Compiler) TryingFirst(list []recipe.Recipe) *Compiler {
 // Folder is the scratch folder.
 func (c *Compiler) Folder() string { return c.scratch.Path }
 
-// Kernel tells policy what it has to know of a loaded kernel.
+// Kernel describes for policy what it has to know of a loaded kernel.
 func (c *Compiler) Kernel(module, kernel string) (*policy.Kernel, error) {
 	s, err := c.Compiler.Kernel(module, kernel)
 	if err != nil {

@@ -182,7 +182,7 @@ func kindOf(m *capture.Manifest) string {
 		Device: &profile.Device{Name: m.Device}})
 }
 
-// manyGrids tells of a capture whose kernel is launched in other sizes for most of its time, so
+// manyGrids reports a capture whose kernel is launched in other sizes for most of its time, so
 // that a copy for one grid would hardly ever run.
 func manyGrids(m *capture.Manifest) bool { return m.Use.Seconds < ownGrid*m.Use.Family }
 

@@ -53,7 +53,7 @@ func DriverVersion() string {
 	return string(m)
 }
 
-// HasDriver tells whether anything of an NVIDIA driver is seen: one on Linux, one in a container,
+// HasDriver reports whether anything of an NVIDIA driver is seen: one on Linux, one in a container,
 // or Windows' under WSL.
 func HasDriver() bool {
 	for _, path := range []string{"/dev/nvidiactl", "/proc/driver/nvidia/version", "/dev/dxg",

@@ -315,7 +315,7 @@ func (w *ReplaySearch) queue(list []*capture.Manifest) (jobs []Job) {
 	return jobs
 }
 
-// elsewhere tells of which kernels others decide: of those that they search on, where they do. The
+// elsewhere says of which kernels others decide: of those that they search on, where they do. The
 // run here hears nothing of these, and so decides nothing: a decision without a measurement
 // would take the place of theirs.
 func (w *ReplaySearch) elsewhere(jobs []Job) func(*profile.Launch) bool {

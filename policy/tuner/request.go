@@ -67,7 +67,7 @@ type Signals interface {
 	Rest() context.Context
 	// Pass are the signals that the program is to get.
 	Pass() <-chan os.Signal
-	// ProgramEnded tells that signals are for us alone from now on.
+	// ProgramEnded is called when signals are for us alone from now on.
 	ProgramEnded()
 	// Asked is the first signal that asked for an end, CutShort the first one after the program's
 	// end; 0: none did.

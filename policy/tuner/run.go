@@ -43,7 +43,7 @@ type run struct {
 	open []func() // what to close, the last first
 }
 
-// Run does what is asked for, and tells how the program ended; where a signal cut short what comes
+// Run does what is asked for, and returns how the program ended; where a signal cut short what comes
 // after it (or before), that signal.
 func Run(asked Request) (exit profile.Exit, err error) {
 	r := &run{Request: asked, begun: time.Now(), failed: profile.Exit{Code: 1}}
@@ -152,7 +152,7 @@ func (r *run) prepare() (err error) {
 	return ctx.Err()
 }
 
-// note tells something on the way.
+// note prints something on the way.
 func (r *run) note(format string, args ...any) {
 	if r.Listen != nil {
 		r.Listen.Note(fmt.Sprintf(format, args...))

@@ -29,7 +29,7 @@ type Engine interface {
 	Open(ctx context.Context, shared string) (int, error)
 	// Run has one of them, from 0, do an order: a file, and where to write what came of it.
 	Run(ctx context.Context, worker int, order, out string) error
-	// Here tells whether workers use this machine's GPUs.
+	// Here reports whether workers use this machine's GPUs.
 	Here() bool
 	Close()
 }

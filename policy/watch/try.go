@@ -15,7 +15,7 @@ import (
 const remembered = 8
 
 // nextDirty takes the heaviest command that is to be run again. Those of which no launch is
-// captured have nothing to be tuned; the next build tells what they are.
+// captured have nothing to be tuned; the next build shows what they are.
 func (w *Watcher) nextDirty() (c Command, found bool) {
 	best := -1.0
 	for hash := range w.dirty {
@@ -142,7 +142,7 @@ func (w *Watcher) take(c, now Command, err error) {
 	w.cancel() // the kernel that is being tuned is another one now
 }
 
-// free tells whether the machine, or its GPU, has time for us, and notes why not.
+// free reports whether the machine, or its GPU, has time for us, and notes why not.
 func (w *Watcher) free(gpu bool) bool {
 	why := w.world.Busy(gpu)
 	w.mu.Lock()

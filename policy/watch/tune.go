@@ -203,7 +203,7 @@ func (w *Watcher) logWaits(waits []Wait) {
 }
 
 // runs runs the user's program where that brings launches of kernels that were built, once for each
-// time that it was built. It tells whether such kernels wait.
+// time that it was built. It reports whether such kernels wait.
 func (w *Watcher) runs(ctx context.Context, work *sync.WaitGroup) (wait bool) {
 	program := w.world.Program()
 	w.mu.Lock()

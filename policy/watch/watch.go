@@ -59,7 +59,7 @@ type World interface {
 	Captured() ([]Captured, error)
 	// Stale says why a kernel that is as it was captured is to be tuned again, on these captures.
 	Stale(k Kernel, list []Captured) News
-	// Decided tells whether there is a decision for a kernel on a GPU.
+	// Decided reports whether there is a decision for a kernel on a GPU.
 	Decided(identity, device string) bool
 	// Tune searches for a recipe, and keeps the decision. An error: it was interrupted, and is to be
 	// done again.
@@ -70,7 +70,7 @@ type World interface {
 	// Run runs the user's program, for launches of kernels. It is asked only where Options.Runs says
 	// so.
 	Run(ctx context.Context, kernels []string) error
-	// Program tells by another text that this program has been built anew.
+	// Program shows by another text that this program has been built anew.
 	Program() string
 }
 
@@ -209,7 +209,7 @@ func (w *Watcher) Run(ctx context.Context, edits <-chan []string, notes <-chan s
 // linking is how long after a build's last note the program may come that it links.
 const linking = 10 * time.Minute
 
-// stir lets everybody look again, and tells the status.
+// stir lets everybody look again, and prints the status.
 func (w *Watcher) stir() {
 	w.mu.Lock()
 	close(w.changed)
@@ -305,7 +305,7 @@ func (w *Watcher) remember(digest string, c Command) {
 	w.results[c.Hash] = list[:min(len(list), remembered)]
 }
 
-// asks tells whether a kernel of a command, as it was built, is to be tuned: it was edited while
+// asks reports whether a kernel of a command, as it was built, is to be tuned: it was edited while
 // nobody watched. The command is run again for its module, which a build does not keep; w.mu is
 // held.
 func (w *Watcher) asks(c Command) bool {

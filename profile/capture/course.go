@@ -63,7 +63,7 @@ func (c *course) at(n int) float64 {
 	return last.seconds + c.took*float64(n-last.count)
 }
 
-// another tells whether two launches take other times; false where one's is not known.
+// another reports whether two launches take other times; false where one's is not known.
 func another(a, b float64) bool {
 	return a > 0 && b > 0 && (a > unsteady*b || b > unsteady*a)
 }
@@ -94,7 +94,7 @@ func (s *shape) course(l *profile.Launch) *course {
 	return c
 }
 
-// stand tells of each capture of a set which part of the set's time it stands for: that of the
+// stand says of each capture of a set which part of the set's time it stands for: that of the
 // launches from it to the next one. Where all of them take the same time, nothing is said.
 func (s *shape) stand(set profile.Set, list []*taken) {
 	c := s.courses[string(set.Values)]

@@ -44,12 +44,12 @@ func (c *Collector) family(l *profile.Launch) *family {
 	return c.families[key]
 }
 
-// wants tells whether a size that is new would stand for something.
+// wants reports whether a size that is new would stand for something.
 func (f *family) wants(n size) bool {
 	return len(f.sizes) < firstSizes || len(f.sizes) < mostSizes && f.apart(n)
 }
 
-// apart tells of a size that is near none before it.
+// apart reports a size that is near none before it.
 func (f *family) apart(n size) bool {
 	return !slices.ContainsFunc(f.sizes, func(o size) bool {
 		return n.blocks < 2*o.blocks && o.blocks < 2*n.blocks && n.threads < 2*o.threads &&
@@ -57,7 +57,7 @@ func (f *family) apart(n size) bool {
 	})
 }
 
-// grows tells whether a size is that much larger than any before it: where launches become larger,
+// grows reports whether a size is that much larger than any before it: where launches become larger,
 // the last ones weigh most.
 func (f *family) grows(n size) bool {
 	return len(f.sizes) >= firstSizes && f.apart(n) &&

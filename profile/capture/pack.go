@@ -161,7 +161,7 @@ func (p *packer) finish(m *Manifest) error {
 	return nil
 }
 
-// settles tells whether the launch left all memory as it found it, by the agent's hashes.
+// settles reports whether the launch left all memory as it found it, by the agent's hashes.
 func (p *packer) settles(m *Manifest) bool {
 	left := map[uint64][]byte{} // in ranges
 	for _, a := range m.After {

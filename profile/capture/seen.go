@@ -26,7 +26,7 @@ const others = "other values"
 
 const mostSets = 6 // of one configuration, that are looked at by themselves
 
-// Profile gives it as the agent's end would have told it.
+// Profile gives it as the agent's end would have given it.
 func (s Seen) Profile() profile.Seen {
 	l := *s.Launch
 	l.Params = slices.Clone(l.Params)

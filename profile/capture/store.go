@@ -35,7 +35,7 @@ import (
 type Store struct{ dir string }
 
 // Open opens a folder of captures, and makes it if need be. Where it may not be made (a store on a
-// read-only file system) there are none, and whoever writes one is told so.
+// read-only file system) there are none, and whoever writes one gets an error.
 func Open(dir string) (*Store, error) {
 	for _, d := range []string{"launches", "chunks"} {
 		err := os.MkdirAll(filepath.Join(dir, d), 0o700)

@@ -53,7 +53,7 @@ func (m *Manifest) Turned() (out []profile.Stretch) {
 	return out
 }
 
-// Moves tells whether the configuration's launches differ in addresses alone, as those of a program
+// Moves reports whether the configuration's launches differ in addresses alone, as those of a program
 // that takes turns with buffers: each word of the arguments that is not the same in all of them is
 // an address of captured memory here.
 func (m *Manifest) Moves() bool {
@@ -82,7 +82,7 @@ func (m *Manifest) Moves() bool {
 	return len(differ) > 0
 }
 
-// Numeric tells whether a piece of memory is captured, and holds floating-point numbers alone.
+// Numeric reports whether a piece of memory is captured, and holds floating-point numbers alone.
 func (m *Manifest) Numeric(base uint64, size int64) bool {
 	found := false
 	for _, r := range m.Ranges {
@@ -96,7 +96,7 @@ func (m *Manifest) Numeric(base uint64, size int64) bool {
 	return found
 }
 
-// has tells whether an address is in a captured range.
+// has reports whether an address is in a captured range.
 func (m *Manifest) has(p uint64) bool { return m.rangeOf(p) >= 0 }
 
 func address(args []byte, at int) uint64 { return binary.LittleEndian.Uint64(args[at:]) }

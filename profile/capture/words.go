@@ -61,7 +61,7 @@ func nameOf(params []Span, sets *profile.Sets, x profile.Set) string {
 	masked := x
 	masked.Values = slices.Clone(x.Values)
 	for i := range masked.Values {
-		masked.Values[i] &= sets.Mask[i] // what tells none apart is the first launch's
+		masked.Values[i] &= sets.Mask[i] // what distinguishes none is the first launch's
 	}
 	text := values(params, sets, masked, func(at, end int) bool {
 		return slices.Contains(sets.Mask[at:end], 0xff) || bytes.Count(masked.Values[at:end],

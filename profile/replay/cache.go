@@ -159,7 +159,7 @@ func warmUp(s profile.Session) error {
 	return nil
 }
 
-// repeatable tells whether the launch can be done on what it left itself: it was seen to, or all
+// repeatable reports whether the launch can be done on what it left itself: it was seen to, or all
 // memory that it writes, and that the one before it writes in the program, holds numbers that
 // addresses don't come from. What it only reads is as it was.
 func (w *host) repeatable(s profile.Session) bool {

@@ -18,7 +18,7 @@ type host struct {
 	visit    Visit
 	m        *capture.Manifest
 	launches int    // to be searched, 0 or 1
-	enough   string // a file that tells the replayer to begin no other variation
+	enough   string // a file that has the replayer begin no other variation
 	running  func()
 	say      func(string, ...any)
 

@@ -175,7 +175,7 @@ func (r *besideRead) instruction(i int) error {
 	return err
 }
 
-// plainBarrier tells of __syncthreads(): all threads of the block come to this same instruction.
+// plainBarrier reports __syncthreads(): all threads of the block come to this same instruction.
 func plainBarrier(x *ir.Inst) bool {
 	return x.Guard == ir.None && len(x.Args) == 1 && x.Args[0].Text == "0" && (x.Is("bar.sync") ||
 		x.Is("bar.cta.sync") || x.Is("barrier.sync.aligned") || x.Is("barrier.cta.sync.aligned"))
@@ -254,7 +254,7 @@ func beside(k *pass.Kernel, dim, n int, block [3]int, grid int) error {
 	return nil
 }
 
-// rename notes an instruction's edits, and tells whether it looks at the block's number.
+// rename notes an instruction's edits, and reports whether it looks at the block's number.
 func (r *besideRead) rename(i int, axis string) (numbered bool) {
 	f, x := r.Func, r.Inst(i)
 	if isBarrier(x) {

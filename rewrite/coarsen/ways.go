@@ -47,7 +47,7 @@ const maxWay = 320
 const coarseGuard = coarsePrefix + "g"
 
 // underGuards gives a copy of the kernel in which the ways on which turns may disagree are under
-// guards. round tells the names of several such copies apart.
+// guards. round makes the names of several such copies differ.
 func (c *coarseRead) underGuards(round int) (*ptx.Func, error) {
 	g := c.Clone()
 	w := &wayWriter{f: g, was: c.Func, live: map[int]map[ir.Reg]bool{}, branches: map[int]int{}, name: fmt.Sprintf("%s%c", coarseGuard, 'a'+round)}

@@ -136,7 +136,7 @@ func (c Counters) Sum(table []byte) ([]uint64, error) {
 	return sums, nil
 }
 
-// limited tells whether the source says how many registers there are to be.
+// limited reports whether the source says how many registers there are to be.
 func limited(f *ptx.Func) bool {
 	for _, name := range []string{".maxnreg", ".minnctapersm", ".maxnctapersm"} {
 		if _, ok := f.Directive(name); ok {

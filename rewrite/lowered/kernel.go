@@ -94,7 +94,7 @@ func (k *Kernel) Slice() ([]byte, error) {
 	return k.u.print(k.slice, "", nil), nil
 }
 
-// Says tells whether a word (static, inline) stands in front of the kernel's name where it is
+// Says reports whether a word (static, inline) stands in front of the kernel's name where it is
 // defined or declared.
 func (k *Kernel) Says(w string) bool {
 	for _, n := range k.u.by[k.u.decls[k.def].name] {

@@ -20,7 +20,7 @@ func Signature(entry *ptx.Func) []string {
 	return sig
 }
 
-// Scalars are the values that a signature tells of by itself: numbers that can be no pointers.
+// Scalars are the values that a signature has by itself: numbers that can be no pointers.
 func Scalars(signature []string) (out []Value) {
 	for i, sig := range signature {
 		s, _, err := fromPTX(sig)

@@ -48,7 +48,7 @@ func (s Step) blocks(grid int) int {
 	return grid * s.Of / s.Now
 }
 
-// Own tells whether grid and block are the launch's own.
+// Own reports whether grid and block are the launch's own.
 func (m Manner) Own() bool { return m.Block == [3]int{} && m.Coarse == [3]int{} }
 
 // Steps gives the grid's dimensions for launches in blocks of a size; false where blocks of that
@@ -88,7 +88,7 @@ func (m Manner) In(block [3]int) [3]int {
 // guide, technical specifications).
 const deepest, most = 64, 1024
 
-// fits tells whether blocks of a launch may stand beside each other in one.
+// fits reports whether blocks of a launch may stand beside each other in one.
 func (m Manner) fits(block [3]int) bool {
 	b := m.In(block)
 	return !m.Beside || block[2] == 1 && m.Coarse != [3]int{} && b[2] <= deepest &&

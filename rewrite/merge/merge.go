@@ -133,7 +133,7 @@ func (b *builder) pair(v Variant) (def, entry *ptx.Func, err error) {
 	return def, entry, nil
 }
 
-// isTaken tells whether a name of the merged module stands for something already.
+// isTaken reports whether a name of the merged module stands for something already.
 func (b *builder) isTaken(name string) bool {
 	return b.base.Func(name) != nil || b.base.Global(name) != nil || b.taken[name]
 }
@@ -296,7 +296,7 @@ func sameDirectives(a, b *ptx.Func) error {
 	return nil
 }
 
-// addressTaken tells whether any of the functions mentions a name other than as the target of a
+// addressTaken reports whether any of the functions mentions a name other than as the target of a
 // direct call.
 func addressTaken(funcs []*ptx.Func, name string) bool {
 	for _, f := range funcs {
@@ -318,7 +318,7 @@ func addressTaken(funcs []*ptx.Func, name string) bool {
 	return false
 }
 
-// constant tells whether a variable may stand twice in the module: nobody can write it, and nobody
+// constant reports whether a variable may stand twice in the module: nobody can write it, and nobody
 // outside knows it. String literals are such (nvcc calls them $str, and numbers them anew in every
 // compile).
 func constant(g *ptx.Global) bool {

@@ -97,7 +97,7 @@ func AccessSize(op []byte) int {
 	return size * lanes
 }
 
-// WeakLoad tells whether a statement is a weak load from global memory that may be made relaxed as
+// WeakLoad reports whether a statement is a weak load from global memory that may be made relaxed as
 // it stands: by one address, of a type that relaxed loads have, with hints that they take.
 func WeakLoad(f *ptx.Func, i int) bool {
 	if f.Stmts[i].Kind != ptx.Inst || string(f.Base(i)) != "ld" {

@@ -29,7 +29,7 @@ const (
 	MaxRegisters = 255 // of the instruction set since sm_35
 )
 
-// ReadsSharedSize tells whether a PTX text reads how much shared memory a launch has.
+// ReadsSharedSize reports whether a PTX text reads how much shared memory a launch has.
 func ReadsSharedSize(text []byte) bool {
 	for _, register := range []string{"%dynamic_smem_size", "%total_smem_size", "%aggr_smem_size"} {
 		if bytes.Contains(text, []byte(register)) {

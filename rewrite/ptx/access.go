@@ -30,13 +30,13 @@ func Space(op []byte) string {
 	}
 }
 
-// OwnShared tells of an access to the block's own shared memory, by an address in that space. What
+// OwnShared reports an access to the block's own shared memory, by an address in that space. What
 // is named shared::cluster may be another block's.
 func OwnShared(op []byte) bool {
 	return Space(op) == "shared" && !HasModifier(op, "shared::cluster")
 }
 
-// Strong tells of an access by which threads may tell each other something: one with an order of
+// Strong reports an access by which threads may hand each other something: one with an order of
 // its own, or volatile (PTX ISA, "Memory Consistency Model").
 func Strong(op []byte) bool {
 	return HasAny(op, "volatile", "relaxed", "acquire", "release", "acq_rel", "mmio")

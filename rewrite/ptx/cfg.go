@@ -11,7 +11,7 @@ type Block struct {
 	Succs       []int
 }
 
-// Onward tells of each block whether some way leads to it from one of these, which count as well. A
+// Onward says of each block whether some way leads to it from one of these, which count as well. A
 // way ends at a block that is barred; nil: none is.
 func Onward(blocks []Block, from []int, barred func(block int) bool) []bool {
 	reached := make([]bool, len(blocks))

@@ -5,7 +5,7 @@
 // it was.
 //
 // The package also says what a kernel is: Identity hashes an entry with all that it reaches, in a
-// form that an edit elsewhere in the file does not change, and Traits tells what a kernel uses that
+// form that an edit elsewhere in the file does not change, and Traits lists what a kernel uses that
 // decides which rewrites are allowed.
 //
 // rewrite and driver call it; it imports no package of ours. A Module may be read from several

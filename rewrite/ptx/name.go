@@ -10,7 +10,7 @@ package ptx
 //	_ZN40_INTERNAL_a47ef1fa_5_s3_cu_ef5c5f41_80753lib5otherE
 //	__nv_static_34__72df0a26_12_templates_cu_b8db29f5_counter        (-rdc=true)
 //
-// The length in front (Itanium mangling: a name's length and the name) tells exactly where such a
+// The length in front (Itanium mangling: a name's length and the name) shows exactly where such a
 // part ends.
 
 import (
@@ -87,7 +87,7 @@ func isText(g *Global) bool {
 		(strings.HasPrefix(g.Name, "$str") || strings.HasPrefix(g.Name, "__unnamed_"))
 }
 
-// isDebugLabel tells labels that only debug information refers to.
+// isDebugLabel reports labels that only debug information refers to.
 func isDebugLabel(name []byte) bool {
 	return bytes.HasPrefix(name, []byte("$L__tmp")) || bytes.HasPrefix(name, []byte("$L__func_"))
 }

@@ -91,7 +91,7 @@ func (f *Func) mentions(yield func(name []byte)) {
 	}
 }
 
-// OfRuntime tells the functions without a body that the toolkit or the driver brings: printf,
+// OfRuntime reports the functions without a body that the toolkit or the driver brings: printf,
 // malloc, assert, and the device runtime's. Those are known by their full names: a user's own may
 // begin with cuda, too.
 func OfRuntime(name string) bool {
@@ -99,7 +99,7 @@ func OfRuntime(name string) bool {
 		strings.HasPrefix(name, "cudaCG")
 }
 
-// OfDriver tells those that the driver alone brings, with its own registers. nvlink knows nothing
+// OfDriver reports those that the driver alone brings, with its own registers. nvlink knows nothing
 // of them; the others are a library's (libcudadevrt), linked as any object's.
 func OfDriver(name string) bool {
 	switch name {

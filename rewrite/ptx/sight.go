@@ -80,7 +80,7 @@ func (s *Sight) Find(name []byte) (id, n int, ok bool) {
 	return 0, 0, false
 }
 
-// SplitNumber tells where the number at the end of a register's name begins, and the number: %r12
+// SplitNumber returns where the number at the end of a register's name begins, and the number: %r12
 // is %r and 12. n is -1 where there is none.
 func SplitNumber(name []byte) (cut, n int) {
 	cut = len(name)

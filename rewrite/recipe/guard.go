@@ -270,7 +270,7 @@ func (c Condition) Text() string {
 
 func (c Condition) String() string { return c.Key() + "=" + c.Text() }
 
-// Host tells whether the host alone looks at it.
+// Host reports whether the host alone looks at it.
 func (c Condition) Host() bool { return c.Kind >= HostBlock }
 
 func (g Guard) String() string {
@@ -287,7 +287,7 @@ func (g Guard) String() string {
 	return b.String()
 }
 
-// HostOnly tells whether the host alone looks at the conditions: the copy is the kernel's own code.
+// HostOnly reports whether the host alone looks at the conditions: the copy is the kernel's own code.
 func (g Guard) HostOnly() bool {
 	return !slices.ContainsFunc(g.Conditions, func(c Condition) bool { return !c.Host() })
 }
@@ -320,7 +320,7 @@ func (g Guard) Dynamic() (int, bool) {
 	return 0, false
 }
 
-// Holds tells whether a launch fulfils the guard. have gives the launch's value for a key, false
+// Holds reports whether a launch fulfils the guard. have gives the launch's value for a key, false
 // where it is not known.
 func (g Guard) Holds(have func(key string) (string, bool)) bool {
 	return !slices.ContainsFunc(g.Conditions, func(c Condition) bool {
@@ -329,7 +329,7 @@ func (g Guard) Holds(have func(key string) (string, bool)) bool {
 	})
 }
 
-// Excludes tells whether what is known of a launch is enough to say that it does not fulfil the
+// Excludes reports whether what is known of a launch is enough to say that it does not fulfil the
 // guard. Of a pointer more than one alignment holds: an alignment excludes nothing.
 func (g Guard) Excludes(have func(key string) (string, bool)) bool {
 	return slices.ContainsFunc(g.Conditions, func(c Condition) bool {
@@ -426,7 +426,7 @@ func (g Guard) Named() string {
 // Term makes a term of it.
 func (g Guard) Term() Term { return Term{Lever: Second, Value: g.String(), Brace: true} }
 
-// IsSecond tells whether it asks for a second entry.
+// IsSecond reports whether it asks for a second entry.
 func (t Term) IsSecond() bool { return t.Lever == Second }
 
 // Guard reads the braces of a term that asks for a copy.
@@ -441,7 +441,7 @@ func (t Term) Guard() (Guard, error) {
 	return g, err
 }
 
-// HostOnly tells whether a term is for a second entry that is the kernel's own code: what the host
+// HostOnly reports whether a term is for a second entry that is the kernel's own code: what the host
 // alone looks at.
 func (t Term) HostOnly() bool {
 	if t.Lever != Second || !t.Brace {
@@ -466,5 +466,5 @@ func (r Recipe) Guards() ([]Guard, error) {
 	return out, nil
 }
 
-// HasSecond tells whether a recipe is for second entries.
+// HasSecond reports whether a recipe is for second entries.
 func (r Recipe) HasSecond() bool { return slices.ContainsFunc(r.Terms, Term.IsSecond) }

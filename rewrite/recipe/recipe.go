@@ -75,7 +75,7 @@ func Parse(text string) (Recipe, error) {
 	return r, nil
 }
 
-// plain tells whether a text has neither braces nor control characters, which would not come back
+// plain reports whether a text has neither braces nor control characters, which would not come back
 // as they were printed.
 func plain(s string) bool {
 	return strings.IndexFunc(s, func(c rune) bool {
@@ -116,7 +116,7 @@ func (r Recipe) String() string {
 	return strings.Join(words, " ")
 }
 
-// IsDefault tells whether the recipe is nvcc's own compile.
+// IsDefault reports whether the recipe is nvcc's own compile.
 func (r Recipe) IsDefault() bool { return len(r.Terms) == 0 }
 
 // Get returns the value of a lever at a site ("" for the whole kernel).

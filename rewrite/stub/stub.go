@@ -70,7 +70,7 @@ type Align struct {
 // What the user set on the kernel with cudaFuncSetAttribute is repeated on the second entry before
 // its first launch. One that is throttled (__binary is not 0) is allowed its reserve too, and has a
 // carveout of its own, unless the user has chosen one. Where he has asked for clusters, the second
-// entry is left alone; 11.8 has none in its attributes, and no macro tells the version here. He may
+// entry is left alone; 11.8 has none in its attributes, and no macro has the version here. He may
 // set either later: so launches with dynamic shared memory, and all of kernels that could notice
 // clusters (__clusters), look at the kernel's attributes each time.
 //
@@ -396,7 +396,7 @@ func preludeOffset(src string) (int, error) {
 	return line + end + 1, nil
 }
 
-// identifier tells whether the text is a plain C name: names go into C++ text, so nothing else may.
+// identifier reports whether the text is a plain C name: names go into C++ text, so nothing else may.
 func identifier(s string) bool {
 	for i, c := range s {
 		if !(c == '_' || c == '$' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || i > 0 && c >= '0' &&

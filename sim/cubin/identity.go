@@ -39,7 +39,7 @@ func CodeHash(b []byte) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// aside tells whether a section has nothing for the GPU.
+// aside reports whether a section has nothing for the GPU.
 func aside(name string) bool {
 	name = strings.TrimPrefix(strings.TrimPrefix(name, ".rela"), ".rel")
 	return strings.HasPrefix(name, ".debug_") || strings.HasPrefix(name, ".nv_debug_") ||

@@ -8,7 +8,7 @@ var acrossOps = map[uint16]func(*decoder, *inst){
 	0x11c: barrierResult,
 }
 
-// shfl: a register of another thread; the predicate tells whether that one is in bounds.
+// shfl: a register of another thread; the predicate says whether that one is in bounds.
 func shfl(d *decoder, i *inst) {
 	n, inside, from := int(d.bits(16, 8)), d.toPredicate(81), d.register(24)
 	var lane, bounds source

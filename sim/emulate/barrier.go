@@ -102,7 +102,7 @@ func (b *block) open() (opened bool, err error) {
 	return opened, nil
 }
 
-// release tells the threads at a barrier what it has counted, and lets them go on: those of a warp
+// release gives the threads at a barrier what it has counted, and lets them go on: those of a warp
 // at one place together.
 func (b *block) release(id int) {
 	yes, all := 0, 0

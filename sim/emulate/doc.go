@@ -7,7 +7,7 @@
 // gives it (CUDA C++ Programming Guide, Floating-Point Standard), and one of double precision
 // fff8000000000000, where the GPU gives one of the operands. What the special function units
 // give (MUFU) is not documented: here it is a function of the operand's bits alone, the
-// same for all kernels, near the true one, and Result.Approximate tells that it was needed.
+// same for all kernels, near the true one, and Result.Approximate says that it was needed.
 //
 // The meaning of words was found by comparing them with what nvdisasm 13.x prints, and with what
 // the host's compiler makes of the same source (host_test.go).

@@ -96,7 +96,7 @@ func fsel(d *decoder, i *inst) {
 	}
 }
 
-// compares tells of a comparison by its four bits: less, equal, greater, not ordered.
+// compares gives a comparison by its four bits: less, equal, greater, not ordered.
 func (f format) compares(table, a, b uint64) bool {
 	if f.isNaN(a) || f.isNaN(b) {
 		return table&8 != 0
@@ -145,7 +145,7 @@ func fset(d *decoder, i *inst) {
 	}
 }
 
-// fchk tells of operands for which a division is not done by the usual way: whatever it says, the
+// fchk reports operands for which a division is not done by the usual way: whatever it says, the
 // quotient is the same, so that it may say so of more than the GPU does.
 func fchk(d *decoder, i *inst) {
 	some, a, b := d.toPredicate(81), d.number(d.a(), single), d.number(d.at32(), single)

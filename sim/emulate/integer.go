@@ -150,7 +150,7 @@ func imadHigh(d *decoder, i *inst) {
 	}
 }
 
-// lop3: any function of three bits, by its table; a predicate tells whether a bit is set.
+// lop3: any function of three bits, by its table; a predicate says whether a bit is set.
 func lop3(d *decoder, i *inst) {
 	to, some := d.to(), d.toPredicate(81)
 	a, b, c := d.raw(d.a()), d.raw(d.b()), d.raw(d.c())
@@ -259,7 +259,7 @@ func combine(how uint64, a, b bool) bool {
 	return a != b
 }
 
-// holds tells of a comparison by its three bits: less, equal, greater.
+// holds decides a comparison by its three bits: less, equal, greater.
 func holds(table uint64, less, equal bool) bool {
 	switch {
 	case less:
@@ -270,7 +270,7 @@ func holds(table uint64, less, equal bool) bool {
 	return table&4 != 0
 }
 
-// isetp compares; .EX compares upper halves, where another predicate tells of the lower ones.
+// isetp compares; .EX compares upper halves, where another predicate has the result of the lower ones.
 func isetp(d *decoder, i *inst) {
 	one, two := d.toPredicate(81), d.toPredicate(84)
 	a, b := d.raw(d.a()), d.raw(d.at32())

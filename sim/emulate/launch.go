@@ -106,12 +106,12 @@ func (r *running) fill() {
 	copy(r.bank0[parameters:], r.Params)
 }
 
-// known tells of places in front of the parameters whose meaning is known.
+// known lists places in front of the parameters whose meaning is known.
 func known(at, size int) bool {
 	return at+size <= 24 || at >= 0x20 && at+size <= 0x2c || at >= 0x208
 }
 
-// stopped tells whether nobody waits for the launch any more.
+// stopped reports whether nobody waits for the launch any more.
 func (r *running) stopped() bool {
 	select {
 	case <-r.Done:

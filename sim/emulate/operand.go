@@ -89,7 +89,7 @@ func (d *decoder) uniformAt(at uint) int {
 	return n
 }
 
-// minus tells whether a source is negated, magnitude whether its magnitude is taken.
+// minus reports whether a source is negated, magnitude whether its magnitude is taken.
 func (d *decoder) minus(a arg) bool     { return a.sign > 0 && d.bit(a.sign) }
 func (d *decoder) magnitude(a arg) bool { return a.abs > 0 && d.bit(a.abs) }
 
@@ -113,7 +113,7 @@ func (d *decoder) raw(a arg) source {
 	return func(w *warp, l int) uint32 { return w.r[l][n] }
 }
 
-// pair is an operand of two registers, or a constant of 64 bits. Of an immediate wide tells what
+// pair is an operand of two registers, or a constant of 64 bits. Of an immediate wide says what
 // it stands for.
 func (d *decoder) pair(a arg, wide func(v uint32) uint64) source64 {
 	n := a.n

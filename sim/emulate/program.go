@@ -115,7 +115,7 @@ func (p *Program) decode(s *sass.Inst) (inst, error) {
 // unknown is the error of an instruction that is not known.
 type unknown struct{ error }
 
-// Unknown tells whether a launch ended because an instruction is not known.
+// Unknown reports whether a launch ended because an instruction is not known.
 func Unknown(err error) bool {
 	var u unknown
 	return errors.As(err, &u)
@@ -127,7 +127,7 @@ var errStopped = errors.New("the launch was stopped")
 // endless is the error of a launch that has run more instructions than it may.
 type endless struct{ error }
 
-// Endless tells whether a launch was ended because it ran on and on.
+// Endless reports whether a launch was ended because it ran on and on.
 func Endless(err error) bool {
 	var e endless
 	return errors.As(err, &e)

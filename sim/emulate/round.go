@@ -105,7 +105,7 @@ func (f format) round(m *big.Int, e int, to rounding) uint64 {
 	return sign | (field<<f.fraction + v)
 }
 
-// away tells whether q and a rest, of last, are rounded to the number of the larger magnitude.
+// away reports whether q and a rest, of last, are rounded to the number of the larger magnitude.
 func (f format) away(q, rest, last *big.Int, negative bool, to rounding) bool {
 	switch to {
 	case up:

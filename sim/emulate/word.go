@@ -71,6 +71,6 @@ func (d *decoder) rest() {
 // code is the operation, without its form.
 func (d *decoder) code() uint16 { return uint16(d.Lo & 511) }
 
-// scalar tells of the operations of a warp's own unit, whose sources and results are all uniform
+// scalar reports the operations of a warp's own unit, whose sources and results are all uniform
 // registers and predicates.
 func (d *decoder) scalar() bool { return d.code() >= 0x080 && d.code() < 0x0c0 }

@@ -29,7 +29,7 @@ const Enough = 20
 
 const machineCUDA = 190 // EM_CUDA
 
-// KindOf tells what a file is from how it begins.
+// KindOf says what a file is from how it begins.
 func KindOf(begin []byte) Kind {
 	le := binary.LittleEndian
 	switch {

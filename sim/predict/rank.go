@@ -91,7 +91,7 @@ func bucket(time float64) float64 {
 	return math.Round(math.Log(time) / Resolution)
 }
 
-// Better tells whether a candidate is predicted to be faster than the default by more than the
+// Better reports whether a candidate is predicted to be faster than the default by more than the
 // models can't tell apart.
 func (r Ranked) Better() bool { return r.Err == nil && r.By() < 1-Resolution }
 

@@ -54,7 +54,7 @@ func bitAt(bit uint) uint32 { return 1 << (bit - 72) }
 // span is the same for some bits, both ends included.
 func span(from, to uint) uint32 { return bitAt(to+1) - bitAt(from) }
 
-// modifiers tells which bits of an operation say how it computes. ok is false for what computes no
+// modifiers says which bits of an operation say how it computes. ok is false for what computes no
 // floating-point value: selections and moves among them.
 func (i *Inst) modifiers() (mask uint32, ok bool) {
 	if i.op == nil {

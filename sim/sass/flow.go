@@ -35,7 +35,7 @@ type Flow struct {
 // an endless loop.
 func (f *Flow) Reached(block int) bool { return f.reached[block+1] }
 
-// Block tells in which block an instruction stands.
+// Block says in which block an instruction stands.
 func (f *Flow) Block(inst int) int { return f.block[inst] }
 
 // ends reports whether control may go elsewhere after an instruction, and whether it may go on to

@@ -41,7 +41,7 @@ func (i *Inst) Space() Space {
 	return i.op.space
 }
 
-// unguarded tells that the instruction runs in every thread that gets there.
+// unguarded says that the instruction runs in every thread that gets there.
 func (i *Inst) unguarded() bool { return i.Guard == always && !i.Negated }
 
 // Form is how the third and second operand are given: 1 registers, 2 and 4 an immediate, 3 and 5 a

@@ -6,7 +6,7 @@ import "strings"
 // runs waits for that one's end by ACQBULK (PTX: griddepcontrol.wait). What it does with memory
 // that others write belongs behind the wait. ptxas lets loads that stand before it in the PTX sink
 // behind it, and was not seen to lift any (one file of kernels: 12.4 read whole, 13.0 in part). A
-// copy behind a guard had texture fetches in front of it (13.0). This tells of both.
+// copy behind a guard had texture fetches in front of it (13.0). This reports both.
 
 // BeforeWait counts the accesses to global memory, and what may be one, that can be reached without
 // a wait on the way. waits is false where the function has none.
@@ -49,7 +49,7 @@ func (f *Function) BeforeWait() (accesses int, waits bool) {
 	return accesses, true
 }
 
-// reachesOut tells of an instruction that may access memory of other grids: a called function of
+// reachesOut reports an instruction that may access memory of other grids: a called function of
 // another section may, and one that is not known.
 func (i *Inst) reachesOut() bool {
 	switch i.Class() {

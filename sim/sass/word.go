@@ -30,7 +30,7 @@ func (w Word) bit(i uint) bool { return w.Bits(i, 1) == 1 }
 // signed is the same with the last bit as a sign.
 func (w Word) signed(i, n uint) int64 { return int64(w.Bits(i, n)<<(64-n)) >> (64 - n) }
 
-// A Control is what the compiler tells the scheduler with each instruction.
+// A Control is what the compiler gives the scheduler with each instruction.
 type Control struct {
 	Stall int // cycles before this warp's next instruction, 0 to 15
 	Write int // scoreboard that is released when results are there, 0 to 5, or 7: none

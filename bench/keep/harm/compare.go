@@ -22,7 +22,7 @@ const (
 
 // An Ended is how a program ended.
 type Ended struct {
-	// "exit 3", or why it has no exit status: the number as a shell tells it, 128 and the signal's
+	// "exit 3", or why it has no exit status: the number as a shell gives it, 128 and the signal's
 	// where one ended it
 	End            string
 	Stdout, Stderr string
@@ -73,7 +73,7 @@ func run(ctx context.Context, dir string, limit time.Duration, env []string, arg
 	return r
 }
 
-// status is an exit status as a shell tells it.
+// status is an exit status as a shell gives it.
 func status(e *exec.ExitError) int {
 	if w, ok := e.Sys().(syscall.WaitStatus); ok && w.Signaled() {
 		return 128 + int(w.Signal())
@@ -102,7 +102,7 @@ func own(text string) string {
 	return b.String()
 }
 
-// differs tells how a run is another one than it should be, "" if it is not.
+// differs says how a run is another one than it should be, "" if it is not.
 func (r Ended) differs(want Ended) string {
 	switch {
 	case r.End != want.End:
@@ -115,7 +115,7 @@ func (r Ended) differs(want Ended) string {
 	return ""
 }
 
-// slow tells that a run took too long, "" if it did not.
+// slow says that a run took too long, "" if it did not.
 func slow(took, alone, factor float64, more time.Duration) string {
 	if most := factor*alone + more.Seconds(); took > most {
 		return fmt.Sprintf("takes %.1f s, more than %.1f s (%.1f s by itself)", took, most, alone)

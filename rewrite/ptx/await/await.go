@@ -25,7 +25,7 @@ import (
 // loop. Locks do wait: their holder must go on. From sm_70 on every resident thread does, one of
 // the same warp too (independent thread scheduling); before, a lane that spins may keep the lane
 // that holds the lock from running, in nvcc's code as in any. Who holds a lock is resident, so
-// fewer resident blocks would do no harm. But no PTX tells a lock from a flag that the host or
+// fewer resident blocks would do no harm. But no PTX distinguishes a lock from a flag that the host or
 // another kernel sets: 0 may mean free, or not there yet. So locks count.
 
 // Why says what may make a block of this entry wait for another one, in it or in a function that
