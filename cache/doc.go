@@ -51,7 +51,7 @@
 //   - ObjectPath hands out a path without looking at the content; only Object compares the hash.
 //   - The disk's own failures in silence (a lost write that the disk confirmed) are found when
 //     read, not prevented.
-//   - The store is one machine's. On network file systems nobody becomes owner (locks and renames
+//   - The store is one machine's. On network file systems there is no owner (locks and renames
 //     there do not hold what this package builds on); builds still read a snapshot that lies there.
 //   - It keeps secrets from other users by file modes only, and trusts every process of its own
 //     user.

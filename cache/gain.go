@@ -3,7 +3,7 @@ package cache
 // What a decision says of all of a kernel's launches. Whoever prints a gain asks here, so that there
 // is one figure: the report, the page, lock files, the benchmarks.
 
-// A Rest is the time, in the program, of a kernel's launches that nobody measured.
+// A Rest is the time, in the program, of a kernel's launches that were not measured.
 type Rest struct {
 	// seconds, of those that others stand for: sizes between measured ones. Then what the chosen build
 	// takes of these, by the ratios of the sizes beside them.

@@ -27,7 +27,7 @@ const refresh = time.Hour
 // used notes that a file is in use, for Trim.
 func used(path string, info fs.FileInfo) {
 	if now := time.Now(); now.Sub(info.ModTime()) > refresh || info.ModTime().After(now) {
-		os.Chtimes(path, now, now) // best effort: on a read-only store nobody trims
+		os.Chtimes(path, now, now) // best effort: a read-only store is not trimmed
 	}
 }
 
@@ -87,7 +87,7 @@ func (s *Store) Object(hash string) ([]byte, error) {
 	for _, ext := range objectExts {
 		path := unpacked + ext
 		b, err := readLimited(path, maxObject)
-		damaged := errors.Is(err, errTooLarge) // nobody of ours writes such
+		damaged := errors.Is(err, errTooLarge) // we write none
 		if err == nil {
 			b, err = unpack(path, b)
 			damaged = err != nil

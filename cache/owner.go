@@ -303,7 +303,7 @@ func (o *Owner) Publish() error {
 			return err
 		}
 		// Builds have the new recipes from here on. The caches' file follows: in between a cache may keep
-		// a new object under the old recipes, which nobody asks for any more; the other way round it
+		// a new object under the old recipes, which no build asks for any more; the other way round it
 		// would serve old objects for the new ones.
 		if err := o.s.putRecipes(recipes); err != nil {
 			return err

@@ -26,7 +26,7 @@ const (
 	Translations = "translation" // by PTX hash
 	Links        = "link"        // by cubin hash
 	Pins         = "pin"         // a Decision that the user made himself, by kernel identity
-	// a Decision that was predicted from machine code and that nobody has run, by kernel identity
+	// a Decision that was predicted from machine code and was not run, by kernel identity
 	Predictions = "prediction"
 	Bans        = "ban"  // by a kernel's name without what depends on the file, or by its identity
 	Locks       = "lock" // a LockFile, by the hash of the folder whose builds go by it

@@ -33,7 +33,7 @@ type Finding struct {
 	Advice string // what to do, "" for nothing
 }
 
-// manySpooled: with more files than this the spool slows its folder down, and nobody seems to
+// manySpooled: with more files than this the spool slows its folder down, and no owner seems to
 // merge.
 const manySpooled = 20_000
 

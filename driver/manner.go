@@ -30,7 +30,7 @@ const memoManner cache.Memos[manner] = "manner5"
 // mannerOf asks an nvcc for a dry run with the prefixes of a build and looks at where they stand.
 // An nvcc that does not know the options, that shows them where we don't expect them, or does not
 // get them as they are (a script with $@ that has no quotes, or with eval) is left alone: that is
-// the way out for versions that nobody has tried yet, too.
+// the way out for versions that were not tried yet, too.
 func mannerOf(nvcc string, store *cache.Store, env *environment.Environment) (manner, error) {
 	var m manner
 	key, err := store.FileKey(nvcc)

@@ -149,7 +149,7 @@ func Run(ctx context.Context, o Options, h Host) (Exit, error) {
 	return exit, nil
 }
 
-// relay sends a process the signals that come, until it is over; after its end they reach nobody.
+// relay sends a process the signals that come, until it is over; after its end they are dropped.
 func relay(p *os.Process, signals <-chan os.Signal, over <-chan struct{}) {
 	for {
 		select {
@@ -230,7 +230,7 @@ func (r *run) accept(ctx context.Context, l *net.UnixListener) {
 			r.conns[c] = true
 		}
 		r.mu.Unlock()
-		if gone { // its agent is off when it finds nobody here
+		if gone { // its agent is off when it finds no one here
 			c.Close()
 			continue
 		}

@@ -32,7 +32,7 @@ import (
 // with more threads than __launch_bounds__ allows. Its second value, a number of the kernel's own
 // blocks, is a hint, and has been heard: it has given the code its registers. Not in a copy that
 // was compiled for the block's or the grid's size. Its condition names the block,
-// host(block)=XxYxZ: of a launch with another one nobody knows that it is sound, and a launch that
+// host(block)=XxYxZ: of a launch with another one it is not known to be sound, and a launch that
 // fails must go on failing.
 //
 // Safe: every thread of the grid runs once, with the same index. Where the block's first dimension

@@ -94,7 +94,7 @@ func (d Device) Throttle(blocks, shared int) (Reserve, bool) {
 // Keeps says by how much more dynamic shared memory a launch whose blocks take so many bytes is
 // kept to a number of resident blocks whatever size the shared memory has: one more would not fit
 // into the largest. It takes no preference, which is the program's to choose, and it takes L1; so
-// it is for runs that nobody times. False as for Throttle.
+// it is for runs that are not timed. False as for Throttle.
 func (d Device) Keeps(blocks, shared int) (dynamic int, ok bool) {
 	if blocks < 1 || shared < 0 || d.CC < 70 {
 		return 0, false

@@ -99,7 +99,7 @@ func Tools(names ...*string) error {
 	return nil
 }
 
-// WriteJSON keeps raw results as JSON; path "" means that nobody wants them.
+// WriteJSON keeps raw results as JSON; path "" means none.
 func WriteJSON(path string, raw any) error {
 	if path == "" {
 		return nil

@@ -57,7 +57,7 @@ func ReadLines[T any](path string, key func(T) string) ([]T, error) {
 	}
 }
 
-// WriteLines makes a file of results anew; path "" means that nobody wants them.
+// WriteLines makes a file of results anew; path "" means none.
 func WriteLines[T any](path string, rows []T) error {
 	if path == "" {
 		return nil

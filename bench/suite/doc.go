@@ -30,7 +30,7 @@
 //
 // Several suites may share GPUs, all with the same -work and -results, those of one GPU with one
 // -gpu: -each 2 runs two on each GPU of the machine. Each takes the next program of the list that
-// nobody has, builds a few ahead with the least priority, and uses the GPU when no other does; what
+// no session has, builds a few ahead with the least priority, and uses the GPU when no other does; what
 // it waits for it is no part of any time or limit but -budget. Times of builds are then of no use.
 //
 // For programs whose Makefiles call the compiler CC and are given the target as ARCH:

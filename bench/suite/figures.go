@@ -70,7 +70,7 @@ func slowed(results []Result) string {
 
 // observing gives what a program takes under gnvcc tune, captures aside, and without (the mean of
 // the runs before and after it), and how far two runs without are apart (the larger over the
-// smaller, 0: there are no two); false: nobody knows.
+// smaller, 0: there are no two); false: not known.
 func (r Result) observing() (with, without, apart float64, ok bool) {
 	if r.Observed == nil || len(r.Plain) == 0 || r.Observed.Program == 0 {
 		return 0, 0, 0, false
@@ -139,7 +139,7 @@ func deciding(results []Result) string {
 	return line + steps(results)
 }
 
-// steps is where that time goes, without what takes less than 1 %; "" where nobody knows.
+// steps is where that time goes, without what takes less than 1 %; "" where it is not known.
 func steps(results []Result) string {
 	by := map[string]float64{}
 	var all float64

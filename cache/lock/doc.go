@@ -18,7 +18,7 @@
 //	recipe    empty: nothing was better than nvcc's own there
 //	exact     construction, or checked. Approximations have no line: they belong to who asked for them
 //	checks    launches on which the results were compared, and varied ones: 5+2. 0+0: pinned by hand
-//	gain      nvcc's own time over the recipe's; 0: nobody has measured it
+//	gain      nvcc's own time over the recipe's; 0: not measured
 //	time      of the decision, UTC
 //	gnvcc     the version that decided
 //	identity  what the kernel is, its target, ptxas and flags: the key (64 hexadecimal digits)

@@ -303,7 +303,7 @@ func bans(store *cache.Store) (list []banned, err error) {
 	}
 	err = keyed(store, cache.Bans, func(key string, ban cache.Ban) {
 		k, known := named[key]
-		if !known { // nobody builds it now
+		if !known { // no build has it now
 			if k.Name = key; cache.IsHash(key) { // an identity, or a name too long for a key
 				k.Identity = key
 			}

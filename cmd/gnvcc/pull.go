@@ -151,7 +151,7 @@ func takePulled(r *remote.Remote, keys remote.Keys, sound map[string]bool,
 			}
 		}
 		problems = errors.Join(problems, fmt.Errorf("%s: %s: %w", r.Name, tag, err))
-		if _, was := r.Tags[tag]; was && !sound[tag] { // nobody who is believed has signed it
+		if _, was := r.Tags[tag]; was && !sound[tag] { // no trusted key has signed it
 			delete(r.Tags, tag)
 			changed = true
 		}

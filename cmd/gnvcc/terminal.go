@@ -125,7 +125,7 @@ func wrap(line string, width int) string {
 const quiet = 2 * time.Second
 
 // during says on a terminal what a verb is at, where that takes long. Who calls it calls what it
-// gives when that is over. Lines in a pipe or a log are nobody's who waits.
+// gives when that is over. Lines in a pipe or a log are read later.
 func during(what string) (over func()) {
 	if terminalWidth(os.Stderr) == 0 {
 		return func() {}

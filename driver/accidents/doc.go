@@ -8,5 +8,5 @@
 //
 // Every reader of untrusted bytes has a fuzz target next to it.
 //
-// Nobody calls this package.
+// No package imports it.
 package accidents

@@ -43,10 +43,10 @@ type Kernel struct {
 	Wanted string // that it would be built with now
 	// where the decision is from: a lock file, or another's store; "" for one's own
 	From   string `json:",omitempty"`
-	Pinned bool   // Wanted is the user's own, and nobody has measured it
+	Pinned bool   // Wanted is the user's own, and it was not measured
 	Reason string `json:",omitempty"` // why what was wanted was not applied
 
-	Predicted bool `json:",omitempty"` // Wanted was predicted, and nobody has run it
+	Predicted bool `json:",omitempty"` // Wanted was predicted, and not run
 	// Refused says of a recipe that was decided why it is not wanted: it is banned, of an old form, or
 	// not proven.
 	Refused string `json:",omitempty"`

@@ -15,7 +15,7 @@ import (
 	"gnvcc/driver/scratch"
 )
 
-// Running a tool as a child, so that nobody can tell it from the tool run in our place: the same
+// Running a tool as a child, so that a caller sees no difference from the tool run in our place: the same
 // files, the same signals, the same death.
 
 // An Ending is how a process ended.

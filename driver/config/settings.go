@@ -46,7 +46,7 @@ var Settings = []setting{
 
 // OfProjects are the settings that a project's file may have: what its builds depend on. Where
 // things are written, and which programs are run, a file says that came with somebody's source for
-// nobody else.
+// no one else.
 var OfProjects = []string{"lock", "device", "predict", "off", "strict"}
 
 func settingOf(key string) (setting, bool) {

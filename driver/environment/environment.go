@@ -48,7 +48,7 @@ func Of(list []string) *Environment {
 	e.Nvcc, e.Off, e.Strict, e.KeepIn = e.Get(nvcc), on(off), on(strict), e.Get(keepIn)
 	e.Lock, e.Device, e.Predict = e.Get(lock), e.Get(device), on(predict)
 	e.Command, e.Chain = e.Get(command), e.Get(chain)
-	e.Depth, _ = strconv.Atoi(e.Get(depth)) // nobody but a face sets it
+	e.Depth, _ = strconv.Atoi(e.Get(depth)) // only a face sets it
 	e.Shared = on(cached)
 	e.Apply, e.Reuse, e.Stop = e.Get(apply), on(reuse), on(stop)
 	e.log = sync.OnceValue(func() zerolog.Logger { return openLog(e.Get(logFile)) })

@@ -14,11 +14,11 @@ import (
 
 // Scratch folders. Whoever makes one removes it, but kill -9 leaves no time for that. So the folder
 // itself is locked (flock) as long as its owner lives, and the kernel takes the lock away with the
-// process. Whoever makes a folder next removes those that nobody holds.
+// process. Whoever makes a folder next removes those that no process holds.
 //
 // Removed is only what has our name, belongs to this user alone (mode 0700), is no link, and was
 // made on this machine: a lock may not be seen from another one that shares the file system. Where
-// a file system has no locks, a folder gets a name that nobody looks for.
+// a file system has no locks, a folder gets a name that is never looked for.
 
 const (
 	heldMark  = "gnvcc-held-" // a locked folder; the machine's mark and a random part follow
@@ -32,7 +32,7 @@ const sweepAge = time.Minute
 // maxSwept bounds how many names of the temporary folder one sweep reads; some 10 ms.
 const maxSwept = 20000
 
-// A Folder is a folder for files that nobody needs later.
+// A Folder is a folder for files that are not needed later.
 type Folder struct {
 	Path string
 	hold *os.File // has the lock; nil where there is none

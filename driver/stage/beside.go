@@ -6,7 +6,7 @@ import (
 	"gnvcc/driver/child"
 )
 
-// Work beside the tool. Nobody waits for gnvcc as long as the tool is at work: whatever does not
+// Work while the tool runs. No build waits for gnvcc as long as the tool is at work: whatever does not
 // depend on what it writes is done meanwhile, and little is left for the end.
 
 // beside does some work in a goroutine; wait gives its error, as often as it is asked. A panic is

@@ -19,7 +19,7 @@ import (
 // Reuse: in gnvcc apply no source has changed as a rule, so cudafe++, cicc and the host compiler
 // would write what they wrote in the build, device code aside. What they wrote is kept under all
 // that it depends on, cicc's by every build, the others' by apply (driver/prefix.go says why);
-// apply, and nobody else, takes it from the store in place of running them. The host's preprocessor
+// apply alone takes it from the store in place of running them. The host's preprocessor
 // still runs, each time: what it gives is the input that has to be the same. So a source or a
 // header that did change is compiled as it now is.
 //

@@ -20,7 +20,7 @@ import (
 //     build the same
 //   - the user's own store, and behind it, for kernels that it has nothing measured of, those of
 //     others (GNVCC_STORE), and what was pulled from a registry (gnvcc pull): of these decisions
-//     and bans only. What somebody else has pinned nobody has measured, and what he approximates he
+//     and bans only. What another user has pinned was not measured, and what he approximates he
 //     has asked for.
 //
 // Nothing else of another's store is opened: what is compiled by its recipes is compiled here, with

@@ -50,7 +50,7 @@ func AskerOf(store *cache.Store, command string, env *environment.Environment) A
 //
 // Of these in turn an approximate one comes first, then one by measuring, then the user's own, and
 // then the newest. A prediction counts for builds that ask for it, where nothing at all was decided
-// on the kernel, on whatever GPU and for whomever. Nobody has run it: a recipe that is not exact by
+// on the kernel, on whatever GPU and for whomever. It was not run: a recipe that is not exact by
 // construction is none.
 func Of(all []cache.Decision, by Asker) (best cache.Decision, ok bool) {
 	var list []cache.Decision

@@ -84,7 +84,7 @@ func temporaryWith(text string, middle byte) string {
 }
 
 // RenameTemporary replaces temporary names in a tool's output. A name that is not among the old
-// ones is an error: nobody knows what it should be called now.
+// ones is an error: it is not known what it should be called now.
 func RenameTemporary(content []byte, old, now []string) ([]byte, error) {
 	if !bytes.Contains(content, []byte(Temporary)) {
 		return content, nil

@@ -12,7 +12,7 @@ import (
 // a user looks (gnvcc doctor, GNVCC_LOG), and where no nvcc is found at all.
 func Ignored(env *environment.Environment) (why []string) {
 	if env.Nvcc != "" {
-		return nil // nobody asks them
+		return nil // they are not asked
 	}
 	for _, name := range []string{"CUDA_HOME", "CUDA_PATH"} {
 		dir := env.Get(name)

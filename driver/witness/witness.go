@@ -20,7 +20,7 @@ import (
 type Code struct {
 	Target  int // 90 for sm_90, sm_90a
 	Kernels []string
-	// what is on record of this very code, the newest first; none: nobody here knows it. Of a device
+	// what is on record of this very code, the newest first; none: not known here. Of a device
 	// link, what is on record of its inputs.
 	Built  []cache.Assembly
 	Linked bool // it was linked on the device

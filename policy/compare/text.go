@@ -126,7 +126,7 @@ func (k *Kernel) cells() (c cells) {
 	}
 	c = cells{Registers: arrow(k.Before.Registers, k.After.Registers),
 		Spilled: arrow(k.Before.Spill, k.After.Spill)}
-	if k.Before.Instructions > 0 { // else nobody here reads that GPU's machine code
+	if k.Before.Instructions > 0 { // else that GPU's machine code can't be read
 		c.Instructions = arrow(k.Before.Instructions, k.After.Instructions)
 	}
 	if len(k.Launches) > 0 {

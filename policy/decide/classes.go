@@ -14,7 +14,7 @@ import (
 // the program's launches are taken by classes of time, and a recipe is weighed by them: it must be
 // no slower on any class that has thin of the time or more. A class is measured where nvcc's code
 // takes, in the replay of some captured launch, what it takes in the program; or where it lies
-// between two such launches. What is not measured counts as launches that nobody captured (blind).
+// between two such launches. What is not measured counts as launches that were not captured (blind).
 //
 // Of 138 adopted recipes of two recorded suites (bench, listed and unseen programs) the mean alone
 // refuses nine: both of the search, and seven that a distribution, or a capture more, lets pass.

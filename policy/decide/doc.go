@@ -6,6 +6,6 @@
 // Files: findings.go what a run found, notebook.go how that outlives the run, admit.go what may be
 // measured and what is taken in a winner's place, settle.go the kernels of a run, choice.go
 // eligible recipes, classes.go launches of one configuration that differ in work, decision.go what is written down,
-// unmeasured.go launches that nobody measured, asked.go programs that ask the driver about a kernel,
+// unmeasured.go launches that were not measured, asked.go programs that ask the driver about a kernel,
 // passed.go why the best that was measured is not taken.
 package decide

@@ -20,7 +20,7 @@ type Findings struct {
 	Device  string
 	Past    *cache.Decision // of an earlier run
 
-	// a recipe that nobody measured on enough of the launches, and why it is not adopted
+	// a recipe that was not measured on enough of the launches, and why it is not adopted
 	withheld string
 }
 
@@ -100,7 +100,7 @@ func (k *Findings) at(shape policy.Shape) *Config {
 }
 
 // divided reports whether this run divides a configuration otherwise than an earlier one did: by sets
-// of values, by others, or no longer. What was measured on the whole of it then stands for nobody.
+// of values, by others, or no longer. What was measured on all of it then stands for none.
 func (k *Findings) divided(shape policy.Shape) bool {
 	whole := shape
 	for _, c := range k.Configs {

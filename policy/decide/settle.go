@@ -27,7 +27,7 @@ type Result struct {
 	Alone    []string        // why it was left alone, or configurations of it were
 	Lost     string          // what ended a process while this kernel was tuned
 	Unheld   string          // of an earlier recipe with values: that no launch had them
-	Between  []policy.Shape  // sizes that nobody measured, and for which others stand
+	Between  []policy.Shape  // sizes that were not measured, and for which others stand
 }
 
 // Run is what a run's decisions are made with.

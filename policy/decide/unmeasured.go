@@ -12,13 +12,13 @@ import (
 	"gnvcc/rewrite/recipe"
 )
 
-// Configurations that nobody measured: their launches are too long, too short, too many, or of a
-// kind that can't be repeated. A recipe that won elsewhere may be slower there, and nobody would
+// Configurations that were not measured: their launches are too long, too short, too many, or of a
+// kind that can't be repeated. A recipe that won elsewhere may be slower there, and no one would
 // know. So it is adopted only where the host keeps it from them (a second entry for other values,
 // blocks or grids), or where they take a small share of the kernel's time.
 
 //
-// Of a kernel whose every launch has another size nobody can measure all. What was no slower on
+// Of a kernel whose every launch has another size not all can be measured. What was no slower on
 // three grids, and does not depend on the grid, counts as measured for those in between that differ
 // in nothing else; where blocks differ, too, it takes four sizes. What stays nvcc's own counts as
 // looked at between two sizes on each of which a search found nothing better.
@@ -51,7 +51,7 @@ func (k *Findings) unmeasured() []*Config {
 	return out
 }
 
-// blind says what speaks against a recipe because of the launches that nobody measured, "" if
+// blind says what speaks against a recipe because of the launches that were not measured, "" if
 // nothing does. configs are those that were measured.
 func (k *Findings) blind(r recipe.Recipe, configs []*Config) string {
 	seen, unseen, most, why := 0.0, 0.0, 0.0, ""
@@ -184,7 +184,7 @@ func between(points []point, s policy.Shape) (ratio float64, ok bool) {
 	return max(low.ratio, high.ratio), true
 }
 
-// rest is what of a kernel's time nobody measured, with a recipe chosen; nil: nothing.
+// rest is what of a kernel's time was not measured, with a recipe chosen; nil: nothing.
 func (k *Findings) rest(r recipe.Recipe, configs []*Config) *cache.Rest {
 	var out cache.Rest
 	k.between = nil

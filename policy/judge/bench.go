@@ -179,7 +179,7 @@ func (b *Bench) add(ctx context.Context, p *prepared) error {
 }
 
 // run does a launch in one of the orders, on a copy of memory. fault is what a kernel did that can't
-// be done; an error: it can't be run here, or nobody waits for it any more.
+// be done; an error: it can't be run here, or it is no longer waited for.
 func (p *prepared) run(ctx context.Context, code *emulate.Program, start *emulate.Memory, order,
 	limit int) (after *emulate.Memory, ran emulate.Result, fault, err error) {
 	l, after := p.launch, start.Clone()

@@ -26,7 +26,7 @@ type JudgedKernel struct {
 	SameCode      bool // the machine code is the original's: nothing was run at all
 	Verdict
 	Faster, Slower bool
-	// edit over original: below 1 is faster; 0: not known. With Predicted nobody has measured it
+	// edit over original: below 1 is faster; 0: not known. With Predicted it was not measured
 	Ratio, Low, High float64
 	Predicted        bool
 	Original, Edit   cache.Build

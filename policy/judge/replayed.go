@@ -14,7 +14,7 @@ import (
 	"gnvcc/sim/cubin"
 )
 
-// An edit on a GPU: profile/replay does the captured launch again, in a process that nobody needs,
+// An edit on a GPU: profile/replay does the captured launch again, in a process of its own,
 // and this decides what is run there. Every run begins with the memory of the launch as it was
 // captured.
 

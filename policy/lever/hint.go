@@ -13,7 +13,7 @@ import (
 // Cache hints: what streams through once should not push out what is used again (L1::no_allocate,
 // L1::evict_first, cs), what is used again should stay (L1::evict_last), and what is read in a row
 // can come in bigger pieces (L2::128B, L2::256B; L2::64B where it is not). They are hints: the same
-// bits by construction. The fetch sizes of L2 were the most useful. Results that nobody reads again
+// bits by construction. The fetch sizes of L2 were the most useful. Results that are not read again
 // soon need no place in the caches: so much for stores.
 //
 // A kernel has streams beside data that is used again. So the loads from each array
@@ -105,7 +105,7 @@ var _ = register(Lever{
 		switch {
 		case numbers[0] == "":
 			what += "s"
-		case len(numbers) > 4: // they are counted in the PTX: nobody looks at so many
+		case len(numbers) > 4: // they are counted in the PTX: too many to read
 			what = fmt.Sprintf("%d %ss", len(numbers), what)
 		case len(numbers) > 1:
 			what += "s " + strings.Join(numbers, ", ")

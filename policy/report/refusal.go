@@ -38,7 +38,7 @@ var advice = sync.OnceValue(func() (out []struct {
 })
 
 // Refusal says why a recipe was refused. place is where a term acts ("loop at k.cu:31"), "" where
-// that is not known; nil: nobody knows of any.
+// that is not known; nil: none is known.
 func Refusal(text, reason string, place func(recipe.Term) string) string {
 	reason = strings.TrimPrefix(reason, "it does not compile: ")
 	at := ""

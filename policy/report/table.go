@@ -182,7 +182,7 @@ func (p *printer) best(list []Entry, several map[string]bool) {
 	}
 }
 
-// Unmeasured says how much of a kernel's time nobody measured, "" where that is little.
+// Unmeasured says how much of a kernel's time was not measured, "" where that is little.
 func Unmeasured(e *cache.Evidence) string {
 	all, _ := e.Whole()
 	if e.Rest == nil || e.Rest.Others < 0.01*all {
@@ -231,7 +231,7 @@ func (p *printer) imported(entries []Entry) {
 	}
 }
 
-// given prints recipes that nobody has measured, each once with the targets that it is for.
+// given prints recipes that were not measured, each once with the targets that it is for.
 func (p *printer) given(title string, list []Entry, several map[string]bool) {
 	name := func(e Entry) string { return fmt.Sprintf("%s: %s: %s", label(e, several), e.Recipe, e.Words) }
 	targets := map[string][]string{}

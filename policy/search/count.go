@@ -60,7 +60,7 @@ func (s *search) counting(r recipe.Recipe) *countingBuild {
 }
 
 // count runs a counting build, and adds what it finds to what other launches with the same
-// arguments did. What goes wrong with it is nobody's loss: there are no more counts.
+// arguments did. What goes wrong with it costs nothing: there are no more counts.
 func (s *search) count(r recipe.Recipe, have *cache.Counts, patience time.Duration) *cache.Counts {
 	if s.c.Before.Median > float64(longestCounted) {
 		return have

@@ -152,7 +152,7 @@ func order(alive []int, round int) []int {
 }
 
 // survivors returns who goes on: the best third (at least keepLast), and the best of each group
-// while it looks worthwhile; nobody who is clearly slower than the baseline.
+// while it looks worthwhile; none that is clearly slower than the baseline.
 func survivors(alive []int, st []Standing, ratios [][]float64) []int {
 	type scored struct {
 		i int

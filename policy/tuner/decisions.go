@@ -15,7 +15,7 @@ import (
 	"gnvcc/policy"
 )
 
-// Decisions are those of the store. Nobody owns the store for long: decisions go to the spool,
+// Decisions are those of the store. The store has no owner for long: decisions go to the spool,
 // which is safe at once, and are merged and published by whoever owns the store next, usually
 // ourselves at the end. So two tuners may run side by side.
 type Decisions struct {
@@ -97,7 +97,7 @@ func (b *Decisions) keep(d cache.Decision) error {
 	return b.store.Spool(cache.Decisions, d.Key(), d)
 }
 
-// Known are the decisions on a kernel, with those that this one has kept and nobody has published
+// Known are the decisions on a kernel, with those that this one has kept and were not published
 // yet.
 func (b *Decisions) Known(identity string) []cache.Decision {
 	byKey := map[string]cache.Decision{}

@@ -36,7 +36,7 @@ type Request struct {
 	NoGPU   bool   // this machine has none: On alone can search
 	Signals Signals
 	GPU     GPU             // nil: this machine's
-	Listen  policy.Progress // nil: nobody
+	Listen  policy.Progress // nil: none
 	// says what takes long, and gives what is called when it is over; may be nil
 	During func(what string) (over func())
 	// called with how far a search is; may be nil

@@ -207,7 +207,7 @@ func build(ctx context.Context, out string, p program) (string, error) {
 	return path, nil
 }
 
-// ours reports whether nobody but the user can have written a file: it is code that is loaded into
+// ours reports whether only the user can have written a file: it is code that is loaded into
 // the user's program.
 func ours(info fs.FileInfo) bool {
 	st, ok := info.Sys().(*syscall.Stat_t)

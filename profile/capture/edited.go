@@ -50,7 +50,7 @@ func (s *Store) Edited(m *Manifest, c Code) (*Manifest, error) {
 			out.Variables = append(out.Variables, v)
 		case g.Reached && captured:
 			return nil, fmt.Errorf("%w: its variable %s has another size now", ErrUnlike, g.Name)
-		case g.Reached && !g.Own: // what the program would have put there nobody knows
+		case g.Reached && !g.Own: // what the program would have put there is not known
 			return nil, fmt.Errorf("%w: it uses the variable %s, which was not captured", ErrUnlike, g.Name)
 		}
 	}

@@ -20,7 +20,7 @@ const (
 
 // A judgement is about a kernel; unwanted can be read when done is closed.
 type judgement struct {
-	done     chan struct{} // nil: nobody has asked yet
+	done     chan struct{} // nil: not asked yet
 	unwanted error
 }
 

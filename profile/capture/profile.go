@@ -166,7 +166,7 @@ func (s *Store) Observed(program string, run Run) (*Profile, error) {
 
 // ObservedAll adds a run to the profile of each program that launched kernels in it, and gives the
 // one that took most time: what was started may be a shell, make or mpirun. command is that, whose
-// profile gets what nobody is known to have launched.
+// profile gets what is not known to have been launched.
 func (s *Store) ObservedAll(command string, run Run) (heaviest string, err error) {
 	by, seconds := map[string][]Line{}, map[string]float64{}
 	unseen := map[string][]profile.Unseen{}

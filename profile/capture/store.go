@@ -99,7 +99,7 @@ func (s *Store) get(c Chunk) ([]byte, error) {
 		return nil, fmt.Errorf("reading a capture's content: %w", err)
 	}
 	if b, err = unpacked(c.Hash, b); err != nil {
-		if now, e := os.Stat(path); e == nil && os.SameFile(was, now) { // nobody has written it anew
+		if now, e := os.Stat(path); e == nil && os.SameFile(was, now) { // it was not written anew
 			os.Remove(path)
 		}
 		return nil, err
@@ -303,10 +303,10 @@ func (s *Store) Drop(id string) error {
 }
 
 // Trim removes captures that are too old, the oldest beyond the total, those that can't be read,
-// and chunks that nobody names and that are older than an hour (a younger one may belong to a
+// and chunks that no capture names and that are older than an hour (a younger one may belong to a
 // capture that is being packed); of files that are written aside, too, those older than that.
 func (s *Store) Trim(l Limits) error {
-	// What is written from here on is nobody's to remove.
+	// What is written from here on is not to be removed.
 	files, err := os.ReadDir(filepath.Join(s.dir, "launches"))
 	if err != nil {
 		return fmt.Errorf("trimming the captures: %w", err)

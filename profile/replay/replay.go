@@ -22,11 +22,11 @@ type Options struct {
 	Limit   time.Duration                    // longest time for one run of the kernel
 	Log     func(format string, args ...any) // trouble; nil: dropped
 	// Running is called once, when the process has its context: where a GPU gives one process at a
-	// time a context, another one can't take it now; nil: nobody wants to know.
+	// time a context, another one can't take it now; nil: not called.
 	Running func()
 	// Standby is used, and closed; nil: a process is started.
 	Standby *Standby
-	// Scratch is a folder for what a process needs while it runs; "": the usual place, where nobody
+	// Scratch is a folder for what a process needs while it runs; "": the usual place, where no one
 	// looks for what a kill leaves.
 	Scratch string
 }

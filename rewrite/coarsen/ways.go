@@ -245,7 +245,7 @@ func (w *wayWriter) branch(i int, here string) (on, taken string) {
 	line := func(format string, args ...any) { text = append(text, fmt.Sprintf(format, args...)) }
 	if reg == nil {
 		line("mov.pred %s, %s;", taken, here)
-		line("xor.pred %s, %s, %s;", on, here, here) // nobody
+		line("xor.pred %s, %s, %s;", on, here, here) // no lane
 	} else {
 		yes, no := "mov", "not"
 		if negated {

@@ -318,7 +318,7 @@ func addressTaken(funcs []*ptx.Func, name string) bool {
 	return false
 }
 
-// constant reports whether a variable may stand twice in the module: nobody can write it, and nobody
+// constant reports whether a variable may stand twice in the module: no code can write it, and none
 // outside knows it. String literals are such (nvcc calls them $str, and numbers them anew in every
 // compile).
 func constant(g *ptx.Global) bool {

@@ -12,7 +12,7 @@ import (
 
 // Integer operations without a result: a quotient by 0, a shift by the width or more, a field of
 // bits that does not lie in its register. The GPU gives each a number (all ones; nothing is left, or
-// the sign). cicc, once it knows the operand, treats the result as one that nobody uses, and deletes
+// the sign). cicc, once it knows the operand, treats the result as one that is not used, and deletes
 // what is computed from it, stores too (12.4, 13.0).
 //
 // What fixed values lead to is followed: in straight lines (x / n, x % (n - 4), x << m + n), and

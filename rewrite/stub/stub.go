@@ -45,7 +45,7 @@ type Align struct {
 // device whose code has no such entry, and where the plain kernel has not been allowed the dynamic
 // shared memory that the launch wants (the user shall see his own error).
 //
-// An error of the user's own may be pending, from an earlier call whose result nobody looked at:
+// An error of the user's own may be pending, from an earlier call whose result was not checked:
 // launches succeed all the same, and he may ask for it long after. Calls that succeed leave it as
 // it is, save cudaFuncSetAttribute; should one of ours fail, the runtime has forgotten his error
 // for ours. So whatever is done here, his is made again at the end by a call that gives just that

@@ -198,7 +198,7 @@ func warpsync(d *decoder, i *inst) {
 	}
 }
 
-// meet lets groups go on together that wait for one another at one place, where nobody is missing
+// meet lets groups go on together that wait for one another at one place, where none is missing
 // that is alive.
 func (w *warp) meet() (met bool) {
 	for n := 0; n < len(w.groups); n++ {

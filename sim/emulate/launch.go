@@ -111,7 +111,7 @@ func known(at, size int) bool {
 	return at+size <= 24 || at >= 0x20 && at+size <= 0x2c || at >= 0x208
 }
 
-// stopped reports whether nobody waits for the launch any more.
+// stopped reports whether the launch is no longer waited for.
 func (r *running) stopped() bool {
 	select {
 	case <-r.Done:

@@ -24,7 +24,7 @@ type Buffer struct {
 }
 
 // Buffers begin at an address that fits into no 32 bits, with as much room between them that an
-// index that is wrong finds nobody; what is only a little too far finds nobody either.
+// index that is wrong finds no buffer; nor does what is only a little too far.
 const (
 	firstBuffer = 0x7f1200000000
 	betweenThem = 1 << 28

@@ -50,7 +50,7 @@ var unused = []struct{ at, n uint }{{16, 8}, {24, 8}, {32, 8}, {64, 8}, {81, 3},
 
 const firstControl = 105 // of the bits for the scheduler
 
-// rest refuses the instruction where it has bits that nobody has read.
+// rest refuses the instruction where it has bits that were not read.
 func (d *decoder) rest() {
 	for _, u := range unused {
 		v := d.Bits(u.at, u.n)

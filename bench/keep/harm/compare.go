@@ -30,7 +30,7 @@ type Ended struct {
 }
 
 // run runs a command in its folder, in a process group of its own, with some lines of input.
-// Outputs are files, not pipes: a process that it leaves behind keeps nobody waiting.
+// Outputs are files, not pipes: a process that it leaves behind holds nothing up.
 func run(ctx context.Context, dir string, limit time.Duration, env []string, argv ...string) Ended {
 	out, err1 := os.CreateTemp(dir, "stdout")
 	text, err2 := os.CreateTemp(dir, "stderr")

@@ -26,7 +26,7 @@ type GPU struct {
 	// is.
 	Takes func(code string) (times float64, known bool)
 	// Leaves says of code whether it leaves other bits than the original; nil: none does. It is asked
-	// of "HASH.overwritten" as well, where a variation overwrites ranges that nobody reads.
+	// of "HASH.overwritten" as well, where a variation overwrites ranges that are not read.
 	Leaves func(code string) bool
 }
 
