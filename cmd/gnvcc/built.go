@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -87,6 +88,11 @@ func buildNow(ctx context.Context, store *cache.Store, verb string, args []strin
 		aim.Under = ""
 	}
 	_, err = apply.Build(ctx, store, aim, stdout())
+	if aim.Under != "" && err == nil {
+		if all, _, err := apply.Status(ctx, store, aim.Under); err == nil && len(all) == 0 {
+			sayElsewhere(stdout(), ctx, store)
+		}
+	}
 	if file := lockHere(store, aim.Under); file != "" && verb == "apply" {
 		fmt.Fprintf(stderr,
 			"gnvcc apply: builds here use %s alone: export what was tuned since (gnvcc export -o %s)\n", file, file)
@@ -127,7 +133,34 @@ func status(ctx context.Context, store *cache.Store, args []string, all, asJSON 
 		return tellJSON("status", standings{folder, outputs, broken})
 	}
 	statusText(stdout(), folder, outputs, broken)
+	if len(outputs) == 0 {
+		sayElsewhere(stdout(), ctx, store)
+	}
 	return nil
+}
+
+// sayElsewhere names the folders that the store knows builds of, where there are none in one that was asked for:
+// PyTorch's load() builds in a folder of its own.
+func sayElsewhere(w io.Writer, ctx context.Context, store *cache.Store) {
+	all, _, err := apply.Status(ctx, store, "")
+	if err != nil {
+		return
+	}
+	var folders []string
+	for _, o := range all {
+		if dir := filepath.Dir(o.Output); o.Output != "" && !slices.Contains(folders, dir) {
+			folders = append(folders, dir)
+		}
+	}
+	slices.Sort(folders)
+	const most = 3
+	more := ""
+	if n := len(folders) - most; n > 0 {
+		folders, more = folders[:most], fmt.Sprintf(" and %d more", n)
+	}
+	if len(folders) > 0 {
+		fmt.Fprintf(w, "  builds elsewhere: %s%s (name a folder, or --all)\n", strings.Join(folders, ", "), more)
+	}
 }
 
 // A standings is what status --json prints.

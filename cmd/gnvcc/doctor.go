@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -48,13 +49,16 @@ func doctorVerb() *cobra.Command {
 	fs.Lookup("clean").NoOptDefVal = "left"
 	settings := fs.Bool("config", false, "which settings hold, and where they are from; exit code 1: there is a mistake in a file")
 	key := fs.Bool("key", false, "a hash of what builds here depend on besides command and sources: toolkit, recipes, lock file, GPU; for ccache (CCACHE_COMPILERCHECK='gnvcc doctor --key')")
-	oneOf(c, "store", "captures", "clean", "config", "key")
+	links := fs.String("links", "", "make `FOLDER` a CUDA_HOME of links to the toolkit in which nvcc is gnvcc: for builds that take CUDA_HOME/bin/nvcc, such as PyTorch's extensions without ninja")
+	oneOf(c, "store", "captures", "clean", "config", "key", "links")
 	return tries(c, 1, func([]string) error {
 		switch {
 		case *settings:
 			return showConfig()
 		case *key:
 			return showKey()
+		case *links != "":
+			return makeLinks(*links)
 		}
 		settle(false)
 		switch {
@@ -80,6 +84,26 @@ func doctorVerb() *cobra.Command {
 		}
 		return exit(1)
 	})
+}
+
+// makeLinks makes a toolkit of links.
+func makeLinks(folder string) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	kit, err := toolkit.Find(self, environment.Read())
+	if err != nil {
+		return err
+	}
+	if folder, err = filepath.Abs(folder); err != nil {
+		return err
+	}
+	if err := toolkit.Links(folder, self, kit); err != nil {
+		return fmt.Errorf("make a toolkit of links: %w", err)
+	}
+	fmt.Fprintf(console, "export CUDA_HOME=%s   # %s, and gnvcc as its nvcc (a copy: make it again after an update)\n", folder, kit.Dir())
+	return nil
 }
 
 // checkStore shows what is in the store, and reads all of it.

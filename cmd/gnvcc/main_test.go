@@ -23,6 +23,9 @@ import (
 const asIfDriver = "TEST_AS_IF_DRIVER"
 
 func TestMain(m *testing.M) {
+	if filepath.Base(os.Args[0]) == "nvcc" { // a copy in nvcc's place
+		os.Exit(run(os.Args))
+	}
 	testscript.Main(m, map[string]func(){"gnvccverbs": func() { runVerbs(os.Args[1:]) }, "gnvcc": func() {
 		tuner.AgentFolder = func(*cache.Store) string { return kits.Kept() }
 		if os.Getenv(asIfDriver) != "" {

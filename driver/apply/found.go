@@ -58,10 +58,16 @@ func (l *looking) found(ctx context.Context, folder string,
 			continue
 		}
 		if f.kind == fatbin.Linked && path != folder { // a library of somebody's, as a rule
+			had := len(f.codes) > 0
 			f.codes = slices.DeleteFunc(slices.Clone(f.codes), func(c witness.Code) bool {
 				return len(c.Built) == 0
 			})
 			err = nil
+			if had && len(f.codes) == 0 && isExtension(path) {
+				f.strange = errExtension
+				out = append(out, f)
+				continue
+			}
 		}
 		if f.unknown = f.codes; err != nil {
 			f.gone, f.strange = true, err.Error()
@@ -80,6 +86,17 @@ func (l *looking) found(ctx context.Context, folder string,
 	}
 	return out, nil
 }
+
+// isExtension tells whether a file is a Python module of the user's: not one of PyTorch's or NVIDIA's own.
+func isExtension(path string) bool {
+	name := filepath.Base(path)
+	return (strings.Contains(name, ".cpython-") || strings.Contains(name, ".abi3.")) && strings.HasSuffix(name, ".so") &&
+		!strings.Contains(path, "/site-packages/torch") && !strings.Contains(path, "/site-packages/nvidia")
+}
+
+// errExtension is said of one whose kernels nobody here has built.
+const errExtension = "nvcc built its device code, and gnvcc took no part: without ninja PyTorch takes CUDA_HOME/bin/nvcc " +
+	"(gnvcc doctor --links FOLDER, then CUDA_HOME=FOLDER), with it PYTORCH_NVCC=gnvcc"
 
 // made reports whether a file is made of others.
 func (f *fileState) made() bool { return f.kind == fatbin.Archive || f.kind == fatbin.Linked }

@@ -15,7 +15,7 @@ import (
 	"gnvcc/driver/environment"
 )
 
-// Finding the real nvcc: GNVCC_NVCC, then CUDA_HOME and CUDA_PATH, then PATH, then NVIDIA's Python
+// Finding the real nvcc: GNVCC_NVCC, then the toolkit that gnvcc stands in as nvcc (links.go), then CUDA_HOME and CUDA_PATH, then PATH, then NVIDIA's Python
 // packages where gnvcc itself is installed as one, then /usr/local/cuda, then what install/toolkit
 // put here, its default first. Whatever is gnvcc itself is passed by (the
 // same file: a link to us, a hard link), since gnvcc may well be called nvcc and stand first in
@@ -30,7 +30,7 @@ import (
 type Toolkit struct {
 	// the path to run it by; its folder is what nvcc takes its tools and its nvcc.profile from
 	Nvcc string
-	// what named it: "GNVCC_NVCC", "CUDA_HOME", "CUDA_PATH", "PATH", "Python packages",
+	// what named it: "GNVCC_NVCC", "links" (next to gnvcc, links.go), "CUDA_HOME", "CUDA_PATH", "PATH", "Python packages",
 	// "/usr/local/cuda", "install/toolkit"
 	From string
 }
@@ -104,6 +104,7 @@ func Find(self string, env *environment.Environment) (Toolkit, error) {
 		from  string
 		paths func() []string
 	}{
+		{"links", func() []string { return []string{behind(self)} }},
 		{"CUDA_HOME", func() []string { return nvccIn(env.Get("CUDA_HOME")) }},
 		{"CUDA_PATH", func() []string { return nvccIn(env.Get("CUDA_PATH")) }},
 		{"PATH", func() []string { return []string{lookPathFunc("nvcc", env.Get("PATH"), usable)} }},
