@@ -73,8 +73,11 @@ bench: go toolkits
 # What make install puts below $(PREFIX)/share: completions.
 SHARED = bash-completion/completions/gnvcc zsh/site-functions/_gnvcc fish/vendor_completions.d/gnvcc.fish
 
-# A unit for systemctl --user, which nobody starts but the user.
-UNIT = lib/systemd/user/gnvcc-watch.service
+# A unit for systemctl --user, which nobody starts but the user. systemd looks in the share folders of ~/.local,
+# /usr/local and /usr, and in no lib folder but those of the last two.
+UNIT = share/systemd/user/gnvcc-watch.service
+
+CMAKE = share/gnvcc/gnvcc.cmake
 
 demo: bin/gnvcc
 	@examples/demo
@@ -98,9 +101,11 @@ pages:
 	  "$$program" completion fish >../../fish/vendor_completions.d/gnvcc.fish
 	install -d $(DESTDIR)$(PREFIX)/$(dir $(UNIT))
 	sed 's|@BINDIR@|$(BINDIR)|' install/gnvcc-watch.service >$(DESTDIR)$(PREFIX)/$(UNIT)
+	install -d $(DESTDIR)$(PREFIX)/$(dir $(CMAKE))
+	install -m 644 install/gnvcc.cmake $(DESTDIR)$(PREFIX)/$(CMAKE)
 
 uninstall:
-	rm -f $(DESTDIR)$(PREFIX)/bin/gnvcc $(DESTDIR)$(PREFIX)/bin/gnvcc-oci $(addprefix $(DESTDIR)$(PREFIX)/share/,$(SHARED)) $(DESTDIR)$(PREFIX)/$(UNIT)
+	rm -f $(DESTDIR)$(PREFIX)/bin/gnvcc $(DESTDIR)$(PREFIX)/bin/gnvcc-oci $(addprefix $(DESTDIR)$(PREFIX)/share/,$(SHARED)) $(DESTDIR)$(PREFIX)/$(UNIT) $(DESTDIR)$(PREFIX)/$(CMAKE)
 
 # dist/: for amd64 and arm64 a tarball and a Python wheel. Two runs on one commit give the same bytes.
 DIST ?= dist

@@ -12,7 +12,8 @@
 
 include_guard(GLOBAL)
 
-find_program(GNVCC_PROGRAM gnvcc HINTS "${CMAKE_CURRENT_LIST_DIR}" "${CMAKE_CURRENT_LIST_DIR}/../../../bin")
+find_program(GNVCC_PROGRAM gnvcc HINTS "${CMAKE_CURRENT_LIST_DIR}" "${CMAKE_CURRENT_LIST_DIR}/../bin" "${CMAKE_CURRENT_LIST_DIR}/.."
+  "${CMAKE_CURRENT_LIST_DIR}/../../bin") # a clone's bin, or a tarball's; where make install has put this file
 mark_as_advanced(GNVCC_PROGRAM)
 
 if(NOT GNVCC_PROGRAM)

@@ -4,6 +4,9 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -50,6 +53,14 @@ func predict(ctx context.Context, store *cache.Store, kernel string, adopt, curv
 		fmt.Fprintln(console, "no kernel is known yet: build a program with gnvcc")
 		return nil
 	}
+	if kernel == "" {
+		all := len(built)
+		if built = slices.DeleteFunc(built, func(b builtKernel) bool { return !b.below() }); len(built) == 0 {
+			fmt.Fprintf(console, "nothing was built in this folder; of %s elsewhere name one: gnvcc predict KERNEL\n",
+				policy.Count(all, "kernel"))
+			return nil
+		}
+	}
 	found, err := selection.Of(kernel, built, builtKernel.selected)
 	if err != nil {
 		complain("predict", err)
@@ -63,6 +74,26 @@ func predict(ctx context.Context, store *cache.Store, kernel string, adopt, curv
 	}
 	p.print(ctx, codes(found))
 	return nil
+}
+
+// below tells whether a kernel was built in the present folder or below it, or its source lies there.
+func (b builtKernel) below() bool {
+	here, err := os.Getwd()
+	if err != nil {
+		return true
+	}
+	for _, path := range []string{b.Assembly.Dir, b.source} {
+		if real, err := filepath.EvalSymlinks(path); err == nil {
+			path = real
+		}
+		if real, err := filepath.EvalSymlinks(here); err == nil {
+			here = real
+		}
+		if rel, err := filepath.Rel(here, path); err == nil && path != "" && rel != ".." && !strings.HasPrefix(rel, "../") {
+			return true
+		}
+	}
+	return false
 }
 
 // A prediction is what the verbs that predict need.
@@ -94,11 +125,13 @@ func (p *prediction) print(ctx context.Context, list []record.BuiltKernel) {
 			if said == "" {
 				fmt.Fprint(stdout(), predicted.Header)
 			}
+			if said != "" {
+				fmt.Fprintln(console)
+			}
 			if said != assumed {
-				fmt.Fprintf(stdout(), "Assumed: %s.\n", assumed)
+				fmt.Fprintf(stdout(), "Assumed of what follows: %s.\n\n", assumed)
 			}
 			said = assumed
-			fmt.Fprintln(console)
 			err = seen.Print(stdout())
 		}
 		if err != nil {

@@ -120,7 +120,8 @@ func (s *stage) recipesOf(kernels []cache.Kernel) (recipes map[string]recipe.Rec
 		}
 	}
 	if err != nil {
-		s.log.Debug().Err(err).Msg("no decisions")
+		// none were published, as a rule: no error, and not called one
+		s.log.Debug().Str("why", err.Error()).Msg("no recipes")
 		return recipes, refused, nil
 	}
 	stand, not, normals := standing.Recipes(kn, kernels, standing.AskerOf(s.store, s.env.Command,

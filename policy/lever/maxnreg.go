@@ -40,7 +40,9 @@ var _ = register(Lever{
 	Words: func(k *policy.Kernel, t recipe.Term) string {
 		return fmt.Sprintf("register cap %s", t.Value)
 	},
-	Source:   func(t recipe.Term) string { return "__maxnreg__(" + t.Value + ")" },
+	Source: func(t recipe.Term) string {
+		return "__maxnreg__(" + t.Value + "), or with __launch_bounds__, next to which nvcc refuses it, -maxrregcount=" + t.Value
+	},
 	Outvotes: func(k *policy.Kernel, t recipe.Term) string { return k.Bounds },
 	Recount: func(s *Situation, n int, from, together recipe.Recipe) (int, bool) {
 		return s.capFor(n, from, together), true

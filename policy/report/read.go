@@ -20,8 +20,8 @@ func Read(text []byte) ([]cache.Decision, error) {
 	switch {
 	case r.Format != "gnvcc-report":
 		return nil, fmt.Errorf("its format is %q", r.Format)
-	case r.Version != 1:
-		return nil, fmt.Errorf("it has version %d of the format, and this gnvcc reads 1", r.Version)
+	case r.Version != 1 && r.Version != 2: // 1 has times of pins
+		return nil, fmt.Errorf("it has version %d of the format, and this gnvcc reads 1 and 2", r.Version)
 	}
 	var out []cache.Decision
 	for i, k := range r.Kernels {

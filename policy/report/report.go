@@ -79,9 +79,9 @@ type Entry struct {
 	Kernel string `json:"kernel"` // as people write it
 	Recipe string `json:"recipe"`
 	Words  string `json:"words"`
-	// time over the default's, all launches together; 1 without a recipe
-	Ratio   float64 `json:"ratio"`
-	SpeedUp float64 `json:"speedUp"` // its inverse
+	// time over the default's, all launches together; 1 without a recipe, 0: nobody has measured it (a pin)
+	Ratio   float64 `json:"ratio,omitempty"`
+	SpeedUp float64 `json:"speedUp,omitempty"` // its inverse
 	// default and chosen, at the shape that takes most time; 0: not known
 	Occupancy [2]float64 `json:"occupancy"`
 	Checked   int        `json:"checked"` // launches compared
@@ -89,7 +89,7 @@ type Entry struct {
 	Varied   int `json:"varied"`
 	Launches int `json:"launches"`
 	// a launch, default and chosen, mean over the launches
-	Time [2]float64 `json:"timeNs"`
+	Time [2]float64 `json:"timeNs,omitzero"`
 	// half of the 95 % interval, relative, worst configuration
 	Spread   [2]float64      `json:"spread"`
 	Levers   []Single        `json:"levers,omitempty"`  // what each gives alone
@@ -141,7 +141,9 @@ func summed(d cache.Decision) Entry {
 	}
 	seconds, _ := d.Evidence.Whole()
 	e.total = seconds * 1e9
-	e.Ratio = d.Evidence.Ratio()
+	if e.Ratio = d.Evidence.Ratio(); d.Pinned && len(d.Evidence.Launches) == 0 {
+		e.Ratio = 0
+	}
 	if before > 0 {
 		n := 0.0
 		for _, l := range d.Evidence.Launches {
