@@ -12,6 +12,7 @@ import (
 
 	"gnvcc/cache"
 	"gnvcc/driver/compile"
+	"gnvcc/rewrite"
 	"gnvcc/rewrite/lowered"
 	"gnvcc/rewrite/manner"
 	"gnvcc/rewrite/recipe"
@@ -74,6 +75,7 @@ func build(ctx context.Context, nvcc, file, work string, flags []string) (*proje
 type pair struct {
 	compiler *compile.Compiler
 	recipe   recipe.Recipe
+	tables   map[string]rewrite.Numbers // variables of the module that a check varies
 	source   *compile.Source
 	values   []lowered.Value
 	guard    recipe.Guard // the launches that the variant serves
@@ -93,7 +95,7 @@ func (p *project) variant(ctx context.Context, kernel, text string) (*pair, erro
 	if err != nil {
 		return nil, err
 	}
-	v := &pair{compiler: p.compiler, source: s}
+	v := &pair{compiler: p.compiler, source: s, tables: rewrite.Variables(s.Module, kernel)}
 	if s.Code != nil {
 		if r, err = s.Code.Resolve(r, s.Signature); err != nil {
 			return nil, err

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/maphash"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -159,6 +160,9 @@ func (k *kernel) compare(ctx context.Context, p *pair, out *Record) error {
 			}
 		case where != nil:
 			where.Stage, where.Draw, where.Kind = d.stage, count[d.stage]-1, d.kind
+			if math.IsNaN(where.Relative) { // which JSON does not have
+				where.Relative = -1
+			}
 			out.First, out.What = where, "differs"
 			out.Launches++
 			return nil

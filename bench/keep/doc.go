@@ -6,7 +6,8 @@
 //	keep -table -out keep.jsonl
 //
 // Each seed makes a file of random kernels with random recipes: rounding.py kernels in which
-// rounding matters, blocks.py kernels in which it matters which thread is in which block; of every
+// rounding matters, blocks.py kernels in which it matters which thread is in which block, ways.py
+// kernels in which arguments and data decide what is computed, chosen and stored; of every
 // eighth seed the kernels are those of the examples. A variant is compiled as a build would compile
 // it, and launched with 4,096 threads and more:
 //
@@ -14,9 +15,11 @@
 //     arguments and integers of one launch, as gnvcc tune varies a captured launch: float arguments
 //     have other mantissas in every second one. What a check with one, two or three draws of each
 //     kind would have accepted is recorded.
-//   - test: thirty more, from other seeds.
-//   - others: twenty more with other integers and scalars, in arguments and in memory, and other
-//     grids, where the recipe serves such launches.
+//   - count: builds with counters, of both codes, in the launches of the first draw. By what ran the
+//     rule of policy/check says which launches the recipe serves; where it serves none, that is all.
+//   - test: ten more, from other seeds.
+//   - others: thirty more with other integers and scalars, in arguments and in memory, other tables
+//     and other grids, as far as the recipe serves such launches.
 //
 // The first difference ends a variant. A line of JSON for each says what was accepted, which launch
 // differs, and which instructions of floating-point arithmetic ran in the check's launches, in both

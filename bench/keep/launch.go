@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"math"
 	"math/rand"
@@ -11,6 +12,7 @@ import (
 
 	"gnvcc/policy/check"
 	"gnvcc/policy/judge"
+	"gnvcc/rewrite"
 	"gnvcc/rewrite/lowered"
 	"gnvcc/rewrite/recipe"
 	"gnvcc/sim/emulate"
@@ -230,6 +232,9 @@ func (l *launch) data(p *pair, s *shape, fixed map[recipe.Place]string, d draw, 
 	}
 	l.first, l.memory = program, memory
 	for _, b := range memory.Buffers() {
+		if is := p.tables[b.Name]; is.Free() && (d.others || d.kind > 0) { // as gnvcc varies them
+			table(b.Bytes, is, r)
+		}
 		if is := l.types[b.Name]; is != "" {
 			if s.small && !d.others && !floating(is) {
 				for n := range b.Bytes {
@@ -240,6 +245,19 @@ func (l *launch) data(p *pair, s *shape, fixed map[recipe.Place]string, d draw, 
 		}
 	}
 	return params, nil
+}
+
+// table fills one with full mantissas.
+func table(b []byte, is rewrite.Numbers, r *rand.Rand) {
+	for n := 0; n+8 <= len(b); n += 8 {
+		switch f := 4*r.Float64() - 2; is {
+		case rewrite.Doubles:
+			binary.LittleEndian.PutUint64(b[n:], math.Float64bits(f))
+		case rewrite.Floats:
+			binary.LittleEndian.PutUint32(b[n:], math.Float32bits(float32(f)))
+			binary.LittleEndian.PutUint32(b[n+4:], math.Float32bits(float32(4*r.Float64()-2)))
+		}
+	}
 }
 
 // filled makes a memory with the kernel's variables and buffers of a kind of numbers.
