@@ -231,8 +231,7 @@ type reach struct {
 }
 
 func reachOf(w *ir.Func, c counters.Counters, list []int, counts []uint64) *reach {
-	r := &reach{flow: flowOf(w, true), ran: make([]bool, len(w.Blocks)), outcomes: map[int][2]bool{},
-		possible: make([]bool, len(w.Blocks))}
+	r := &reach{ran: make([]bool, len(w.Blocks)), outcomes: map[int][2]bool{}}
 	for _, n := range list {
 		if b := c[n]; b.Choice > 0 {
 			o := r.outcomes[b.Choice]
@@ -248,6 +247,23 @@ func reachOf(w *ir.Func, c counters.Counters, list []int, counts []uint64) *reac
 			r.ran[w.Block(b.Block.First)] = counts[n] > 0
 		}
 	}
+	// what stands in blocks that can't run decides nothing
+	for in := slices.Clone(r.ran); ; {
+		r.flow, r.possible = flowOf(w, true, in), make([]bool, len(w.Blocks))
+		r.walk(w)
+		grown := false
+		for b, is := range r.possible {
+			grown = grown || is && !in[b]
+			in[b] = in[b] || is
+		}
+		if !grown {
+			return r
+		}
+	}
+}
+
+// walk goes all ways that could be gone.
+func (r *reach) walk(w *ir.Func) {
 	for todo := []int{0}; len(todo) > 0; {
 		b := todo[len(todo)-1]
 		if todo = todo[:len(todo)-1]; r.possible[b] {
@@ -269,7 +285,6 @@ func reachOf(w *ir.Func, c counters.Counters, list []int, counts []uint64) *reac
 			todo = append(todo, to)
 		}
 	}
-	return r
 }
 
 // free reports whether a choice in a block could come out otherwise with other numbers in memory.

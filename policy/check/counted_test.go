@@ -32,6 +32,7 @@ var counted = []struct {
 	{"one turn", "float s = 0;\n#pragma unroll 1\nfor (int j = 0; j < m; j++) s += x[j + t] * y[j];\nout[t] = s;", 1, 0, 0, "same", false},
 	{"rows", "float s = 0;\n#pragma unroll 4\nfor (int j = k[0]; j < k[1]; j++) s += x[j + t] * y[j];\nout[t] = s;", 0, 0, 0, "never", false},
 	{"a rare number", `float s = x[t] * y[t]; if (x[t] > 1e20f) s = s * y[1] + y[2]; out[t] = s;`, 0, 0, 0, "never", false},
+	{"a slow path that no thread comes to", `out[t] = sinf(t * 0.001f) * x[t] + y[0];`, 0, 0, 0, "same", true},
 	{"a rare kind", `float s = x[t] * y[t]; if (k[t] == 7) s = y[1] * s - y[2]; out[t] = s;`, 0, 0, 0, "never", false},
 	{"after a search", `int i = 0; while (k[i] > 7) i++; out[t] = i > 5 ? x[t] * y[0] + y[1] : x[t] * y[2];`, 0, 0, 0, "never", false},
 	{"a switch", `float s; switch (mode) { case 0: s = x[t] * y[0] + y[1]; break; case 1: s = x[t] * y[2] - y[3]; break;

@@ -65,7 +65,7 @@ func ArgumentsOf(f *ptx.Func) (a Arguments) {
 	if err != nil {
 		return Arguments{unread: true, Data: true}
 	}
-	flow := flowOf(w, false)
+	flow := flowOf(w, false, nil)
 	a.read = flow.all
 	for i := range w.Stmts {
 		x := w.Inst(i)
@@ -78,7 +78,7 @@ func ArgumentsOf(f *ptx.Func) (a Arguments) {
 			}
 		}
 	}
-	m, ways := numbersOf(w), flowOf(w, true)
+	m, ways := numbersOf(w), flowOf(w, true, nil)
 	for b := range w.Blocks {
 		a.Data = a.Data || m.block(w.Blocks[b]) && ways.decided(b).memory
 	}

@@ -27,12 +27,13 @@ type flow struct {
 	all      []argument
 	known    []sources
 	deciders [][]int // by block: the branches that decide whether it runs; nil: these do not count
+	in       []bool  // by block: what stands in others does not count; nil: all do
 }
 
-// flowOf works it out. With ways, a value of which there are several depends on what decided which of
+// flowOf works it out, of some blocks. With ways, a value of which there are several depends on what decided which of
 // them it is: a counter, on the number of turns.
-func flowOf(w *ir.Func, ways bool) *flow {
-	f := &flow{Func: w, known: make([]sources, w.Registers())}
+func flowOf(w *ir.Func, ways bool, in []bool) *flow {
+	f := &flow{Func: w, known: make([]sources, w.Registers()), in: in}
 	if ways {
 		f.deciders = make([][]int, len(w.Blocks))
 		for b := range w.Blocks {
@@ -58,7 +59,10 @@ func (f *flow) reads(i int) (s sources) {
 }
 
 // of is what the results of a statement depend on.
-func (f *flow) of(i int) sources {
+func (f *flow) of(i int) (s sources) {
+	if f.in != nil && !f.in[f.Block(i)] {
+		return s
+	}
 	x, s := f.Inst(i), f.reads(i)
 	argument := false
 	f.Symbols(i, func(at ptx.Span) bool {

@@ -19,7 +19,7 @@ const mostStores = 200
 //
 // Of two stores only what their addresses differ by counts.
 func places(w *ir.Func, m *numbers) (out [][3]int) {
-	f := flowOf(w, false)
+	f := flowOf(w, false, nil)
 	pointers := map[[2]int]bool{}
 	add := func(s sources) {
 		for _, a := range f.arguments(s) {
