@@ -138,6 +138,20 @@ func (u *Unit) parameters(d *decl) (out []Param) {
 	return out
 }
 
+// inParentheses is the name in a declarator that begins with the ( at i.
+func (u *Unit) inParentheses(p *Param, i int) string {
+	for j := i + 1; j < int(u.tokens[i].n); j++ {
+		switch {
+		case u.tokens[j].kind != word || qualifier(u.str(j)):
+		case u.is(j, "__val_param"):
+			p.changed = true
+		default:
+			return u.str(j)
+		}
+	}
+	return ""
+}
+
 // parameter reads one, of the tokens [i, stop).
 func (u *Unit) parameter(i, stop int) (p Param) {
 	t := u.tokens
@@ -161,13 +175,19 @@ func (u *Unit) parameter(i, stop int) (p Param) {
 		case t[i].kind == '[':
 			p.Pointer = true
 			i = int(t[i].n)
+		case t[i].kind == '(' && p.Name == "": // (*rows)[256]: of rows of numbers, a pointer to numbers
+			p.Name, p.Pointer = u.inParentheses(&p, i), true
+			kept = append(kept, i+1)
+			if i = int(t[i].n); i+1 < stop && t[i+1].kind == '(' {
+				p.Odd = "a pointer to a function"
+				i = int(t[i+1].n)
+			}
 		default:
-			p.Pointer = p.Pointer || t[i].kind == '('
-			p.Odd = "a pointer to a function or an array"
+			p.Odd = "a type that was not understood"
 			i = max(i, int(t[i].n))
 		}
 	}
-	if n := len(kept) - 1; n > 0 && t[kept[n]].kind == word && p.Odd == "" {
+	if n := len(kept) - 1; n > 0 && t[kept[n]].kind == word && p.Odd == "" && p.Name == "" {
 		p.Name = u.str(kept[n])
 		kept = kept[:n]
 	}

@@ -3,6 +3,7 @@ package lowered
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -105,5 +106,43 @@ func TestForeign(t *testing.T) {
 		if _, err := Parse([]byte(small + bad)); err == nil {
 			t.Errorf("%q is taken", bad)
 		}
+	}
+}
+
+// Declarators with parentheses have names, and are pointers.
+func TestDeclarators(t *testing.T) {
+	u, err := Parse([]byte(`#include "crt/device_runtime.h"
+__global__ __var_used__ void k(
+const double (*rows)[256][256], 
+float (*__restrict__ __val_param(moved))[3], 
+int (*call)(int, float *), 
+float *const *__restrict__ deep, 
+int list[4]){__copy_param(float (*__restrict__ moved)[3],__val_param(moved));
+{
+(rows[0][0][0]);
+}}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	k, err := u.Kernel("k")
+	if err != nil {
+		t.Fatal(err)
+	}
+	values, err := k.Values([]string{".u64", ".u64", ".u64", ".u64", ".u64"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, v := range values {
+		got = append(got, fmt.Sprintf("%s %s %v %d %s %s", v.Name, v.Type, v.Class, v.Bits, v.is, v.Why))
+	}
+	want := `rows const double* pointer 64 rows 
+moved float* pointer 64 __val_param(moved) 
+call int* pointer 64 call a pointer to a function
+deep float*const*__restrict__ pointer 64 deep 
+list int pointer 64 list `
+	if strings.Join(got, "\n") != want {
+		t.Errorf("values:\n%s", strings.Join(got, "\n"))
 	}
 }

@@ -49,6 +49,9 @@ func (k *Kernel) Values(signature []string) ([]Value, error) {
 		if v.Why == "" && v.Name == "" {
 			v.Why = "it has no name"
 		}
+		if p.Pointer {
+			v.Class, v.Bits = Pointer, 64
+		}
 		if v.Why != "" {
 			values = append(values, v)
 			continue
