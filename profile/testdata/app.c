@@ -105,6 +105,8 @@ static int aside(void) {
     CALL(cuCtxDestroy_v2, &d, NULL);
     fake_callback(NULL, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING, &r);
   }
+  cuDevicePrimaryCtxRetain_params retain = {0};
+  CALL(cuDevicePrimaryCtxRetain, &retain, NULL); // the runtime's, at any time
   if (strcmp(then, "rests") == 0) usleep(2500000);
   if (strcmp(then, "is killed") == 0) raise(SIGKILL);
   if (strcmp(then, "leaves") == 0) _exit(7);

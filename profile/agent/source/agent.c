@@ -180,7 +180,7 @@ static const struct {
     {"cuModuleUnload", GATE},
     {"cuLibraryUnload", GATE},
     {"cuCtxDestroy*", CONTEXT_END},
-    {"cuDevicePrimaryCtxRe*", CONTEXT_END},
+    {"cuDevicePrimaryCtxRe[ls]*", CONTEXT_END}, // Release and Reset, not Retain
     {"cuMemGetInfo*", NEED},
     {"cuMemCreate", NEED},
     {"cuStreamWaitValue*", GATE},
@@ -548,8 +548,15 @@ static void on_child_exit(int status) {
 
 static void on_exit_process(int status, void *unused) {
   (void)unused;
-  if (forked) on_child_exit(status);
-  if (atomic_load(&agent_off)) return;
+  if (forked) {
+    on_child_exit(status);
+    return;
+  }
+  if (atomic_load(&agent_off)) { // files that nobody wants go first
+    if (called > 0) outs_leave();
+    else outs_finish();
+    return;
+  }
   // A signal's handler that calls exit may have come while this thread has locks of ours or the gate closed, and so they stay: nothing is asked
   // for any more, neither here nor by threads that the program's earlier handlers wait for.
   if (called > 0 || capture_pending() || graph_pending()) {

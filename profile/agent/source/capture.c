@@ -30,6 +30,7 @@ enum place { ON_DEVICE, ON_HOST };
 #define MOST_NUMBERED 4000         // arrays; the replayer takes less than 4096
 #define LONGEST_LAUNCH 1.0         // seconds for the launch itself, while other threads are held
 #define ROOM ((size_t)64 << 20)    // bytes of the device's memory that are free for the launch, or nothing of ours stays there
+#define COUNTED ((uint64_t)256 << 20) // bytes; less is copied in less than a millisecond
 #define LARGEST_VARIABLE ((uint64_t)16 << 20) // bytes
 
 struct item { // an allocation, a variable of the kernel's module, or (FOUND) memory of the driver's own
@@ -577,6 +578,7 @@ static bool before(struct capture *c, const struct variable *v, uint32_t nv) {
   if (c->made) cu.MemFree(c->made);
   if (c->list) cu.MemFree(c->list);
   c->list = c->made = c->made_room = 0;
+  if (ok && atomic_load(&c->out->filled) > COUNTED) cu.StreamSynchronize(c->stream); // copies within the device, which are part of it
   c->before = now() - c->begin;
   return ok;
 }

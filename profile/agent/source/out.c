@@ -286,9 +286,11 @@ static void open_file(struct out *o) {
     out_give_up(o, "too many captures are on their way to the disk");
     return;
   }
-  bool open_now = descriptor_begin(&o->file, open(o->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
-  files[o->place] = o->file;
+  int fd = open(o->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+  files[o->place] = (struct descriptor){.fd = fd}; // at once: another thread may fork
   atomic_store(&file_open[o->place], true);
+  bool open_now = descriptor_begin(&o->file, fd);
+  files[o->place] = o->file;
   struct stat st; // between the two another thread may have closed it and got its number
   if (!open_now) out_give_up(o, "can't create the file of the capture");
   else if (lstat(o->path, &st) != 0 || st.st_dev != o->file.device || st.st_ino != o->file.inode) {
@@ -488,5 +490,5 @@ void outs_finish(void) {
 
 void outs_forked(void) {
   for (int i = 0; i < OPEN; i++)
-    if (atomic_load(&file_open[i]) && descriptor_ours(&files[i])) close(files[i].fd);
+    if (atomic_load(&file_open[i]) && ((files[i].fd >= 0 && !files[i].inode) || descriptor_ours(&files[i]))) close(files[i].fd);
 }
