@@ -20,7 +20,7 @@ import (
 // keys. Builds read the snapshot, since bbolt holds a lock as long as its file is open.
 //
 // bbolt trusts its pages, and a damaged one may end the process. So it is given a file only if that has
-// the content that was sealed, in a file beside it: hash, the store's ID, publication. A database that has
+// the content that was sealed, in a file next to it: hash, the store's ID, publication. A database that has
 // not (its owner was killed, or bits flipped) is made anew from the snapshot.
 
 const usingDatabase = "use the database"
@@ -48,7 +48,7 @@ func (s *Store) openDatabase(use func(*bbolt.DB) error) (err error) {
 	return failed(usingDatabase, path, errors.Join(use(db), db.Close()))
 }
 
-// databaseSeal is what the file beside the database must hold.
+// databaseSeal is what the file next to the database must hold.
 func (s *Store) databaseSeal(id string, tx uint64) (string, error) {
 	f, _, err := openRegular(filepath.Join(s.dir, dbName))
 	if err != nil {

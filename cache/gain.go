@@ -6,7 +6,7 @@ package cache
 // A Rest is the time, in the program, of a kernel's launches that were not measured.
 type Rest struct {
 	// seconds, of those that others stand for: sizes between measured ones. Then what the chosen build
-	// takes of these, by the ratios of the sizes beside them.
+	// takes of these, by the ratios of the neighbouring sizes.
 	Between, After float64
 	// seconds, of all others: they are taken to last as long as they did
 	Others float64

@@ -271,7 +271,7 @@ func (o *Owner) merge(r *spooled) {
 	}
 }
 
-// Publish makes the records as they are now the builds' snapshot: checked, written beside, synced,
+// Publish makes the records as they are now the builds' snapshot: checked, written to a new file, synced,
 // renamed. A build sees the old one or the new one. When nothing changed since the last one it does
 // nothing.
 func (o *Owner) Publish() error {

@@ -12,7 +12,7 @@ import (
 
 // What builds read: the published snapshot.
 
-// where is what a record's checksum covers beside stamp and body.
+// where is what a record's checksum covers besides stamp and body.
 func where(bucket, key string) string { return bucket + "\x00" + key }
 
 // A Snapshot is one published state of the decisions. It does not change while it is open, whatever

@@ -30,7 +30,7 @@ type spooled struct {
 	Record json.RawMessage
 }
 
-// Spool leaves a record for the owner to merge: one file, written beside and renamed. Snapshots
+// Spool leaves a record for the owner to merge: one file, written under another name and renamed. Snapshots
 // show it after the owner's next Merge and Publish; EachPending shows it at once. A decision is
 // synced to the disk, since somebody measured for it; the rest is what the next build would say
 // again.

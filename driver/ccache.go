@@ -31,12 +31,12 @@ const (
 	asksUs = "gnvcc doctor --key"
 )
 
-// keyed are the files of a toolkit that decide what it gives, beside those that a ccache sees: the
+// keyed are the files of a toolkit that decide what it gives, besides those that a ccache sees: the
 // headers.
 var keyed = []string{"bin/nvcc", "bin/nvcc.profile", "bin/cudafe++", "bin/cicc", "nvvm/bin/cicc",
 	"nvvm/libdevice/libdevice.10.bc", "bin/ptxas", "bin/fatbinary", "bin/nvlink"}
 
-// Key is a hash of all that decides what a build in the present folder gives, beside its command
+// Key is a hash of all that decides what a build in the present folder gives, besides its command
 // and its sources: for caches in front of us.
 func Key() (string, error) {
 	self, err := os.Executable()

@@ -17,7 +17,7 @@ import (
 // their own.
 
 // CodeHash hashes the code of a kernel in a cubin: its own section, the functions that stand in
-// sections of their own (they may be called), the constants that the compiler put beside it, and
+// sections of their own (they may be called), the constants that the compiler put next to it, and
 // the relocations of these. Names of sections go in, addresses don't. Attributes (registers, shared
 // memory) are not in it: compare those too.
 func CodeHash(cubin []byte, kernel string) (string, error) {

@@ -19,7 +19,7 @@
 //
 // Files: kernel.go what is given, describe.go what PTX and source tell of a kernel, values.go of a
 // launch, options.go what the user allows, piece.go parts of a run's time, within.go errors and bounds, trial.go one candidate on
-// one configuration, code.go what the GPU would execute, hints.go which limits of the source a
-// recipe outvotes, progress.go what a run reports, text.go words
+// one configuration, code.go what the GPU would execute, facts.go what levers find in PTX,
+// progress.go what a run reports, text.go words
 // for people.
 package policy

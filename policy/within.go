@@ -17,7 +17,7 @@ import (
 
 // How far results may be off, where the user allows that at all.
 //
-// The error of one value is |a-b| / max(|a|,|b|), a NaN or an infinity beside a number being
+// The error of one value is |a-b| / max(|a|,|b|), a NaN or an infinity against a number being
 // infinitely far off. The error of a launch is the largest one of all values that it wrote, or
 // their mean (Li, thesis, chapter 6, uses the mean; one value of ten thousand may be quite wrong
 // then). The mean is over the values that the original changed; where a launch writes what was
@@ -103,7 +103,7 @@ func (k *Kernel) ErrorOf(d profile.Difference) Error {
 		if !(x >= 0 && x <= UnknownError) {
 			return UnknownError
 		}
-		return max(x, math.SmallestNonzeroFloat64) // other bits of equal values: -0 beside 0
+		return max(x, math.SmallestNonzeroFloat64) // other bits of equal values: -0 and 0
 	}
 	return Error{known(e.Max), known(e.Mean)}
 }

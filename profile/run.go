@@ -32,7 +32,7 @@ type Options struct {
 
 	Quiet bool // it reads nothing, and what it prints is dropped
 
-	Files []*os.File // its descriptors from 3 on, beside the usual three
+	Files []*os.File // its descriptors from 3 on, besides the usual three
 
 	Observe bool // time some of the launches: Seen.Seconds
 	// For is how long the application is looked at; then its agents are let go, Gone is called, and it

@@ -63,7 +63,7 @@ func reason(asked string, err error) Reason {
 	return out
 }
 
-// goal are the levers of which a heavy kernel is to take one, beside caps and hints.
+// goal are the levers of which a heavy kernel is to take one, besides caps and hints.
 var goal = []string{"unroll", "spec", "coarsen", "shape"}
 
 // A count is how a program's kernels answered.

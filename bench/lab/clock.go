@@ -1,5 +1,5 @@
 // Building the library on the machine where it runs, from the source that is embedded here (in a
-// folder of its own, since Go takes a .c file beside it for cgo).
+// folder of its own, since Go takes a .c file next to it for cgo).
 
 package lab
 

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// Machine is what stands beside every raw result.
+// Machine is what every raw result has with it.
 type Machine struct {
 	Time    time.Time
 	CPU     string

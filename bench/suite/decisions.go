@@ -42,7 +42,7 @@ func (m memos) Recall(key string) ([]byte, bool) {
 func (m memos) Remember(string, []byte) error { return errors.New("only read") }
 
 // leverOf is the lever of a recipe that has only one, "" for others. Terms that only the host looks
-// at don't count, nor do caps beside another lever's value: demotion and spilling have them as part
+// at don't count, nor do caps with another lever's value: demotion and spilling have them as part
 // of theirs.
 func leverOf(r recipe.Recipe) string {
 	lever := ""

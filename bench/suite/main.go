@@ -19,7 +19,7 @@ import (
 
 func main() { lab.Main("suite", run) }
 
-// asked is what the command line says beside the suite's own fields.
+// asked is what the command line says besides the suite's own fields.
 type asked struct {
 	compiler, tune, programs, folder, skip, work, other, clock, commit, expect, gpu string
 

@@ -1,4 +1,4 @@
-// What tuning was to the user: how long the run took beside one without gnvcc, what captures held
+// What tuning was to the user: how long the run took compared with one without gnvcc, what captures held
 // it up, when decisions were there, and which part of the program's time could be replayed.
 
 package main
@@ -43,7 +43,7 @@ type Part struct {
 	Spent map[string]float64 `json:",omitempty"`
 }
 
-// plain runs nvcc's build as the user does, with nothing beside it.
+// plain runs nvcc's build as the user does, with nothing else running.
 func (j *job) plain(ctx context.Context, what string) error {
 	r, err := j.do(ctx, what, j.make("before", j.s.target), j.s.limits.run)
 	if err == nil {

@@ -22,7 +22,7 @@ type Result struct {
 	Plain                 []float64 `json:",omitempty"` // runs of nvcc's build, without a clock
 	Tune                  float64   // the whole run under gnvcc tune
 	Rebuild               float64
-	Waited                float64 `json:",omitempty"` // for the GPU, beside other suites
+	Waited                float64 `json:",omitempty"` // for the GPU, with other suites
 
 	// From the store that gnvcc left. Counts only: every time here is the clock's.
 	Decisions, Adopted, Configurations, Candidates, Built int

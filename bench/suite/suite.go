@@ -20,12 +20,12 @@ type suite struct {
 	work, results  string
 	clock          string
 	parallel, runs int
-	alone          int // runs of nvcc's build beside the one under tune
+	alone          int // runs of nvcc's build besides the one under tune
 	retry          bool
 	onlyAgain      bool
 	gpuLock        string            // file whose lock is the right to use the GPU
 	claims         string            // folder with a lock for each program
-	ahead          int               // programs that are being built beside the one on the GPU
+	ahead          int               // programs that are being built during the one on the GPU
 	expected       map[string]brief  // what earlier results say
 	others         map[string]string // commands with other arguments
 	budget         time.Duration

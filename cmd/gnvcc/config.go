@@ -14,7 +14,7 @@ import (
 
 // Settings from files (driver/config), and what holds.
 
-// showKey prints a hash of what builds here depend on beside command and sources, for compiler
+// showKey prints a hash of what builds here depend on besides command and sources, for compiler
 // caches.
 func showKey() error {
 	if !settle(true) {

@@ -116,7 +116,7 @@ func judgeMain(ctx context.Context, store *cache.Store, o judgeOptions,
 func serveJudge(ctx context.Context, one func(request) (*judge.Judgement, error)) error {
 	in := bufio.NewReader(os.Stdin)
 	var broken error
-	next := make(chan string) // read beside: who ends us does not wait for a line
+	next := make(chan string) // read meanwhile: who ends us does not wait for a line
 	go func() {
 		defer close(next)
 		for {

@@ -319,7 +319,7 @@ func (s *scope) nothing(elsewhere int) string {
 		" (decisions on %s from elsewhere: gnvcc report --all)", s.folder, policy.Count(elsewhere, "kernel"))
 }
 
-// writePage writes a page with all that this store knows beside the decisions: programs, toolkits,
+// writePage writes a page with all that this store knows besides the decisions: programs, toolkits,
 // recipes as source.
 func writePage(store *cache.Store, path string, in page.Input) error {
 	known := newestBuilt(store)

@@ -22,7 +22,7 @@ import (
 // so that make links them.
 //
 // Which commands: those that made the code that is in the files now (state.go), whose kernels are
-// wanted otherwise. Nothing is written in place. A command runs beside, once as it was built and
+// wanted otherwise. Nothing is written in place. A command runs in a scratch folder, once as it was built and
 // once as it is wanted (rerun.go); only where the first gives the file that is there does the
 // second one's take its place (place.go). So an object that anything else has written or changed
 // since, and a source that was edited, are left alone, and named. The notes of a run become records

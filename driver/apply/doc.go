@@ -2,7 +2,7 @@
 // their outputs; it reports which recipe each file was built with, and drops records of files that are
 // gone. Recorded commands can also be run without replacing anything (Try).
 //
-// Callers: cmd/gnvcc (apply, revert, status, clean, watch).
+// Callers: cmd/gnvcc (apply, revert, status, doctor, watch).
 //
 // Reading the source: apply.go, state.go (what files hold now), pending.go (what is wanted
 // otherwise), found.go (files that no command writes), rerun.go (a command run again), equal.go,

@@ -108,7 +108,7 @@ func (b *beside) place(now *result, unedited func() bool) error {
 	return err
 }
 
-// tempFor names the file beside an output under which the new one is written.
+// tempFor names the file next to an output under which the new one is written.
 func tempFor(path string) string {
 	mark := cache.Hash(fmt.Appendf(nil, "%s %d %d", path, os.Getpid(), time.Now().UnixNano()))[:8]
 	return filepath.Join(filepath.Dir(path), environment.FileName("."+filepath.Base(path)+".gnvcc-"+

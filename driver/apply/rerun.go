@@ -23,7 +23,7 @@ import (
 	"gnvcc/driver/toolcmd"
 )
 
-// One command, built beside: as it was built, for the proof that this gives the files that are
+// One command, built in a scratch folder: as it was built, for the proof that this gives the files that are
 // there, and as it is wanted. Both runs must have seen the same inputs.
 //
 // The proof costs a run. It is saved where the files are byte for byte what an earlier apply wrote

@@ -46,7 +46,7 @@ type Otherwise struct {
 	Flags []string     // options of nvcc's, which go before its own (toolcmd.Overrule)
 	Moved []Move
 	// another file in the place of an input, both absolute; files that it includes by quotes are
-	// found beside it first, then where the input lies. "": none
+	// found next to it first, then where the input lies. "": none
 	Input, Other string
 	// what is made of it is a cubin: a third of a compile's time, where that is for one target
 	Cubin bool

@@ -15,7 +15,7 @@ import (
 //
 // With lazy loading the first use of a kernel loads it, and until the device is idle nothing begins
 // that is launched afterwards, in whatever stream (seen on an H200, driver 580). A program that
-// runs a kernel beside one that waits for it loads it before (cudaFuncGetAttributes), as CUDA's
+// runs a kernel next to one that waits for it loads it before (cudaFuncGetAttributes), as CUDA's
 // manual asks for. It knows nothing of the second entry: loaded at a launch, that would keep the
 // launch from beginning, for ever. But the driver loads a file's variables with the first of its
 // kernels, and whatever their first values are the addresses of. So the file gets a variable that

@@ -270,7 +270,7 @@ func (s *Source) noSecond() string {
 
 // mayWait says which kernel of a file may wait for what other kernels do, and so why none of the
 // file may have a second entry that is loaded at a launch; "" where none does. It would wait for
-// ever beside such a one (seen on an H200). A kernel that waits in another file is not seen.
+// ever next to such a one (seen on an H200). A kernel that waits in another file is not seen.
 func mayWait(j *job.Job, m *ptx.Module) string {
 	if why, ok := waitings.Load(j.Hash); ok {
 		return why.(string)

@@ -82,7 +82,7 @@ func exactness(d cache.Decision) (rewrite.Exactness, bool) {
 }
 
 // approximate reports whether a decision is for the builds alone that it names, whatever was written
-// beside its recipe. One of a lever that is gone or to come is refused by its recipe instead.
+// with its recipe. One of a lever that is gone or to come is refused by its recipe instead.
 func approximate(d cache.Decision) bool {
 	if exact, ok := exactness(d); !ok || exact != rewrite.Approximate {
 		return d.Approximate()

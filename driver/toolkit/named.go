@@ -12,7 +12,7 @@ import (
 	"gnvcc/driver/environment"
 )
 
-// A toolkit that somebody asks for by its version, beside the one that builds take.
+// A toolkit that somebody asks for by its version, besides the one that builds take.
 
 // Named finds the toolkit of a version ("13.5"), or in a folder, or of an nvcc.
 func Named(self string, env *environment.Environment, word string) (Toolkit, error) {

@@ -143,7 +143,7 @@ func inputs(store *cache.Store, ix *record.Index, l cache.Link) (out []cache.Ass
 }
 
 // bare leaves out what is in a file twice: with -rdc=true a program holds the relocatable code that
-// its device link was made of, beside the linked one, which is what runs. Where that is not on
+// its device link was made of, besides the linked one, which is what runs. Where that is not on
 // record, what it was made of says it.
 func bare(all []Code) []Code {
 	linked, loose := map[string]bool{}, map[string]bool{}

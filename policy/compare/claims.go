@@ -116,7 +116,7 @@ func (k *Kernel) asBuilt(ctx context.Context, store *cache.Store, c *tuner.Compi
 	loaded[0], loaded[1] = own, own
 	env := environment.Read()
 	kn, err := standing.KnownAt(store, k.before.unit.Dir, env)
-	//lint:ignore SA5001 what could be read is there beside an error
+	//lint:ignore SA5001 what could be read is there with an error
 	defer kn.Close()
 	if errors.Is(err, cache.ErrNone) {
 		return loaded, nil

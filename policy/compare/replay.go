@@ -21,7 +21,7 @@ import (
 )
 
 // Captured launches, replayed in turn: the earlier build is in the capture, as the program's own
-// would be; the later one is loaded beside it. Both get the same memory, and what they leave is
+// would be; the later one is loaded as well. Both get the same memory, and what they leave is
 // compared byte by byte.
 
 // A Bench is where launches are replayed.

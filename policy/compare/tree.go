@@ -18,7 +18,7 @@ import (
 	"gnvcc/driver/environment"
 )
 
-// Another commit's tree: its files in a scratch folder, and beside them what the present tree has
+// Another commit's tree: its files in a scratch folder, and with them what the present tree has
 // that git does not know and a compile may read (headers that the build made). The user's own tree
 // is only read.
 
@@ -79,7 +79,7 @@ func fill(ctx context.Context, m apply.Move, commit string) error {
 		return err
 	}
 	// not git archive, which leaves out what .gitattributes says (export-ignore); with an index of our
-	// own, beside which nothing is written
+	// own, next to which nothing is written
 	index := m.To + ".index"
 	for _, args := range [][]string{{"read-tree", strings.TrimSpace(hash)},
 		{"checkout-index", "--all", "--prefix=" + m.To + "/"}} {

@@ -119,7 +119,7 @@ func (k *Findings) Unchecked(r recipe.Recipe) string {
 	return why
 }
 
-// Entries beside a kernel, at the most, and single ones that they are chosen from, in the order in
+// Second entries of a kernel, at the most, and single ones that they are chosen from, in the order in
 // which they won. Each costs a run of cicc in every build, and room in the cubin.
 const mostEntries, mostSingle = 5, 8
 

@@ -105,7 +105,7 @@ func (k *Findings) even(r recipe.Recipe, configs []*Config) bool {
 
 // spanned reports whether a configuration's size lies between sizes on which a recipe was measured
 // and never slower, all else being the same, and what it is taken to need of the default's time:
-// between the two beside it, in proportion to threads. Sizes with its block are asked first, then
+// between its two neighbours, in proportion to threads. Sizes with its block are asked first, then
 // those with any.
 func (k *Findings) spanned(c *Config, r recipe.Recipe, configs []*Config) (ratio float64,
 	ok bool) {

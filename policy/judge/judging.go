@@ -34,7 +34,7 @@ import (
 )
 
 // Judging edits, for gnvcc judge: the recorded command compiles the edited file in a scratch
-// folder, and package judge runs what came out beside the originals.
+// folder, and package judge runs what came out and the originals.
 
 // Options are what a Judging is made of.
 type Options struct {

@@ -34,8 +34,8 @@ func Allowed(o *policy.Options, k *policy.Kernel, r recipe.Recipe) bool {
 	return true
 }
 
-// allowsWith reports whether a lever that was not asked for may stand in a recipe beside one that
-// was, as part of its value (a cap beside a demotion).
+// allowsWith reports whether a lever that was not asked for may stand in a recipe with one that
+// was, as part of its value (a cap with a demotion).
 func allowsWith(o *policy.Options, r recipe.Recipe, l *Lever) bool {
 	return !slices.Contains(o.Without, l.Name) && slices.ContainsFunc(r.Terms,
 		func(t recipe.Term) bool {

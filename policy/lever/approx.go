@@ -67,7 +67,7 @@ func approximated(k *policy.Kernel, t recipe.Term) string {
 
 // Approximation for functions that reach PTX as library code: sin, cos, exp, log, pow
 // in f32, renamed in the source. A variant costs a cicc run, so that only all of them, each by
-// itself, and all beside lever approx are tried.
+// itself, and all with lever approx are tried.
 
 var _ = register(Lever{
 	Name: recipe.FastMath, Idea: "by special function units:", Gain: 1.033,

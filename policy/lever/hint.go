@@ -16,14 +16,14 @@ import (
 // bits by construction. The fetch sizes of L2 were the most useful. Results that are not read again
 // soon need no place in the caches: so much for stores.
 //
-// A kernel has streams beside data that is used again. So the loads from each array
+// A kernel has streams and data that is used again. So the loads from each array
 // (rewrite.Streams) are also tried by themselves, and every load of a kernel with few. What won for
 // some is then tried for one array more at a time, and what won for all with each array, or each
 // load of few, left out, and together with a fetch size that won: greedily, a round at a time while
 // a round gains (policy/search).
 //
 // On an H200, programs of HeCBench, alone: iso2dfd 1.17 by one array, knn 1.13 by one (all loads:
-// 1.11; beside a copy for known values 1.48 against 1.39), damage 1.11 by its only stream.
+// 1.11; with a copy for known values 1.48 against 1.39), damage 1.11 by its only stream.
 
 const fewLoads = 6
 

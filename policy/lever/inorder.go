@@ -7,8 +7,8 @@ import (
 )
 
 // Loads in the order of the text. ptxas loads first what is stored first; in a kernel that
-// exchanges the contents of two arrays a line is then stored to while it may still be loaded. What
-// ptxas=-O1 gains there is the order and nothing else, and -O1 is for the whole file.
+// exchanges the contents of two arrays a line is then stored to while it may still be loaded. ptxas
+// -O1 gains there by the order and nothing else, and is for a file.
 //
 // On an H200 (CUDA 13.0), the time in two programs of HeCBench: che's exchange 0.64 of it, as under
 // -O1, and 0.61 in blocks of another shape, which alone gave 0.87; ace's 0.82, and 0.43 in other

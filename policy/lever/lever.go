@@ -30,7 +30,7 @@ type Lever struct {
 	// Around returns what to try around the best recipe so far, whole recipes; nil: only the lever's
 	// own winner is combined.
 	Around func(s *Situation, best policy.Trial) []recipe.Recipe
-	With   []string // levers whose terms may stand in this one's own values: a cap beside a demotion
+	With   []string // levers whose terms may stand in this one's own values: a cap with a demotion
 	// Recount returns a value that was measured alone anew for a recipe with others that act on the
 	// same (Combine); false: it has none there. nil: it stays as it is.
 	Recount func(s *Situation, n int, from, together recipe.Recipe) (int, bool)

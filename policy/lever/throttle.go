@@ -15,7 +15,7 @@ import (
 // up to 8, else the eighths, two and one. The default's own number keeps no block away, save where
 // warps end early and make room for one more, and leaves to L1 all that the blocks do not need.
 //
-// The levels are entries beside the kernel that hold nvcc's own code (rewrite/throttle.go), so that
+// The levels are second entries that hold nvcc's own code (rewrite/throttle.go), so that
 // none of them is compiled. They are for the block and the dynamic shared memory at hand: other
 // launches take the kernel itself.
 

@@ -50,7 +50,7 @@ func (s *search) begin() error {
 // plans keeps the end of the budget free for a comparison of the best on fresh samples.
 func (s *search) plans() {
 	now := s.t.now()
-	// What has begun when that is over (an arm of a race, a baseline beside it) takes some launches
+	// What has begun when that is over (an arm of a race, its baseline) takes some launches
 	// more.
 	s.moment = min(s.moment, max(0, s.end.Sub(now)/32))
 	s.deadline = s.end.Add(-min(s.comparison()*4/3+2*s.moment, max(0, s.end.Sub(now)/2)))

@@ -3,11 +3,11 @@ package search
 import "gnvcc/cache"
 
 // A search costs the time that the program stood still for it, the candidates, and the tools'
-// runs. It is kept beside what the search found (the notebook, then the decision), and adds up over
+// runs. It is kept with what the search found (the notebook, then the decision), and adds up over
 // the runs that went on with it.
 
 // spent sums the tools up. Runs that another kernel's candidates cause meanwhile are few: kernels are
-// searched one after the other, and what was not compiled in time goes on beside the next one.
+// searched one after the other, and what was not compiled in time goes on during the next one.
 func (t *Run) spent() cache.Cost {
 	var c cache.Cost
 	for _, tool := range []struct {

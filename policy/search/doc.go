@@ -10,7 +10,7 @@
 // search.go the order of a search, begin.go the default, first.go a first look at it, wait.go how long
 // compiles are waited for, admit.go from recipe to a figure, confirm.go what is compared again,
 // confine.go what did not run in a checked launch, untried.go levers with nothing to try, pool.go
-// compiles beside the measuring, also those that no search has asked for yet, cost.go what a search
+// compiles during the measuring, also those that no search has asked for yet, cost.go what a search
 // costs, count.go what a launch does, counted, chance.go kernels that agree with themselves by chance.
 //
 // admit.go and confirm.go stand here, and not in policy/decide, because they are steps at the

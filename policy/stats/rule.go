@@ -16,7 +16,7 @@ type Rule struct {
 	Time       time.Duration // limit for one comparison: kernels and what a launch costs beside
 	// Stop reports that there is no time for repeating a comparison; nil: there always is
 	Stop func() bool
-	// what a launch costs beside its kernel: memory is put back before each; 0 where not known
+	// what a launch costs besides its kernel: memory is put back before each; 0 where not known
 	Launch time.Duration
 }
 

@@ -27,7 +27,7 @@ type acceptance struct {
 }
 
 // run keeps what is accepted of some decisions, those that save most first: all of them, or one after
-// the other, each beside those that were accepted before.
+// the other, each with those that were accepted before.
 func (a *acceptance) run(list []cache.Decision) error {
 	built := func(change ...cache.Decision) (bool, error) {
 		for _, d := range change {

@@ -38,7 +38,7 @@ func (w *ReplaySearch) Jobs(list []*capture.Manifest, total float64) []Job {
 	had := map[search.Captured]*capture.Manifest{}
 	list = mostOf(list)
 	of, floor := families(list, total), floor(list, total)
-	more := map[*capture.Manifest]float64{} // for those that lead sizes beside their own
+	more := map[*capture.Manifest]float64{} // for those that lead sizes besides their own
 	for _, j := range of {
 		if j.Leader != nil && of[j.Leader].Capture == nil {
 			more[j.Leader] += j.Share / (1 - leading) * leading
@@ -117,7 +117,7 @@ const leading = 0.7
 // the time, all together have. One leads: the heaviest configuration, if that is worth a search of
 // its own, else the one with the most threads. The one with the fewest and those in the middle are
 // checked, which is what sizes in between need (decide). The others are not replayed. Their times
-// don't order them: each size was launched once, beside its capture, when the device had been idle.
+// don't order them: each size was launched once, at its capture, when the device had been idle.
 func families(list []*capture.Manifest, total float64) map[*capture.Manifest]Job {
 	by := map[string][]*capture.Manifest{}
 	leads := map[string]*capture.Manifest{}

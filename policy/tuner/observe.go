@@ -295,7 +295,7 @@ func (w *ReplaySearch) again(ctx context.Context, o policy.Options) error {
 	return nil
 }
 
-// queue are the jobs of several programs, each with the same part of the budget: beside a program
+// queue are the jobs of several programs, each with the same part of the budget: next to a program
 // that runs for an hour the kernels of the others would be worth nothing.
 func (w *ReplaySearch) queue(list []*capture.Manifest) (jobs []Job) {
 	by := map[string][]*capture.Manifest{}
@@ -354,7 +354,7 @@ func observed(seen []capture.Seen, total float64) string {
 		100*sum/max(total, 1e-12), total)
 }
 
-// inGraphs says what graphs took beside that, "" where it is nothing.
+// inGraphs says what graphs took besides, "" where it is nothing.
 func inGraphs(unseen []profile.Unseen) string {
 	var sum float64
 	for _, g := range unseen {

@@ -148,7 +148,7 @@ func writeAside(path string, b []byte) error {
 	return nil
 }
 
-// Pack takes the agent's file into the store. m has what is known beside it; code is the cubin.
+// Pack takes the agent's file into the store. m has what else is known; code is the cubin.
 func (s *Store) Pack(raw io.Reader, code []byte, m Manifest) (*Manifest, error) {
 	return s.pack(raw, code, m, nil)
 }

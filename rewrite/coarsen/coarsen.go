@@ -33,7 +33,7 @@ const Lever = "coarsen"
 // side, with registers of their own; of one that does not there is one. Loads of what all turns
 // read, loop counters and constants are shared, and independent loads are on their way together.
 //
-// Behind a b (coarsen=32x1x1b) they stand beside each other, as lanes of one warp
+// Behind a b (coarsen=32x1x1b) they stand side by side, as lanes of one warp
 // (beside.go). That is for blocks of fewer threads than a warp has.
 //
 // A branch that depends on the turn is taken where all turns agree. Where they do not, the thread
@@ -128,7 +128,7 @@ func oddGrid(k *pass.Kernel, dim, n int) int {
 }
 
 // Most bounds how many blocks' work one block does: registers and code grow with it. It does
-// not where they stand beside each other (MaxBeside).
+// not where they stand side by side (MaxBeside).
 const Most = 8
 
 // A coarseValue is the lever's value.

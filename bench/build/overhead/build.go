@@ -113,7 +113,7 @@ func (b builder) measure(ctx context.Context, folder string, rounds int) (p Prog
 	if err != nil {
 		return failed(err)
 	}
-	// A copy of the folder beside links to its neighbours, since programs include "../common/x.h".
+	// A copy of the folder next to links to its neighbours, since programs include "../common/x.h".
 	root := filepath.Join(b.work, p.Name)
 	if err := copyBeside(abs, root); err != nil {
 		return failed(err)

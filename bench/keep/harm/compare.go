@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// How long a program may take beside nvcc's build by itself: so many times as long, and so much
+// How long a program may take compared with nvcc's build: so many times as long, and so much
 // more. What is added is for the agent's loading of CUPTI, and for the other programs that run on
 // the same GPU meanwhile; the harm that is looked for were half minutes in place of milliseconds.
 const (
