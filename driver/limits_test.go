@@ -63,6 +63,9 @@ func TestLimits(t *testing.T) {
 		}
 		run(mode, gnvcc, "env")
 	}
+	for _, limit := range []string{"--nofile=7", "--as=300000000"} {
+		run(limit, gnvcc, "prlimit", limit)
+	}
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)

@@ -6,8 +6,8 @@ import (
 	"unsafe"
 )
 
-// When Go's runtime gives up: no thread to be had (RLIMIT_NPROC, a container's pids.max), epoll refused by
-// seccomp, a panic that no one caught, a fault. It says so on stderr and exits with 2, which would be the end
+// When Go's runtime gives up: no thread to be had (RLIMIT_NPROC, a container's pids.max), no memory (ulimit -v)
+// or file (ulimit -n), epoll refused by seccomp, a panic that no one caught, a fault. It says so on stderr and exits with 2, which would be the end
 // of a build that nvcc itself can do. So the first such word makes this process the tool: a stage becomes
 // nvcc's tool, a face nvcc. The runtime prints nothing in either for another reason, GODEBUG aside.
 //
@@ -148,6 +148,15 @@ func mapped(size uintptr) uintptr {
 // slurp reads the first bytes of a file, and says how many.
 func slurp(name string, to, most uintptr) (n uintptr) {
 	fd, _, e := syscall.RawSyscall6(syscall.SYS_OPENAT, ^uintptr(99), cString(name), syscall.O_RDONLY, 0, 0, 0)
+	if e == syscall.EMFILE {
+		// files that end with this program anyway
+		for n := uintptr(3); n < 64; n++ {
+			if flags, _, e := syscall.RawSyscall(syscall.SYS_FCNTL, n, syscall.F_GETFD, 0); e == 0 && flags&syscall.FD_CLOEXEC != 0 {
+				syscall.RawSyscall(syscall.SYS_CLOSE, n, 0, 0)
+			}
+		}
+		fd, _, e = syscall.RawSyscall6(syscall.SYS_OPENAT, ^uintptr(99), cString(name), syscall.O_RDONLY, 0, 0, 0)
+	}
 	if e != 0 {
 		return 0
 	}
