@@ -149,7 +149,7 @@ func TestClasses(t *testing.T) {
 		"polls", "write-combined", "_exit", "signal", "exec", "forks", "traps", "abort",
 		"cudaDeviceReset", "destroyed", "closed, and opened again", "at the end", "captured",
 		"functions of the host in a stream", "virtual memory", "memory pools", "managed", "texture",
-		"more than one GPU", "closes every file", "limits"} {
+		"more than one GPU", "closes every file", "limits", "differ in work", "leaves in the cache"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no program of the class %q", want)
 		}
