@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// Writing files so that they are there whole or not at all, and sealing what is written with a
+// Writing files so that they are there completely or not at all, and sealing what is written with a
 // checksum.
 
 const (

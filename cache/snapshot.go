@@ -171,7 +171,7 @@ func surveySnapshot(path string, fn func(bucket, key string, stamp int64, raw []
 	return s, err
 }
 
-// A survey is what the check of a whole file found.
+// A survey is what the check of a file found.
 type survey struct {
 	ID      string         // of the store
 	Tx      uint64         // publications

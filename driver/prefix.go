@@ -18,7 +18,7 @@ import (
 // by it do so, those that report a crash of it ("Segmentation fault", 139) do that.
 //
 // GOMAXPROCS is Go's: a stage waits for its tool most of the time, and has fewer threads so. GNVCC_STAGE is
-// a variable so that a path with spaces, quotes or dollars reaches the shell whole.
+// a variable so that a path with spaces, quotes or dollars reaches the shell in one piece.
 // The text has no comma, at which nvcc would split it.
 
 // nvcc 11.8 to 13.5 put nvlink's so-called prefix behind its word: `nvlink PREFIX -m64 ...`. So

@@ -28,7 +28,7 @@ import (
 //
 //	div            f32
 //	div.ftz        f32, subnormal operands and results become 0 (for this function alone, whatever nvcc's -ftz says)
-//	div.full       f32, div only: operands are scaled, so that it is right to 2 ulp over the whole range
+//	div.full       f32, div only: operands are scaled, so that it is right to 2 ulp over the full range
 //	div.f64        f64 from the 20 leading bits of the significand: relative errors up to about 1.3e-6
 //	div.f64+1      f64 with a Newton step behind it: up to about 1.2e-12
 //

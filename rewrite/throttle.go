@@ -78,7 +78,7 @@ func checkThrottle(r recipe.Recipe) error {
 }
 
 // Throttleable says why a kernel must not be throttled, nil if it may: it would see the reserve, or
-// one of its blocks may wait for another. A grid that is resident as a whole may do that without
+// one of its blocks may wait for another. A grid all of which is resident may do that without
 // being launched as cooperative, and would hang if it were not.
 func Throttleable(m *ptx.Module, kernel string) error {
 	waits, err := await.Why(m, kernel)

@@ -90,7 +90,7 @@ func AppendLine(path string, r any) error {
 	return f.Close()
 }
 
-// add writes behind the last whole line, under the file's lock, which goes with it when it is
+// add writes behind the last complete line, under the file's lock, which goes with it when it is
 // closed.
 func add(f *os.File, text []byte) error {
 	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != nil {

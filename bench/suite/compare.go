@@ -38,7 +38,7 @@ func parse(text string) []line {
 // earlier runs themselves, and numbers on lines that speak of time, are not looked at.
 func compare(before, after []string) string {
 	first := parse(before[0])
-	// loose[i] is the set of line i's numbers that vary; nil for the whole line.
+	// loose[i] is the set of line i's numbers that vary; nil for the line as it stands.
 	loose := make([]map[int]bool, len(first))
 	free := make([]bool, len(first))
 	for i := range loose {

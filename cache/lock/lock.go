@@ -115,7 +115,7 @@ func (e *lineError) Unwrap() error { return e.Err }
 // errVersion is wrapped where the text is of another version of the format.
 var errVersion = errors.New("a lock file of another version")
 
-// Parse reads a file, the whole of it or nothing. check looks at what only its callers know of a
+// Parse reads a file, all of it or nothing. check looks at what only its callers know of a
 // line, the recipe for one; nil: nothing is looked at.
 func Parse(text []byte, check func(Line) error) ([]Line, error) {
 	if len(text) > maxSize {

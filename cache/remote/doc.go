@@ -9,7 +9,7 @@
 //
 // Nothing of an artefact is believed: sizes are bounded before anything is read, every hash is
 // compared, every line has one form and one place, and an artefact that is wrong in one of these is
-// refused as a whole. What was pulled before stays.
+// refused altogether. What was pulled before stays.
 //
 // Reading the source: index.go (the form), sign.go, merge.go, place.go (in the store), blobs.go
 // (what travels).

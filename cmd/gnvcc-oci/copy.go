@@ -62,7 +62,7 @@ func (r *repository) push(ctx context.Context, folder, manifest, expected string
 	return has(manifest)
 }
 
-// pull brings what stands under the tag, or under all tags, into a folder of blobs: whole, or
+// pull brings what stands under the tag, or under all tags, into a folder of blobs: completely, or
 // without the shards. It prints what became of each tag. Trouble with one tag is that tag's.
 func (r *repository) pull(ctx context.Context, folder string, whole bool) error {
 	tags := []string{r.tag}

@@ -19,7 +19,7 @@ import (
 	"gnvcc/driver/record"
 )
 
-// Placing: a new output takes the old one's name, whole or not at all. What is about to be done
+// Placing: a new output takes the old one's name, completely or not at all. What is about to be done
 // is written down before (STORE/apply), so that an apply that is killed at any moment is finished
 // or taken back by the next one, and no file of ours stays in the user's folders. A build that
 // writes the same file meanwhile wins: the names are exchanged, and exchanged back where what came

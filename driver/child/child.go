@@ -32,7 +32,7 @@ var caught = []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscal
 // A Watch hands signals on to the child that runs, and takes care that nothing of ours stays
 // behind. There is one in a process that is a stage.
 //
-// A signal from the terminal goes to the whole process group; the tool gets it twice then, which no
+// A signal from the terminal goes to all of the process group; the tool gets it twice then, which no
 // tool of the toolkit minds. A signal to us alone has to reach it, as it would if we had become the
 // tool.
 type Watch struct {

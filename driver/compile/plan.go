@@ -221,7 +221,7 @@ func (p *plan) blame(refused map[string]error) map[string]error {
 }
 
 // alone reports whether ptxas makes the same of the kernels with recipes where it is given nothing
-// else: what holds for the whole file, or binds its kernels together, is not among the plan.
+// else: what holds for the file, or binds its kernels together, is not among the plan.
 func (p *plan) alone(j *job.Job) bool {
 	return p.waits == "" && !j.Call.Reloc
 }

@@ -60,7 +60,7 @@ const (
 // set again when the command is run again (driver/apply). A name that ends in * stands for all that
 // begin so. The sources are nvcc's manual (NVCC_*, nvcc.profile's PATH and LD_LIBRARY_PATH), GCC's
 // ("Environment Variables Affecting GCC") and ld's; the wrappers of Open MPI, MPICH, Intel MPI,
-// Nix, Cray and Spack say theirs. The whole environment is not kept, for there are passwords in it:
+// Nix, Cray and Spack say theirs. The environment is not kept as it is, for there are passwords in it:
 // where a variable that is not kept makes a difference, what apply builds is not what is there, and
 // it leaves that alone.
 var compileVariables = []string{

@@ -40,7 +40,7 @@ type Measured struct {
 	// the same in the other state of the L2 cache, where the program's is not known; 0: not taken
 	Other         float64 `json:",omitempty"`
 	Before, After float64 // ns, medians
-	// by more than 1 %, the whole interval on that side of 1, and so with other
+	// by more than 1 %, all of the interval on that side of 1, and so with other
 	Slower, Faster bool
 	Bits           string // sameBits, otherBits or unsteady
 	Where          string `json:",omitempty"` // the first that differs, and how many

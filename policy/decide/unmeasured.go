@@ -32,7 +32,7 @@ const proposable = 0.1
 const spanning, spanningBlocks = 3, 4
 
 // smallShare is the part of a kernel's time that may go to a recipe that was not measured on it.
-// Even where it were half as fast again, the whole would not be harmed by more than 2.5 %, less
+// Even where it were half as fast again, all together would not be harmed by more than 2.5 %, less
 // than what the rest must gain (stats.Standard).
 const smallShare = 0.05
 

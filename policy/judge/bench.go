@@ -130,7 +130,7 @@ func NewBench(ctx context.Context, own Code, s Signature, shape Shape) (*Bench, 
 			}
 		}
 		of := s
-		if kind%2 == 0 { // sizes in whole launches, and a little off
+		if kind%2 == 0 { // sizes of full launches, and a little off
 			threads := shape.Grid[0] * shape.Block[0]
 			of.Sizes = []int{threads, threads - 3, shape.Block[0], 33, 16, threads + 5}
 		}

@@ -27,7 +27,7 @@ type Lever struct {
 
 	// Try returns what to try on the default build.
 	Try func(s *Situation) []recipe.Recipe
-	// Around returns what to try around the best recipe so far, whole recipes; nil: only the lever's
+	// Around returns what to try around the best recipe so far, complete recipes; nil: only the lever's
 	// own winner is combined.
 	Around func(s *Situation, best policy.Trial) []recipe.Recipe
 	With   []string // levers whose terms may stand in this one's own values: a cap with a demotion

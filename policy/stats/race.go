@@ -29,7 +29,7 @@ type Options struct {
 	// Stop is asked between arms; true ends the race with what is known (budget used up, program going
 	// away).
 	Stop func() bool
-	// Fatal reports whether an error of the Sampler ends the whole race (the context is gone) and not
+	// Fatal reports whether an error of the Sampler ends the race (the context is gone) and not
 	// only the arm.
 	Fatal func(error) bool
 }

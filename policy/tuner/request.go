@@ -24,7 +24,7 @@ type Request struct {
 	// the search is on the captures that there are
 	Program []string
 
-	Budget       time.Duration // for the whole search
+	Budget       time.Duration // for all of the search
 	Look         bool          // the program is observed, launches are captured, and nothing is searched
 	Observe      time.Duration // how long the program is looked at; 0: as long as it runs
 	CaptureLimit int64         // bytes of one captured launch; 0: the usual

@@ -8,7 +8,7 @@ import (
 )
 
 // Kernels of which every launch has another size, as in a factorisation, or in a front that moves
-// through an array: no configuration weighs anything, all of them together may be the whole run.
+// through an array: no configuration weighs anything, all of them together may be all of the run.
 // Few sizes stand for the family: the first ones, and then those with half (or twice) the blocks,
 // or the threads in a block, of any that was captured.
 

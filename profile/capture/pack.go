@@ -129,7 +129,7 @@ func (p *packer) before(m *Manifest, body []byte) error {
 }
 
 // finish waits for all chunks, and enters them. What is kept is known, also where others are not:
-// the agent takes the whole file for kept.
+// the agent takes the file for kept.
 func (p *packer) finish(m *Manifest) error {
 	p.wait.Wait()
 	kinds := make([]numbers, len(m.Ranges))

@@ -19,7 +19,7 @@ import (
 //	ld.param.f64 %fd19, [retval0+0];
 //	}
 //
-// The scope stands as a whole: once, where nothing in it depends on the turn, else once for each.
+// The scope stands as one piece: once, where nothing in it depends on the turn, else once for each.
 // So what blocks compute by the thread's number alone (the sines of a Fourier transform) is
 // computed once for all of them.
 //

@@ -17,7 +17,7 @@ import (
 //
 // Allowed with PTX ISA 9.0 and later, and only where ptxas takes it: not with calls that are left
 // in the PTX ("should not be enabled when functions use abi"), not with dynamic shared memory, not
-// with -rdc or -G ("per-function compilation modes"); all fatal for the whole file (ptxas 13.0,
+// with -rdc or -G ("per-function compilation modes"); all fatal for the file (ptxas 13.0,
 // 13.5). Not with setmaxnreg, nor with alloca, whose frame ptxas loses (docs/facts.md).
 //
 // A second entry is launched with one block only, and ptxas gets its size: without .maxntid it

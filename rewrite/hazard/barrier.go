@@ -8,7 +8,7 @@ import (
 	"gnvcc/rewrite/ptx/ir"
 )
 
-// barriers looks for barriers of the whole block on one side of a branch of which threads of one
+// barriers looks for barriers of the block on one side of a branch of which threads of one
 // block take both sides, where those of the other side come to the place behind it without one
 // (Li's thesis, 7.3.4; CUDA programming guide, __syncthreads).
 //

@@ -5,7 +5,7 @@
 // That text is C with attributes: templates are instantiated, names mangled, classes are structs,
 // macros gone; unroll pragmas, launch bounds, __restrict__, inline assembly and line marks are kept.
 // So what a kernel reaches is found by names alone (Kernel.Slice), and cicc takes a slice in a tenth
-// of a second where it takes seconds for the headers of the whole file. cicc has its own
+// of a second where it takes seconds for the headers of the file. cicc has its own
 // preprocessor: a slice begins with our own header.h and needs no other file and no other tool.
 //
 // What makes it safe: the untouched slice must give the PTX that nvcc made of the kernel, in normal

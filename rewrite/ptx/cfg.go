@@ -157,7 +157,7 @@ func (f *Func) branch(i int, ops []Span,
 	return nil, nil
 }
 
-// Leaves reports whether an instruction may go elsewhere than to the next one. trap ends the whole
+// Leaves reports whether an instruction may go elsewhere than to the next one. trap ends the
 // grid.
 func (f *Func) Leaves(i int) bool {
 	switch string(f.Base(i)) {

@@ -144,7 +144,7 @@ func (f *Func) Commit() error {
 	return f.SetText(out)
 }
 
-// SetText replaces the function as a whole by a text that must hold exactly one function of the
+// SetText replaces all of the function by a text that must hold exactly one function of the
 // same name and kind. The text must not change afterwards.
 func (f *Func) SetText(text []byte) error {
 	p := &parser{b: text, m: &Module{src: text}, stmts: make([]Stmt, 0, len(f.Stmts)+64)}

@@ -55,7 +55,7 @@ func Misfolded(m *ptx.Module, entry string) error {
 
 // Undefined returns an error where fixed values make an integer operation of the kernel one that has
 // no result. With none fixed that is so in loops alone whose number of turns stands in the code: such
-// a one may be unrolled as a whole.
+// a one may be unrolled completely.
 func Undefined(m *ptx.Module, entry string, fixed Fixed) error {
 	c, err := computationOf(m, entry, fixed)
 	if err != nil {

@@ -158,7 +158,7 @@ func (g *tileGroup) pieces(block [3]int) int {
 	return (g.rows*g.columns + n - 1) / n
 }
 
-// parts writes a distance as rows and a column, whole elements.
+// parts writes a distance as rows and a column, complete elements.
 func (p pitch) parts(d affine, width int) (out slope, ok bool) {
 	const most = 1 << 20
 	if c := d[p.register]; p.register != "" && c%p.by == 0 {

@@ -210,7 +210,7 @@ func (f *File) globals(c *container) {
 }
 
 // variables reports whether a section holds variables of the user's: global memory and the constant
-// banks of the whole module. Banks that carry a kernel's name hold its parameters and literals.
+// banks of the module. Banks that carry a kernel's name hold its parameters and literals.
 func variables(name string) bool {
 	if name == ".nv.global" || name == ".nv.global.init" {
 		return true

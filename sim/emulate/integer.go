@@ -98,7 +98,7 @@ func imad(d *decoder, i *inst) {
 func signExtend(v uint32) uint64 { return uint64(int64(int32(v))) }
 func zeroExtend(v uint32) uint64 { return uint64(v) }
 
-// imadWide: a whole product, and a sum of 64 bits.
+// imadWide: a full product, and a sum of 64 bits.
 func imadWide(d *decoder, i *inst) {
 	to, carry := d.to64(), d.toPredicate(81)
 	a, b := d.raw(d.a()), d.raw(d.b())

@@ -24,7 +24,7 @@ type inst struct {
 	guard   uint8 // predicate, 7: none
 	negated bool
 	uniform bool // the guard is one of the warp's predicates
-	once    bool // it computes for the whole warp
+	once    bool // it computes for the warp
 	// One of three says what it does: for one thread, for those of a warp that run it, or to the
 	// program counter.
 	lane func(w *warp, l int)

@@ -5,7 +5,7 @@ import "errors"
 var errLZ4 = errors.New("damaged LZ4 block")
 
 // unLZ4 unpacks an LZ4 block (lz4_Block_format.md: a token, literals, then a match of at least 4
-// bytes some way back) of at most whole bytes.
+// bytes some way back) of at most full bytes.
 func unLZ4(in []byte, whole int) ([]byte, error) {
 	out := make([]byte, 0, min(whole, 255*len(in))) // a byte more gives at most 255
 	// more reads the rest of a length whose four bits were full

@@ -15,7 +15,7 @@ import (
 // what does; an error too where one of them can't be decoded. Where their code is the same word for
 // word, it is not decoded.
 //
-// It looks at the whole section of the kernel, and at all functions of the file that are no kernels
+// It looks at all of the kernel's section, and at all functions of the file that are no kernels
 // where the kernel calls any that stand elsewhere. Equal instructions are necessary for equal bits,
 // not sufficient: which product goes into which sum is not compared here.
 func SameEntries(was []byte, kernel string, is []byte, entry string) error {

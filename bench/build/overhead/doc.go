@@ -1,4 +1,4 @@
-// Package overhead measures what gnvcc adds to a build with no recipe: the time of whole builds in
+// Package overhead measures what gnvcc adds to a build with no recipe: the time of complete builds in
 // nvcc's and in gnvcc's hands, and the time from gnvcc's start to the real nvcc's.
 //
 // Each argument is a program: a folder with a Makefile that takes the compiler as NVCC, or else
