@@ -77,6 +77,11 @@ func (s *stage) cicc() error {
 	}
 	group := s.group(out, hash)
 	s.env.Keep(group, c.Args[c.In], input.text)
+	if c.Lowered >= 0 && s.env.KeepIn != "" {
+		if text, err := s.store.Object(t.Lowered); err == nil {
+			s.env.Keep(group, c.Args[c.Lowered], text)
+		}
+	}
 	s.env.Keep(group, out, ptx)
 	s.env.KeepWords(group, "command", s.words)
 	return s.noteTranslation(t, ptx)

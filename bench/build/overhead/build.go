@@ -1,6 +1,7 @@
 package overhead
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -34,11 +35,14 @@ const (
 	known = "known" // this very compile
 	unit  = "unit"  // the toolkit, but nothing of this program: what each further file costs
 	first = "first" // nothing: it is empty
+	// the toolkit, and the recipes of a lock file: what their variants cost where nobody has tuned
+	recipes = "recipes"
 )
 
 type builder struct {
 	nvcc, gnvcc, work string
 	stores            []string // which of the above
+	lock              string   // the lock file of recipes
 	flags             []string
 	limit             time.Duration
 }
@@ -121,7 +125,7 @@ func (b builder) measure(ctx context.Context, folder string, rounds int) (p Prog
 	dir := filepath.Join(root, p.Name)
 	seeds := map[string]string{} // by compiler: stores that know the toolkit
 	for i, w := range ways {
-		if w.Store == unit {
+		if w.Store == unit || w.Store == recipes {
 			seeds[w.Compiler] = filepath.Join(root, ".seed-"+w.Compiler)
 			if err := b.seed(ctx, compilers[i], seeds[w.Compiler]); err != nil {
 				return failed(err)
@@ -133,13 +137,17 @@ func (b builder) measure(ctx context.Context, folder string, rounds int) (p Prog
 		for _, i := range random.Perm(len(ways)) {
 			w := &ways[i]
 			store := filepath.Join(root, ".store-"+w.Compiler)
-			if w.Store == unit || w.Store == first {
+			if w.Store != known && w.Store != "" {
 				store = filepath.Join(root, ".fresh")
 				if err := b.freshen(store, w.Store, seeds[w.Compiler]); err != nil {
 					return failed(err)
 				}
 			}
-			wall, cpu, err := b.build(ctx, dir, compilers[i], store)
+			lock := ""
+			if w.Store == recipes {
+				lock = b.lock
+			}
+			wall, cpu, err := b.build(ctx, dir, compilers[i], store, lock)
 			if err != nil {
 				return failed(err)
 			}
@@ -152,12 +160,12 @@ func (b builder) measure(ctx context.Context, folder string, rounds int) (p Prog
 	return p
 }
 
-// build builds a program once.
-func (b builder) build(ctx context.Context, dir, compiler, store string) (wall, cpu time.Duration,
+// build builds a program once, with a lock file or, "", without.
+func (b builder) build(ctx context.Context, dir, compiler, store, lock string) (wall, cpu time.Duration,
 	err error) {
 	for _, argv := range b.commands(dir, compiler) {
 		r := lab.Step{Argv: argv, Dir: dir, Limit: b.limit, Env: []string{"GNVCC_NVCC=" + b.nvcc,
-			"GNVCC_STORE=" + store}}.Run(ctx)
+			"GNVCC_STORE=" + store, "GNVCC_LOCK=" + cmp.Or(lock, "0")}}.Run(ctx)
 		if r.Err != nil {
 			return 0, 0, r.Err
 		}
@@ -177,7 +185,7 @@ func (b builder) seed(ctx context.Context, compiler, store string) error {
 		0o644); err != nil {
 		return err
 	}
-	_, _, err := b.build(ctx, dir, compiler, store)
+	_, _, err := b.build(ctx, dir, compiler, store, "")
 	return err
 }
 

@@ -7,5 +7,6 @@
 // the machine does otherwise meets them alike. Of wall time and of processor time the ratio is the
 // median of the rounds' ratios, with an interval; over programs it is the geometric mean. Stores:
 // one that knows the compile (known), one that knows the toolkit alone (unit), and an empty one
-// (first).
+// (first). With -lock FILE also builds with that file's recipes, where the store knows the toolkit
+// alone (recipes): over unit, what source variants cost.
 package overhead

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -25,6 +26,7 @@ func Run(ctx context.Context, args []string) error {
 	nvcc := set.String("nvcc", "nvcc", "the real nvcc")
 	rounds := set.Int("rounds", 7, "rounds of builds per program")
 	stores := set.String("stores", "known,unit,first", "what stores know")
+	lock := set.String("lock", "", "lock file: builds with its recipes, too, of which the store knows no more than unit")
 	starts := set.Int("starts", 200, "starts of the face")
 	flags := set.String("flags", "-O3 -arch=sm_90", "flags for folders without a Makefile")
 	limit := set.Duration("limit", 5*time.Minute, "of one build")
@@ -51,6 +53,12 @@ func Run(ctx context.Context, args []string) error {
 	b := builder{nvcc: *nvcc, gnvcc: *gnvcc, work: work, flags: strings.Fields(*flags), limit: *limit}
 	if err := b.compare(*stores); err != nil {
 		return err
+	}
+	if *lock != "" {
+		if b.lock, err = filepath.Abs(*lock); err != nil {
+			return err
+		}
+		b.stores = append(b.stores, recipes)
 	}
 	raw := Raw{Machine: lab.Gather(ctx, *nvcc, *gnvcc, *commit)}
 	fmt.Println(raw.Machine)
