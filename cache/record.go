@@ -236,6 +236,7 @@ type Counts struct {
 	// those of the functions that it calls; then of each choice whether an outcome was seen
 	Blocks []uint64
 	Wanted []int    `json:",omitempty"` // which of them have to run in a checked launch
+	Forms  []string `json:",omitempty"` // of each of these, what stands there
 	Data   []int    `json:",omitempty"` // of those that did not, which could with other numbers in memory
 	Pins   [][3]int `json:",omitempty"` // arguments that have to be the same: index, offset, bytes; -1, -2: block, grid
 	Code   string   `json:",omitempty"` // hash of the text

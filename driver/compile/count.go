@@ -47,14 +47,15 @@ func (c *Compiler) countingBy(ctx context.Context, s *Source, r recipe.Recipe) (
 	if err != nil {
 		return nil, nil, err
 	}
-	text, counters, err := counters.Insert(whole, cand.Entry, cand.Build.Registers)
+	out := *cand
+	out.Entry = entryOf(s.Kernel, r) // a candidate's name may leave out how it is launched
+	text, counters, err := counters.Insert(whole, out.Entry, cand.Build.Registers)
 	if err != nil {
 		return nil, nil, err
 	}
-	out := *cand
 	var more []string
 	if !s.job.Call.Reloc {
-		more = []string{"--entry", cand.Entry}
+		more = []string{"--entry", out.Entry}
 	}
 	content, _, err := b.assemble(ctx, s.job, text, more)
 	if err == nil {

@@ -3,9 +3,11 @@ package compile
 import (
 	"context"
 	"os"
+	"strings"
 	"testing"
 
 	"gnvcc/driver/drivertest"
+	"gnvcc/rewrite/lowered"
 	"gnvcc/rewrite/recipe"
 	"gnvcc/sim/cubin"
 )
@@ -49,7 +51,8 @@ func TestCountingVariant(t *testing.T) {
 		"p[blockIdx.x * blockDim.x + threadIdx.x] = s; }\nint main() { k<<<1, 1>>>(0, 0); }\n")
 	s := p.kernel("_Z1kPfi")
 	blocks := map[string]int{}
-	for _, text := range []string{"", "unroll=1", "unroll=8", "spec{host(#1:4)=7} unroll=8", "spec{host(block)=64x1x1} coarsen=2x1x1"} {
+	for _, text := range []string{"", "unroll=1", "unroll=8", "spec{host(#1:4)=7} unroll=8", "spec{host(block)=64x1x1} coarsen=2x1x1",
+		"spec{host(block)=64x1x1} shape=32x1x1 unroll=8", "spec{host(block)=64x1x1,host(dynamic)=0} throttle=3 unroll=8"} {
 		r, err := recipe.Parse(text)
 		if err != nil {
 			t.Fatal(err)
@@ -69,11 +72,29 @@ func TestCountingVariant(t *testing.T) {
 		}
 		f, err := cubin.Read(content)
 		if _, is := f.Kernel(cand.Entry); err != nil || !is || (cand.Entry != s.Kernel) != r.HasSecond() ||
-			cand.Manner.Own() != (text[max(0, len(text)-5):] != "2x1x1") {
+			cand.Manner.Own() == (strings.Contains(text, "coarsen") || strings.Contains(text, "shape")) ||
+			cand.Manner.Reserve.On != strings.Contains(text, "throttle") {
 			t.Errorf("%s: %+v, %v", text, cand, err)
 		}
 	}
 	if blocks["unroll=1"] >= blocks[""] || blocks["unroll=8"] <= blocks["unroll=1"] || blocks["unroll=8"] != blocks["spec{host(#1:4)=7} unroll=8"] {
 		t.Errorf("%v", blocks)
+	}
+}
+
+// A pointer to an array is a pointer, though it can't be given another value in the text: what is
+// compared by a second entry's guard leaves it out.
+func TestPointerToArray(t *testing.T) {
+	p := built(t, "13.0", "sm_80", "__global__ void k(const double (*c)[16][16], double (*)[16], int n, int) { if (threadIdx.x < n) (void)c; }\n"+
+		"int main() { k<<<1, 1>>>(0, 0, 0, 0); }\n")
+	s := p.kernel("_Z1kPA16_A16_KdPA16_dii")
+	values, err := s.Code.Values(s.Signature)
+	if err != nil || len(values) != 4 {
+		t.Fatalf("%+v, %v", values, err)
+	}
+	for i, want := range []lowered.Class{lowered.Pointer, lowered.Pointer, lowered.Integer, lowered.Integer} {
+		if v := values[i]; v.Class != want || v.Bits != []int{64, 64, 32, 32}[i] || (v.Why == "") != (i >= 2) {
+			t.Errorf("%d: %+v", i, v)
+		}
 	}
 }

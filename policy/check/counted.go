@@ -10,7 +10,7 @@ import (
 )
 
 // Rule is that by which Counted judges; counts that were judged by others are taken again.
-const Rule = 2
+const Rule = 3
 
 // Counted judges what was counted of a kernel in launches with the same arguments: which counters
 // have to run in a checked launch, and which of those that did not could with other numbers in
@@ -47,8 +47,6 @@ func Counted(c counters.Counters, ran []uint64) *cache.Counts {
 	for _, f := range functions {
 		judge(f, c, out)
 	}
-	slices.Sort(out.Wanted)
-	slices.Sort(out.Data)
 	return out
 }
 
@@ -63,16 +61,18 @@ func judge(f *ptx.Func, c counters.Counters, out *cache.Counts) {
 	w, err := ir.Of(f)
 	if err != nil { // which Of has read already
 		out.Wanted, out.Data = append(out.Wanted, list...), append(out.Data, list...)
+		out.Forms = append(out.Forms, make([]string, len(list))...)
 		return
 	}
 	m := numbersOf(w)
 	r := reachOf(w, c, list, out.Blocks)
+	form := forms{w, map[int]string{}}
 	for _, n := range list {
 		b := c[n]
 		if b.Choice == 0 && !m.block(b.Block) || b.Choice > 0 && !m.choice(w, b.Choice, b.Holds) {
 			continue
 		}
-		out.Wanted = append(out.Wanted, n)
+		out.Wanted, out.Forms = append(out.Wanted, n), append(out.Forms, form.of(b))
 		if out.Blocks[n] == 0 && r.could(w, b) {
 			out.Data = append(out.Data, n)
 		}

@@ -21,7 +21,8 @@ type Coverage struct {
 // recipe; nil: that one was not counted.
 func CoverageOf(own, chosen []*cache.Counts) (c Coverage) {
 	c.Counted = true
-	for _, list := range [][]*cache.Counts{own, chosen} {
+	both := [][]*cache.Counts{own, chosen}
+	for i, list := range both {
 		codes := map[string][]*cache.Counts{}
 		for _, l := range list {
 			if l != nil && l.Rule == Rule {
@@ -30,20 +31,28 @@ func CoverageOf(own, chosen []*cache.Counts) (c Coverage) {
 		}
 		c.Counted = c.Counted && len(codes) > 0
 		for _, launches := range codes {
-			c.add(launches)
+			c.add(launches, both[1-i])
 		}
 	}
 	return c
 }
 
-// add enters launches of the same code.
-func (c *Coverage) add(launches []*cache.Counts) {
+// add enters launches of the same code. What the other code has in the same form computes the same.
+func (c *Coverage) add(launches, others []*cache.Counts) {
+	form := map[string]bool{}
+	for _, l := range others {
+		if l != nil && l.Code != launches[0].Code {
+			for _, f := range l.Forms {
+				form[f] = f != ""
+			}
+		}
+	}
 	ran := func(n int) bool {
 		return slices.ContainsFunc(launches, func(l *cache.Counts) bool { return n < len(l.Blocks) && l.Blocks[n] > 0 })
 	}
-	for _, n := range launches[0].Wanted {
+	for k, n := range launches[0].Wanted {
 		c.Wanted++
-		if ran(n) {
+		if ran(n) || k < len(launches[0].Forms) && form[launches[0].Forms[k]] {
 			continue
 		}
 		c.NotRun++

@@ -27,6 +27,7 @@ func (s *search) confine() error {
 			rewrite.ExactnessOf(r) != rewrite.Checked {
 			continue
 		}
+		s.countOwn(confineWait)
 		if s.countWinner(tr); !s.unchecked(r) {
 			continue
 		}

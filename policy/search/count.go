@@ -114,6 +114,7 @@ func (s *search) countVaried(variation int, stood []*policy.Trial) {
 	if len(stood) == 0 || variation > check.Kinds {
 		return
 	}
+	s.countOwn(confineWait)
 	if have := s.c.Notebook.Counts; have != nil && check.CoverageOf([]*cache.Counts{have}, []*cache.Counts{have}).Unchecked() != "" {
 		s.c.Notebook.Counts = s.count(recipe.Recipe{}, have, confineWait)
 	}

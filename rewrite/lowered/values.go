@@ -53,6 +53,13 @@ func (k *Kernel) Values(signature []string) ([]Value, error) {
 			v.Class, v.Bits = Pointer, 64
 		}
 		if v.Why != "" {
+			if p.Pointer {
+				v.Class, v.Bits = Pointer, 64
+			} else if signature != nil { // what is not named is compared by its bytes
+				if s, _, err := fromPTX(signature[i]); err == nil && s.class != Struct && s.bits <= 64 {
+					v.Class, v.Bits = Integer, s.bits
+				}
+			}
 			values = append(values, v)
 			continue
 		}
