@@ -103,3 +103,28 @@ func TestOtherStreams(t *testing.T) {
 		}
 	}
 }
+
+// TestSlowTools: the driver compiles the agent's own kernels for longer than a capture may take; that
+// is counted, once, and is no reason to give a small capture up.
+func TestSlowTools(t *testing.T) {
+	h := &host{dir: t.TempDir(), order: Order{Stand: 250 * time.Millisecond}, again: func(*Launch) int { return 1 }}
+	newFakeDriver(t).run(t, h, "times", true, "LOADS=400")
+	if len(h.got) != 6 || len(h.why) > 0 || h.got[0].Before < 400*time.Millisecond {
+		t.Fatalf("%+v, %q", h.got, h.why)
+	}
+	for _, g := range h.got[1:] {
+		if g.Why != "" || g.Before > 300*time.Millisecond {
+			t.Errorf("%+v: the kernels were compiled again", g)
+		}
+	}
+}
+
+// TestTimedAtMost: however often times are collected, as at each question, no more launches are timed
+// than there is time for.
+func TestTimedAtMost(t *testing.T) {
+	h := &host{again: doubling}
+	newFakeDriver(t).run(t, h, "many", true, "COUNT=3000")
+	if count, sampled := h.launches(); count != 3000 || sampled > 600 || sampled < 100 {
+		t.Errorf("%d of %d launches are timed", sampled, count)
+	}
+}

@@ -23,7 +23,7 @@ func TestWork(t *testing.T) {
 		{"frontier", "6000", 1200*0.2e-3 + 4799*0.016e-3, true, 1200, 0.76},
 		{"triangle", "100", 50.49e-3, true, 59, 0.83},
 		{"convergence", "40", 0.9e-3 * (1 - math.Pow(0.9, 39)) / 0.1, true, 8, 0.58},
-		{"queue", "400", 20*0.8e-3 + 379*0.02e-3, true, 20, 0.68},
+		{"queue", "250", 12*0.8e-3 + 237*0.02e-3, true, 12, 0.67},
 	} {
 		h := &host{again: doubling}
 		f.run(t, h, "work", true, "WORK="+c.kind, "COUNT="+c.count)

@@ -310,6 +310,7 @@ func (c *Collector) taken(l *profile.Launch, x *taken, got profile.Captured, err
 	c.stood += got.Before + got.After
 	if got.Why == profile.Unwanted {
 		s.vain++
+		c.stood += max(0, c.now().Sub(x.asked)-got.Before-got.After) // also the program's own work that was waited for
 		return 1
 	}
 	// while the launch ran, or behind it: not again, it may wait for this very thread

@@ -179,7 +179,7 @@ DO(cuLaunchKernel, (CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigne
 DO(cuLaunchKernelEx, (const CUlaunchConfig *c, CUfunction f, void **params, void **extra), )
 int fake_tools;
 DO(cuModuleLoad, (CUmodule * m, const char *path), *m = FAKE_MODULE)
-DO(cuModuleLoadData, (CUmodule * m, const void *text), UNSAFE; *m = FAKE_TOOLS; fake_tools++)
+DO(cuModuleLoadData, (CUmodule * m, const void *text), UNSAFE; if (getenv("LOADS")) usleep(1000 * (unsigned)atoi(getenv("LOADS"))); *m = FAKE_TOOLS; fake_tools++)
 DO(cuModuleUnload, (CUmodule m), fake_tools -= m == FAKE_TOOLS)
 DO(cuModuleGetFunction, (CUfunction * f, CUmodule m, const char *name), *f = m == FAKE_MODULE ? FAKE_LOADED : strcmp(name, "gnvcc_compare") == 0 ? FAKE_COMPARE : strcmp(name, "gnvcc_hash") == 0 ? FAKE_HASH : strcmp(name, "gnvcc_look") == 0 ? FAKE_LOOK : FAKE_TOOL)
 static uint64_t counts[2] = {5, 7};

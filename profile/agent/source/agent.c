@@ -459,6 +459,7 @@ static void on_resource(CUpti_CallbackId id, const CUpti_ResourceData *r) {
     streams_drop(r->context);
     compare_drop(r->context);
     outs_context_gone(r->context);
+    capture_context_gone(r->context);
     samples_drop(r->context);
     break;
   default: break;

@@ -256,6 +256,7 @@ struct bounds {
   double want[8][2];     // 0 of them: whatever it takes
 };
 bool capture_before(const struct launch *l, const struct kernel *k, const char *path, const struct bounds *may, bool textures, const struct variable *v, uint32_t nv, char *why, size_t n);
+void capture_context_gone(CUcontext context);
 bool capture_pending(void);        // this thread is between the two
 bool capture_rested(void); // whether the device came to rest before this launch, to capture it; forgets that
 void capture_after(bool launched); // opens the gate and tells gnvcc

@@ -44,9 +44,11 @@ struct item { // an allocation, a variable of the kernel's module, or (FOUND) me
 struct capture {
   const struct launch *l;
   const struct kernel *k;
+  CUcontext context;
   struct out *out; // the file
   struct bounds may;
   uint64_t managed; // bytes of managed memory
+  double loading;       // of the tools, seconds
   double begin, before; // since when the program is held up; how long before the launch
   bool beside;          // other streams had work when the launch's own had none: waiting for them, and the launch by itself, hold it up, too
   struct item *items; // allocations sorted by address, then variables, then what was found
@@ -59,13 +61,16 @@ struct capture {
   uint8_t *piece;         // where what is read next comes to
   uint64_t *sums;         // of the chunks of the item that is being written, two each; NULL: not known
   uint32_t *ever;         // of the same chunks, as hash.cu has it
-  CUmodule tools;
-  CUfunction hash, look;
   CUdeviceptr made;       // where they leave what they give
   uint64_t made_room;     // for so many chunks
   CUdeviceptr list;       // of the items, on the device, and which of them are reached
   CUstream stream;
 };
+static struct { // the kernels of hash.cu: the driver compiles them for a tenth of a second and more, so they stay loaded
+  CUcontext context;
+  CUmodule module;
+  CUfunction hash, look;
+} tools;
 static struct capture *pending; // of the thread that holds talk, between the launch's two ends
 static __thread bool mine;
 static __thread bool rested; // the device, for the capture of this launch, whatever came of it
@@ -366,16 +371,25 @@ static uint64_t number(const struct capture *c, const struct item *x) { return (
 
 // ---- Hashes.
 
-static void tools_close(struct capture *c) {
+static void tools_close(struct capture *c, bool unload) {
   if (c->made) cu.MemFree(c->made);
   if (c->list) cu.MemFree(c->list);
-  if (c->tools) cu.ModuleUnload(c->tools);
-  c->list = c->made = c->made_room = 0, c->tools = NULL, c->hash = c->look = NULL;
+  c->list = c->made = c->made_room = 0;
+  if (!unload) return;
+  if (tools.module && tools.context == c->context) cu.ModuleUnload(tools.module);
+  tools.module = NULL, tools.hash = NULL;
+}
+
+void capture_context_gone(CUcontext context) {
+  if (tools.context == context) tools.module = NULL, tools.hash = NULL;
 }
 
 static bool tools_open(struct capture *c) {
-  return c->hash || ((c->tools || cu.ModuleLoadData(&c->tools, gnvcc_hash_ptx) == CUDA_SUCCESS) && cu.ModuleGetFunction(&c->look, c->tools, "gnvcc_look") == CUDA_SUCCESS &&
-                     cu.ModuleGetFunction(&c->hash, c->tools, "gnvcc_hash") == CUDA_SUCCESS);
+  if (tools.hash && tools.context == c->context) return true;
+  tools.context = c->context;
+  tools.hash = NULL;
+  return cu.ModuleLoadData(&tools.module, gnvcc_hash_ptx) == CUDA_SUCCESS && cu.ModuleGetFunction(&tools.look, tools.module, "gnvcc_look") == CUDA_SUCCESS &&
+         cu.ModuleGetFunction(&tools.hash, tools.module, "gnvcc_hash") == CUDA_SUCCESS;
 }
 
 // Has the device hash an item, as the stream's next work. False: it could not.
@@ -391,7 +405,7 @@ static bool hash_item(struct capture *c, const struct item *x, uint64_t chunks, 
   }
   uint64_t base = x->base, size = x->size;
   void *params[] = {&base, &size, &c->made};
-  return cu.LaunchKernel(c->hash, (unsigned)chunks, 1, 1, 256, 1, 1, 0, c->stream, params, NULL) == CUDA_SUCCESS && cu.StreamSynchronize(c->stream) == CUDA_SUCCESS &&
+  return cu.LaunchKernel(tools.hash, (unsigned)chunks, 1, 1, 256, 1, 1, 0, c->stream, params, NULL) == CUDA_SUCCESS && cu.StreamSynchronize(c->stream) == CUDA_SUCCESS &&
          cu.MemcpyDtoH(list, c->made, 16 * chunks) == CUDA_SUCCESS;
 }
 
@@ -407,7 +421,7 @@ static bool look_through(struct capture *c, const struct item *x, uint64_t chunk
   found = c->list + sizeof *list * n;
   void *params[] = {&base, &size, &c->list, &sorted, &n, &low, &span, &ever, &found};
   ok = ok && cu.MemcpyHtoD(found, reached, sizeof *reached * n) == CUDA_SUCCESS && // none
-       cu.LaunchKernel(c->look, (unsigned)chunks, 1, 1, 256, 1, 1, 0, c->stream, params, NULL) == CUDA_SUCCESS && cu.StreamSynchronize(c->stream) == CUDA_SUCCESS &&
+       cu.LaunchKernel(tools.look, (unsigned)chunks, 1, 1, 256, 1, 1, 0, c->stream, params, NULL) == CUDA_SUCCESS && cu.StreamSynchronize(c->stream) == CUDA_SUCCESS &&
        cu.MemcpyDtoH(c->ever, ever, sizeof *c->ever * chunks) == CUDA_SUCCESS && cu.MemcpyDtoH(reached, found, sizeof *reached * n) == CUDA_SUCCESS;
   for (uint32_t i = 0; ok && i < n; i++)
     if (reached[i]) reach_by_word(c, &c->items[i]);
@@ -433,7 +447,7 @@ static void hash_before(struct capture *c, const struct item *x) {
   c->ever = calloc(chunks + 1, sizeof *c->ever);
   if (c->sums && c->ever && hash_item(c, x, (x->size + HASH_CHUNK - 1) / HASH_CHUNK, c->sums) && look_through(c, x, (x->size + HASH_CHUNK - 1) / HASH_CHUNK)) return;
   forget_hashes(c);
-  if (!c->hash) give_up(c, "what the launch leaves can't be hashed"); // nor will it be when all is read
+  if (!tools.hash) give_up(c, "what the launch leaves can't be hashed"); // nor will it be when all is read
 }
 
 enum { COPIED, LOOKED, ZERO, WRITTEN }; // LOOKED: it is copied, and what it has addresses of is known
@@ -566,6 +580,10 @@ static void drop(struct capture *c) {
 }
 
 static bool before(struct capture *c, const struct variable *v, uint32_t nv) {
+  c->loading = now();
+  tools_open(c); // where it fails, it is tried again when it is needed
+  c->loading = now() - c->loading;
+  c->begin += c->loading; // once in a process, and no reason to give up
   uint8_t *args = calloc(1, c->k->bytes + 8);
   bool ok = args && launch_gather(c->l, c->k, args) && list_items(c, v, nv) && from_arguments(c, args) && write_kernel(c, args);
   if (!ok && !c->out->why) give_up(c, "the launch's arguments can't be read");
@@ -574,12 +592,11 @@ static bool before(struct capture *c, const struct variable *v, uint32_t nv) {
   while (ok && c->done < c->queued) ok = write_item(c, &c->items[c->queue[c->done++]]);
   ok = ok && write_objects(c);
   size_t left = 0, total = 0;
-  if (cu.MemGetInfo(&left, &total) != CUDA_SUCCESS || left < ROOM) tools_close(c); // the launch may need what they take, which comes in large pieces
-  if (c->made) cu.MemFree(c->made);
-  if (c->list) cu.MemFree(c->list);
-  c->list = c->made = c->made_room = 0;
+  if (cu.MemGetInfo(&left, &total) != CUDA_SUCCESS || left < ROOM) tools_close(c, true); // the launch may need what they take, which comes in large pieces
+  tools_close(c, false);
   if (ok && atomic_load(&c->out->filled) > COUNTED) cu.StreamSynchronize(c->stream); // copies within the device, which are part of it
   c->before = now() - c->begin;
+  c->before += c->loading;
   return ok;
 }
 
@@ -594,7 +611,7 @@ bool capture_before(const struct launch *l, const struct kernel *k, const char *
     snprintf(why, n, "out of memory");
     return false;
   }
-  *c = (struct capture){.l = l, .k = k, .out = o, .may = *may, .textures = textures, .begin = now(), .stream = l->stream};
+  *c = (struct capture){.l = l, .k = k, .context = l->context, .out = o, .may = *may, .textures = textures, .begin = now(), .stream = l->stream};
   bool closed = !o->why && (gate_close(PATIENCE) || give_up(c, "other threads stay in CUDA calls"));
   CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
   cu.ThreadExchangeStreamCaptureMode(&mode);
@@ -609,7 +626,7 @@ bool capture_before(const struct launch *l, const struct kernel *k, const char *
     if (!c->beside) c->begin = now();
     before(c, v, nv);
   }
-  if (o->why) tools_close(c), known_settle(false);
+  if (o->why) tools_close(c, false), known_settle(false);
   cu.ThreadExchangeStreamCaptureMode(&mode);
   if (o->why) {
     snprintf(why, n, "%s", o->why);
@@ -712,10 +729,10 @@ void capture_after(bool launched) {
     took = sample_seconds();
     if (!wanted(c, took)) give_up(c, "the launch does not take what was asked for");
     if (!c->beside) begin = now(); // the device does the program's own work, and would do no other
-    c->begin = begin - c->before;
+    c->begin = begin - (c->before - c->loading);
     if (!o->why) write_after(c);
   }
-  tools_close(c);
+  tools_close(c, false);
   known_settle(!o->why);
   cu.ThreadExchangeStreamCaptureMode(&mode);
   gate_open();

@@ -9,8 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_SAMPLES 256 // whose times are not there yet: every half second, at a microsecond or four each (SUMMARY_MS), they cost 0.2 %
+#define MOST_SAMPLES 512 // whose times are not there yet. DENSE of them in half a second (SUMMARY_MS), at one to four microseconds each, cost 0.2 %
 #define FEW 1024
+#define DENSE 256
 
 struct sample {
   struct sample *next;
@@ -29,7 +30,7 @@ struct sample {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // never held across a call of the driver's
 static struct sample *spare, *busy; // busy: both events are recorded
 static int samples;
-static atomic_int waiting; // of the list busy
+static atomic_int dense = DENSE; // launches that may still be timed beyond the usual ones, until the next burst
 static __thread struct sample *current; // of the launch that this thread is in
 static __thread struct sample *ended;   // the one before it, while nobody can have collected it
 bool observing;
@@ -50,11 +51,12 @@ static struct {
 } burst;
 
 bool sample_wanted(uint64_t count) {
-  return observing && (count <= 4 || count % 64 == 0 || burst.left > 0 || (count <= FEW && atomic_load_explicit(&waiting, memory_order_relaxed) < MOST_SAMPLES / 2));
+  return observing && (count <= 4 || count % 64 == 0 || burst.left > 0 || (count <= FEW && atomic_load_explicit(&dense, memory_order_relaxed) > 0 && atomic_fetch_sub_explicit(&dense, 1, memory_order_relaxed) > 0));
 }
 
 void sample_burst(void) {
   pthread_mutex_lock(&lock);
+  dense = DENSE;
   if (observing && burst.left == 0 && burst.recorded == burst.collected) {
     burst.number++;
     burst.left = BURST;
@@ -211,7 +213,6 @@ void sample_end(bool launched) {
   struct sample **list = ok ? &busy : &spare;
   x->next = *list;
   *list = x;
-  waiting += ok;
   pthread_mutex_unlock(&lock);
 }
 
@@ -253,7 +254,6 @@ void samples_collect(CUcontext context) {
     if (x->burst && r != CUDA_ERROR_NOT_READY) burst_collect(x);
     pthread_mutex_lock(&lock);
     struct sample **to = r == CUDA_ERROR_NOT_READY ? &busy : &spare;
-    waiting -= r != CUDA_ERROR_NOT_READY;
     x->next = *to;
     *to = x;
     pthread_mutex_unlock(&lock);
@@ -278,7 +278,6 @@ void samples_drop(CUcontext context) {
         free(x->args);
         free(x);
         samples--;
-        waiting -= !i;
       } else p = &(*p)->next;
   if (burst.context == context) {
     burst.number++;

@@ -104,7 +104,8 @@ bool out_fill(struct out *o, uint64_t n) {
 }
 
 static void write_data(struct out *o, uint64_t address, const uint8_t *p, uint64_t n, bool counted) {
-  for (uint64_t i = 0; i < n && roomy(o); i += HASH_CHUNK) {
+  if (!roomy(o)) return; // asked once a piece: it reads files
+  for (uint64_t i = 0; i < n; i += HASH_CHUNK) {
     uint64_t k = n - i < HASH_CHUNK ? n - i : HASH_CHUNK, at = address + i;
     if (zero(p + i, k)) continue;
     if ((!counted && !out_fill(o, k)) || !write_head(o, REC_DATA, 8 + k) || !write_all(o, &at, 8) || !write_all(o, p + i, k)) return;
@@ -122,6 +123,8 @@ static void write_aside(struct out *o, const struct job *j) {
     atomic_store(&copying, true);
     bool ok = !atomic_load(&stop);
     ok = ok && cu.CtxSetCurrent(o->context) == CUDA_SUCCESS;
+    if (ok && !pieces[PIECES].pinned && cu.MemHostRegister) // once, whatever comes of it
+      pieces[PIECES].pinned = true, cu.MemHostRegister(to, PIECE, CU_MEMHOSTREGISTER_PORTABLE);
     if (ok && (current != o->context || ended != atomic_load(&contexts))) {
       ended = atomic_load(&contexts);
       ok = cu.StreamCreate(&stream, CU_STREAM_NON_BLOCKING) == CUDA_SUCCESS;
