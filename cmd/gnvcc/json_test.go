@@ -114,7 +114,7 @@ func TestKeys(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{`"#1": "n"`, `"otherBits"`, `"version": 1`, `"registers": 0`} {
+	for _, want := range []string{`"#1": "n"`, `"otherBits"`, `"version": 2`, `"registers": 0`} {
 		if !strings.Contains(string(out), want) {
 			t.Errorf("no %s in\n%s", want, out)
 		}
