@@ -1,3 +1,4 @@
+#include <cassert>
 #include <cstdio>
 #include <cuda_fp16.h>
 #include <cuda_bf16.h>
@@ -34,5 +35,5 @@ __global__ void grid(const __grid_constant__ Fixed<4> f, float *o) { o[0] = f.v[
 __global__ void ueber(int *groesse) { groesse[0] = groesse[1] ; }
 extern "C" __global__ void plain(int *__val_n, int __no_sc, bool b, wchar_t w, char16_t c, size_t z) { __val_n[0] = __no_sc + b + w + c + z; __no_sc++; __val_n[1] = __no_sc; }
 struct None {}; struct Holds : None { None none[3]; int y; None more; };
-static __global__ void layouts(const double (*rows)[16], int *o, int n) { __shared__ Holds h[4]; h[threadIdx.x & 3].y = n; __syncthreads(); float first[40] = {0.0f}; float second[50]; const unsigned char mask[16] = {255, 85, 51, 73}; for (int i = 0; i < n; i++) { second[i] = rows[i][3]; first[i & 31] += second[n - i]; } o[0] = first[n & 31] + second[n & 15] + mask[n & 15] + h[n & 3].y + sizeof(Holds); if (n == 77) printf("n is %d\n", n); }
+static __global__ void layouts(const double (*rows)[16], int *o, int n) { __shared__ Holds h[4]; h[threadIdx.x & 3].y = n; __syncthreads(); float first[40] = {0.0f}; float second[50]; const unsigned char mask[16] = {255, 85, 51, 73}; for (int i = 0; i < n; i++) { second[i] = rows[i][3]; first[i & 31] += second[n - i]; } o[0] = first[n & 31] + second[n & 15] + mask[n & 15] + h[n & 3].y + sizeof(Holds); assert(n < 1000); if (n == 77) printf("n is %d\n", n); }
 int main() { layouts<<<1, 1>>>(0, 0, 0); int *a = 0; int k = 3; apply<<<1, 32>>>([=] __device__ (int x) { return x + k; }, a, 3); apply<<<1, 32>>>([=] __device__ (int x) { return x * k; }, a, 3); packs<<<1, 1>>>(a, 1, 2u, 3ll, 'a'); }
