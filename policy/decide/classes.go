@@ -14,7 +14,8 @@ import (
 // the program's launches are taken by classes of time, and a recipe is weighed by them: it must be
 // no slower on any class that has thin of the time or more. A class is measured where nvcc's code
 // takes, in the replay of some captured launch, what it takes in the program; or where it lies
-// between two such launches. What is not measured counts as launches that were not captured (blind).
+// between two such launches, near to each other or of those that span (reach). What is not measured
+// counts as launches that were not captured (blind).
 //
 // Of 138 adopted recipes of two recorded suites (bench, listed and unseen programs) the mean alone
 // refuses nine: both of the search, and seven that a distribution, or a capture more, lets pass.
@@ -29,7 +30,7 @@ const (
 	// Shorter: the replay's cache may be colder. A launch with more work by this is no other one.
 	shorter = 1.15
 	few     = 3   // timed launches from which a time is believed
-	apart   = 2.5 // measured launches further apart, in time, stand for none between them
+	apart   = 2.5 // measured launches further apart, in time, stand for none between them unless they span
 )
 
 // A band is launches of about the same time, ns each, and how many; by which captured launches it is measured.
@@ -114,7 +115,7 @@ func (b band) work() float64 {
 	for _, p := range b.measured {
 		least = min(least, p.Base)
 	}
-	return b.launches * min(b.mean, least)
+	return b.launches * max(min(b.mean, least), (b.mean-events)/longer) // the latter where none covers it
 }
 
 // Thin reports whether launches that take so long in the replay (ns) are some, and have too little of the
@@ -174,8 +175,27 @@ func (c *Config) bands(parts []policy.Part) (bands []band, several bool) {
 	return bands, several
 }
 
+// reach is how far apart, in time, two captured launches may be that stand for those between them. Work may go
+// by data, in any amount: where a recipe is faster on each of them, the lightest, the heaviest and one of neither's
+// class, it is proposed for all between, and the program decides (package confirm).
+func reach(parts []policy.Part) float64 {
+	least, most := math.Inf(1), 0.0
+	for _, p := range parts {
+		if p.Ratio >= 1 {
+			return apart
+		}
+		least, most = min(least, p.Base), max(most, p.Base)
+	}
+	for _, p := range parts {
+		if p.Base > uniform*least && most > uniform*p.Base {
+			return math.Inf(1)
+		}
+	}
+	return apart
+}
+
 // measuring are the captured launches that take what others do; the nearest one that takes less and the nearest
-// that takes more, where none does and they are not far apart.
+// that takes more, where none does and they are within reach.
 func measuring(parts []policy.Part, mean, slack float64) (out []policy.Part) {
 	var below, above *policy.Part
 	for i, p := range parts {
@@ -188,7 +208,7 @@ func measuring(parts []policy.Part, mean, slack float64) (out []policy.Part) {
 			above = &parts[i]
 		}
 	}
-	if len(out) == 0 && below != nil && above != nil && above.Base <= apart*below.Base+slack {
+	if len(out) == 0 && below != nil && above != nil && above.Base <= reach(parts)*below.Base+slack {
 		out = append(out, *below, *above)
 	}
 	return out
