@@ -1,8 +1,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -76,6 +78,19 @@ func params(kit kits.Kit) testscript.Params {
 			return nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			// ends CODE COMMAND ARGS: the command ends with this exit code.
+			"ends": func(ts *testscript.TestScript, _ bool, args []string) {
+				err := ts.Exec(args[1], args[2:]...)
+				code, failed := 0, (*exec.ExitError)(nil)
+				if errors.As(err, &failed) {
+					code = failed.ExitCode()
+				} else {
+					ts.Check(err)
+				}
+				if fmt.Sprint(code) != args[0] {
+					ts.Fatalf("exit code %d, and not %s", code, args[0])
+				}
+			},
 			// registers CUBIN KERNEL N: so many has the kernel that people call so.
 			"registers": func(ts *testscript.TestScript, neg bool, args []string) {
 				f, err := cubin.Read([]byte(ts.ReadFile(args[0])))

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -58,6 +59,8 @@ type Failure struct {
 	Before  bool   // not even as it was: then the other build was not tried
 	Why     string
 	Kernels []string `json:",omitempty"` // that were built by it
+
+	gone bool // a source of it is not there any more
 }
 
 // A Kernel is one kernel in both builds.
@@ -259,6 +262,9 @@ func (x one) build(ctx context.Context, ways [2]*builder) ([]*Kernel, *Failure, 
 			}
 			f := &Failure{Command: x.Name, Before: i == 0, Why: policy.FirstLine(err)}
 			for _, u := range x.Units {
+				if _, err := os.Stat(u.Source); u.Source != "" && errors.Is(err, os.ErrNotExist) {
+					f.gone = true
+				}
 				for _, k := range u.Kernels {
 					if x.kernels[keyOf(k.Name, u.Target)] != nil {
 						f.Kernels = append(f.Kernels, policy.ShortName(k.Name))

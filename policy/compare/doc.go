@@ -12,5 +12,6 @@
 // Files: way.go a way of building, tree.go a commit's tree, build.go recorded kernels built in two
 // ways, code.go what their machine code says, shapes.go which launches were seen, replay.go launches
 // replayed in turn, verdict.go what is said of a kernel, text.go the same for people; claims.go what
-// a lock file says that recipes gain.
+// a lock file says that recipes gain, baseline.go
+// what a file in git says of machine code.
 package compare
