@@ -44,6 +44,7 @@ var counted = []struct {
 	{"shared", `__shared__ float l[256]; l[t] = x[t] * y[0] + y[1]; l[t + 128] = x[t] * y[2] - y[3]; __syncthreads(); out[t] = l[mode];`, 0, 0, 0, "pins", false},
 	{"overwritten", `out[t] = x[t] * y[0] + y[1]; out[t + mode] = x[t] * y[2] - y[3];`, 0, 0, 0, "pins", false},
 	{"rows of stores", `for (int j = 0; j < 4; j++) out[t + j * mode] = x[t] * y[j] + y[j + 1];`, 0, 0, 0, "pins", false},
+	{"integers that data decides", `for (int j = 0; j < k[t]; j++) k[t + 1] += j; if (k[t] == 7) k[t] = 5;`, 1, 0, 0, "all", false},
 	{"integers", `for (int j = 0; j < m; j++) k[t + 1] += j; if (mode == 7) k[t] = 5;`, 1, 0, 0, "all", false},
 }
 

@@ -78,6 +78,14 @@ func ArgumentsOf(f *ptx.Func) (a Arguments) {
 			}
 		}
 	}
+	some := false // of a kernel that computes nothing, nothing has to run
+	for i := range w.Stmts {
+		op := w.Inst(i).Op
+		some = some || op == "call" || op != "" && computes(w.Opcode(i), op)
+	}
+	if !some {
+		return a
+	}
 	m, ways := numbersOf(w), flowOf(w, true, nil)
 	for b := range w.Blocks {
 		a.Data = a.Data || m.block(w.Blocks[b]) && ways.decided(b).memory

@@ -26,10 +26,9 @@
 //     unrolled body is code that nvcc's has not. There have to run (Counted): each block that
 //     computes in floating point, stores, or moves what was computed; both outcomes of a selection
 //     between computed numbers; each outcome of a branch that brings a computed number to a place
-//     where ways meet, or to the next turn. What
-//     the other of the two codes has in the same form (form.go) need not run: a slow path of a
-//     sine that unrolling copies. Where all else ran, the recipe serves all launches.
-//     Where some did not, or nothing was counted, it becomes a second entry for launches whose
+//     where ways meet, or to the next turn. What the other of the two codes has in the same form
+//     (form.go) need not run: a slow path of a sine that unrolling copies. Where all else ran, the
+//     recipe serves all launches. Where some did not, or nothing was counted, it becomes a second entry for launches whose
 //     integer arguments (and fields, and what the source does not name), grid, block and dynamic
 //     shared memory are those of a checked launch, and whose floating-point arguments are, where
 //     they decide what runs. A kernel that can have no second entry, or in which an address decides
