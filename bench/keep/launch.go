@@ -136,7 +136,7 @@ func (p *pair) launch(s *shape, seed int64, d draw) (*launch, error) {
 		if !d.others && d.kind%2 == 1 && slices.ContainsFunc(p.values, func(v lowered.Value) bool {
 			return v.Class == lowered.Float && v.Place() == place
 		}) {
-			v = mantissa(v, r)
+			v = mantissa(v, d.kind == 3, r)
 		}
 		fixed[place] = v
 	}
@@ -181,9 +181,16 @@ func (p *pair) launch(s *shape, seed int64, d draw) (*launch, error) {
 	return l, nil
 }
 
-// mantissa is a number of the same sign and magnitude, as gnvcc varies float arguments.
-func mantissa(text string, r *rand.Rand) string {
+// mantissa is a number of the same sign and magnitude, as gnvcc varies float arguments: in one kind
+// also of another magnitude, where 0 is another number.
+func mantissa(text string, far bool, r *rand.Rand) string {
 	f, err := strconv.ParseFloat(text, 64)
+	if far && err == nil {
+		if f == 0 {
+			f = 1
+		}
+		f = math.Ldexp(f, r.Intn(7)-3)
+	}
 	if _, e := math.Frexp(f); err == nil && f != 0 {
 		return fmt.Sprint(math.Copysign(math.Ldexp(0.5+r.Float64()/2, e), f))
 	}
