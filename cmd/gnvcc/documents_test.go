@@ -41,15 +41,20 @@ func documents(t *testing.T) map[string]string {
 	return texts
 }
 
-// TestDocumented: docs/use.md has every verb and every variable, and README is as short as it says
+// TestDocumented: docs/use.md has every verb, its exit codes and every variable, and README is as short as it says
 // that it is.
 func TestDocumented(t *testing.T) {
 	all := documents(t)
 	use := all["docs/use.md"]
+	_, codes, _ := strings.Cut(use, "\n## Exit codes\n")
+	codes, _, _ = strings.Cut(codes, "\n## ")
 	for _, v := range root().Commands() {
 		if !strings.Contains(use, "`gnvcc "+v.Name()) && !strings.Contains(use, "`"+v.Name()+"`") &&
 			!strings.Contains(use, "`"+v.Name()+" ") {
 			t.Errorf("docs/use.md does not have the verb %s", v.Name())
+		}
+		if !regexp.MustCompile("(?m)^\\|.*`" + v.Name() + "[ `].*\\|.*\\|.*\\|$").MatchString(codes) {
+			t.Errorf("docs/use.md does not have the exit codes of %s", v.Name())
 		}
 	}
 	for _, name := range regexp.MustCompile(`GNVCC_[A-Z]+`).FindAllString(variablesText(), -1) {
