@@ -31,7 +31,7 @@ func (d *Decision) Proposed() bool {
 }
 
 // Brief reads as much of a decision as builds look at. Of its evidence, which is most of it and
-// takes 0.1 ms to read, that is the GPU, the normal forms, and whether there is any.
+// takes 0.1 ms to read, that is the GPU, the normal forms, what the program said, and whether there is any.
 func Brief(raw []byte) (Decision, error) {
 	var read struct {
 		Decision
@@ -40,12 +40,13 @@ func Brief(raw []byte) (Decision, error) {
 			Launches []struct{}
 			Normals  map[string]string
 			Locked   *Locked
+			Program  *InProgram
 		}
 	}
 	err := json.Unmarshal(raw, &read)
 	e := read.Evidence
 	read.Decision.Evidence = Evidence{Device: e.Device, Launches: make([]Launch, len(e.Launches)),
-		Normals: e.Normals, Locked: e.Locked}
+		Normals: e.Normals, Locked: e.Locked, Program: e.Program}
 	return read.Decision, err
 }
 

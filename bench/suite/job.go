@@ -94,7 +94,8 @@ func (j *job) build(ctx context.Context) error {
 	return nil
 }
 
-// tune runs the program once under gnvcc tune, which follows make to the programs that it starts.
+// tune runs the program once under gnvcc tune, which follows make to the programs that it starts. Without --apply it
+// runs no program once more to confirm recipes: the time is that of the search, and claims are those of replays.
 func (j *job) tune(ctx context.Context) error {
 	run := j.make("after", j.s.target)
 	words := append([]string{j.s.gnvcc, "tune"}, append(append([]string(nil), j.s.tuneFlags...),

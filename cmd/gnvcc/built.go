@@ -206,6 +206,9 @@ func statusText(w io.Writer, folder string, outputs []apply.Output, broken []str
 			if k.Predicted {
 				text += " (predicted, not measured)"
 			}
+			if k.Proposed {
+				text += " (proposed)"
+			}
 			if k.Reason != "" {
 				text += "; not applied: " + report.Refusal("", k.Reason, nil) // it begins with the recipe
 			}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"gnvcc/cache"
+	"gnvcc/driver/apply"
 	"gnvcc/policy"
 	"gnvcc/policy/decide"
 	"gnvcc/policy/tuner"
@@ -25,6 +27,36 @@ func TestSummary(t *testing.T) {
 	if want := "5 kernels: 1 faster with a recipe, 1 best as nvcc builds them, 3 left alone"; !strings.Contains(
 		said.String(), want) {
 		t.Errorf("said %q; want %q", said.String(), want)
+	}
+	not := of("", 1)
+	not.Withheld = "unroll=1 is faster where it was measured, but not everywhere"
+	said.Reset()
+	summary(&said, []decide.Result{of("", 2), not}, "nothing was compiled", time.Second)
+	if want := "1 best as nvcc builds them, 1 with a recipe that is not adopted, 0 left alone"; !strings.Contains(
+		said.String(), want) {
+		t.Errorf("said %q; want %q", said.String(), want)
+	}
+}
+
+// TestProposedStatus: status says of a recipe that no run of the program has confirmed it, and of no other.
+func TestProposedStatus(t *testing.T) {
+	d := cache.Decision{Recipe: "unroll=1", Evidence: cache.Evidence{Launches: make([]cache.Launch, 1)}}
+	for _, said := range []*cache.InProgram{nil, {Recipe: "unroll=1", Gain: 2}} {
+		d.Evidence.Program = said
+		raw, err := json.Marshal(d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		brief, err := cache.Brief(raw)
+		if err != nil || brief.Proposed() != (said == nil) {
+			t.Errorf("proposed %v, with %v of the program: %v", brief.Proposed(), said, err)
+		}
+		var text strings.Builder
+		statusText(&text, "", []apply.Output{{Output: "app", State: "as wanted", Kernels: []apply.Kernel{{Kernel: "k",
+			Target: "sm_90", Recipe: "unroll=1", Wanted: "unroll=1", Proposed: brief.Proposed()}}}}, nil)
+		if strings.Contains(text.String(), "unroll=1 (proposed)\n") != (said == nil) {
+			t.Error(text.String())
+		}
 	}
 }
 

@@ -335,6 +335,8 @@ func found(f tuner.Found, talk talk) {
 	for _, r := range f.Results {
 		if r.Decision != nil && r.Decision.Recipe != "" {
 			o.Words[r.Kernel.Short] = report.NewEntry(*r.Decision).Words
+		} else if r.Withheld != "" {
+			o.Words[r.Kernel.Short] = "not adopted: " + r.Withheld
 		}
 	}
 	text := o.String()
@@ -362,11 +364,13 @@ func conclude(signals *relay, exit profile.Exit, err error) int {
 
 // summary says in a few lines what the run gave.
 func summary(w io.Writer, results []decide.Result, counts string, took time.Duration) {
-	better, same, alone := 0, 0, 0
+	better, same, withheld, alone := 0, 0, 0, 0
 	for _, r := range results {
 		switch {
 		case r.Decision != nil && r.Decision.Recipe != "":
 			better++
+		case r.Withheld != "":
+			withheld++
 		case r.Decision != nil && len(r.Decision.Evidence.Launches) > 0:
 			same++
 		default: // of a decision without a launch nothing was measured, it only says why
@@ -375,8 +379,12 @@ func summary(w io.Writer, results []decide.Result, counts string, took time.Dura
 	}
 	text := "gnvcc: the program launched no kernel, or uses no GPU: nothing was measured"
 	if len(results) > 0 {
-		text = fmt.Sprintf("gnvcc: %s: %d faster with a recipe, %d best as nvcc builds them, %d left alone (%.1f s; %s). gnvcc report has details",
-			policy.Count(len(results), "kernel"), better, same, alone, took.Seconds(), counts)
+		not := ""
+		if withheld > 0 {
+			not = fmt.Sprintf(" %d with a recipe that is not adopted,", withheld)
+		}
+		text = fmt.Sprintf("gnvcc: %s: %d faster with a recipe, %d best as nvcc builds them,%s %d left alone (%.1f s; %s). gnvcc report has details",
+			policy.Count(len(results), "kernel"), better, same, not, alone, took.Seconds(), counts)
 	}
 	if width := terminalWidth(os.Stderr); width > 0 {
 		text = wrap(text, width)

@@ -47,6 +47,7 @@ type Kernel struct {
 	Reason string `json:",omitempty"` // why what was wanted was not applied
 
 	Predicted bool `json:",omitempty"` // Wanted was predicted, and not run
+	Proposed  bool `json:",omitempty"` // Wanted was found on single launches, and not compared in the program yet
 	// Refused says of a recipe that was decided why it is not wanted: it is banned, of an old form, or
 	// not proven.
 	Refused string `json:",omitempty"`
@@ -156,7 +157,7 @@ func (f *fileState) output() Output {
 			if w.Refused != nil {
 				b.Refused, b.Reason = w.Refused.Error(), "" // that of an earlier build
 			} else if b.Wanted != "" {
-				b.Pinned, b.Predicted = w.Pinned, w.Predicted
+				b.Pinned, b.Predicted, b.Proposed = w.Pinned, w.Predicted, w.Proposed()
 			}
 			o.Kernels = append(o.Kernels, b)
 		}

@@ -27,6 +27,7 @@ type choice struct {
 // eligible returns what may be chosen, the best first.
 func (t *Run) eligible(k *Findings) []choice {
 	configs := append(k.measured(), k.earlier(t)...)
+	k.withheld = ""
 	var out []choice
 	winners := slices.DeleteFunc(k.Winners(), func(r recipe.Recipe) bool {
 		why := k.Unchecked(r)

@@ -26,6 +26,7 @@ type Result struct {
 	Decision *cache.Decision // nil if nothing was measured or decided
 	Alone    []string        // why it was left alone, or configurations of it were
 	Lost     string          // what ended a process while this kernel was tuned
+	Withheld string          // a recipe that is faster where it was measured, and why it is not adopted
 	Unheld   string          // of an earlier recipe with values: that no launch had them
 	Between  []policy.Shape  // sizes that were not measured, and for which others stand
 }
@@ -51,6 +52,9 @@ func (t *Run) Settle() []Result {
 			}
 			r.Decision = t.decide(k, eligible)
 			r.Between = k.between
+			if len(eligible) == 0 {
+				r.Withheld = k.withheld
+			}
 			r.Unheld = k.unheld()
 			if r.Decision != nil && r.Unheld != "" {
 				r.Decision.Evidence.Note = strings.TrimPrefix(r.Decision.Evidence.Note+"; "+r.Unheld, "; ")
