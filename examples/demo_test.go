@@ -48,7 +48,8 @@ chmod +x "$out"
 	gnvcc := write("gnvcc", `case "$1" in
   tune) echo "asked: $*"; for last; do :; done; [ -x "$last" ] || exit 9; touch "$0.tuned"; echo "tuned $last"; exit ;;
   lock|apply) echo "asked for: $1 $2"; exit ;;
-  status) exit ;;
+  status) printf '%s\n' 'x: linked from the objects below' '  wave, sm_90: unroll=8' 'x.o (x.cu): as wanted' \
+    '  wave, sm_90: unroll=8' "  init, sm_90: nvcc's own"; exit ;;
   report) [ "$2" = --html ] || [ -e "$0.tuned" ] || {
     echo 'kernel                              time  share     saved  speed-up    registers'
     echo 'wave                             3.06 ms   90 %    960 us     1.46x     32 -> 64'
@@ -86,9 +87,25 @@ func says(t *testing.T, text string, words ...string) {
 	}
 }
 
+// pasted runs the lines that the demo ends with, those for a project of the user's aside.
+func pasted(t *testing.T, out string, env []string, words ...string) {
+	t.Helper()
+	_, lines, _ := strings.Cut(out, "(paste it):\n")
+	lines, _, found := strings.Cut(lines, "In a project")
+	cmd := exec.Command("bash", "-euc", lines)
+	cmd.Env, cmd.Dir = env, t.TempDir()
+	said, err := cmd.CombinedOutput()
+	if err != nil || !found {
+		t.Errorf("%v\n%s\nof what can be pasted:\n%s", err, said, lines)
+	}
+	says(t, string(said), words...)
+}
+
 func TestDemoWithGPU(t *testing.T) {
-	out := demo(t, true, append(stage(t), "TIME_nvcc=100.00", "TIME_gnvcc=100.00", "TIME_tuned=80.00"))
-	says(t, out, "nvcc 99.0.1", "tuned ", "geometric mean", "report ")
+	env := append(stage(t), "TIME_nvcc=100.00", "TIME_gnvcc=100.00", "TIME_tuned=80.00")
+	out := demo(t, true, env)
+	says(t, out, "nvcc 99.0.1", "tuned ", "geometric mean", "report ", "written to show what one lever does")
+	pasted(t, out, env, "report --all")
 	for _, line := range []string{"stencil 100.00 80.00 1.250", "separate 100.00 80.00 1.250",
 		"geometric mean 1.250"} {
 		found := false
@@ -124,7 +141,11 @@ func TestDemoTuneOptions(t *testing.T) {
 }
 
 func TestDemoWithoutGPU(t *testing.T) {
-	out := demo(t, true, append(stage(t), "TIME_nvcc=none"))
+	env := append(stage(t), "TIME_nvcc=none")
+	out := demo(t, true, env)
+	says(t, out, "written to show what one lever does",
+		"1 of the 2 kernels built here have the code of their recipe")
+	pasted(t, out, env, "explained: ^wave$", "unroll 8 times")
 	says(t, out, "nothing was measured on this machine", "Why wave is faster", "explained: ^wave$",
 		"measured on an NVIDIA H200", "f<int, 3>", "1.46x",
 		"gnvcc tune --apply -- ./app", "report.html")
