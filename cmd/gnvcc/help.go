@@ -2,8 +2,11 @@ package main
 
 import (
 	"fmt"
+	"os"
+	"os/exec"
 	"regexp"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 
@@ -19,6 +22,30 @@ func overview(root *cobra.Command) string {
 		"A word that is the name of a file here is an input for nvcc, not a verb.\n\n" +
 		"Settings, as variables or in a gnvcc.toml (gnvcc doctor --config):\n" + variablesText() +
 		"\nThis is gnvcc " + ownVersion() + ".\n"
+}
+
+// nvccsHelp shows nvcc's help with a line of ours at its end, where a person reads it: both outputs
+// are a terminal. Elsewhere (a pipe, a script, under the name of nvcc) it is nvcc's alone. The line
+// has to come last, so that nvcc runs as a child here, and here only.
+func nvccsHelp(args []string) (code int, done bool) {
+	if len(args) != 1 || !slices.Contains([]string{"--help", "-help", "-h"}, args[0]) ||
+		!isTerminal(os.Stdout) || !isTerminal(os.Stderr) {
+		return 0, false
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return 0, false
+	}
+	cmd := exec.Command(self, args[0])
+	cmd.Args[0] = "nvcc" // in whose place nothing is said
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	if err := cmd.Start(); err != nil {
+		return 0, false
+	}
+	if err := cmd.Wait(); err == nil {
+		fmt.Fprintln(stderr, "gnvcc: this is nvcc's help; gnvcc help is gnvcc's")
+	}
+	return cmd.ProcessState.ExitCode(), true
 }
 
 // widest is how many columns help takes at most: longer lines are hard to read.

@@ -31,6 +31,9 @@ func run(argv []string) int {
 		return 1
 	}
 	if filepath.Base(argv[0]) != "nvcc" {
+		if code, done := nvccsHelp(args); done {
+			return code
+		}
 		hint(args)
 	}
 	return driver.Face(args)

@@ -117,3 +117,45 @@ func judgeText(t *testing.T, args []string, text string, columns int) {
 		}
 	}
 }
+
+// TestNvccsHelp: on a terminal nvcc's help ends with one line of gnvcc's; in a pipe, with one of both
+// outputs elsewhere, and under nvcc's name it is nvcc's to the byte.
+func TestNvccsHelp(t *testing.T) {
+	kit := kits.Any(t)
+	v := newSite(t, kit.Nvcc())
+	want, err := v.command(kit.Nvcc(), "--help").Output()
+	v.must(err)
+	onTerminal := func(name string, both bool) string {
+		master, slave := terminal(t, 80)
+		seen := make(chan string)
+		go func() {
+			text, _ := io.ReadAll(master) // ends by an error when the other end is closed
+			seen <- strings.ReplaceAll(string(text), "\r\n", "\n")
+		}()
+		cmd := v.command(v.exe, "--help")
+		cmd.Args[0] = name
+		cmd.Env = append(cmd.Env, "TERM=xterm")
+		var out strings.Builder
+		cmd.Stdout, cmd.Stderr = &out, slave
+		if both {
+			cmd.Stdout = slave
+		}
+		err := cmd.Run()
+		slave.Close()
+		v.must(err)
+		return out.String() + <-seen
+	}
+	const line = "gnvcc: this is nvcc's help; gnvcc help is gnvcc's\n"
+	if got := onTerminal("gnvcc", true); got != string(want)+line {
+		t.Errorf("on a terminal: %d bytes, nvcc's help has %d; the end is %q", len(got), len(want), got[max(0, len(got)-100):])
+	}
+	if onTerminal("gnvcc", false) != string(want) {
+		t.Error("with standard output elsewhere it is not nvcc's help")
+	}
+	if onTerminal("nvcc", true) != string(want) {
+		t.Error("under nvcc's name it is not nvcc's help")
+	}
+	if got, err := v.command(v.exe, "--help").CombinedOutput(); err != nil || string(got) != string(want) {
+		t.Errorf("in a pipe it is not nvcc's help: %v", err)
+	}
+}
