@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"gnvcc/profile"
+	"gnvcc/profile/capture"
 )
 
 // How a launch finds the L2 cache in the program is not known: its time is, and whether launches of
@@ -74,6 +75,20 @@ func (s state) Measure(a profile.Candidate, n int, m profile.Measurement) ([]flo
 	return s.Session.Measure(a, n, m)
 }
 
+// took is what launches such as the captured one take in the program, ns: where launches differ in work, those of
+// its class.
+func took(m *capture.Manifest) float64 {
+	u := m.Use
+	if m.Took > 0 && profile.Unlike(u.Classes) {
+		for _, x := range u.Classes {
+			if x.Low == profile.ClassOf(m.Took) {
+				return x.Mean() * 1e9
+			}
+		}
+	}
+	return u.Seconds / float64(u.Count) * 1e9
+}
+
 // timed chooses how a session is timed, and notes in the launch how far the replay then is from the
 // program. Where neither comes near, that is said: what is gained there need not be gained in the
 // program, and the search asks for more. Where both do, or the program's time is of too few
@@ -85,7 +100,7 @@ func (w *host) timed(l *profile.Launch, s profile.Session) profile.Session {
 	if u.Sampled == 0 || u.Count == 0 {
 		return warm
 	}
-	program := u.Seconds / float64(u.Count) * 1e9
+	program := took(w.m)
 	l.Repeats = u.Row && u.Count >= many && program < float64(soon.Nanoseconds())
 	if err := warmUp(s); err != nil {
 		return warm // the host meets it too

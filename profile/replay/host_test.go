@@ -163,6 +163,27 @@ func TestTimed(t *testing.T) {
 	}
 }
 
+// TestTimedClass: where launches differ in work, a replay is compared with the launches of its own class.
+func TestTimedClass(t *testing.T) {
+	for took, near := range map[float64]bool{200e-6: true, 900e-6: false, 0: false} {
+		m := manifest()
+		m.Took = took
+		m.Use = capture.Use{Sampled: 20, Sets: 1}
+		for _, us := range []float64{200, 900} {
+			seconds := us / 1e6
+			m.Use.Count, m.Use.Seconds = m.Use.Count+10, m.Use.Seconds+10*seconds
+			m.Use.Classes = append(m.Use.Classes, profile.Class{Low: profile.ClassOf(seconds), Launches: 10,
+				Seconds: 10 * seconds})
+		}
+		var l profile.Launch
+		w := &host{m: m, say: func(string, ...any) {}}
+		w.timed(&l, &times{warm: 2e5, cold: 2.1e5})
+		if (l.Unlike == 0) != near || (w.own == 0) != near {
+			t.Errorf("of %g s: unlike by %g, own %g", took, l.Unlike, w.own)
+		}
+	}
+}
+
 // TestTimedWarm: that the GPU has been idle does not make a replay unlike the program.
 func TestTimedWarm(t *testing.T) {
 	m := manifest()
