@@ -29,8 +29,8 @@ const (
 	longer, events, eventsOfFew = 1.1, 20e3, 60e3
 	// Shorter: the replay's cache may be colder. A launch with more work by this is no other one.
 	shorter = 1.15
-	few     = 3   // timed launches from which a time is believed
-	apart   = 2.5 // measured launches further apart, in time, stand for none between them unless they span
+	few     = 3 // timed launches from which a time is believed
+	apart   = 3 // measured launches further apart, in time, stand for none between them unless they span
 )
 
 // A band is launches of about the same time, ns each, and how many; by which captured launches it is measured.

@@ -81,8 +81,10 @@ func TestClasses(t *testing.T) {
 	for r := rand.New(rand.NewPCG(1, 2)); len(queue) < 200; {
 		queue = append(queue, 50*math.Exp(3*r.Float64()))
 	}
-	// A test of primes, whose work goes by the numbers: 800 launches, 68 us in the mean, replayed at 16 to 108.
-	primes := slices.Concat(repeated(300, 40), repeated(250, 61), repeated(150, 85), repeated(100, 128))
+	// Two tests of primes, whose work goes by the numbers: 800 launches each, replayed at
+	// 32 to 108 and 43 to 525 on an H200.
+	light := slices.Concat(repeated(300, 40), repeated(250, 61), repeated(150, 85), repeated(100, 128))
+	heavy := slices.Concat(repeated(200, 60), repeated(200, 130), repeated(200, 230), repeated(100, 400), repeated(100, 545))
 	for name, c := range map[string]struct {
 		launches []float64
 		compared map[float64]float64
@@ -104,12 +106,12 @@ func TestClasses(t *testing.T) {
 		"a work queue, by one":              {queue, map[float64]float64{200: 0.7}, false, 1, "were not measured"},
 		"a work queue":                      {queue, map[float64]float64{60: 0.8, 120: 0.8, 250: 0.8, 500: 0.8, 950: 0.8}, true, 0.8, ""},
 		"noise":                             {append(repeated(50, 100), repeated(50, 130)...), map[float64]float64{108: 0.8}, true, 0.8, ""},
-		"primes, the lightest and the heaviest alone": {primes, map[float64]float64{16: 0.6, 108: 0.39}, false, 1,
-			"of 61 us in the program, where the captured one takes 108"},
-		"and one of neither's class":   {primes, map[float64]float64{16: 0.6, 32: 0.55, 108: 0.39}, true, 0.51, ""},
-		"on which it is slower":        {primes, map[float64]float64{16: 0.6, 32: 1.005, 108: 0.39}, false, 1, "were not measured"},
-		"empty frontiers alone":        {frontier, map[float64]float64{9: 0.7, 16: 0.7, 30: 0.7}, false, 1, "of 160 us in the program"},
-		"a short kernel beside events": {append(repeated(50, 18), repeated(50, 29)...), map[float64]float64{10: 0.8}, true, 0.8, ""},
+		"primes":                            {light, map[float64]float64{32.3: 0.55, 108: 0.39}, true, 0.505, ""},
+		"the lightest and the heaviest":     {heavy, map[float64]float64{43: 0.6, 525: 0.36}, false, 1, "were not measured"},
+		"and one of neither's class":        {heavy, map[float64]float64{43: 0.6, 110: 0.45, 525: 0.36}, true, 0.428, ""},
+		"on which it is slower":             {heavy, map[float64]float64{43: 0.6, 110: 1.005, 525: 0.36}, false, 1, "were not measured"},
+		"empty frontiers alone":             {frontier, map[float64]float64{9: 0.7, 16: 0.7, 30: 0.7}, false, 1, "of 160 us in the program"},
+		"a short kernel beside events":      {append(repeated(50, 18), repeated(50, 29)...), map[float64]float64{10: 0.8}, true, 0.8, ""},
 	} {
 		config, _ := in(c.launches, c.compared)
 		chosen, ratio, why := choose(config)
