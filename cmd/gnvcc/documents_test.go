@@ -62,9 +62,9 @@ func TestDocumented(t *testing.T) {
 			t.Errorf("docs/use.md does not have the variable %s", name)
 		}
 	}
-	for name, most := range map[string]int{"README.md": 125, "ARCHITECTURE.md": 130} {
+	for name, most := range map[string]int{"README.md": 125, "ARCHITECTURE.md": 165} {
 		if n := strings.Count(all[name], "\n"); n > most {
-			t.Errorf("%s has %d lines; three screens, and two pages, are %d", name, n, most)
+			t.Errorf("%s has %d lines; three screens, and a picture with two pages, are %d", name, n, most)
 		}
 	}
 	for name, text := range all {
