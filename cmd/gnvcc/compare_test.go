@@ -334,7 +334,7 @@ func TestAction(t *testing.T) {
 	}
 	inputs := map[string]string{"inputs.build": "gnvcc -arch=sm_90 -cubin -o k.cubin k.cu",
 		"inputs.lock": "gnvcc.lock", "inputs.toolkit": "", "inputs.flags": "-Xptxas=-O3",
-		"inputs.captures": "", "inputs.gpu": "yes", "inputs.comment": "no",
+		"inputs.baseline": "", "inputs.gpu": "yes", "inputs.comment": "no",
 		"github.event.pull_request.number": "7", "github.token": "none"}
 	got, said := codes(inputs)
 	if fmt.Sprint(got) != "[0 0 0 0 0]" {
@@ -361,6 +361,18 @@ func TestAction(t *testing.T) {
 		if !strings.Contains(string(comments), want) {
 			t.Errorf("the pull request does not get %q:\n%s", want, comments)
 		}
+	}
+	u.good("compare", "--baseline", "kernels.txt", "--update")
+	inputs["inputs.baseline"], inputs["inputs.flags"] = "kernels.txt", ""
+	if got, said = codes(inputs); fmt.Sprint(got) != "[0 0 0 0 0]" {
+		t.Errorf("as the baseline: exit codes %v\n%s", got, said)
+	}
+	u.write("k.cu", strings.Replace(upgradedSource, "1.5f", "sqrtf(p[i])", 1))
+	if got, said = codes(inputs); fmt.Sprint(got) != "[0 0 0 0 1]" || !strings.Contains(said, "worse    sums") {
+		t.Errorf("worse than the baseline: exit codes %v\n%s", got, said)
+	}
+	if comments, _ := os.ReadFile(filepath.Join(u.top, "gh.said")); !strings.Contains(string(comments), "worse    sums") {
+		t.Errorf("the pull request does not get what is worse:\n%s", comments)
 	}
 	inputs["inputs.build"] = "false"
 	if got, said = codes(inputs); got[0] == 0 {
