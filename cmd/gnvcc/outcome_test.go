@@ -60,20 +60,38 @@ func TestProposedStatus(t *testing.T) {
 	}
 }
 
-// TestGraphsAlone: a run that spent its time in graphs whose kernels nobody saw has used the GPU.
+// TestGraphsAlone: a run that spent its time in graphs whose kernels were not seen has used the GPU.
 func TestGraphsAlone(t *testing.T) {
-	f, err := os.Create(filepath.Join(t.TempDir(), "said"))
+	text := shown(t, tuner.Found{Pieces: []policy.Piece{{Kernel: policy.OfGraphs, Seconds: 2, After: 2, Why: "it is wide"}}})
+	if strings.Contains(text, "no kernel") || !strings.Contains(text, "nothing was searched") ||
+		!strings.Contains(text, "it is wide") {
+		t.Error(text)
+	}
+}
+
+// TestWithheld: the table of tune has the reason why a recipe that won is not adopted.
+func TestWithheld(t *testing.T) {
+	text := shown(t, tuner.Found{Pieces: []policy.Piece{{Kernel: "k", Seconds: 2, After: 2}},
+		Results: []decide.Result{{Kernel: policy.Kernel{Short: "k"}, Decision: &cache.Decision{}, Withheld: "it is narrow"}}})
+	if !strings.Contains(text, "\n    not adopted: it is narrow\n") || !strings.Contains(text, "1 with a recipe that is not adopted") {
+		t.Error(text)
+	}
+}
+
+// shown is what tune prints at the end of a run.
+func shown(t *testing.T, f tuner.Found) string {
+	t.Helper()
+	file, err := os.Create(filepath.Join(t.TempDir(), "said"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	old := stderr
-	stderr = &output{file: f}
-	t.Cleanup(func() { stderr = old; f.Close() })
-	found(tuner.Found{Pieces: []policy.Piece{{Kernel: policy.OfGraphs, Seconds: 2, After: 2,
-		Why: "it is wide"}}}, talk{})
-	said, err := os.ReadFile(f.Name())
-	if text := string(said); err != nil || strings.Contains(text, "no kernel") ||
-		!strings.Contains(text, "nothing was searched") || !strings.Contains(text, "it is wide") {
-		t.Error(text)
+	stderr = &output{file: file}
+	t.Cleanup(func() { stderr = old; file.Close() })
+	found(f, talk{})
+	said, err := os.ReadFile(file.Name())
+	if err != nil {
+		t.Fatal(err)
 	}
+	return string(said)
 }

@@ -113,7 +113,7 @@ func TestClasses(t *testing.T) {
 			continue
 		}
 		if (d.Recipe != "") != c.adopted || math.Abs(d.Evidence.Ratio()-c.ratio) > 0.025 ||
-			!strings.Contains(d.Evidence.Note, c.why) {
+			!strings.Contains(d.Evidence.Note, c.why) || !strings.Contains(got.results["a"].Withheld, c.why) {
 			t.Errorf("%s: %q, %.3f: %s\n%s", name, d.Recipe, d.Evidence.Ratio(), d.Evidence.Note,
 				strings.Join(got.said, "\n"))
 		}
