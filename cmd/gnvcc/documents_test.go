@@ -62,7 +62,7 @@ func TestDocumented(t *testing.T) {
 			t.Errorf("docs/use.md does not have the variable %s", name)
 		}
 	}
-	for name, most := range map[string]int{"README.md": 125, "ARCHITECTURE.md": 165} {
+	for name, most := range map[string]int{"README.md": 135, "ARCHITECTURE.md": 165} {
 		if n := strings.Count(all[name], "\n"); n > most {
 			t.Errorf("%s has %d lines; three screens, and a picture with two pages, are %d", name, n, most)
 		}
