@@ -3,6 +3,7 @@ package capture
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -28,15 +29,16 @@ const (
 	setShare  = 0.05 // of the configuration's time: a set that has less is not looked at by itself
 	runShare  = 0.01 // of the run's time: what has less is not captured once that is known
 	lateShare = 0.1  // of the run's time: what has less needs no capture but the first
+
+	// seconds that a kernel has taken after which its share is believed: what comes first has all of
+	// the time until then, and may be launched never again
+	matters = 1e-3
+	surely  = 0.05 // also where it was launched a few times
 )
 
 // Where those above runShare have less than this of the time together, as in programs of a thousand
 // kernels, lighter ones are looked at, too, the heaviest first.
 const together = 0.9
-
-// manyKernels is how many kernels get a first capture of which nobody knows what it weighs: of more
-// than these it is not believed that each weighs something.
-const manyKernels = 64
 
 // Floor is the share of a run's time below which a configuration is not looked at, by the shares of
 // all.
@@ -58,8 +60,9 @@ func Floor(shares []float64) float64 {
 // Which part of what captures may hold the program up (stand) is for what. Nobody knows what a set, or
 // a kernel, will weigh at its first launch: those that turn out to be heavy must find something left.
 const (
-	freely  = 0.4 // sets of which nobody knows what they weigh
-	atMost  = 0.7 // first captures of kernels, those of a class of time, late ones
+	freely  = 0.2 // sets of which nobody knows what they weigh
+	atMost  = 0.7 // other sizes, those of a class of time, late ones
+	weighs  = 0.9 // first captures of kernels that are known to weigh something
 	allOfIt = 1   // those that are known to be heavy
 	// of what is left: one that is not known to be heavy
 	onceOf = 0.5
@@ -123,25 +126,71 @@ func (c *Collector) total() float64 {
 	return max(sum, 1e-12)
 }
 
-// ofFamily is what all sizes of a launch's kernel have of the run's time so far.
-func (c *Collector) ofFamily(l *profile.Launch) float64 {
-	of, sum := c.family(l), 0.0
+// seconds is what all sizes of a launch's kernel have taken so far.
+func (c *Collector) seconds(l *profile.Launch) (sum float64) {
+	of := c.family(l)
 	for _, s := range c.order {
 		if c.family(s.launch) == of {
 			sum += s.seconds + s.use.Seconds
 		}
 	}
-	return sum / c.total()
+	return sum
 }
 
-// allowance is what captures may hold the program up in all, as of now.
-func (c *Collector) allowance() time.Duration {
-	return max(stand, time.Duration(standOf*float64(c.now().Sub(c.begun))))
+// ofFamily is the same, as a part of the run's time so far.
+func (c *Collector) ofFamily(l *profile.Launch) float64 { return c.seconds(l) / c.total() }
+
+// running is how long the run goes on, the time aside that captures have taken.
+func (c *Collector) running() time.Duration { return c.now().Sub(c.begun) - c.stood }
+
+// rate is which part of the run's time a configuration takes, from its first launch on. Processes
+// are asked about when counts have doubled: what has no further question yet is believed to have had
+// so many launches at the most.
+func (s *shape) rate(now time.Duration) float64 {
+	n := float64(s.launches)
+	if n < 2 || s.seconds <= 0 {
+		return s.use.Seconds / max(now.Seconds(), s.use.Seconds, 1e-9)
+	}
+	then := s.seconds / max((s.asked-s.first).Seconds(), s.seconds)
+	most := s.seconds * 2 * n / (n - 1)
+	return min(then, most/max((now-s.first).Seconds(), most))
+}
+
+// keptFrom is what of the time for captures is kept from one of a kernel: each kernel that waits for its
+// first one, and weighs something so far (Floor), is to have it before another kernel has two, and
+// before one that has less of the time. each is what one has taken so far.
+func (c *Collector) keptFrom(k *ofKernel) (long, each time.Duration) {
+	if c.made == 0 {
+		return 0, 0
+	}
+	each = c.stood / time.Duration(c.made)
+	shares, all, now := map[*ofKernel]float64{}, 1e-12, c.running()
+	for _, s := range c.order {
+		all += s.rate(now)
+	}
+	for _, s := range c.order {
+		shares[c.kernel(s.launch)] += s.rate(now) / all
+	}
+	least := Floor(slices.Collect(maps.Values(shares)))
+	if k.captures == 0 {
+		least = max(least, shares[k])
+	}
+	for o, has := range shares {
+		if o != k && o.waits && o.captures == 0 && has > least {
+			long += each
+		}
+	}
+	return long, each
 }
 
 // left is what there still is of a part of it.
 func (c *Collector) left(part float64) time.Duration {
 	return time.Duration(part*float64(c.allowance())) - c.stood
+}
+
+// believed tells whether so many launches, and seconds of theirs, say what a kernel weighs.
+func believed(n int, seconds float64) bool {
+	return n >= 2*settled && seconds >= matters || seconds >= surely
 }
 
 // due tells whether to capture a launch: which part of what captures may take it may use, 0: not now.
@@ -154,16 +203,16 @@ func (c *Collector) due(s *shape, k *ofKernel, l *profile.Launch) (part float64,
 	if known && max(earlier.share, ofRun) < c.floor && earlier.family < setShare {
 		return 0, nil // by earlier runs it weighs nothing, and by this one too
 	}
-	heavy := ofRun >= setShare || earlier.share >= setShare
+	heavy := ofRun >= setShare && believed(n, s.seconds) || earlier.share >= setShare
 	if len(s.captures) == 0 {
 		f, size := c.family(l), sizeOf(l.Shape)
 		switch {
 		case heavy && (n >= settled || earlier.share >= setShare):
 			return allOfIt, nil
-		case k.captures+k.tries == 0: // the first one of a kernel; of many kernels not each weighs something
-			if len(c.kernels) <= manyKernels || heavy {
-				return atMost, nil
-			}
+		case k.captures == 0 && max(c.ofFamily(l), earlier.family) >= c.floor && (earlier.family > 0 ||
+			believed(n, c.seconds(l))):
+			return weighs, nil
+		case k.captures+k.tries == 0: // it may be launched once
 			return freely, nil
 		case heavy, f.grows(size), k.captures+k.tries < mostTaken && f.wants(size):
 			if f.apart(size) && max(c.ofFamily(l), earlier.family) >= setShare {
@@ -198,8 +247,8 @@ func (c *Collector) due(s *shape, k *ofKernel, l *profile.Launch) (part float64,
 		return allOfIt, nil
 	}
 	switch {
-	case len(s.captures) < early && c.left(freely) >= leastStand:
-		return freely, nil
+	case len(s.captures) < early && c.left(freely/2) >= leastStand:
+		return freely / 2, nil
 	case n < settled || share < setShare || ofRun < runShare:
 		return 0, nil
 	case heavy:

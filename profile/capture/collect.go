@@ -40,7 +40,8 @@ type Collector struct {
 	underWay  map[*taken]bool   // one of each process at the most
 	unwritten map[string]*taken // captures whose files are not complete yet, by path
 	bytes     int64             // that were captured
-	stood     time.Duration     // that the program stood still for captures
+	stood     time.Duration     // that the program stood still for captures, of which
+	made      int               // are there
 	begun     time.Time
 	times     Times
 	known     map[string]weight // of earlier runs, by configuration
@@ -69,6 +70,9 @@ type shape struct {
 	slow     time.Duration      // so much was not enough for one
 	courses  map[string]*course // of sets, by their values
 	seconds  float64            // on the device, of processes that live, as of the last question
+	launches int                // at that one
+	asked    time.Duration      // when that was, in running time, and
+	first    time.Duration      // the first one
 	use      Use                // of processes that have ended
 	params   []profile.Param    // of the first one
 	sets     profile.Sets
@@ -80,6 +84,7 @@ type shape struct {
 type ofKernel struct {
 	captures int
 	tries    int    // that were given up
+	waits    bool   // it was asked about, and may have a capture
 	why      string // the last one
 	judgement
 }
@@ -172,10 +177,6 @@ func (c *Collector) recall(s *shape) {
 	}
 }
 
-// NextRun is why there is no capture of what there was no time for: that is said once for all of
-// them, and the next run, which makes none again that there are, has the time.
-const NextRun = "captures would have held the program up for more than 2 % of its time and 0.5 s: the next run goes on with them"
-
 // start is called with each process of the run.
 func (c *Collector) start(p *profile.Process) {
 	c.mu.Lock()
@@ -222,6 +223,10 @@ func (c *Collector) begin(l *profile.Launch) (x *taken, again int) {
 	if l.SoFar != nil {
 		s.seconds = l.SoFar.Seconds
 	}
+	s.asked, s.launches = c.running(), l.Count
+	if s.first == 0 {
+		s.first = s.asked
+	}
 	if l.LeaveAlone != "" {
 		s.refuse(l.LeaveAlone)
 		return nil, later(l)
@@ -229,9 +234,11 @@ func (c *Collector) begin(l *profile.Launch) (x *taken, again int) {
 	k := c.kernel(l)
 	if len(s.captures) >= mostCaptures || s.tries >= mostTries || k.tries >= mostRefused || c.stopped {
 		s.refuse(k.why)
+		k.waits = false
 		return nil, 0
 	}
 	part, want := c.due(s, k, l)
+	k.waits = true
 	if part == 0 {
 		return nil, later(l)
 	}
@@ -241,13 +248,14 @@ func (c *Collector) begin(l *profile.Launch) (x *taken, again int) {
 			return nil, later(l)
 		}
 	}
-	wait := c.left(part)
+	kept, each := c.keptFrom(k)
+	wait := c.left(part) - kept
 	if part < allOfIt {
 		wait = min(wait, time.Duration(onceOf*float64(c.left(1))))
 	}
-	if wait < leastStand || wait < 2*s.slow {
+	if wait < leastStand || wait < 2*s.slow || kept > 0 && wait < each {
 		if k.captures == 0 { // else another one of the kernel may stand for it
-			s.refuse(NextRun)
+			s.refuse(c.nextRun())
 		}
 		return nil, later(l)
 	}
@@ -321,6 +329,7 @@ func (c *Collector) taken(l *profile.Launch, x *taken, got profile.Captured, err
 		return 0
 	}
 	k.captures++
+	c.made++
 	c.bytes += got.Bytes
 	x.m = &Manifest{Made: c.now(), Program: l.Process.Program, Driver: l.Process.Driver,
 		Device: l.Device.Name, UUID: l.Device.UUID,
@@ -350,7 +359,7 @@ func (c *Collector) reason(x *taken, err error) string {
 		reason = fmt.Sprintf("%s: %d MiB of %d (--capture-limit)", reason, c.bytes>>20, c.limits.Run>>20)
 	case reason == profile.TooSlow:
 		x.shape.slow = x.order.Stand
-		return NextRun
+		return c.nextRun()
 	default:
 		return reason
 	}

@@ -292,16 +292,17 @@ func TestProcessesAtOnce(t *testing.T) {
 	// One capture gets a part of the time that is left; what it is not enough for is tried again when
 	// there is twice as much.
 	slow := launch(4, 11)
-	if x, _ = c.begin(slow); x == nil || x.order.Stand != 220*time.Millisecond {
+	if x, _ = c.begin(slow); x == nil || x.order.Stand != 940*time.Millisecond {
 		t.Fatalf("%+v: %s", x, c.shape(slow).why)
 	}
 	now = now.Add(x.order.Stand)
 	c.taken(slow, x, profile.Captured{}, errors.New(profile.TooSlow))
-	if s := c.shape(slow); c.asks(slow) || s.why != NextRun {
+	c.stood = 3 * time.Second
+	if s := c.shape(slow); c.asks(slow) || s.why != c.nextRun() {
 		t.Errorf("tried again, or %q", s.why)
 	}
 	now = now.Add(time.Hour)
-	if x, _ = c.begin(slow); x == nil || x.order.Stand < 440*time.Millisecond {
+	if x, _ = c.begin(slow); x == nil || x.order.Stand < 1880*time.Millisecond {
 		t.Errorf("not tried again: %+v", x)
 	}
 	delete(c.underWay, x)

@@ -150,7 +150,7 @@ func TestTimeSteps(t *testing.T) {
 // weigh nothing is not, and a set without a capture is said to need a second run.
 func TestEarlierRuns(t *testing.T) {
 	first := newProgram(t, nil)
-	first.c.stood = stand / 2 // there is time for the first
+	first.c.stood = time.Duration(0.75 * freely * float64(firstStand)) // there is time for the first
 	play := func(p *program) {
 		for n := uint32(1); n <= 6; n++ {
 			p.launch(n, 1e-3*float64(n))
@@ -192,7 +192,7 @@ func TestDearCaptures(t *testing.T) {
 		seconds float64
 		stood   time.Duration
 		want    bool
-	}{{0.5, stand * 8 / 10, true}, {0.5, stand, false}, {0.01, stand * 8 / 10, false}} {
+	}{{0.5, firstStand * 8 / 10, true}, {0.5, firstStand, false}, {0.01, firstStand * 8 / 10, false}} {
 		c, cubin := collector(t)
 		now := time.Now()
 		c.now = func() time.Time { return now }
@@ -236,7 +236,7 @@ func TestRefusedShapes(t *testing.T) {
 				c.taken(l, x, profile.Captured{}, errors.New(profile.TooLarge))
 			}
 		}
-		if tries == 0 || tries > firstSizes || took > time.Second && tries > 2 {
+		if tries == 0 || tries > firstSizes || c.stood > c.allowance() {
 			t.Errorf("%d captures of %v were tried", tries, took)
 		}
 		if seen := c.Finish().Seen; !strings.Contains(seen[0].Why, "4096 MiB (--capture-limit, or") {
