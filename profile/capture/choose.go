@@ -126,11 +126,10 @@ func (c *Collector) total() float64 {
 	return max(sum, 1e-12)
 }
 
-// seconds is what all sizes of a launch's kernel have taken so far.
-func (c *Collector) seconds(l *profile.Launch) (sum float64) {
-	of := c.family(l)
+// seconds is what all sizes of a kernel have taken so far.
+func (c *Collector) seconds(of *family) (sum float64) {
 	for _, s := range c.order {
-		if c.family(s.launch) == of {
+		if s.family == of {
 			sum += s.seconds + s.use.Seconds
 		}
 	}
@@ -138,7 +137,7 @@ func (c *Collector) seconds(l *profile.Launch) (sum float64) {
 }
 
 // ofFamily is the same, as a part of the run's time so far.
-func (c *Collector) ofFamily(l *profile.Launch) float64 { return c.seconds(l) / c.total() }
+func (c *Collector) ofFamily(f *family) float64 { return c.seconds(f) / c.total() }
 
 // running is how long the run goes on, the time aside that captures have taken.
 func (c *Collector) running() time.Duration { return c.now().Sub(c.begun) - c.stood }
@@ -169,7 +168,7 @@ func (c *Collector) keptFrom(k *ofKernel) (long, each time.Duration) {
 		all += s.rate(now)
 	}
 	for _, s := range c.order {
-		shares[c.kernel(s.launch)] += s.rate(now) / all
+		shares[s.kernel] += s.rate(now) / all
 	}
 	least := Floor(slices.Collect(maps.Values(shares)))
 	if k.captures == 0 {
@@ -205,17 +204,17 @@ func (c *Collector) due(s *shape, k *ofKernel, l *profile.Launch) (part float64,
 	}
 	heavy := ofRun >= setShare && believed(n, s.seconds) || earlier.share >= setShare
 	if len(s.captures) == 0 {
-		f, size := c.family(l), sizeOf(l.Shape)
+		f, size := s.family, sizeOf(l.Shape)
 		switch {
 		case heavy && (n >= settled || earlier.share >= setShare):
 			return allOfIt, nil
-		case k.captures == 0 && max(c.ofFamily(l), earlier.family) >= c.floor && (earlier.family > 0 ||
-			believed(n, c.seconds(l))):
+		case k.captures == 0 && max(c.ofFamily(f), earlier.family) >= c.floor && (earlier.family > 0 ||
+			believed(n, c.seconds(f))):
 			return weighs, nil
 		case k.captures+k.tries == 0: // it may be launched once
 			return freely, nil
 		case heavy, f.grows(size), k.captures+k.tries < mostTaken && f.wants(size):
-			if f.apart(size) && max(c.ofFamily(l), earlier.family) >= setShare {
+			if f.apart(size) && max(c.ofFamily(f), earlier.family) >= setShare {
 				return allOfIt, nil
 			}
 			return atMost, nil

@@ -63,6 +63,8 @@ type Collector struct {
 // GPU: where a program uses several, each has times of its own.
 type shape struct {
 	launch   *profile.Launch
+	kernel   *ofKernel
+	family   *family
 	why      string // not captured so far, because
 	captures []*taken
 	tries    int
@@ -148,7 +150,7 @@ func (c *Collector) shape(l *profile.Launch) *shape {
 	key := fmt.Sprint(l.Cubin, l.Kernel, l.Shape, l.Model())
 	s := c.shapes[key]
 	if s == nil {
-		s = &shape{launch: l}
+		s = &shape{launch: l, kernel: c.kernel(l), family: c.family(l)}
 		c.shapes[key] = s
 		c.order = append(c.order, s)
 		c.recall(s)
@@ -169,11 +171,10 @@ func (c *Collector) recall(s *shape) {
 		m.Part = 0 // of that run
 		s.captures = append(s.captures, &taken{shape: s, m: m, values: profile.Normal(mask, args), nth: m.Nth,
 			of: m.Nth, took: m.Took})
-		c.kernel(l).captures++
+		s.kernel.captures++
 	}
 	if len(s.captures) > 0 {
-		f := c.family(l)
-		f.sizes = append(f.sizes, sizeOf(l.Shape))
+		s.family.sizes = append(s.family.sizes, sizeOf(l.Shape))
 	}
 }
 
@@ -231,7 +232,7 @@ func (c *Collector) begin(l *profile.Launch) (x *taken, again int) {
 		s.refuse(l.LeaveAlone)
 		return nil, later(l)
 	}
-	k := c.kernel(l)
+	k := s.kernel
 	if len(s.captures) >= mostCaptures || s.tries >= mostTries || k.tries >= mostRefused || c.stopped {
 		s.refuse(k.why)
 		k.waits = false
@@ -264,8 +265,8 @@ func (c *Collector) begin(l *profile.Launch) (x *taken, again int) {
 			"(--capture-limit, or half of what the store's disk has free)", c.bytes>>20))
 		return nil, 0
 	}
-	if f := c.family(l); s.tries+len(s.captures) == 0 {
-		f.sizes = append(f.sizes, sizeOf(l.Shape))
+	if s.tries+len(s.captures) == 0 {
+		s.family.sizes = append(s.family.sizes, sizeOf(l.Shape))
 	}
 	n, _ := setOf(l)
 	x = &taken{shape: s, room: min(left, c.limits.Launch, max(l.Bytes, 1)), of: n,
@@ -299,7 +300,7 @@ func (c *Collector) taken(l *profile.Launch, x *taken, got profile.Captured, err
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.underWay, x)
-	s, k := x.shape, c.kernel(l)
+	s, k := x.shape, x.shape.kernel
 	if err != nil {
 		c.stood += min(max(0, c.now().Sub(x.asked)), x.order.Stand) // what was read until then
 	}

@@ -69,8 +69,7 @@ func (f *family) grows(n size) bool {
 // sum adds up the families' times.
 func (c *Collector) sum() {
 	for _, s := range c.order {
-		f := c.family(s.launch)
-		f.seconds += s.use.Seconds
-		f.members++
+		s.family.seconds += s.use.Seconds
+		s.family.members++
 	}
 }

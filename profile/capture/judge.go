@@ -62,7 +62,7 @@ func (c *Collector) unwanted(l *profile.Launch, within time.Duration) error {
 // drop gives up the captures of kernels that have turned out to be of no use.
 func (c *Collector) drop() {
 	for _, s := range c.order {
-		k := c.kernel(s.launch)
+		k := s.kernel
 		if k.done == nil {
 			continue
 		}

@@ -85,7 +85,7 @@ func (c *Collector) Finish() Run {
 	c.sum()
 	total := c.total()
 	for _, s := range c.order {
-		f := c.family(s.launch)
+		f := s.family
 		takeTurns(s.manifests())
 		settle(s.manifests())
 		parts := s.divide()

@@ -171,6 +171,7 @@ func TestEarlierRuns(t *testing.T) {
 	}
 	second := newProgram(t, p)
 	play(second)
+	defer second.c.pack.Wait()
 	if len(second.taken) < 5 {
 		t.Errorf("captured %v", second.taken)
 	}
