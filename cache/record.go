@@ -158,6 +158,10 @@ type Evidence struct {
 	Untried map[string]string `json:",omitempty"` // lever -> why nothing of it was tried
 	Note    string            // why the kernel was left alone, or what the user should know
 
+	// why the kernel's results differ from run to run with nvcc's own code, so that the recipe's were
+	// not compared with them: it is exact by construction; "": they were
+	Unsteady string `json:",omitempty"`
+
 	// Normals are hashes of the normal form of the PTX that cicc gave for the recipe's terms for the
 	// source, by these terms, and of what passes on PTX that are not exact by construction gave
 	// ("ptx early=2"). A build takes what has the same ones: the code that was checked. What came from a lock file has the hash of the whole code, too, under CodeKey.

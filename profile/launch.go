@@ -133,11 +133,12 @@ type Launch struct {
 	Count int // how many times this configuration was launched in the process, this one included
 
 	// what tells the sets of values apart, in the agent's form (Sets); empty where nobody observes
-	Values []byte
-	Set    string  // which of several sets of values; "": there is one, or they count as one
-	Cold   bool    // where it is replayed: it is timed with an empty L2 cache
-	Arrays [2]int  // in so many of those that it reads variations put other numbers, and all
-	Unlike float64 // where it is replayed: how far its time is from the program's, 0: near
+	Values   []byte
+	Set      string  // which of several sets of values; "": there is one, or they count as one
+	Cold     bool    // where it is replayed: it is timed with an empty L2 cache
+	Arrays   [2]int  // in so many of those that it reads variations put other numbers, and all
+	Unlike   float64 // where it is replayed: how far its time is from the program's, 0: near
+	Unsteady string  // where it is replayed: how what it leaves differs from run to run, ""  if it was not seen to
 	// where it is replayed: its time does not tell whether the program's launches find their data in
 	// the L2 cache, and a candidate's gain may depend on that
 	Either bool

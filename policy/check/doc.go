@@ -6,8 +6,9 @@
 // can't be told from its input, so results are compared:
 //
 //  1. Launches. Every byte of memory that the captured launches of the program leave is the same as
-//     with nvcc's own code. A launch whose own results differ from run to run compares nothing; such
-//     kernels get recipes that are exact by construction alone.
+//     with nvcc's own code. A launch whose own results differ from run to run compares nothing: where
+//     atomics or clocks are the reason, its kernel gets recipes that are exact by construction alone,
+//     by their times (policy/search, unsteady.go); else it keeps nvcc's own code.
 //  2. Varied data. In the same process the launch runs again on other floating-point numbers, of ten
 //     kinds (Kinds): full mantissas, the program's numbers in other places, magnitudes far apart,
 //     zeros of both signs, cancelling pairs, subnormals, few distinct values (two kinds), infinities,

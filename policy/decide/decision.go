@@ -50,6 +50,14 @@ func (t *Run) decide(k *Findings, choices []choice) *cache.Decision {
 	if why := k.passed(all, chosen); why != "" {
 		d.Evidence.Note = strings.TrimPrefix(d.Evidence.Note+"; "+why, "; ")
 	}
+	switch {
+	case k.Unsteady == "":
+	case d.Recipe != "":
+		d.Evidence.Unsteady = k.Unsteady
+	default:
+		d.Evidence.Note = strings.TrimPrefix(d.Evidence.Note+"; "+k.Unsteady+
+			": only recipes that change no arithmetic were tried (a bound, --within ERROR, or a reduction in a fixed order allows more)", "; ")
+	}
 	for _, c := range all {
 		if c.Note != "" {
 			d.Evidence.Note = strings.TrimPrefix(d.Evidence.Note+"; "+c.Note, "; ")

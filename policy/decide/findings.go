@@ -4,6 +4,7 @@ import (
 	"gnvcc/cache"
 	"gnvcc/policy"
 	"gnvcc/profile"
+	"gnvcc/rewrite"
 	"gnvcc/rewrite/recipe"
 )
 
@@ -15,10 +16,13 @@ type Findings struct {
 	Alone   string    // why it is left alone altogether
 	Lost    string    // what ended a process while this kernel was tuned: nothing is adopted
 	Configs []*Config // its configurations, in the order of their first launches
-	won     []recipe.Recipe
-	between []policy.Shape // sizes that others stand for, by what was decided
-	Device  string
-	Past    *cache.Decision // of an earlier run
+	// why its results differ from run to run with nvcc's own code: nothing can be compared, and no
+	// recipe serves it that is not exact by construction; "" where they are the same
+	Unsteady string
+	won      []recipe.Recipe
+	between  []policy.Shape // sizes that others stand for, by what was decided
+	Device   string
+	Past     *cache.Decision // of an earlier run
 
 	// a recipe that was not measured on enough of the launches, and why it is not adopted
 	withheld string
@@ -137,11 +141,20 @@ func (k *Findings) Win(r recipe.Recipe) {
 func (k *Findings) Winners() []recipe.Recipe {
 	var out []recipe.Recipe
 	for _, r := range k.won {
-		if k.refused(r.String()) == "" {
+		if k.refused(r.String()) == "" && k.Incomparable(r) == "" {
 			out = append(out, r)
 		}
 	}
 	return out
+}
+
+// Incomparable says why a recipe's results can't be checked where it needs that, "" if they can, or
+// it does not.
+func (k *Findings) Incomparable(r recipe.Recipe) string {
+	if k.Unsteady == "" || rewrite.ExactnessOf(r) == rewrite.ByConstruction {
+		return ""
+	}
+	return k.Unsteady + ": what changes its arithmetic can't be checked"
 }
 
 // refused says why a recipe was refused on any configuration, "" if on none.

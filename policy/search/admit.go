@@ -102,7 +102,9 @@ func (st *stage) take() error {
 	}
 	s.c.Notebook.Trials = append(s.c.Notebook.Trials, tr)
 	if tr.Because == cache.OtherBits && tr.Same == "" {
-		return s.doubt()
+		if err := s.doubt(); err != nil {
+			return err
+		}
 	}
 	if tr.Refused == "" && tr.Same == "" {
 		of := lever.Of(tr.Recipe)
@@ -135,7 +137,7 @@ func (s *search) permitted(r recipe.Recipe) bool {
 	if slices.ContainsFunc(s.k.Banned, func(lever string) bool { return rewrite.Uses(r, lever) }) {
 		return false
 	}
-	if rewrite.ExactnessOf(r) > s.t.o.Exact || s.k.Shut(r) != "" {
+	if rewrite.ExactnessOf(r) > s.exact() || s.k.Shut(r) != "" {
 		return false
 	}
 	return lever.Allowed(&s.t.o, &s.k.Kernel, r) && s.launchable(r)
@@ -150,6 +152,9 @@ func (s *search) launchable(r recipe.Recipe) bool {
 // admit decides whether a compiled candidate is measured; what speaks against it is noted in the
 // trial. An error means that the process is lost.
 func (s *search) admit(tr *policy.Trial, c *policy.Candidate, err error) error {
+	if tr.Refused = s.k.Incomparable(tr.Recipe); tr.Refused != "" {
+		return nil
+	}
 	if err != nil {
 		tr.Refused = "it does not compile: " + policy.FirstLine(err)
 		return nil
@@ -178,6 +183,9 @@ func (s *search) admit(tr *policy.Trial, c *policy.Candidate, err error) error {
 	d, err := s.s.Check(arm)
 	if err != nil {
 		return s.failed(tr, err)
+	}
+	if s.k.Unsteady != "" {
+		return nil // it ran to its end; what it left says nothing
 	}
 	tr.Error = tr.Error.Larger(s.k.ErrorOf(d))
 	if !decide.Within(&s.t.o, &s.k.Kernel, d) {

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"gnvcc/policy"
-	"gnvcc/policy/decide"
 	"gnvcc/policy/measure"
 	"gnvcc/policy/stats"
 	"gnvcc/profile"
@@ -33,10 +32,12 @@ func (s *search) begin() error {
 	if err != nil {
 		return s.lost(err, "it can't be checked")
 	}
-	s.c.Random = s.k.ErrorOf(d)
-	if !decide.Within(&s.t.o, &s.k.Kernel, d) {
-		return errStop{"nondeterministic: two runs of the default differ (" + d.String() + ")" +
-			s.tolerable()}
+	if how := s.differently(d); how != "" {
+		if err := s.unsteady(how); err != nil {
+			return err
+		}
+	} else {
+		s.c.Random = s.k.ErrorOf(d)
 	}
 	for _, tr := range s.c.Notebook.Trials {
 		tr.Stale = s.k.Broken(tr.Recipe, s.l)
@@ -123,11 +124,4 @@ func (s *search) differs() bool {
 	}
 	h, err := policy.CodeHash(b, s.k.Name)
 	return err == nil && !strings.HasPrefix(s.original, h)
-}
-
-func (s *search) tolerable() string {
-	if s.t.o.Within != (policy.Bound{}) {
-		return ""
-	}
-	return "; --within ERROR would allow tuning it"
 }

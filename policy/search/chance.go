@@ -72,8 +72,9 @@ func (s *search) disagrees(under []profile.Schedule) (how string, err error) {
 }
 
 // doubt asks, once, after a candidate has left other bits than the program's own launch, whether
-// that launch is one of a nondeterministic kernel. The refusal stands either way: what is promised
-// are the bits of that launch. Fewer resident blocks are not asked about: on the data of the
+// that launch is one of a nondeterministic kernel. Then recipes that are exact by construction are no
+// longer refused for what they leave (unsteady.go); else the refusal stands: what is promised are the
+// bits of that launch. Fewer resident blocks are not asked about: on the data of the
 // program what the original leaves each time it runs there is what counts.
 func (s *search) doubt() error {
 	if s.doubted {
@@ -82,7 +83,7 @@ func (s *search) doubt() error {
 	s.doubted = true
 	how, err := s.disagrees(make([]profile.Schedule, repeats))
 	if err == nil && how != "" {
-		err = errStop{"nondeterministic: " + how + s.tolerable()}
+		err = s.unsteady(how)
 	}
 	return err
 }

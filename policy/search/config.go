@@ -82,6 +82,9 @@ func (c *Config) TooShort() bool { return c != nil && c.Short }
 // Decided reports whether the kernel has a winner that varied data could refuse.
 func (c *Config) Decided() bool { return c.live() && len(c.k.Winners()) > 0 }
 
+// Varies reports whether that is to be seen on varied data: its results can be compared.
+func (c *Config) Varies() bool { return c.Decided() && c.k.Unsteady == "" }
+
 // Missed reports whether what won here was not compared on a capture: a later one has chosen it.
 func (c *Config) Missed(capture string) bool { return c.live() && c.missed(capture) }
 

@@ -11,7 +11,8 @@
 // compiles are waited for, admit.go from recipe to a figure, confirm.go what is compared again,
 // confine.go what did not run in a checked launch, untried.go levers with nothing to try, pool.go
 // compiles during the measuring, also those that no search has asked for yet, cost.go what a search
-// costs, count.go what a launch does, counted, chance.go kernels that agree with themselves by chance.
+// costs, count.go what a launch does, counted, chance.go kernels that agree with themselves by chance,
+// unsteady.go those whose results differ from run to run.
 //
 // admit.go and confirm.go stand here, and not in policy/decide, because they are steps at the
 // stopped launch: they load, check, measure, and stop for a lost process or a spent budget, in the

@@ -49,7 +49,7 @@ func (g *simGPU) replaysGrid(tuner *Run, nth, grid int) (p *profile.Launch, s *s
 	p = g.launched(&profile.Process{}, k.Name, "module", shape(grid, 256), []byte{5, 0, 0, 0})
 	p.Count = 50
 	p.Unlike, p.Either, p.Repeats = g.unlike, g.either, g.repeats
-	p.Part, p.Capture = g.part, g.capture
+	p.Part, p.Capture, p.Unsteady = g.part, g.capture, g.unsteady
 	s = g.session(k, shape(grid, 256), nth)
 	plan := g.plan
 	if plan == nil {

@@ -101,7 +101,9 @@ func (s *search) run() error {
 	}
 	defer s.unload()
 	s.c.Untried = s.untried()
-	s.counting(recipe.Recipe{})
+	if s.k.Unsteady == "" {
+		s.counting(recipe.Recipe{})
+	}
 	if !s.c.Notebook.Done {
 		err := s.explore()
 		s.c.cut = s.glanced || s.over()
@@ -116,7 +118,7 @@ func (s *search) run() error {
 	if err := s.confirm(); err != nil {
 		return err
 	}
-	if !s.glanced || slices.ContainsFunc(s.k.Winners(), s.unchecked) {
+	if s.k.Unsteady == "" && (!s.glanced || slices.ContainsFunc(s.k.Winners(), s.unchecked)) {
 		patience := countingWait
 		if s.p.Look != nil { // other searches wait
 			patience = 0
@@ -286,7 +288,7 @@ func (s *search) elsewhere() []recipe.Recipe {
 	have := policy.LookUp(s.sit.Values)
 	list := s.k.Winners()
 	for _, r := range s.k.First {
-		if rewrite.ExactnessOf(r) <= s.t.o.Exact && lever.Allowed(&s.t.o, &s.k.Kernel, r) {
+		if rewrite.ExactnessOf(r) <= s.exact() && lever.Allowed(&s.t.o, &s.k.Kernel, r) {
 			list = append(list, r)
 		}
 	}

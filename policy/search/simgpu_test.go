@@ -65,24 +65,25 @@ type simKernel struct {
 
 // A simGPU is a machine with these kernels; it is the Compiler, the Sink and the Memory.
 type simGPU struct {
-	t       *testing.T
-	kernels map[string]*simKernel // by name
-	rng     *rand.Rand
-	clock   float64       // ns of simulated GPU time
-	spends  bool          // it counts as time
-	takes   bool          // a measured launch takes its time
-	saves   float64       // ns that copying memory aside takes
-	between time.Duration // from one launch to the next
-	stood   time.Duration // that the program stood still
-	ago     time.Duration // that the first run began
-	plan    *Plan         // of what is replayed; nil: the options'
-	inside  bool          // of a bubble
-	unlike  float64       // how far replays are from the program
-	part    float64       // of the time that a replayed launch stands for
-	capture string        // that is replayed
-	rises   float64       // ns of work, below which the clocks are low: all takes a sixth more
-	either  bool          // and which state of the L2 cache is its own isn't known
-	repeats bool          // the program launches kernels in a row
+	t        *testing.T
+	kernels  map[string]*simKernel // by name
+	rng      *rand.Rand
+	clock    float64       // ns of simulated GPU time
+	spends   bool          // it counts as time
+	takes    bool          // a measured launch takes its time
+	saves    float64       // ns that copying memory aside takes
+	between  time.Duration // from one launch to the next
+	stood    time.Duration // that the program stood still
+	ago      time.Duration // that the first run began
+	plan     *Plan         // of what is replayed; nil: the options'
+	inside   bool          // of a bubble
+	unlike   float64       // how far replays are from the program
+	part     float64       // of the time that a replayed launch stands for
+	capture  string        // that is replayed
+	rises    float64       // ns of work, below which the clocks are low: all takes a sixth more
+	either   bool          // and which state of the L2 cache is its own isn't known
+	repeats  bool          // the program launches kernels in a row
+	unsteady string        // how results of a replayed launch differ from run to run
 
 	mu        sync.Mutex
 	compiled  map[string]int // by kernel and recipe

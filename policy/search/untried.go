@@ -33,7 +33,10 @@ func (s *search) whyNot(l *lever.Lever) string {
 	if why := s.k.Shut(lever.Term(l.Name, "")); why != "" {
 		return why
 	}
-	if e := lever.ExactnessOf(l.Name); e > s.t.o.Exact {
+	if e := lever.ExactnessOf(l.Name); e > s.exact() {
+		if s.k.Unsteady != "" && e <= s.t.o.Exact {
+			return s.k.Unsteady + ": what changes its arithmetic can't be checked"
+		}
 		if e == rewrite.Approximate {
 			return "gives other results: only with --exact=approximate"
 		}

@@ -181,7 +181,7 @@ func (t *Run) search(ctx context.Context, c *Config, l *profile.Launch, s profil
 func (t *Run) Vary(ctx context.Context, variation int, l *profile.Launch, s profile.Session,
 	p *Plan) (more bool) {
 	k := t.kernel(l)
-	if k == nil || t.ended || len(k.Winners()) == 0 {
+	if k == nil || t.ended || len(k.Winners()) == 0 || k.Unsteady != "" {
 		return false
 	}
 	c := t.config(k, l)

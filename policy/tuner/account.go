@@ -2,6 +2,7 @@ package tuner
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"gnvcc/policy/decide"
 	"gnvcc/profile"
 	"gnvcc/profile/capture"
+	"gnvcc/profile/replay"
 )
 
 // What a tuning run cost the user and how much of the program it stands on, for GNVCC_LOG: one line
@@ -36,7 +38,7 @@ type row struct {
 	Device  string  `json:"device,omitempty"` // the model of the GPU
 	Capture string  `json:"capture,omitempty"`
 	Seconds float64 `json:"seconds"`        // on the device, in the program
-	Same    bool    `json:"same"`           // replayed, with the bits that the program had
+	Same    bool    `json:"same"`           // replayed, with the bits that the program had, or with what differs from run to run
 	Why     string  `json:"why,omitempty"`  // it is not, or nothing was searched on it
 	Cut     bool    `json:"cut,omitempty"`  // the budget ended before its search did
 	Left    int     `json:"left,omitempty"` // candidates that it then had asked for and not tried
@@ -188,6 +190,9 @@ func (a *account) replayed(m *capture.Manifest, same bool, alone string, err err
 	if r := a.row(m); !r.Same {
 		if r.Same, r.Why = same, alone; !same {
 			r.Why = fmt.Sprint(err)
+			if errors.Is(err, replay.ErrUnlike) { // counted together, wherever it is
+				r.Why = replay.ErrUnlike.Error()
+			}
 		}
 	}
 }

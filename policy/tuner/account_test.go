@@ -232,3 +232,19 @@ func TestBrought(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 }
+
+// TestUnlike: what gnvcc's replay does otherwise than the program is one reason, whatever differs; other
+// refusals keep theirs.
+func TestUnlike(t *testing.T) {
+	var a account
+	list := []*capture.Manifest{{ID: "a"}, {ID: "b"}, {ID: "c"}}
+	a.captured(list)
+	for i, err := range []error{fmt.Errorf("%w: 1 of 2 MiB", replay.ErrUnlike), fmt.Errorf("%w: 2 of 2 MiB", replay.ErrUnlike),
+		fmt.Errorf("%w: no addresses", replay.ErrRefused)} {
+		a.replayed(list[i], false, "", err)
+	}
+	if r := a.rows; r[0].Why != r[1].Why || !strings.Contains(r[0].Why, "a fault of gnvcc's") ||
+		!strings.HasSuffix(r[2].Why, ": no addresses") {
+		t.Errorf("%+v", a.rows)
+	}
+}

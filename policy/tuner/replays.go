@@ -225,7 +225,7 @@ func (w *ReplaySearch) ahead() {
 
 func (w *ReplaySearch) replayOptions() replay.Options {
 	return replay.Options{Program: w.Replayer, Agent: w.Agent, Log: w.Say,
-		Scratch: w.Scratch}
+		Scratch: w.Scratch, Unsteady: true}
 }
 
 // A file is a capture's, or why there is none.
@@ -351,7 +351,7 @@ func (w *ReplaySearch) replay(ctx context.Context, m *capture.Manifest, u *repla
 		// of what is gained alone
 		r.Own = cmp.Or(out.Own, r.Own)
 		if late(ctx) {
-			w.account.replayed(m, out.Same, w.config(m).Unsearched(), errOvertime)
+			w.account.replayed(m, out.Stands(), w.config(m).Unsearched(), errOvertime)
 			w.Run.CutShort(configuration(m), required(m, due))
 			return false
 		}
@@ -360,10 +360,10 @@ func (w *ReplaySearch) replay(ctx context.Context, m *capture.Manifest, u *repla
 				err = fmt.Errorf("the replay failed: %w", err)
 			}
 			w.Say("%s: %v", policy.ShortName(m.Kernel), err)
-			w.account.replayed(m, out.Same, "", err)
+			w.account.replayed(m, out.Stands(), "", err)
 			return false
 		}
-		w.account.replayed(m, out.Same, w.config(m).Unsearched(), nil)
+		w.account.replayed(m, out.Stands(), w.config(m).Unsearched(), nil)
 		switch {
 		case out.Whole:
 			return true
@@ -417,7 +417,7 @@ func (x *visits) at(s *replay.Stop) bool {
 		x.w.launch = s.Launch
 		_ = x.w.Run.Search(s.Context, s.Launch, s, x.plan) // that the process is lost its end says
 		x.prepare()                                        // once more, when it is known what won
-		return x.w.config(x.m).Decided()
+		return x.w.config(x.m).Varies()
 	}
 	if x.varying.IsZero() {
 		x.varying = time.Now()

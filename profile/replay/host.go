@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"os"
+	"strings"
 	"sync/atomic"
+	"time"
 
 	"gnvcc/profile"
 	"gnvcc/profile/capture"
@@ -22,9 +24,10 @@ type host struct {
 	running  func()
 	say      func(string, ...any)
 
-	n       int         // launches of the kernel so far
-	own     float64     // Outcome's
-	varying atomic.Bool // nothing but variations is left
+	unsteady string      // Outcome's
+	n        int         // launches of the kernel so far
+	own      float64     // Outcome's
+	varying  atomic.Bool // nothing but variations is left
 }
 
 func newHost() *host { return &host{ready: make(chan struct{})} }
@@ -48,13 +51,29 @@ func (w *host) trouble(format string, args ...any) {
 	}
 }
 
+// checked reports whether the replayer's check is over, and takes down what it found; before, the
+// launch is done once more for it.
+func (w *host) checked() bool {
+	status := strings.TrimSuffix(w.enough, ".enough")
+	if _, err := os.Stat(status); err != nil {
+		return true
+	}
+	out := read(status, time.Now())
+	w.unsteady = out.Unsteady
+	return out.Stands()
+}
+
 // launch is called at each launch of the process.
 func (w *host) launch(ctx context.Context, l *profile.Launch, h profile.Held) (again int) {
 	<-w.ready
 	if l.Kernel != w.m.Kernel || l.Cubin != w.m.Cubin {
 		return 0
 	}
+	if w.n == 1 && !w.checked() {
+		return 1
+	}
 	w.m.Use.Apply(l)
+	l.Unsteady = w.unsteady
 	l.Part, l.Capture, l.Took = w.m.Part, w.m.ID, w.m.Took
 	more := true // is to follow
 	switch variation := w.n - 1 - w.launches; {

@@ -322,6 +322,8 @@ func TestOutcome(t *testing.T) {
 		"":                                      {Tries: 1},
 		"again x\nagain y\nstop no addresses\n": {Tries: 3, Reason: "no addresses"},
 		"same\nlaunched 1\ndone\n":              {Tries: 1, Same: true, Whole: true},
+		"unlike 1 of 2 MiB\n":                   {Tries: 1, Reason: "1 of 2 MiB", unlike: true},
+		"unsteady 1 of 2 MiB\ndone\n":           {Tries: 1, Unsteady: "1 of 2 MiB", Whole: true},
 		"same\nvariation 1\nvaried 1\nvariation 2\nstop launching: bad (CUDA error 700)\n": {Tries: 1,
 			Same: true, Varied: []int{1}, Failed: 2, Reason: "launching: bad (CUDA error 700)"},
 	} {

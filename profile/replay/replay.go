@@ -24,6 +24,9 @@ type Options struct {
 	// Running is called once, when the process has its context: where a GPU gives one process at a
 	// time a context, another one can't take it now; nil: not called.
 	Running func()
+	// Unsteady goes on with a launch that leaves something else each time it is done: the launch that
+	// is visited has that (profile.Launch). Else it is refused.
+	Unsteady bool
 	// Standby is used, and closed; nil: a process is started.
 	Standby *Standby
 	// Scratch is a folder for what a process needs while it runs; "": the usual place, where no one
@@ -46,23 +49,31 @@ const varied = 2 * time.Second
 
 // An Outcome is how far a replay came.
 type Outcome struct {
-	Same    bool   // the original left what it had left in the program
-	Whole   bool   // everything that was asked for was done
-	Varied  []int  // the variations under which the launch ended
-	Failed  int    // the variation under which it did not, 0: none
-	Reason  string // why it is not the same, or not whole
-	Tries   int    // processes that were begun until the addresses could be had
-	Elapsed time.Duration
+	Same bool // the original left what it had left in the program
+	// what the original leaves differs from one time to the next, and how; "": it was not seen to, or
+	// Options.Unsteady was not set
+	Unsteady string
+	Whole    bool   // everything that was asked for was done
+	Varied   []int  // the variations under which the launch ended
+	Failed   int    // the variation under which it did not, 0: none
+	Reason   string // why it is not the same, or not whole
+	Tries    int    // processes that were begun until the addresses could be had
+	Elapsed  time.Duration
 	// Spent is seconds by step, in the replayer's words (source/replay.c); "end" is from its last one
 	// until its process was gone.
 	Spent map[string]float64
 	// Own is the part of what a launch took in the program that it takes in the replay; the rest it
 	// waited, for other streams' blocks, say, or had more to do. 0: all of it, or nearly.
-	Own float64
+	Own    float64
+	unlike bool // the reason is ErrUnlike's
 }
 
 // ErrRefused says that a capture can't be replayed here; the outcome has the reason.
 var ErrRefused = errors.New("the capture can't be replayed")
+
+// ErrUnlike is an ErrRefused of ours: the original leaves the same each time that it is replayed, and
+// something else than in the program. Memory was not captured, say, or not put back.
+var ErrUnlike = fmt.Errorf("%w: gnvcc's replay is not what ran in the program, a fault of gnvcc's", ErrRefused)
 
 // Unpacked is a capture as a file, for any number of replays. Close removes it.
 type Unpacked struct {
@@ -125,6 +136,9 @@ func Run(ctx context.Context, o Options, u *Unpacked, v Visit) (Outcome, error) 
 		launches = 1
 	}
 	args := []string{strconv.Itoa(launches)}
+	if o.Unsteady {
+		args[0] = "+" + args[0]
+	}
 	for _, n := range v.Variations {
 		args = append(args, strconv.Itoa(n))
 	}
@@ -160,6 +174,10 @@ func Run(ctx context.Context, o Options, u *Unpacked, v Visit) (Outcome, error) 
 	return out.ended(exit).judged(begun)
 }
 
+// Stands tells whether the launch could be visited: it is the program's, as far as that repeats
+// itself.
+func (out Outcome) Stands() bool { return out.Same || out.Unsteady != "" }
+
 // ended is an outcome with what the process' end says.
 func (out Outcome) ended(exit profile.Exit) Outcome {
 	if out.Reason == "" && !out.Whole {
@@ -174,7 +192,10 @@ func (out Outcome) ended(exit profile.Exit) Outcome {
 // judged is an outcome as Run gives it.
 func (out Outcome) judged(begun time.Time) (Outcome, error) {
 	out.Elapsed = time.Since(begun)
-	if !out.Same {
+	if out.unlike {
+		return out, fmt.Errorf("%w: %s", ErrUnlike, out.Reason)
+	}
+	if !out.Stands() {
 		return out, fmt.Errorf("%w: %s", ErrRefused, out.Reason)
 	}
 	return out, nil
@@ -202,6 +223,10 @@ func read(path string, started time.Time) Outcome {
 		switch word {
 		case "same":
 			out.Same = true
+		case "unlike":
+			out.Reason, out.unlike = rest, true
+		case "unsteady":
+			out.Unsteady = rest
 		case "again":
 			out.Tries++
 		case "variation":

@@ -6,7 +6,8 @@
 //            Where something of ours is in the way, the process begins anew: the kernel of the operating system then gives other addresses.
 //   textures the objects are made anew over memory and over arrays of the same kind, under their old handles where the driver gives them
 //   launch   the recorded cubin, attributes, limits, variables, arguments.
-//   check    the first launch must leave what it left in the application, chunk by chunk; else nothing more is done.
+//   check    the first launch must leave what it left in the application, chunk by chunk; else nothing more is done. With a + in front of
+//            LAUNCHES a launch goes on that leaves something else each time it is done.
 //
 // Then come LAUNCHES more, each from memory as it was: they are the agent's, which CUDA_INJECTION64_PATH may bring into this process.
 // Each VARIATION (a number) is one more launch, with other floating-point numbers in the ranges that the capture names for that.
@@ -166,18 +167,16 @@ static void finish(const struct capture *c) {
 
 // ---- What it left.
 
-static void hash_all(struct capture *c) {
+// Gives the sums of all chunks that are compared, 16 bytes each, one behind the other.
+static uint8_t *hash_all(struct capture *c, uint64_t chunks) {
   CUmodule m;
   CUfunction f;
   CUdeviceptr sums = 0;
-  uint64_t most = 1;
-  for (size_t i = 0; i < c->afters; i++)
-    if (c->after[i].chunks > most) most = c->after[i].chunks;
-  uint64_t *have = calloc(most, 16);
-  if (!have) stop(1, "out of memory");
+  uint8_t *all = calloc(chunks + 1, 16), *have = all;
+  if (!all) stop(1, "out of memory");
   need(cu.ModuleLoadData(&m, gnvcc_hash_ptx), "loading the tools");
   need(cu.ModuleGetFunction(&f, m, "gnvcc_hash"), "loading the tools");
-  need(cu.MemAlloc(&sums, 16 * most), "allocating memory for hashes");
+  need(cu.MemAlloc(&sums, 16 * (chunks + 1)), "allocating memory for hashes");
   for (size_t i = 0; i < c->afters; i++) {
     const struct after *a = &c->after[i];
     uint64_t address = a->address, size = a->size;
@@ -190,7 +189,7 @@ static void hash_all(struct capture *c) {
     if (a->on_host || a->array)
       for (uint64_t k = 0; k < a->chunks; k++) {
         uint64_t n = size - k * HASH_CHUNK < HASH_CHUNK ? size - k * HASH_CHUNK : HASH_CHUNK;
-        hash_host((const uint8_t *)address + k * HASH_CHUNK, n, have + 2 * k);
+        hash_host((const uint8_t *)address + k * HASH_CHUNK, n, (uint64_t *)have + 2 * k);
       }
     else {
       if (a->variable) address = a->variable->address;
@@ -199,15 +198,62 @@ static void hash_all(struct capture *c) {
       need(cu.CtxSynchronize(), "hashing");
       need(cu.MemcpyDtoH(have, sums, 16 * a->chunks), "hashing");
     }
-    for (uint64_t k = 0; k < a->chunks; k++)
-      if (memcmp(have + 2 * k, a->sums + 16 * k, 16) != 0)
-        stop(4, "%s %#llx, MiB %llu: not what the launch left in the program", a->variable ? "variable" : a->array ? "array" : a->on_host ? "host memory, which the CPU may write meanwhile, at" : "memory at",
-             (unsigned long long)(a->array ? a->address : address), (unsigned long long)k);
+    have += 16 * a->chunks;
     free(row);
   }
   cu.MemFree(sums);
   cu.ModuleUnload(m);
-  free(have);
+  return all;
+}
+
+// The first place where memory is not as it was, in words.
+static const char *place(const struct capture *c, uint64_t chunk) {
+  static char text[200];
+  size_t i = 0;
+  while (chunk >= c->after[i].chunks) chunk -= c->after[i++].chunks;
+  const struct after *a = &c->after[i];
+  snprintf(text, sizeof text, "%s at %#llx", a->variable ? a->variable->name : a->array ? "an array" : a->on_host ? "host memory (which the CPU may write meanwhile)" : "device memory",
+           (unsigned long long)((a->variable ? a->variable->address : a->address) + chunk * HASH_CHUNK));
+  return text;
+}
+
+// Compares what the launch left with what it had left in the program. Where that differs, the launch is done again: where every chunk that
+// differs from the program's also differs from one time to the next, the kernel does not repeat itself, else the replay is not the program.
+static void check(struct capture *c, bool unsteady) {
+  enum { RUNS = 5 };
+  uint64_t chunks = 0, unlike = 0, alike = 0, first = 0, k = 0;
+  for (size_t i = 0; i < c->afters; i++) chunks += c->after[i].chunks;
+  uint8_t *was = hash_all(c, chunks), *differs = calloc(chunks + 1, 1);
+  if (!differs) stop(1, "out of memory");
+  for (size_t i = 0; i < c->afters; i++)
+    for (uint64_t j = 0; j < c->after[i].chunks; j++, k++)
+      if (memcmp(was + 16 * k, c->after[i].sums + 16 * j, 16) != 0) differs[k] = 1, unlike++;
+  over("hash");
+  alike = unlike; // the first run alone says nothing
+  for (int run = 1; run < RUNS && alike > 0; run++) {
+    memory_fill(c, 0);
+    need(launch(c), "launching");
+    finish(c);
+    uint8_t *is = hash_all(c, chunks);
+    for (k = 0; k < chunks; k++)
+      if (differs[k] == 1 && memcmp(was + 16 * k, is + 16 * k, 16) != 0) differs[k] = 2, alike--;
+    free(is);
+    over("repeat");
+  }
+  if (unlike == 0) {
+    tell("same");
+  } else if (alike > 0) {
+    while (differs[first] != 1) first++;
+    tell("unlike %llu of %llu MiB that the launch wrote are the same in %d replays, and not as in the program, the first of them %s",
+         (unsigned long long)alike, (unsigned long long)chunks, RUNS, place(c, first));
+    exit(4);
+  } else {
+    while (differs[first] != 2) first++;
+    if (!unsteady) stop(4, "the kernel's results differ from run to run with nvcc's own code, too: so do %llu of %llu MiB that it writes, the first of them %s", (unsigned long long)unlike, (unsigned long long)chunks, place(c, first));
+    tell("unsteady %llu of %llu MiB that the launch wrote differ from run to run, the first of them %s", (unsigned long long)unlike, (unsigned long long)chunks, place(c, first));
+  }
+  free(was);
+  free(differs);
 }
 
 // ---- Waiting. What takes a replay longest is the same for all captures: the driver's start, and a context. So a process may have both
@@ -288,9 +334,7 @@ int main(int argc, char **argv) {
   need(launch(&c), "launching");
   finish(&c);
   over("launch");
-  hash_all(&c);
-  tell("same");
-  over("hash");
+  check(&c, argc > 3 && argv[3][0] == '+');
   int launches = argc > 3 ? atoi(argv[3]) : 0;
   for (int i = 0; i < launches; i++) {
     memory_fill(&c, 0);

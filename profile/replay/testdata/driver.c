@@ -1,5 +1,6 @@
 // A driver for tests of the replayer: it answers, and fails in the function that FAIL names. Device memory is host memory at the addresses
-// that are asked for; launches do nothing, and so does the one that hashes: all hashes are 0.
+// that are asked for; launches do nothing, and so does the one that hashes: all hashes are 0, or
+// (DIFFERS) those of so many chunks of each range are others each time.
 #define _GNU_SOURCE
 #include <cuda.h>
 #include <stdbool.h>
@@ -46,7 +47,8 @@ DO(cuFuncSetAttribute, (CUfunction f, CUfunction_attribute a, int v), )
 DO(cuFuncSetCacheConfig, (CUfunction f, CUfunc_cache c), )
 // A launch is noted with its first argument in the file that LAUNCHED names.
 DO(cuLaunchKernel, (CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, CUstream s, void **params, void **extra),
-   FILE *log = getenv("LAUNCHED") ? fopen(getenv("LAUNCHED"), "a") : NULL; if (log) { fprintf(log, "%llu\n", *(unsigned long long *)params[0]); fclose(log); })
+   FILE *log = getenv("LAUNCHED") ? fopen(getenv("LAUNCHED"), "a") : NULL; if (log) { fprintf(log, "%llu\n", *(unsigned long long *)params[0]); fclose(log); }
+   static unsigned char count; if (getenv("DIFFERS") && bx == 256) memset(*(void **)params[2], ++count, 16 * (size_t)atoi(getenv("DIFFERS"))))
 DO(cuLaunchKernelEx, (const CUlaunchConfig *c, CUfunction f, void **params, void **extra), )
 DO(cuMemAlloc_v2, (CUdeviceptr * p, size_t n), *p = (CUdeviceptr)calloc(1, n))
 DO(cuMemGetInfo_v2, (size_t *left, size_t *total), *left = *total = getenv("LEFT") ? (size_t)atoll(getenv("LEFT")) : (size_t)1 << 34)
