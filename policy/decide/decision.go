@@ -50,14 +50,7 @@ func (t *Run) decide(k *Findings, choices []choice) *cache.Decision {
 	if why := k.passed(all, chosen); why != "" {
 		d.Evidence.Note = strings.TrimPrefix(d.Evidence.Note+"; "+why, "; ")
 	}
-	switch {
-	case k.Unsteady == "":
-	case d.Recipe != "":
-		d.Evidence.Unsteady = k.Unsteady
-	default:
-		d.Evidence.Note = strings.TrimPrefix(d.Evidence.Note+"; "+k.Unsteady+
-			": only recipes that change no arithmetic were tried (a bound, --within ERROR, or a reduction in a fixed order allows more)", "; ")
-	}
+	k.incomparable(d)
 	for _, c := range all {
 		if c.Note != "" {
 			d.Evidence.Note = strings.TrimPrefix(d.Evidence.Note+"; "+c.Note, "; ")
@@ -102,6 +95,18 @@ func (t *Run) decide(k *Findings, choices []choice) *cache.Decision {
 	d.Evidence.Outvoted = lever.Outvoted(&k.Kernel, chosen)
 	d.Evidence.Program = k.said(d.Recipe)
 	return d
+}
+
+// incomparable says of a kernel whose results differ from run to run that they were not compared.
+func (k *Findings) incomparable(d *cache.Decision) {
+	switch {
+	case k.Unsteady == "":
+	case d.Recipe != "":
+		d.Evidence.Unsteady = k.Unsteady
+	default:
+		d.Evidence.Note = strings.TrimPrefix(d.Evidence.Note+"; "+k.Unsteady+
+			": only recipes that change no arithmetic were tried (a bound, --within ERROR, or a reduction in a fixed order allows more)", "; ")
+	}
 }
 
 // said is what the program said of a recipe, or of one that was taken back where there is no other.

@@ -325,6 +325,8 @@ func CheckedText(e Entry) string {
 		return "predicted, not measured: exact by construction, checked on no launches"
 	case e.Decision.Evidence.Unsteady != "":
 		return "exact by construction, results not compared: " + e.Decision.Evidence.Unsteady + "; no arithmetic was changed"
+	case e.Decision.Exactness == rewrite.ByConstruction.String() && e.Checked == 0:
+		return "exact by construction, results not compared"
 	case e.Decision.Exactness == rewrite.ByConstruction.String():
 		return "exact by construction; same bits on " + on
 	case e.Decision.Exactness != rewrite.Checked.String():

@@ -15,4 +15,8 @@ func TestUnsteady(t *testing.T) {
 		!strings.Contains(got, "its sums depend on the order of atomics; no arithmetic was changed") {
 		t.Error(got)
 	}
+	d.Evidence = cache.Evidence{Locked: &cache.Locked{Gain: 1.1}} // what a lock file keeps of it
+	if got := CheckedText(Entry{Decision: d}); strings.Contains(got, "same bits") {
+		t.Error(got)
+	}
 }
