@@ -90,13 +90,19 @@ type Align struct {
 //
 // No compiler says anything about our text, at any level: it counts as a system's header (ours; nvcc's line
 // markers end that), and what is said all the same is left out up to the stub's end (ending). Functions with
-// large frames are not inlined: they are measured, too, and the user's with them.
+// large frames are not inlined: they are measured, too, and the user's with them. Until 12.9 the toolkit's
+// headers make __noinline__ a macro.
 const prelude = ours + `#pragma GCC diagnostic push
 #ifdef __clang__
 #pragma clang diagnostic ignored "-Weverything"
 #else
 #pragma GCC diagnostic ignored "-Wstack-usage="
 #pragma GCC diagnostic ignored "-Wframe-larger-than="
+#endif
+#ifdef __noinline__
+#define __gnvcc_apart __noinline__
+#else
+#define __gnvcc_apart __attribute__((__noinline__))
 #endif
 struct __gnvcc_second { signed char __state[32]; int __reserve, __carveout, __binary; bool __clusters, __loaded[32]; int __width, __most[32], __carved[32]; };
 namespace __gnvcc {
@@ -128,14 +134,14 @@ static int __gnvcc_device(cudaError_t __pending) {
   if (cudaGetDevice(&__device) != cudaSuccess) { cudaGetLastError(); __gnvcc_keep(__pending); return -1; }
   return __device < 32 ? __device : -1;
 }
-static __attribute__((__noinline__)) void __gnvcc_load(struct __gnvcc_second *__second, int __device, cudaError_t __pending) {
+static __gnvcc_apart void __gnvcc_load(struct __gnvcc_second *__second, int __device, cudaError_t __pending) {
   struct cudaFuncAttributes __own;
   if (__device < 0 || __gnvcc::__get(__second->__loaded[__device])) return;
   __gnvcc::__put(__second->__loaded[__device], true);
   if (cudaFuncGetAttributes(&__own, (const void *)__second) != cudaSuccess) { cudaGetLastError(); __gnvcc::__put(__second->__state[__device], -1); }
   __gnvcc_keep(__pending);
 }
-static __attribute__((__noinline__)) bool __gnvcc_prepared(struct __gnvcc_second *__second, int __device, const void *__plain, unsigned long long __dynamic) {
+static __gnvcc_apart bool __gnvcc_prepared(struct __gnvcc_second *__second, int __device, const void *__plain, unsigned long long __dynamic) {
   struct cudaFuncAttributes __own, __theirs;
   if (cudaFuncGetAttributes(&__theirs, __plain) != cudaSuccess || (__gnvcc::__get(__second->__state[__device]) == 0 && (cudaFuncGetAttributes(&__own, (const void *)__second) != cudaSuccess ||
       __own.binaryVersion != __theirs.binaryVersion || (__second->__binary != 0 && __own.binaryVersion != __second->__binary)))) {
@@ -157,7 +163,7 @@ static __attribute__((__noinline__)) bool __gnvcc_prepared(struct __gnvcc_second
   __gnvcc::__put(__second->__state[__device], 2);
   return true;
 }
-static __attribute__((__noinline__)) bool __gnvcc_usable(struct __gnvcc_second *__second, int __device, cudaError_t __pending, const void *__plain, unsigned long long __dynamic, cudaStream_t __stream) {
+static __gnvcc_apart bool __gnvcc_usable(struct __gnvcc_second *__second, int __device, cudaError_t __pending, const void *__plain, unsigned long long __dynamic, cudaStream_t __stream) {
   cudaStreamCaptureStatus __capture = cudaStreamCaptureStatusNone;
   if (__device < 0 || __gnvcc::__get(__second->__state[__device]) < 0) return false;
   if (__gnvcc::__capturing(__stream, &__capture) != cudaSuccess) { cudaGetLastError(); __gnvcc_keep(__pending); return false; }
