@@ -25,6 +25,7 @@ func TestAside(t *testing.T) {
 	}{
 		{"ends", "READS=30", true, "", 360 * time.Millisecond},
 		{"ends", "READS=400", true, ended, 2 * time.Second},
+		{"ends", "READS=400 ", true, "", 4500 * time.Millisecond}, // with patience
 		{"rests", "READS=100", false, "", 2500 * time.Millisecond},
 		{"asks", "READS=100", false, needed, 0},
 		{"allocates", "READS=100", false, needed, 0},
@@ -35,6 +36,9 @@ func TestAside(t *testing.T) {
 		{"ends", "FAIL=cuStreamCreate", true, "can't be read", 0},
 	} {
 		h := &host{dir: t.TempDir()}
+		if strings.HasSuffix(c.env, " ") {
+			h.order.Patience = 8 * time.Second
+		}
 		begun := time.Now()
 		exit, log := f.try(t, h, "aside", true, "THEN="+c.then, c.env)
 		took := time.Since(begun)

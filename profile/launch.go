@@ -67,6 +67,8 @@ type Order struct {
 	Room  int64  // of the file, bytes; 0: any
 	// how long the program may stand still while memory is read; 0: as usual
 	Stand time.Duration
+	// how long files are waited for when the program ends; less than two seconds: as usual
+	Patience time.Duration
 	// seconds that the launch is to take, one of these, or it is not kept: what it takes is known behind
 	// it; none: whatever it takes
 	Want []Span

@@ -444,6 +444,7 @@ func (h *held) capture(o Order) (c Captured, err error) {
 	w.u64(uint64(max(o.Limit, 0)))
 	w.u64(uint64(cmp.Or(max(o.Room, 0), math.MaxInt64)))
 	w.u64(math.Float64bits(cmp.Or(o.Stand, usualStand).Seconds()))
+	w.u64(math.Float64bits(o.Patience.Seconds()))
 	w.u32(uint32(min(len(o.Want), mostWants)))
 	for _, s := range o.Want[:min(len(o.Want), mostWants)] {
 		w.u64(math.Float64bits(s.Least))

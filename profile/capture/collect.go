@@ -277,7 +277,8 @@ func (c *Collector) begin(l *profile.Launch) (x *taken, again int) {
 	}
 	now := c.now()
 	path := filepath.Join(dir, fmt.Sprintf("%d-%d-%d", l.Process.PID, len(c.order), now.UnixNano()))
-	x.asked, x.order = now, profile.Order{Path: path, Limit: c.limits.Launch, Room: left, Stand: wait, Want: want}
+	x.asked, x.order = now, profile.Order{Path: path, Limit: c.limits.Launch, Room: left, Stand: wait,
+		Patience: c.allowance(), Want: want}
 	c.underWay[x] = true
 	return x, 0
 }

@@ -26,7 +26,8 @@ type Limits struct {
 var Usual = Limits{Launch: 4 << 30, Run: 16 << 30, Total: 20 << 30, Age: 30 * 24 * time.Hour}
 
 // What captures of a run may hold a program up: so long, or such a part of its time if that is more.
-// The agent gives up what takes longer.
+// The agent gives up what takes longer. As long at the most, or for two seconds, the program's end waits
+// for files.
 //
 // Many run tune once. A capture of CloverLeaf holds it up for 0.13 s on an H200, and 35 of its kernels
 // take nine tenths of its time: half a second is enough for 16 % of it, and five are for most. So the

@@ -252,6 +252,7 @@ bool session(const struct launch *l, const struct kernel *k, const struct variab
 struct bounds {
   uint64_t memory, file; // bytes: that the launch may reach, of what is not zero; that are written
   double seconds;        // for reading
+  double patience;       // seconds that files are waited for where the program ends, where that is more than usual
   uint32_t wants;        // it is kept where the launch takes what one of these says: the least and the most seconds
   double want[8][2];     // 0 of them: whatever it takes
 };

@@ -403,6 +403,7 @@ static bool verdict_receive(struct verdict *d) {
     d->may.memory = get_u64(&b);
     d->may.file = get_u64(&b);
     d->may.seconds = get_f64(&b);
+    d->may.patience = get_f64(&b);
     d->may.wants = get_u32(&b);
     b.bad |= d->may.wants > sizeof d->may.want / sizeof *d->may.want;
     for (uint32_t i = 0; !b.bad && i < d->may.wants; i++) d->may.want[i][0] = get_f64(&b), d->may.want[i][1] = get_f64(&b);

@@ -23,7 +23,7 @@
 #define SLABS 64
 #define SLAB ((uint64_t)64 << 20)     // bytes of one at least
 #define SPARE ((uint64_t)64 << 20)    // bytes that stay free when the program allocates
-#define PATIENCE 2.0                  // seconds that files are waited for where the program ends,
+#define PATIENCE 2.0                  // seconds that files are waited for where the program ends, or as many as gnvcc says,
 #define PART 0.05                     // or this part of the time since the first one
 
 struct slab { // of the device's memory
@@ -51,6 +51,8 @@ static atomic_uint contexts; // that have ended
 static struct out *aside_of, *closing; // the thread is at a copy of this one's; completes this one
 static bool runs;
 static double begun; // the first one
+static double patience = PATIENCE;
+static CUcontext going; // it ends now, and its memory with it
 
 bool out_give_up(struct out *o, const char *why) {
   const char *none = NULL;
@@ -222,7 +224,7 @@ static void free_slabs(CUcontext context, bool gone) {
 // Gives the device's memory back when everything is written: other processes may need it. That waits for the program's work on the device, once.
 static void free_all(void) {
   for (struct slab *s = slabs; s < slabs + SLABS; s++) {
-    if (!s->p || s->jobs) continue;
+    if (!s->p || s->jobs || s->context == going) continue;
     atomic_store(&copying, true);
     free_slabs(s->context, atomic_load(&stop) || cu.CtxSetCurrent(s->context) != CUDA_SUCCESS);
     atomic_store(&copying, false);
@@ -315,6 +317,7 @@ struct out *out_open(const char *path, const struct bounds *may, CUcontext conte
   o->last_aside = &o->asides;
   open_file(o);
   pthread_mutex_lock(&lock);
+  if (may->patience > patience) patience = may->patience;
   struct out **end = &outs;
   while (*end) end = &(*end)->next;
   *end = o;
@@ -457,20 +460,21 @@ void outs_yield(uint64_t bytes) {
 void outs_context_gone(CUcontext context) {
   if (!atomic_load(&has_slabs)) return;
   pthread_mutex_lock(&lock);
+  going = context;
   drop_asides(context, "its context ended before it was written");
   free_slabs(context, true);
+  going = NULL;
   atomic_fetch_add(&contexts, 1);
   pthread_mutex_unlock(&lock);
 }
 
 void outs_flush(void) {
-  static double patience = PATIENCE; // of all ends together
+  static double waited; // at all ends together
   if (!runs) return;
   pthread_mutex_lock(&lock);
-  double from = now(), part = PART * (from - begun);
-  if (part > patience) patience = part;
-  while ((outs || closing || atomic_load(&has_slabs)) && now() - from < patience && !atomic_load(&agent_off)) pause_for_thread();
-  patience -= now() - from;
+  double from = now(), part = PART * (from - begun), most = part > patience ? part : patience;
+  while ((outs || closing || atomic_load(&has_slabs)) && now() - from < most - waited && !atomic_load(&agent_off)) pause_for_thread();
+  waited += now() - from;
   pthread_mutex_unlock(&lock);
 }
 
