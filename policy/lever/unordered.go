@@ -1,16 +1,17 @@
 package lever
 
 import (
-	"bytes"
+	"slices"
 
 	"gnvcc/policy"
 	"gnvcc/rewrite/ptx"
+	"gnvcc/rewrite/ptx/ir"
 )
 
 // Unordered says why a kernel's results may differ from run to run, "" where its PTX shows no reason:
 // atomics, whose order the hardware decides (PTX ISA, atom and red), and special registers that count
-// time (%clock, %clock64, %globaltimer). Sums of floats are rounded otherwise in another order. Of red
-// on integers the order does not show.
+// time (%clock, %clock64, %globaltimer). Sums of floats are rounded otherwise in another order; sums of
+// integers that nothing reads are not.
 var Unordered = policy.NewFact(unordered)
 
 func unordered(c policy.Code) string {
@@ -20,19 +21,17 @@ func unordered(c policy.Code) string {
 	}
 	sums, atomics, clock := false, false, false
 	for n, f := range r.Funcs {
-		for i, s := range f.Stmts {
-			if s.Kind != ptx.Inst || n > 0 && f.Entry {
-				continue
-			}
-			op, text := f.Opcode(i), f.Text()[s.OpEnd:s.End]
-			floats := ptx.HasAny(op, "f16", "f16x2", "bf16", "bf16x2", "f32", "f64")
-			switch string(f.Base(i)) {
-			case "atom":
-				sums, atomics = sums || floats, true
-			case "red":
-				sums = sums || floats
-			case "mov":
-				clock = clock || bytes.Contains(text, []byte("%clock")) || bytes.Contains(text, []byte("%globaltimer"))
+		w, err := ir.Of(f)
+		if err != nil || n > 0 && f.Entry {
+			continue
+		}
+		clock = clock || w.Others["%clock"] || w.Others["%clock_hi"] || w.Others["%clock64"] || w.Others["%globaltimer"]
+		for i := range f.Stmts {
+			if x := w.Inst(i); (x.Op == "atom" || x.Op == "red") && !w.Sums(x) {
+				atomics = true
+				sums = sums || slices.ContainsFunc(x.Words, func(word string) bool {
+					return ptx.HasAny([]byte("."+word), "f16", "f16x2", "bf16", "bf16x2", "f32", "f64")
+				})
 			}
 		}
 	}

@@ -1,6 +1,8 @@
 package search
 
 import (
+	"fmt"
+
 	"gnvcc/cache"
 	"gnvcc/policy"
 	"gnvcc/policy/decide"
@@ -34,6 +36,9 @@ func (s *search) unsteady(how string) error {
 	why := lever.Unordered.Of(&s.k.Kernel)
 	if why == "" || s.k.External != "" {
 		return errStop{"nondeterministic: " + how + s.advice()}
+	}
+	if s.k.Unsteady == "" {
+		s.t.progress.Note(fmt.Sprintf("%s: %s (%s): only recipes that change no arithmetic are tried", s.k.Label(), why, how))
 	}
 	s.k.Unsteady = why
 	for _, tr := range s.c.Notebook.Trials {

@@ -156,7 +156,7 @@ func (s *shapes) refused(i int) string {
 		}
 		return ""
 	case "red", "atom":
-		if s.sums(x) {
+		if s.Sums(x) {
 			return ""
 		}
 	}
@@ -169,16 +169,16 @@ func (s *shapes) refused(i int) string {
 	return "an instruction that is not followed"
 }
 
-// sums reports whether an atomic comes out the same in whatever order threads get to it: on
+// Sums reports whether an atomic comes out the same in whatever order threads get to it: on
 // integers, of an operation that commutes with itself, by all threads of the grid, and with a
 // result that nothing reads. (One of scope cta is atomic among the threads of a block only, which
 // would be others.)
-func (s *shapes) sums(x *Inst) bool {
+func (w *Func) Sums(x *Inst) bool {
 	if x.Op == "atom" {
 		if len(x.Args) == 0 {
 			return false
 		}
-		if to := x.Args[0]; to.Text != "_" && (to.Reg == None || s.IsRead(to.Reg)) {
+		if to := x.Args[0]; to.Text != "_" && (to.Reg == None || w.IsRead(to.Reg)) {
 			return false
 		}
 	}
