@@ -102,7 +102,7 @@ func (st *stage) take() error {
 	}
 	s.c.Notebook.Trials = append(s.c.Notebook.Trials, tr)
 	if tr.Because == cache.OtherBits && tr.Same == "" {
-		if err := s.doubt(); err != nil {
+		if err := s.doubt(tr); err != nil {
 			return err
 		}
 	}

@@ -33,7 +33,7 @@ func (s *search) begin() error {
 		return s.lost(err, "it can't be checked")
 	}
 	if how := s.differently(d); how != "" {
-		if err := s.unsteady(how); err != nil {
+		if err := s.unsteady(how, nil); err != nil {
 			return err
 		}
 	} else {

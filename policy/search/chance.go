@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"gnvcc/policy"
 	"gnvcc/policy/decide"
 	"gnvcc/policy/lever"
 	"gnvcc/profile"
@@ -76,14 +77,14 @@ func (s *search) disagrees(under []profile.Schedule) (how string, err error) {
 // longer refused for what they leave (unsteady.go); else the refusal stands: what is promised are the
 // bits of that launch. Fewer resident blocks are not asked about: on the data of the
 // program what the original leaves each time it runs there is what counts.
-func (s *search) doubt() error {
+func (s *search) doubt(tr *policy.Trial) error {
 	if s.doubted {
 		return nil
 	}
 	s.doubted = true
 	how, err := s.disagrees(make([]profile.Schedule, repeats))
 	if err == nil && how != "" {
-		err = s.unsteady(how)
+		err = s.unsteady(how, tr)
 	}
 	return err
 }

@@ -2,6 +2,7 @@ package search
 
 import (
 	"fmt"
+	"slices"
 
 	"gnvcc/cache"
 	"gnvcc/policy"
@@ -31,8 +32,9 @@ func (s *search) differently(d profile.Difference) string {
 	return ""
 }
 
-// unsteady goes on without comparing results, or gives the reason why the search ends.
-func (s *search) unsteady(how string) error {
+// unsteady goes on without comparing results, or gives the reason why the search ends. now is the
+// candidate that is admitted, nil if none is. Others that were refused for what they left are tried anew.
+func (s *search) unsteady(how string, now *policy.Trial) error {
 	why := lever.Unordered.Of(&s.k.Kernel)
 	if why == "" || s.k.External != "" {
 		return errStop{"nondeterministic: " + how + s.advice()}
@@ -41,11 +43,14 @@ func (s *search) unsteady(how string) error {
 		s.t.progress.Note(fmt.Sprintf("%s: %s (%s): only recipes that change no arithmetic are tried", s.k.Label(), why, how))
 	}
 	s.k.Unsteady = why
-	for _, tr := range s.c.Notebook.Trials {
+	for _, tr := range slices.Clone(s.c.Notebook.Trials) {
 		if refused := s.k.Incomparable(tr.Recipe); refused != "" {
 			tr.Refused, tr.Because = refused, ""
-		} else if tr.Because == cache.OtherBits {
+		} else if tr.Because == cache.OtherBits && tr == now {
 			tr.Refused, tr.Because = "", ""
+		} else if tr.Because == cache.OtherBits {
+			s.c.Forget(tr)
+			s.c.Notebook.Done = false
 		}
 	}
 	return nil

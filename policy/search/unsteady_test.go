@@ -99,3 +99,18 @@ func TestUnsteadyLater(t *testing.T) {
 		t.Errorf("decided %q: %+v", d.Recipe, d.Evidence)
 	}
 }
+
+// TestUnsteadyAnew: what an earlier run refused for its bits is tried where it is known now that nobody can
+// compare them.
+func TestUnsteadyAnew(t *testing.T) {
+	k := capped(fails("maxnreg=48", "bits", 0))
+	lever.Unordered.Put(&k.Kernel, orderShows)
+	g := newSim(t, k)
+	if d := g.decision(caps(), 0); d.Recipe == "" || is48(mustParse(t, d.Recipe)) {
+		t.Fatalf("first decided %q", d.Recipe)
+	}
+	g.unsteady = "3 of 4 MiB"
+	if d := g.decision(caps(), 0); !is48(mustParse(t, d.Recipe)) {
+		t.Errorf("decided %q: %+v", d.Recipe, d.Evidence.Tried)
+	}
+}
