@@ -29,7 +29,7 @@ func TestBetween(t *testing.T) {
 		t.Fatal(err)
 	}
 	line := strings.Count(string(text[:strings.Index(string(text), "// here")]), "\n") + 1
-	want := regexp.MustCompile(fmt.Sprintf(`^(call_in|call|read_back) \(app\.c:(\d+)\)$`))
+	want := regexp.MustCompile(`^(call_in|call|read_back) \(app\.c:(\d+)\)$`)
 	if len(read.Sites) != 1 || !want.MatchString(read.Sites[0].Where) || read.Sites[0].Count < 32 {
 		t.Errorf("%+v, want line %d or a function that it calls", read.Sites, line)
 	}

@@ -345,6 +345,9 @@ func (w *ReplaySearch) replay(ctx context.Context, m *capture.Manifest, u *repla
 		}
 		out, err := at.Close()
 		w.saw(m)
+		if c := w.config(m); c != nil && c.Launch != nil {
+			c.Launch.Arrays = w.arrays(m)
+		}
 		r := w.account.row(m)
 		r.spend(out.Spent)
 		// launches that waited for others, or do more than the captured one, get shorter by this part
