@@ -95,13 +95,40 @@ func (b *builder) add(v Variant, number int) error {
 	if v.Second == "" {
 		b.splices = append(b.splices, splice{at.Start, at.End, text})
 	} else {
-		b.splices = append(b.splices, splice{at.End, at.End, append([]byte("\n"), text...)})
+		place := b.early(text, at.Start)
+		b.splices = append(b.splices, splice{place, place, append(text, '\n')})
 		b.taken[v.Second] = true
 	}
 	for _, name := range n.names {
 		b.taken[name] = true
 	}
 	return nil
+}
+
+// early is the first place, before stop, where all that a text mentions is declared. ptxas takes functions
+// from the last to the first, and gives each address that one needs the next place in a table: so those of
+// a second entry come behind nvcc's own, and the code of other kernels stays what it is.
+func (b *builder) early(text []byte, stop uint32) uint32 {
+	known := map[string]uint32{}
+	for _, f := range b.base.Funcs {
+		if at, ok := known[f.Name]; !ok || f.At().End < at {
+			known[f.Name] = f.At().End
+		}
+	}
+	for _, g := range b.base.Globals {
+		known[g.Name] = g.Span.End
+	}
+	from := uint32(0)
+	ptx.Names(text, ptx.Span{End: uint32(len(text))}, func(n ptx.Span) bool {
+		from = max(from, known[string(text[n.Start:n.End])])
+		return true
+	})
+	for _, f := range b.base.Funcs {
+		if at := f.At().Start; f.Body && at >= from && at < stop {
+			stop = at
+		}
+	}
+	return stop
 }
 
 // pair finds the kernel in both modules, and says why one can't stand for the other.
@@ -142,7 +169,7 @@ func (b *builder) isTaken(name string) bool {
 type news struct {
 	globals []*ptx.Global
 	funcs   []*ptx.Func
-	names   map[string]string // of those that are to be renamed, with the new name
+	names   map[string]string // of those that are to be renamed, with the new name, or the default module's
 }
 
 // brought finds what the variant's kernel reaches and the default module has not, or has as
@@ -157,6 +184,8 @@ func (b *builder) brought(v Variant) (*news, error) {
 		old := b.base.Global(g.Name)
 		switch {
 		case old != nil && sameText(b.base.GlobalText(old), v.Module.GlobalText(g)):
+		case b.literal(v.Module, g) != "":
+			n.names[g.Name] = b.literal(v.Module, g)
 		case constant(g):
 			n.names[g.Name] = ""
 			n.globals = append(n.globals, g)
@@ -171,6 +200,21 @@ func (b *builder) brought(v Variant) (*news, error) {
 		}
 	}
 	return n, b.functions(n, reach)
+}
+
+// literal is the name that the default module has for a string literal of the variant, "" for none. A further
+// one would be a further address in the table that all kernels of the module read theirs from.
+func (b *builder) literal(m *ptx.Module, g *ptx.Global) string {
+	if !constant(g) || g.Space == "const" {
+		return ""
+	}
+	for _, o := range b.base.Globals {
+		if constant(o) && o.Space == g.Space &&
+			sameText(b.base.GlobalText(o), rename(m.GlobalText(g), map[string]string{g.Name: o.Name})) {
+			return o.Name
+		}
+	}
+	return ""
 }
 
 // functions finds the functions among what a variant brings. A function is the default module's if
@@ -213,11 +257,12 @@ func (b *builder) functions(n *news, reach *ptx.Reach) error {
 // name gives what a variant brings names that nothing else has.
 func (b *builder) name(n *news, m *ptx.Module, number int) error {
 	suffix := suffixOf(m, n.globals, n.funcs, number)
-	for old := range n.names {
-		n.names[old] = old + suffix
-	}
-	for _, name := range n.names {
-		if b.isTaken(name) {
+	for old, name := range n.names {
+		if name != "" { // the default module's own
+			continue
+		}
+		name = old + suffix
+		if n.names[old] = name; b.isTaken(name) {
 			return fmt.Errorf("the name %s is taken", name)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"gnvcc/rewrite/ptx"
 	"gnvcc/rewrite/ptx/ptxtest"
+	"gnvcc/sim/cubin"
 )
 
 // One translation unit, compiled as it is (FACTOR 1) and as a source variant would be: other loops,
@@ -54,6 +55,11 @@ template __global__ void third<double>(double *, int);
 
 func compile(t *testing.T, k ptxtest.Toolkit, factor string, flags ...string) []byte {
 	t.Helper()
+	return compileText(t, k, source, factor, flags...)
+}
+
+func compileText(t *testing.T, k ptxtest.Toolkit, source, factor string, flags ...string) []byte {
+	t.Helper()
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "a.cu"), []byte(source), 0o600); err != nil {
 		t.Fatal(err)
@@ -71,7 +77,7 @@ func compile(t *testing.T, k ptxtest.Toolkit, factor string, flags ...string) []
 	return b
 }
 
-func assemble(t *testing.T, k ptxtest.Toolkit, module []byte, flags ...string) {
+func assemble(t *testing.T, k ptxtest.Toolkit, module []byte, flags ...string) []byte {
 	t.Helper()
 	dir := t.TempDir()
 	in := filepath.Join(dir, "in.ptx")
@@ -83,6 +89,11 @@ func assemble(t *testing.T, k ptxtest.Toolkit, module []byte, flags ...string) {
 	if err != nil {
 		t.Fatalf("ptxas: %v\n%s\n%s", err, out, module)
 	}
+	content, err := os.ReadFile(filepath.Join(dir, "o.cubin"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return content
 }
 
 func read(t *testing.T, text []byte) *ptx.Module {
@@ -210,4 +221,60 @@ func TestNames(t *testing.T) {
 			t.Errorf("%q: %d names, 4 are wanted", linkage, len(names))
 		}
 	}
+}
+
+// TestOthersKeepTheirCode: a second entry whose kernel prints and asserts leaves the machine code of all
+// kernels of the file as nvcc made it, with the places in the table of addresses that they read.
+func TestOthersKeepTheirCode(t *testing.T) {
+	const text = `
+#include <cstdio>
+#include <cassert>
+constexpr int factor = FACTOR;
+__device__ int shown[4];
+__device__ __noinline__ int deep(int i) { if (i == 9) printf("deep %s\n", "9"); return i * shown[i & 3]; }
+#if FACTOR == 1 // the variant has its own kernel alone, and numbers its literals anew
+__global__ void before(int n, int *o) { if (o[n] == 3) printf("before %d\n", n); assert(o[1] == 3); }
+#endif
+__global__ void mid(int n, int *o) {
+#pragma unroll factor
+  for (int i = 0; i < n; i++) { o[i] += deep(i); if (o[i] == 3) printf("%d mid\n", n); assert(o[i]); }
+}
+#if FACTOR == 1
+__global__ void after(int n, int *o) { if (o[n] == 3) printf("after %d\n", n); assert(o[1] == 4); shown[n] = n; }
+__global__ void last(int n, int *o) { if (o[n] == 3) printf("after %s\n", "str"); o[n] = shown[n]; }
+#endif
+`
+	for _, k := range ptxtest.Toolkits(t) {
+		t.Run(k.Version, func(t *testing.T) {
+			base, variant := compileText(t, k, text, "1"), compileText(t, k, text, "4")
+			m, refused, err := Into(read(t, base), []Variant{{Entry: "_Z3midiPi", Second: "second",
+				Module: read(t, variant)}})
+			if err != nil || len(refused) > 0 {
+				t.Fatal(err, refused)
+			}
+			merged := codeOf(t, assemble(t, k, m.Bytes()))
+			if merged["second"] == nil {
+				t.Fatal("there is no second entry")
+			}
+			for name, code := range codeOf(t, assemble(t, k, base)) {
+				if !bytes.Equal(code, merged[name]) {
+					t.Errorf("%s has other machine code", name)
+				}
+			}
+		})
+	}
+}
+
+// codeOf are a cubin's functions.
+func codeOf(t *testing.T, file []byte) map[string][]byte {
+	t.Helper()
+	code, _, err := cubin.ReadCode(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string][]byte{}
+	for _, f := range code {
+		out[f.Name] = f.Data
+	}
+	return out
 }
