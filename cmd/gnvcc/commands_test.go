@@ -95,7 +95,7 @@ func TestReadmeLoop(t *testing.T) {
 	first, _, _ := strings.Cut(readme, "\n## ")
 	for _, line := range strings.Split(first, "\n") {
 		command, _, _ := strings.Cut(strings.TrimPrefix(line, "    "), "#")
-		if strings.HasPrefix(line, "    ") && !strings.HasPrefix(command, "make install") {
+		if strings.HasPrefix(line, "    ") && !strings.HasPrefix(command, "make install") && !strings.HasPrefix(command, "pip install") {
 			loop = append(loop, strings.TrimSpace(command))
 		}
 	}

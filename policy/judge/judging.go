@@ -477,9 +477,10 @@ func (j *Judging) replay(ctx context.Context, k *JudgedKernel, o *original, code
 	}
 	for n, m := range o.list {
 		r := &Replayed{Path: path, Kernel: k.Kernel, Within: j.o.Within, Timed: n == 0}
+		over := m.Overwritten(read, written)
 		_, due := check.Draws(m.Grid[0] * m.Grid[1] * m.Grid[2] * m.Block[0] * m.Block[1] * m.Block[2])
 		for v := 1; v <= check.Kinds*due; v++ {
-			if m.Changed(v) {
+			if m.Changed(v) || v == 1 && over.Fills() {
 				r.Variations = append(r.Variations, v)
 			}
 		}
@@ -490,7 +491,7 @@ func (j *Judging) replay(ctx context.Context, k *JudgedKernel, o *original, code
 			}
 		}
 		r.Numbers = numbersOf(m)
-		u, err := replay.Unpack(j.captures, m.Overwritten(read, written), j.compiler.Folder())
+		u, err := replay.Unpack(j.captures, over, j.compiler.Folder())
 		if err != nil {
 			return err
 		}

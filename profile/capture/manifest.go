@@ -301,6 +301,11 @@ var kinds = map[string]uint32{"float": 1, "double": 2, overwritten: 3, "half": 4
 // overwritten is what a range holds in which nobody reads: any bytes will do.
 const overwritten = "bytes"
 
+// Fills reports whether variations put any bytes into ranges that are only written (Overwritten).
+func (m *Manifest) Fills() bool {
+	return slices.ContainsFunc(m.Ranges, func(r Range) bool { return r.Numbers == overwritten })
+}
+
 // Changed reports whether a launch reads anything that a variation changes. Arguments change in every
 // second one: second entries that know one are checked in the others.
 func (m *Manifest) Changed(variation int) bool {
