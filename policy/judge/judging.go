@@ -469,8 +469,7 @@ func (j *Judging) replay(ctx context.Context, k *JudgedKernel, o *original, code
 		return err
 	}
 	var best *policy.Compared
-	better := false
-	unchanged := true
+	better, unchanged := false, true
 	read, written, whole := rewrite.Touched(o.source.Entry)
 	if !whole {
 		written = nil
