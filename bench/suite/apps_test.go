@@ -99,7 +99,7 @@ func TestApplications(t *testing.T) {
 
 	args = append(args[:len(args)-1], "-folder", "%", "-figures", "figures", "-compiler", "NVCC",
 		"-programs", filepath.Join(apps, "order.txt"), "-skip",
-		"miniBUDE,npb-mg,madgraph,npb-sp,AutoDock,npb-bt,npb-ft,GPUMD,ggml",
+		"miniBUDE,npb-mg,madgraph,npb-sp,AutoDock,npb-bt,npb-ft,GPUMD,ggml,CloverLeaf,CloverLeaf-small,chamfer3D,pointnet2",
 		"-set", "APPLICATIONS="+sources, "-set", "LINKS="+links, "-set", "CUDA="+filepath.Join(dir, "toolkit"), apps)
 	if err := run(context.Background(), args); err != nil {
 		t.Fatal(err)
