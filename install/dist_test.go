@@ -156,7 +156,15 @@ func TestCMakeModule(t *testing.T) {
 	kit := kits.Any(t)
 	dir := t.TempDir()
 	output(t, "go", "build", "-buildvcs=false", "-o", filepath.Join(dir, "bin", "gnvcc"), "../cmd/gnvcc")
-	module, err := filepath.Abs("gnvcc.cmake")
+	// where no gnvcc is near, as the clone's own would be
+	text, err := os.ReadFile("gnvcc.cmake")
+	module := filepath.Join(dir, "a", "b", "c", "gnvcc.cmake")
+	if err == nil {
+		err = os.MkdirAll(filepath.Dir(module), 0o755)
+	}
+	if err == nil {
+		err = os.WriteFile(module, text, 0o644)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
