@@ -157,17 +157,8 @@ func TestCMakeModule(t *testing.T) {
 	dir := t.TempDir()
 	output(t, "go", "build", "-buildvcs=false", "-o", filepath.Join(dir, "bin", "gnvcc"), "../cmd/gnvcc")
 	// where no gnvcc is near, as the clone's own would be
-	text, err := os.ReadFile("gnvcc.cmake")
 	module := filepath.Join(dir, "a", "b", "c", "gnvcc.cmake")
-	if err == nil {
-		err = os.MkdirAll(filepath.Dir(module), 0o755)
-	}
-	if err == nil {
-		err = os.WriteFile(module, text, 0o644)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	output(t, "install", "-D", "-m", "644", "gnvcc.cmake", module)
 	for name, text := range map[string]string{
 		"CMakeLists.txt": "cmake_minimum_required(VERSION 3.18)\ninclude(" + module +
 			")\nproject(p CUDA)\nset(CMAKE_CUDA_ARCHITECTURES 90)\nadd_executable(p p.cu)\ngnvcc_tune(p ARGS -n 3)\n",
